@@ -1,0 +1,145 @@
+/** What the core needs from outside. `south` and `store` implement it, `main.ts` puts them together. */
+
+import type { SessionEvent } from './event/event.ts';
+import type { Answer, Question, QuestionKind } from './question/question.ts';
+import type { CallResult, Task, TaskError } from './task/task.ts';
+
+// --- Servers -----------------------------------------------------------------------------------------------------
+
+export type ServerConfig = HttpServerConfig | CommandServerConfig;
+
+export interface HttpServerConfig {
+  url: string;
+  headers?: Record<string, string>;
+}
+
+export interface CommandServerConfig {
+  command: string;
+  args?: string[];
+  env?: Record<string, string>;
+  cwd?: string;
+}
+
+/** What a connected server told about itself. */
+export interface ServerInfo {
+  protocolVersion: string;
+  capabilities: Record<string, unknown>;
+  implementation?: { name: string; version: string };
+  instructions?: string;
+}
+
+export type ConnectionStatus =
+  | { state: 'idle' }
+  | { state: 'connecting' }
+  | { state: 'connected'; since: number; info: ServerInfo }
+  | { state: 'waiting'; attempt: number; retryAt: number; error: string }
+  | { state: 'failed'; error: string }
+  | { state: 'closed' };
+
+/** A question as it arrives. `callId` is there only when it certainly belongs to that call. */
+export interface IncomingQuestion {
+  kind: QuestionKind;
+  params: Record<string, unknown>;
+  callId?: string;
+  /** Aborted when the server withdraws the question. */
+  withdrawn: AbortSignal;
+}
+
+export type LogSource = 'protocol' | 'stderr';
+
+export interface ServerLog {
+  level: string;
+  source: LogSource;
+  logger?: string;
+  data: unknown;
+}
+
+/** Whether a reconnected server still knows us (`blip`) or started anew (`restart`). */
+export type Arrival = 'first' | 'blip' | 'restart';
+
+/** What one connection tells its session. */
+export interface ConnectionSink {
+  connected(arrival: Arrival, info: ServerInfo): void;
+  lost(reason: string): void;
+  notification(method: string, params: Record<string, unknown>): void;
+  log(entry: ServerLog): void;
+  /** Resolves with the answer; rejects with an error that goes back to the server. */
+  question(question: IncomingQuestion): Promise<Answer>;
+}
+
+export interface Progress {
+  progress: number;
+  total?: number;
+  message?: string;
+}
+
+export interface OutgoingCall {
+  id: string;
+  tool: string;
+  args: Record<string, unknown>;
+  /** Aborted to stop the work on the server. */
+  signal: AbortSignal;
+  onProgress: (progress: Progress) => void;
+}
+
+export type CallOutcome =
+  | { kind: 'result'; result: CallResult }
+  | { kind: 'error'; error: TaskError }
+  | { kind: 'lost'; reason: string };
+
+/** One session's connection to one server. */
+export interface Connection {
+  readonly status: ConnectionStatus;
+  /** Connects unless connected; callers at the same time share one attempt. */
+  ready(): Promise<ServerInfo>;
+  call(call: OutgoingCall): Promise<CallOutcome>;
+  request(method: string, params: Record<string, unknown>, signal?: AbortSignal): Promise<Record<string, unknown>>;
+  subscribe(uri: string): Promise<void>;
+  unsubscribe(uri: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Backends {
+  connect(server: string, config: ServerConfig, sink: ConnectionSink): Connection;
+  close(): Promise<void>;
+}
+
+// --- Store -------------------------------------------------------------------------------------------------------
+
+export interface SessionRecord {
+  id: string;
+  principal: string;
+  createdAt: number;
+}
+
+export interface ServerRecord {
+  /** The name of the server. */
+  id: string;
+  config: ServerConfig;
+  addedAt: number;
+  addedBy: string;
+}
+
+export interface Records {
+  session: SessionRecord;
+  task: Task;
+  question: Question;
+  event: SessionEvent;
+  server: ServerRecord;
+}
+
+export type RecordKind = keyof Records;
+
+/**
+ * What survives. Writes are queued and grouped into one transaction; nothing may be told to anybody before `settled`
+ * has resolved. Only undelivered events and open questions are kept: what is done with is dropped.
+ */
+export interface Store {
+  put<K extends RecordKind>(kind: K, record: Records[K]): void;
+  /** Dropping a session drops all that belongs to it. */
+  drop(kind: RecordKind, id: string): void;
+  /** Resolves at once when nothing is queued; rejects when the queued writes could not be made durable. */
+  settled(): Promise<void>;
+  all<K extends RecordKind>(kind: K): Promise<Records[K][]>;
+  close(): Promise<void>;
+}

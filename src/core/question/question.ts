@@ -1,0 +1,64 @@
+/**
+ * The one question machine. A question is something a server asks while it works. It is open until somebody answers,
+ * its time runs out, or the one who asked is gone; then it never changes again.
+ *
+ *   open → accepted | declined | cancelled      an elicitation was answered
+ *   open → completed                            a sampling request was answered
+ *   open → expired                              nobody answered in time
+ *   open → rejected                             the server withdrew it, or is gone, or the session ended
+ */
+
+export type QuestionKind = 'elicitation' | 'sampling';
+
+export type QuestionStatus = 'open' | 'accepted' | 'declined' | 'cancelled' | 'completed' | 'expired' | 'rejected';
+
+export interface Question {
+  id: string;
+  sessionId: string;
+  server: string;
+  kind: QuestionKind;
+  /** The server's own parameters, untouched. */
+  params: Record<string, unknown>;
+  status: QuestionStatus;
+  createdAt: number;
+  expiresAt: number;
+  /** The call that certainly asked; absent when nothing ties the question to one. */
+  callId?: string;
+  /** The task that call has become. */
+  taskId?: string;
+  /** Why it was rejected or expired. */
+  reason?: string;
+}
+
+/** What goes back to the server: an `ElicitResult` or a `CreateMessageResult`. */
+export type Answer = Record<string, unknown>;
+
+export type QuestionEvent =
+  | { type: 'answer'; answer: Answer }
+  | { type: 'expire' }
+  | { type: 'reject'; reason: string };
+
+/** The question after `event`, or `undefined` when it is not open any more. */
+export function settleQuestion(question: Question, event: QuestionEvent): Question | undefined {
+  if (question.status !== 'open') return undefined;
+  switch (event.type) {
+    case 'answer':
+      return { ...question, status: answeredStatus(question.kind, event.answer) };
+    case 'expire':
+      return { ...question, status: 'expired', reason: 'nobody answered in time' };
+    case 'reject':
+      return { ...question, status: 'rejected', reason: event.reason };
+  }
+}
+
+function answeredStatus(kind: QuestionKind, answer: Answer): QuestionStatus {
+  if (kind === 'sampling') return 'completed';
+  switch (answer['action']) {
+    case 'decline':
+      return 'declined';
+    case 'cancel':
+      return 'cancelled';
+    default:
+      return 'accepted';
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * The one task state machine. A task is a call that is tracked beyond the request that started it; every face that
+ * shows tasks reads this record, and only `transition` changes one.
+ *
+ *   working ⇄ input_required        while a question that certainly belongs to the task is open
+ *   working | input_required → completed | failed | cancelled | expired
+ *
+ * A finished task never changes again, so of two competing endings exactly one wins. The clock of the task (its TTL)
+ * stands still while any question is open that may block it: people are not punished for thinking.
+ */
+
+export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled' | 'expired';
+
+export interface TaskError {
+  code: number;
+  message: string;
+  data?: unknown;
+}
+
+/** What a server returned for a tool call, untouched. */
+export type CallResult = Record<string, unknown>;
+
+export interface Task {
+  id: string;
+  sessionId: string;
+  server: string;
+  tool: string;
+  args: Record<string, unknown>;
+  status: TaskStatus;
+  statusMessage?: string;
+  createdAt: number;
+  updatedAt: number;
+  ttlMs: number;
+  /** The moment the TTL runs out; absent while the clock stands still and once the task has ended. */
+  deadline?: number;
+  /** What is left of the TTL while the clock stands still. */
+  remainingMs?: number;
+  /** Open questions that may block this task. `certain` ones are known to belong to it. */
+  questions: { id: string; certain: boolean }[];
+  result?: CallResult;
+  error?: TaskError;
+  /** How long the ended task stays readable, as a moment. */
+  keepUntil?: number;
+}
+
+export type TaskEvent =
+  | { type: 'progress'; message: string }
+  | { type: 'question_opened'; questionId: string; certain: boolean }
+  | { type: 'question_closed'; questionId: string }
+  | { type: 'complete'; result: CallResult; keepMs: number }
+  | { type: 'fail'; error: TaskError; keepMs: number }
+  | { type: 'cancel'; reason: string; keepMs: number }
+  | { type: 'expire'; keepMs: number };
+
+export interface NewTask {
+  id: string;
+  sessionId: string;
+  server: string;
+  tool: string;
+  args: Record<string, unknown>;
+  ttlMs: number;
+}
+
+export function createTask(from: NewTask, now: number): Task {
+  return { ...from, status: 'working', createdAt: now, updatedAt: now, deadline: now + from.ttlMs, questions: [] };
+}
+
+export function hasEnded(task: Task): boolean {
+  return task.status !== 'working' && task.status !== 'input_required';
+}
+
+/** The task after `event`, or `undefined` when the move is not allowed. */
+export function transition(task: Task, event: TaskEvent, now: number): Task | undefined {
+  if (hasEnded(task)) return undefined;
+  switch (event.type) {
+    case 'progress':
+      return { ...task, statusMessage: event.message, updatedAt: now };
+    case 'question_opened': {
+      if (task.questions.some(({ id }) => id === event.questionId)) return undefined;
+      const questions = [...task.questions, { id: event.questionId, certain: event.certain }];
+      return withQuestions(task, questions, now);
+    }
+    case 'question_closed': {
+      const questions = task.questions.filter(({ id }) => id !== event.questionId);
+      if (questions.length === task.questions.length) return undefined;
+      return withQuestions(task, questions, now);
+    }
+    case 'complete':
+      return { ...ended(task, 'completed', now, event.keepMs), result: event.result };
+    case 'fail':
+      return { ...ended(task, 'failed', now, event.keepMs), error: event.error };
+    case 'cancel':
+      return { ...ended(task, 'cancelled', now, event.keepMs), statusMessage: event.reason };
+    case 'expire':
+      return {
+        ...ended(task, 'expired', now, event.keepMs),
+        error: { code: -32001, message: `task expired: its TTL of ${task.ttlMs} ms ran out` },
+      };
+  }
+}
+
+function withQuestions(task: Task, questions: Task['questions'], now: number): Task {
+  const { deadline, remainingMs, ...rest } = task;
+  const status = questions.some(({ certain }) => certain) ? 'input_required' : 'working';
+  const left = remainingMs ?? Math.max(0, (deadline ?? now) - now);
+  const clock = questions.length > 0 ? { remainingMs: left } : { deadline: now + left };
+  return { ...rest, ...clock, status, questions, updatedAt: now };
+}
+
+function ended(task: Task, status: TaskStatus, now: number, keepMs: number): Task {
+  const { deadline: _deadline, remainingMs: _remainingMs, ...rest } = task;
+  return { ...rest, status, questions: [], updatedAt: now, keepUntil: now + keepMs };
+}
