@@ -69,8 +69,8 @@ export interface ConnectionSink {
 
 export interface Progress {
   progress: number;
-  total?: number;
-  message?: string;
+  total?: number | undefined;
+  message?: string | undefined;
 }
 
 export interface OutgoingCall {
@@ -101,7 +101,6 @@ export interface Connection {
 
 export interface Backends {
   connect(server: string, config: ServerConfig, sink: ConnectionSink): Connection;
-  close(): Promise<void>;
 }
 
 // --- Store -------------------------------------------------------------------------------------------------------

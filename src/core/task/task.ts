@@ -47,10 +47,16 @@ export type TaskEvent =
   | { type: 'progress'; message: string }
   | { type: 'question_opened'; questionId: string; certain: boolean }
   | { type: 'question_closed'; questionId: string }
-  | { type: 'complete'; result: CallResult; keepMs: number }
-  | { type: 'fail'; error: TaskError; keepMs: number }
-  | { type: 'cancel'; reason: string; keepMs: number }
-  | { type: 'expire'; keepMs: number };
+  | { type: 'complete'; result: CallResult }
+  | { type: 'fail'; error: TaskError }
+  | { type: 'cancel'; reason: string }
+  | { type: 'expire' };
+
+/** When something happens to a task, and how long it stays readable should it end now. */
+export interface Moment {
+  now: number;
+  keepMs: number;
+}
 
 export interface NewTask {
   id: string;
@@ -70,7 +76,7 @@ export function hasEnded(task: Task): boolean {
 }
 
 /** The task after `event`, or `undefined` when the move is not allowed. */
-export function transition(task: Task, event: TaskEvent, now: number): Task | undefined {
+export function transition(task: Task, event: TaskEvent, { now, keepMs }: Moment): Task | undefined {
   if (hasEnded(task)) return undefined;
   switch (event.type) {
     case 'progress':
@@ -86,14 +92,14 @@ export function transition(task: Task, event: TaskEvent, now: number): Task | un
       return withQuestions(task, questions, now);
     }
     case 'complete':
-      return { ...ended(task, 'completed', now, event.keepMs), result: event.result };
+      return { ...ended(task, 'completed', now, keepMs), result: event.result };
     case 'fail':
-      return { ...ended(task, 'failed', now, event.keepMs), error: event.error };
+      return { ...ended(task, 'failed', now, keepMs), error: event.error };
     case 'cancel':
-      return { ...ended(task, 'cancelled', now, event.keepMs), statusMessage: event.reason };
+      return { ...ended(task, 'cancelled', now, keepMs), statusMessage: event.reason };
     case 'expire':
       return {
-        ...ended(task, 'expired', now, event.keepMs),
+        ...ended(task, 'expired', now, keepMs),
         error: { code: -32001, message: `task expired: its TTL of ${task.ttlMs} ms ran out` },
       };
   }

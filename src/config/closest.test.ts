@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import { closest } from './closest.ts';
+
+const KNOWN = ['$schema', 'mcpServers', 'meanwhile', 'url', 'env'];
+
+it.each([
+  ['mcpservers', 'mcpServers'],
+  ['servers', 'mcpServers'],
+  ['meanwile', 'meanwhile'],
+  ['uri', 'url'],
+  ['environment', 'env'],
+  ['zebra', undefined],
+  ['x', undefined],
+  ['', undefined],
+])('X-4: the closest known key to %j is %j', (key, near) => {
+  expect(closest(key, KNOWN)).toBe(near);
+});

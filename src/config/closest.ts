@@ -1,0 +1,26 @@
+/** The known key that is contained in this one or the other way round, or differs in few letters. */
+export function closest(key: string, known: readonly string[]): string | undefined {
+  const wanted = key.toLowerCase();
+  const scored = known.map((each) => {
+    const candidate = each.toLowerCase();
+    const contained = wanted.length >= 3 && (candidate.includes(wanted) || wanted.includes(candidate));
+    return { each, distance: contained ? 1 : distance(wanted, candidate) };
+  });
+  scored.sort((a, b) => a.distance - b.distance);
+  const [best] = scored;
+  return best && best.distance <= Math.max(1, Math.floor(wanted.length / 3)) ? best.each : undefined;
+}
+
+/** Levenshtein's. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substituted = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(substituted, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,0 +1,282 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ConfigError } from './error.ts';
+import { type Flags, loadConfig } from './load.ts';
+import type { Environment } from './paths.ts';
+
+let cwd: string;
+
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'meanwhile-config-'));
+});
+afterEach(() => rm(cwd, { recursive: true }));
+
+async function load(file: unknown, flags: Flags = {}, env: Environment = {}) {
+  await writeFile(join(cwd, 'meanwhile.json'), typeof file === 'string' ? file : JSON.stringify(file));
+  return loadConfig({ flags: { config: 'meanwhile.json', ...flags }, env, cwd });
+}
+
+async function mistakes(file: unknown, flags: Flags = {}, env: Environment = {}): Promise<readonly string[]> {
+  try {
+    await load(file, flags, env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.mistakes;
+    throw error;
+  }
+  return [];
+}
+
+const server = (entry: unknown) => ({ mcpServers: { github: entry } });
+const settings = (meanwhile: unknown) => ({ meanwhile });
+
+describe('a good configuration', () => {
+  it('P-1: needs no file', async () => {
+    const config = await loadConfig({ flags: {}, env: { HOME: '/home/ann', XDG_DATA_HOME: '/data' }, cwd });
+    expect(config.servers.size).toBe(0);
+    expect(config.settings.port).toBe(8080);
+    expect(config.settings.store).toMatch(/meanwhile\.db$/);
+    expect(config).not.toHaveProperty('file');
+  });
+
+  it('B-1: gives the servers as the core wants them', async () => {
+    const config = await load(
+      {
+        $schema: './schema.json',
+        mcpServers: {
+          web: { type: 'http', url: 'https://x/${P}', headers: { Authorization: 'Bearer ${T}' }, timeout: 60 },
+          local: { command: 'node', args: ['${P}.js'], env: { KEY: '${T}' }, cwd: 'sub', autoApprove: ['*'] },
+          bare: { type: 'stdio', command: 'x', description: 'd', alwaysAllow: [] },
+          off: { url: '${NOT_SET}', disabled: true },
+          on: { url: 'http://on/', disabled: false },
+        },
+      },
+      {},
+      { P: 'grün', T: 't0ken' },
+    );
+    expect(Object.fromEntries(config.servers)).toEqual({
+      web: { url: 'https://x/grün', headers: { Authorization: 'Bearer t0ken' } },
+      local: { command: 'node', args: ['grün.js'], env: { KEY: 't0ken' }, cwd: join(cwd, 'sub') },
+      bare: { command: 'x' },
+      on: { url: 'http://on/' },
+    });
+    expect(config.file).toBe(join(cwd, 'meanwhile.json'));
+  });
+
+  it('T-2: settings of the file replace only what they name', async () => {
+    const { settings: loaded } = await load(
+      settings({ tasks: { ttlMs: 1000 }, auth: { tokens: { ann: 'x'.repeat(16) } } }),
+    );
+    expect(loaded.tasks).toMatchObject({ ttlMs: 1000, maxTtlMs: 1_800_000 });
+    expect(loaded.auth.tokens).toEqual({ ann: 'x'.repeat(16) });
+  });
+});
+
+describe('precedence', () => {
+  const file = settings({ port: 1, host: 'file', logLevel: 'error', store: 'file.db' });
+  const env = {
+    MEANWHILE_PORT: '2',
+    MEANWHILE_HOST: 'env',
+    MEANWHILE_LOG_LEVEL: 'warn',
+    MEANWHILE_STORE: 'env.db',
+  };
+  const flags = { port: '3', host: 'flag', 'log-level': 'debug', store: 'flag.db' };
+  const picked = async (...[f, e]: [Flags?, Environment?]) => {
+    const { port, host, logLevel, store } = (await load(file, f, e)).settings;
+    return { port, host, logLevel, store };
+  };
+
+  it('O-1: the file beats the default, the environment the file, a flag the environment', async () => {
+    expect(await picked()).toEqual({ port: 1, host: 'file', logLevel: 'error', store: join(cwd, 'file.db') });
+    expect(await picked({}, env)).toEqual({ port: 2, host: 'env', logLevel: 'warn', store: join(cwd, 'env.db') });
+    expect(await picked(flags, env)).toEqual({ port: 3, host: 'flag', logLevel: 'debug', store: join(cwd, 'flag.db') });
+  });
+
+  it('an empty variable counts as not set', async () => {
+    expect(await picked({}, { MEANWHILE_PORT: '', MEANWHILE_STORE: '' })).toMatchObject({ port: 1 });
+  });
+
+  it('the flag for the file beats its variable', async () => {
+    await writeFile(join(cwd, 'other.json'), JSON.stringify(settings({ port: 7 })));
+    const env = { MEANWHILE_CONFIG: 'other.json' };
+    expect((await loadConfig({ flags: {}, env, cwd })).settings.port).toBe(7);
+    expect((await load(file, {}, env)).settings.port).toBe(1);
+  });
+
+  it('P-1: paths are relative to who said them', async () => {
+    await mkdir(join(cwd, 'etc'));
+    const config = join(cwd, 'etc', 'm.json');
+    await writeFile(config, JSON.stringify({ ...settings({ store: 'x.db' }), ...server({ command: 'a', cwd: '..' }) }));
+    const fromFile = await loadConfig({ flags: { config }, env: {}, cwd });
+    expect(fromFile.settings.store).toBe(join(cwd, 'etc', 'x.db'));
+    expect(fromFile.servers.get('github')).toEqual({ command: 'a', cwd });
+    const fromFlag = await loadConfig({ flags: { config, store: 'x.db' }, env: {}, cwd });
+    expect(fromFlag.settings.store).toBe(join(cwd, 'x.db'));
+    const inMemory = await loadConfig({ flags: { config, store: ':memory:' }, env: {}, cwd });
+    expect(inMemory.settings.store).toBe(':memory:');
+  });
+});
+
+describe('mistakes', () => {
+  it.each<[unknown, string]>([
+    [
+      server({ url: 'htp:/x' }),
+      'mcpServers.github.url: expected a URL starting with http:// or https://, got "htp:/x"',
+    ],
+    [
+      server({ url: 'http://' }),
+      'mcpServers.github.url: expected a URL starting with http:// or https://, got "http://"',
+    ],
+    [server({ url: 5 }), 'mcpServers.github.url: expected a string, got 5'],
+    [server({ url: 'http://x', comand: 'x' }), "mcpServers.github.comand: unknown key; did you mean 'command'?"],
+    [server({ command: 'x', arg: [] }), "mcpServers.github.arg: unknown key; did you mean 'args'?"],
+    [server({ command: '' }), 'mcpServers.github.command: must not be empty'],
+    [server({ command: 'x', args: 'y' }), 'mcpServers.github.args: expected an array, got a string'],
+    [server({ command: 'x', args: ['y', 1] }), 'mcpServers.github.args[1]: expected a string, got a number'],
+    [server({ command: 'x', env: { A: 1 } }), 'mcpServers.github.env.A: expected a string, got a number'],
+    [server({ command: 'x', env: { 'A=B': '' } }), 'mcpServers.github.env."A=B": not a valid name of a variable'],
+    [
+      server({ url: 'http://x', headers: { 'a b': '' } }),
+      'mcpServers.github.headers."a b": not a valid name of a header',
+    ],
+    [
+      server({ url: 'http://x', headers: { a: 'x\ny' } }),
+      'mcpServers.github.headers.a: a header cannot hold this character',
+    ],
+    [
+      server({ url: 'http://x', headers: { a: '🗝️' } }),
+      'mcpServers.github.headers.a: a header cannot hold this character',
+    ],
+    [
+      server({ type: 'stdio', url: 'http://x' }),
+      'mcpServers.github.type: expected "http" or "streamable-http" or "sse", got "stdio"',
+    ],
+    [server({ url: 'http://x', command: 'y' }), 'mcpServers.github: has both "url" and "command"; keep one of them'],
+    [server({}), 'mcpServers.github: expected "url" or "command"'],
+    [server({ uri: 'http://x' }), `mcpServers.github: expected "url" or "command"; did you mean 'url'?`],
+    [server('http://x'), 'mcpServers.github: expected an object, got "http://x"'],
+    [server(null), 'mcpServers.github: expected an object, got null'],
+    [{ mcpServers: [] }, 'mcpServers: expected an object, got an array'],
+    [{ mcpServer: {} }, "mcpServer: unknown key; did you mean 'mcpServers'?"],
+    [{ servers: {} }, "servers: unknown key; did you mean 'mcpServers'?"],
+    [{ zebra: 1 }, 'zebra: unknown key; known: $schema, mcpServers, meanwhile'],
+    [settings({ tasks: { ttlms: 1 } }), "meanwhile.tasks.ttlms: unknown key; did you mean 'ttlMs'?"],
+    [settings({ port: '80' }), 'meanwhile.port: expected a number, got "80"'],
+    [settings({ port: 1.5 }), 'meanwhile.port: expected a whole number, got 1.5'],
+    [settings({ port: 65_536 }), 'meanwhile.port: expected at most 65535, got 65536'],
+    [settings({ port: -1 }), 'meanwhile.port: expected at least 0, got -1'],
+    [settings({ tasks: { ttlMs: 1e300 } }), 'meanwhile.tasks.ttlMs: expected at most 2147483647, got 1e+300'],
+    [settings({ limits: { waitMs: 2 ** 31 } }), 'meanwhile.limits.waitMs: expected at most 2147483647, got 2147483648'],
+    [settings({ tasks: { maxTtlMs: 5 } }), 'meanwhile.tasks: ttlMs (300000) must not be more than maxTtlMs (5)'],
+    [
+      settings({ servers: { reconnect: { maxMs: 5 } } }),
+      'meanwhile.servers.reconnect: firstMs (1000) must not be more than maxMs (5)',
+    ],
+    [
+      settings({ logLevel: 'loud' }),
+      'meanwhile.logLevel: expected "debug" or "info" or "warn" or "error" or "silent", got "loud"',
+    ],
+    [settings({ allowCommands: 'yes' }), 'meanwhile.allowCommands: expected true or false, got "yes"'],
+    [
+      settings({ allowedOrigins: ['https://x/'] }),
+      'meanwhile.allowedOrigins[0]: expected an origin such as https://app.example.com, without a path, got "https://x/"',
+    ],
+    [settings({ store: '' }), 'meanwhile.store: must not be empty'],
+    [settings(null), 'meanwhile: expected an object, got null'],
+    [settings({ tasks: 3 }), 'meanwhile.tasks: expected an object, got 3'],
+    [[], 'expected an object, got an array'],
+    ['null', 'expected an object, got null'],
+  ])('X-4: %j', async (file, mistake) => {
+    expect(await mistakes(file)).toEqual([`meanwhile.json: ${mistake}`]);
+  });
+
+  it('X-4: are all listed, one a line', async () => {
+    const file = { ...server({ url: 'x' }), meanwhile: { port: -1, tasks: { ttlMs: 0 } }, zebra: 1 };
+    await expect(load(file)).rejects.toThrow(ConfigError);
+    const found = await mistakes(file);
+    expect(found).toHaveLength(4);
+    await expect(load(file)).rejects.toThrow(found.join('\n'));
+  });
+
+  it.each(['', 'a b', 'x'.repeat(65), 'schlüssel', 'a/b', 'constructor', 'prototype'])(
+    'X-4: %j cannot be the name of a server',
+    async (name) => {
+      const found = await mistakes({ mcpServers: { [name]: { url: 'http://x' } } });
+      expect(found).toEqual([
+        expect.stringMatching(/^meanwhile\.json: mcpServers\..*(not allowed|a name has 1 to 64)/),
+      ]);
+    },
+  );
+
+  it('X-4: a prototype key is refused wherever it is', async () => {
+    const entry = '{"__proto__": {"url": "http://x"}}';
+    const message = 'this name is not allowed';
+    expect(await mistakes(`{"mcpServers": ${entry}}`)).toEqual([`meanwhile.json: mcpServers.__proto__: ${message}`]);
+    expect(await mistakes(`{"meanwhile": ${entry}}`)).toEqual([`meanwhile.json: meanwhile.__proto__: ${message}`]);
+    expect(await mistakes(entry)).toEqual([`meanwhile.json: __proto__: ${message}`]);
+    expect({}).not.toHaveProperty('url');
+  });
+
+  it('B-1: a variable that is not set is named with its place', async () => {
+    expect(await mistakes(server({ url: '${BASE}/mcp' }))).toEqual([
+      'meanwhile.json: mcpServers.github.url: the environment variable BASE is not set; set it, or give a default: ${BASE:-default}',
+    ]);
+  });
+
+  it('X-4: broken JSON is named with line and column', async () => {
+    expect(await mistakes('{\n  "mcpServers": {},\n}')).toEqual([
+      'meanwhile.json:3:1: not valid JSON: expected a key in double quotes',
+    ]);
+  });
+
+  it('X-4: a missing file is named with how it was given', async () => {
+    const path = join(cwd, 'no.json');
+    const missing = (flags: Flags, env: Environment) => loadConfig({ flags, env, cwd });
+    await expect(missing({ config: 'no.json' }, {})).rejects.toThrow(
+      `${path}: there is no such file (given by --config)`,
+    );
+    await expect(missing({}, { MEANWHILE_CONFIG: path })).rejects.toThrow(
+      `${path}: there is no such file (given by MEANWHILE_CONFIG)`,
+    );
+    await expect(missing({ config: '.' }, {})).rejects.toThrow(/cannot be read: .*\(given by --config\)/);
+  });
+
+  it('X-4: mistakes in flags and variables name those', async () => {
+    expect(await mistakes({}, { port: 'eighty' })).toEqual(['--port: expected a number, got "eighty"']);
+    expect(await mistakes({}, { port: '' })).toEqual(['--port: expected a number, got ""']);
+    expect(await mistakes({}, {}, { MEANWHILE_PORT: '99999' })).toEqual([
+      'MEANWHILE_PORT: expected at most 65535, got 99999',
+    ]);
+    expect(await mistakes({}, { 'log-level': 'x' })).toEqual([expect.stringMatching(/^--log-level: expected "debug"/)]);
+    expect(await mistakes({}, { store: '' })).toEqual(['--store: must not be empty']);
+  });
+});
+
+describe('secrets', () => {
+  const SECRET = 'hunter2hunter2hunter2';
+
+  it.each<[string, unknown]>([
+    ['a header', server({ url: 'http://x', headers: { A: `${SECRET}\n` } })],
+    ['a header of the wrong type', server({ url: 'http://x', headers: SECRET })],
+    ['a variable', server({ command: 'x', env: [SECRET] })],
+    ['the arguments', server({ command: 'x', args: SECRET })],
+    ['a short token', settings({ auth: { tokens: { ann: SECRET.slice(0, 15) } } })],
+    ['a token in place of a name', settings({ auth: { tokens: { [SECRET]: 'ann' } } })],
+    ['the same token twice', settings({ auth: { tokens: { ann: SECRET, bob: SECRET } } })],
+    ['the user of a URL', server({ url: `htp://ann:${SECRET}@x/` })],
+    ['the query of a URL', server({ url: `htp://x/?token=${SECRET}` })],
+    ['a filled-in variable', server({ url: '${SECRET}' })],
+    ['broken JSON', `{"token": ${SECRET}}`],
+  ])('X-4: %s is not shown', async (_what, file) => {
+    const found = (await mistakes(file, {}, { SECRET })).join('\n');
+    expect(found).not.toBe('');
+    expect(found).not.toContain(SECRET.slice(0, 15));
+  });
+
+  it('X-4: a URL is shown without its credentials', async () => {
+    expect(await mistakes(server({ url: 'htp://ann:pw@x/y?k=v' }))).toEqual([
+      expect.stringContaining('got "htp://***@x/y?…"'),
+    ]);
+  });
+});

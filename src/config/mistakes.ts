@@ -1,0 +1,149 @@
+/** Turns what the schema found into lines for people. Values that may be secrets are never shown, only what they are. */
+
+import type * as z from 'zod';
+import { closest } from './closest.ts';
+import type { Mistake, Path } from './expand.ts';
+import { configJsonSchema, type JsonSchemaNode } from './schema.ts';
+
+type Issue = z.core.$ZodIssue;
+
+/** `file` is the file as it was written: in it variables are not yet filled in, so no value of one can be shown. */
+export function explain(issues: readonly Issue[], file: unknown): Mistake[] {
+  const mistakes = issues.flatMap((issue) => explainIssue(issue, [], file));
+  // One a place: a number far out of range breaks the limit of all numbers first and then that of the setting.
+  return [...new Map(mistakes.map((mistake) => [placeOf(mistake), mistake])).values()];
+}
+
+export const placeOf = ({ path }: Mistake): string => JSON.stringify(path);
+
+function explainIssue(issue: Issue, prefix: Path, file: unknown): Mistake[] {
+  const path = [...prefix, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))];
+  const value = valueAt(file, path);
+  const at = (message: string): Mistake[] => [{ path, message }];
+  const got = `got ${show(value, path)}`;
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => ({ path: [...path, key], message: `unknown key${suggestion(key, path)}` }));
+    case 'invalid_union':
+      return explainServer(issue, path, value, file);
+    case 'invalid_key':
+      return at(issue.issues[0]?.message ?? issue.message);
+    case 'invalid_type': {
+      const expected = TYPE_NAMES[issue.expected] ?? issue.expected;
+      return at(value === undefined ? `missing; expected ${expected}` : `expected ${expected}, ${got}`);
+    }
+    case 'invalid_value':
+      return at(`expected ${issue.values.map((each) => JSON.stringify(each)).join(' or ')}, ${got}`);
+    case 'too_small':
+      return at(issue.origin === 'string' ? 'must not be empty' : `expected at least ${issue.minimum}, ${got}`);
+    case 'too_big':
+      return at(`expected at most ${issue.maximum}${issue.origin === 'string' ? ' characters' : ''}, ${got}`);
+    case 'custom':
+    case 'invalid_format':
+    case 'invalid_element':
+    case 'not_multiple_of':
+      return at(isPlain(value) && !isSecret(path) ? `${issue.message}, ${got}` : issue.message);
+  }
+}
+
+/** The only union is that of server entries; which half was meant can be told by its keys. */
+function explainServer(
+  issue: Extract<Issue, { code: 'invalid_union' }>,
+  path: Path,
+  value: unknown,
+  file: unknown,
+): Mistake[] {
+  if (!isObject(value)) return [{ path, message: `expected an object, got ${show(value, path)}` }];
+  const [url, command] = [Object.hasOwn(value, 'url'), Object.hasOwn(value, 'command')];
+  if (url && command) return [{ path, message: 'has both "url" and "command"; keep one of them' }];
+  if (!url && !command) {
+    const near = Object.keys(value).map((key) => closest(key, ['url', 'command']));
+    const hint = near.find((key) => key !== undefined);
+    return [{ path, message: `expected "url" or "command"${hint ? `; did you mean '${hint}'?` : ''}` }];
+  }
+  return (issue.errors[url ? 0 : 1] ?? []).flatMap((each) => explainIssue(each, path, file));
+}
+
+const TYPE_NAMES: Record<string, string> = {
+  int: 'a whole number',
+  number: 'a number',
+  string: 'a string',
+  boolean: 'true or false',
+  object: 'an object',
+  record: 'an object',
+  array: 'an array',
+};
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isPlain = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number';
+
+function valueAt(root: unknown, path: Path): unknown {
+  let value = root;
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
+    value = (value as Record<string | number, unknown>)[step];
+  }
+  return value;
+}
+
+// --- What may be shown -------------------------------------------------------------------------------------------
+
+const SECRET_STEPS = new Set<string | number>(['headers', 'env', 'args', 'tokens']);
+const LONGEST_SHOWN = 80;
+
+const isSecret = (path: Path): boolean => path.some((step) => SECRET_STEPS.has(step));
+
+function show(value: unknown, path: Path): string {
+  if (Array.isArray(value)) return 'an array';
+  if (value === null) return 'null';
+  if (typeof value === 'object') return 'an object';
+  if (isSecret(path)) return `a ${typeof value}`;
+  if (typeof value !== 'string') return JSON.stringify(value) ?? 'nothing';
+  const filled = value.includes('${') ? ' with its variables filled in' : '';
+  const text = withoutCredentials(value);
+  return JSON.stringify(text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text) + filled;
+}
+
+/** Works on what is not a URL too, since that is when it is shown. */
+function withoutCredentials(text: string): string {
+  return text.replace(/^([^:/@]*:\/*)?.*@/s, '$1***@').replace(/([?#]).+$/s, '$1…');
+}
+
+/** A path as in `mcpServers.github.url`. */
+export function showPath(path: Path): string {
+  let text = '';
+  for (const [index, step] of path.entries()) {
+    if (typeof step === 'number') text += `[${step}]`;
+    else text += (text === '' ? '' : '.') + showKey(step, path[index - 1]);
+  }
+  return text;
+}
+
+/** Somebody may have put the token where the name belongs, so a name as long as a token is not shown in full. */
+function showKey(key: string, parent: string | number | undefined): string {
+  if (parent === 'tokens' && key.length >= 16) return `${key.slice(0, 3)}…`;
+  return /^[\w$-]+$/.test(key) ? key : JSON.stringify(key);
+}
+
+// --- Did you mean ------------------------------------------------------------------------------------------------
+
+function suggestion(key: string, path: Path): string {
+  const known = knownKeys(path);
+  const near = closest(key, known);
+  if (near !== undefined) return `; did you mean '${near}'?`;
+  return known.length === 0 ? '' : `; known: ${known.join(', ')}`;
+}
+
+function knownKeys(path: Path): string[] {
+  let nodes: JsonSchemaNode[] = [configJsonSchema()];
+  for (const step of path) nodes = nodes.flatMap((node) => inside(node, step));
+  return [...new Set(nodes.flatMap((node) => Object.keys(node.properties ?? {})))];
+}
+
+function inside(node: JsonSchemaNode, step: string | number): JsonSchemaNode[] {
+  const other = typeof node.additionalProperties === 'object' ? node.additionalProperties : undefined;
+  const next = node.properties?.[step] ?? other;
+  return next ? (next.anyOf ?? [next]) : [];
+}

@@ -1,0 +1,72 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { configJsonSchema, fileSchema, type JsonSchemaNode, settingsReference } from './schema.ts';
+
+describe('the schema', () => {
+  it('T-2: has a default for every setting', () => {
+    expect(fileSchema.parse({})).toEqual({
+      mcpServers: {},
+      meanwhile: {
+        host: '127.0.0.1',
+        port: 8080,
+        logLevel: 'info',
+        auth: { tokens: {} },
+        allowedHosts: [],
+        allowedOrigins: [],
+        allowCommands: false,
+        calls: { timeoutMs: 120_000 },
+        tasks: { ttlMs: 300_000, maxTtlMs: 1_800_000, keepMs: 300_000, cleanupMs: 60_000, perSession: 100 },
+        questions: { timeoutMs: 600_000, perSession: 100 },
+        sessions: { idleMs: 1_800_000, checkMs: 300_000, max: 1000 },
+        events: { perSession: 1000, notificationsPerServer: 100, logsPerServer: 500 },
+        servers: {
+          connectTimeoutMs: 30_000,
+          pingMs: 30_000,
+          reconnect: { firstMs: 1000, factor: 2, maxMs: 60_000, attempts: 10, stableMs: 10_000 },
+        },
+        limits: { bodyBytes: 4_194_304, resultBytes: 16_777_216, waitMs: 1_800_000 },
+      },
+    });
+  });
+
+  it('schema/config.schema.json is current (node --import tsx scripts/config-schema.ts)', async () => {
+    const committed = await readFile(new URL('../../schema/config.schema.json', import.meta.url), 'utf8');
+    expect(JSON.parse(committed)).toEqual(JSON.parse(JSON.stringify(configJsonSchema())));
+  });
+
+  it('explains every key to editors', () => {
+    const silent: string[] = [];
+    const visit = (node: JsonSchemaNode, path: string): void => {
+      for (const [key, child] of Object.entries(node.properties ?? {})) {
+        if (!child.description) silent.push(`${path}${key}`);
+        visit(child, `${path}${key}.`);
+      }
+      if (typeof node.additionalProperties === 'object') visit(node.additionalProperties, `${path}*.`);
+      for (const option of node.anyOf ?? []) visit(option, path);
+    };
+    visit(configJsonSchema(), '');
+    expect(silent).toEqual([]);
+  });
+
+  it('X-3: every number has a range that a timer or a string can hold', () => {
+    const numbers = settingsReference().filter(({ type }) => type === 'integer' || type === 'number');
+    expect(numbers.length).toBeGreaterThan(20);
+    for (const { key, minimum, maximum } of numbers) {
+      expect(minimum, key).toBeGreaterThanOrEqual(0);
+      expect(maximum, key).toBeLessThanOrEqual(2_147_483_647);
+    }
+  });
+
+  it('lists the settings for the reference', () => {
+    const rows = settingsReference();
+    expect(rows.find(({ key }) => key === 'tasks.ttlMs')).toEqual({
+      key: 'tasks.ttlMs',
+      type: 'integer',
+      default: 300_000,
+      minimum: 1,
+      maximum: 2_147_483_647,
+      description: 'How long a task may work when the client does not say.',
+    });
+    expect(rows.map(({ key }) => key)).toContain('servers.reconnect.factor');
+  });
+});

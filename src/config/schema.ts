@@ -1,0 +1,261 @@
+/**
+ * The configuration as a schema: what the file may say, what it means, and what holds when it says nothing. The JSON
+ * Schema for editors and the reference of the settings are made from it.
+ */
+
+import * as z from 'zod';
+import type { ServerConfig } from '../core/ports.ts';
+import { LOG_LEVELS } from '../lib/log.ts';
+import { MAX_DELAY_MS } from '../lib/timers.ts';
+
+// --- Servers -----------------------------------------------------------------------------------------------------
+
+const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
+
+const name = z
+  .string()
+  .regex(/^[A-Za-z0-9_.-]{1,64}$/, 'a name has 1 to 64 of the characters A-Z a-z 0-9 _ . -')
+  .refine((text) => !FORBIDDEN_NAMES.has(text), 'this name is not allowed');
+
+const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
+
+const headerName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'not a valid name of a header');
+
+/** Checked here because it would otherwise fail at each request, far from its cause. */
+const isHeaderValue = (text: string): boolean => !/[^\t\x20-\x7e\u0080-\u00ff]/.test(text);
+
+const variableName = z.string().refine((text) => text !== '' && !text.includes('='), 'not a valid name of a variable');
+
+/** Keys that the files of other programs have in a server entry; accepted so that such a file can be used as it is. */
+const shared = {
+  disabled: z.boolean().optional().describe('Leaves this server out.'),
+  timeout: z.unknown().optional().describe('Accepted and ignored.'),
+  autoApprove: z.unknown().optional().describe('Accepted and ignored.'),
+  alwaysAllow: z.unknown().optional().describe('Accepted and ignored.'),
+  description: z.unknown().optional().describe('Accepted and ignored.'),
+};
+
+const httpServer = z.strictObject({
+  type: z
+    .enum(['http', 'streamable-http', 'sse'])
+    .optional()
+    .describe('Accepted; what the server speaks is found out.'),
+  url: z
+    .string()
+    .refine(isHttpUrl, 'expected a URL starting with http:// or https://')
+    .describe('Where the server is reached.'),
+  headers: z
+    .record(headerName, z.string().refine(isHeaderValue, 'a header cannot hold this character'))
+    .optional()
+    .describe('Sent with every request to this server.'),
+  ...shared,
+});
+
+const commandServer = z.strictObject({
+  type: z.enum(['stdio']).optional().describe('Accepted; a command always speaks over stdio.'),
+  command: z.string().min(1).describe('The program that is the server.'),
+  args: z.array(z.string()).optional().describe('The arguments of the command.'),
+  env: z.record(variableName, z.string()).optional().describe('Environment variables for the command.'),
+  cwd: z.string().min(1).optional().describe('The folder it runs in; relative to the folder of this file.'),
+  ...shared,
+});
+
+// --- Settings ----------------------------------------------------------------------------------------------------
+
+const ms = (fallback: number, help: string, min = 1) =>
+  z.int().min(min).max(MAX_DELAY_MS).default(fallback).describe(help);
+
+const count = (fallback: number, help: string, min = 1) =>
+  z.int().min(min).max(1_000_000).default(fallback).describe(help);
+
+/** Up to what still fits into one string with room to spare. */
+const bytes = (fallback: number, help: string) =>
+  z
+    .int()
+    .min(1024)
+    .max(2 ** 28)
+    .default(fallback)
+    .describe(help);
+
+/** Something that comes again and again; often enough to test with, not so often that it keeps a processor busy. */
+const every = (fallback: number, help: string) => ms(fallback, help, 10);
+
+const group = <T extends z.ZodRawShape>(help: string, shape: T) => z.strictObject(shape).describe(help);
+
+/** Says both values, since one of them may be a default that is not in the file. */
+const notMore =
+  <K extends string>(less: K, more: K) =>
+  ({ value, issues }: z.core.ParsePayload<Record<K, number>>): void => {
+    if (issues.length > 0 || value[less] <= value[more]) return;
+    const message = `${less} (${value[less]}) must not be more than ${more} (${value[more]})`;
+    issues.push({ code: 'custom', message, input: value });
+  };
+
+const settings = group('The settings of meanwhile itself.', {
+  host: z
+    .string()
+    .min(1)
+    .max(255)
+    .default('127.0.0.1')
+    .describe('The address the HTTP door listens on. Any other than a local one needs `auth.tokens`.'),
+  port: z.int().min(0).max(65_535).default(8080).describe('The port of the HTTP door; 0 takes any free one.'),
+  store: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'The file that keeps sessions, tasks and questions, relative to the folder of this file, or `:memory:`. ' +
+        'By default `meanwhile/meanwhile.db` in the data folder of the user.',
+    ),
+  logLevel: z.enum(LOG_LEVELS).default('info').describe('The least important log lines that are written to stderr.'),
+  auth: group('Who may use the HTTP door.', {
+    tokens: z
+      .record(
+        name,
+        z.string().refine((token) => token.length >= 16, 'a token has at least 16 characters'),
+      )
+      .refine((tokens) => new Set(Object.values(tokens)).size === Object.keys(tokens).length, {
+        error: 'two names have the same token, so one could not be told from the other',
+      })
+      .default({})
+      .describe(
+        'Bearer tokens by the name of who has it, at least 16 characters each. Without any, no token is asked.',
+      ),
+  }).prefault({}),
+  allowedHosts: z
+    .array(z.string().min(1))
+    .default([])
+    .describe('Host names that requests may be addressed to, besides the local ones.'),
+  allowedOrigins: z
+    .array(
+      z
+        .string()
+        .refine(
+          (text) => /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/i.test(text),
+          'expected an origin such as https://app.example.com, without a path',
+        ),
+    )
+    .default([])
+    .describe('Origins of web pages that may send requests, besides the local ones.'),
+  allowCommands: z
+    .boolean()
+    .default(false)
+    .describe('Whether clients of the HTTP door may add servers that are commands, which then run on this machine.'),
+  calls: group('Tool calls.', {
+    timeoutMs: ms(120_000, 'How long a call waits for its server when the client does not say.'),
+  }).prefault({}),
+  tasks: group('Calls that became tasks.', {
+    ttlMs: ms(300_000, 'How long a task may work when the client does not say.'),
+    maxTtlMs: ms(1_800_000, 'The longest a client may ask for.'),
+    keepMs: ms(300_000, 'How long a finished task can be read.'),
+    cleanupMs: every(60_000, 'How often finished tasks past their time are removed.'),
+    perSession: count(100, 'How many tasks a session may have.'),
+  })
+    .check(notMore('ttlMs', 'maxTtlMs'))
+    .prefault({}),
+  questions: group('Questions that servers ask while they work.', {
+    timeoutMs: ms(600_000, 'How long a question waits for an answer.'),
+    perSession: count(100, 'How many open questions a session may have.'),
+  }).prefault({}),
+  sessions: group('Sessions of clients.', {
+    idleMs: ms(1_800_000, 'How long a session may be idle before it ends.'),
+    checkMs: every(300_000, 'How often idle sessions are looked for.'),
+    max: count(1000, 'How many sessions there may be at once.'),
+  }).prefault({}),
+  events: group('What is kept until the client has seen it.', {
+    perSession: count(1000, 'How many undelivered events a session keeps.'),
+    notificationsPerServer: count(100, 'How many notifications of one server a session keeps.'),
+    logsPerServer: count(500, 'How many log lines of one server a session keeps.'),
+  }).prefault({}),
+  servers: group('Connections to servers.', {
+    connectTimeoutMs: ms(30_000, 'How long connecting may take.'),
+    pingMs: every(30_000, 'How often a quiet connection is checked.'),
+    reconnect: group('What happens when a connection is lost.', {
+      firstMs: ms(1000, 'The wait before the first attempt.'),
+      factor: z.number().min(1).max(100).default(2).describe('What the wait is multiplied by after each attempt.'),
+      maxMs: ms(60_000, 'The longest wait between two attempts.'),
+      attempts: count(10, 'How many attempts are made before the server counts as failed.', 0),
+      stableMs: ms(10_000, 'How long a connection must hold before the attempts are counted from zero again.'),
+    })
+      .check(notMore('firstMs', 'maxMs'))
+      .prefault({}),
+  }).prefault({}),
+  limits: group('Limits that protect the gateway.', {
+    bodyBytes: bytes(4_194_304, 'The largest request body.'),
+    resultBytes: bytes(16_777_216, 'The largest result of a task that is kept.'),
+    waitMs: ms(1_800_000, 'The longest a client may wait in one request.'),
+  }).prefault({}),
+});
+
+export const fileSchema = z.strictObject({
+  $schema: z.string().optional().describe('The JSON Schema of this file, for editors.'),
+  mcpServers: z
+    .record(name, z.union([httpServer, commandServer]))
+    .default({})
+    .describe('The servers by name: each has a `url` or a `command`.'),
+  meanwhile: settings.prefault({}),
+});
+
+export type ServerEntry = z.infer<typeof httpServer> | z.infer<typeof commandServer>;
+
+/** All settings, each with its value. */
+export type Settings = Omit<z.infer<typeof settings>, 'store'> & { store: string };
+
+export interface Config {
+  settings: Settings;
+  servers: Map<string, ServerConfig>;
+  /** The file it was read from, if there was one. */
+  file?: string;
+}
+
+// --- Made from the schema ----------------------------------------------------------------------------------------
+
+export interface JsonSchemaNode {
+  type?: string;
+  description?: string;
+  default?: unknown;
+  enum?: unknown[];
+  minimum?: number;
+  maximum?: number;
+  properties?: Record<string, JsonSchemaNode>;
+  additionalProperties?: boolean | JsonSchemaNode;
+  anyOf?: JsonSchemaNode[];
+}
+
+export function configJsonSchema(): JsonSchemaNode {
+  const { $schema, ...rest } = z.toJSONSchema(fileSchema, { io: 'input' });
+  return { $schema, title: 'Configuration of meanwhile', ...rest } as JsonSchemaNode;
+}
+
+export interface SettingReference {
+  /** Dotted, as in `tasks.ttlMs`. */
+  key: string;
+  type: string;
+  default: unknown;
+  minimum?: number;
+  maximum?: number;
+  description: string;
+}
+
+/** One row a setting, in the order of the schema. */
+export function settingsReference(): SettingReference[] {
+  const root = configJsonSchema().properties?.['meanwhile'];
+  return root ? rows(root, '') : [];
+}
+
+function rows(node: JsonSchemaNode, prefix: string): SettingReference[] {
+  return Object.entries(node.properties ?? {}).flatMap(([key, child]) => {
+    if (child.properties) return rows(child, `${prefix}${key}.`);
+    const { minimum, maximum } = child;
+    return [
+      {
+        key: prefix + key,
+        type: child.enum ? child.enum.map(String).join(' | ') : (child.type ?? 'unknown'),
+        default: child.default,
+        ...(minimum !== undefined && { minimum }),
+        ...(maximum !== undefined && { maximum }),
+        description: child.description ?? '',
+      },
+    ];
+  });
+}

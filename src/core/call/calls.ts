@@ -1,0 +1,250 @@
+import { secretId } from '../../lib/ids.ts';
+import type { Log } from '../../lib/log.ts';
+import { clampDelay } from '../../lib/timers.ts';
+import { GatewayError } from '../errors.ts';
+import type { CallOutcome, Connection, Progress } from '../ports.ts';
+import type { QuestionBook } from '../question/book.ts';
+import type { Question } from '../question/question.ts';
+import type { CoreSettings } from '../settings.ts';
+import type { TaskBook } from '../task/book.ts';
+import type { CallResult, Task } from '../task/task.ts';
+
+export interface CallRequest {
+  server: string;
+  tool: string;
+  args: Record<string, unknown>;
+  timeoutMs: number;
+  ttlMs?: number;
+}
+
+/** The client's side of a call, for as long as its request is open. */
+export interface Caller {
+  /** Aborted when the client has given up or is gone: the call goes on as a task. */
+  gone: AbortSignal;
+  /** Aborted when the client wants the work stopped. */
+  cancelled: AbortSignal;
+  onProgress: (progress: Progress) => void;
+}
+
+export type CallReply =
+  | { kind: 'result'; result: CallResult }
+  | { kind: 'task'; task: Task; because: 'timeout' | 'question' | 'gone' }
+  | { kind: 'failed'; error: GatewayError }
+  | { kind: 'cancelled' };
+
+interface LiveCall {
+  id: string;
+  request: CallRequest;
+  abort: AbortController;
+  startedAt: number;
+  /** Set once the call has become a task. */
+  taskId?: string;
+  /** Answers the request that waits for this call; only the first answer counts. */
+  answer: (reply: CallReply) => void;
+  answered: boolean;
+  onProgress: (progress: Progress) => void;
+}
+
+/**
+ * The calls of one session. A call answers its request with whatever happens first: its outcome, the end of the
+ * request's patience, a question that certainly belongs to it, or the client's leaving. In all cases but the first the
+ * call goes on as a task.
+ */
+export class Calls {
+  readonly #live = new Map<string, LiveCall>();
+  readonly #tasks: TaskBook;
+  readonly #questions: QuestionBook;
+  readonly #resultBytes: number;
+  readonly #log: Log;
+
+  constructor(tasks: TaskBook, questions: QuestionBook, limits: CoreSettings['limits'], log: Log) {
+    this.#tasks = tasks;
+    this.#questions = questions;
+    this.#resultBytes = limits.resultBytes;
+    this.#log = log;
+    tasks.onExpired = (task) => this.#stop(task, 'the task expired');
+    questions.onOpened = (question) => this.#questionOpened(question);
+    questions.onClosed = (question) => this.#questionClosed(question);
+  }
+
+  async execute(connection: Connection, request: CallRequest, caller: Caller): Promise<CallReply> {
+    this.#tasks.assertRoom(this.#live.size);
+    return new Promise((resolve) => {
+      const onTimeout = (): void => this.#promote(call, 'timeout');
+      const onGone = (): void => this.#promote(call, 'gone');
+      const onCancelled = (): void => this.#cancelRequest(call);
+      const call: LiveCall = {
+        id: secretId(),
+        request,
+        abort: new AbortController(),
+        startedAt: Date.now(),
+        answered: false,
+        onProgress: caller.onProgress,
+        answer: (reply) => {
+          if (call.answered) return;
+          call.answered = true;
+          clearTimeout(timer);
+          caller.gone.removeEventListener('abort', onGone);
+          caller.cancelled.removeEventListener('abort', onCancelled);
+          resolve(reply);
+        },
+      };
+      const timer = setTimeout(onTimeout, clampDelay(request.timeoutMs));
+      caller.gone.addEventListener('abort', onGone, { once: true });
+      caller.cancelled.addEventListener('abort', onCancelled, { once: true });
+      this.#live.set(call.id, call);
+      this.#log.debug('tool_execution_start', { server: request.server, tool: request.tool });
+      void this.#run(connection, call);
+      if (caller.cancelled.aborted) onCancelled();
+      else if (caller.gone.aborted) onGone();
+    });
+  }
+
+  /** Cancels the task and the work on the server. `undefined` when it has already ended. */
+  cancel(taskId: string, reason: string): Task | undefined {
+    const task = this.#tasks.apply(taskId, { type: 'cancel', reason });
+    if (task) this.#stop(task, reason);
+    return task;
+  }
+
+  /** Stops everything, for the end of the session. */
+  close(reason: string): void {
+    for (const call of this.#live.values()) {
+      this.#abandon(call, reason);
+      call.answer({ kind: 'cancelled' });
+      if (call.taskId !== undefined) this.#tasks.apply(call.taskId, { type: 'cancel', reason });
+    }
+  }
+
+  get size(): number {
+    return this.#live.size;
+  }
+
+  async #run(connection: Connection, call: LiveCall): Promise<void> {
+    const outcome = this.#withinLimit(
+      await connection.call({
+        id: call.id,
+        tool: call.request.tool,
+        args: call.request.args,
+        signal: call.abort.signal,
+        onProgress: (progress) => this.#progressed(call, progress),
+      }),
+    );
+    this.#live.delete(call.id);
+    this.#log.debug('tool_execution_complete', {
+      server: call.request.server,
+      tool: call.request.tool,
+      durationMs: Date.now() - call.startedAt,
+    });
+    if (call.taskId === undefined) call.answer(this.#replyFor(call.request, outcome));
+    else this.#finishTask(call.taskId, outcome);
+  }
+
+  #cancelRequest(call: LiveCall): void {
+    if (call.answered) return;
+    this.#abandon(call, 'cancelled by the client');
+    call.answer({ kind: 'cancelled' });
+  }
+
+  #replyFor(request: CallRequest, outcome: CallOutcome): CallReply {
+    if (outcome.kind === 'result') return { kind: 'result', result: outcome.result };
+    const about = { server: request.server, tool: request.tool };
+    if (outcome.kind === 'lost') {
+      const message = `server '${request.server}' was lost during the call: ${outcome.reason}; try again`;
+      return { kind: 'failed', error: new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', message, about) };
+    }
+    const message = `server '${request.server}' answered '${request.tool}' with an error: ${outcome.error.message}`;
+    const error = new GatewayError('TOOL_ERR_EXECUTION_FAILED', message, { ...about, error: outcome.error });
+    return { kind: 'failed', error };
+  }
+
+  #promote(call: LiveCall, because: 'timeout' | 'question' | 'gone'): void {
+    if (call.answered) return;
+    const { server, tool, args, ttlMs } = call.request;
+    const { id } = this.#tasks.create({ server, tool, args, ...(ttlMs !== undefined && { ttlMs }) });
+    call.taskId = id;
+    for (const question of this.#questions.mayBlock(server, call.id)) {
+      const certain = question.callId === call.id;
+      this.#tasks.apply(id, { type: 'question_opened', questionId: question.id, certain });
+    }
+    call.answer({ kind: 'task', task: this.#tasks.get(id), because });
+  }
+
+  #finishTask(taskId: string, outcome: CallOutcome): void {
+    switch (outcome.kind) {
+      case 'result':
+        this.#tasks.apply(taskId, { type: 'complete', result: outcome.result });
+        break;
+      case 'error':
+        this.#tasks.apply(taskId, { type: 'fail', error: outcome.error });
+        break;
+      case 'lost':
+        this.#tasks.apply(taskId, { type: 'fail', error: { code: -32000, message: outcome.reason } });
+        break;
+    }
+  }
+
+  #progressed(call: LiveCall, progress: Progress): void {
+    if (call.taskId === undefined) {
+      call.onProgress(progress);
+      return;
+    }
+    const steps = progress.total === undefined ? `${progress.progress}` : `${progress.progress}/${progress.total}`;
+    this.#tasks.apply(call.taskId, { type: 'progress', message: progress.message ?? steps });
+  }
+
+  #questionOpened(question: Question): Question {
+    const call = question.callId === undefined ? undefined : this.#live.get(question.callId);
+    if (call) {
+      // Nobody should wait out a timeout for a question that can be answered now.
+      this.#promote(call, 'question');
+      if (call.taskId === undefined) return question;
+      this.#tasks.apply(call.taskId, { type: 'question_opened', questionId: question.id, certain: true });
+      return { ...question, taskId: call.taskId };
+    }
+    for (const task of this.#tasks.atWork(question.server)) {
+      this.#tasks.apply(task.id, { type: 'question_opened', questionId: question.id, certain: false });
+    }
+    return question;
+  }
+
+  #questionClosed(question: Question): void {
+    for (const task of this.#tasks.atWork(question.server)) {
+      this.#tasks.apply(task.id, { type: 'question_closed', questionId: question.id });
+    }
+  }
+
+  #stop(task: Task, reason: string): void {
+    for (const call of this.#live.values()) if (call.taskId === task.id) this.#abandon(call, reason);
+  }
+
+  #abandon(call: LiveCall, reason: string): void {
+    call.abort.abort(new Error(reason));
+    this.#questions.rejectWhere((question) => question.callId === call.id, reason);
+  }
+
+  #withinLimit(outcome: CallOutcome): CallOutcome {
+    if (outcome.kind !== 'result') return outcome;
+    const bytes = roughSize(outcome.result, this.#resultBytes);
+    if (bytes <= this.#resultBytes) return outcome;
+    const message = `the result is larger than limits.resultBytes = ${this.#resultBytes}; raise it to receive such results`;
+    return { kind: 'error', error: { code: -32000, message } };
+  }
+}
+
+/** Length of all strings in a value, counted only until `limit` is passed: cheap for what is small. */
+function roughSize(value: unknown, limit: number): number {
+  let size = 0;
+  const pending: unknown[] = [value];
+  while (pending.length > 0 && size <= limit) {
+    const next = pending.pop();
+    if (typeof next === 'string') size += next.length;
+    else if (typeof next === 'object' && next !== null) {
+      for (const [key, inner] of Object.entries(next)) {
+        size += key.length;
+        pending.push(inner);
+      }
+    } else size += 8;
+  }
+  return size;
+}

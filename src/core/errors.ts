@@ -1,0 +1,44 @@
+/**
+ * Every error the gateway itself raises: one closed set, one table. `rpc` is the JSON-RPC code where the error leaves as
+ * a protocol error, `http` the status where it leaves as an HTTP answer; as a tool reply it carries the code itself.
+ */
+export const ERROR_TABLE = {
+  TOOL_ERR_SESSION_NOT_FOUND: { rpc: -32001, http: 404 },
+  TOOL_ERR_SERVER_NOT_FOUND: { rpc: -32602, http: 404 },
+  TOOL_ERR_NOT_FOUND: { rpc: -32602, http: 404 },
+  TOOL_ERR_TASK_NOT_FOUND: { rpc: -32602, http: 404 },
+  TOOL_ERR_REQUEST_NOT_FOUND: { rpc: -32602, http: 404 },
+  TOOL_ERR_INVALID_ARGUMENT: { rpc: -32602, http: 400 },
+  TOOL_ERR_INVALID_ANSWER: { rpc: -32602, http: 400 },
+  TOOL_ERR_EXECUTION_FAILED: { rpc: -32603, http: 502 },
+  TOOL_ERR_TIMEOUT: { rpc: -32001, http: 504 },
+  TOOL_ERR_SERVER_DISCONNECTED: { rpc: -32000, http: 502 },
+  TOOL_ERR_SERVER_UNREACHABLE: { rpc: -32000, http: 502 },
+  TOOL_ERR_NOT_ALLOWED: { rpc: -32000, http: 403 },
+  TOOL_ERR_UNAUTHORIZED: { rpc: -32000, http: 401 },
+  TOOL_ERR_LIMIT: { rpc: -32000, http: 429 },
+  TOOL_ERR_STORE: { rpc: -32603, http: 503 },
+  TOOL_ERR_INTERNAL: { rpc: -32603, http: 500 },
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_TABLE;
+
+export class GatewayError extends Error {
+  readonly code: ErrorCode;
+  readonly details: Record<string, unknown> | undefined;
+
+  constructor(code: ErrorCode, message: string, details?: Record<string, unknown>) {
+    super(message);
+    this.name = 'GatewayError';
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** "known: a, b" or "none is known", for messages that name the fix. */
+export function known(names: Iterable<string>): string {
+  const list = [...names].toSorted();
+  if (list.length === 0) return 'none is known';
+  const shown = list.slice(0, 30).join(', ');
+  return `known: ${shown}${list.length > 30 ? ` and ${list.length - 30} more` : ''}`;
+}

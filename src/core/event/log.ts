@@ -1,0 +1,216 @@
+import { orderedId } from '../../lib/ids.ts';
+import type { Log } from '../../lib/log.ts';
+import { clampDelay } from '../../lib/timers.ts';
+import type { Store } from '../ports.ts';
+import type { CoreSettings } from '../settings.ts';
+import type { EventType, SessionEvent } from './event.ts';
+
+/**
+ * An event is `new` until a reply takes it, `taken` while that reply is on its way, and `delivered` once the reply was
+ * handed to a client that was still there; otherwise it is `new` again. Delivered events stay for a while, for a client
+ * that asks again from an earlier cursor.
+ */
+interface Entry {
+  event: SessionEvent;
+  state: 'new' | 'taken' | 'delivered';
+}
+
+export interface Delivery {
+  events: SessionEvent[];
+  /** Called exactly once, when it is known whether the reply reached the client. */
+  settle(delivered: boolean): void;
+}
+
+const NOTHING: Delivery = { events: [], settle: () => {} };
+const WARN_AT = 0.8;
+
+interface Waiter {
+  events: SessionEvent[];
+  wake: () => void;
+}
+
+/** The events of one session, in order. */
+export class EventLog {
+  #entries: Entry[] = [];
+  #undelivered = 0;
+  #newCount = 0;
+  #warned = false;
+  readonly #notificationsWaiting = new Map<string, number>();
+  readonly #waiters = new Set<Waiter>();
+  readonly #sessionId: string;
+  readonly #store: Store;
+  readonly #limits: CoreSettings['events'];
+  readonly #log: Log;
+
+  constructor(sessionId: string, store: Store, limits: CoreSettings['events'], log: Log) {
+    this.#sessionId = sessionId;
+    this.#store = store;
+    this.#limits = limits;
+    this.#log = log;
+  }
+
+  add(type: EventType, server: string, data: Record<string, unknown>): void {
+    if (type === 'notification') this.#makeRoomForNotification(server);
+    this.#makeRoom();
+    this.#append(type, server, data);
+  }
+
+  /** The undelivered events, now on their way with the caller's reply. */
+  take(matching: (event: SessionEvent) => boolean = () => true): Delivery {
+    if (this.#newCount === 0) return NOTHING;
+    const taken = this.#entries.filter((entry) => entry.state === 'new' && matching(entry.event));
+    for (const entry of taken) entry.state = 'taken';
+    this.#newCount -= taken.length;
+    return { events: taken.map(({ event }) => event), settle: (delivered) => this.#settle(taken, delivered) };
+  }
+
+  /** What `take` gives, preceded by events delivered after the cursor: the client says it has not seen them. */
+  takeAfter(lastEventId: string): Delivery {
+    const known = this.#entries.some(({ event }) => event.id === lastEventId);
+    const again = this.#entries.filter(
+      ({ event, state }) => state === 'delivered' && (!known || event.id > lastEventId),
+    );
+    const fresh = this.take();
+    const events = [...again.map(({ event }) => event), ...fresh.events].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    return { events, settle: (delivered) => fresh.settle(delivered) };
+  }
+
+  hasNew(): boolean {
+    return this.#newCount > 0;
+  }
+
+  hasAfter(lastEventId: string): boolean {
+    return this.hasNew() || this.#entries.some(({ event }) => event.id > lastEventId);
+  }
+
+  /** Resolves with the events of the turn that brought the first one, or with none when time or the caller is up. */
+  async wait(timeoutMs: number, signal: AbortSignal): Promise<SessionEvent[]> {
+    if (signal.aborted) return [];
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', finish);
+        this.#waiters.delete(waiter);
+        resolve(waiter.events);
+      };
+      const waiter: Waiter = { events: [], wake: finish };
+      const timer = setTimeout(finish, clampDelay(timeoutMs));
+      signal.addEventListener('abort', finish, { once: true });
+      this.#waiters.add(waiter);
+    });
+  }
+
+  /** Wakes everybody, for the end of the session. */
+  close(): void {
+    for (const waiter of this.#waiters) waiter.wake();
+  }
+
+  get counts(): { kept: number; undelivered: number; waiters: number } {
+    return { kept: this.#entries.length, undelivered: this.#undelivered, waiters: this.#waiters.size };
+  }
+
+  #append(type: EventType, server: string, data: Record<string, unknown>): void {
+    const event: SessionEvent = {
+      id: orderedId(),
+      sessionId: this.#sessionId,
+      type,
+      server,
+      createdAt: Date.now(),
+      data,
+    };
+    this.#entries.push({ event, state: 'new' });
+    this.#undelivered += 1;
+    this.#newCount += 1;
+    if (type === 'notification') this.#countNotification(server, 1);
+    this.#store.put('event', event);
+    this.#warnWhenNearlyFull();
+    for (const waiter of this.#waiters) {
+      // The turn that brought one event may bring more: they are one wake-up with several triggers.
+      if (waiter.events.length === 0) setImmediate(waiter.wake);
+      waiter.events.push(event);
+    }
+  }
+
+  #settle(taken: Entry[], delivered: boolean): void {
+    for (const entry of taken) {
+      if (entry.state !== 'taken') continue;
+      if (!delivered) {
+        entry.state = 'new';
+        this.#newCount += 1;
+        continue;
+      }
+      entry.state = 'delivered';
+      this.#forget(entry.event);
+    }
+  }
+
+  /** An event that needs no delivery any more. */
+  #forget(event: SessionEvent): void {
+    this.#undelivered -= 1;
+    if (event.type === 'notification') this.#countNotification(event.server, -1);
+    this.#store.drop('event', event.id);
+  }
+
+  #makeRoom(): void {
+    if (this.#entries.length < this.#limits.perSession) return;
+    const delivered = this.#entries.findIndex(({ state }) => state === 'delivered');
+    if (delivered >= 0) {
+      this.#entries.splice(delivered, 1);
+      return;
+    }
+    this.#evict(Math.ceil(this.#limits.perSession * 0.1), () => true, '');
+  }
+
+  /** One server's flood costs that server its oldest notifications, not the session its other events. */
+  #makeRoomForNotification(server: string): void {
+    if ((this.#notificationsWaiting.get(server) ?? 0) < this.#limits.notificationsPerServer) return;
+    this.#evict(1, (event) => event.type === 'notification' && event.server === server, server);
+  }
+
+  #evict(count: number, matching: (event: SessionEvent) => boolean, server: string): void {
+    const evictable = this.#entries
+      .filter(({ event, state }) => state === 'new' && event.type !== 'events_dropped' && matching(event))
+      .slice(0, count);
+    if (evictable.length === 0) return;
+    const gone = new Set(evictable);
+    this.#entries = this.#entries.filter((entry) => !gone.has(entry));
+    this.#newCount -= evictable.length;
+    for (const { event } of evictable) this.#forget(event);
+    this.#reportDropped(evictable.length, server);
+    this.#log.warn('event_store_eviction', {
+      sessionId: this.#sessionId,
+      evictedCount: evictable.length,
+      reason: server === '' ? 'event limit' : `notification limit of '${server}'`,
+    });
+  }
+
+  #reportDropped(count: number, server: string): void {
+    const earlier = this.#entries.find(
+      ({ event, state }) => state === 'new' && event.type === 'events_dropped' && event.server === server,
+    );
+    if (earlier === undefined) {
+      this.#append('events_dropped', server, { count });
+      return;
+    }
+    const before = earlier.event.data['count'];
+    earlier.event = { ...earlier.event, data: { count: count + (typeof before === 'number' ? before : 0) } };
+    this.#store.put('event', earlier.event);
+  }
+
+  #countNotification(server: string, by: number): void {
+    this.#notificationsWaiting.set(server, (this.#notificationsWaiting.get(server) ?? 0) + by);
+  }
+
+  #warnWhenNearlyFull(): void {
+    const full = this.#undelivered / this.#limits.perSession;
+    if (full < WARN_AT) this.#warned = false;
+    else if (!this.#warned) {
+      this.#warned = true;
+      this.#log.warn('event_store_approaching_limit', {
+        sessionId: this.#sessionId,
+        totalCount: this.#undelivered,
+        maxEvents: this.#limits.perSession,
+      });
+    }
+  }
+}

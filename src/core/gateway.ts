@@ -1,0 +1,162 @@
+import { isDeepStrictEqual } from 'node:util';
+import { secretId } from '../lib/ids.ts';
+import { messageOf, type Log } from '../lib/log.ts';
+import { GatewayError, known } from './errors.ts';
+import type { Backends, ServerConfig, ServerInfo, Store } from './ports.ts';
+import { ServerRegistry } from './session/registry.ts';
+import { Session } from './session/session.ts';
+import type { CoreSettings } from './settings.ts';
+
+export interface GatewayParts {
+  store: Store;
+  backends: Backends;
+  settings: CoreSettings;
+  log: Log;
+}
+
+/** All sessions and the servers they share. */
+export class Gateway {
+  readonly registry: ServerRegistry;
+  readonly settings: CoreSettings;
+  readonly log: Log;
+  readonly store: Store;
+  readonly #backends: Backends;
+  readonly #sessions = new Map<string, Session>();
+  readonly #ending = new Set<Promise<void>>();
+  readonly #timers: NodeJS.Timeout[] = [];
+  /** Told after a session has ended, so that a door can let go of what it keeps for it. */
+  readonly onSessionEnded = new Set<(session: Session) => void>();
+
+  constructor({ store, backends, settings, log }: GatewayParts) {
+    this.store = store;
+    this.settings = settings;
+    this.log = log;
+    this.#backends = backends;
+    this.registry = new ServerRegistry(store);
+  }
+
+  async start(servers: ReadonlyMap<string, ServerConfig>): Promise<void> {
+    await this.registry.load(servers);
+    this.#every(this.settings.sessions.checkMs, () => this.#endIdle());
+    this.#every(this.settings.tasks.cleanupMs, () => {
+      for (const session of this.#sessions.values()) session.tasks.sweep(Date.now());
+    });
+  }
+
+  // --- Sessions ---
+
+  open(principal: string, id: string = secretId()): Session {
+    if (this.#sessions.size >= this.settings.sessions.max) {
+      throw new GatewayError(
+        'TOOL_ERR_LIMIT',
+        `${this.#sessions.size} sessions are open (limit sessions.max = ${this.settings.sessions.max}); end one with DELETE or raise the limit`,
+      );
+    }
+    const { store, settings, log, registry } = this;
+    const session = new Session({ id, principal, store, backends: this.#backends, registry, settings, log });
+    this.#sessions.set(id, session);
+    store.put('session', { id, principal, createdAt: Date.now() });
+    log.info('session_created', { sessionId: id });
+    session.connectAll();
+    return session;
+  }
+
+  /** The session, if it is this principal's: an id alone opens nothing of somebody else's. */
+  find(id: string, principal: string): Session | undefined {
+    const session = this.#sessions.get(id);
+    return session?.principal === principal ? session : undefined;
+  }
+
+  /** The one session of a client that has none of its own in the protocol. */
+  forPrincipal(principal: string): Session {
+    const id = `principal:${principal}`;
+    return this.#sessions.get(id) ?? this.open(principal, id);
+  }
+
+  get sessions(): Session[] {
+    return [...this.#sessions.values()];
+  }
+
+  async end(session: Session, reason: string): Promise<void> {
+    if (this.#sessions.get(session.id) !== session) return;
+    this.#sessions.delete(session.id);
+    const ending = this.#finish(session, reason);
+    this.#ending.add(ending);
+    await ending.finally(() => this.#ending.delete(ending));
+  }
+
+  async close(reason: string): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.log.info('registry_shutdown_start', { serverCount: this.registry.list().length });
+    await Promise.allSettled([...this.sessions.map((session) => this.end(session, reason)), ...this.#ending]);
+    this.log.info('registry_shutdown_complete', {});
+  }
+
+  // --- Servers ---
+
+  /** Stores the server and connects the caller to it; one that cannot be reached is not kept. */
+  async addServer(caller: Session, name: string, config: ServerConfig): Promise<ServerInfo> {
+    const before = this.registry.get(name);
+    const changed = before !== undefined && !isDeepStrictEqual(before.config, config);
+    if (changed) await this.#detachAll(name, `server '${name}' was replaced`);
+    this.registry.set(name, config, caller.id);
+    try {
+      const info = await caller.connection(name).ready();
+      for (const session of this.#sessions.values()) {
+        if (session === caller) continue;
+        if (before === undefined || changed) {
+          session.events.add('server_added', name, { name, addedBy: 'another session', replaced: changed });
+          session.connectInBackground(name);
+        }
+      }
+      this.log.info(before ? 'server_config_updated' : 'server_config_added', { server: name });
+      return info;
+    } catch (error) {
+      if (before === undefined || changed) await caller.detach(name, `server '${name}' could not be reached`);
+      this.registry.restore(name, before);
+      throw new GatewayError(
+        'TOOL_ERR_SERVER_UNREACHABLE',
+        `server '${name}' could not be reached and was not kept: ${messageOf(error)}`,
+      );
+    }
+  }
+
+  async removeServer(name: string): Promise<void> {
+    if (!this.registry.remove(name)) {
+      const names = this.registry.list().map(({ id }) => id);
+      throw new GatewayError('TOOL_ERR_SERVER_NOT_FOUND', `no server '${name}'; ${known(names)}`);
+    }
+    await this.#detachAll(name, `server '${name}' was removed`);
+    for (const session of this.#sessions.values()) session.events.add('server_removed', name, { name });
+    this.log.info('server_config_removed', { server: name });
+  }
+
+  async #detachAll(name: string, reason: string): Promise<void> {
+    await Promise.all(this.sessions.map((session) => session.detach(name, reason)));
+  }
+
+  async #finish(session: Session, reason: string): Promise<void> {
+    this.log.info('session_destroying', { sessionId: session.id, reason });
+    await session.close(reason);
+    this.store.drop('session', session.id);
+    for (const told of this.onSessionEnded) told(session);
+    this.log.info('session_destroyed', { sessionId: session.id });
+  }
+
+  #endIdle(): void {
+    const before = Date.now() - this.settings.sessions.idleMs;
+    for (const session of this.#sessions.values()) {
+      if (session.busy || session.lastActiveAt > before) continue;
+      this.log.info('session_timeout_cleanup', { sessionId: session.id });
+      this.end(session, 'the session was idle').catch((error: unknown) => {
+        this.log.error('session_end_failed', { sessionId: session.id, error: messageOf(error) });
+      });
+    }
+  }
+
+  #every(ms: number, run: () => void): void {
+    const timer = setInterval(run, ms);
+    timer.unref();
+    this.#timers.push(timer);
+  }
+}

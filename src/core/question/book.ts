@@ -1,0 +1,145 @@
+import { secretId } from '../../lib/ids.ts';
+import type { Log } from '../../lib/log.ts';
+import { Alarm } from '../../lib/timers.ts';
+import { GatewayError } from '../errors.ts';
+import type { EventLog } from '../event/log.ts';
+import type { IncomingQuestion, Store } from '../ports.ts';
+import type { CoreSettings } from '../settings.ts';
+import { settleQuestion, type Answer, type Question, type QuestionEvent, type QuestionKind } from './question.ts';
+
+interface OpenQuestion {
+  question: Question;
+  resolve: (answer: Answer) => void;
+  reject: (error: Error) => void;
+  stopListening: () => void;
+}
+
+/** The open questions of one session. What has been answered, has expired or was rejected is gone from here. */
+export class QuestionBook {
+  readonly #open = new Map<string, OpenQuestion>();
+  readonly #alarm = new Alarm(() => this.#expireDue());
+  readonly #sessionId: string;
+  readonly #store: Store;
+  readonly #events: EventLog;
+  readonly #settings: CoreSettings['questions'];
+  readonly #log: Log;
+  /** Told before anybody else when a question opens (may tie it to a task) and when it is over. */
+  onOpened: (question: Question) => Question = (question) => question;
+  onClosed: (question: Question) => void = () => {};
+
+  constructor(sessionId: string, store: Store, events: EventLog, settings: CoreSettings['questions'], log: Log) {
+    this.#sessionId = sessionId;
+    this.#store = store;
+    this.#events = events;
+    this.#settings = settings;
+    this.#log = log;
+  }
+
+  /** Resolves with the answer for the server, or rejects with the reason why there will be none. */
+  async ask(server: string, incoming: IncomingQuestion): Promise<Answer> {
+    if (incoming.withdrawn.aborted) throw new Error('the question was withdrawn');
+    if (this.#open.size >= this.#settings.perSession) {
+      throw new Error(`too many open questions (limit questions.perSession = ${this.#settings.perSession})`);
+    }
+    const now = Date.now();
+    const question = this.onOpened({
+      id: secretId(),
+      sessionId: this.#sessionId,
+      server,
+      kind: incoming.kind,
+      params: incoming.params,
+      status: 'open',
+      createdAt: now,
+      expiresAt: now + this.#settings.timeoutMs,
+      ...(incoming.callId !== undefined && { callId: incoming.callId }),
+    });
+    return new Promise((resolve, reject) => {
+      const withdraw = (): void => this.#settle(question.id, { type: 'reject', reason: 'withdrawn by the server' });
+      incoming.withdrawn.addEventListener('abort', withdraw, { once: true });
+      const stopListening = (): void => incoming.withdrawn.removeEventListener('abort', withdraw);
+      this.#open.set(question.id, { question, resolve, reject, stopListening });
+      this.#store.put('question', question);
+      this.#alarm.at(question.expiresAt);
+      this.#events.add(`${question.kind}_request`, server, { requestId: question.id, params: question.params });
+      this.#log.info(`${question.kind}_received`, { requestId: question.id, server });
+    });
+  }
+
+  /** Settles the question; the answer travels on to the server once the record is safe. */
+  async answer(id: string, kind: QuestionKind, answer: Answer): Promise<Question> {
+    const entry = this.#open.get(this.get(id, kind).id);
+    const { question } = this.#close(id, { type: 'answer', answer });
+    await this.#store.settled();
+    this.#log.info(`${kind}_responded`, { requestId: id, durationMs: Date.now() - question.createdAt });
+    entry?.resolve(answer);
+    return question;
+  }
+
+  get(id: string, kind: QuestionKind): Question {
+    const entry = this.#open.get(id);
+    if (entry?.question.kind === kind) return entry.question;
+    throw new GatewayError(
+      'TOOL_ERR_REQUEST_NOT_FOUND',
+      `no open ${kind} request '${id}' in this session: it was answered, withdrawn or has expired, or never was here; ` +
+        `${kind === 'elicitation' ? 'get_elicitations' : 'get_sampling_requests'} shows what is open`,
+    );
+  }
+
+  list(kind: QuestionKind, server?: string): Question[] {
+    return [...this.#open.values()]
+      .map(({ question }) => question)
+      .filter((question) => question.kind === kind && (server === undefined || question.server === server));
+  }
+
+  /** Open questions that are known to belong to this call, or that nothing ties to another one. */
+  mayBlock(server: string, callId: string): Question[] {
+    return [...this.#open.values()]
+      .map(({ question }) => question)
+      .filter((question) => question.server === server && (question.callId ?? callId) === callId);
+  }
+
+  /** Rejects every open question that matches. */
+  rejectWhere(matching: (question: Question) => boolean, reason: string): number {
+    const doomed = [...this.#open.values()].filter(({ question }) => matching(question));
+    for (const { question } of doomed) this.#settle(question.id, { type: 'reject', reason });
+    return doomed.length;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  close(reason: string): void {
+    this.rejectWhere(() => true, reason);
+    this.#alarm.stop();
+  }
+
+  #close(id: string, event: QuestionEvent): OpenQuestion {
+    const entry = this.#open.get(id);
+    const settled = entry && settleQuestion(entry.question, event);
+    if (entry === undefined || settled === undefined) throw new Error(`question ${id} is not open`);
+    this.#open.delete(id);
+    entry.stopListening();
+    this.#store.drop('question', id);
+    entry.question = settled;
+    this.onClosed(settled);
+    return entry;
+  }
+
+  /** Ends a question that nobody answered. */
+  #settle(id: string, event: Exclude<QuestionEvent, { type: 'answer' }>): void {
+    const { question, reject } = this.#close(id, event);
+    const reason = question.reason ?? question.status;
+    this.#events.add(`${question.kind}_expired`, question.server, { requestId: id, reason });
+    if (event.type === 'expire') this.#log.warn(`${question.kind}_timeout`, { requestId: id, server: question.server });
+    reject(new Error(`${question.kind} request not answered: ${reason}`));
+  }
+
+  #expireDue(): void {
+    const now = Date.now();
+    for (const { question } of this.#open.values()) {
+      if (question.expiresAt > now) this.#alarm.at(question.expiresAt);
+      else this.#settle(question.id, { type: 'expire' });
+    }
+  }
+}

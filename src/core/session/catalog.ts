@@ -1,0 +1,83 @@
+import type { Connection } from '../ports.ts';
+
+/** The lists a server offers; each is read through all its pages. */
+export const LISTS = {
+  tools: { method: 'tools/list', key: 'tools', capability: 'tools' },
+  resources: { method: 'resources/list', key: 'resources', capability: 'resources' },
+  templates: { method: 'resources/templates/list', key: 'resourceTemplates', capability: 'resources' },
+  prompts: { method: 'prompts/list', key: 'prompts', capability: 'prompts' },
+} as const;
+
+export type ListName = keyof typeof LISTS;
+
+export type ListItem = Record<string, unknown>;
+
+const MAX_PAGES = 1000;
+
+/**
+ * The lists of one connection. A list is kept only while the server promises to tell when it changes; otherwise each
+ * reading asks the server.
+ */
+export class Catalog {
+  readonly #connection: Connection;
+  readonly #kept = new Map<ListName, Promise<ListItem[]>>();
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  async list(name: ListName): Promise<ListItem[]> {
+    const info = await this.#connection.ready();
+    const { capability } = LISTS[name];
+    const offered = info.capabilities[capability];
+    if (typeof offered !== 'object' || offered === null) return [];
+    const kept = this.#kept.get(name);
+    if (kept) return kept;
+    const reading = this.#readAllPages(name);
+    if ('listChanged' in offered && offered.listChanged === true) {
+      this.#kept.set(name, reading);
+      reading.catch(() => this.#kept.delete(name));
+    }
+    return reading;
+  }
+
+  /** Forgets what a `…/list_changed` notification says is out of date. */
+  onNotification(method: string): void {
+    for (const name of Object.keys(LISTS) as ListName[]) {
+      if (method === `notifications/${LISTS[name].capability}/list_changed`) this.#kept.delete(name);
+    }
+  }
+
+  /** Reads everything anew; tells which lists could be read. */
+  async refresh(): Promise<Record<ListName, boolean>> {
+    this.#kept.clear();
+    const names = Object.keys(LISTS) as ListName[];
+    const read = await Promise.all(
+      names.map((name) =>
+        this.list(name).then(
+          () => true,
+          () => false,
+        ),
+      ),
+    );
+    return Object.fromEntries(names.map((name, index) => [name, read[index] === true])) as Record<ListName, boolean>;
+  }
+
+  async #readAllPages(name: ListName): Promise<ListItem[]> {
+    const { method, key } = LISTS[name];
+    const items: ListItem[] = [];
+    const seen = new Set<string>();
+    let cursor: string | undefined;
+    for (let page = 0; page < MAX_PAGES; page += 1) {
+      const reply = await this.#connection.request(method, cursor === undefined ? {} : { cursor });
+      const found = reply[key];
+      if (Array.isArray(found)) items.push(...(found as ListItem[]));
+      const next = reply['nextCursor'];
+      if (typeof next !== 'string' || next === '') return items;
+      if (seen.has(next)) throw new Error(`the server repeats the cursor '${next}' of ${method}`);
+      seen.add(next);
+      cursor = next;
+    }
+    throw new Error(`${method} has more than ${MAX_PAGES} pages`);
+  }
+}

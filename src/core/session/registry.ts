@@ -1,0 +1,48 @@
+import type { ServerConfig, ServerRecord, Store } from '../ports.ts';
+
+/** The configured servers, shared by all sessions. Those added at run time are stored; those of the file are not. */
+export class ServerRegistry {
+  readonly #servers = new Map<string, ServerRecord>();
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Brings in the servers of the configuration, and those added at run time that it does not name. */
+  async load(configured: ReadonlyMap<string, ServerConfig>): Promise<void> {
+    for (const record of await this.#store.all('server')) this.#servers.set(record.id, record);
+    for (const [id, config] of configured)
+      this.#servers.set(id, { id, config, addedAt: Date.now(), addedBy: 'config' });
+  }
+
+  get(name: string): ServerRecord | undefined {
+    return this.#servers.get(name);
+  }
+
+  list(): ServerRecord[] {
+    return [...this.#servers.values()];
+  }
+
+  set(name: string, config: ServerConfig, addedBy: string): void {
+    const record: ServerRecord = { id: name, config, addedAt: Date.now(), addedBy };
+    this.#servers.set(name, record);
+    this.#store.put('server', record);
+  }
+
+  /** Puts back what was there before, or removes the name if nothing was. */
+  restore(name: string, before: ServerRecord | undefined): void {
+    if (before === undefined) {
+      this.remove(name);
+      return;
+    }
+    this.#servers.set(name, before);
+    if (before.addedBy === 'config') this.#store.drop('server', name);
+    else this.#store.put('server', before);
+  }
+
+  remove(name: string): boolean {
+    this.#store.drop('server', name);
+    return this.#servers.delete(name);
+  }
+}

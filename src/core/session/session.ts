@@ -1,0 +1,241 @@
+import type { Log } from '../../lib/log.ts';
+import { messageOf } from '../../lib/log.ts';
+import { Ring } from '../../lib/ring.ts';
+import { Calls } from '../call/calls.ts';
+import { GatewayError, known } from '../errors.ts';
+import { EventLog } from '../event/log.ts';
+import type { Arrival, Backends, Connection, ConnectionSink, ServerInfo, ServerLog, Store } from '../ports.ts';
+import { QuestionBook } from '../question/book.ts';
+import type { CoreSettings } from '../settings.ts';
+import { TaskBook } from '../task/book.ts';
+import { Catalog } from './catalog.ts';
+import type { ServerRegistry } from './registry.ts';
+
+export interface BufferedLog extends ServerLog {
+  server: string;
+  timestamp: number;
+}
+
+export interface BufferedNotification {
+  server: string;
+  timestamp: number;
+  method: string;
+  params: Record<string, unknown>;
+}
+
+/** One server as this session sees it. */
+interface Attachment {
+  connection: Connection;
+  catalog: Catalog;
+  notifications: Ring<BufferedNotification>;
+  logs: Ring<BufferedLog>;
+}
+
+export interface SessionParts {
+  id: string;
+  principal: string;
+  store: Store;
+  backends: Backends;
+  registry: ServerRegistry;
+  settings: CoreSettings;
+  log: Log;
+}
+
+/**
+ * Everything that belongs to one client: its connections to the servers, its calls, tasks, questions, events and
+ * buffers. Nothing in here is shared with another session.
+ */
+export class Session {
+  readonly id: string;
+  readonly principal: string;
+  readonly events: EventLog;
+  readonly tasks: TaskBook;
+  readonly questions: QuestionBook;
+  readonly calls: Calls;
+  lastActiveAt = Date.now();
+  #open = true;
+  #holds = 0;
+  readonly #attachments = new Map<string, Attachment>();
+  readonly #parts: SessionParts;
+
+  constructor(parts: SessionParts) {
+    const { id, principal, store, settings, log } = parts;
+    this.#parts = parts;
+    this.id = id;
+    this.principal = principal;
+    this.events = new EventLog(id, store, settings.events, log);
+    this.tasks = new TaskBook(id, store, this.events, settings.tasks, log);
+    this.questions = new QuestionBook(id, store, this.events, settings.questions, log);
+    this.calls = new Calls(this.tasks, this.questions, settings.limits, log);
+  }
+
+  /** Starts connecting to every configured server, side by side; nobody waits for it. */
+  connectAll(): void {
+    for (const { id } of this.#parts.registry.list()) this.connectInBackground(id);
+  }
+
+  connectInBackground(server: string): void {
+    this.connection(server)
+      .ready()
+      .catch((error: unknown) => {
+        this.#parts.log.warn('session_server_connect_failed', {
+          sessionId: this.id,
+          server,
+          error: messageOf(error),
+        });
+      });
+  }
+
+  /** The connection to a configured server, made on first use. */
+  connection(server: string): Connection {
+    return this.#attachment(server).connection;
+  }
+
+  catalog(server: string): Catalog {
+    return this.#attachment(server).catalog;
+  }
+
+  /** The status of a server that this session may not have touched yet. */
+  connectionIfAny(server: string): Connection | undefined {
+    return this.#attachments.get(server)?.connection;
+  }
+
+  notifications(server?: string): BufferedNotification[] {
+    return this.#buffered(server, ({ notifications }) => notifications.items());
+  }
+
+  logs(server?: string): BufferedLog[] {
+    return this.#buffered(server, ({ logs }) => logs.items());
+  }
+
+  /** Ends this session's dealings with a server that was removed or replaced. */
+  async detach(server: string, reason: string): Promise<void> {
+    const attachment = this.#attachments.get(server);
+    if (attachment === undefined) return;
+    this.#attachments.delete(server);
+    this.questions.rejectWhere((question) => question.server === server, reason);
+    for (const task of this.tasks.atWork(server)) {
+      this.tasks.apply(task.id, { type: 'fail', error: { code: -32000, message: reason } });
+    }
+    await attachment.connection.close();
+  }
+
+  touch(): void {
+    this.lastActiveAt = Date.now();
+  }
+
+  /** Keeps the session from ending as idle until the returned function is called. */
+  hold(): () => void {
+    this.#holds += 1;
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      this.#holds -= 1;
+      this.touch();
+    };
+  }
+
+  get busy(): boolean {
+    return this.#holds > 0 || this.questions.size > 0 || this.calls.size > 0;
+  }
+
+  async close(reason: string): Promise<void> {
+    this.#open = false;
+    this.questions.close(reason);
+    this.calls.close(reason);
+    this.tasks.close();
+    this.events.close();
+    const attachments = [...this.#attachments.values()];
+    this.#attachments.clear();
+    await Promise.all(attachments.map(({ connection }) => connection.close()));
+  }
+
+  #attachment(server: string): Attachment {
+    const existing = this.#attachments.get(server);
+    if (existing) return existing;
+    const record = this.#parts.registry.get(server);
+    if (record === undefined || !this.#open) {
+      const names = this.#parts.registry.list().map(({ id }) => id);
+      throw new GatewayError('TOOL_ERR_SERVER_NOT_FOUND', `no server '${server}'; ${known(names)}`);
+    }
+    const { notificationsPerServer, logsPerServer } = this.#parts.settings.events;
+    const connection = this.#parts.backends.connect(server, record.config, this.#sink(server));
+    const attachment: Attachment = {
+      connection,
+      catalog: new Catalog(connection),
+      notifications: new Ring(notificationsPerServer),
+      logs: new Ring(logsPerServer),
+    };
+    this.#attachments.set(server, attachment);
+    return attachment;
+  }
+
+  #sink(server: string): ConnectionSink {
+    return {
+      connected: (arrival, info) => this.#serverConnected(server, arrival, info),
+      lost: (reason) => this.#serverLost(server, reason),
+      question: async (question) => this.questions.ask(server, question),
+      notification: (method, params) => {
+        const attachment = this.#attachments.get(server);
+        if (attachment === undefined) return;
+        attachment.catalog.onNotification(method);
+        const timestamp = Date.now();
+        attachment.notifications.push({ server, timestamp, method, params });
+        this.events.add('notification', server, { method, params, timestamp: new Date(timestamp).toISOString() });
+      },
+      log: (entry) => {
+        this.#attachments.get(server)?.logs.push({ ...entry, server, timestamp: Date.now() });
+      },
+    };
+  }
+
+  #serverConnected(server: string, arrival: Arrival, info: ServerInfo): void {
+    const attachment = this.#attachments.get(server);
+    if (attachment === undefined) return;
+    if (arrival === 'first') {
+      this.events.add('server_connected', server, { name: server, capabilities: info.capabilities });
+      return;
+    }
+    void this.#reconcile(server, attachment.catalog, arrival);
+  }
+
+  async #reconcile(server: string, catalog: Catalog, arrival: Arrival): Promise<void> {
+    const refreshed = await catalog.refresh();
+    if (!this.#attachments.has(server)) return;
+    this.events.add('server_reconnected', server, {
+      name: server,
+      type: arrival === 'restart' ? 'restart' : 'network_blip',
+      refreshedTools: refreshed.tools,
+      refreshedResources: refreshed.resources,
+      refreshedPrompts: refreshed.prompts,
+      ...this.#lastInvalidated.get(server),
+    });
+    this.#lastInvalidated.delete(server);
+  }
+
+  /** What a loss has cost, told again when the server is back. */
+  readonly #lastInvalidated = new Map<string, Record<string, number>>();
+
+  #serverLost(server: string, reason: string): void {
+    const message = `server '${server}' disconnected: ${reason}`;
+    const invalidatedTasks = this.tasks.atWork(server);
+    const invalidatedElicitations = this.questions.list('elicitation', server).length;
+    const invalidatedSampling = this.questions.list('sampling', server).length;
+    for (const { id } of invalidatedTasks) {
+      this.tasks.apply(id, { type: 'fail', error: { code: -32000, message } });
+    }
+    this.questions.rejectWhere((question) => question.server === server, message);
+    this.events.add('server_disconnected', server, { name: server, reason });
+    this.#lastInvalidated.set(server, {
+      invalidatedTasks: invalidatedTasks.length,
+      invalidatedElicitations,
+      invalidatedSampling,
+    });
+  }
+
+  #buffered<T extends { timestamp: number }>(server: string | undefined, items: (from: Attachment) => T[]): T[] {
+    if (server !== undefined) return items(this.#attachment(server));
+    return [...this.#attachments.values()].flatMap(items).toSorted((a, b) => a.timestamp - b.timestamp);
+  }
+}

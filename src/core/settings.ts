@@ -1,0 +1,9 @@
+/** The settings the core reads; the config room provides them. */
+export interface CoreSettings {
+  calls: { timeoutMs: number };
+  tasks: { ttlMs: number; maxTtlMs: number; keepMs: number; cleanupMs: number; perSession: number };
+  questions: { timeoutMs: number; perSession: number };
+  sessions: { idleMs: number; checkMs: number; max: number };
+  events: { perSession: number; notificationsPerServer: number; logsPerServer: number };
+  limits: { resultBytes: number; waitMs: number };
+}

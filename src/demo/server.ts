@@ -1,0 +1,3 @@
+export async function demoServer(): Promise<number> {
+  return 0;
+}

@@ -1,0 +1,79 @@
+/** Composition root: the only file that knows every room. */
+
+import type { Config } from './config/schema.ts';
+import { Gateway } from './core/gateway.ts';
+import { createLog, type Log } from './lib/log.ts';
+import { HttpDoor } from './north/http/door.ts';
+import { Hub } from './north/hub/hub.ts';
+import { openStdioDoor } from './north/stdio/door.ts';
+import { createBackends } from './south/backends.ts';
+import { openSqliteStore } from './store/sqlite/store.ts';
+
+export type { Config } from './config/schema.ts';
+export { loadConfig } from './config/load.ts';
+
+export interface RunningGateway {
+  gateway: Gateway;
+  log: Log;
+  /** Lets go of everything: sessions, children, ports, store. */
+  close(): Promise<void>;
+}
+
+export interface HttpGateway extends RunningGateway {
+  url: string;
+  door: HttpDoor;
+}
+
+export interface StdioGateway extends RunningGateway {
+  /** Resolves when the client has left. */
+  closed: Promise<void>;
+}
+
+/** Answers at an HTTP address. */
+export async function startHttp(config: Config, log: Log = createLog(config.settings.logLevel)): Promise<HttpGateway> {
+  const { gateway, stop } = await startCore(config, log);
+  try {
+    const door = new HttpDoor(gateway, new Hub(gateway), config.settings);
+    const url = await door.listen();
+    log.info('listening', { url });
+    const close = async (): Promise<void> => {
+      // The sessions first: their clients get a last word before the port goes.
+      await stop(() => door.close());
+    };
+    return { gateway, log, url, door, close };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Serves the one client on standard input and output. */
+export async function startStdio(
+  config: Config,
+  log: Log = createLog(config.settings.logLevel),
+): Promise<StdioGateway> {
+  const { gateway, stop } = await startCore(config, log);
+  const door = openStdioDoor(gateway, new Hub(gateway));
+  log.info('listening', { url: 'stdio:' });
+  return { gateway, log, closed: door.closed, close: () => stop(() => door.close()) };
+}
+
+async function startCore(
+  { settings, servers }: Config,
+  log: Log,
+): Promise<{ gateway: Gateway; stop: (closeDoor?: () => Promise<void>) => Promise<void> }> {
+  const store = await openSqliteStore({ path: settings.store, log });
+  const backends = createBackends(settings.servers, log);
+  const gateway = new Gateway({ store, backends, settings, log });
+  await gateway.start(servers);
+  let stopping: Promise<void> | undefined;
+  const stop = (closeDoor: () => Promise<void> = async () => {}): Promise<void> => {
+    stopping ??= (async () => {
+      await gateway.close('the gateway is shutting down');
+      await closeDoor();
+      await store.close();
+    })();
+    return stopping;
+  };
+  return { gateway, stop };
+}

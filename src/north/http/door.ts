@@ -1,0 +1,202 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { classifyInboundRequest, isJsonContentType } from '@modelcontextprotocol/server';
+import { GatewayError } from '../../core/errors.ts';
+import type { Gateway } from '../../core/gateway.ts';
+import { messageOf } from '../../lib/log.ts';
+import type { Hub } from '../hub/hub.ts';
+import { LegacySessions } from '../legacy/sessions.ts';
+import { ModernRequests } from '../modern/requests.ts';
+import { readBody } from './body.ts';
+import { Guard, type GuardSettings } from './guard.ts';
+import { respondError, respondGatewayError } from './respond.ts';
+
+export interface HttpSettings extends GuardSettings {
+  port: number;
+  allowCommands: boolean;
+  limits: { bodyBytes: number };
+}
+
+const METHODS = 'GET, POST, DELETE';
+
+/** The HTTP door: reads each message once, decides who may come in and which era it speaks, and hands it on. */
+export class HttpDoor {
+  readonly #server: Server;
+  readonly #guard: Guard;
+  readonly #legacy: LegacySessions;
+  readonly #modern: ModernRequests;
+  readonly #settings: HttpSettings;
+  readonly #gateway: Gateway;
+  #ready = false;
+
+  constructor(gateway: Gateway, hub: Hub, settings: HttpSettings) {
+    this.#gateway = gateway;
+    this.#settings = settings;
+    this.#guard = new Guard(settings);
+    const options = { gateway, hub, mayRunCommands: settings.allowCommands };
+    this.#legacy = new LegacySessions(options);
+    this.#modern = new ModernRequests(options);
+    this.#server = createServer((req, res) => {
+      this.#handle(req, res).catch((error: unknown) => {
+        gateway.log.error('request_failed', { error: messageOf(error) });
+        respondError(res, 500, -32603, 'internal error');
+      });
+    });
+    // A client may think between two requests; Node's 5 s would make it connect anew each time.
+    this.#server.keepAliveTimeout = 65_000;
+    // A call may stay open for as long as it takes.
+    this.#server.requestTimeout = 0;
+  }
+
+  /** Resolves with the address of the hub. */
+  async listen(): Promise<string> {
+    const { host, port } = this.#settings;
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', (error: NodeJS.ErrnoException) => {
+        const inUse = error.code === 'EADDRINUSE';
+        reject(
+          inUse ? new Error(`port ${port} on ${host} is in use; choose another with --port (0 = any free one)`) : error,
+        );
+      });
+      this.#server.listen(port, host, resolve);
+    });
+    this.#ready = true;
+    const { address, port: bound, family } = this.#server.address() as AddressInfo;
+    return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}/mcp`;
+  }
+
+  async close(): Promise<void> {
+    this.#ready = false;
+    const closed = new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+    });
+    await Promise.all([this.#legacy.close(), this.#modern.close()]);
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  get counts(): { sessions: number; streams: number; requests: number } {
+    return this.#legacy.counts;
+  }
+
+  async #handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const path = (req.url ?? '/').split('?', 1)[0];
+    if (path === '/healthz') {
+      res.writeHead(200, { 'content-type': 'application/json' }).end('{"status":"ok"}');
+      return;
+    }
+    if (path === '/readyz') {
+      await this.#readiness(res);
+      return;
+    }
+    let principal: string;
+    try {
+      principal = this.#guard.admit(req);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      const headers = error.code === 'TOOL_ERR_UNAUTHORIZED' ? { 'www-authenticate': 'Bearer' } : {};
+      respondGatewayError(res, error, { headers: { ...headers, connection: 'close' } });
+      return;
+    }
+    if (path !== '/mcp') {
+      respondError(res, 404, -32000, `nothing at '${path}'; the hub is at /mcp`);
+      return;
+    }
+    await this.#mcp(req, res, principal);
+  }
+
+  async #mcp(req: IncomingMessage, res: ServerResponse, principal: string): Promise<void> {
+    switch (req.method) {
+      case 'POST':
+        await this.#post(req, res, principal);
+        break;
+      case 'GET':
+        if (!accepts(req, 'text/event-stream')) {
+          respondError(res, 406, -32000, 'Not Acceptable: the client must accept text/event-stream');
+          break;
+        }
+        await this.#legacy.handle(req, res, undefined, principal);
+        break;
+      case 'DELETE':
+        await this.#legacy.handle(req, res, undefined, principal);
+        break;
+      case undefined:
+      default:
+        respondError(res, 405, -32000, `method ${req.method} is not allowed`, { headers: { allow: METHODS } });
+    }
+  }
+
+  async #post(req: IncomingMessage, res: ServerResponse, principal: string): Promise<void> {
+    if (!isJsonContentType(req.headers['content-type'])) {
+      respondError(res, 415, -32000, 'Unsupported Media Type: Content-Type must be application/json');
+      return;
+    }
+    if (!accepts(req, 'application/json') || !accepts(req, 'text/event-stream')) {
+      const message = 'Not Acceptable: the client must accept both application/json and text/event-stream';
+      respondError(res, 406, -32000, message);
+      return;
+    }
+    const { bodyBytes } = this.#settings.limits;
+    const body = await readBody(req, bodyBytes);
+    switch (body.kind) {
+      case 'too-large':
+        respondError(res, 413, -32000, `the body is larger than limits.bodyBytes = ${bodyBytes}`, {
+          headers: { connection: 'close' },
+        });
+        return;
+      case 'broken':
+        respondError(res, 400, -32700, `Parse error: ${body.why}`);
+        return;
+      case 'json':
+        break;
+    }
+    const outcome = classifyInboundRequest({
+      httpMethod: 'POST',
+      body: body.value,
+      ...header(req, 'mcp-protocol-version', 'protocolVersionHeader'),
+      ...header(req, 'mcp-method', 'mcpMethodHeader'),
+    });
+    if (outcome.kind === 'legacy') {
+      if (!isMessage(body.value)) {
+        respondError(res, 400, -32600, 'Invalid Request: not a JSON-RPC 2.0 message');
+        return;
+      }
+      await this.#legacy.handle(req, res, body.value, principal);
+    } else await this.#modern.handle(req, res, body.value, principal);
+  }
+
+  async #readiness(res: ServerResponse): Promise<void> {
+    const problem = this.#ready
+      ? await this.#gateway.store.settled().then(
+          () => undefined,
+          (error: unknown) => `store: ${messageOf(error)}`,
+        )
+      : 'not listening';
+    const body = JSON.stringify(problem === undefined ? { status: 'ready' } : { status: 'not ready', problem });
+    res.writeHead(problem === undefined ? 200 : 503, { 'content-type': 'application/json' }).end(body);
+  }
+}
+
+function header<K extends string>(req: IncomingMessage, name: string, key: K): Partial<Record<K, string>> {
+  const value = req.headers[name];
+  return typeof value === 'string' ? ({ [key]: value } as Record<K, string>) : {};
+}
+
+function accepts(req: IncomingMessage, type: string): boolean {
+  const accept = req.headers.accept ?? '*/*';
+  return accept.includes(type) || accept.includes('*/*') || accept.includes(`${type.split('/')[0]}/*`);
+}
+
+function isMessage(body: unknown): boolean {
+  if (Array.isArray(body))
+    return body.length > 0 && body.length <= 100 && body.every((each) => isMessage(each) && !Array.isArray(each));
+  if (typeof body !== 'object' || body === null) return false;
+  const { jsonrpc, id, method, params } = body as Record<string, unknown>;
+  if (jsonrpc !== '2.0') return false;
+  if (id !== undefined && typeof id !== 'string' && typeof id !== 'number') return false;
+  if (method === undefined) return id !== undefined && ('result' in body || 'error' in body);
+  return (
+    typeof method === 'string' &&
+    (params === undefined || (typeof params === 'object' && params !== null && !Array.isArray(params)))
+  );
+}

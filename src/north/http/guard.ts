@@ -1,0 +1,84 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '../../core/errors.ts';
+
+export interface GuardSettings {
+  host: string;
+  auth: { tokens: Record<string, string> };
+  allowedHosts: string[];
+  allowedOrigins: string[];
+}
+
+/** The one user of a gateway that only this machine can reach and that asks for no token. */
+export const LOCAL_PRINCIPAL = 'local';
+
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]', '::1']);
+
+export function isLoopback(host: string): boolean {
+  return LOOPBACK.has(host) || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+/**
+ * Who may come in. A page in somebody's browser can make requests to this machine, also under a name of its own that
+ * resolves to it; the Host and Origin headers tell. Who comes from elsewhere needs a token.
+ */
+export class Guard {
+  readonly #hosts: Set<string>;
+  readonly #origins: Set<string>;
+  readonly #tokens: [principal: string, digest: Buffer][];
+
+  constructor({ host, auth, allowedHosts, allowedOrigins }: GuardSettings) {
+    this.#tokens = Object.entries(auth.tokens).map(([principal, token]) => [principal, digest(token)]);
+    if (!isLoopback(host) && this.#tokens.length === 0) {
+      throw new GatewayError(
+        'TOOL_ERR_NOT_ALLOWED',
+        `refusing to listen on '${host}' without authentication: set meanwhile.auth.tokens in the config, or listen on 127.0.0.1`,
+      );
+    }
+    this.#hosts = new Set([...LOOPBACK, host, ...allowedHosts].map((name) => name.toLowerCase()));
+    this.#origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()));
+  }
+
+  /** The principal of the request; throws when it may not come in. */
+  admit(req: IncomingMessage): string {
+    const { host, origin, authorization } = req.headers;
+    const hostname = hostnameOf(`http://${host ?? ''}`);
+    if (hostname === undefined || !this.#knowsHost(hostname)) {
+      throw new GatewayError(
+        'TOOL_ERR_NOT_ALLOWED',
+        `Host '${host ?? ''}' is not allowed; the operator can add it to meanwhile.allowedHosts`,
+      );
+    }
+    if (origin !== undefined && !this.#knowsOrigin(origin)) {
+      throw new GatewayError(
+        'TOOL_ERR_NOT_ALLOWED',
+        `Origin '${origin}' is not allowed; the operator can add it to meanwhile.allowedOrigins`,
+      );
+    }
+    if (this.#tokens.length === 0) return LOCAL_PRINCIPAL;
+    const presented = digest(/^Bearer +(.+)$/i.exec(authorization ?? '')?.[1] ?? '');
+    const known = this.#tokens.find(([, token]) => timingSafeEqual(token, presented));
+    if (known === undefined) {
+      throw new GatewayError('TOOL_ERR_UNAUTHORIZED', 'send a known token as "Authorization: Bearer …"');
+    }
+    return known[0];
+  }
+
+  #knowsHost(hostname: string): boolean {
+    return this.#hosts.has(hostname) || isLoopback(hostname);
+  }
+
+  #knowsOrigin(origin: string): boolean {
+    if (this.#origins.has(origin.toLowerCase())) return true;
+    const hostname = hostnameOf(origin);
+    return hostname !== undefined && isLoopback(hostname);
+  }
+}
+
+function hostnameOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).hostname : undefined;
+}
+
+function digest(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}

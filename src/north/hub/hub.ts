@@ -1,0 +1,110 @@
+import * as z from 'zod';
+import { GatewayError, known } from '../../core/errors.ts';
+import type { Gateway } from '../../core/gateway.ts';
+import type { Session } from '../../core/session/session.ts';
+import type { Exchange } from '../exchange.ts';
+import { RpcError } from '../rpc-error.ts';
+import { buildReply, errorReply } from './reply.ts';
+import { DIAGRAMS_URI, diagramsResource, readDiagrams } from './resources/diagrams.ts';
+import type { HubTool, ToolContext, ToolReply } from './tool.ts';
+import { activityTools } from './tools/activity.ts';
+import { elicitationTools } from './tools/elicitation.ts';
+import { executionTools } from './tools/execution.ts';
+import { notificationTools } from './tools/notifications.ts';
+import { promptTools } from './tools/prompts.ts';
+import { resourceTools } from './tools/resources.ts';
+import { samplingTools } from './tools/sampling.ts';
+import { serverTools } from './tools/servers.ts';
+import { taskTools } from './tools/tasks.ts';
+
+export const HUB_TOOLS: readonly HubTool[] = [
+  ...serverTools,
+  ...executionTools,
+  ...resourceTools,
+  ...promptTools,
+  ...notificationTools,
+  ...samplingTools,
+  ...elicitationTools,
+  ...taskTools,
+  ...activityTools,
+];
+
+export const HUB_CAPABILITIES = { tools: {}, resources: {} };
+
+export const HUB_INSTRUCTIONS =
+  'Tools of other MCP servers: find them with list_tools, call them with execute_tool. A call that is slow or asks ' +
+  'something becomes a task and goes on. When a reply has pending_client_action, put the question to the user (or ' +
+  'answer the sampling request yourself), respond, then await_activity and get_task_result.';
+
+/** Who calls, through which door. */
+export interface HubCaller {
+  session: Session;
+  exchange: Exchange;
+  mayRunCommands: boolean;
+}
+
+/** The fixed set of tools, behind every door and in every dialect. */
+export class Hub {
+  readonly #gateway: Gateway;
+  readonly #tools = new Map(HUB_TOOLS.map((each) => [each.name, each]));
+  readonly #list = HUB_TOOLS.map(describeTool);
+
+  constructor(gateway: Gateway) {
+    this.#gateway = gateway;
+  }
+
+  async handle(method: string, params: Record<string, unknown>, caller: HubCaller): Promise<Record<string, unknown>> {
+    caller.session.touch();
+    switch (method) {
+      case 'tools/list':
+        return { tools: this.#list };
+      case 'tools/call':
+        return this.#call(params, caller);
+      case 'resources/list':
+        return { resources: [diagramsResource] };
+      case 'resources/templates/list':
+        return { resourceTemplates: [] };
+      case 'resources/read':
+        if (params['uri'] === DIAGRAMS_URI) return readDiagrams();
+        throw new RpcError(-32602, `no resource '${String(params['uri'])}'; known: ${DIAGRAMS_URI}`, {
+          uri: params['uri'],
+        });
+      default:
+        throw new RpcError(-32601, `Method not found: ${method}`);
+    }
+  }
+
+  async #call(params: Record<string, unknown>, caller: HubCaller): Promise<ToolReply> {
+    const { name, arguments: given = {} } = params;
+    const found = typeof name === 'string' ? this.#tools.get(name) : undefined;
+    if (found === undefined) throw new RpcError(-32602, `no tool '${String(name)}'; ${known(this.#tools.keys())}`);
+    const context: ToolContext = { ...caller, gateway: this.#gateway };
+    const release = caller.session.hold();
+    try {
+      return await buildReply(context, await this.#run(found, given, context));
+    } finally {
+      release();
+    }
+  }
+
+  async #run(found: HubTool, given: unknown, context: ToolContext): Promise<ToolReply> {
+    try {
+      const parsed = found.input.safeParse(given);
+      if (!parsed.success) {
+        const message = `${found.name}: ${z.prettifyError(parsed.error).replaceAll('\n', ' ')}`;
+        throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', message);
+      }
+      return await found.run(parsed.data, context);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) {
+        this.#gateway.log.debug('tool_failed', { tool: found.name, error: String(error) });
+      }
+      return errorReply(error);
+    }
+  }
+}
+
+function describeTool({ name, description, input, annotations }: HubTool): Record<string, unknown> {
+  const { $schema: _dialect, ...inputSchema } = z.toJSONSchema(input.strict(), { io: 'input' });
+  return { name, description, inputSchema, annotations };
+}

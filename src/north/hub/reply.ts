@@ -1,0 +1,41 @@
+import { GatewayError } from '../../core/errors.ts';
+import type { Delivery } from '../../core/event/log.ts';
+import { messageOf } from '../../lib/log.ts';
+import { jsonBlock, type ToolContext, type ToolReply } from './tool.ts';
+import { eventView, pendingClientAction } from './views.ts';
+
+/**
+ * The one way a hub reply is made. Events that nobody has seen ride along, and so does all that waits for the client.
+ * The reply leaves only when everything it tells is safely stored; its events count as delivered only when it arrived.
+ */
+export async function buildReply(context: ToolContext, body: ToolReply): Promise<ToolReply> {
+  const { session, gateway, exchange } = context;
+  const blocks = [];
+  if (exchange.open) {
+    const delivery = session.events.take();
+    if (delivery.events.length > 0) {
+      settleWith(context, delivery);
+      blocks.push(jsonBlock({ events_since_last_response: delivery.events.map(eventView) }));
+    }
+    const pending = pendingClientAction(session);
+    if (pending) blocks.push(jsonBlock({ pending_client_action: pending }));
+  }
+  try {
+    await gateway.store.settled();
+  } catch (error) {
+    exchange.settle(false);
+    return errorReply(new GatewayError('TOOL_ERR_STORE', `what happened could not be stored: ${messageOf(error)}`));
+  }
+  return blocks.length === 0 ? body : { ...body, content: [...body.content, ...blocks] };
+}
+
+/** The events of `delivery` share the fate of the reply. */
+export function settleWith({ exchange }: ToolContext, delivery: Delivery): void {
+  exchange.whenSettled((delivered) => delivery.settle(delivered));
+}
+
+export function errorReply(error: unknown): ToolReply {
+  const { code, message, details } =
+    error instanceof GatewayError ? error : new GatewayError('TOOL_ERR_INTERNAL', messageOf(error));
+  return { content: [jsonBlock({ error: { code, message, ...(details && { details }) } })], isError: true };
+}

@@ -1,0 +1,59 @@
+import type * as z from 'zod';
+import type { Gateway } from '../../core/gateway.ts';
+import type { Session } from '../../core/session/session.ts';
+import type { Exchange } from '../exchange.ts';
+
+/** What a hub tool works with. */
+export interface ToolContext {
+  gateway: Gateway;
+  session: Session;
+  exchange: Exchange;
+  /** Whether the client may make the gateway start programs. */
+  mayRunCommands: boolean;
+}
+
+export type ContentBlock = Record<string, unknown>;
+
+/** The tool's own part of the reply; the reply builder adds events and what waits for the client. */
+export interface ToolReply {
+  content: ContentBlock[];
+  isError?: boolean;
+  [field: string]: unknown;
+}
+
+export interface Annotations {
+  readOnlyHint?: boolean;
+  destructiveHint?: boolean;
+  idempotentHint?: boolean;
+  openWorldHint?: boolean;
+}
+
+export interface HubTool {
+  name: string;
+  description: string;
+  input: z.ZodObject;
+  annotations: Annotations;
+  run: (args: unknown, context: ToolContext) => Promise<ToolReply>;
+}
+
+/** Ties the argument type of `run` to the schema that has checked it. */
+export function tool<S extends z.ZodObject>(definition: {
+  name: string;
+  description: string;
+  input: S;
+  annotations: Annotations;
+  run: (args: z.infer<S>, context: ToolContext) => Promise<ToolReply>;
+}): HubTool {
+  return { ...definition, run: (args, context) => definition.run(args as z.infer<S>, context) };
+}
+
+export function json(value: unknown): ToolReply {
+  return { content: [jsonBlock(value)] };
+}
+
+export function jsonBlock(value: unknown): ContentBlock {
+  return { type: 'text', text: JSON.stringify(value) };
+}
+
+export const READS: Annotations = { readOnlyHint: true, openWorldHint: false };
+export const READS_SERVER: Annotations = { readOnlyHint: true, openWorldHint: true };

@@ -1,0 +1,100 @@
+import * as z from 'zod';
+import type { SessionEvent } from '../../../core/event/event.ts';
+import type { Delivery } from '../../../core/event/log.ts';
+import type { Session } from '../../../core/session/session.ts';
+import { settleWith } from '../reply.ts';
+import { json, READS, tool } from '../tool.ts';
+import { eventView, shownStatus } from '../views.ts';
+import { whileWaiting } from '../waiting.ts';
+import { waitMs } from './arguments.ts';
+
+export const activityTools = [
+  tool({
+    name: 'await_activity',
+    description:
+      'Wait until something happens on any server: a question, a finished task, a notification. Returns at once if something already has. Use after execute_tool made a task.',
+    input: z.object({
+      timeout_ms: waitMs.default(30_000),
+      last_event_id: z.string().optional().describe('lastEventId you saw last; repeats what came after it'),
+    }),
+    annotations: READS,
+    run: async ({ timeout_ms, last_event_id }, context) => {
+      const { session, exchange, gateway } = context;
+      const wait = Math.min(timeout_ms, gateway.settings.limits.waitMs);
+      const gone = AbortSignal.any([exchange.gone, exchange.cancelled]);
+      const triggers = await whileWaiting(exchange, 'waiting for activity', () =>
+        waitForTriggers(session, wait, last_event_id, gone),
+      );
+      const delivery = exchange.open ? takeEvents(session, last_event_id) : undefined;
+      if (delivery) settleWith(context, delivery);
+      const events = delivery?.events ?? [];
+      const lastEventId = events.at(-1)?.id ?? last_event_id;
+      return json({
+        triggers,
+        events: byServer(events),
+        pending_server: workingTasks(session),
+        pending_client: pendingClient(session),
+        ...(lastEventId !== undefined && { lastEventId }),
+      });
+    },
+  }),
+];
+
+type Trigger =
+  | { type: 'timeout' }
+  | { type: 'immediate' }
+  | { type: 'event'; server: string; eventType: string }
+  | { type: 'server_disconnected'; server: string };
+
+async function waitForTriggers(
+  session: Session,
+  timeoutMs: number,
+  lastEventId: string | undefined,
+  gone: AbortSignal,
+): Promise<Trigger[]> {
+  const something = lastEventId === undefined ? session.events.hasNew() : session.events.hasAfter(lastEventId);
+  if (something) return [{ type: 'immediate' }];
+  const events = await session.events.wait(timeoutMs, gone);
+  if (events.length === 0) return [{ type: 'timeout' }];
+  return events.map(({ type, server }) =>
+    type === 'server_disconnected' ? { type, server } : { type: 'event', server, eventType: type },
+  );
+}
+
+function takeEvents(session: Session, lastEventId: string | undefined): Delivery {
+  return lastEventId === undefined ? session.events.take() : session.events.takeAfter(lastEventId);
+}
+
+function byServer(events: SessionEvent[]): { server: string; events: unknown[] }[] {
+  const groups = new Map<string, unknown[]>();
+  for (const event of events) {
+    const group = groups.get(event.server) ?? [];
+    groups.set(event.server, group);
+    group.push(eventView(event));
+  }
+  return [...groups].map(([server, list]) => ({ server, events: list }));
+}
+
+export function workingTasks(session: Session, only?: string): { server: string; working_tasks: unknown[] }[] {
+  const groups = new Map<string, unknown[]>();
+  for (const task of session.tasks.atWork(only)) {
+    const group = groups.get(task.server) ?? [];
+    groups.set(task.server, group);
+    group.push({
+      taskId: task.id,
+      toolName: task.tool,
+      status: shownStatus(task),
+      ...(task.statusMessage !== undefined && { statusMessage: task.statusMessage }),
+    });
+  }
+  return [...groups].map(([server, tasks]) => ({ server, working_tasks: tasks }));
+}
+
+function pendingClient(session: Session): Record<string, unknown[]> {
+  return {
+    elicitations: session.questions
+      .list('elicitation')
+      .map(({ id, server, params }) => ({ requestId: id, server, message: params['message'] })),
+    sampling_requests: session.questions.list('sampling').map(({ id, server }) => ({ requestId: id, server })),
+  };
+}

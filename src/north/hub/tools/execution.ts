@@ -1,0 +1,104 @@
+import * as z from 'zod';
+import type { CallReply } from '../../../core/call/calls.ts';
+import { GatewayError, known } from '../../../core/errors.ts';
+import type { Session } from '../../../core/session/session.ts';
+import type { Task } from '../../../core/task/task.ts';
+import { matchesPattern } from '../../../lib/pattern.ts';
+import { errorReply } from '../reply.ts';
+import { json, jsonBlock, READS_SERVER, tool, type ToolContext, type ToolReply } from '../tool.ts';
+import { elicitationView, taskView } from '../views.ts';
+import { whileWaiting } from '../waiting.ts';
+import { serverName, waitMs } from './arguments.ts';
+import { fromServers } from './from-servers.ts';
+
+export const executionTools = [
+  tool({
+    name: 'list_tools',
+    description: 'List the tools of the servers behind this gateway, with their schemas. Call them with execute_tool.',
+    input: z.object({
+      server: serverName.optional(),
+      pattern: z.string().max(256).optional().describe('Part of the tool name, or a glob with * and ?'),
+    }),
+    annotations: READS_SERVER,
+    run: async ({ server, pattern }, { session, gateway }) =>
+      json(
+        await fromServers(session, gateway, server, 'tools', (item) =>
+          pattern === undefined ? true : matchesPattern(pattern, String(item['name'])),
+        ),
+      ),
+  }),
+  tool({
+    name: 'execute_tool',
+    description:
+      'Call a tool on a server. If it takes longer than timeout_ms or asks something, you get a task id at once while it goes on: answer what pending_client_action asks, then await_activity and get_task_result.',
+    input: z.object({
+      server: serverName,
+      tool: z.string().describe('Name from list_tools'),
+      args: z.record(z.string(), z.unknown()).optional(),
+      timeout_ms: waitMs.optional().describe('Default 120000'),
+      task_ttl_ms: waitMs.min(1).optional().describe('How long it may go on as a task'),
+    }),
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+    run: async ({ server, tool: name, args = {}, timeout_ms, task_ttl_ms }, context) => {
+      const { session, exchange, gateway } = context;
+      const connection = session.connection(server);
+      const timeoutMs = timeout_ms ?? gateway.settings.calls.timeoutMs;
+      const reply = await whileWaiting(exchange, `${name} is at work`, (onProgress) =>
+        session.calls.execute(
+          connection,
+          { server, tool: name, args, timeoutMs, ...(task_ttl_ms !== undefined && { ttlMs: task_ttl_ms }) },
+          { gone: exchange.gone, cancelled: exchange.cancelled, onProgress },
+        ),
+      );
+      return toReply(context, reply, timeoutMs);
+    },
+  }),
+];
+
+async function toReply(context: ToolContext, reply: CallReply, timeoutMs: number): Promise<ToolReply> {
+  switch (reply.kind) {
+    case 'result': {
+      const { content } = reply.result;
+      return { ...reply.result, content: Array.isArray(content) ? content : [] };
+    }
+    case 'task':
+      return promoted(context.session, reply.task.id, headline(reply, timeoutMs));
+    case 'failed':
+      return errorReply(await explained(context.session, reply.error));
+    case 'cancelled':
+      return errorReply(new GatewayError('TOOL_ERR_EXECUTION_FAILED', 'the call was cancelled'));
+  }
+}
+
+function headline({ task, because }: { task: Task; because: string }, timeoutMs: number): string {
+  const why = {
+    timeout: `Tool call exceeded timeout (${timeoutMs}ms).`,
+    question: 'The server asks something before it goes on: see pending_client_action.',
+    gone: 'The client did not wait for the result.',
+  }[because];
+  return `${why} Promoted to task ${task.id}. Use get_task_result to retrieve the result when ready.`;
+}
+
+function promoted(session: Session, taskId: string, text: string): ToolReply {
+  const task = session.tasks.get(taskId);
+  const { server } = task;
+  const proxy_task = taskView(task);
+  const pending_on_server = {
+    tasks: session.tasks.atWork(server).map(taskView),
+    elicitations_for_server: session.questions.list('elicitation', server).map(elicitationView),
+  };
+  return { content: [{ type: 'text', text }, jsonBlock({ proxy_task, pending_on_server })], isError: false };
+}
+
+/** A server's "no such tool" comes in many forms; whether it is one, its list of tools tells. */
+async function explained(session: Session, error: GatewayError): Promise<GatewayError> {
+  const { server, tool: name } = error.details ?? {};
+  if (error.code !== 'TOOL_ERR_EXECUTION_FAILED' || typeof server !== 'string') return error;
+  const tools = await session
+    .catalog(server)
+    .list('tools')
+    .catch(() => undefined);
+  if (tools === undefined || tools.some((each) => each['name'] === name)) return error;
+  const names = tools.map((each) => String(each['name']));
+  return new GatewayError('TOOL_ERR_NOT_FOUND', `server '${server}' has no tool '${String(name)}'; ${known(names)}`);
+}

@@ -1,0 +1,30 @@
+import type { Gateway } from '../../../core/gateway.ts';
+import { LISTS, type ListItem, type ListName } from '../../../core/session/catalog.ts';
+import type { Session } from '../../../core/session/session.ts';
+import { messageOf } from '../../../lib/log.ts';
+
+/**
+ * One list from one server or from all of them, side by side. A server that cannot answer does not hide the others: it
+ * is named beside them. Asked for alone, its error is the answer.
+ */
+export async function fromServers(
+  session: Session,
+  gateway: Gateway,
+  only: string | undefined,
+  list: ListName,
+  wanted: (item: ListItem) => boolean = () => true,
+): Promise<Record<string, unknown>> {
+  const of = async (server: string): Promise<ListItem[]> =>
+    (await session.catalog(server).list(list)).filter(wanted).map((item) => ({ server, ...item }));
+  const { key } = LISTS[list];
+  if (only !== undefined) return { [key]: await of(only) };
+  const names = gateway.registry.list().map(({ id }) => id);
+  const answers = await Promise.allSettled(names.map(of));
+  const unavailable = answers.flatMap((answer, index) =>
+    answer.status === 'rejected' ? [{ server: names[index], error: messageOf(answer.reason) }] : [],
+  );
+  return {
+    [key]: answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : [])),
+    ...(unavailable.length > 0 && { unavailable }),
+  };
+}

@@ -1,0 +1,23 @@
+import * as z from 'zod';
+import { json, READS_SERVER, tool } from '../tool.ts';
+import { serverName } from './arguments.ts';
+import { fromServers } from './from-servers.ts';
+import { requestOn } from './request-on.ts';
+
+export const promptTools = [
+  tool({
+    name: 'list_prompts',
+    description: 'List the prompts of the servers.',
+    input: z.object({ server: serverName.optional() }),
+    annotations: READS_SERVER,
+    run: async ({ server }, { session, gateway }) => json(await fromServers(session, gateway, server, 'prompts')),
+  }),
+  tool({
+    name: 'get_prompt',
+    description: 'Get a prompt of a server, filled in with arguments.',
+    input: z.object({ server: serverName, name: z.string(), arguments: z.record(z.string(), z.string()).optional() }),
+    annotations: READS_SERVER,
+    run: async ({ server, name, arguments: filled }, context) =>
+      json(await requestOn(context, server, 'prompts/get', { name, ...(filled && { arguments: filled }) })),
+  }),
+];

@@ -1,0 +1,64 @@
+import * as z from 'zod';
+import { json, jsonBlock, READS_SERVER, tool, type Annotations } from '../tool.ts';
+import { serverName } from './arguments.ts';
+import { fromServers } from './from-servers.ts';
+import { requestOn } from './request-on.ts';
+
+const uri = z.string().min(1).max(8192);
+
+const SUBSCRIBES: Annotations = {
+  readOnlyHint: false,
+  destructiveHint: false,
+  idempotentHint: true,
+  openWorldHint: true,
+};
+
+export const resourceTools = [
+  tool({
+    name: 'list_resources',
+    description: 'List the resources of the servers.',
+    input: z.object({ server: serverName.optional() }),
+    annotations: READS_SERVER,
+    run: async ({ server }, { session, gateway }) => json(await fromServers(session, gateway, server, 'resources')),
+  }),
+  tool({
+    name: 'list_resource_templates',
+    description: 'List the resource templates of the servers.',
+    input: z.object({ server: serverName.optional() }),
+    annotations: READS_SERVER,
+    run: async ({ server }, { session, gateway }) => json(await fromServers(session, gateway, server, 'templates')),
+  }),
+  tool({
+    name: 'read_resource',
+    description: 'Read a resource of a server.',
+    input: z.object({ server: serverName, uri }),
+    annotations: READS_SERVER,
+    run: async ({ server, uri: wanted }, context) => {
+      const result = await requestOn(context, server, 'resources/read', { uri: wanted });
+      const contents = Array.isArray(result['contents']) ? result['contents'] : [];
+      // As embedded resources, so that text stays text, blobs stay blobs and both keep their type.
+      const content = contents.map((resource: unknown) => ({ type: 'resource', resource }));
+      return { content: content.length > 0 ? content : [jsonBlock({ contents: [] })] };
+    },
+  }),
+  tool({
+    name: 'subscribe_resource',
+    description: 'Be told when a resource changes: it comes as a notification event.',
+    input: z.object({ server: serverName, uri }),
+    annotations: SUBSCRIBES,
+    run: async ({ server, uri: wanted }, { session }) => {
+      await session.connection(server).subscribe(wanted);
+      return json({ success: true, message: `subscribed to ${wanted}` });
+    },
+  }),
+  tool({
+    name: 'unsubscribe_resource',
+    description: 'Stop being told about a resource.',
+    input: z.object({ server: serverName, uri }),
+    annotations: SUBSCRIBES,
+    run: async ({ server, uri: wanted }, { session }) => {
+      await session.connection(server).unsubscribe(wanted);
+      return json({ success: true, message: `unsubscribed from ${wanted}` });
+    },
+  }),
+];

@@ -1,0 +1,64 @@
+import * as z from 'zod';
+import { GatewayError, known } from '../../../core/errors.ts';
+import type { Question } from '../../../core/question/question.ts';
+import { json, READS, tool } from '../tool.ts';
+import { samplingView } from '../views.ts';
+import { serverName } from './arguments.ts';
+
+const block = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('text'), text: z.string() }),
+  z.looseObject({ type: z.enum(['image', 'audio']), data: z.base64(), mimeType: z.string() }),
+  z.looseObject({
+    type: z.literal('tool_use'),
+    id: z.string(),
+    name: z.string(),
+    input: z.record(z.string(), z.unknown()),
+  }),
+  z.looseObject({ type: z.literal('tool_result'), toolUseId: z.string(), content: z.array(z.looseObject({})) }),
+]);
+
+export const samplingTools = [
+  tool({
+    name: 'get_sampling_requests',
+    description: 'Requests of servers for a model answer that wait.',
+    input: z.object({ server: serverName.optional() }),
+    annotations: READS,
+    run: async ({ server }, { session }) =>
+      json({ sampling_requests: session.questions.list('sampling', server).map(samplingView) }),
+  }),
+  tool({
+    name: 'respond_to_sampling',
+    description:
+      'Give a server the model answer it asked for. content: text, a block {type:"text"|"image"|"audio"|"tool_use",…} or several.',
+    input: z.object({
+      request_id: z.string(),
+      content: z.union([z.string(), block, z.array(block).min(1)]),
+      role: z.enum(['assistant', 'user']).default('assistant'),
+      model: z.string().default('unknown').describe('Name of the model that answered'),
+      stop_reason: z.string().optional().describe('Default endTurn, or toolUse if the answer has tool_use'),
+    }),
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+    run: async ({ request_id, content: given, role, model, stop_reason }, { session }) => {
+      const question = session.questions.get(request_id, 'sampling');
+      const content = typeof given === 'string' ? { type: 'text' as const, text: given } : given;
+      const used = (Array.isArray(content) ? content : [content]).flatMap((each) =>
+        each.type === 'tool_use' ? [each.name] : [],
+      );
+      checkTools(question, used);
+      const stopReason = stop_reason ?? (used.length > 0 ? 'toolUse' : 'endTurn');
+      await session.questions.answer(request_id, 'sampling', { role, content, model, stopReason });
+      return json({ success: true, message: `answered ${request_id}` });
+    },
+  }),
+];
+
+function checkTools({ id, params }: Question, used: string[]): void {
+  const offered = Array.isArray(params['tools']) ? params['tools'] : [];
+  const names = offered.map((each: { name?: unknown }) => String(each.name));
+  const wrong = used.find((name) => !names.includes(name));
+  if (wrong === undefined) return;
+  throw new GatewayError(
+    'TOOL_ERR_INVALID_ANSWER',
+    `the answer does not fit, and the request ${id} stays open: it offers no tool '${wrong}'; ${known(names)}`,
+  );
+}

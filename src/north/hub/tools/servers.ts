@@ -1,0 +1,150 @@
+import * as z from 'zod';
+import { GatewayError, known } from '../../../core/errors.ts';
+import type { Gateway } from '../../../core/gateway.ts';
+import type { Connection, ConnectionStatus, ServerConfig, ServerRecord } from '../../../core/ports.ts';
+import type { Session } from '../../../core/session/session.ts';
+import { redactUrl } from '../../../lib/redact.ts';
+import { json, READS, tool } from '../tool.ts';
+import { elicitationView, samplingView } from '../views.ts';
+import { workingTasks } from './activity.ts';
+import { serverName } from './arguments.ts';
+
+const newName = z
+  .string()
+  .regex(/^[A-Za-z0-9_.-]{1,64}$/, 'expected 1 to 64 characters of A-Z a-z 0-9 _ . -')
+  .refine((name) => !['__proto__', 'constructor', 'prototype'].includes(name), 'this name is reserved');
+
+const strings = z.record(z.string(), z.string());
+
+export const serverTools = [
+  tool({
+    name: 'add_server',
+    description: 'Add an MCP server by url or by command, for all sessions. Re-adding a name replaces it.',
+    input: z.object({
+      name: newName,
+      url: z.url({ protocol: /^https?$/ }).optional(),
+      headers: strings.optional(),
+      command: z.string().min(1).optional(),
+      args: z.array(z.string()).optional(),
+      env: strings.optional(),
+      cwd: z.string().optional(),
+    }),
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
+    run: async ({ name, ...fields }, { session, gateway, mayRunCommands }) => {
+      const config = toConfig(fields);
+      if ('command' in config && !mayRunCommands) {
+        throw new GatewayError(
+          'TOOL_ERR_NOT_ALLOWED',
+          'adding a server by command over HTTP is off; the operator can set allowCommands, or add it to the config file',
+        );
+      }
+      const info = await gateway.addServer(session, name, config);
+      const tools = await session.catalog(name).list('tools');
+      return json({
+        name,
+        capabilities: info.capabilities,
+        ...(info.instructions !== undefined && { instructions: info.instructions }),
+        tools: tools.map(({ name: toolName, description }) => ({ name: toolName, description })),
+      });
+    },
+  }),
+  tool({
+    name: 'remove_server',
+    description: 'Remove a server for all sessions. What is running there fails.',
+    input: z.object({ name: serverName }),
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    run: async ({ name }, { gateway }) => {
+      await gateway.removeServer(name);
+      return json({ success: true, message: `server '${name}' was removed` });
+    },
+  }),
+  tool({
+    name: 'list_servers',
+    description: 'List the servers and whether they are connected.',
+    input: z.object({}),
+    annotations: READS,
+    run: async (_args, { session, gateway }) =>
+      json({ servers: gateway.registry.list().map((record) => serverView(session, record)) }),
+  }),
+  tool({
+    name: 'get_server_status',
+    description: 'One server in detail: connection, capabilities, tasks at work, open questions.',
+    input: z.object({ server: serverName }),
+    annotations: READS,
+    run: async ({ server }, { session, gateway }) => {
+      const record = recordOf(gateway, server);
+      const connection = session.connectionIfAny(server);
+      return json({
+        ...serverView(session, record),
+        ...infoView(connection),
+        working_tasks: workingTasks(session, server).flatMap(({ working_tasks }) => working_tasks),
+        elicitations: session.questions.list('elicitation', server).map(elicitationView),
+        sampling_requests: session.questions.list('sampling', server).map(samplingView),
+      });
+    },
+  }),
+];
+
+function toConfig(fields: {
+  url?: string | undefined;
+  headers?: Record<string, string> | undefined;
+  command?: string | undefined;
+  args?: string[] | undefined;
+  env?: Record<string, string> | undefined;
+  cwd?: string | undefined;
+}): ServerConfig {
+  const { url, headers, command, args, env, cwd } = fields;
+  if (url !== undefined && command === undefined) return { url, ...(headers && { headers }) };
+  if (command !== undefined && url === undefined) {
+    return { command, ...(args && { args }), ...(env && { env }), ...(cwd !== undefined && { cwd }) };
+  }
+  throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', 'give either url or command');
+}
+
+function recordOf(gateway: Gateway, server: string): ServerRecord {
+  const record = gateway.registry.get(server);
+  if (record) return record;
+  const names = gateway.registry.list().map(({ id }) => id);
+  throw new GatewayError('TOOL_ERR_SERVER_NOT_FOUND', `no server '${server}'; ${known(names)}`);
+}
+
+/** Headers, environment and arguments may hold secrets and are not shown. */
+function serverView(session: Session, { id, config }: ServerRecord): Record<string, unknown> {
+  const status: ConnectionStatus = session.connectionIfAny(id)?.status ?? { state: 'idle' };
+  const target = 'url' in config ? { url: redactUrl(config.url) } : { command: config.command };
+  return { name: id, ...target, connected: status.state === 'connected', ...statusView(status) };
+}
+
+function statusView(status: ConnectionStatus): Record<string, unknown> {
+  const iso = (moment: number): string => new Date(moment).toISOString();
+  switch (status.state) {
+    case 'idle':
+      return { status: 'not_connected' };
+    case 'connecting':
+      return { status: 'connecting' };
+    case 'connected':
+      return { status: 'connected', connectedAt: iso(status.since) };
+    case 'waiting':
+      return {
+        status: 'disconnected',
+        lastError: status.error,
+        attempt: status.attempt,
+        nextAttemptAt: iso(status.retryAt),
+      };
+    case 'failed':
+      return { status: 'error', lastError: status.error };
+    case 'closed':
+      return { status: 'disconnected' };
+  }
+}
+
+function infoView(connection: Connection | undefined): Record<string, unknown> {
+  if (connection?.status.state !== 'connected') return {};
+  const { protocolVersion, capabilities, implementation, instructions } = connection.status.info;
+  return {
+    protocolVersion,
+    capabilities,
+    ...(implementation && { implementation }),
+    ...(instructions !== undefined && { instructions }),
+  };
+}

@@ -1,0 +1,96 @@
+import * as z from 'zod';
+import { GatewayError } from '../../../core/errors.ts';
+import { hasEnded, type Task } from '../../../core/task/task.ts';
+import { errorReply } from '../reply.ts';
+import { json, READS, tool, type ToolContext, type ToolReply } from '../tool.ts';
+import { elicitationView, shownStatus, taskView } from '../views.ts';
+import { whileWaiting } from '../waiting.ts';
+import { waitMs } from './arguments.ts';
+
+const taskId = z.string().describe('Id from execute_tool or list_tasks');
+
+export const taskTools = [
+  tool({
+    name: 'list_tasks',
+    description: 'List tool calls running as tasks. Ended ones only with include_completed.',
+    input: z.object({
+      server: z.string().optional(),
+      status: z.enum(['working', 'completed', 'failed', 'cancelled', 'expired']).optional(),
+      include_completed: z.boolean().default(false),
+    }),
+    annotations: READS,
+    run: async ({ server, status, include_completed }, { session }) => {
+      const wanted = (task: Task): boolean =>
+        (server === undefined || task.server === server) &&
+        (status === undefined ? include_completed || !hasEnded(task) : shownStatus(task) === status);
+      return json({ tasks: session.tasks.list().filter(wanted).map(taskView) });
+    },
+  }),
+  tool({
+    name: 'get_task',
+    description: 'State of a task and the open questions of its server.',
+    input: z.object({ task_id: taskId }),
+    annotations: READS,
+    run: async ({ task_id }, context) => json(stateOf(context, context.session.tasks.get(task_id))),
+  }),
+  tool({
+    name: 'get_task_result',
+    description: 'Wait for a task to end and return its result. If the wait runs out, returns its state: call again.',
+    input: z.object({ task_id: taskId, timeout_ms: waitMs.optional().describe('Default: what is left of its TTL') }),
+    annotations: READS,
+    run: async ({ task_id, timeout_ms }, context) => {
+      const { session, exchange, gateway } = context;
+      const now = session.tasks.get(task_id);
+      const left = now.remainingMs ?? (now.deadline ?? Date.now()) - Date.now();
+      const wait = Math.min(timeout_ms ?? left, gateway.settings.limits.waitMs);
+      const task = await whileWaiting(exchange, `${now.tool} is at work`, () =>
+        session.tasks.whenEnded(task_id, wait, AbortSignal.any([exchange.gone, exchange.cancelled])),
+      );
+      return resultOf(context, task);
+    },
+  }),
+  tool({
+    name: 'cancel_task',
+    description: 'Stop a task and its work on the server.',
+    input: z.object({ task_id: taskId }),
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
+    run: async ({ task_id }, { session }) => {
+      const { status } = session.tasks.get(task_id);
+      const cancelled = session.calls.cancel(task_id, 'cancelled by the client');
+      const message = cancelled ? `task ${task_id} was cancelled` : `task ${task_id} had already ended: ${status}`;
+      return json({ success: cancelled !== undefined, message });
+    },
+  }),
+];
+
+function stateOf({ session }: ToolContext, task: Task): Record<string, unknown> {
+  return {
+    task: taskView(task),
+    pending_elicitations_for_server: session.questions.list('elicitation', task.server).map(elicitationView),
+  };
+}
+
+function resultOf(context: ToolContext, task: Task): ToolReply {
+  switch (task.status) {
+    case 'working':
+    case 'input_required':
+      return json(stateOf(context, task));
+    case 'completed': {
+      const content = task.result?.['content'];
+      return { ...task.result, content: Array.isArray(content) ? content : [] };
+    }
+    case 'failed':
+    case 'cancelled':
+    case 'expired': {
+      const why = task.error?.message ?? task.statusMessage ?? task.status;
+      const details = { task: taskView(task) };
+      return errorReply(
+        new GatewayError(
+          task.status === 'expired' ? 'TOOL_ERR_TIMEOUT' : 'TOOL_ERR_EXECUTION_FAILED',
+          `task ${task.id} has no result, it is ${task.status}: ${why}`,
+          details,
+        ),
+      );
+    }
+  }
+}

@@ -1,0 +1,65 @@
+/** How records look in replies. */
+
+import type { SessionEvent } from '../../core/event/event.ts';
+import type { Question } from '../../core/question/question.ts';
+import type { Session } from '../../core/session/session.ts';
+import type { Task } from '../../core/task/task.ts';
+
+const iso = (moment: number): string => new Date(moment).toISOString();
+
+/** The hub knows no `input_required`: such a task is working, with its questions beside it. */
+export function shownStatus(task: Task): string {
+  return task.status === 'input_required' ? 'working' : task.status;
+}
+
+export function taskView(task: Task): Record<string, unknown> {
+  return {
+    task_id: task.id,
+    status: shownStatus(task),
+    created_at: iso(task.createdAt),
+    last_updated_at: iso(task.updatedAt),
+    server: task.server,
+    tool: task.tool,
+    ...(task.statusMessage !== undefined && { status_message: task.statusMessage }),
+    ...(task.error !== undefined && { error: task.error }),
+    ttl_ms: task.ttlMs,
+  };
+}
+
+export function elicitationView(question: Question): Record<string, unknown> {
+  const { message, mode, requestedSchema, url, elicitationId } = question.params;
+  return {
+    requestId: question.id,
+    server: question.server,
+    message,
+    ...(url === undefined ? { requestedSchema } : { mode, url, elicitationId }),
+    ...(question.taskId !== undefined && { taskId: question.taskId }),
+    timestamp: iso(question.createdAt),
+    expiresAt: iso(question.expiresAt),
+  };
+}
+
+export function samplingView(question: Question): Record<string, unknown> {
+  return {
+    requestId: question.id,
+    server: question.server,
+    params: question.params,
+    ...(question.taskId !== undefined && { taskId: question.taskId }),
+    timestamp: iso(question.createdAt),
+    expiresAt: iso(question.expiresAt),
+  };
+}
+
+export function eventView(event: SessionEvent): Record<string, unknown> {
+  const { id, type, server, createdAt, data } = event;
+  return { id, type, server, createdAt: iso(createdAt), data };
+}
+
+/** Everything that waits for the client, with enough in it to answer. */
+export function pendingClientAction(session: Session): Record<string, unknown> | undefined {
+  if (session.questions.size === 0) return undefined;
+  return {
+    elicitations: session.questions.list('elicitation').map(elicitationView),
+    sampling_requests: session.questions.list('sampling').map(samplingView),
+  };
+}

@@ -1,0 +1,37 @@
+import type { Progress } from '../../core/ports.ts';
+import type { Exchange } from '../exchange.ts';
+
+const BEAT_MS = 10_000;
+const SMALLEST_STEP = 0.001;
+
+/**
+ * Runs something that may take long while its client waits. A client that asked for progress hears something at least
+ * every ten seconds, so that one that resets its timer on progress stays. What is sent never goes back.
+ */
+export async function whileWaiting<T>(
+  exchange: Exchange,
+  what: string,
+  work: (onProgress: (progress: Progress) => void) => Promise<T>,
+): Promise<T> {
+  const send = exchange.progress;
+  if (send === undefined) return work(() => {});
+  const started = Date.now();
+  let last = 0;
+  let lastTotal: number | undefined;
+  const report = (progress: Progress): void => {
+    if (!exchange.open) return;
+    last = Math.max(progress.progress, last + SMALLEST_STEP);
+    lastTotal = progress.total;
+    beat.refresh();
+    send({ ...progress, progress: last });
+  };
+  const beat = setInterval(() => {
+    const seconds = Math.round((Date.now() - started) / 1000);
+    report({ progress: last, total: lastTotal, message: `${what}: ${seconds} s` });
+  }, BEAT_MS);
+  try {
+    return await work(report);
+  } finally {
+    clearInterval(beat);
+  }
+}

@@ -1,0 +1,123 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  isInitializeRequest,
+  SUPPORTED_PROTOCOL_VERSIONS,
+  type JSONRPCMessage,
+  type Server,
+} from '@modelcontextprotocol/server';
+import { GatewayError } from '../../core/errors.ts';
+import type { Gateway } from '../../core/gateway.ts';
+import type { Session } from '../../core/session/session.ts';
+import { messageOf } from '../../lib/log.ts';
+import { respondError, respondGatewayError } from '../http/respond.ts';
+import { createHubServer } from '../hub-server.ts';
+import type { Hub } from '../hub/hub.ts';
+import { LegacyTransport } from './transport.ts';
+
+interface Served {
+  session: Session;
+  transport: LegacyTransport;
+  server: Server;
+}
+
+export interface LegacyOptions {
+  gateway: Gateway;
+  hub: Hub;
+  mayRunCommands: boolean;
+}
+
+/** Initialize-based clients over HTTP: each session has its own transport and its own protocol object. */
+export class LegacySessions {
+  readonly #served = new Map<string, Served>();
+  readonly #options: LegacyOptions;
+  readonly #onSessionEnded: (session: Session) => void;
+
+  constructor(options: LegacyOptions) {
+    this.#options = options;
+    this.#onSessionEnded = ({ id }) => void this.#served.get(id)?.transport.close();
+    options.gateway.onSessionEnded.add(this.#onSessionEnded);
+  }
+
+  async handle(req: IncomingMessage, res: ServerResponse, body: unknown, principal: string): Promise<void> {
+    const sessionId = req.headers['mcp-session-id'];
+    if (typeof sessionId === 'string') {
+      await this.#inSession(sessionId, principal, req, res, body);
+    } else if (req.method === 'POST' && isInitializeRequest(body)) {
+      await this.#initialize(res, body as unknown as JSONRPCMessage, principal);
+    } else {
+      const id = idOf(body);
+      respondError(res, 400, -32000, 'no Mcp-Session-Id header: start with an initialize request', { id });
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#options.gateway.onSessionEnded.delete(this.#onSessionEnded);
+    await Promise.all([...this.#served.values()].map(({ transport }) => transport.close()));
+  }
+
+  get counts(): { sessions: number; streams: number; requests: number } {
+    const all = [...this.#served.values()].map(({ transport }) => transport.counts);
+    const sum = (key: 'streams' | 'requests'): number => all.reduce((total, each) => total + each[key], 0);
+    return { sessions: all.length, streams: sum('streams'), requests: sum('requests') };
+  }
+
+  async #initialize(res: ServerResponse, body: JSONRPCMessage, principal: string): Promise<void> {
+    const { gateway, hub, mayRunCommands } = this.#options;
+    let session: Session;
+    try {
+      session = gateway.open(principal);
+      await gateway.store.settled();
+    } catch (error) {
+      const gatewayError = error instanceof GatewayError ? error : new GatewayError('TOOL_ERR_STORE', messageOf(error));
+      respondGatewayError(res, gatewayError, { id: idOf(body) });
+      return;
+    }
+    const transport = new LegacyTransport(session.id);
+    transport.onStreamOpen = () => session.hold();
+    const server = createHubServer({ hub, session, carrier: transport, mayRunCommands });
+    server.onclose = () => this.#served.delete(session.id);
+    server.onerror = (error) => gateway.log.debug('client_protocol_error', { error: error.message });
+    this.#served.set(session.id, { session, transport, server });
+    await server.connect(transport);
+    transport.post(res, body);
+  }
+
+  async #inSession(
+    sessionId: string,
+    principal: string,
+    req: IncomingMessage,
+    res: ServerResponse,
+    body: unknown,
+  ): Promise<void> {
+    const { gateway } = this.#options;
+    const served = this.#served.get(sessionId);
+    if (served === undefined || served.session.principal !== principal) {
+      const message = 'no such session: it has ended, or never was; start a new one with initialize';
+      respondGatewayError(res, new GatewayError('TOOL_ERR_SESSION_NOT_FOUND', message), { id: idOf(body) });
+      return;
+    }
+    const version = req.headers['mcp-protocol-version'];
+    if (typeof version === 'string' && !SUPPORTED_PROTOCOL_VERSIONS.includes(version)) {
+      const supported = SUPPORTED_PROTOCOL_VERSIONS.join(', ');
+      respondError(res, 400, -32000, `unsupported MCP-Protocol-Version '${version}'; supported: ${supported}`);
+      return;
+    }
+    served.session.touch();
+    switch (req.method) {
+      case 'POST':
+        served.transport.post(res, body as JSONRPCMessage | JSONRPCMessage[]);
+        break;
+      case 'GET':
+        served.transport.get(req, res);
+        break;
+      case undefined:
+      default:
+        await gateway.end(served.session, 'the client ended the session');
+        res.writeHead(200).end();
+    }
+  }
+}
+
+function idOf(body: unknown): unknown {
+  return typeof body === 'object' && body !== null && 'id' in body ? body.id : null;
+}

@@ -1,0 +1,270 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/server';
+import type { Exchange } from '../exchange.ts';
+import type { Carrier } from '../hub-server.ts';
+import { respondError } from '../http/respond.ts';
+import { ReplayBuffer } from './replay.ts';
+
+/** A call answered sooner than this gets plain JSON; a slower one a stream that can carry progress and be resumed. */
+const STREAM_AFTER_MS = 250;
+const KEEP_ALIVE_MS = 15_000;
+const RETRY_MS = 1000;
+
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+};
+
+/** The answer to one POST, or a standing GET stream (which waits for no reply). */
+interface Stream {
+  id: string;
+  /** Where it is written to; absent while the client is away. */
+  res: ServerResponse | undefined;
+  streaming: boolean;
+  /** Requests of the POST that are not answered yet. */
+  waiting: Set<RequestId>;
+  /** Replies held back until all are there, as long as it is not a stream. */
+  replies: JSONRPCMessage[];
+  isBatch: boolean;
+  timer: NodeJS.Timeout | undefined;
+}
+
+/**
+ * Streamable HTTP for one session of an initialize-based client. Everything is written at once to the response of the
+ * request it belongs to, so it is known whether the client was still there to take it.
+ */
+export class LegacyTransport implements Transport, Carrier {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: NonNullable<Transport['onmessage']>;
+  readonly sessionId: string;
+  /** Told when a stream opens, so that the session counts as used; calls the returned function when it ends. */
+  onStreamOpen: () => () => void = () => () => {};
+  #closed = false;
+  readonly #replay = new ReplayBuffer();
+  readonly #streams = new Map<string, Stream>();
+  readonly #streamOf = new Map<RequestId, Stream>();
+  readonly #exchanges = new Map<RequestId, Exchange>();
+  #standing: Stream | undefined;
+
+  constructor(sessionId: string) {
+    this.sessionId = sessionId;
+  }
+
+  async start(): Promise<void> {}
+
+  track(id: RequestId, exchange: Exchange): void {
+    this.#exchanges.set(id, exchange);
+    const stream = this.#streamOf.get(id);
+    if (stream !== undefined && stream.res === undefined) exchange.giveUp();
+  }
+
+  abandon(id: RequestId): void {
+    const stream = this.#streamOf.get(id);
+    if (stream === undefined) return;
+    this.#exchanges.delete(id);
+    this.#streamOf.delete(id);
+    stream.waiting.delete(id);
+    if (stream.waiting.size > 0) return;
+    this.#forget(stream);
+    if (stream.res?.headersSent === false) stream.res.writeHead(200, this.#headers());
+    stream.res?.end();
+  }
+
+  /** One POST: messages in, and the replies to the requests among them out. */
+  post(res: ServerResponse, body: JSONRPCMessage | JSONRPCMessage[]): void {
+    const messages = Array.isArray(body) ? body : [body];
+    const requests = messages.flatMap((message) => ('method' in message && 'id' in message ? [message.id] : []));
+    if (requests.length === 0) {
+      res.writeHead(202).end();
+      for (const message of messages) this.onmessage?.(message);
+      return;
+    }
+    const taken = requests.find((id) => this.#streamOf.has(id));
+    if (taken !== undefined) {
+      respondError(res, 400, -32600, `request id ${JSON.stringify(taken)} is already in use`, { id: taken });
+      return;
+    }
+    const stream: Stream = {
+      id: this.#replay.newStreamId(),
+      res,
+      streaming: false,
+      waiting: new Set(requests),
+      replies: [],
+      isBatch: Array.isArray(body),
+      timer: undefined,
+    };
+    this.#streams.set(stream.id, stream);
+    for (const id of requests) this.#streamOf.set(id, stream);
+    stream.timer = setTimeout(() => this.#startStreaming(stream), STREAM_AFTER_MS);
+    res.once('close', () => this.#clientLeft(stream, res));
+    for (const message of messages) this.onmessage?.(message);
+  }
+
+  /** A GET: the standing stream, or the rest of one that broke. */
+  get(req: IncomingMessage, res: ServerResponse): void {
+    const lastEventId = req.headers['last-event-id'];
+    if (typeof lastEventId !== 'string') {
+      this.#standing?.res?.end();
+      const stream = this.#standing ?? this.#newStanding();
+      this.#attach(stream, res);
+      this.#prime(stream);
+      return;
+    }
+    const rest = this.#replay.after(lastEventId);
+    if (rest === undefined) {
+      respondError(res, 400, -32000, 'Last-Event-ID names no event of this session');
+      return;
+    }
+    const stream = this.#streams.get(rest.streamId);
+    if (stream === undefined) {
+      // All of it was said already: what the client missed is all there is.
+      res.writeHead(200, this.#headers());
+      for (const { id, data } of rest.events) res.write(frame(id, data));
+      res.end();
+      return;
+    }
+    stream.res?.end();
+    this.#attach(stream, res);
+    for (const { id, data } of rest.events) res.write(frame(id, data));
+  }
+
+  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    if (!('method' in message)) {
+      this.#reply(message);
+      return;
+    }
+    const related = options?.relatedRequestId;
+    const stream = related === undefined ? this.#standing : this.#streamOf.get(related);
+    if (stream === undefined) return;
+    if (!stream.streaming) this.#startStreaming(stream);
+    this.#write(stream, JSON.stringify(message));
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const stream of this.#streams.values()) {
+      clearTimeout(stream.timer);
+      if (stream.res !== undefined && !stream.res.headersSent) {
+        respondError(stream.res, 404, -32001, 'the session has ended');
+      } else stream.res?.end();
+    }
+    this.#streams.clear();
+    this.#streamOf.clear();
+    for (const exchange of this.#exchanges.values()) exchange.giveUp();
+    this.#exchanges.clear();
+    this.onclose?.();
+  }
+
+  get counts(): { streams: number; requests: number; exchanges: number; kept: number } {
+    return {
+      streams: this.#streams.size,
+      requests: this.#streamOf.size,
+      exchanges: this.#exchanges.size,
+      kept: this.#replay.size,
+    };
+  }
+
+  #headers(): Record<string, string> {
+    return { ...STREAM_HEADERS, 'mcp-session-id': this.sessionId };
+  }
+
+  #reply(message: JSONRPCMessage): void {
+    const id = 'id' in message ? message.id : undefined;
+    const stream = id === undefined ? undefined : this.#streamOf.get(id);
+    if (id === undefined || stream === undefined) return;
+    const exchange = this.#exchanges.get(id);
+    this.#exchanges.delete(id);
+    this.#streamOf.delete(id);
+    stream.waiting.delete(id);
+    const done = stream.waiting.size === 0;
+    const { res } = stream;
+    if (done) this.#forget(stream);
+    if (res === undefined) exchange?.settle(false);
+    else res.once('close', () => exchange?.settle(res.writableFinished));
+    if (stream.streaming) {
+      this.#write(stream, JSON.stringify(message));
+      if (done) res?.end();
+      return;
+    }
+    stream.replies.push(message);
+    if (!done || res === undefined) return;
+    const body = JSON.stringify(stream.isBatch ? stream.replies : message);
+    res
+      .writeHead(200, {
+        'content-type': 'application/json',
+        'mcp-session-id': this.sessionId,
+        'content-length': Buffer.byteLength(body),
+      })
+      .end(body);
+  }
+
+  #startStreaming(stream: Stream): void {
+    clearTimeout(stream.timer);
+    stream.streaming = true;
+    if (stream.res !== undefined) this.#attach(stream, stream.res);
+    this.#prime(stream);
+    for (const reply of stream.replies) this.#write(stream, JSON.stringify(reply));
+    stream.replies = [];
+  }
+
+  /** An event without content, so that the client has an id to come back with before anything was said. */
+  #prime(stream: Stream): void {
+    stream.res?.write(`id: ${this.#replay.add(stream.id, '')}\nretry: ${RETRY_MS}\ndata: \n\n`);
+  }
+
+  #attach(stream: Stream, res: ServerResponse): void {
+    const resumed = stream.res !== res;
+    stream.res = res;
+    res.writeHead(200, this.#headers());
+    clearInterval(stream.timer);
+    const timer = setInterval(() => res.write(': keep-alive\n\n'), KEEP_ALIVE_MS);
+    timer.unref();
+    stream.timer = timer;
+    const release = this.onStreamOpen();
+    res.once('close', () => {
+      clearInterval(timer);
+      release();
+      if (resumed) this.#clientLeft(stream, res);
+    });
+  }
+
+  #newStanding(): Stream {
+    const stream: Stream = {
+      id: this.#replay.newStreamId(),
+      res: undefined,
+      streaming: true,
+      waiting: new Set(),
+      replies: [],
+      isBatch: false,
+      timer: undefined,
+    };
+    this.#standing = stream;
+    this.#streams.set(stream.id, stream);
+    return stream;
+  }
+
+  #write(stream: Stream, data: string): void {
+    const id = this.#replay.add(stream.id, data);
+    stream.res?.write(frame(id, data));
+  }
+
+  /** The end of a stream is not the end of the session: its requests go on, and the client may come back for it. */
+  #clientLeft(stream: Stream, res: ServerResponse): void {
+    if (stream.res !== res) return;
+    stream.res = undefined;
+    if (!stream.streaming) clearTimeout(stream.timer);
+    for (const id of stream.waiting) this.#exchanges.get(id)?.giveUp();
+  }
+
+  #forget(stream: Stream): void {
+    if (!stream.streaming) clearTimeout(stream.timer);
+    this.#streams.delete(stream.id);
+  }
+}
+
+function frame(id: string, data: string): string {
+  return `event: message\nid: ${id}\ndata: ${data}\n\n`;
+}

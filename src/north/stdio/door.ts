@@ -1,0 +1,88 @@
+import type { Readable, Writable } from 'node:stream';
+import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/server';
+import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import type { Gateway } from '../../core/gateway.ts';
+import { messageOf } from '../../lib/log.ts';
+import type { Exchange } from '../exchange.ts';
+import { createHubServer, type Carrier } from '../hub-server.ts';
+import type { Hub } from '../hub/hub.ts';
+
+export interface StdioDoor {
+  /** Resolves when the client has left. */
+  readonly closed: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The stdio door: one client, one session, which ends with the connection. Either era, decided by the first message. */
+export function openStdioDoor(
+  gateway: Gateway,
+  hub: Hub,
+  streams: { input: Readable; output: Writable } = { input: process.stdin, output: process.stdout },
+): StdioDoor {
+  const session = gateway.open('local');
+  const carrier = new StdioCarrier(new StdioServerTransport(streams.input, streams.output));
+  const closed = new Promise<void>((resolve) => {
+    carrier.onWireClosed = resolve;
+  });
+  const handle = serveStdio(() => createHubServer({ hub, session, carrier, mayRunCommands: true }), {
+    transport: carrier,
+    onerror: (error) => gateway.log.debug('client_protocol_error', { error: messageOf(error) }),
+  });
+  return {
+    closed,
+    close: async () => {
+      await handle.close();
+      await gateway.end(session, 'the client left');
+    },
+  };
+}
+
+/** The wire, and the knowledge which replies went over it. */
+class StdioCarrier implements Transport, Carrier {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: NonNullable<Transport['onmessage']>;
+  onWireClosed: () => void = () => {};
+  readonly #wire: StdioServerTransport;
+  readonly #exchanges = new Map<RequestId, Exchange>();
+
+  constructor(wire: StdioServerTransport) {
+    this.#wire = wire;
+  }
+
+  track(id: RequestId, exchange: Exchange): void {
+    this.#exchanges.set(id, exchange);
+  }
+
+  abandon(id: RequestId): void {
+    this.#exchanges.delete(id);
+  }
+
+  async start(): Promise<void> {
+    this.#wire.onmessage = (message) => this.onmessage?.(message);
+    this.#wire.onerror = (error) => this.onerror?.(error);
+    this.#wire.onclose = () => {
+      for (const exchange of this.#exchanges.values()) exchange.giveUp();
+      this.#exchanges.clear();
+      this.onclose?.();
+      this.onWireClosed();
+    };
+    await this.#wire.start();
+  }
+
+  async send(message: JSONRPCMessage, _options?: TransportSendOptions): Promise<void> {
+    const exchange = 'method' in message || message.id === undefined ? undefined : this.#exchanges.get(message.id);
+    if (!('method' in message) && message.id !== undefined) this.#exchanges.delete(message.id);
+    try {
+      await this.#wire.send(message);
+      exchange?.settle(true);
+    } catch (error) {
+      exchange?.giveUp();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#wire.close();
+  }
+}

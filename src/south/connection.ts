@@ -1,0 +1,406 @@
+import type { Client, JSONRPCRequest, McpSubscription, Transport } from '@modelcontextprotocol/client';
+import type {
+  Arrival,
+  CallOutcome,
+  Connection,
+  ConnectionSink,
+  ConnectionStatus,
+  OutgoingCall,
+  ServerConfig,
+  ServerInfo,
+} from '../core/ports.ts';
+import type { Answer } from '../core/question/question.ts';
+import { backoffDelay, type BackoffSettings } from '../lib/backoff.ts';
+import { messageOf, type Log } from '../lib/log.ts';
+import { MAX_DELAY_MS } from '../lib/timers.ts';
+import { runCall } from './call.ts';
+import type { Dialler } from './dial.ts';
+import { methodNotFound, PeerError, questionKind } from './questions.ts';
+import { ANY_RESULT } from './raw.ts';
+import { ChildTransport } from './transport/child.ts';
+import { HttpTransport } from './transport/http.ts';
+import { takeOrigin } from './transport/origin.ts';
+
+export interface ConnectionSettings {
+  connectTimeoutMs: number;
+  pingMs: number;
+  reconnect: BackoffSettings & { attempts: number; stableMs: number };
+}
+
+/** A connection that is up. */
+interface Live {
+  client: Client;
+  transport: Transport;
+  info: ServerInfo;
+  since: number;
+  identity: string | undefined;
+  pinging: NodeJS.Timeout;
+  /** Servers of the new era push changes only on a stream that was asked for. */
+  subscription?: McpSubscription;
+}
+
+type Mode =
+  | { mode: 'idle' }
+  | { mode: 'connecting'; attempt: Promise<Live> }
+  | { mode: 'up'; live: Live }
+  | { mode: 'waiting'; timer: NodeJS.Timeout; retryAt: number; error: string }
+  | { mode: 'failed'; error: string }
+  | { mode: 'closed' };
+
+const PING_TIMEOUT_MS = 5000;
+
+/**
+ * One session's connection to one server. It has one mode at a time, changed in one place (`#enter`): idle until first
+ * used, connecting (one attempt, shared by all who wait), up, waiting for the next attempt, or failed until somebody
+ * uses it again. Loss is noticed when it happens: a child's exit, a refused connection, a forgotten session, a broken
+ * stream or a ping that nobody answers.
+ */
+export class ServerConnection implements Connection {
+  #mode: Mode = { mode: 'idle' };
+  /** Attempts that failed, or came to nothing soon after they succeeded. */
+  #failures = 0;
+  #lastIdentity: string | undefined;
+  #everUp = false;
+  #checking = false;
+  readonly #calls = new Set<string>();
+  readonly #subscribed = new Set<string>();
+  readonly #server: string;
+  readonly #config: ServerConfig;
+  readonly #sink: ConnectionSink;
+  readonly #dialler: Dialler;
+  readonly #settings: ConnectionSettings;
+  readonly #log: Log;
+
+  constructor(
+    server: string,
+    config: ServerConfig,
+    sink: ConnectionSink,
+    dialler: Dialler,
+    settings: ConnectionSettings,
+    log: Log,
+  ) {
+    this.#server = server;
+    this.#config = config;
+    this.#sink = sink;
+    this.#dialler = dialler;
+    this.#settings = settings;
+    this.#log = log;
+  }
+
+  get status(): ConnectionStatus {
+    const now = this.#mode;
+    switch (now.mode) {
+      case 'idle':
+      case 'connecting':
+      case 'closed':
+        return { state: now.mode };
+      case 'up':
+        return { state: 'connected', since: now.live.since, info: now.live.info };
+      case 'waiting':
+        return { state: 'waiting', attempt: this.#failures, retryAt: now.retryAt, error: now.error };
+      case 'failed':
+        return { state: 'failed', error: now.error };
+    }
+  }
+
+  async ready(): Promise<ServerInfo> {
+    return (await this.#live()).info;
+  }
+
+  async call(call: OutgoingCall): Promise<CallOutcome> {
+    let live: Live;
+    try {
+      live = await this.#live();
+    } catch (error) {
+      return { kind: 'lost', reason: messageOf(error) };
+    }
+    if (call.signal.aborted) return { kind: 'error', error: { code: -32000, message: 'cancelled' } };
+    this.#calls.add(call.id);
+    try {
+      const outcome = await runCall(live.client, call, this.#sink);
+      // An error that comes with the loss of the server is the loss.
+      return outcome.kind === 'error' && !this.#isCurrent(live) && !call.signal.aborted
+        ? { kind: 'lost', reason: outcome.error.message }
+        : outcome;
+    } finally {
+      this.#calls.delete(call.id);
+    }
+  }
+
+  async request(
+    method: string,
+    params: Record<string, unknown>,
+    signal?: AbortSignal,
+  ): Promise<Record<string, unknown>> {
+    const { client } = await this.#live();
+    return client.request({ method, params }, ANY_RESULT, {
+      timeout: MAX_DELAY_MS,
+      ...(signal && { signal }),
+    });
+  }
+
+  async subscribe(uri: string): Promise<void> {
+    const live = await this.#live();
+    this.#subscribed.add(uri);
+    try {
+      await this.#passOn(live, 'resources/subscribe', uri);
+    } catch (error) {
+      this.#subscribed.delete(uri);
+      throw error;
+    }
+  }
+
+  async unsubscribe(uri: string): Promise<void> {
+    this.#subscribed.delete(uri);
+    await this.#passOn(await this.#live(), 'resources/unsubscribe', uri);
+  }
+
+  async close(): Promise<void> {
+    const before = this.#mode;
+    this.#enter({ mode: 'closed' });
+    if (before.mode === 'up') {
+      await this.#hangUp(before.live, true);
+    } else if (before.mode === 'connecting') {
+      // The attempt notices that it is not wanted any more and hangs up itself.
+      await before.attempt.catch(() => {});
+    }
+  }
+
+  async #live(): Promise<Live> {
+    const now = this.#mode;
+    switch (now.mode) {
+      case 'up':
+        return now.live;
+      case 'connecting':
+        return now.attempt;
+      case 'closed':
+        throw new Error(`the connection to '${this.#server}' is closed`);
+      case 'idle':
+      case 'waiting':
+      case 'failed':
+        return this.#connect();
+    }
+  }
+
+  #isCurrent(live: Live): boolean {
+    return this.#mode.mode === 'up' && this.#mode.live === live;
+  }
+
+  /** The one place where the mode changes; what belonged to the old mode is let go here. */
+  #enter(next: Mode): void {
+    if (this.#mode.mode === 'waiting') clearTimeout(this.#mode.timer);
+    if (this.#mode.mode === 'up') clearInterval(this.#mode.live.pinging);
+    this.#mode = next;
+  }
+
+  async #connect(): Promise<Live> {
+    const attempt = this.#dial();
+    this.#enter({ mode: 'connecting', attempt });
+    attempt.catch((error: unknown) => {
+      if (this.#mode.mode !== 'connecting' || this.#mode.attempt !== attempt) return;
+      this.#failures += 1;
+      this.#log.warn('server_reconnect_failed', {
+        server: this.#server,
+        attempt: this.#failures,
+        error: messageOf(error),
+      });
+      this.#waitOrFail(messageOf(error));
+    });
+    return attempt;
+  }
+
+  async #dial(): Promise<Live> {
+    // Loss may be reported before the connection counts as up; then it never does.
+    let lostEarly: string | undefined;
+    let live: Live | undefined;
+    const onLost = (reason: string): void => {
+      if (live) this.#lost(live, reason);
+      else lostEarly = reason;
+    };
+    const { client, transport } = await this.#dialler.dial(this.#config, {
+      onLost,
+      onDoubt: (reason) => live && void this.#check(live, reason),
+      onStderr: (line) => this.#sink.log({ level: 'info', source: 'stderr', data: line }),
+      prepare: (fresh) => this.#prepare(fresh),
+    });
+    client.onclose = () => {
+      if (transport instanceof ChildTransport) void transport.exited.then(onLost);
+      else onLost('the connection was closed');
+    };
+    live = {
+      client,
+      transport,
+      info: infoOf(client),
+      since: Date.now(),
+      identity: transport.sessionId,
+      pinging: setInterval(() => live && void this.#check(live, 'ping'), this.#settings.pingMs),
+    };
+    live.pinging.unref();
+    if (this.#mode.mode === 'closed' || lostEarly !== undefined) {
+      clearInterval(live.pinging);
+      await this.#hangUp(live, true);
+      throw new Error(lostEarly ?? `the connection to '${this.#server}' is closed`);
+    }
+    this.#up(live);
+    return live;
+  }
+
+  #up(live: Live): void {
+    const arrival = this.#arrival(live);
+    this.#everUp = true;
+    this.#lastIdentity = live.identity;
+    this.#enter({ mode: 'up', live });
+    this.#log.info('server_connected', { server: this.#server, arrival });
+    this.#sink.connected(arrival, live.info);
+    this.#restoreSubscriptions(live).catch((error: unknown) => {
+      this.#log.warn('subscriptions_not_restored', { server: this.#server, error: messageOf(error) });
+    });
+  }
+
+  #arrival(live: Live): Arrival {
+    if (!this.#everUp) return 'first';
+    if (live.transport instanceof ChildTransport) return 'restart';
+    return live.identity === this.#lastIdentity ? 'blip' : 'restart';
+  }
+
+  #lost(live: Live, reason: string): void {
+    if (!this.#isCurrent(live)) return;
+    const { stableMs } = this.#settings.reconnect;
+    // "Started" is not "works": a server that dies soon after each start uses up its attempts like one that never starts.
+    this.#failures = Date.now() - live.since >= stableMs ? 0 : this.#failures + 1;
+    this.#log.info('server_disconnected', { server: this.#server, reason });
+    this.#waitOrFail(reason);
+    this.#sink.lost(reason);
+    void this.#hangUp(live, false);
+  }
+
+  #waitOrFail(error: string): void {
+    const { reconnect } = this.#settings;
+    const attempt = Math.max(1, this.#failures);
+    if (attempt > reconnect.attempts) {
+      this.#enter({ mode: 'failed', error });
+      return;
+    }
+    const delayMs = backoffDelay(attempt, reconnect);
+    const timer = setTimeout(() => {
+      this.#log.info('server_reconnecting', { server: this.#server, attempt, delayMs });
+      this.#connect().catch(() => {
+        // Already on record: a failed attempt decides by itself what comes next.
+      });
+    }, delayMs);
+    timer.unref();
+    this.#enter({ mode: 'waiting', timer, retryAt: Date.now() + delayMs, error });
+  }
+
+  /** Closes without a word to the session: it has been told, or has asked for it. */
+  async #hangUp(live: Live, polite: boolean): Promise<void> {
+    try {
+      await live.subscription?.close();
+      if (polite && live.transport instanceof HttpTransport) await live.transport.terminate();
+    } catch (error) {
+      this.#log.debug('goodbye_failed', { server: this.#server, error: messageOf(error) });
+    }
+    await live.client.close();
+    // The SDK lets go of its transport when that reports its end, which a child does only once it is gone.
+    await live.transport.close();
+  }
+
+  /** Asks whether the server is still there. */
+  async #check(live: Live, why: string): Promise<void> {
+    if (this.#checking || !this.#isCurrent(live)) return;
+    this.#checking = true;
+    const method = live.client.getProtocolEra() === 'modern' ? 'server/discover' : 'ping';
+    try {
+      await live.client.request({ method }, ANY_RESULT, { timeout: PING_TIMEOUT_MS });
+    } catch (error) {
+      // Any answer, also an error, shows that somebody is there.
+      if (!(error instanceof Error && 'code' in error && typeof error.code === 'number')) {
+        this.#lost(live, `no answer to a ping (${why}): ${messageOf(error)}`);
+      }
+    } finally {
+      this.#checking = false;
+    }
+  }
+
+  #prepare(client: Client): void {
+    client.fallbackRequestHandler = async (request, context) => this.#asked(request, context.mcpReq.signal);
+    client.fallbackNotificationHandler = async ({ method, params }) => {
+      if (method === 'notifications/message') this.#logged(params ?? {});
+      else this.#sink.notification(method, params ?? {});
+    };
+    client.onerror = (error) =>
+      this.#log.debug('server_protocol_error', { server: this.#server, error: error.message });
+  }
+
+  async #asked(request: JSONRPCRequest, withdrawn: AbortSignal): Promise<Answer> {
+    const kind = questionKind(request.method);
+    if (kind === undefined) throw methodNotFound(request);
+    const { params, callId } = takeOrigin(request.params ?? {});
+    // A stream of its own is proof; without one, only a single call in flight leaves no doubt.
+    const certain = callId ?? (this.#calls.size === 1 ? [...this.#calls][0] : undefined);
+    try {
+      return await this.#sink.question({ kind, params, withdrawn, ...(certain !== undefined && { callId: certain }) });
+    } catch (error) {
+      throw new PeerError(-32000, messageOf(error));
+    }
+  }
+
+  #logged(params: Record<string, unknown>): void {
+    const { level, logger, data } = params;
+    this.#sink.log({
+      level: typeof level === 'string' ? level : 'info',
+      source: 'protocol',
+      data,
+      ...(typeof logger === 'string' && { logger }),
+    });
+  }
+
+  async #passOn(live: Live, method: 'resources/subscribe' | 'resources/unsubscribe', uri: string): Promise<void> {
+    if (live.client.getProtocolEra() === 'modern') await this.#listen(live);
+    else await live.client.request({ method, params: { uri } }, ANY_RESULT);
+  }
+
+  async #restoreSubscriptions(live: Live): Promise<void> {
+    if (live.client.getProtocolEra() === 'modern') {
+      await this.#listen(live);
+      return;
+    }
+    for (const uri of this.#subscribed) {
+      await live.client.request({ method: 'resources/subscribe', params: { uri } }, ANY_RESULT);
+    }
+  }
+
+  /** One stream for all changes; asked for anew whenever what we want to hear has changed. */
+  async #listen(live: Live): Promise<void> {
+    const offers = (name: string): boolean => {
+      const capability = live.info.capabilities[name];
+      return typeof capability === 'object' && capability !== null && 'listChanged' in capability;
+    };
+    const filter = {
+      ...(offers('tools') && { toolsListChanged: true }),
+      ...(offers('resources') && { resourcesListChanged: true }),
+      ...(offers('prompts') && { promptsListChanged: true }),
+      ...(this.#subscribed.size > 0 && { resourceSubscriptions: [...this.#subscribed] }),
+    };
+    const before = live.subscription;
+    if (Object.keys(filter).length > 0) {
+      const subscription = await live.client.listen(filter);
+      live.subscription = subscription;
+      void subscription.closed.then((cause) => {
+        if (cause === 'remote' && live.subscription === subscription) void this.#check(live, 'listen stream ended');
+      });
+    } else delete live.subscription;
+    await before?.close();
+  }
+}
+
+function infoOf(client: Client): ServerInfo {
+  const implementation = client.getServerVersion();
+  const instructions = client.getInstructions();
+  return {
+    protocolVersion: client.getNegotiatedProtocolVersion() ?? 'unknown',
+    capabilities: { ...client.getServerCapabilities() },
+    ...(implementation && { implementation: { name: implementation.name, version: implementation.version } }),
+    ...(instructions !== undefined && { instructions }),
+  };
+}

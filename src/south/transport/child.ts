@@ -1,0 +1,149 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { ReadBuffer, serializeMessage, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
+import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
+import type { CommandServerConfig } from '../../core/ports.ts';
+import { watchGroup } from './reaper.ts';
+
+const GRACE_MS = 1000;
+const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+
+/**
+ * A server as a child process in a process group of its own, so that whatever it starts goes with it. Its standard
+ * error is always read: a full pipe would stop the child.
+ */
+export class ChildTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: NonNullable<Transport['onmessage']>;
+  /** One line the child wrote to standard error, or to standard output without being a message. */
+  onnoise: (line: string) => void = () => {};
+  #child: ChildProcess | undefined;
+  #closing = false;
+  #exited: Promise<string> = Promise.resolve('not started');
+  readonly #config: CommandServerConfig;
+  readonly #incoming = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
+
+  constructor(config: CommandServerConfig) {
+    this.#config = config;
+  }
+
+  /** With `stderr`, what the SDK's version negotiation recognises a child process by. */
+  get pid(): number | null {
+    return this.#child?.pid ?? null;
+  }
+
+  get stderr(): null {
+    return null;
+  }
+
+  /** How the process ended. */
+  get exited(): Promise<string> {
+    return this.#exited;
+  }
+
+  async start(): Promise<void> {
+    const { command, args = [], env, cwd } = this.#config;
+    const child = spawn(command, args, {
+      env: { ...getDefaultEnvironment(), ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+      ...(cwd !== undefined && { cwd }),
+    });
+    this.#child = child;
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', (error: NodeJS.ErrnoException) => {
+        const missing = error.code === 'ENOENT';
+        reject(new Error(missing ? `command '${command}' or its cwd was not found` : error.message));
+      });
+    });
+    child.on('error', (error) => this.onerror?.(error));
+    child.stdin.on('error', (error) => this.onerror?.(error));
+    child.stdout.on('data', (chunk: Buffer) => this.#received(chunk));
+    createInterface({ input: child.stderr }).on('line', (line) => this.onnoise(line));
+    const unwatch = watchGroup(child.pid ?? 0);
+    this.#exited = new Promise((resolve) => {
+      child.once('exit', (code, signal) => {
+        // What the child started and left behind must not outlive it.
+        this.#signalGroup('SIGKILL');
+        unwatch();
+        resolve(signal === null ? `process exited with code ${code}` : `process was killed by ${signal}`);
+        this.#ended();
+      });
+    });
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#child?.stdin;
+    if (!stdin?.writable) throw new Error('the server process is gone');
+    if (stdin.write(serializeMessage(message))) return;
+    await new Promise<void>((resolve) => {
+      const go = (): void => {
+        stdin.off('drain', go).off('close', go);
+        resolve();
+      };
+      stdin.on('drain', go).on('close', go);
+    });
+  }
+
+  /** Asks by closing standard input, then tells, then makes. */
+  async close(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || this.#closing) return;
+    this.#closing = true;
+    child.stdin?.end();
+    if (!(await this.#exitsWithin(GRACE_MS))) this.#signalGroup('SIGTERM');
+    if (!(await this.#exitsWithin(GRACE_MS))) this.#signalGroup('SIGKILL');
+    await this.#exited;
+  }
+
+  async #exitsWithin(ms: number): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<boolean>((resolve) => {
+      timer = setTimeout(() => resolve(false), ms);
+    });
+    const exited = this.#exited.then(() => true);
+    return Promise.race([exited, late]).finally(() => clearTimeout(timer));
+  }
+
+  #signalGroup(signal: NodeJS.Signals): void {
+    const pid = this.#child?.pid;
+    if (pid === undefined) return;
+    try {
+      if (process.platform === 'win32') this.#child?.kill(signal);
+      else process.kill(-pid, signal);
+    } catch (error) {
+      // ESRCH: the whole group is gone already, which is what was wanted.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') this.onerror?.(error as Error);
+    }
+  }
+
+  #ended(): void {
+    this.#child?.stdout?.destroy();
+    this.#child?.stderr?.destroy();
+    this.#child?.stdin?.destroy();
+    this.#incoming.clear();
+    this.onclose?.();
+  }
+
+  #received(chunk: Buffer): void {
+    try {
+      this.#incoming.append(chunk);
+    } catch (error) {
+      this.onerror?.(error as Error);
+      this.#signalGroup('SIGKILL');
+      return;
+    }
+    for (;;) {
+      try {
+        const message = this.#incoming.readMessage();
+        if (message === null) return;
+        this.onmessage?.(message);
+      } catch (error) {
+        this.onnoise(`not a message on standard output: ${(error as Error).message}`);
+      }
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import http from 'node:http';
+import https from 'node:https';
+
+/** Keeps connections to one server open between requests; destroying it closes them all. */
+export function keepAliveAgent(url: URL): http.Agent {
+  return url.protocol === 'https:' ? new https.Agent({ keepAlive: true }) : new http.Agent({ keepAlive: true });
+}
+
+export interface HttpAnswer {
+  status: number;
+  headers: http.IncomingHttpHeaders;
+  body: http.IncomingMessage;
+}
+
+/**
+ * One HTTP request on kept-alive connections. Plain `node:http`: several times cheaper than the global `fetch` here,
+ * and it leaves no listener on a long-lived signal. A same-origin redirect that keeps the method is followed once.
+ */
+export async function httpRequest(
+  agent: http.Agent,
+  url: URL,
+  method: 'GET' | 'POST' | 'DELETE',
+  headers: Record<string, string>,
+  body: string | undefined,
+  signals: readonly AbortSignal[],
+  redirects = 1,
+): Promise<HttpAnswer> {
+  const answer = await requestOnce(agent, url, method, headers, body, signals);
+  const location = answer.headers.location;
+  if (redirects === 0 || location === undefined || (answer.status !== 307 && answer.status !== 308)) return answer;
+  const target = new URL(location, url);
+  if (target.origin !== url.origin) return answer;
+  answer.body.resume();
+  return httpRequest(agent, target, method, headers, body, signals, redirects - 1);
+}
+
+async function requestOnce(
+  agent: http.Agent,
+  url: URL,
+  method: string,
+  headers: Record<string, string>,
+  body: string | undefined,
+  signals: readonly AbortSignal[],
+): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    if (signals.some(({ aborted }) => aborted)) {
+      reject(new Error('aborted'));
+      return;
+    }
+    const request = (url.protocol === 'https:' ? https : http).request(url, {
+      method,
+      agent,
+      headers: body === undefined ? headers : { ...headers, 'content-length': Buffer.byteLength(body) },
+    });
+    const abort = (): void => {
+      request.destroy(new Error('aborted'));
+    };
+    // By hand rather than with AbortSignal.any, which lets a long-lived signal remember every request there ever was.
+    for (const signal of signals) signal.addEventListener('abort', abort, { once: true });
+    request.once('close', () => {
+      for (const signal of signals) signal.removeEventListener('abort', abort);
+    });
+    request.on('error', reject);
+    request.once('response', (response) => {
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, body: response });
+    });
+    request.end(body);
+  });
+}
+
+/** The body as text, up to a limit. */
+export async function readText(body: http.IncomingMessage, limit: number): Promise<string> {
+  body.setEncoding('utf8');
+  return new Promise((resolve, reject) => {
+    let text = '';
+    body.on('data', (chunk: string) => {
+      text += chunk;
+      if (text.length > limit) body.destroy(new Error(`the answer is larger than ${limit} characters`));
+    });
+    body.on('end', () => resolve(text));
+    body.on('error', reject);
+    body.on('close', () => reject(new Error('the connection broke in the middle of the answer')));
+  });
+}

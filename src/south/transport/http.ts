@@ -1,0 +1,305 @@
+import { setMaxListeners } from 'node:events';
+import type { Agent } from 'node:http';
+import {
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  type JSONRPCMessage,
+  type RequestId,
+  type Transport,
+  type TransportSendOptions,
+} from '@modelcontextprotocol/client';
+import { createParser } from 'eventsource-parser';
+import type { HttpServerConfig } from '../../core/ports.ts';
+import { httpRequest, keepAliveAgent, readText, type HttpAnswer } from './http-request.ts';
+import { modernHeaders } from './modern-headers.ts';
+import { CALL_HEADER, stampOrigin } from './origin.ts';
+
+const MAX_ANSWER = 64 * 1024 * 1024;
+const RESUME_ATTEMPTS = 5;
+const RESUME_FIRST_MS = 300;
+
+/** How the transport tells that something is wrong with the server, before anybody asks. */
+export interface HttpHealth {
+  /** Certain: nobody listens there any more, or our session is not known any more. */
+  onLost: (reason: string) => void;
+  /** A stream broke: worth asking whether the server is still there. */
+  onDoubt: (reason: string) => void;
+}
+
+/** One response stream: a POST's own, or the standing GET stream of a session. */
+interface Stream {
+  /** The request it answers; none for the standing stream. */
+  requestId?: RequestId;
+  /** The call that request belongs to: what the server asks on this stream, it asks for that call. */
+  callId?: string;
+  signals: readonly AbortSignal[];
+  answered: boolean;
+  lastEventId?: string;
+  retryMs?: number;
+  onEnd?: (() => void) | undefined;
+}
+
+/** Streamable HTTP as a client, for both generations of the protocol. */
+export class HttpTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: NonNullable<Transport['onmessage']>;
+  readonly hasPerRequestStream = true;
+  sessionId?: string;
+  #protocolVersion: string | undefined;
+  #closed = false;
+  readonly #url: URL;
+  readonly #headers: Record<string, string>;
+  readonly #health: HttpHealth;
+  readonly #abort = new AbortController();
+  readonly #agent: Agent;
+  readonly #timers = new Set<NodeJS.Timeout>();
+
+  constructor(config: HttpServerConfig, health: HttpHealth, sessionId?: string) {
+    this.#url = new URL(config.url);
+    this.#agent = keepAliveAgent(this.#url);
+    this.#headers = Object.fromEntries(
+      Object.entries(config.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+    );
+    this.#health = health;
+    if (sessionId !== undefined) this.sessionId = sessionId;
+    // Every request in flight listens to it; that is many, not a leak.
+    setMaxListeners(0, this.#abort.signal);
+  }
+
+  async start(): Promise<void> {}
+
+  setProtocolVersion(version: string): void {
+    this.#protocolVersion = version;
+  }
+
+  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    const { requestSignal } = options ?? {};
+    const signals = requestSignal ? [requestSignal, this.#abort.signal] : [this.#abort.signal];
+    const { [CALL_HEADER]: callId, ...extra } = options?.headers ?? {};
+    const isRequest = 'method' in message && 'id' in message;
+    const isHandshake = isRequest && message.method === 'initialize';
+    if (isHandshake) delete this.sessionId;
+    const headers = {
+      ...this.#commonHeaders('application/json, text/event-stream'),
+      ...modernHeaders(message),
+      ...extra,
+      'content-type': 'application/json',
+    };
+    const answer = await this.#exchange('POST', headers, JSON.stringify(message), signals);
+    if (answer.status < 200 || answer.status > 299) {
+      await this.#refused(message, answer);
+      return;
+    }
+    if (isHandshake) {
+      const sessionId = answer.headers['mcp-session-id'];
+      if (typeof sessionId === 'string') this.sessionId = sessionId;
+    }
+    if (!isRequest || answer.status === 202) {
+      answer.body.resume();
+      if ('method' in message && message.method === 'notifications/initialized') this.#openStandingStream();
+      return;
+    }
+    const type = answer.headers['content-type'] ?? '';
+    if (type.startsWith('text/event-stream')) {
+      this.#readStream(answer, {
+        requestId: message.id,
+        ...(callId !== undefined && { callId }),
+        signals,
+        answered: false,
+        onEnd: options?.onRequestStreamEnd,
+      });
+    } else if (type.startsWith('application/json')) {
+      const parsed: unknown = JSON.parse(await readText(answer.body, MAX_ANSWER));
+      for (const each of Array.isArray(parsed) ? parsed : [parsed]) this.onmessage?.(each as JSONRPCMessage);
+    } else {
+      answer.body.resume();
+      const contentType = answer.headers['content-type'] ?? 'none';
+      throw new SdkError(SdkErrorCode.ClientHttpUnexpectedContent, `unexpected content type: ${contentType}`, {
+        contentType,
+      });
+    }
+  }
+
+  /** Ends the session on the server, as a client that leaves should. */
+  async terminate(): Promise<void> {
+    if (this.sessionId === undefined || this.#closed) return;
+    const answer = await httpRequest(this.#agent, this.#url, 'DELETE', this.#commonHeaders('*/*'), undefined, [
+      this.#abort.signal,
+      AbortSignal.timeout(1000),
+    ]);
+    answer.body.resume();
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+    this.#abort.abort();
+    this.#agent.destroy();
+    this.onclose?.();
+  }
+
+  #commonHeaders(accept: string): Record<string, string> {
+    return {
+      ...this.#headers,
+      accept,
+      ...(this.sessionId !== undefined && { 'mcp-session-id': this.sessionId }),
+      ...(this.#protocolVersion !== undefined && { 'mcp-protocol-version': this.#protocolVersion }),
+    };
+  }
+
+  async #exchange(
+    method: 'GET' | 'POST',
+    headers: Record<string, string>,
+    body: string | undefined,
+    signals: readonly AbortSignal[],
+  ): Promise<HttpAnswer> {
+    try {
+      return await httpRequest(this.#agent, this.#url, method, headers, body, signals);
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (!anyAborted(signals)) {
+        if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EHOSTUNREACH') this.#health.onLost(message);
+        else this.#health.onDoubt(message);
+      }
+      throw new Error(`cannot reach ${this.#url.origin}: ${code ?? message}`, { cause: error });
+    }
+  }
+
+  async #refused(message: JSONRPCMessage, answer: HttpAnswer): Promise<void> {
+    const text = await readText(answer.body, MAX_ANSWER);
+    if (answer.status === 404 && this.sessionId !== undefined) {
+      this.#health.onLost('the server forgot our session');
+    } else {
+      // A protocol error inside an HTTP error is still the answer to the request.
+      const error = errorFor(message, text);
+      if (error !== undefined) {
+        this.onmessage?.(error);
+        return;
+      }
+    }
+    throw new SdkHttpError(
+      SdkErrorCode.ClientHttpNotImplemented,
+      `HTTP ${answer.status} from ${this.#url.origin}: ${text.slice(0, 300)}`,
+      { status: answer.status, statusText: '', text },
+    );
+  }
+
+  #openStandingStream(): void {
+    this.#attach({ signals: [this.#abort.signal], answered: false }, 0);
+  }
+
+  /** Opens a GET stream: the standing one, or the rest of a POST stream that broke. */
+  #attach(stream: Stream, attempt: number): void {
+    const headers = {
+      ...this.#commonHeaders('text/event-stream'),
+      ...(stream.lastEventId !== undefined && { 'last-event-id': stream.lastEventId }),
+    };
+    this.#exchange('GET', headers, undefined, stream.signals).then(
+      (answer) => {
+        const isStream = (answer.headers['content-type'] ?? '').startsWith('text/event-stream');
+        if (answer.status === 200 && isStream) {
+          this.#readStream(answer, stream, attempt);
+          return;
+        }
+        answer.body.resume();
+        if (answer.status === 404 && this.sessionId !== undefined) {
+          this.#health.onLost('the server forgot our session');
+        }
+        // 405: the server has no standing stream, which it need not have.
+        this.#streamOver(stream, `HTTP ${answer.status}`);
+      },
+      (error: unknown) => this.#again(stream, attempt, (error as Error).message),
+    );
+  }
+
+  #readStream(answer: HttpAnswer, stream: Stream, attempt = 0): void {
+    let received = false;
+    const parser = createParser({
+      onRetry: (ms) => {
+        stream.retryMs = ms;
+      },
+      onEvent: ({ id, data }) => {
+        received = true;
+        if (id) stream.lastEventId = id;
+        if (data !== '') this.#streamMessage(stream, data);
+      },
+    });
+    answer.body.setEncoding('utf8');
+    answer.body.on('data', (chunk: string) => parser.feed(chunk));
+    answer.body.on('error', () => {
+      // 'close' follows and decides.
+    });
+    answer.body.once('close', () => {
+      if (anyAborted(stream.signals)) return;
+      if (stream.answered) {
+        stream.onEnd?.();
+        return;
+      }
+      this.#health.onDoubt('a response stream ended early');
+      this.#again(stream, received ? 0 : attempt, 'the stream ended without an answer');
+    });
+  }
+
+  #streamMessage(stream: Stream, data: string): void {
+    let message: JSONRPCMessage;
+    try {
+      message = JSON.parse(data) as JSONRPCMessage;
+    } catch (error) {
+      this.onerror?.(new Error(`not JSON on the stream: ${(error as Error).message}`));
+      return;
+    }
+    if (!('method' in message) && stream.requestId !== undefined && message.id === stream.requestId) {
+      stream.answered = true;
+    }
+    this.onmessage?.(stream.callId === undefined ? message : stampOrigin(message, stream.callId));
+  }
+
+  /** Goes on with a broken stream where that is possible. */
+  #again(stream: Stream, attempt: number, reason: string): void {
+    if (this.#closed || anyAborted(stream.signals)) return;
+    const resumable = stream.requestId === undefined || stream.lastEventId !== undefined;
+    if (!resumable || attempt >= RESUME_ATTEMPTS) {
+      this.#streamOver(stream, reason);
+      return;
+    }
+    const timer = setTimeout(
+      () => {
+        this.#timers.delete(timer);
+        this.#attach(stream, attempt + 1);
+      },
+      stream.retryMs ?? RESUME_FIRST_MS * 2 ** attempt,
+    );
+    this.#timers.add(timer);
+  }
+
+  /** Nothing more will come on this stream: whoever waits for its answer must know. */
+  #streamOver(stream: Stream, reason: string): void {
+    if (this.#closed || stream.answered || stream.requestId === undefined) return;
+    stream.answered = true;
+    if (stream.onEnd) {
+      stream.onEnd();
+      return;
+    }
+    const message = `the server closed the connection before it answered (${reason})`;
+    this.onmessage?.({ jsonrpc: '2.0', id: stream.requestId, error: { code: -32000, message } });
+  }
+}
+
+function anyAborted(signals: readonly AbortSignal[]): boolean {
+  return signals.some(({ aborted }) => aborted);
+}
+
+/** The JSON-RPC error in an HTTP error's body, if it answers this request. */
+function errorFor(message: JSONRPCMessage, text: string): JSONRPCMessage | undefined {
+  if (!('id' in message)) return undefined;
+  try {
+    const parsed = JSON.parse(text) as { id?: unknown; error?: { code?: unknown } } | null;
+    return typeof parsed?.error?.code === 'number' && parsed.id === message.id ? (parsed as JSONRPCMessage) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,127 @@
+import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'libsql';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openDatabase } from './database.ts';
+import { APPLICATION_ID, migrate, MIGRATIONS, schemaVersion } from './migrations.ts';
+
+let folder: string;
+let path: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'meanwhile-database-'));
+  path = join(folder, 'meanwhile.db');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+describe('a new store', () => {
+  it('P-4: has our application id and the latest version', async () => {
+    const db = await openDatabase(path);
+    expect(schemaVersion(db)).toBe(MIGRATIONS.length);
+    expect(db.pragma('application_id')).toEqual([{ application_id: APPLICATION_ID }]);
+    expect(db.pragma('journal_mode')).toEqual([{ journal_mode: 'wal' }]);
+    expect(db.pragma('synchronous')).toEqual([{ synchronous: 1 }]);
+    expect(db.pragma('busy_timeout')).toEqual([{ timeout: 5000 }]);
+    db.close();
+  });
+
+  it('P-4: is recognised even if it was never closed', async () => {
+    const first = await openDatabase(path);
+    const second = await openDatabase(path);
+    expect(schemaVersion(second)).toBe(MIGRATIONS.length);
+    second.close();
+    first.close();
+  });
+
+  it.skipIf(process.platform === 'win32')(
+    'X-4: can be read by its owner alone, and so can a folder made for it',
+    async () => {
+      path = join(folder, 'new', 'deeper', 'meanwhile.db');
+      const db = await openDatabase(path);
+      db.exec('CREATE TABLE t (x)');
+      const modes = await Promise.all(
+        [path, `${path}-wal`, join(folder, 'new'), join(folder, 'new', 'deeper')].map(
+          async (each) => (await stat(each)).mode,
+        ),
+      );
+      expect(modes.map((mode) => (mode & 0o777).toString(8))).toEqual(['600', '600', '700', '700']);
+      db.close();
+    },
+  );
+});
+
+describe('migrations', () => {
+  const LATER = [...MIGRATIONS, 'CREATE TABLE later (x)', 'ALTER TABLE later ADD COLUMN y'];
+
+  it('P-4: bring an older store up to date and keep what is in it', async () => {
+    const db = await openDatabase(path);
+    db.exec(`INSERT INTO servers VALUES ('a', '{}')`);
+    migrate(db, path, LATER);
+    expect(schemaVersion(db)).toBe(LATER.length);
+    expect(db.prepare('SELECT id FROM servers').all()).toEqual([{ id: 'a' }]);
+    expect(db.prepare('SELECT x, y FROM later').all()).toEqual([]);
+    db.close();
+  });
+
+  it('P-4: a step that fails is undone and named', async () => {
+    const db = await openDatabase(path);
+    const broken = [...MIGRATIONS, 'CREATE TABLE later (x); CREATE TABLE servers (x)'];
+    expect(() => migrate(db, path, broken)).toThrow(
+      expect.objectContaining({ code: 'STORE_MIGRATION_FAILED', message: expect.stringContaining('schema version 2') }),
+    );
+    expect(schemaVersion(db)).toBe(1);
+    migrate(db, path, LATER);
+    db.close();
+  });
+});
+
+describe('refusals', () => {
+  const refused = (code: string, ...words: string[]) =>
+    expect.objectContaining({ name: 'StoreError', code, message: expect.stringMatching(words.join('.*')) });
+
+  it('P-4: a store of a newer version, with both versions and the fix', async () => {
+    const newer = await openDatabase(path);
+    newer.exec('PRAGMA user_version = 99');
+    newer.close();
+    await expect(openDatabase(path)).rejects.toEqual(
+      refused('STORE_TOO_NEW', 'meanwhile.db', '99', '1', 'update meanwhile'),
+    );
+    newer.close();
+  });
+
+  it('P-4: a database of another program, which stays as it is', async () => {
+    const other = new Database(path);
+    other.exec('CREATE TABLE precious (x); PRAGMA user_version = 1');
+    other.close();
+    const before = await readFile(path);
+    await expect(openDatabase(path)).rejects.toEqual(refused('STORE_NOT_OURS', 'meanwhile.db', 'another program'));
+    expect(await readFile(path)).toEqual(before);
+    expect(await readdir(folder)).toEqual(['meanwhile.db']);
+  });
+
+  it.each(['hello', 'not a database '.repeat(500)])(
+    'P-4: a file that is no database, which stays as it is',
+    async (text) => {
+      await writeFile(path, text);
+      await expect(openDatabase(path)).rejects.toEqual(refused('STORE_NOT_OURS', 'not a database'));
+      expect(await readFile(path, 'utf8')).toBe(text);
+    },
+  );
+
+  it('P-4: a store that is damaged', async () => {
+    const db = await openDatabase(path);
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    db.close();
+    const bytes = await readFile(path);
+    await writeFile(path, bytes.fill(0xff, 100));
+    await expect(openDatabase(path)).rejects.toMatchObject({ name: 'StoreError' });
+  });
+
+  it('P-4: a path that cannot be a file', async () => {
+    await mkdir(path);
+    await expect(openDatabase(path)).rejects.toEqual(refused('STORE_UNUSABLE', 'meanwhile.db', 'another path'));
+    await writeFile(join(folder, 'file'), '');
+    await expect(openDatabase(join(folder, 'file', 'x.db'))).rejects.toEqual(refused('STORE_UNUSABLE', 'file'));
+  });
+});

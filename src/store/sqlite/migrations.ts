@@ -1,0 +1,61 @@
+/** The shape of the store, as steps. A step that was released never changes; a new shape is a new step. */
+
+import type Libsql from 'libsql';
+import { messageOf } from '../../lib/log.ts';
+import { StoreError } from '../error.ts';
+import { transaction } from './transaction.ts';
+
+/** Marks a database file as ours: "Mnwl" in ASCII. */
+export const APPLICATION_ID = 0x4d6e776c;
+
+/** Step `n` (from 1) brings a store from version `n - 1` to version `n`. */
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE sessions (id TEXT PRIMARY KEY, data TEXT NOT NULL);
+  CREATE TABLE servers (id TEXT PRIMARY KEY, data TEXT NOT NULL);
+  CREATE TABLE tasks (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, data TEXT NOT NULL);
+  CREATE TABLE questions (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, data TEXT NOT NULL);
+  CREATE TABLE events (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, data TEXT NOT NULL);
+  CREATE INDEX tasks_by_session ON tasks (session_id);
+  CREATE INDEX questions_by_session ON questions (session_id);
+  CREATE INDEX events_by_session ON events (session_id);
+  `,
+];
+
+/** Brings the store up to date, or refuses it untouched when a newer version of the program wrote it. */
+export function migrate(db: Libsql.Database, path: string, migrations: readonly string[] = MIGRATIONS): void {
+  const found = schemaVersion(db);
+  if (found > migrations.length) {
+    throw new StoreError(
+      'STORE_TOO_NEW',
+      `${path}: the store has schema version ${found}, and this version of meanwhile knows ${migrations.length} at most; ` +
+        'update meanwhile, or give another path as the store',
+    );
+  }
+  for (const [index, sql] of migrations.entries()) {
+    const version = index + 1;
+    if (version > found) step(db, path, version, sql);
+  }
+}
+
+function step(db: Libsql.Database, path: string, version: number, sql: string): void {
+  try {
+    transaction(db, () => {
+      // Asked again under the lock: another process may have opened the same new store at the same moment.
+      if (schemaVersion(db) >= version) return;
+      db.exec(sql);
+      db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${version}`);
+    });
+  } catch (error) {
+    throw new StoreError(
+      'STORE_MIGRATION_FAILED',
+      `${path}: the step to schema version ${version} failed and was undone: ${messageOf(error)}`,
+      { cause: error },
+    );
+  }
+}
+
+export function schemaVersion(db: Libsql.Database): number {
+  const [row] = db.pragma('user_version') as { user_version: number }[];
+  return row?.user_version ?? 0;
+}

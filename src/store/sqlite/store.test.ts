@@ -1,0 +1,168 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'libsql';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { SessionRecord, Store } from '../../core/ports.ts';
+import { createLog } from '../../lib/log.ts';
+import { openSqliteStore } from './store.ts';
+
+let folder: string;
+let path: string;
+let store: Store;
+let logged: string[];
+
+const open = () => openSqliteStore({ path, log: createLog('debug', (line) => logged.push(line)) });
+const record = (id: string): SessionRecord => ({ id, principal: 'local', createdAt: 1 });
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+beforeEach(async () => {
+  logged = [];
+  folder = await mkdtemp(join(tmpdir(), 'meanwhile-sqlite-'));
+  path = join(folder, 'meanwhile.db');
+  store = await open();
+});
+
+afterEach(async () => {
+  await store.close();
+  await rm(folder, { recursive: true });
+});
+
+/** How many transactions the log of the database holds: the last frame of each carries the size of the database. */
+async function commits(): Promise<number> {
+  if (!existsSync(`${path}-wal`)) return 0;
+  const wal = await readFile(`${path}-wal`);
+  if (wal.length === 0) return 0;
+  const frame = 24 + wal.readUInt32BE(8);
+  let count = 0;
+  for (let at = 32; at + frame <= wal.length; at += frame) {
+    if (wal.readUInt32BE(at + 4) !== 0) count++;
+  }
+  return count;
+}
+
+/** Makes every insert of a session fail, as a full disk would, until the returned function is called. */
+function breakWrites(): () => void {
+  const other = new Database(path);
+  other.exec(`CREATE TRIGGER broken BEFORE INSERT ON sessions BEGIN SELECT RAISE(FAIL, 'no space left'); END`);
+  return () => {
+    other.exec('DROP TRIGGER broken');
+    other.close();
+  };
+}
+
+it('P-1: what was settled is there after reopening', async () => {
+  store.put('session', record('s'));
+  await store.settled();
+  await store.close();
+  store = await open();
+  expect(await store.all('session')).toEqual([record('s')]);
+});
+
+it('P-2: what was settled is there for another connection without a close', async () => {
+  store.put('session', record('s'));
+  await store.settled();
+  const other = await open();
+  expect(await other.all('session')).toEqual([record('s')]);
+  await other.close();
+});
+
+it('P-1: close writes what is queued and leaves no log behind', async () => {
+  store.put('session', record('s'));
+  await store.close();
+  const wal = await stat(`${path}-wal`).catch(() => ({ size: 0 }));
+  expect(wal.size).toBe(0);
+  store = await open();
+  expect(await store.all('session')).toHaveLength(1);
+});
+
+it('P-3: the changes of one turn are one transaction', async () => {
+  const before = await commits();
+  for (let i = 0; i < 100; i++) store.put('session', record(`s${i}`));
+  store.drop('session', 's5');
+  await store.settled();
+  expect(await commits()).toBe(before + 1);
+  store.put('session', record('later'));
+  await store.settled();
+  expect(await commits()).toBe(before + 2);
+});
+
+it('P-3: a flush comes by itself, also when nobody waits', async () => {
+  const before = await commits();
+  store.put('session', record('s'));
+  await turn();
+  expect(await commits()).toBe(before + 1);
+});
+
+it('P-3: a record dropped in the turn it was put never reaches the file', async () => {
+  const before = await commits();
+  store.put('server', { id: 'x', config: { url: 'http://x/' }, addedAt: 1, addedBy: 'local' });
+  store.drop('server', 'x');
+  await store.settled();
+  expect(await commits()).toBe(before);
+});
+
+it('H-4: with nothing queued, settled touches no file', async () => {
+  store.put('session', record('s'));
+  await store.settled();
+  const look = async () => {
+    const files = await Promise.all(['', '-wal'].map((end) => stat(path + end)));
+    return files.map(({ size, mtimeMs }) => ({ size, mtimeMs }));
+  };
+  const before = await look();
+  const idle = store.settled();
+  for (let i = 0; i < 100; i++) expect(store.settled()).toBe(idle);
+  await turn();
+  expect(await look()).toEqual(before);
+});
+
+it('P-3: a failed write rejects those who wait, is logged once and made up for', async () => {
+  const repair = breakWrites();
+  store.put('session', record('a'));
+  await expect(store.settled()).rejects.toMatchObject({ name: 'StoreError', code: 'STORE_WRITE_FAILED' });
+  await expect(store.settled()).rejects.toThrow('no space left');
+  store.put('session', record('b'));
+  await turn();
+  expect(logged.filter((line) => line.includes('store_write_failed'))).toHaveLength(1);
+  repair();
+  await store.settled();
+  expect((await store.all('session')).map(({ id }) => id)).toEqual(['a', 'b']);
+  expect(logged.at(-1)).toContain('store_write_recovered');
+});
+
+it('P-3: a failed write is all or nothing', async () => {
+  const repair = breakWrites();
+  store.put('server', { id: 'x', config: { url: 'http://x/' }, addedAt: 1, addedBy: 'local' });
+  store.put('session', record('a'));
+  await expect(store.settled()).rejects.toThrow();
+  const other = await open();
+  expect(await other.all('server')).toEqual([]);
+  await other.close();
+  repair();
+  await store.settled();
+  expect(await store.all('server')).toHaveLength(1);
+});
+
+it('P-3: a failed write that nobody waits for brings nothing down', async () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => unhandled.push(reason);
+  process.on('unhandledRejection', note);
+  const repair = breakWrites();
+  store.put('session', record('a'));
+  await turn();
+  void store.settled();
+  await turn();
+  await turn();
+  process.off('unhandledRejection', note);
+  expect(unhandled).toEqual([]);
+  repair();
+});
+
+it('P-3: close says when the last write failed', async () => {
+  const repair = breakWrites();
+  store.put('session', record('a'));
+  await expect(store.close()).rejects.toMatchObject({ code: 'STORE_WRITE_FAILED' });
+  repair();
+  store = await open();
+});

@@ -1,0 +1,19 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
+import { createLog } from '../../src/lib/log.ts';
+import { openSqliteStore } from '../../src/store/sqlite/store.ts';
+import { storeContract } from './store.contract.ts';
+
+const log = createLog('silent');
+let folder: string;
+let opened = 0;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'meanwhile-store-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+storeContract('sqlite in memory', () => openSqliteStore({ path: ':memory:', log }));
+storeContract('sqlite in a file', () => openSqliteStore({ path: join(folder, `${++opened}.db`), log }));

@@ -1,0 +1,29 @@
+/** Configurations that start the test servers as programs, from the bundles made by `bundle-servers.ts`. */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+export type BundledServer = 'v1-stdio' | 'v2-stdio';
+
+export interface StdioServerConfig {
+  readonly command: string;
+  readonly args: string[];
+  readonly env: Record<string, string>;
+}
+
+export function sourcePath(name: BundledServer): string {
+  return join(root, 'tests/servers', `${name}.ts`);
+}
+
+export function bundlePath(name: BundledServer): string {
+  return join(root, 'node_modules/.cache/meanwhile-tests', `${name}.mjs`);
+}
+
+export function v1Stdio(env: Record<string, string> = {}): StdioServerConfig {
+  return { command: process.execPath, args: [bundlePath('v1-stdio')], env };
+}
+
+export function v2Stdio(env: Record<string, string> = {}): StdioServerConfig {
+  return { command: process.execPath, args: [bundlePath('v2-stdio')], env };
+}
