@@ -7,7 +7,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { describe, expect, it } from 'vitest';
 import { v1Stdio, v2Stdio } from '../support/servers.ts';
-import { owned } from './shared/owned.ts';
+import { owned } from '../support/owned.ts';
 import { richResult } from './shared/rich.ts';
 import { callRaw, connectModern, connectV1, pages, textOf } from './smoke-clients.ts';
 import { startSse2024 } from './sse2024.ts';

@@ -8,7 +8,7 @@ import {
   ResourceUpdatedNotificationSchema,
   ResultSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { owned } from './shared/owned.ts';
+import { owned } from '../support/owned.ts';
 
 /** Ada, 36: both fields at once, since the forms ask for one of them each. */
 const PERSON = { name: 'Ada', age: 36 };

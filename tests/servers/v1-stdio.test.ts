@@ -5,8 +5,8 @@ import type { Client as V1Client } from '@modelcontextprotocol/sdk/client/index.
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { describe, expect, it } from 'vitest';
 import { v1Stdio } from '../support/servers.ts';
-import { isAlive } from './shared/alive.ts';
-import { defer, owned } from './shared/owned.ts';
+import { isAlive } from '../support/alive.ts';
+import { defer, owned } from '../support/owned.ts';
 import { callRaw, connectV1, textOf } from './smoke-clients.ts';
 
 function v1Process(env: Record<string, string> = {}) {

@@ -1,0 +1,54 @@
+/** Gateways for end-to-end tests: in this process over HTTP, or the built program over stdio. The test owns them. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { loadConfig } from '../../src/config/load.ts';
+import type { Config } from '../../src/config/schema.ts';
+import type { ServerConfig } from '../../src/core/ports.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { startHttp, type HttpGateway } from '../../src/main.ts';
+import { defer, owned } from './owned.ts';
+
+export const PROGRAM = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+
+export type Servers = Record<string, ServerConfig>;
+
+/** The `meanwhile` section of a config file, as deep as the test needs it. */
+export type SettingsInput = Record<string, unknown>;
+
+export interface LogLine {
+  level: string;
+  event: string;
+  timestamp: string;
+  data?: Record<string, unknown>;
+}
+
+export interface TestGateway extends HttpGateway {
+  logs: LogLine[];
+}
+
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'meanwhile-test-'));
+  defer(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A config file on disk; nothing of the machine's own configuration gets in. */
+export async function configFile(servers: Servers, settings: SettingsInput = {}): Promise<string> {
+  const file = join(await temporaryFolder(), 'meanwhile.json');
+  const meanwhile = { port: 0, store: ':memory:', ...settings };
+  await writeFile(file, JSON.stringify({ mcpServers: servers, meanwhile }));
+  return file;
+}
+
+export async function testConfig(servers: Servers, settings: SettingsInput = {}): Promise<Config> {
+  return loadConfig({ flags: { config: await configFile(servers, settings) }, env: {}, cwd: '/' });
+}
+
+export async function httpGateway(servers: Servers, settings: SettingsInput = {}): Promise<TestGateway> {
+  const logs: LogLine[] = [];
+  const log = createLog('debug', (line) => logs.push(JSON.parse(line) as LogLine));
+  const running = await startHttp(await testConfig(servers, settings), log);
+  return owned({ ...running, logs });
+}
