@@ -55,7 +55,16 @@ export async function startStdio(
   const { gateway, stop } = await startCore(config, log);
   const door = openStdioDoor(gateway, new Hub(gateway));
   log.info('listening', { url: 'stdio:' });
-  return { gateway, log, closed: door.closed, close: () => stop(() => door.close()) };
+  return {
+    gateway,
+    log,
+    closed: door.closed,
+    close: async () => {
+      // The session ends with its connection; then nothing of it is worth keeping.
+      await door.close();
+      await stop();
+    },
+  };
 }
 
 async function startCore(

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { secretId } from '../lib/ids.ts';
 import { messageOf, type Log } from '../lib/log.ts';
+import type { Ending } from './call/calls.ts';
 import { GatewayError, known } from './errors.ts';
 import type { Backends, ServerConfig, ServerInfo, Store } from './ports.ts';
 import { ServerRegistry } from './session/registry.ts';
@@ -77,18 +78,20 @@ export class Gateway {
     return [...this.#sessions.values()];
   }
 
+  /** Ends a session for good: nobody will ask for what belongs to it. */
   async end(session: Session, reason: string): Promise<void> {
-    if (this.#sessions.get(session.id) !== session) return;
-    this.#sessions.delete(session.id);
-    const ending = this.#finish(session, reason);
-    this.#ending.add(ending);
-    await ending.finally(() => this.#ending.delete(ending));
+    await this.#finish(session, { by: 'client', reason });
+    this.store.drop('session', session.id);
   }
 
   async close(reason: string): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     this.log.info('registry_shutdown_start', { serverCount: this.registry.list().length });
-    await Promise.allSettled([...this.sessions.map((session) => this.end(session, reason)), ...this.#ending]);
+    // What is stored stays: the clients may come back to it.
+    await Promise.allSettled([
+      ...this.sessions.map((session) => this.#finish(session, { by: 'gateway', reason })),
+      ...this.#ending,
+    ]);
     this.log.info('registry_shutdown_complete', {});
   }
 
@@ -135,12 +138,18 @@ export class Gateway {
     await Promise.all(this.sessions.map((session) => session.detach(name, reason)));
   }
 
-  async #finish(session: Session, reason: string): Promise<void> {
-    this.log.info('session_destroying', { sessionId: session.id, reason });
-    await session.close(reason);
-    this.store.drop('session', session.id);
-    for (const told of this.onSessionEnded) told(session);
-    this.log.info('session_destroyed', { sessionId: session.id });
+  async #finish(session: Session, ending: Ending): Promise<void> {
+    if (!this.#sessions.delete(session.id)) return;
+    this.log.info('session_destroying', { sessionId: session.id, reason: ending.reason });
+    const closing = session.close(ending);
+    this.#ending.add(closing);
+    try {
+      await closing;
+    } finally {
+      this.#ending.delete(closing);
+      for (const told of this.onSessionEnded) told(session);
+      this.log.info('session_destroyed', { sessionId: session.id });
+    }
   }
 
   #endIdle(): void {

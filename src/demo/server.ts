@@ -1,3 +1,33 @@
+import { McpServer } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { messageOf } from '../lib/log.ts';
+import { VERSION } from '../lib/version.ts';
+import { addBooking } from './booking.ts';
+import { addReport } from './report.ts';
+import { addSummary } from './summary.ts';
+
+/**
+ * An MCP server to try the gateway with, for clients of either era. Its tools do the three things a plain client is
+ * bad at: take long, ask the person, and ask for a model.
+ */
+export function createDemoServer(): McpServer {
+  const server = new McpServer(
+    { name: 'meanwhile-demo', title: 'Meanwhile demo', version: VERSION },
+    { instructions: 'slow_report takes its time, book_table asks the user, summarize asks for a model.' },
+  );
+  addReport(server);
+  addBooking(server);
+  addSummary(server);
+  return server;
+}
+
+/** Serves on standard input and output until that ends. */
 export async function demoServer(): Promise<number> {
-  return 0;
+  return new Promise((resolve) => {
+    serveStdio(createDemoServer, {
+      onerror: (error) => process.stderr.write(`demo server: ${messageOf(error)}\n`),
+    });
+    // The client closes standard input to say goodbye. The calls it leaves behind are aborted by the SDK.
+    process.stdin.once('end', () => resolve(0)).once('close', () => resolve(0));
+  });
 }

@@ -295,7 +295,6 @@ export class ServerConnection implements Connection {
   /** Closes without a word to the session: it has been told, or has asked for it. */
   async #hangUp(live: Live, polite: boolean): Promise<void> {
     try {
-      await live.subscription?.close();
       if (polite && live.transport instanceof HttpTransport) await live.transport.terminate();
     } catch (error) {
       this.#log.debug('goodbye_failed', { server: this.#server, error: messageOf(error) });

@@ -1,5 +1,6 @@
 import {
   Client,
+  ProtocolError,
   SdkError,
   SdkErrorCode,
   SdkHttpError,
@@ -43,12 +44,21 @@ export class Dialler {
 
   async dial(config: ServerConfig, hooks: DialHooks): Promise<Dialled> {
     const key = JSON.stringify(config);
-    const knownOld = this.#knownOld.has(key);
-    this.#knownOld.delete(key);
-    const dialled =
-      'url' in config ? await this.#dialHttp(config, hooks, knownOld) : await this.#dialChild(config, hooks, knownOld);
-    if (dialled.client.getProtocolEra() === 'legacy') this.#knownOld.add(key);
-    return dialled;
+    try {
+      return this.#remember(key, await this.#dialOnce(config, hooks, this.#knownOld.has(key)));
+    } catch (error) {
+      // It answered, and not like an old server: the next attempt asks anew.
+      if (error instanceof ProtocolError || error instanceof SdkHttpError) this.#knownOld.delete(key);
+      if (!diedOfProbe(error)) throw error;
+      // Some old servers die of a request before `initialize`; they get a second life without it. One that dies again
+      // has another reason, and is not started twice for each attempt from now on.
+      this.#knownOld.add(key);
+      return this.#remember(key, await this.#dialOnce(config, hooks, true));
+    }
+  }
+
+  async #dialOnce(config: ServerConfig, hooks: DialHooks, knownOld: boolean): Promise<Dialled> {
+    return 'url' in config ? this.#dialHttp(config, hooks, knownOld) : this.#dialChild(config, hooks, knownOld);
   }
 
   async #dialHttp(config: HttpServerConfig, hooks: DialHooks, knownOld: boolean): Promise<Dialled> {
@@ -62,18 +72,15 @@ export class Dialler {
   }
 
   async #dialChild(config: CommandServerConfig, hooks: DialHooks, knownOld: boolean): Promise<Dialled> {
-    const start = async (skipProbe: boolean): Promise<Dialled> => {
-      const transport = new ChildTransport(config);
-      transport.onnoise = hooks.onStderr;
-      return this.#connect(transport, hooks, skipProbe);
-    };
-    try {
-      return await start(knownOld);
-    } catch (error) {
-      // Some old servers die of a request before `initialize`; they get a second life without it.
-      if (knownOld || !(error instanceof SdkError) || error.code !== SdkErrorCode.EraNegotiationFailed) throw error;
-      return start(true);
-    }
+    const transport = new ChildTransport(config);
+    transport.onnoise = hooks.onStderr;
+    return this.#connect(transport, hooks, knownOld);
+  }
+
+  #remember(key: string, dialled: Dialled): Dialled {
+    if (dialled.client.getProtocolEra() === 'legacy') this.#knownOld.add(key);
+    else this.#knownOld.delete(key);
+    return dialled;
   }
 
   async #connect(transport: Transport, hooks: DialHooks, knownOld: boolean): Promise<Dialled> {
@@ -94,7 +101,7 @@ export class Dialler {
       });
     } catch (error) {
       await transport.close();
-      throw error;
+      throw transport instanceof ChildTransport ? transport.explain(error) : error;
     }
     return { client, transport };
   }
@@ -103,4 +110,9 @@ export class Dialler {
 /** A server of the 2024 HTTP+SSE transport answers a POST to its stream's address like this. */
 function refusesStreamableHttp(error: unknown): boolean {
   return error instanceof SdkHttpError && [400, 404, 405].includes(error.status ?? 0);
+}
+
+function diedOfProbe(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof SdkError && cause.code === SdkErrorCode.EraNegotiationFailed;
 }

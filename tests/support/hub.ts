@@ -99,7 +99,7 @@ export async function hubOverStdio(
 
 async function connectV1(transport: V1Http | V1Stdio): Promise<HubClient> {
   const client = new V1Client({ name: 'test', version: '1.0.0' });
-  await owned(client).connect(transport as Parameters<V1Client['connect']>[0]);
+  await owned(client).connect(transport);
   const request = (method: string, params: Json, options?: CallOptions): Promise<Json> =>
     client.request({ method, params }, ResultSchema, options);
   return asHub(client, transport, request);

@@ -1,3 +1,39 @@
-export async function demo(): Promise<number> {
-  return 0;
+import { HubClient } from '../../demo/hub-client.ts';
+import { openStage } from '../../demo/stage.ts';
+import { tellStory } from '../../demo/story.ts';
+import { messageOf } from '../../lib/log.ts';
+import { programPath } from '../config.ts';
+import { UsageError, type CommandLine } from '../flags.ts';
+
+const INTERRUPTED = 130;
+
+/** Plays the story with the real program as a child: what is shown is what any client would see. */
+export async function demo({ flags }: CommandLine): Promise<number> {
+  const { 'log-level': logLevel = 'error', ...others } = flags;
+  const [unused] = Object.keys(others);
+  if (unused !== undefined) {
+    throw new UsageError(`demo runs a gateway and a server of its own; --${unused} means nothing to it`);
+  }
+  const stopped = new AbortController();
+  const stop = (): void => stopped.abort();
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  const interrupted = new Promise<'interrupted'>((resolve) => {
+    stopped.signal.addEventListener('abort', () => resolve('interrupted'), { once: true });
+  });
+  const hub = new HubClient();
+  const play = async (): Promise<'played'> => {
+    await hub.start(process.execPath, [programPath(), 'stdio', '--store', ':memory:', '--log-level', logLevel]);
+    await tellStory(hub, openStage(process.stdin, process.stdout, stopped));
+    return 'played';
+  };
+  try {
+    const outcome = await Promise.race([play(), interrupted]);
+    return outcome === 'played' ? 0 : INTERRUPTED;
+  } catch (error) {
+    if (stopped.signal.aborted) return INTERRUPTED;
+    process.stderr.write(`meanwhile: the demo could not go on: ${messageOf(error)}\n`);
+    return 1;
+  } finally {
+    await hub.close();
+  }
 }

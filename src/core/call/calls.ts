@@ -32,6 +32,12 @@ export type CallReply =
   | { kind: 'failed'; error: GatewayError }
   | { kind: 'cancelled' };
 
+/** A client that leaves wants its work stopped; a gateway that stops leaves work undone. */
+export interface Ending {
+  by: 'client' | 'gateway';
+  reason: string;
+}
+
 interface LiveCall {
   id: string;
   request: CallRequest;
@@ -107,12 +113,14 @@ export class Calls {
     return task;
   }
 
-  /** Stops everything, for the end of the session. */
-  close(reason: string): void {
+  /** Stops everything; what becomes of the tasks depends on who ended them. */
+  close({ by, reason }: Ending): void {
     for (const call of this.#live.values()) {
       this.#abandon(call, reason);
       call.answer({ kind: 'cancelled' });
-      if (call.taskId !== undefined) this.#tasks.apply(call.taskId, { type: 'cancel', reason });
+      if (call.taskId === undefined) continue;
+      if (by === 'client') this.#tasks.apply(call.taskId, { type: 'cancel', reason });
+      else this.#tasks.apply(call.taskId, { type: 'fail', error: { code: -32000, message: reason } });
     }
   }
 

@@ -1,5 +1,5 @@
 import { secretId } from '../../lib/ids.ts';
-import type { Log } from '../../lib/log.ts';
+import { messageOf, type Log } from '../../lib/log.ts';
 import { Alarm } from '../../lib/timers.ts';
 import { GatewayError } from '../errors.ts';
 import type { EventLog } from '../event/log.ts';
@@ -69,7 +69,12 @@ export class QuestionBook {
   async answer(id: string, kind: QuestionKind, answer: Answer): Promise<Question> {
     const entry = this.#open.get(this.get(id, kind).id);
     const { question } = this.#close(id, { type: 'answer', answer });
-    await this.#store.settled();
+    try {
+      await this.#store.settled();
+    } catch (error) {
+      // The person has answered; that must not be lost because a disk is full. The store tries again.
+      this.#log.error('answer_not_stored', { requestId: id, error: messageOf(error) });
+    }
     this.#log.info(`${kind}_responded`, { requestId: id, durationMs: Date.now() - question.createdAt });
     entry?.resolve(answer);
     return question;

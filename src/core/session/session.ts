@@ -1,7 +1,7 @@
 import type { Log } from '../../lib/log.ts';
 import { messageOf } from '../../lib/log.ts';
 import { Ring } from '../../lib/ring.ts';
-import { Calls } from '../call/calls.ts';
+import { Calls, type Ending } from '../call/calls.ts';
 import { GatewayError, known } from '../errors.ts';
 import { EventLog } from '../event/log.ts';
 import type { Arrival, Backends, Connection, ConnectionSink, ServerInfo, ServerLog, Store } from '../ports.ts';
@@ -140,10 +140,10 @@ export class Session {
     return this.#holds > 0 || this.questions.size > 0 || this.calls.size > 0;
   }
 
-  async close(reason: string): Promise<void> {
+  async close(ending: Ending): Promise<void> {
     this.#open = false;
-    this.questions.close(reason);
-    this.calls.close(reason);
+    this.questions.close(ending.reason);
+    this.calls.close(ending);
     this.tasks.close();
     this.events.close();
     const attachments = [...this.#attachments.values()];

@@ -20,6 +20,9 @@ export class ChildTransport implements Transport {
   onnoise: (line: string) => void = () => {};
   #child: ChildProcess | undefined;
   #closing = false;
+  #lastWords = '';
+  /** How the process ended, if it did so without being asked. */
+  #died: string | undefined;
   #exited: Promise<string> = Promise.resolve('not started');
   readonly #config: CommandServerConfig;
   readonly #incoming = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
@@ -62,14 +65,19 @@ export class ChildTransport implements Transport {
     child.on('error', (error) => this.onerror?.(error));
     child.stdin.on('error', (error) => this.onerror?.(error));
     child.stdout.on('data', (chunk: Buffer) => this.#received(chunk));
-    createInterface({ input: child.stderr }).on('line', (line) => this.onnoise(line));
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      this.#lastWords = line;
+      this.onnoise(line);
+    });
     const unwatch = watchGroup(child.pid ?? 0);
     this.#exited = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
         // What the child started and left behind must not outlive it.
         this.#signalGroup('SIGKILL');
         unwatch();
-        resolve(signal === null ? `process exited with code ${code}` : `process was killed by ${signal}`);
+        const how = signal === null ? `process exited with code ${code}` : `process was killed by ${signal}`;
+        if (!this.#closing) this.#died = how;
+        resolve(how);
         this.#ended();
       });
     });
@@ -86,6 +94,13 @@ export class ChildTransport implements Transport {
       };
       stdin.on('drain', go).on('close', go);
     });
+  }
+
+  /** A failed connection as the user needs to hear of it: what the process did, and its last words. */
+  explain(error: unknown): unknown {
+    if (this.#died === undefined) return error;
+    const said = this.#lastWords === '' ? '' : `; its last words: ${this.#lastWords.slice(0, 300)}`;
+    return new Error(`${this.#died}${said}`, { cause: error });
   }
 
   /** Asks by closing standard input, then tells, then makes. */

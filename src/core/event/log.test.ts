@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest';
+import { createLog } from '../../lib/log.ts';
+import { openSqliteStore } from '../../store/sqlite/store.ts';
+import { EventLog } from './log.ts';
+
+const silent = createLog('silent');
+
+async function eventLog(limits: Partial<{ perSession: number; notificationsPerServer: number }> = {}) {
+  const store = await openSqliteStore({ path: ':memory:', log: silent });
+  const lines: string[] = [];
+  const log = createLog('warn', (line) => lines.push(line));
+  const settings = { perSession: 10, notificationsPerServer: 3, logsPerServer: 5, ...limits };
+  return { store, lines, events: new EventLog('s', store, settings, log) };
+}
+
+const never = new AbortController().signal;
+
+describe('E-1: delivery', () => {
+  test('E-1, T-6: in order, with strictly increasing ids, and once', async () => {
+    const { events } = await eventLog({ perSession: 1000 });
+    for (let i = 0; i < 300; i += 1) events.add('task_created', 'a', { i });
+    const delivery = events.take();
+    delivery.settle(true);
+    expect(delivery.events.map(({ data }) => data['i'])).toEqual(Array.from({ length: 300 }, (_, i) => i));
+    const ids = delivery.events.map(({ id }) => id);
+    expect(ids).toEqual(ids.toSorted());
+    expect(new Set(ids).size).toBe(300);
+    expect(events.take().events).toEqual([]);
+  });
+
+  test('E-1: what did not arrive comes again, in its old place', async () => {
+    const { events } = await eventLog();
+    events.add('task_created', 'a', { n: 1 });
+    const lost = events.take();
+    events.add('task_created', 'a', { n: 2 });
+    lost.settle(false);
+    expect(events.take().events.map(({ data }) => data['n'])).toEqual([1, 2]);
+  });
+
+  test('E-1: what is on its way is not taken a second time', async () => {
+    const { events } = await eventLog();
+    events.add('task_created', 'a', {});
+    expect(events.take().events).toHaveLength(1);
+    expect(events.hasNew()).toBe(false);
+    expect(events.take().events).toHaveLength(0);
+  });
+
+  test('P-1: only undelivered events stay in the store', async () => {
+    const { events, store } = await eventLog();
+    events.add('task_created', 'a', { n: 1 });
+    expect(await store.all('event')).toHaveLength(1);
+    events.take().settle(true);
+    expect(await store.all('event')).toHaveLength(0);
+  });
+
+  test('H-7: a cursor brings back what was delivered after it', async () => {
+    const { events } = await eventLog();
+    for (const n of [1, 2, 3]) events.add('task_created', 'a', { n });
+    const first = events.take();
+    first.settle(true);
+    const again = events.takeAfter(first.events[0]?.id ?? '');
+    expect(again.events.map(({ data }) => data['n'])).toEqual([2, 3]);
+  });
+});
+
+describe('E-2: limits', () => {
+  test('E-2: delivered events make room first', async () => {
+    const { events } = await eventLog({ perSession: 4 });
+    for (const n of [1, 2, 3]) events.add('task_created', 'a', { n });
+    events.take().settle(true);
+    for (const n of [4, 5, 6, 7]) events.add('task_created', 'a', { n });
+    expect(events.take().events.map(({ data }) => data['n'])).toEqual([4, 5, 6, 7]);
+  });
+
+  test('E-2: undelivered ones that had to go are counted', async () => {
+    const { events, lines } = await eventLog({ perSession: 10 });
+    for (let n = 1; n <= 25; n += 1) events.add('task_created', 'a', { n });
+    const { events: left } = events.take();
+    const dropped = left.filter(({ type }) => type === 'events_dropped');
+    const kept = left.filter(({ type }) => type === 'task_created');
+    expect(dropped).toHaveLength(1);
+    expect(kept.length + Number(dropped[0]?.data['count'])).toBe(25);
+    expect(lines.some((line) => line.includes('event_store_approaching_limit'))).toBe(true);
+    expect(lines.some((line) => line.includes('event_store_eviction'))).toBe(true);
+  });
+
+  test("E-2: one server's flood costs only its own notifications", async () => {
+    const { events } = await eventLog({ perSession: 100 });
+    events.add('task_created', 'quiet', {});
+    for (let n = 0; n < 50; n += 1) events.add('notification', 'loud', { n });
+    events.add('notification', 'quiet', {});
+    const { events: left } = events.take();
+    expect(left.filter(({ server }) => server === 'quiet')).toHaveLength(2);
+    expect(left.filter(({ server, type }) => server === 'loud' && type === 'notification')).toHaveLength(3);
+    const dropped = left.find(({ type }) => type === 'events_dropped');
+    expect(dropped).toMatchObject({ server: 'loud', data: { count: 47 } });
+  });
+});
+
+describe('E-4, H-7: waiting', () => {
+  test('H-7: events of the same turn wake once, together', async () => {
+    const { events } = await eventLog();
+    const waiting = events.wait(10_000, never);
+    events.add('task_created', 'a', {});
+    events.add('task_completed', 'a', {});
+    expect((await waiting).map(({ type }) => type)).toEqual(['task_created', 'task_completed']);
+    expect(events.counts.waiters).toBe(0);
+  });
+
+  test('E-4: all who wait wake, and see the same', async () => {
+    const { events } = await eventLog();
+    const both = Promise.all([events.wait(10_000, never), events.wait(10_000, never)]);
+    events.add('task_created', 'a', {});
+    const [one, two] = await both;
+    expect(one).toEqual(two);
+  });
+
+  test('H-7: nobody waits longer than the time given or the caller lives', async () => {
+    const { events } = await eventLog();
+    expect(await events.wait(1, never)).toEqual([]);
+    const caller = new AbortController();
+    const waiting = events.wait(10_000, caller.signal);
+    caller.abort();
+    expect(await waiting).toEqual([]);
+    expect(await events.wait(10_000, caller.signal)).toEqual([]);
+    expect(events.counts.waiters).toBe(0);
+  });
+});

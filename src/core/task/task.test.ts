@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { createTask, hasEnded, transition, type Task, type TaskEvent } from './task.ts';
+
+const start = (): Task =>
+  createTask({ id: 't', sessionId: 's', server: 'one', tool: 'slow', args: {}, ttlMs: 1000 }, 0);
+
+const at = (now: number) => ({ now, keepMs: 500 });
+
+function after(events: [TaskEvent, number][], task = start()): Task {
+  return events.reduce((current, [event, now]) => {
+    const next = transition(current, event, at(now));
+    if (next === undefined) throw new Error(`${event.type} was refused`);
+    return next;
+  }, task);
+}
+
+const ENDINGS: TaskEvent[] = [
+  { type: 'complete', result: { content: [] } },
+  { type: 'fail', error: { code: -1, message: 'no' } },
+  { type: 'cancel', reason: 'why' },
+  { type: 'expire' },
+];
+
+describe('T-1: the task machine', () => {
+  test('starts working, with a deadline', () => {
+    expect(start()).toMatchObject({ status: 'working', deadline: 1000, questions: [] });
+  });
+
+  test.each(ENDINGS)('T-1: nothing moves a task that ended by $type', (ending) => {
+    const ended = after([[ending, 10]]);
+    expect(hasEnded(ended)).toBe(true);
+    expect(ended.keepUntil).toBe(510);
+    expect(ended).not.toHaveProperty('deadline');
+    for (const event of [...ENDINGS, { type: 'progress', message: 'x' } as const]) {
+      expect(transition(ended, event, at(20))).toBeUndefined();
+    }
+    expect(transition(ended, { type: 'question_opened', questionId: 'q', certain: true }, at(20))).toBeUndefined();
+  });
+
+  test('a question that belongs to it makes it input_required until it is closed', () => {
+    const asked = after([[{ type: 'question_opened', questionId: 'q', certain: true }, 100]]);
+    expect(asked.status).toBe('input_required');
+    expect(after([[{ type: 'question_closed', questionId: 'q' }, 200]], asked).status).toBe('working');
+  });
+
+  test('the same question does not open twice, an unknown one does not close', () => {
+    const asked = after([[{ type: 'question_opened', questionId: 'q', certain: true }, 100]]);
+    expect(transition(asked, { type: 'question_opened', questionId: 'q', certain: true }, at(110))).toBeUndefined();
+    expect(transition(asked, { type: 'question_closed', questionId: 'other' }, at(110))).toBeUndefined();
+  });
+});
+
+describe('T-3: the clock stands still while a question is open', () => {
+  test.each([true, false])('T-3: whether or not it is certain to belong (%s)', (certain) => {
+    const asked = after([[{ type: 'question_opened', questionId: 'q', certain }, 400]]);
+    expect(asked).not.toHaveProperty('deadline');
+    expect(asked.remainingMs).toBe(600);
+    const answered = after([[{ type: 'question_closed', questionId: 'q' }, 99_000]], asked);
+    expect(answered.deadline).toBe(99_600);
+    expect(answered).not.toHaveProperty('remainingMs');
+  });
+
+  test('T-3: it goes on only when the last question is closed', () => {
+    const open = (id: string, now: number): [TaskEvent, number] => [
+      { type: 'question_opened', questionId: id, certain: false },
+      now,
+    ];
+    const both = after([open('a', 100), open('b', 200)]);
+    const one = after([[{ type: 'question_closed', questionId: 'a' }, 5000]], both);
+    expect(one).toMatchObject({ status: 'working', remainingMs: 900 });
+    expect(after([[{ type: 'question_closed', questionId: 'b' }, 6000]], one).deadline).toBe(6900);
+  });
+});
+
+test('T-5: failed keeps the error of the server, completed the result as it came', () => {
+  const error = { code: -32011, message: 'no', data: { why: 1 } };
+  expect(after([[{ type: 'fail', error }, 1]]).error).toEqual(error);
+  const result = { content: [], isError: true };
+  expect(after([[{ type: 'complete', result }, 1]])).toMatchObject({ status: 'completed', result });
+});
