@@ -184,6 +184,7 @@ const settings = group('The settings of meanwhile itself.', {
     bodyBytes: bytes(4_194_304, 'The largest request body.'),
     resultBytes: bytes(16_777_216, 'The largest result of a task that is kept.'),
     waitMs: ms(1_800_000, 'The longest a client may wait in one request.'),
+    requestsPerSession: count(1000, 'Requests of one session that may be open at once.'),
   }).prefault({}),
 });
 

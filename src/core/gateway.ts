@@ -4,6 +4,7 @@ import { messageOf, type Log } from '../lib/log.ts';
 import type { Ending } from './call/calls.ts';
 import { GatewayError, known } from './errors.ts';
 import type { Backends, ServerConfig, ServerInfo, Store } from './ports.ts';
+import { forgetStale } from './session/prune.ts';
 import { ServerRegistry } from './session/registry.ts';
 import { Session } from './session/session.ts';
 import type { CoreSettings } from './settings.ts';
@@ -37,6 +38,7 @@ export class Gateway {
   }
 
   async start(servers: ReadonlyMap<string, ServerConfig>): Promise<void> {
+    await forgetStale(this.store, this.settings, Date.now());
     await this.registry.load(servers);
     this.#every(this.settings.sessions.checkMs, () => this.#endIdle());
     this.#every(this.settings.tasks.cleanupMs, () => {

@@ -5,5 +5,5 @@ export interface CoreSettings {
   questions: { timeoutMs: number; perSession: number };
   sessions: { idleMs: number; checkMs: number; max: number };
   events: { perSession: number; notificationsPerServer: number; logsPerServer: number };
-  limits: { resultBytes: number; waitMs: number };
+  limits: { resultBytes: number; waitMs: number; requestsPerSession: number };
 }

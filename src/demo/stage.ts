@@ -12,7 +12,7 @@ export interface Stage {
   confirm(question: string): Promise<boolean>;
 }
 
-const WIDTH = 110;
+const WIDTH = 160;
 
 /** Tells the story in a terminal, or as plain text where there is none. */
 export function openStage(

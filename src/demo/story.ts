@@ -1,13 +1,11 @@
 import type { HubClient, HubReply } from './hub-client.ts';
 import type { Stage } from './stage.ts';
 
-const TEXT =
-  'MCP clients wait for a tool, and give up when it takes too long. A gateway that turns the call into a task lets ' +
-  'them go on with something else and fetch the result later.';
+const TEXT = 'Clients give up on slow tools. A gateway can keep the call going as a task, and keep its result.';
 const CANNED_SUMMARY = 'Slow calls become tasks, so nobody has to wait.';
 
 /** The story: everything in it is said by the gateway and its demo server, nothing is made up here. */
-export async function tellStory(hub: HubClient, stage: Stage): Promise<void> {
+export async function tellStory(hub: HubClient, stage: Stage, program: string): Promise<void> {
   const call = async (tool: string, args: Record<string, unknown>): Promise<HubReply> => {
     stage.sent(tool, args);
     return hub.call(tool, args);
@@ -72,18 +70,14 @@ export async function tellStory(hub: HubClient, stage: Stage): Promise<void> {
   });
   await finish(summary);
 
-  stage.heading('That was it. To use it with your own servers, put this into .mcp.json:');
-  stage.say(MCP_JSON);
-  stage.say('and name your servers in meanwhile.json, just as you would in .mcp.json. Without --config there is demo.');
+  stage.heading('That was it. To give it to your own client, put this into its .mcp.json:');
+  stage.say(mcpJson(program));
+  stage.say('For your own servers, move them from .mcp.json to a file of the same form and add "--config", "<file>".');
 }
 
-const MCP_JSON = `
-  {
-    "mcpServers": {
-      "meanwhile": { "command": "npx", "args": ["-y", "meanwhile", "--config", "meanwhile.json"] }
-    }
-  }
-`;
+function mcpJson(program: string): string {
+  return JSON.stringify({ mcpServers: { meanwhile: { command: 'node', args: [program, 'stdio'] } } });
+}
 
 function taskId({ proxy_task }: HubReply): string {
   if (proxy_task === undefined) throw new Error('the call ended before it became a task');

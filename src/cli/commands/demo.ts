@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import { HubClient } from '../../demo/hub-client.ts';
 import { openStage } from '../../demo/stage.ts';
 import { tellStory } from '../../demo/story.ts';
@@ -17,13 +18,15 @@ export async function demo({ flags }: CommandLine): Promise<number> {
   const stopped = new AbortController();
   const stop = (): void => stopped.abort();
   process.once('SIGINT', stop).once('SIGTERM', stop);
+  // Whoever reads may have seen enough: `meanwhile demo | head`.
+  process.stdout.on('error', stop);
   const interrupted = new Promise<'interrupted'>((resolve) => {
     stopped.signal.addEventListener('abort', () => resolve('interrupted'), { once: true });
   });
   const hub = new HubClient();
   const play = async (): Promise<'played'> => {
     await hub.start(process.execPath, [programPath(), 'stdio', '--store', ':memory:', '--log-level', logLevel]);
-    await tellStory(hub, openStage(process.stdin, process.stdout, stopped));
+    await tellStory(hub, openStage(process.stdin, process.stdout, stopped), realpathSync(programPath()));
     return 'played';
   };
   try {

@@ -124,6 +124,18 @@ export class Session {
     this.lastActiveAt = Date.now();
   }
 
+  /** A request of the client is at work until the returned function is called; there may only be so many. */
+  beginRequest(): () => void {
+    const { requestsPerSession } = this.#parts.settings.limits;
+    if (this.#holds >= requestsPerSession) {
+      throw new GatewayError(
+        'TOOL_ERR_LIMIT',
+        `${this.#holds} requests of this session are open (limits.requestsPerSession); let some of them finish`,
+      );
+    }
+    return this.hold();
+  }
+
   /** Keeps the session from ending as idle until the returned function is called. */
   hold(): () => void {
     this.#holds += 1;

@@ -79,16 +79,13 @@ export class Hub {
     const found = typeof name === 'string' ? this.#tools.get(name) : undefined;
     if (found === undefined) throw new RpcError(-32602, `no tool '${String(name)}'; ${known(this.#tools.keys())}`);
     const context: ToolContext = { ...caller, gateway: this.#gateway };
-    const release = caller.session.hold();
-    try {
-      return await buildReply(context, await this.#run(found, given, context));
-    } finally {
-      release();
-    }
+    return buildReply(context, await this.#run(found, given, context));
   }
 
   async #run(found: HubTool, given: unknown, context: ToolContext): Promise<ToolReply> {
+    let endRequest = (): void => {};
     try {
+      endRequest = context.session.beginRequest();
       const parsed = found.input.safeParse(given);
       if (!parsed.success) {
         const message = `${found.name}: ${z.prettifyError(parsed.error).replaceAll('\n', ' ')}`;
@@ -100,6 +97,8 @@ export class Hub {
         this.#gateway.log.debug('tool_failed', { tool: found.name, error: String(error) });
       }
       return errorReply(error);
+    } finally {
+      endRequest();
     }
   }
 }

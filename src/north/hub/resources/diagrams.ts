@@ -20,7 +20,7 @@ const DIAGRAMS: Diagram[] = [
     name: 'proxy_task_states',
     description: 'Tasks: calls that go on beyond the request that started them',
     mermaid: `stateDiagram-v2
-    [*] --> working : execute_tool timeout expires
+    [*] --> working : timeout, certain question, or client gone
 
     working --> completed : Final server returns result
     working --> failed : Final server returns error
@@ -31,7 +31,7 @@ const DIAGRAMS: Diagram[] = [
     completed --> [*] : Cleaned up after retention period
     failed --> [*] : Cleaned up after retention period
     cancelled --> [*] : Cleaned up after retention period
-    expired --> [*] : Cleaned up immediately`,
+    expired --> [*] : Cleaned up after retention period`,
   },
   {
     name: 'pending_elicitation_states',
@@ -43,7 +43,7 @@ const DIAGRAMS: Diagram[] = [
     pending --> declined : Client calls respond_to_elicitation(action: decline)
     pending --> cancelled : Client calls respond_to_elicitation(action: cancel)
     pending --> expired : Timeout reached (default 10 min)
-    pending --> rejected : Final server disconnects
+    pending --> rejected : Final server withdraws or disconnects
 
     accepted --> [*] : Response sent to final server
     declined --> [*] : Response sent to final server
@@ -65,7 +65,7 @@ const DIAGRAMS: Diagram[] = [
 
     pending --> completed : Client calls respond_to_sampling
     pending --> expired : Timeout reached
-    pending --> rejected : Final server disconnects
+    pending --> rejected : Final server withdraws or disconnects
 
     completed --> [*] : Response sent to final server
     expired --> [*] : Error sent to final server
@@ -78,7 +78,7 @@ const DIAGRAMS: Diagram[] = [
     [*] --> in_flight : execute_tool called
 
     in_flight --> returned_result : Completes within timeout
-    in_flight --> promoted_to_task : Timeout expires
+    in_flight --> promoted_to_task : Timeout, certain question, or client gone
 
     returned_result --> [*] : Result returned to client (no task created)
 
