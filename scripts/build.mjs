@@ -1,10 +1,12 @@
 // Bundles the program: one file that starts fast, with what the first answer does not need in files of their own.
-import { chmod, rm } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 
-await rm('dist', { recursive: true, force: true });
+await mkdir('dist', { recursive: true });
+const before = await readdir('dist');
 
-await build({
+const { metafile } = await build({
   entryPoints: { cli: 'src/cli/index.ts' },
   outdir: 'dist',
   bundle: true,
@@ -22,5 +24,10 @@ await build({
     js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
   },
   logLevel: 'warning',
+  metafile: true,
 });
 await chmod('dist/cli.js', 0o755);
+
+// What is left of an earlier build goes last, so that a program that is started meanwhile finds all of one or the other.
+const made = new Set(Object.keys(metafile.outputs).map((file) => basename(file)));
+for (const file of before) if (!made.has(file)) await rm(join('dist', file), { recursive: true });

@@ -99,31 +99,22 @@ export class Gateway {
 
   // --- Servers ---
 
-  /** Stores the server and connects the caller to it; one that cannot be reached is not kept. */
+  /** Stores the server and connects the caller to it. One that cannot be reached is not kept, and changes nothing. */
   async addServer(caller: Session, name: string, config: ServerConfig): Promise<ServerInfo> {
     const before = this.registry.get(name);
-    const changed = before !== undefined && !isDeepStrictEqual(before.config, config);
-    if (changed) await this.#detachAll(name, `server '${name}' was replaced`);
+    if (isDeepStrictEqual(before?.config, config)) return orUnreachable(name, caller.connection(name).ready());
+    const { info, keep } = await orUnreachable(name, caller.tryServer(name, config));
     this.registry.set(name, config, caller.id);
-    try {
-      const info = await caller.connection(name).ready();
-      for (const session of this.#sessions.values()) {
-        if (session === caller) continue;
-        if (before === undefined || changed) {
-          session.events.add('server_added', name, { name, addedBy: 'another session', replaced: changed });
-          session.connectInBackground(name);
-        }
-      }
-      this.log.info(before ? 'server_config_updated' : 'server_config_added', { server: name });
-      return info;
-    } catch (error) {
-      if (before === undefined || changed) await caller.detach(name, `server '${name}' could not be reached`);
-      this.registry.restore(name, before);
-      throw new GatewayError(
-        'TOOL_ERR_SERVER_UNREACHABLE',
-        `server '${name}' could not be reached and was not kept: ${messageOf(error)}`,
-      );
+    await this.#detachAll(name, `server '${name}' was replaced`);
+    await keep();
+    for (const session of this.#sessions.values()) {
+      if (session === caller) continue;
+      const replaced = before !== undefined;
+      session.events.add('server_added', name, { name, addedBy: 'another session', replaced });
+      session.connectInBackground(name);
     }
+    this.log.info(before ? 'server_config_updated' : 'server_config_added', { server: name });
+    return info;
   }
 
   async removeServer(name: string): Promise<void> {
@@ -157,7 +148,9 @@ export class Gateway {
   #endIdle(): void {
     const before = Date.now() - this.settings.sessions.idleMs;
     for (const session of this.#sessions.values()) {
-      if (session.busy || session.lastActiveAt > before) continue;
+      // What was at work until now is not idle yet: its client has not had the time to ask for the result.
+      if (session.busy) session.touch();
+      if (session.lastActiveAt > before) continue;
       this.log.info('session_timeout_cleanup', { sessionId: session.id });
       this.end(session, 'the session was idle').catch((error: unknown) => {
         this.log.error('session_end_failed', { sessionId: session.id, error: messageOf(error) });
@@ -170,4 +163,11 @@ export class Gateway {
     timer.unref();
     this.#timers.push(timer);
   }
+}
+
+async function orUnreachable<T>(name: string, connecting: Promise<T>): Promise<T> {
+  return connecting.catch((error: unknown) => {
+    const message = `server '${name}' could not be reached and was not kept: ${messageOf(error)}`;
+    throw new GatewayError('TOOL_ERR_SERVER_UNREACHABLE', message);
+  });
 }

@@ -31,9 +31,11 @@ export async function tellStory(hub: HubClient, stage: Stage, program: string): 
   stage.received(report.text);
   const looked = await call('await_activity', { timeout_ms: 1000 });
   stage.received(stateOf(looked));
-  stage.say('  The client is free meanwhile. When it has nothing else to do, it waits for the next thing to happen.');
-  const happened = await call('await_activity', { timeout_ms: 30_000 });
-  stage.received(stateOf(happened));
+  if (working(looked).length > 0) {
+    stage.say('  The client is free meanwhile. When it has nothing else to do, it waits for the next thing to happen.');
+    const happened = await call('await_activity', { timeout_ms: 30_000 });
+    stage.received(stateOf(happened));
+  }
   await finish(report);
 
   stage.heading('3. A question of the server reaches the client at once, though the client cannot be asked');
@@ -85,10 +87,13 @@ function taskId({ proxy_task }: HubReply): string {
 }
 
 /** What woke the client, and what is still at work. */
-function stateOf({ triggers = [], pending_server = [] }: HubReply): string {
-  const why = triggers.map(({ type, eventType }) => eventType ?? type).join(', ');
-  const working = pending_server
+function stateOf(reply: HubReply): string {
+  const why = (reply.triggers ?? []).map(({ type, eventType }) => eventType ?? type).join(', ');
+  return `woken by: ${why}; still at work: ${working(reply).join(', ') || 'nothing'}`;
+}
+
+function working({ pending_server = [] }: HubReply): string[] {
+  return pending_server
     .flatMap(({ working_tasks }) => working_tasks)
     .map(({ toolName, statusMessage = 'at work' }) => `${toolName}: ${statusMessage}`);
-  return `woken by: ${why}; still at work: ${working.join(', ') || 'nothing'}`;
 }

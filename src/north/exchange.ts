@@ -1,3 +1,4 @@
+import type { Caller, Leaving } from '../core/call/calls.ts';
 import type { Progress } from '../core/ports.ts';
 
 /** A reason that says "I would not wait any longer", as opposed to "stop this". */
@@ -7,11 +8,11 @@ const GAVE_UP = /time[ds]?[\s-]*out/i;
  * One request of a client and what becomes of it: the client may give up or go away, it may cancel, and the reply may
  * or may not reach it. Doors and dialects report that here; the hub listens.
  */
-export class Exchange {
-  readonly #gone = new AbortController();
-  readonly #cancelled = new AbortController();
-  #settled: boolean | undefined;
-  #listeners: ((delivered: boolean) => void)[] = [];
+export class Exchange implements Pick<Caller, 'onLeaving'> {
+  #leaving: Leaving | undefined;
+  #delivered: boolean | undefined;
+  readonly #leavingListeners = new Set<(leaving: Leaving) => void>();
+  #settledListeners: ((delivered: boolean) => void)[] = [];
   /** Sends progress to the client; there only if it asked for it. */
   readonly progress: ((progress: Progress) => void) | undefined;
 
@@ -19,45 +20,52 @@ export class Exchange {
     this.progress = progress;
   }
 
-  /** The client does not wait for the reply any more, but may want the result. */
-  get gone(): AbortSignal {
-    return this.#gone.signal;
-  }
-
-  /** The client wants the work stopped. */
-  get cancelled(): AbortSignal {
-    return this.#cancelled.signal;
-  }
-
   get open(): boolean {
-    return this.#settled === undefined && !this.#gone.signal.aborted && !this.#cancelled.signal.aborted;
+    return this.#delivered === undefined && this.#leaving === undefined;
   }
 
+  /** The client does not wait for the reply any more, but may want the result. */
   giveUp(): void {
-    this.#gone.abort();
-    this.settle(false);
+    this.#leave('gone');
   }
 
   /** What a client's cancellation means depends on why: a time-out is not a wish to have the work stopped. */
   cancel(reason: string): void {
-    if (GAVE_UP.test(reason)) {
-      this.giveUp();
-      return;
-    }
-    this.#cancelled.abort();
-    this.settle(false);
+    this.#leave(GAVE_UP.test(reason) ? 'gone' : 'cancelled');
   }
 
   /** Only the first word on whether the reply arrived counts. */
   settle(delivered: boolean): void {
-    if (this.#settled !== undefined) return;
-    this.#settled = delivered;
-    for (const listener of this.#listeners) listener(delivered);
-    this.#listeners = [];
+    if (this.#delivered !== undefined) return;
+    this.#delivered = delivered;
+    for (const listener of this.#settledListeners) listener(delivered);
+    this.#settledListeners = [];
   }
 
   whenSettled(listener: (delivered: boolean) => void): void {
-    if (this.#settled === undefined) this.#listeners.push(listener);
-    else listener(this.#settled);
+    if (this.#delivered === undefined) this.#settledListeners.push(listener);
+    else listener(this.#delivered);
+  }
+
+  /** Plain listeners, because every call has them: a signal for each costs more than the rest of the exchange. */
+  onLeaving(listener: (leaving: Leaving) => void): () => void {
+    if (this.#leaving === undefined) this.#leavingListeners.add(listener);
+    else listener(this.#leaving);
+    return () => this.#leavingListeners.delete(listener);
+  }
+
+  /** The same as a signal, for what waits on one: aborted when the client leaves, whichever way. */
+  leavingSignal(): AbortSignal {
+    const controller = new AbortController();
+    this.onLeaving(() => controller.abort());
+    return controller.signal;
+  }
+
+  #leave(how: Leaving): void {
+    if (this.#leaving !== undefined) return;
+    this.#leaving = how;
+    for (const listener of this.#leavingListeners) listener(how);
+    this.#leavingListeners.clear();
+    this.settle(false);
   }
 }

@@ -5,6 +5,7 @@ import { messageOf } from '../lib/log.ts';
 import { MAX_DELAY_MS } from '../lib/timers.ts';
 import { questionKind } from './questions.ts';
 import { ANY_RESULT } from './raw.ts';
+import { isBrokenWire } from './transport/http.ts';
 import { CALL_HEADER } from './transport/origin.ts';
 
 const MAX_ROUNDS = 100;
@@ -74,6 +75,7 @@ async function answerOne(
 }
 
 function failure(error: unknown): CallOutcome {
+  if (isBrokenWire(error)) return { kind: 'lost', reason: messageOf(error) };
   if (error instanceof ProtocolError) {
     const { code, message, data } = error;
     return { kind: 'error', error: { code, message, ...(data !== undefined && { data }) } };

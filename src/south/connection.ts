@@ -1,4 +1,10 @@
-import type { Client, JSONRPCRequest, McpSubscription, Transport } from '@modelcontextprotocol/client';
+import {
+  ProtocolError,
+  type Client,
+  type JSONRPCRequest,
+  type McpSubscription,
+  type Transport,
+} from '@modelcontextprotocol/client';
 import type {
   Arrival,
   CallOutcome,
@@ -14,11 +20,11 @@ import { backoffDelay, type BackoffSettings } from '../lib/backoff.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { MAX_DELAY_MS } from '../lib/timers.ts';
 import { runCall } from './call.ts';
-import type { Dialler } from './dial.ts';
+import type { Dialled, Dialler, DialHooks } from './dial.ts';
 import { methodNotFound, PeerError, questionKind } from './questions.ts';
 import { ANY_RESULT } from './raw.ts';
 import { ChildTransport } from './transport/child.ts';
-import { HttpTransport } from './transport/http.ts';
+import { HttpTransport, isBrokenWire } from './transport/http.ts';
 import { takeOrigin } from './transport/origin.ts';
 
 export interface ConnectionSettings {
@@ -41,13 +47,15 @@ interface Live {
 
 type Mode =
   | { mode: 'idle' }
-  | { mode: 'connecting'; attempt: Promise<Live> }
+  | { mode: 'connecting'; attempt: Promise<Live>; unwanted: AbortController }
   | { mode: 'up'; live: Live }
   | { mode: 'waiting'; timer: NodeJS.Timeout; retryAt: number; error: string }
   | { mode: 'failed'; error: string }
   | { mode: 'closed' };
 
 const PING_TIMEOUT_MS = 5000;
+const METHOD_NOT_FOUND = -32601;
+const UNSUPPORTED_VERSION = -32022;
 
 /**
  * One session's connection to one server. It has one mode at a time, changed in one place (`#enter`): idle until first
@@ -61,7 +69,11 @@ export class ServerConnection implements Connection {
   #failures = 0;
   #lastIdentity: string | undefined;
   #everUp = false;
-  #checking = false;
+  /** The connection that was lost last, as long as its session may still be known. */
+  #lastLive: Live | undefined;
+  #checking: Promise<void> | undefined;
+  /** The end of the connection that was lost last: what is left of it goes before there is another. */
+  #parting: Promise<void> = Promise.resolve();
   readonly #calls = new Set<string>();
   readonly #subscribed = new Set<string>();
   readonly #server: string;
@@ -118,6 +130,8 @@ export class ServerConnection implements Connection {
     this.#calls.add(call.id);
     try {
       const outcome = await runCall(live.client, call, this.#sink);
+      // One broken stream is not yet the loss of the server; whether it is must be known before the call ends.
+      if (outcome.kind === 'lost') await this.#check(live, outcome.reason);
       // An error that comes with the loss of the server is the loss.
       return outcome.kind === 'error' && !this.#isCurrent(live) && !call.signal.aborted
         ? { kind: 'lost', reason: outcome.error.message }
@@ -144,6 +158,8 @@ export class ServerConnection implements Connection {
     this.#subscribed.add(uri);
     try {
       await this.#passOn(live, 'resources/subscribe', uri);
+      const heard = live.subscription?.honoredFilter.resourceSubscriptions;
+      if (live.subscription && !heard?.includes(uri)) throw new Error('subscribing to resources is not supported');
     } catch (error) {
       this.#subscribed.delete(uri);
       throw error;
@@ -161,9 +177,11 @@ export class ServerConnection implements Connection {
     if (before.mode === 'up') {
       await this.#hangUp(before.live, true);
     } else if (before.mode === 'connecting') {
-      // The attempt notices that it is not wanted any more and hangs up itself.
+      // A server that never answers would otherwise be waited for until the attempt times out.
+      before.unwanted.abort();
       await before.attempt.catch(() => {});
     }
+    await this.#parting;
   }
 
   async #live(): Promise<Live> {
@@ -194,8 +212,9 @@ export class ServerConnection implements Connection {
   }
 
   async #connect(): Promise<Live> {
-    const attempt = this.#dial();
-    this.#enter({ mode: 'connecting', attempt });
+    const unwanted = new AbortController();
+    const attempt = this.#dial(unwanted.signal);
+    this.#enter({ mode: 'connecting', attempt, unwanted });
     attempt.catch((error: unknown) => {
       if (this.#mode.mode !== 'connecting' || this.#mode.attempt !== attempt) return;
       this.#failures += 1;
@@ -209,20 +228,24 @@ export class ServerConnection implements Connection {
     return attempt;
   }
 
-  async #dial(): Promise<Live> {
+  async #dial(unwanted: AbortSignal): Promise<Live> {
     // Loss may be reported before the connection counts as up; then it never does.
     let lostEarly: string | undefined;
     let live: Live | undefined;
+    await this.#parting;
+    unwanted.throwIfAborted();
     const onLost = (reason: string): void => {
       if (live) this.#lost(live, reason);
       else lostEarly = reason;
     };
-    const { client, transport } = await this.#dialler.dial(this.#config, {
+    const hooks: DialHooks = {
       onLost,
       onDoubt: (reason) => live && void this.#check(live, reason),
       onStderr: (line) => this.#sink.log({ level: 'info', source: 'stderr', data: line }),
       prepare: (fresh) => this.#prepare(fresh),
-    });
+      unwanted,
+    };
+    const { client, transport } = (await this.#resume(hooks)) ?? (await this.#dialler.dial(this.#config, hooks));
     client.onclose = () => {
       if (transport instanceof ChildTransport) void transport.exited.then(onLost);
       else onLost('the connection was closed');
@@ -243,6 +266,15 @@ export class ServerConnection implements Connection {
     }
     this.#up(live);
     return live;
+  }
+
+  /** A server that was only out of reach may still know our session. */
+  async #resume(hooks: DialHooks): Promise<Dialled | undefined> {
+    const { client, identity } = this.#lastLive ?? {};
+    if (client === undefined || identity === undefined || !('url' in this.#config)) return undefined;
+    const resumed = await this.#dialler.resume(this.#config, hooks, client, identity);
+    if (resumed === undefined) this.#lastLive = undefined;
+    return resumed;
   }
 
   #up(live: Live): void {
@@ -269,9 +301,12 @@ export class ServerConnection implements Connection {
     // "Started" is not "works": a server that dies soon after each start uses up its attempts like one that never starts.
     this.#failures = Date.now() - live.since >= stableMs ? 0 : this.#failures + 1;
     this.#log.info('server_disconnected', { server: this.#server, reason });
+    this.#lastLive = live;
     this.#waitOrFail(reason);
     this.#sink.lost(reason);
-    void this.#hangUp(live, false);
+    this.#parting = this.#hangUp(live, false).catch((error: unknown) => {
+      this.#log.warn('hang_up_failed', { server: this.#server, error: messageOf(error) });
+    });
   }
 
   #waitOrFail(error: string): void {
@@ -304,20 +339,28 @@ export class ServerConnection implements Connection {
     await live.transport.close();
   }
 
-  /** Asks whether the server is still there. */
+  /** Asks whether the server is still there; who asks at the same time shares the answer. */
   async #check(live: Live, why: string): Promise<void> {
-    if (this.#checking || !this.#isCurrent(live)) return;
-    this.#checking = true;
+    if (!this.#isCurrent(live)) return;
+    this.#checking ??= this.#ping(live, why).finally(() => {
+      this.#checking = undefined;
+    });
+    await this.#checking;
+  }
+
+  async #ping(live: Live, why: string): Promise<void> {
     const method = live.client.getProtocolEra() === 'modern' ? 'server/discover' : 'ping';
-    try {
-      await live.client.request({ method }, ANY_RESULT, { timeout: PING_TIMEOUT_MS });
-    } catch (error) {
-      // Any answer, also an error, shows that somebody is there.
-      if (!(error instanceof Error && 'code' in error && typeof error.code === 'number')) {
+    // Twice: the first may have gone out on a kept connection that broke together with what made us ask.
+    for (const last of [false, true]) {
+      try {
+        await live.client.request({ method }, ANY_RESULT, { timeout: PING_TIMEOUT_MS });
+        return;
+      } catch (error) {
+        if (isAnswer(error, method)) return;
+        if (!last && isBrokenWire(error) && this.#isCurrent(live)) continue;
         this.#lost(live, `no answer to a ping (${why}): ${messageOf(error)}`);
+        return;
       }
-    } finally {
-      this.#checking = false;
     }
   }
 
@@ -391,6 +434,13 @@ export class ServerConnection implements Connection {
     } else delete live.subscription;
     await before?.close();
   }
+}
+
+/** Any answer, also an error, shows that somebody is there, unless it shows that it is somebody else. */
+function isAnswer(error: unknown, method: string): boolean {
+  if (!(error instanceof ProtocolError) || isBrokenWire(error)) return false;
+  if (error.code === UNSUPPORTED_VERSION) return false;
+  return method === 'ping' || error.code !== METHOD_NOT_FOUND;
 }
 
 function infoOf(client: Client): ServerInfo {

@@ -10,6 +10,7 @@ import {
 } from '@modelcontextprotocol/client';
 import type { CommandServerConfig, HttpServerConfig, ServerConfig } from '../core/ports.ts';
 import { VERSION } from '../lib/version.ts';
+import { ANY_RESULT } from './raw.ts';
 import { ChildTransport } from './transport/child.ts';
 import { HttpTransport, type HttpHealth } from './transport/http.ts';
 
@@ -23,6 +24,8 @@ export interface DialHooks extends HttpHealth {
   /** Called before the connection is made: installs the handlers that must not miss a first message. */
   prepare: (client: Client) => void;
   onStderr: (line: string) => void;
+  /** Aborted when nobody waits for the connection any more. */
+  unwanted: AbortSignal;
 }
 
 export interface Dialled {
@@ -57,6 +60,36 @@ export class Dialler {
     }
   }
 
+  /** Goes on with a session the server may still know; `undefined` when it does not. */
+  async resume(
+    config: HttpServerConfig,
+    hooks: DialHooks,
+    client: Client,
+    sessionId: string,
+  ): Promise<Dialled | undefined> {
+    let resumed = false;
+    const transport = new HttpTransport(
+      config,
+      // That the session is not known any more is an answer here, and not a loss.
+      { onLost: (reason) => resumed && hooks.onLost(reason), onDoubt: (reason) => resumed && hooks.onDoubt(reason) },
+      sessionId,
+    );
+    try {
+      await client.connect(transport);
+      await unlessUnwanted(
+        hooks.unwanted,
+        client.request({ method: 'ping' }, ANY_RESULT, { timeout: this.#timeoutMs }),
+      );
+    } catch (error) {
+      await transport.close();
+      if (error instanceof SdkHttpError || error instanceof ProtocolError) return undefined;
+      throw error;
+    }
+    resumed = true;
+    transport.openStandingStream();
+    return { client, transport };
+  }
+
   async #dialOnce(config: ServerConfig, hooks: DialHooks, knownOld: boolean): Promise<Dialled> {
     return 'url' in config ? this.#dialHttp(config, hooks, knownOld) : this.#dialChild(config, hooks, knownOld);
   }
@@ -66,8 +99,17 @@ export class Dialler {
       return await this.#connect(new HttpTransport(config, hooks), hooks, knownOld);
     } catch (error) {
       if (!refusesStreamableHttp(error)) throw error;
-      const transport = new SSEClientTransport(new URL(config.url), { requestInit: { headers: config.headers ?? {} } });
-      return this.#connect(transport, hooks, true);
+      const dialled = await this.#connect(sseTransport(config), hooks, true).catch(() => {
+        // Not a server of that kind either: its first answer says more about what is wrong.
+        throw error;
+      });
+      const report = dialled.client.onerror;
+      // This transport tells that its stream broke in no other way.
+      dialled.client.onerror = (trouble) => {
+        report?.(trouble);
+        hooks.onDoubt(trouble.message);
+      };
+      return dialled;
     }
   }
 
@@ -95,10 +137,11 @@ export class Dialler {
     );
     hooks.prepare(client);
     try {
-      await client.connect(transport, {
+      const connected = client.connect(transport, {
         timeout: this.#timeoutMs,
         ...(knownOld && { prior: { kind: 'legacy' as const } }),
       });
+      await unlessUnwanted(hooks.unwanted, connected);
     } catch (error) {
       await transport.close();
       throw transport instanceof ChildTransport ? transport.explain(error) : error;
@@ -107,9 +150,32 @@ export class Dialler {
   }
 }
 
+async function unlessUnwanted(unwanted: AbortSignal, connected: Promise<unknown>): Promise<void> {
+  let giveUp = (): void => {};
+  const givenUp = new Promise<never>((_resolve, reject) => {
+    giveUp = () => reject(new Error('the connection is not wanted any more'));
+  });
+  unwanted.addEventListener('abort', giveUp, { once: true });
+  if (unwanted.aborted) giveUp();
+  await Promise.race([connected, givenUp]).finally(() => unwanted.removeEventListener('abort', giveUp));
+}
+
 /** A server of the 2024 HTTP+SSE transport answers a POST to its stream's address like this. */
 function refusesStreamableHttp(error: unknown): boolean {
   return error instanceof SdkHttpError && [400, 404, 405].includes(error.status ?? 0);
+}
+
+/** Takes the credentials out of the URL: `fetch` accepts none there, and quotes them in its error. */
+function sseTransport({ url, headers = {} }: HttpServerConfig): SSEClientTransport {
+  const address = new URL(url);
+  const credentials = [address.username, address.password].map(decodeURIComponent).join(':');
+  address.username = '';
+  address.password = '';
+  const sent = new Headers(headers);
+  if (credentials !== ':' && !sent.has('authorization')) {
+    sent.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`);
+  }
+  return new SSEClientTransport(address, { requestInit: { headers: Object.fromEntries(sent) } });
 }
 
 function diedOfProbe(error: unknown): boolean {

@@ -17,12 +17,13 @@ export interface CallRequest {
   ttlMs?: number;
 }
 
+/** How a client leaves its request: without wanting the work stopped, or wanting just that. */
+export type Leaving = 'gone' | 'cancelled';
+
 /** The client's side of a call, for as long as its request is open. */
 export interface Caller {
-  /** Aborted when the client has given up or is gone: the call goes on as a task. */
-  gone: AbortSignal;
-  /** Aborted when the client wants the work stopped. */
-  cancelled: AbortSignal;
+  /** Calls back when the client leaves (at once if it has), until the returned function is called. */
+  onLeaving: (listener: (leaving: Leaving) => void) => () => void;
   onProgress: (progress: Progress) => void;
 }
 
@@ -76,9 +77,7 @@ export class Calls {
   async execute(connection: Connection, request: CallRequest, caller: Caller): Promise<CallReply> {
     this.#tasks.assertRoom(this.#live.size);
     return new Promise((resolve) => {
-      const onTimeout = (): void => this.#promote(call, 'timeout');
-      const onGone = (): void => this.#promote(call, 'gone');
-      const onCancelled = (): void => this.#cancelRequest(call);
+      let stopListening = (): void => {};
       const call: LiveCall = {
         id: secretId(),
         request,
@@ -90,19 +89,18 @@ export class Calls {
           if (call.answered) return;
           call.answered = true;
           clearTimeout(timer);
-          caller.gone.removeEventListener('abort', onGone);
-          caller.cancelled.removeEventListener('abort', onCancelled);
+          stopListening();
           resolve(reply);
         },
       };
-      const timer = setTimeout(onTimeout, clampDelay(request.timeoutMs));
-      caller.gone.addEventListener('abort', onGone, { once: true });
-      caller.cancelled.addEventListener('abort', onCancelled, { once: true });
+      const timer = setTimeout(() => this.#promote(call, 'timeout'), clampDelay(request.timeoutMs));
       this.#live.set(call.id, call);
       this.#log.debug('tool_execution_start', { server: request.server, tool: request.tool });
       void this.#run(connection, call);
-      if (caller.cancelled.aborted) onCancelled();
-      else if (caller.gone.aborted) onGone();
+      stopListening = caller.onLeaving((leaving) => {
+        if (leaving === 'gone') this.#promote(call, 'gone');
+        else this.#cancelRequest(call);
+      });
     });
   }
 

@@ -66,10 +66,7 @@ export class EventLog {
 
   /** What `take` gives, preceded by events delivered after the cursor: the client says it has not seen them. */
   takeAfter(lastEventId: string): Delivery {
-    const known = this.#entries.some(({ event }) => event.id === lastEventId);
-    const again = this.#entries.filter(
-      ({ event, state }) => state === 'delivered' && (!known || event.id > lastEventId),
-    );
+    const again = this.#after(lastEventId).filter(({ state }) => state === 'delivered');
     const fresh = this.take();
     const events = [...again.map(({ event }) => event), ...fresh.events].toSorted((a, b) => (a.id < b.id ? -1 : 1));
     return { events, settle: (delivered) => fresh.settle(delivered) };
@@ -80,7 +77,7 @@ export class EventLog {
   }
 
   hasAfter(lastEventId: string): boolean {
-    return this.hasNew() || this.#entries.some(({ event }) => event.id > lastEventId);
+    return this.hasNew() || this.#after(lastEventId).length > 0;
   }
 
   /** Resolves with the events of the turn that brought the first one, or with none when time or the caller is up. */
@@ -109,6 +106,12 @@ export class EventLog {
     return { kept: this.#entries.length, undelivered: this.#undelivered, waiters: this.#waiters.size };
   }
 
+  /** Everything, when the cursor is not one we know: better told again than lost. */
+  #after(lastEventId: string): Entry[] {
+    const known = this.#entries.some(({ event }) => event.id === lastEventId);
+    return known ? this.#entries.filter(({ event }) => event.id > lastEventId) : this.#entries;
+  }
+
   #append(type: EventType, server: string, data: Record<string, unknown>): void {
     const event: SessionEvent = {
       id: orderedId(),
@@ -124,6 +127,10 @@ export class EventLog {
     if (type === 'notification') this.#countNotification(server, 1);
     this.#store.put('event', event);
     this.#warnWhenNearlyFull();
+    this.#tellWaiters(event);
+  }
+
+  #tellWaiters(event: SessionEvent): void {
     for (const waiter of this.#waiters) {
       // The turn that brought one event may bring more: they are one wake-up with several triggers.
       if (waiter.events.length === 0) setImmediate(waiter.wake);
@@ -137,6 +144,8 @@ export class EventLog {
       if (!delivered) {
         entry.state = 'new';
         this.#newCount += 1;
+        // Somebody may have begun to wait while it was on its way to the one who left.
+        this.#tellWaiters(entry.event);
         continue;
       }
       entry.state = 'delivered';

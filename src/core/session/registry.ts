@@ -30,17 +30,6 @@ export class ServerRegistry {
     this.#store.put('server', record);
   }
 
-  /** Puts back what was there before, or removes the name if nothing was. */
-  restore(name: string, before: ServerRecord | undefined): void {
-    if (before === undefined) {
-      this.remove(name);
-      return;
-    }
-    this.#servers.set(name, before);
-    if (before.addedBy === 'config') this.#store.drop('server', name);
-    else this.#store.put('server', before);
-  }
-
   remove(name: string): boolean {
     this.#store.drop('server', name);
     return this.#servers.delete(name);

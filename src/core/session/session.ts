@@ -4,7 +4,16 @@ import { Ring } from '../../lib/ring.ts';
 import { Calls, type Ending } from '../call/calls.ts';
 import { GatewayError, known } from '../errors.ts';
 import { EventLog } from '../event/log.ts';
-import type { Arrival, Backends, Connection, ConnectionSink, ServerInfo, ServerLog, Store } from '../ports.ts';
+import type {
+  Arrival,
+  Backends,
+  Connection,
+  ConnectionSink,
+  ServerConfig,
+  ServerInfo,
+  ServerLog,
+  Store,
+} from '../ports.ts';
 import { QuestionBook } from '../question/book.ts';
 import type { CoreSettings } from '../settings.ts';
 import { TaskBook } from '../task/book.ts';
@@ -56,6 +65,8 @@ export class Session {
   #open = true;
   #holds = 0;
   readonly #attachments = new Map<string, Attachment>();
+  /** Connections that are not kept yet. */
+  readonly #trials = new Set<Connection>();
   readonly #parts: SessionParts;
 
   constructor(parts: SessionParts) {
@@ -108,6 +119,29 @@ export class Session {
     return this.#buffered(server, ({ logs }) => logs.items());
   }
 
+  /** Connects to a server that may not be configured, or not like this. It counts only once it is kept. */
+  async tryServer(server: string, config: ServerConfig): Promise<{ info: ServerInfo; keep: () => Promise<void> }> {
+    const attachment = this.#newAttachment(server, config);
+    const { connection } = attachment;
+    this.#trials.add(connection);
+    let info: ServerInfo;
+    try {
+      info = await connection.ready();
+    } catch (error) {
+      this.#trials.delete(connection);
+      await connection.close();
+      throw error;
+    }
+    const keep = async (): Promise<void> => {
+      this.#trials.delete(connection);
+      // The session may have ended, or somebody may have been faster.
+      if (!this.#open || this.#attachments.has(server)) return connection.close();
+      this.#attachments.set(server, attachment);
+      this.#serverConnected(server, attachment, 'first', info);
+    };
+    return { info, keep };
+  }
+
   /** Ends this session's dealings with a server that was removed or replaced. */
   async detach(server: string, reason: string): Promise<void> {
     const attachment = this.#attachments.get(server);
@@ -158,9 +192,9 @@ export class Session {
     this.calls.close(ending);
     this.tasks.close();
     this.events.close();
-    const attachments = [...this.#attachments.values()];
+    const connections = [...this.#attachments.values()].map(({ connection }) => connection);
     this.#attachments.clear();
-    await Promise.all(attachments.map(({ connection }) => connection.close()));
+    await Promise.all([...connections, ...this.#trials].map((connection) => connection.close()));
   }
 
   #attachment(server: string): Attachment {
@@ -171,45 +205,56 @@ export class Session {
       const names = this.#parts.registry.list().map(({ id }) => id);
       throw new GatewayError('TOOL_ERR_SERVER_NOT_FOUND', `no server '${server}'; ${known(names)}`);
     }
+    const attachment = this.#newAttachment(server, record.config);
+    this.#attachments.set(server, attachment);
+    return attachment;
+  }
+
+  #newAttachment(server: string, config: ServerConfig): Attachment {
     const { notificationsPerServer, logsPerServer } = this.#parts.settings.events;
-    const connection = this.#parts.backends.connect(server, record.config, this.#sink(server));
+    const connection = this.#parts.backends.connect(
+      server,
+      config,
+      this.#sink(server, () => attachment),
+    );
     const attachment: Attachment = {
       connection,
       catalog: new Catalog(connection),
       notifications: new Ring(notificationsPerServer),
       logs: new Ring(logsPerServer),
     };
-    this.#attachments.set(server, attachment);
     return attachment;
   }
 
-  #sink(server: string): ConnectionSink {
+  /** What a connection tells is heard only while it is the one that this session has to that server. */
+  #sink(server: string, of: () => Attachment): ConnectionSink {
+    const isCurrent = (): boolean => this.#attachments.get(server) === of();
     return {
-      connected: (arrival, info) => this.#serverConnected(server, arrival, info),
-      lost: (reason) => this.#serverLost(server, reason),
+      connected: (arrival, info) => {
+        if (isCurrent()) this.#serverConnected(server, of(), arrival, info);
+      },
+      lost: (reason) => {
+        if (isCurrent()) this.#serverLost(server, reason);
+      },
       question: async (question) => this.questions.ask(server, question),
       notification: (method, params) => {
-        const attachment = this.#attachments.get(server);
-        if (attachment === undefined) return;
-        attachment.catalog.onNotification(method);
+        if (!isCurrent()) return;
+        const { catalog, notifications } = of();
+        catalog.onNotification(method);
         const timestamp = Date.now();
-        attachment.notifications.push({ server, timestamp, method, params });
+        notifications.push({ server, timestamp, method, params });
         this.events.add('notification', server, { method, params, timestamp: new Date(timestamp).toISOString() });
       },
-      log: (entry) => {
-        this.#attachments.get(server)?.logs.push({ ...entry, server, timestamp: Date.now() });
-      },
+      log: (entry) => of().logs.push({ ...entry, server, timestamp: Date.now() }),
     };
   }
 
-  #serverConnected(server: string, arrival: Arrival, info: ServerInfo): void {
-    const attachment = this.#attachments.get(server);
-    if (attachment === undefined) return;
+  #serverConnected(server: string, { catalog }: Attachment, arrival: Arrival, info: ServerInfo): void {
     if (arrival === 'first') {
       this.events.add('server_connected', server, { name: server, capabilities: info.capabilities });
       return;
     }
-    void this.#reconcile(server, attachment.catalog, arrival);
+    void this.#reconcile(server, catalog, arrival);
   }
 
   async #reconcile(server: string, catalog: Catalog, arrival: Arrival): Promise<void> {

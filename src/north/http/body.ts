@@ -5,19 +5,27 @@ export type Body = { kind: 'json'; value: unknown } | { kind: 'too-large' } | { 
 /** Reads a request body once, up to a limit. */
 export async function readBody(req: IncomingMessage, limit: number): Promise<Body> {
   if (Number(req.headers['content-length'] ?? 0) > limit) return { kind: 'too-large' };
-  const chunks: Buffer[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of req as AsyncIterable<Buffer>) {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    req.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size > limit) return { kind: 'too-large' };
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    return { kind: 'broken', why: (error as Error).message };
-  }
+      if (size > limit) {
+        req.pause();
+        resolve({ kind: 'too-large' });
+      } else chunks.push(chunk);
+    });
+    req.once('end', () => resolve(parse(chunks)));
+    req.once('error', ({ message }) => resolve({ kind: 'broken', why: message }));
+    req.once('close', () => resolve({ kind: 'broken', why: 'the connection broke' }));
+  });
+}
+
+function parse(chunks: Buffer[]): Body {
   try {
-    return { kind: 'json', value: JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown };
+    const [only, ...more] = chunks;
+    const text = (more.length === 0 && only !== undefined ? only : Buffer.concat(chunks)).toString('utf8');
+    return { kind: 'json', value: JSON.parse(text) as unknown };
   } catch (error) {
     return { kind: 'broken', why: (error as Error).message };
   }

@@ -18,6 +18,7 @@ export interface HttpSettings extends GuardSettings {
 }
 
 const METHODS = 'GET, POST, DELETE';
+const MAX_BATCH = 100;
 
 /** The HTTP door: reads each message once, decides who may come in and which era it speaks, and hands it on. */
 export class HttpDoor {
@@ -157,7 +158,12 @@ export class HttpDoor {
       ...header(req, 'mcp-method', 'mcpMethodHeader'),
     });
     if (outcome.kind === 'legacy') {
-      if (!isMessage(body.value)) {
+      const messages = Array.isArray(body.value) ? body.value : [body.value];
+      if (messages.length > MAX_BATCH) {
+        respondError(res, 400, -32600, `Invalid Request: a batch has at most ${MAX_BATCH} messages`);
+        return;
+      }
+      if (!messages.every(isMessage)) {
         respondError(res, 400, -32600, 'Invalid Request: not a JSON-RPC 2.0 message');
         return;
       }
@@ -188,9 +194,7 @@ function accepts(req: IncomingMessage, type: string): boolean {
 }
 
 function isMessage(body: unknown): boolean {
-  if (Array.isArray(body))
-    return body.length > 0 && body.length <= 100 && body.every((each) => isMessage(each) && !Array.isArray(each));
-  if (typeof body !== 'object' || body === null) return false;
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return false;
   const { jsonrpc, id, method, params } = body as Record<string, unknown>;
   if (jsonrpc !== '2.0') return false;
   if (id !== undefined && typeof id !== 'string' && typeof id !== 'number') return false;

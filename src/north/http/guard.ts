@@ -24,6 +24,8 @@ export function isLoopback(host: string): boolean {
  */
 export class Guard {
   readonly #hosts: Set<string>;
+  /** The Host header that was let in last: nearly always the one that comes next. */
+  #lastHost: string | undefined;
   readonly #origins: Set<string>;
   readonly #tokens: [principal: string, digest: Buffer][];
 
@@ -42,8 +44,7 @@ export class Guard {
   /** The principal of the request; throws when it may not come in. */
   admit(req: IncomingMessage): string {
     const { host, origin, authorization } = req.headers;
-    const hostname = hostnameOf(`http://${host ?? ''}`);
-    if (hostname === undefined || !this.#knowsHost(hostname)) {
+    if (!this.#knowsHost(host ?? '')) {
       throw new GatewayError(
         'TOOL_ERR_NOT_ALLOWED',
         `Host '${host ?? ''}' is not allowed; the operator can add it to meanwhile.allowedHosts`,
@@ -64,8 +65,12 @@ export class Guard {
     return known[0];
   }
 
-  #knowsHost(hostname: string): boolean {
-    return this.#hosts.has(hostname) || isLoopback(hostname);
+  #knowsHost(host: string): boolean {
+    if (host === this.#lastHost) return true;
+    const hostname = hostnameOf(`http://${host}`);
+    const known = hostname !== undefined && (this.#hosts.has(hostname) || isLoopback(hostname));
+    if (known) this.#lastHost = host;
+    return known;
   }
 
   #knowsOrigin(origin: string): boolean {

@@ -27,3 +27,8 @@ export function respondGatewayError(
   const { http, rpc } = ERROR_TABLE[code];
   respondError(res, http, rpc, message, { ...options, data: { code, ...details } });
 }
+
+/** The id that an error about this body answers. */
+export function idOf(body: unknown): unknown {
+  return typeof body === 'object' && body !== null && 'id' in body ? body.id : null;
+}

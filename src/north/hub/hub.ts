@@ -103,7 +103,8 @@ export class Hub {
   }
 }
 
-function describeTool({ name, description, input, annotations }: HubTool): Record<string, unknown> {
+/** A tool as `tools/list` shows it. */
+export function describeTool({ name, description, input, annotations }: HubTool): Record<string, unknown> {
   const { $schema: _dialect, ...inputSchema } = z.toJSONSchema(input.strict(), { io: 'input' });
   return { name, description, inputSchema, annotations };
 }

@@ -27,7 +27,9 @@ export async function whileWaiting<T>(
   };
   const beat = setInterval(() => {
     const seconds = Math.round((Date.now() - started) / 1000);
-    report({ progress: last, total: lastTotal, message: `${what}: ${seconds} s` });
+    // Past its own total there is none that would make sense.
+    const total = lastTotal !== undefined && last < lastTotal ? lastTotal : undefined;
+    report({ progress: last, total, message: `${what}: ${seconds} s` });
   }, BEAT_MS);
   try {
     return await work(report);

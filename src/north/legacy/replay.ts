@@ -18,9 +18,13 @@ export class ReplayBuffer {
   #kept: Kept[] = [];
   #characters = 0;
   #count = 0;
+  #streams = 0;
+  /** By it an id is known as one of this session, also when what it names is not kept any more. */
+  readonly #prefix = `${randomBytes(9).toString('base64url')}.`;
 
   newStreamId(): string {
-    return randomBytes(9).toString('base64url');
+    this.#streams += 1;
+    return `${this.#prefix}${this.#streams}`;
   }
 
   add(streamId: string, data: string): string {
@@ -38,7 +42,8 @@ export class ReplayBuffer {
   after(eventId: string): { streamId: string; events: { id: string; data: string }[] } | undefined {
     const [streamId, count] = eventId.split('~');
     const number = Number(count);
-    if (streamId === undefined || !Number.isSafeInteger(number) || number < 1 || number > this.#count) return undefined;
+    if (streamId === undefined || !streamId.startsWith(this.#prefix)) return undefined;
+    if (!Number.isSafeInteger(number) || number < 1 || number > this.#count) return undefined;
     const events = this.#kept.filter((each) => each.streamId === streamId && each.number > number && each.data !== '');
     return { streamId, events };
   }

@@ -9,7 +9,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
 import { messageOf } from '../../lib/log.ts';
-import { respondError, respondGatewayError } from '../http/respond.ts';
+import { idOf, respondError, respondGatewayError } from '../http/respond.ts';
 import { createHubServer } from '../hub-server.ts';
 import type { Hub } from '../hub/hub.ts';
 import { LegacyTransport } from './transport.ts';
@@ -116,8 +116,4 @@ export class LegacySessions {
         res.writeHead(200).end();
     }
   }
-}
-
-function idOf(body: unknown): unknown {
-  return typeof body === 'object' && body !== null && 'id' in body ? body.id : null;
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/server';
 import type { Exchange } from '../exchange.ts';
 import type { Carrier } from '../hub-server.ts';
+import { onceHandedOver } from '../http/handed-over.ts';
 import { respondError } from '../http/respond.ts';
 import { ReplayBuffer } from './replay.ts';
 
@@ -81,7 +82,7 @@ export class LegacyTransport implements Transport, Carrier {
       for (const message of messages) this.onmessage?.(message);
       return;
     }
-    const taken = requests.find((id) => this.#streamOf.has(id));
+    const taken = requests.find((id, index) => this.#streamOf.has(id) || requests.indexOf(id) !== index);
     if (taken !== undefined) {
       respondError(res, 400, -32600, `request id ${JSON.stringify(taken)} is already in use`, { id: taken });
       return;
@@ -98,6 +99,8 @@ export class LegacyTransport implements Transport, Carrier {
     this.#streams.set(stream.id, stream);
     for (const id of requests) this.#streamOf.set(id, stream);
     stream.timer = setTimeout(() => this.#startStreaming(stream), STREAM_AFTER_MS);
+    // Each reply of a batch listens whether it arrives; that is many, not a leak.
+    res.setMaxListeners(0);
     res.once('close', () => this.#clientLeft(stream, res));
     for (const message of messages) this.onmessage?.(message);
   }
@@ -183,7 +186,7 @@ export class LegacyTransport implements Transport, Carrier {
     const { res } = stream;
     if (done) this.#forget(stream);
     if (res === undefined) exchange?.settle(false);
-    else res.once('close', () => exchange?.settle(res.writableFinished));
+    else onceHandedOver(res, (complete) => exchange?.settle(complete));
     if (stream.streaming) {
       this.#write(stream, JSON.stringify(message));
       if (done) res?.end();
@@ -218,7 +221,8 @@ export class LegacyTransport implements Transport, Carrier {
   #attach(stream: Stream, res: ServerResponse): void {
     const resumed = stream.res !== res;
     stream.res = res;
-    res.writeHead(200, this.#headers());
+    // At once, also when there is nothing to say yet: the client waits for the headers.
+    res.writeHead(200, this.#headers()).flushHeaders();
     clearInterval(stream.timer);
     const timer = setInterval(() => res.write(': keep-alive\n\n'), KEEP_ALIVE_MS);
     timer.unref();

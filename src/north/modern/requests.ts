@@ -1,7 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
+import { GatewayError } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
+import type { Session } from '../../core/session/session.ts';
 import type { Exchange } from '../exchange.ts';
+import { onceHandedOver } from '../http/handed-over.ts';
+import { idOf, respondGatewayError } from '../http/respond.ts';
 import { createHubServer, type Carrier } from '../hub-server.ts';
 import type { Hub } from '../hub/hub.ts';
 
@@ -18,8 +22,9 @@ export class ModernRequests {
   constructor({ gateway, hub, mayRunCommands }: ModernOptions) {
     this.#handler = createMcpHandler(
       ({ requestInfo }) => {
-        const { principal, carrier } = requestInfo as unknown as WireRequest;
-        return createHubServer({ hub, session: gateway.forPrincipal(principal), carrier, mayRunCommands });
+        const request = requestInfo as unknown as WireRequest;
+        const session = openSession(gateway, request);
+        return createHubServer({ hub, session, carrier: request.carrier, mayRunCommands });
       },
       {
         legacy: 'reject',
@@ -31,7 +36,8 @@ export class ModernRequests {
   async handle(req: IncomingMessage, res: ServerResponse, body: unknown, principal: string): Promise<void> {
     const request = new WireRequest(req, res, principal);
     const response = await this.#handler.fetch(request as unknown as Request, { parsedBody: body });
-    await writeResponse(response, res);
+    if (request.refused === undefined) await writeResponse(response, res);
+    else respondGatewayError(res, request.refused, { id: idOf(body) });
   }
 
   async close(): Promise<void> {
@@ -50,6 +56,8 @@ class WireRequest {
   readonly signal: AbortSignal;
   readonly principal: string;
   readonly carrier: Carrier;
+  /** Why there is no session for it; the handler would answer with an error of its own. */
+  refused: GatewayError | undefined;
 
   constructor(req: IncomingMessage, res: ServerResponse, principal: string) {
     this.method = req.method ?? 'GET';
@@ -66,13 +74,22 @@ class WireRequest {
     this.signal = left.signal;
     const exchanges: Exchange[] = [];
     this.carrier = { track: (_id, exchange) => void exchanges.push(exchange), abandon: () => {} };
-    res.once('close', () => {
+    onceHandedOver(res, (complete) => {
       for (const exchange of exchanges) {
-        if (res.writableFinished) exchange.settle(true);
+        if (complete) exchange.settle(true);
         else exchange.giveUp();
       }
-      if (!res.writableFinished) left.abort();
+      if (!complete) left.abort();
     });
+  }
+}
+
+function openSession(gateway: Gateway, request: WireRequest): Session {
+  try {
+    return gateway.forPrincipal(request.principal);
+  } catch (error) {
+    if (error instanceof GatewayError) request.refused = error;
+    throw error;
   }
 }
 

@@ -45,6 +45,8 @@ class StdioCarrier implements Transport, Carrier {
   onWireClosed: () => void = () => {};
   readonly #wire: StdioServerTransport;
   readonly #exchanges = new Map<RequestId, Exchange>();
+  /** Requests that have no answer yet. */
+  readonly #open = new Set<RequestId>();
 
   constructor(wire: StdioServerTransport) {
     this.#wire = wire;
@@ -56,14 +58,16 @@ class StdioCarrier implements Transport, Carrier {
 
   abandon(id: RequestId): void {
     this.#exchanges.delete(id);
+    this.#open.delete(id);
   }
 
   async start(): Promise<void> {
-    this.#wire.onmessage = (message) => this.onmessage?.(message);
+    this.#wire.onmessage = (message) => this.#received(message);
     this.#wire.onerror = (error) => this.onerror?.(error);
     this.#wire.onclose = () => {
       for (const exchange of this.#exchanges.values()) exchange.giveUp();
       this.#exchanges.clear();
+      this.#open.clear();
       this.onclose?.();
       this.onWireClosed();
     };
@@ -71,8 +75,9 @@ class StdioCarrier implements Transport, Carrier {
   }
 
   async send(message: JSONRPCMessage, _options?: TransportSendOptions): Promise<void> {
-    const exchange = 'method' in message || message.id === undefined ? undefined : this.#exchanges.get(message.id);
-    if (!('method' in message) && message.id !== undefined) this.#exchanges.delete(message.id);
+    const answered = 'method' in message ? undefined : message.id;
+    const exchange = answered === undefined ? undefined : this.#exchanges.get(answered);
+    if (answered !== undefined) this.abandon(answered);
     try {
       await this.#wire.send(message);
       exchange?.settle(true);
@@ -84,5 +89,21 @@ class StdioCarrier implements Transport, Carrier {
 
   async close(): Promise<void> {
     await this.#wire.close();
+  }
+
+  /** Two open requests with one id would share an exchange, and what becomes of one reply be told of the other. */
+  #received(message: JSONRPCMessage): void {
+    if (!('method' in message && 'id' in message)) {
+      this.onmessage?.(message);
+      return;
+    }
+    const { id } = message;
+    if (this.#open.has(id)) {
+      const error = { code: -32600, message: `request id ${JSON.stringify(id)} is already in use` };
+      this.#wire.send({ jsonrpc: '2.0', id, error }).catch((failure: Error) => this.onerror?.(failure));
+      return;
+    }
+    this.#open.add(id);
+    this.onmessage?.(message);
   }
 }

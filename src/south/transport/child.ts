@@ -1,8 +1,8 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { createInterface } from 'node:readline';
+import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { ReadBuffer, serializeMessage, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import type { CommandServerConfig } from '../../core/ports.ts';
+import { onLines } from './lines.ts';
 import { watchGroup } from './reaper.ts';
 
 const GRACE_MS = 1000;
@@ -46,14 +46,8 @@ export class ChildTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    const { command, args = [], env, cwd } = this.#config;
-    const child = spawn(command, args, {
-      env: { ...getDefaultEnvironment(), ...env },
-      stdio: ['pipe', 'pipe', 'pipe'],
-      detached: process.platform !== 'win32',
-      windowsHide: true,
-      ...(cwd !== undefined && { cwd }),
-    });
+    const { command } = this.#config;
+    const child = this.#spawn();
     this.#child = child;
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
@@ -65,7 +59,7 @@ export class ChildTransport implements Transport {
     child.on('error', (error) => this.onerror?.(error));
     child.stdin.on('error', (error) => this.onerror?.(error));
     child.stdout.on('data', (chunk: Buffer) => this.#received(chunk));
-    createInterface({ input: child.stderr }).on('line', (line) => {
+    onLines(child.stderr, (line) => {
       this.#lastWords = line;
       this.onnoise(line);
     });
@@ -81,6 +75,22 @@ export class ChildTransport implements Transport {
         this.#ended();
       });
     });
+  }
+
+  #spawn(): ChildProcessWithoutNullStreams {
+    const { command, args = [], env, cwd } = this.#config;
+    try {
+      return spawn(command, args, {
+        env: { ...getDefaultEnvironment(), ...env },
+        stdio: ['pipe', 'pipe', 'pipe'],
+        detached: process.platform !== 'win32',
+        windowsHide: true,
+        ...(cwd !== undefined && { cwd }),
+      });
+    } catch {
+      // Without the cause: it quotes the value it does not like, and that may be a secret.
+      throw new Error(`command '${command}' cannot be started with its arguments, environment or folder`);
+    }
   }
 
   async send(message: JSONRPCMessage): Promise<void> {

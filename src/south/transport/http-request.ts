@@ -1,9 +1,17 @@
 import http from 'node:http';
 import https from 'node:https';
 
+/**
+ * Servers close idle connections, many after five seconds, and a request on one that is just being closed is lost without
+ * a trace of whether it arrived. So none is used again that has been idle for nearly as long.
+ */
+const MAX_IDLE_MS = 4000;
+
 /** Keeps connections to one server open between requests; destroying it closes them all. */
 export function keepAliveAgent(url: URL): http.Agent {
-  return url.protocol === 'https:' ? new https.Agent({ keepAlive: true }) : new http.Agent({ keepAlive: true });
+  const agent = url.protocol === 'https:' ? new https.Agent({ keepAlive: true }) : new http.Agent({ keepAlive: true });
+  agent.on('free', (socket) => socket.setTimeout(MAX_IDLE_MS));
+  return agent;
 }
 
 export interface HttpAnswer {
@@ -53,7 +61,9 @@ async function requestOnce(
       headers: body === undefined ? headers : { ...headers, 'content-length': Buffer.byteLength(body) },
     });
     const abort = (): void => {
-      request.destroy(new Error('aborted'));
+      reject(new Error('aborted'));
+      // Without an error: a socket that is just being handed back to the agent has nobody who listens for one.
+      request.destroy();
     };
     // By hand rather than with AbortSignal.any, which lets a long-lived signal remember every request there ever was.
     for (const signal of signals) signal.addEventListener('abort', abort, { once: true });

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Agent } from 'node:http';
 import {
+  ProtocolError,
   SdkError,
   SdkErrorCode,
   SdkHttpError,
@@ -18,6 +19,16 @@ import { CALL_HEADER, stampOrigin } from './origin.ts';
 const MAX_ANSWER = 64 * 1024 * 1024;
 const RESUME_ATTEMPTS = 5;
 const RESUME_FIRST_MS = 300;
+
+/** In the data of an error that no server sent: the stream of the answer is over, and the answer did not come. */
+const STREAM_LOST = 'meanwhile/stream-lost';
+
+class Unreachable extends Error {}
+
+/** The request may or may not have arrived; its answer did not. */
+export function isBrokenWire(error: unknown): boolean {
+  return error instanceof Unreachable || (error instanceof ProtocolError && error.data === STREAM_LOST);
+}
 
 /** How the transport tells that something is wrong with the server, before anybody asks. */
 export interface HttpHealth {
@@ -98,7 +109,7 @@ export class HttpTransport implements Transport {
     }
     if (!isRequest || answer.status === 202) {
       answer.body.resume();
-      if ('method' in message && message.method === 'notifications/initialized') this.#openStandingStream();
+      if ('method' in message && message.method === 'notifications/initialized') this.openStandingStream();
       return;
     }
     const type = answer.headers['content-type'] ?? '';
@@ -161,11 +172,10 @@ export class HttpTransport implements Transport {
       return await httpRequest(this.#agent, this.#url, method, headers, body, signals);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      if (!anyAborted(signals)) {
-        if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EHOSTUNREACH') this.#health.onLost(message);
-        else this.#health.onDoubt(message);
-      }
-      throw new Error(`cannot reach ${this.#url.origin}: ${code ?? message}`, { cause: error });
+      if (anyAborted(signals)) throw error;
+      if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EHOSTUNREACH') this.#health.onLost(message);
+      else this.#health.onDoubt(message);
+      throw new Unreachable(`cannot reach ${this.#url.origin}: ${code ?? message}`, { cause: error });
     }
   }
 
@@ -188,7 +198,8 @@ export class HttpTransport implements Transport {
     );
   }
 
-  #openStandingStream(): void {
+  /** The stream for what belongs to no request; opened with the session, or when going on with one. */
+  openStandingStream(): void {
     this.#attach({ signals: [this.#abort.signal], answered: false }, 0);
   }
 
@@ -285,7 +296,7 @@ export class HttpTransport implements Transport {
       return;
     }
     const message = `the server closed the connection before it answered (${reason})`;
-    this.onmessage?.({ jsonrpc: '2.0', id: stream.requestId, error: { code: -32000, message } });
+    this.onmessage?.({ jsonrpc: '2.0', id: stream.requestId, error: { code: -32000, message, data: STREAM_LOST } });
   }
 }
 

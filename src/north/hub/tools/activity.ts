@@ -6,7 +6,7 @@ import { settleWith } from '../reply.ts';
 import { json, READS, tool } from '../tool.ts';
 import { eventView, shownStatus } from '../views.ts';
 import { whileWaiting } from '../waiting.ts';
-import { waitMs } from './arguments.ts';
+import { shortText, waitMs } from './arguments.ts';
 
 export const activityTools = [
   tool({
@@ -15,15 +15,14 @@ export const activityTools = [
       'Wait until something happens on any server: a question, a finished task, a notification. Returns at once if something already has. Use after execute_tool made a task.',
     input: z.object({
       timeout_ms: waitMs.default(30_000),
-      last_event_id: z.string().optional().describe('lastEventId you saw last; repeats what came after it'),
+      last_event_id: shortText.optional().describe('lastEventId you saw last; repeats what came after it'),
     }),
     annotations: READS,
     run: async ({ timeout_ms, last_event_id }, context) => {
       const { session, exchange, gateway } = context;
       const wait = Math.min(timeout_ms, gateway.settings.limits.waitMs);
-      const gone = AbortSignal.any([exchange.gone, exchange.cancelled]);
       const triggers = await whileWaiting(exchange, 'waiting for activity', () =>
-        waitForTriggers(session, wait, last_event_id, gone),
+        waitForTriggers(session, wait, last_event_id, exchange.leavingSignal()),
       );
       const delivery = exchange.open ? takeEvents(session, last_event_id) : undefined;
       if (delivery) settleWith(context, delivery);
@@ -80,12 +79,7 @@ export function workingTasks(session: Session, only?: string): { server: string;
   for (const task of session.tasks.atWork(only)) {
     const group = groups.get(task.server) ?? [];
     groups.set(task.server, group);
-    group.push({
-      taskId: task.id,
-      toolName: task.tool,
-      status: shownStatus(task),
-      ...(task.statusMessage !== undefined && { statusMessage: task.statusMessage }),
-    });
+    group.push({ taskId: task.id, toolName: task.tool, status: shownStatus(task) });
   }
   return [...groups].map(([server, tasks]) => ({ server, working_tasks: tasks }));
 }

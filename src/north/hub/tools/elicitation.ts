@@ -4,7 +4,7 @@ import type { Question } from '../../../core/question/question.ts';
 import { schemaMistake } from '../../../lib/json-schema.ts';
 import { json, READS, tool } from '../tool.ts';
 import { elicitationView } from '../views.ts';
-import { serverName } from './arguments.ts';
+import { serverName, shortText } from './arguments.ts';
 
 export const elicitationTools = [
   tool({
@@ -20,7 +20,7 @@ export const elicitationTools = [
     description:
       'Answer a question of a server with what the user says. accept needs content that fits requestedSchema (none for a url).',
     input: z.object({
-      request_id: z.string(),
+      request_id: shortText,
       action: z.enum(['accept', 'decline', 'cancel']),
       content: z.record(z.string(), z.unknown()).optional(),
     }),

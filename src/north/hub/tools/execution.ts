@@ -8,7 +8,7 @@ import { errorReply } from '../reply.ts';
 import { json, jsonBlock, READS_SERVER, tool, type ToolContext, type ToolReply } from '../tool.ts';
 import { elicitationView, taskView } from '../views.ts';
 import { whileWaiting } from '../waiting.ts';
-import { serverName, waitMs } from './arguments.ts';
+import { serverName, shortText, waitMs } from './arguments.ts';
 import { fromServers } from './from-servers.ts';
 
 export const executionTools = [
@@ -33,7 +33,7 @@ export const executionTools = [
       'Call a tool on a server. If it takes longer than timeout_ms or asks something, you get a task id at once while it goes on: answer what pending_client_action asks, then await_activity and get_task_result.',
     input: z.object({
       server: serverName,
-      tool: z.string().describe('Name from list_tools'),
+      tool: shortText.describe('Name from list_tools'),
       args: z.record(z.string(), z.unknown()).optional(),
       timeout_ms: waitMs.optional().describe('Default 120000'),
       task_ttl_ms: waitMs.min(1).optional().describe('How long it may go on as a task'),
@@ -47,7 +47,7 @@ export const executionTools = [
         session.calls.execute(
           connection,
           { server, tool: name, args, timeoutMs, ...(task_ttl_ms !== undefined && { ttlMs: task_ttl_ms }) },
-          { gone: exchange.gone, cancelled: exchange.cancelled, onProgress },
+          { onLeaving: (listener) => exchange.onLeaving(listener), onProgress },
         ),
       );
       return toReply(context, reply, timeoutMs);

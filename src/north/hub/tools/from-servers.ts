@@ -2,6 +2,7 @@ import type { Gateway } from '../../../core/gateway.ts';
 import { LISTS, type ListItem, type ListName } from '../../../core/session/catalog.ts';
 import type { Session } from '../../../core/session/session.ts';
 import { messageOf } from '../../../lib/log.ts';
+import { failureOn } from './request-on.ts';
 
 /**
  * One list from one server or from all of them, side by side. A server that cannot answer does not hide the others: it
@@ -17,7 +18,14 @@ export async function fromServers(
   const of = async (server: string): Promise<ListItem[]> =>
     (await session.catalog(server).list(list)).filter(wanted).map((item) => ({ server, ...item }));
   const { key } = LISTS[list];
-  if (only !== undefined) return { [key]: await of(only) };
+  if (only !== undefined) {
+    const connection = session.connection(only);
+    try {
+      return { [key]: await of(only) };
+    } catch (error) {
+      throw failureOn(connection, only, LISTS[list].method, error);
+    }
+  }
   const names = gateway.registry.list().map(({ id }) => id);
   const answers = await Promise.allSettled(names.map(of));
   const unavailable = answers.flatMap((answer, index) =>

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { json, READS_SERVER, tool } from '../tool.ts';
-import { serverName } from './arguments.ts';
+import { serverName, shortText } from './arguments.ts';
 import { fromServers } from './from-servers.ts';
 import { requestOn } from './request-on.ts';
 
@@ -15,7 +15,7 @@ export const promptTools = [
   tool({
     name: 'get_prompt',
     description: 'Get a prompt of a server, filled in with arguments.',
-    input: z.object({ server: serverName, name: z.string(), arguments: z.record(z.string(), z.string()).optional() }),
+    input: z.object({ server: serverName, name: shortText, arguments: z.record(z.string(), z.string()).optional() }),
     annotations: READS_SERVER,
     run: async ({ server, name, arguments: filled }, context) =>
       json(await requestOn(context, server, 'prompts/get', { name, ...(filled && { arguments: filled }) })),

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../../core/errors.ts';
+import type { Connection } from '../../../core/ports.ts';
 import { messageOf } from '../../../lib/log.ts';
 import type { ToolContext } from '../tool.ts';
 import { whileWaiting } from '../waiting.ts';
@@ -13,19 +14,28 @@ export async function requestOn(
   const connection = session.connection(server);
   const { timeoutMs } = gateway.settings.calls;
   const tooLate = AbortSignal.timeout(timeoutMs);
-  const signal = AbortSignal.any([exchange.gone, exchange.cancelled, tooLate]);
+  const signal = AbortSignal.any([exchange.leavingSignal(), tooLate]);
   try {
     return await whileWaiting(exchange, `${method} is at work`, () => connection.request(method, params, signal));
   } catch (error) {
     if (tooLate.aborted) {
       throw new GatewayError('TOOL_ERR_TIMEOUT', `server '${server}' did not answer ${method} within ${timeoutMs} ms`);
     }
-    if (connection.status.state !== 'connected') {
-      throw new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', `server '${server}' is not there: ${messageOf(error)}`);
-    }
-    throw new GatewayError(
-      'TOOL_ERR_EXECUTION_FAILED',
-      `server '${server}' answered ${method} with: ${messageOf(error)}`,
-    );
+    throw failureOn(connection, server, method, error);
   }
+}
+
+/** Why a server did not do what it was asked for: it is not there, or it answered with an error. */
+export function failureOn(connection: Connection, server: string, what: string, error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  const message = messageOf(error);
+  if (connection.status.state !== 'connected') {
+    return new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', `server '${server}' is not there: ${message}`);
+  }
+  const { code, data } = error instanceof Error ? (error as Error & { code?: unknown; data?: unknown }) : {};
+  const told = typeof code === 'number' && { error: { code, message, ...(data !== undefined && { data }) } };
+  return new GatewayError('TOOL_ERR_EXECUTION_FAILED', `server '${server}' answered ${what} with: ${message}`, {
+    server,
+    ...told,
+  });
 }

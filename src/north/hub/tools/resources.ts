@@ -1,8 +1,10 @@
 import * as z from 'zod';
+import type { Connection } from '../../../core/ports.ts';
+import type { Session } from '../../../core/session/session.ts';
 import { json, jsonBlock, READS_SERVER, tool, type Annotations } from '../tool.ts';
 import { serverName } from './arguments.ts';
 import { fromServers } from './from-servers.ts';
-import { requestOn } from './request-on.ts';
+import { failureOn, requestOn } from './request-on.ts';
 
 const uri = z.string().min(1).max(8192);
 
@@ -47,7 +49,7 @@ export const resourceTools = [
     input: z.object({ server: serverName, uri }),
     annotations: SUBSCRIBES,
     run: async ({ server, uri: wanted }, { session }) => {
-      await session.connection(server).subscribe(wanted);
+      await onServer(session, server, 'resources/subscribe', (connection) => connection.subscribe(wanted));
       return json({ success: true, message: `subscribed to ${wanted}` });
     },
   }),
@@ -57,8 +59,22 @@ export const resourceTools = [
     input: z.object({ server: serverName, uri }),
     annotations: SUBSCRIBES,
     run: async ({ server, uri: wanted }, { session }) => {
-      await session.connection(server).unsubscribe(wanted);
+      await onServer(session, server, 'resources/unsubscribe', (connection) => connection.unsubscribe(wanted));
       return json({ success: true, message: `unsubscribed from ${wanted}` });
     },
   }),
 ];
+
+async function onServer(
+  session: Session,
+  server: string,
+  what: string,
+  work: (connection: Connection) => Promise<void>,
+): Promise<void> {
+  const connection = session.connection(server);
+  try {
+    await work(connection);
+  } catch (error) {
+    throw failureOn(connection, server, what, error);
+  }
+}

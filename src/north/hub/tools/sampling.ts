@@ -3,7 +3,7 @@ import { GatewayError, known } from '../../../core/errors.ts';
 import type { Question } from '../../../core/question/question.ts';
 import { json, READS, tool } from '../tool.ts';
 import { samplingView } from '../views.ts';
-import { serverName } from './arguments.ts';
+import { serverName, shortText } from './arguments.ts';
 
 const block = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text'), text: z.string() }),
@@ -17,6 +17,15 @@ const block = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('tool_result'), toolUseId: z.string(), content: z.array(z.looseObject({})) }),
 ]);
 
+const SHAPES =
+  'text, a block {type:"text",text} {type:"image"|"audio",data,mimeType} {type:"tool_use",id,name,input}, or several';
+
+const answer = z.union([z.string(), block, z.array(block).min(1)], `expected ${SHAPES}`);
+
+/** What clients are shown of it: the whole of it would be the dearest part of `tools/list`. */
+const shownBlock = z.looseObject({ type: z.string() });
+const shownAnswer = z.union([z.string(), shownBlock, z.array(shownBlock)], `expected ${SHAPES}`);
+
 export const samplingTools = [
   tool({
     name: 'get_sampling_requests',
@@ -28,14 +37,13 @@ export const samplingTools = [
   }),
   tool({
     name: 'respond_to_sampling',
-    description:
-      'Give a server the model answer it asked for. content: text, a block {type:"text"|"image"|"audio"|"tool_use",…} or several.',
+    description: `Give a server the model answer it asked for. content: ${SHAPES}.`,
     input: z.object({
-      request_id: z.string(),
-      content: z.union([z.string(), block, z.array(block).min(1)]),
+      request_id: shortText,
+      content: shownAnswer.pipe(answer),
       role: z.enum(['assistant', 'user']).default('assistant'),
-      model: z.string().default('unknown').describe('Name of the model that answered'),
-      stop_reason: z.string().optional().describe('Default endTurn, or toolUse if the answer has tool_use'),
+      model: shortText.default('unknown').describe('Name of the model that answered'),
+      stop_reason: shortText.optional().describe('Default endTurn, or toolUse if the answer has tool_use'),
     }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
     run: async ({ request_id, content: given, role, model, stop_reason }, { session }) => {

@@ -5,16 +5,18 @@ import { errorReply } from '../reply.ts';
 import { json, READS, tool, type ToolContext, type ToolReply } from '../tool.ts';
 import { elicitationView, shownStatus, taskView } from '../views.ts';
 import { whileWaiting } from '../waiting.ts';
-import { waitMs } from './arguments.ts';
+import { shortText, waitMs } from './arguments.ts';
 
-const taskId = z.string().describe('Id from execute_tool or list_tasks');
+const GRACE_MS = 1000;
+
+const taskId = shortText.describe('Id from execute_tool or list_tasks');
 
 export const taskTools = [
   tool({
     name: 'list_tasks',
     description: 'List tool calls running as tasks. Ended ones only with include_completed.',
     input: z.object({
-      server: z.string().optional(),
+      server: shortText.optional(),
       status: z.enum(['working', 'completed', 'failed', 'cancelled', 'expired']).optional(),
       include_completed: z.boolean().default(false),
     }),
@@ -41,10 +43,11 @@ export const taskTools = [
     run: async ({ task_id, timeout_ms }, context) => {
       const { session, exchange, gateway } = context;
       const now = session.tasks.get(task_id);
-      const left = now.remainingMs ?? (now.deadline ?? Date.now()) - Date.now();
+      // Who waits for the whole TTL is to hear how it ended, not that it was just about to.
+      const left = (now.remainingMs ?? (now.deadline ?? Date.now()) - Date.now()) + GRACE_MS;
       const wait = Math.min(timeout_ms ?? left, gateway.settings.limits.waitMs);
       const task = await whileWaiting(exchange, `${now.tool} is at work`, () =>
-        session.tasks.whenEnded(task_id, wait, AbortSignal.any([exchange.gone, exchange.cancelled])),
+        session.tasks.whenEnded(task_id, wait, exchange.leavingSignal()),
       );
       return resultOf(context, task);
     },

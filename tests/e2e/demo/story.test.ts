@@ -1,0 +1,109 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, test, vi } from 'vitest';
+import { isAlive } from '../../support/alive.ts';
+import { runProgram, startProgram, type Program } from '../../support/program.ts';
+
+const PATIENCE = { timeout: 15_000 };
+
+/** What the story must show, in this order. */
+const STORY = [
+  '-> list_tools',
+  '<- slow_report: ',
+  '<- book_table: ',
+  '<- summarize: ',
+  '-> execute_tool {"server":"demo","tool":"slow_report"',
+  '<- Tool call exceeded timeout (1000ms). Promoted to task ',
+  '-> await_activity',
+  '<- woken by: ',
+  'still at work: nothing',
+  '-> get_task_result',
+  '<- Report on lemonade: ',
+  '-> execute_tool {"server":"demo","tool":"book_table"',
+  '<- The server asks something before it goes on',
+  '<- pending_client_action: "Book a table for 2 at Luigi\'s, tonight 19:30?"',
+  'nobody is there to ask',
+  '-> respond_to_elicitation',
+  '-> get_task_result',
+  "<- Booked: Luigi's, tonight 19:30, 2 people, inside.",
+  '-> execute_tool {"server":"demo","tool":"summarize"',
+  '<- pending_client_action: a model, please: ',
+  'There is no model here: the demo plays it',
+  '-> respond_to_sampling',
+  '-> get_task_result',
+  '<- Summary by the-demo-itself: ',
+  '{"mcpServers":{"meanwhile":{"command":"node","args":["',
+];
+
+test('H-3, H-5, H-6, H-7: the demo plays the story through the real gateway, from the task to the result', async () => {
+  const { code, stdout, stderr } = await runProgram(['demo']);
+  expect(stderr).toBe('');
+  expect(code).toBe(0);
+  const missing = STORY.reduce<{ from: number; missing: string[] }>(
+    ({ from, missing }, part) => {
+      const at = stdout.indexOf(part, from);
+      return at === -1 ? { from, missing: [...missing, part] } : { from: at + part.length, missing };
+    },
+    { from: 0, missing: [] },
+  ).missing;
+  expect(missing, stdout).toEqual([]);
+  expect(stdout, 'colours belong in a terminal').not.toContain('\u001B');
+});
+
+test('S-4: a demo that ends takes its gateway and its server along', async () => {
+  const program = await startProgram(['demo']);
+  const children = await descendantsOnceAtWork(program);
+  expect(await program.exited).toBe(0);
+  await vi.waitFor(() => expect(children.filter(isAlive)).toEqual([]), PATIENCE);
+});
+
+test.each(['SIGINT', 'SIGTERM'] as const)('S-4: a demo stopped by %s leaves nothing behind', async (signal) => {
+  const program = await startProgram(['demo']);
+  const children = await descendantsOnceAtWork(program);
+  program.child.kill(signal);
+  expect(await program.exited).toBe(130);
+  expect(program.stderr).toEqual([]);
+  await vi.waitFor(() => expect(children.filter(isAlive)).toEqual([]), PATIENCE);
+});
+
+test('S-4: a demo whose reader leaves, as in `meanwhile demo | head`, ends quietly', async () => {
+  const program = await startProgram(['demo']);
+  const children = await descendantsOnceAtWork(program);
+  program.child.stdout.destroy();
+  expect(await program.exited).toBe(130);
+  expect(program.stderr).toEqual([]);
+  await vi.waitFor(() => expect(children.filter(isAlive)).toEqual([]), PATIENCE);
+});
+
+test('X-4: a gateway that does not start ends the demo with a clear message', async () => {
+  const { code, stderr } = await runProgram(['demo', '--log-level', 'loud']);
+  expect(code).toBe(1);
+  expect(stderr).toContain('--log-level');
+  expect(stderr).toContain('meanwhile: the demo could not go on: ');
+});
+
+test('X-4: flags that mean nothing to the demo are refused', async () => {
+  const { code, stdout, stderr } = await runProgram(['demo', '--config', 'mine.json']);
+  expect(code).toBe(2);
+  expect(stdout).toBe('');
+  expect(stderr).toContain('--config means nothing to it');
+});
+
+/** The gateway and its server, once a call is running there. */
+async function descendantsOnceAtWork(program: Program): Promise<number[]> {
+  await vi.waitFor(() => expect(program.stdout.join('\n')).toContain('"tool":"slow_report"'), PATIENCE);
+  const all = await descendants(program.child.pid ?? 0);
+  expect(all.length, 'gateway and demo server').toBeGreaterThanOrEqual(2);
+  return all;
+}
+
+async function descendants(root: number): Promise<number[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);
+  const rows = stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number));
+  const childrenOf = (parent: number): number[] =>
+    rows.flatMap(([pid = 0, ppid]) => (ppid === parent ? [pid, ...childrenOf(pid)] : []));
+  return childrenOf(root);
+}

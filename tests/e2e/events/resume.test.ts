@@ -1,0 +1,156 @@
+import { expect, test } from 'vitest';
+import { startV1Http } from '../../servers/v1-http.ts';
+import { httpGateway, type TestGateway } from '../../support/gateway.ts';
+import { takeApart, taskIdOf, type Json, type Reply } from '../../support/hub.ts';
+import { owned } from '../../support/owned.ts';
+import {
+  errorOf,
+  firstEvents,
+  openStream,
+  post,
+  rawSession,
+  send,
+  toolCall,
+  type RawSession,
+  type RawStream,
+} from '../../support/raw-http.ts';
+
+async function setup(): Promise<{ gateway: TestGateway; url: string; client: RawSession }> {
+  const server = owned(await startV1Http());
+  const gateway = await httpGateway({ one: { url: server.url } });
+  const client = await rawSession(gateway.url);
+  await client.reply('list_tools');
+  return { gateway, url: gateway.url, client };
+}
+
+/** A call that is slow enough to be answered with a stream. */
+function postSlow(url: string, client: RawSession, id: number, ms = 60_000): Promise<RawStream> {
+  const body = JSON.stringify(
+    toolCall('execute_tool', { server: 'one', tool: 'slow', args: { ms, text: 'late' } }, id),
+  );
+  return openStream(url, { method: 'POST', headers: client.headers, body });
+}
+
+function resume(url: string, client: RawSession, lastEventId: string): Promise<RawStream> {
+  return openStream(url, { headers: { ...client.headers, 'last-event-id': lastEventId } });
+}
+
+function replyIn(data: string): { id: unknown; reply: Reply } {
+  const { id, result } = JSON.parse(data) as { id: unknown; result: Json };
+  return { id, reply: takeApart(result) };
+}
+
+test('E-5: a slow call is answered with a stream that begins with an event to come back with', async () => {
+  const { url, client } = await setup();
+  const stream = await postSlow(url, client, 7, 600);
+  expect(stream.headers['content-type']).toBe('text/event-stream');
+  expect(stream.headers['mcp-session-id']).toBe(client.id);
+  const [first, second] = await firstEvents(stream, 2);
+  expect(first?.data).toBe('');
+  expect(first?.id).toMatch(/.+/);
+  const { id, reply } = replyIn(second?.data ?? '');
+  expect(id).toBe(7);
+  expect(reply.text).toBe('late');
+  await stream.ended;
+});
+
+test('E-5, T-4: a stream that broke is resumed: the reply comes with Last-Event-ID', async () => {
+  const { url, client } = await setup();
+  const broken = await postSlow(url, client, 7, 1000);
+  const [first] = await firstEvents(broken, 1);
+  broken.destroy();
+  const resumed = await resume(url, client, first?.id ?? '');
+  expect(resumed.status).toBe(200);
+  const [event] = await firstEvents(resumed, 1);
+  const { id, reply } = replyIn(event?.data ?? '');
+  expect(id).toBe(7);
+  // The call went on as a task when its client was gone, and that is what the reply says.
+  const result = await client.reply('get_task_result', { task_id: taskIdOf(reply) });
+  expect(result.text).toBe('late');
+  await resumed.ended;
+
+  // At least once: the same can be asked for again, and after the last event there is nothing.
+  const again = await resume(url, client, first?.id ?? '');
+  expect((await firstEvents(again, 1))[0]).toEqual(event);
+  const nothing = await resume(url, client, event?.id ?? '');
+  await nothing.ended;
+  expect(nothing.events).toEqual([]);
+});
+
+test('E-5: each stream is resumed for itself', async () => {
+  const { url, client } = await setup();
+  const one = await postSlow(url, client, 21, 1000);
+  const two = await postSlow(url, client, 22, 1000);
+  const [firstOfOne] = await firstEvents(one, 1);
+  const [firstOfTwo] = await firstEvents(two, 1);
+  one.destroy();
+  two.destroy();
+  const resumedTwo = await resume(url, client, firstOfTwo?.id ?? '');
+  const resumedOne = await resume(url, client, firstOfOne?.id ?? '');
+  await Promise.all([resumedOne.ended, resumedTwo.ended]);
+  expect(resumedOne.events.map(({ data }) => replyIn(data).id)).toEqual([21]);
+  expect(resumedTwo.events.map(({ data }) => replyIn(data).id)).toEqual([22]);
+});
+
+test('E-5, S-1: an event of another session, or of none, is refused', async () => {
+  const { url, client } = await setup();
+  const other = await rawSession(url);
+  await other.reply('list_tools');
+  const broken = await postSlow(url, client, 7);
+  const [first] = await firstEvents(broken, 1);
+  // The other session has events of its own, so that the number alone would fit.
+  const own = await postSlow(url, other, 7);
+  await firstEvents(own, 1);
+  for (const lastEventId of [first?.id ?? '', 'made-up~1', 'no number', '~1', '__proto__']) {
+    const answer = await send(url, { method: 'GET', headers: { ...other.headers, 'last-event-id': lastEventId } });
+    expect(answer.status, lastEventId).toBe(400);
+    expect(errorOf(answer).message).toContain('Last-Event-ID');
+  }
+});
+
+test('E-5: the end of a GET stream is not the end of the session', async () => {
+  const { gateway, url, client } = await setup();
+  const standing = await openStream(url, { headers: client.headers });
+  expect(standing.status).toBe(200);
+  await firstEvents(standing, 1);
+  expect(gateway.door.counts.sessions).toBe(1);
+  standing.destroy();
+  const again = await openStream(url, { headers: client.headers });
+  expect(again.status).toBe(200);
+  // Nothing was said on it yet, and still the answer begins at once.
+  const asked = Date.now();
+  const resumed = await resume(url, client, standing.events[0]?.id ?? '');
+  expect(resumed.status).toBe(200);
+  expect(Date.now() - asked).toBeLessThan(10_000);
+  resumed.destroy();
+  again.destroy();
+  expect((await client.reply('list_servers')).body['servers']).toHaveLength(1);
+  expect(gateway.door.counts.sessions).toBe(1);
+});
+
+test('E-5: a DELETE is the end of the session', async () => {
+  const { url, client } = await setup();
+  const standing = await openStream(url, { headers: client.headers });
+  const ended = await send(url, { method: 'DELETE', headers: client.headers });
+  expect(ended.status).toBe(200);
+  await standing.ended;
+  const later = await post(url, toolCall('list_tasks'), client.headers);
+  expect(later.status).toBe(404);
+  expect((await send(url, { method: 'GET', headers: client.headers })).status).toBe(404);
+});
+
+test('E-1, E-5: replaying a stream does not deliver an event twice, nor does it lose one', async () => {
+  const { gateway, url, client } = await setup();
+  const [session] = gateway.gateway.sessions;
+  const body = JSON.stringify(toolCall('await_activity', { timeout_ms: 60_000 }, 31));
+  const broken = await openStream(url, { method: 'POST', headers: client.headers, body });
+  const [first] = await firstEvents(broken, 1);
+  broken.destroy();
+  await expect.poll(() => session?.events.counts.waiters).toBe(0);
+  session?.events.add('server_added', 'mark', {});
+  const resumed = await resume(url, client, first?.id ?? '');
+  const [event] = await firstEvents(resumed, 1);
+  expect(replyIn(event?.data ?? '').reply.body['events']).toEqual([]);
+  const next = await client.reply('list_tasks');
+  expect(next.events.map(({ type }) => type)).toEqual(['server_added']);
+});

@@ -1,0 +1,201 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { startV1Http } from '../../servers/v1-http.ts';
+import { startV2Http } from '../../servers/v2-http.ts';
+import { httpGateway, temporaryFolder } from '../../support/gateway.ts';
+import { hubOverHttp, taskIdOf, type HubClient, type Json } from '../../support/hub.ts';
+import { owned } from '../../support/owned.ts';
+import { v1Stdio } from '../../support/servers.ts';
+import { DOORS, hubThrough, WAYS } from './doors.ts';
+import { settle, soon, taskOf, tasksOf } from './watch.ts';
+
+const ISO: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+const RECORDING_SERVER = fileURLToPath(new URL('recording-server.ts', import.meta.url));
+
+async function promote(hub: HubClient, server: string, args: Json, more: Json = {}): Promise<string> {
+  return taskIdOf(await hub.call('execute_tool', { server, tool: 'slow', args, timeout_ms: 0, ...more }));
+}
+
+test.each(DOORS)('H-6: list_tasks shows what is asked for (%s)', async (door) => {
+  const server = owned(await startV1Http());
+  const hub = await hubThrough({ door, kind: 'v1' }, { one: { url: server.url }, two: v1Stdio() });
+  await settle(hub, 'one');
+  await settle(hub, 'two');
+  const endless = { ms: 600_000 };
+  const working = await promote(hub, 'one', endless);
+  const elsewhere = await promote(hub, 'two', endless);
+  const completed = await promote(hub, 'one', { ms: 30 });
+  await hub.call('get_task_result', { task_id: completed });
+  const cancelled = await promote(hub, 'one', endless);
+  await hub.call('cancel_task', { task_id: cancelled });
+  const expired = await promote(hub, 'one', endless, { task_ttl_ms: 1 });
+  await hub.call('get_task_result', { task_id: expired });
+
+  const listed = async (args: Json): Promise<unknown[]> => (await tasksOf(hub, args)).map(({ task_id }) => task_id);
+  expect(await listed({})).toEqual([working, elsewhere]);
+  expect(await listed({ server: 'two' })).toEqual([elsewhere]);
+  expect(await listed({ include_completed: true })).toEqual([working, elsewhere, completed, cancelled, expired]);
+  expect(await listed({ include_completed: true, server: 'one' })).toEqual([working, completed, cancelled, expired]);
+  expect(await listed({ status: 'working' })).toEqual([working, elsewhere]);
+  expect(await listed({ status: 'completed' })).toEqual([completed]);
+  expect(await listed({ status: 'cancelled' })).toEqual([cancelled]);
+  expect(await listed({ status: 'expired', server: 'one' })).toEqual([expired]);
+  expect(await listed({ status: 'failed' })).toEqual([]);
+  expect(await hub.call('list_tasks', { status: 'input_required' })).toMatchObject({
+    isError: true,
+    code: 'TOOL_ERR_INVALID_ARGUMENT',
+  });
+});
+
+test.each(WAYS)(
+  'H-2, H-6, T-1: get_task shows the task and the questions of its server ($door, $kind)',
+  async (way) => {
+    const server = owned(await startV1Http());
+    const hub = await hubThrough(way, { one: { url: server.url }, two: v1Stdio() });
+    await settle(hub, 'one');
+    const slow = await promote(hub, 'one', { ms: 600_000 });
+    const asked = await hub.call('execute_tool', { server: 'one', tool: 'ask', args: { message: 'Mine?' } });
+    await hub.call('execute_tool', { server: 'two', tool: 'ask', args: { message: 'Not here' } });
+    const question = {
+      requestId: asked.elicitations[0]?.requestId,
+      server: 'one',
+      message: 'Mine?',
+      requestedSchema: expect.objectContaining({ type: 'object' }) as unknown,
+      taskId: taskIdOf(asked),
+      timestamp: ISO,
+      expiresAt: ISO,
+    };
+    for (const [task_id, tool] of [
+      [slow, 'slow'],
+      [taskIdOf(asked), 'ask'],
+    ]) {
+      const { body } = await hub.call('get_task', { task_id });
+      expect(body).toEqual({
+        task: {
+          task_id,
+          status: 'working',
+          created_at: ISO,
+          last_updated_at: ISO,
+          server: 'one',
+          tool,
+          ttl_ms: 300_000,
+        },
+        pending_elicitations_for_server: [question],
+      });
+    }
+  },
+);
+
+test.each(DOORS)('H-6: a wait for a result that runs out tells the state and is no error (%s)', async (door) => {
+  const server = owned(await startV1Http());
+  const hub = await hubThrough({ door, kind: 'v1' }, { one: { url: server.url } });
+  const asked = await hub.call('execute_tool', { server: 'one', tool: 'ask' });
+  const task_id = taskIdOf(asked);
+  for (const timeout_ms of [0, 100]) {
+    const state = await hub.call('get_task_result', { task_id, timeout_ms });
+    expect(state.isError).toBe(false);
+    expect(state.body).toMatchObject({
+      task: { task_id, status: 'working' },
+      pending_elicitations_for_server: [{ requestId: asked.elicitations[0]?.requestId }],
+    });
+    expect(state.elicitations).toHaveLength(1);
+  }
+});
+
+test('H-6: several who wait for one result all get it', async () => {
+  const server = owned(await startV1Http());
+  const { url } = await httpGateway({ one: { url: server.url } });
+  const hub = await hubOverHttp(url);
+  await settle(hub);
+  const task_id = await promote(hub, 'one', { ms: 500, text: 'for all' });
+  const waits = await Promise.all(Array.from({ length: 4 }, () => hub.call('get_task_result', { task_id })));
+  expect(waits.map(({ text }) => text)).toEqual(Array.from({ length: 4 }, () => 'for all'));
+  expect(waits.flatMap(({ events }) => events).map(({ type }) => type)).toEqual(['task_completed']);
+});
+
+test.each(WAYS)('H-6: cancel_task stops the work on the server ($door, $kind)', async (way) => {
+  const server = owned(await startV1Http());
+  const hub = await hubThrough(way, { one: { url: server.url } });
+  await settle(hub);
+  const task_id = await promote(hub, 'one', { ms: 600_000, text: 'stop me' });
+  await soon(() => server.state.calls.at(-1)?.tool).toBe('slow');
+  const other = await promote(hub, 'one', { ms: 600_000, text: 'not me' });
+  const reply = await hub.call('cancel_task', { task_id });
+  expect(reply.body).toEqual({ success: true, message: `task ${task_id} was cancelled` });
+  await soon(() => server.state.cancelled).toEqual(['slow:stop me']);
+  expect(await taskOf(hub, task_id)).toMatchObject({ status: 'cancelled', status_message: 'cancelled by the client' });
+  expect(await taskOf(hub, other)).toMatchObject({ status: 'working' });
+  const result = await hub.call('get_task_result', { task_id });
+  expect(result).toMatchObject({ isError: true, code: 'TOOL_ERR_EXECUTION_FAILED' });
+  expect(result.text).toContain('cancelled by the client');
+
+  const twice = await hub.call('cancel_task', { task_id });
+  expect(twice.isError).toBe(false);
+  expect(twice.body).toEqual({ success: false, message: `task ${task_id} had already ended: cancelled` });
+  expect(twice.events).toEqual([]);
+});
+
+test('H-6: cancel_task stops the work of a modern server', async () => {
+  const server = owned(await startV2Http({ era: 'modern' }));
+  const { url } = await httpGateway({ one: { url: server.url } });
+  const hub = await hubOverHttp(url);
+  await settle(hub);
+  const task_id = await promote(hub, 'one', { ms: 600_000, text: 'stop me' });
+  await soon(() => server.state.calls.at(-1)?.tool).toBe('slow');
+  await hub.call('cancel_task', { task_id });
+  await soon(() => server.state.cancelled).toEqual(['slow:stop me']);
+});
+
+test('H-6, T-2, T-4: the work of a server over stdio is stopped too, whatever the reason', async () => {
+  const record = join(await temporaryFolder(), 'cancelled.txt');
+  await writeFile(record, '');
+  const one = { command: process.execPath, args: ['--import', 'tsx', RECORDING_SERVER, record] };
+  const { url } = await httpGateway({ one });
+  const hub = await hubOverHttp(url);
+  await settle(hub);
+  const cancelled = (): Promise<string> => readFile(record, 'utf8');
+  const task_id = await promote(hub, 'one', { ms: 600_000, text: 'by the client' });
+  // The server has the call when it has answered a later one.
+  await settle(hub);
+  await hub.call('cancel_task', { task_id });
+  await soon(cancelled).toBe('slow:by the client\n');
+
+  const expiring = await promote(hub, 'one', { ms: 600_000, text: 'by its TTL' }, { task_ttl_ms: 500 });
+  expect((await hub.call('get_task_result', { task_id: expiring })).code).toBe('TOOL_ERR_TIMEOUT');
+  await soon(cancelled).toBe('slow:by the client\nslow:by its TTL\n');
+
+  const user = new AbortController();
+  const open = hub.call(
+    'execute_tool',
+    { server: 'one', tool: 'slow', args: { ms: 600_000, text: 'by the user' } },
+    { signal: user.signal },
+  );
+  const left = expect(open).rejects.toThrow('user');
+  await settle(hub);
+  user.abort('user');
+  await left;
+  await soon(cancelled).toBe('slow:by the client\nslow:by its TTL\nslow:by the user\n');
+});
+
+test('H-6: a server that works on in spite of it changes nothing', async () => {
+  const server = owned(await startV1Http());
+  const { url } = await httpGateway({ one: { url: server.url } });
+  const hub = await hubOverHttp(url);
+  await settle(hub);
+  const call = { server: 'one', tool: 'ignore_cancel', args: { ms: 400 }, timeout_ms: 0 };
+  const task_id = taskIdOf(await hub.call('execute_tool', call));
+  expect((await hub.call('cancel_task', { task_id })).body).toMatchObject({ success: true });
+  await soon(() => server.state.calls.at(-1)?.tool).toBe('ignore_cancel.finished');
+  await settle(hub);
+  expect(await taskOf(hub, task_id)).toMatchObject({ status: 'cancelled' });
+});
+
+test.each(['get_task', 'get_task_result', 'cancel_task'])('H-6, H-12: %s of no task says so', async (tool) => {
+  const { url } = await httpGateway({});
+  const hub = await hubOverHttp(url);
+  const reply = await hub.call(tool, { task_id: '01ARZ3NDEKTSV4RRFFQ69G5FAV' });
+  expect(reply).toMatchObject({ isError: true, code: 'TOOL_ERR_TASK_NOT_FOUND' });
+  expect(reply.text).toContain('list_tasks');
+});

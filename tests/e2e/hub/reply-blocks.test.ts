@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest';
+import { HUB_TOOLS } from '../../../src/north/hub/hub.ts';
+import { startV1Http } from '../../servers/v1-http.ts';
+import { httpGateway, type TestGateway } from '../../support/gateway.ts';
+import { hubOverHttp, type ClientKind, type HubClient, type Json } from '../../support/hub.ts';
+import { owned } from '../../support/owned.ts';
+
+const KINDS: ClientKind[] = ['v1', 'modern'];
+
+/** One call of each tool; some of them fail, and their replies must end like the others. */
+const CALLS: Record<string, Json> = {
+  add_server: { name: 'nowhere', url: 'http://127.0.0.1:1/' },
+  remove_server: { name: 'unknown' },
+  list_servers: {},
+  get_server_status: { server: 'one' },
+  list_tools: {},
+  execute_tool: { server: 'one', tool: 'echo', args: { text: 'x' } },
+  list_resources: {},
+  list_resource_templates: {},
+  read_resource: { server: 'one', uri: 'test://text' },
+  subscribe_resource: { server: 'one', uri: 'test://watched' },
+  unsubscribe_resource: { server: 'one', uri: 'test://watched' },
+  list_prompts: {},
+  get_prompt: { server: 'one', name: 'plain' },
+  get_notifications: {},
+  get_logs: {},
+  get_sampling_requests: {},
+  respond_to_sampling: { request_id: 'unknown', content: 'x' },
+  get_elicitations: {},
+  respond_to_elicitation: { request_id: 'unknown', action: 'decline' },
+  list_tasks: {},
+  get_task: { task_id: 'unknown' },
+  get_task_result: { task_id: 'unknown' },
+  cancel_task: { task_id: 'unknown' },
+  await_activity: { timeout_ms: 0 },
+};
+
+const FAILING = new Set(
+  'add_server remove_server respond_to_sampling respond_to_elicitation get_task get_task_result cancel_task'.split(' '),
+);
+
+/** A client whose server asks for a name and for a model answer. */
+async function withQuestions(kind: ClientKind): Promise<{ hub: HubClient; gateway: TestGateway }> {
+  const server = owned(await startV1Http());
+  const gateway = await httpGateway({ one: { url: server.url } });
+  const hub = await hubOverHttp(gateway.url, kind);
+  await hub.call('execute_tool', { server: 'one', tool: 'ask', args: { message: 'Who is it?' } });
+  await hub.call('execute_tool', { server: 'one', tool: 'sample', args: { prompt: 'Say hi' } });
+  return { hub, gateway };
+}
+
+test.each(KINDS)('H-5, E-1: every reply, errors too, ends with the events and what waits (%s)', async (kind) => {
+  const { hub, gateway } = await withQuestions(kind);
+  const [session] = gateway.gateway.sessions;
+  expect(Object.keys(CALLS).toSorted()).toEqual(HUB_TOOLS.map(({ name }) => name).toSorted());
+  for (const [tool, args] of Object.entries(CALLS)) {
+    session?.events.add('server_added', 'mark', { before: tool });
+    const reply = await hub.call(tool, args);
+    expect(reply.isError, `${tool}: ${reply.text}`).toBe(FAILING.has(tool));
+    const last = JSON.parse(String(reply.raw.content.at(-1)?.['text'])) as Json;
+    expect(Object.keys(last), tool).toEqual(['pending_client_action']);
+    expect(reply.elicitations.map(({ message }) => message)).toEqual(['Who is it?']);
+    expect(reply.samplings).toHaveLength(1);
+    if (tool === 'await_activity') {
+      // Its own body tells the events.
+      expect(reply.events).toEqual([]);
+      expect(JSON.stringify(reply.body['events'])).toContain('"before":"await_activity"');
+      continue;
+    }
+    const before = JSON.parse(String(reply.raw.content.at(-2)?.['text'])) as Json;
+    expect(Object.keys(before), tool).toEqual(['events_since_last_response']);
+    expect(reply.events.map(({ data }) => data)).toContainEqual({ before: tool });
+  }
+});
+
+test('H-5: what waits says enough to answer it', async () => {
+  const { hub } = await withQuestions('v1');
+  const { task_id: urlTask } = (
+    await hub.call('execute_tool', { server: 'one', tool: 'ask_url', args: { url: 'https://example.com/sign-in' } })
+  ).body['proxy_task'] as Json;
+  const { elicitations, samplings } = await hub.call('list_tasks');
+  const [form, link] = elicitations;
+  const [sampling] = samplings;
+  expect(form).toMatchObject({
+    requestId: expect.stringMatching(/^[0-9A-Z]{26}$/),
+    server: 'one',
+    message: 'Who is it?',
+    requestedSchema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+    taskId: expect.any(String),
+  });
+  expect(link).toMatchObject({
+    server: 'one',
+    message: 'Please sign in',
+    mode: 'url',
+    url: 'https://example.com/sign-in',
+    elicitationId: expect.any(String),
+    taskId: urlTask,
+  });
+  expect(sampling).toMatchObject({
+    requestId: expect.stringMatching(/^[0-9A-Z]{26}$/),
+    server: 'one',
+    params: { messages: [{ role: 'user', content: { type: 'text', text: 'Say hi' } }], maxTokens: 64 },
+  });
+
+  const answers = [
+    await hub.call('respond_to_elicitation', {
+      request_id: form?.requestId,
+      action: 'accept',
+      content: { name: 'Ada' },
+    }),
+    await hub.call('respond_to_elicitation', { request_id: link?.requestId, action: 'accept' }),
+    await hub.call('respond_to_sampling', { request_id: sampling?.requestId, content: 'hi', model: 'm' }),
+  ];
+  for (const answer of answers) expect(answer.isError, answer.text).toBe(false);
+  const greeted = await hub.call('get_task_result', { task_id: form?.taskId });
+  expect(greeted.text).toBe('Hello Ada');
+  expect((await hub.call('get_task_result', { task_id: urlTask })).text).toBe('signed in');
+  const sampled = await hub.call('get_task_result', { task_id: sampling?.taskId });
+  expect(JSON.parse(sampled.text)).toMatchObject({ model: 'm', content: { type: 'text', text: 'hi' } });
+});
+
+test.each(KINDS)('H-4, H-5: nothing is added when there is nothing to tell (%s)', async (kind) => {
+  const server = owned(await startV1Http());
+  const { url } = await httpGateway({ one: { url: server.url } });
+  const hub = await hubOverHttp(url, kind);
+  await hub.call('list_tools');
+  const { raw } = await hub.call('execute_tool', { server: 'one', tool: 'echo', args: { text: 'x' } });
+  expect(raw.content).toEqual([{ type: 'text', text: 'x' }]);
+});

@@ -1,0 +1,166 @@
+import { join } from 'node:path';
+import Database from 'libsql';
+import { expect, test, vi } from 'vitest';
+import { startV1Http, type V1Http } from '../../servers/v1-http.ts';
+import { configFile, temporaryFolder } from '../../support/gateway.ts';
+import { hubOverHttp, taskIdOf, type HubClient, type Json } from '../../support/hub.ts';
+import { defer, owned } from '../../support/owned.ts';
+import { serveProgram, type Serving } from '../../support/program.ts';
+
+interface Setup {
+  server: V1Http;
+  store: string;
+  config: string;
+  program: Serving;
+}
+
+async function setup(): Promise<Setup> {
+  const server = owned(await startV1Http());
+  const store = join(await temporaryFolder(), 'store.db');
+  const config = await configFile({ one: { url: server.url } }, { store });
+  return { server, store, config, program: await serveProgram(['--config', config]) };
+}
+
+/** The rows as another process sees them. */
+function rows(store: string, table: 'sessions' | 'tasks' | 'questions' | 'events' | 'servers'): Json[] {
+  const db = new Database(store, { readonly: true });
+  try {
+    const found = db.prepare(`SELECT data FROM ${table} ORDER BY id`).all() as { data: string }[];
+    return found.map(({ data }) => JSON.parse(data) as Json);
+  } finally {
+    db.close();
+  }
+}
+
+function intact(store: string): unknown {
+  const db = new Database(store);
+  try {
+    return db.pragma('integrity_check');
+  } finally {
+    db.close();
+  }
+}
+
+test('P-3: a task is on disk before its id is told, a question before it is shown', async () => {
+  const { store, program } = await setup();
+  const hub = await hubOverHttp(program.url);
+  for (let round = 0; round < 5; round += 1) {
+    const slow = await hub.call('execute_tool', {
+      server: 'one',
+      tool: 'slow',
+      args: { ms: 60_000 },
+      timeout_ms: 1,
+    });
+    expect(rows(store, 'tasks').map(({ id }) => id)).toContain(taskIdOf(slow));
+  }
+  const asked = await hub.call('execute_tool', { server: 'one', tool: 'ask' });
+  expect(rows(store, 'tasks').map(({ id }) => id)).toContain(taskIdOf(asked));
+  expect(rows(store, 'questions').map(({ id }) => id)).toEqual([asked.elicitations[0]?.requestId]);
+});
+
+test('P-1, P-3: sessions, tasks, results, open questions, undelivered events and added servers are in the file', async () => {
+  const { server, store, program } = await setup();
+  const other = owned(await startV1Http());
+  const hub = await hubOverHttp(program.url);
+  expect(rows(store, 'sessions')).toEqual([{ id: hub.sessionId(), principal: 'local', createdAt: expect.any(Number) }]);
+  // What the config file names is there anyway; what is added is kept.
+  expect(rows(store, 'servers')).toEqual([]);
+  const added = await hub.call('add_server', { name: 'two', url: other.url });
+  expect(added.isError, added.text).toBe(false);
+  expect(rows(store, 'servers')).toEqual([expect.objectContaining({ id: 'two', config: { url: other.url } })]);
+
+  const slow = await hub.call('execute_tool', {
+    server: 'one',
+    tool: 'slow',
+    args: { ms: 300, text: 'kept' },
+    timeout_ms: 1,
+  });
+  const asked = await hub.call('execute_tool', { server: 'one', tool: 'ask', args: { message: 'Who?' } });
+  expect((await hub.call('get_task_result', { task_id: taskIdOf(slow) })).text).toBe('kept');
+  expect(rows(store, 'tasks')).toEqual([
+    expect.objectContaining({
+      id: taskIdOf(slow),
+      sessionId: hub.sessionId(),
+      status: 'completed',
+      result: { content: [{ type: 'text', text: 'kept' }] },
+    }),
+    expect.objectContaining({ id: taskIdOf(asked), status: 'input_required', server: 'one', tool: 'ask' }),
+  ]);
+  expect(rows(store, 'questions')).toEqual([
+    expect.objectContaining({
+      sessionId: hub.sessionId(),
+      kind: 'elicitation',
+      status: 'open',
+      taskId: taskIdOf(asked),
+      params: expect.objectContaining({ message: 'Who?' }),
+    }),
+  ]);
+
+  // An event nobody was told of is kept until somebody is.
+  for (const session of server.state.sessions) await session.server.sendToolListChanged();
+  await vi.waitFor(() => expect(rows(store, 'events').map(({ type }) => type)).toContain('notification'), {
+    timeout: 10_000,
+  });
+  const { events } = await hub.call('list_tasks');
+  expect(events.map(({ type }) => type)).toContain('notification');
+  await vi.waitFor(() => expect(rows(store, 'events')).toEqual([]), { timeout: 10_000 });
+
+  await hub.call('respond_to_elicitation', { request_id: asked.elicitations[0]?.requestId, action: 'decline' });
+  expect(rows(store, 'questions')).toEqual([]);
+});
+
+test('P-1, H-4: a fast call writes nothing', async () => {
+  const { store, program } = await setup();
+  const hub = await hubOverHttp(program.url);
+  await hub.call('list_tools');
+  await vi.waitFor(() => expect(rows(store, 'events')).toEqual([]), { timeout: 10_000 });
+  // Of one connection, this number changes when another one has written anything.
+  const db = new Database(store, { readonly: true });
+  defer(async () => void db.close());
+  const before = db.pragma('data_version');
+  for (let round = 0; round < 20; round += 1) {
+    await hub.call('execute_tool', { server: 'one', tool: 'echo', args: { text: 'x' } });
+  }
+  expect(db.pragma('data_version')).toEqual(before);
+  await hub.call('execute_tool', { server: 'one', tool: 'slow', args: { ms: 60_000 }, timeout_ms: 1 });
+  expect(db.pragma('data_version')).not.toEqual(before);
+});
+
+test('P-1, S-3: added servers are there again after a restart, removed ones are not', async () => {
+  const { config, program } = await setup();
+  const [two, three] = [owned(await startV1Http()), owned(await startV1Http())];
+  const hub = await hubOverHttp(program.url);
+  await hub.call('add_server', { name: 'two', url: two.url });
+  await hub.call('add_server', { name: 'three', url: three.url });
+  await hub.call('remove_server', { name: 'three' });
+  expect(await program.stop()).toBe(0);
+
+  const again = await serveProgram(['--config', config]);
+  const later = await hubOverHttp(again.url);
+  const { body } = await later.call('list_servers');
+  expect((body['servers'] as Json[]).map(({ name }) => String(name)).toSorted()).toEqual(['one', 'two']);
+  const { text } = await later.call('execute_tool', { server: 'two', tool: 'echo', args: { text: 'back' } });
+  expect(text).toBe('back');
+});
+
+test('P-1: two gateways on one file work side by side and leave it whole', async () => {
+  const { config, store, program } = await setup();
+  const second = await serveProgram(['--config', config]);
+  const hubs = [await hubOverHttp(program.url), await hubOverHttp(second.url)];
+  const task = async (hub: HubClient, text: string): Promise<string> => {
+    const args = { ms: 1000, text };
+    const id = taskIdOf(await hub.call('execute_tool', { server: 'one', tool: 'slow', args, timeout_ms: 1 }));
+    expect((await hub.call('get_task_result', { task_id: id })).text).toBe(text);
+    return id;
+  };
+  const texts = Array.from({ length: 15 }, (_, index) => `task ${index}`);
+  const ids = await Promise.all(hubs.flatMap((hub) => texts.map((text) => task(hub, text))));
+  const stored = rows(store, 'tasks');
+  expect(stored.map(({ id }) => id)).toEqual(expect.arrayContaining(ids));
+  expect(stored.every(({ status }) => status === 'completed')).toBe(true);
+  expect(rows(store, 'sessions')).toHaveLength(2);
+  expect(await program.stop()).toBe(0);
+  expect((await hubs[1]?.call('list_tasks', { include_completed: true }))?.isError).toBe(false);
+  expect(await second.stop()).toBe(0);
+  expect(intact(store)).toEqual([{ integrity_check: 'ok' }]);
+});

@@ -1,0 +1,195 @@
+import { expect, test } from 'vitest';
+import { startV1Http, type V1Http } from '../../servers/v1-http.ts';
+import { httpGateway, type SettingsInput, type TestGateway } from '../../support/gateway.ts';
+import { hubOverHttp, taskIdOf, type ClientKind, type HubClient, type Json } from '../../support/hub.ts';
+import { owned } from '../../support/owned.ts';
+import {
+  errorOf,
+  INITIALIZE,
+  modernCall,
+  modernHeaders,
+  post,
+  postAndLeave,
+  rawSession,
+  send,
+  toolCall,
+} from '../../support/raw-http.ts';
+
+const KINDS: ClientKind[] = ['v1', 'modern'];
+const JSON_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+
+async function setup(
+  settings: SettingsInput,
+  kind: ClientKind = 'v1',
+): Promise<{ server: V1Http; gateway: TestGateway; hub: HubClient }> {
+  const server = owned(await startV1Http());
+  const gateway = await httpGateway({ one: { url: server.url } }, settings);
+  const hub = await hubOverHttp(gateway.url, kind);
+  await hub.call('list_tools');
+  return { server, gateway, hub };
+}
+
+const slow = (ms: number, more: Json = {}): Json => ({ server: 'one', tool: 'slow', args: { ms }, ...more });
+
+async function expectAlive(hub: HubClient): Promise<void> {
+  const { text } = await hub.call('execute_tool', { server: 'one', tool: 'echo', args: { text: 'alive' } });
+  expect(text).toBe('alive');
+}
+
+test('X-3: a body above the limit is 413, said in advance or found out', async () => {
+  const { gateway, hub } = await setup({ limits: { bodyBytes: 2048 } });
+  const body = JSON.stringify(toolCall('list_tools', { pattern: 'x'.repeat(5000) }));
+  const said = await send(gateway.url, { headers: JSON_HEADERS, body });
+  const found = await send(gateway.url, { headers: { ...JSON_HEADERS, 'transfer-encoding': 'chunked' }, body });
+  // Long enough that the rest is still on its way when the limit is passed.
+  const endless = Buffer.alloc(3_000_000, ' ');
+  const cutOff = await send(gateway.url, {
+    headers: { ...JSON_HEADERS, 'transfer-encoding': 'chunked' },
+    body: endless,
+  });
+  for (const answer of [said, found, cutOff]) {
+    expect(answer.status).toBe(413);
+    expect(errorOf(answer).message).toContain('limits.bodyBytes = 2048');
+  }
+  await expectAlive(hub);
+});
+
+test('X-3: sessions above the limit are 429, and one that ends makes room', async () => {
+  const { url } = await httpGateway({}, { sessions: { max: 2 } });
+  const first = await rawSession(url);
+  await rawSession(url);
+  const third = await post(url, INITIALIZE);
+  expect(third.status).toBe(429);
+  expect(errorOf(third)).toMatchObject({
+    message: expect.stringContaining('sessions.max = 2'),
+    data: { code: 'TOOL_ERR_LIMIT' },
+  });
+  const modern = await post(url, modernCall('list_servers'), modernHeaders('list_servers'));
+  expect(modern.status).toBe(429);
+  expect(errorOf(modern).message).toContain('sessions.max = 2');
+  expect((await first.reply('list_servers')).isError).toBe(false);
+  await send(url, { method: 'DELETE', headers: first.headers });
+  expect((await post(url, INITIALIZE)).status).toBe(200);
+});
+
+test.each(KINDS)('X-3, T-2: calls above tasks.perSession are refused before they start (%s)', async (kind) => {
+  const { server, hub } = await setup({ tasks: { perSession: 2 } }, kind);
+  const one = await hub.call('execute_tool', slow(60_000, { timeout_ms: 1 }));
+  const two = await hub.call('execute_tool', slow(60_000, { timeout_ms: 1 }));
+  const three = await hub.call('execute_tool', slow(60_000, { timeout_ms: 1 }));
+  expect(three.code).toBe('TOOL_ERR_LIMIT');
+  expect(three.text).toContain('tasks.perSession = 2');
+  expect(server.state.calls).toHaveLength(2);
+  await hub.call('cancel_task', { task_id: taskIdOf(one) });
+  await expectAlive(hub);
+  expect((await hub.call('get_task', { task_id: taskIdOf(two) })).isError).toBe(false);
+});
+
+test('X-3: a question above questions.perSession is refused to its server, the others stay', async () => {
+  const { hub } = await setup({ questions: { perSession: 1 } });
+  const asked = await hub.call('execute_tool', { server: 'one', tool: 'ask', args: { message: 'first' } });
+  const refused = await hub.call('execute_tool', { server: 'one', tool: 'ask', args: { message: 'second' } });
+  expect(JSON.stringify(refused.raw)).toContain('questions.perSession = 1');
+  const { elicitations } = await hub.call('list_tasks');
+  expect(elicitations.map(({ message }) => message)).toEqual(['first']);
+  const [question] = elicitations;
+  await hub.call('respond_to_elicitation', {
+    request_id: question?.requestId,
+    action: 'accept',
+    content: { name: 'Ada' },
+  });
+  expect((await hub.call('get_task_result', { task_id: taskIdOf(asked) })).text).toBe('Hello Ada');
+});
+
+test('X-3: a result above limits.resultBytes is an error that says so', async () => {
+  const { hub } = await setup({ limits: { resultBytes: 4096 } });
+  const big = (bytes: number): Json => ({ server: 'one', tool: 'big', args: { bytes } });
+  const reply = await hub.call('execute_tool', big(5000));
+  expect(reply.code).toBe('TOOL_ERR_EXECUTION_FAILED');
+  expect(reply.text).toContain('limits.resultBytes = 4096');
+  expect((await hub.call('execute_tool', big(3000))).text).toHaveLength(3000);
+});
+
+test.each(KINDS)('X-3: a wait that no timer can hold is refused, the longest one is not (%s)', async (kind) => {
+  const { hub } = await setup({}, kind);
+  const tooLong = 2 ** 31;
+  const asked = await hub.call('execute_tool', { server: 'one', tool: 'ask' });
+  const task_id = taskIdOf(asked);
+  const calls: [string, Json][] = [
+    ['execute_tool', slow(1, { timeout_ms: tooLong })],
+    ['execute_tool', slow(1, { task_ttl_ms: tooLong })],
+    ['get_task_result', { task_id, timeout_ms: tooLong }],
+    ['await_activity', { timeout_ms: tooLong }],
+    ['await_activity', { timeout_ms: 1e308 }],
+  ];
+  for (const [tool, args] of calls) {
+    const reply = await hub.call(tool, args);
+    expect(reply.code, `${tool} ${JSON.stringify(args)}`).toBe('TOOL_ERR_INVALID_ARGUMENT');
+  }
+  const longest = await hub.call('execute_tool', slow(50, { timeout_ms: tooLong - 1 }));
+  expect(longest.text).toBe('done');
+});
+
+test('X-3: a client waits no longer than limits.waitMs in one request', async () => {
+  const { hub } = await setup({ limits: { waitMs: 50 } });
+  const asked = await hub.call('execute_tool', { server: 'one', tool: 'ask' });
+  const state = await hub.call('get_task_result', { task_id: taskIdOf(asked), timeout_ms: 600_000 });
+  expect(state.body).toMatchObject({ task: { status: 'working' } });
+  const { body } = await hub.call('await_activity', { timeout_ms: 600_000 });
+  expect(body['triggers']).toEqual([{ type: 'timeout' }]);
+});
+
+test('X-3: requests above limits.requestsPerSession are refused, and the session lives on', async () => {
+  const server = owned(await startV1Http());
+  const gateway = await httpGateway({ one: { url: server.url } }, { limits: { requestsPerSession: 3 } });
+  const client = await rawSession(gateway.url);
+  await client.reply('list_tools');
+  const [session] = gateway.gateway.sessions;
+  const waiting = [1, 2, 3].map((id) =>
+    postAndLeave(gateway.url, toolCall('await_activity', { timeout_ms: 60_000 }, id), client.headers),
+  );
+  await expect.poll(() => session?.events.counts.waiters).toBe(3);
+  const refused = await client.reply('list_servers');
+  expect(refused.code).toBe('TOOL_ERR_LIMIT');
+  expect(refused.text).toContain('limits.requestsPerSession');
+  for (const each of waiting) each.destroy();
+  await expect.poll(async () => (await client.reply('list_servers')).isError).toBe(false);
+});
+
+test('X-3: a batch is taken up to its limit, and one above it is refused with that reason', async () => {
+  const { url } = await httpGateway({});
+  const client = await rawSession(url);
+  const batch = (size: number): Json[] => Array.from({ length: size }, (_, id) => toolCall('list_tasks', {}, `b${id}`));
+  const full = await post(url, batch(100), client.headers);
+  expect(full.status).toBe(200);
+  expect(JSON.parse(full.text)).toHaveLength(100);
+  const over = await post(url, batch(101), client.headers);
+  expect(over.status).toBe(400);
+  expect(errorOf(over).message).toContain('100');
+  expect((await client.reply('list_tasks')).isError).toBe(false);
+});
+
+test('X-3: limits on lengths of names, patterns and addresses', async () => {
+  const { hub } = await setup({});
+  const long = 'x'.repeat(100_000);
+  const calls: [string, Json][] = [
+    ['list_tools', { pattern: long }],
+    ['read_resource', { server: 'one', uri: long }],
+    ['subscribe_resource', { server: 'one', uri: long }],
+    ['add_server', { name: long, url: 'http://127.0.0.1:1/' }],
+    ['execute_tool', { server: long, tool: 'echo' }],
+    ['execute_tool', { server: 'one', tool: long }],
+    ['get_task', { task_id: long }],
+    ['cancel_task', { task_id: long }],
+    ['respond_to_elicitation', { request_id: long, action: 'accept' }],
+    ['respond_to_sampling', { request_id: long, content: 'x' }],
+    ['await_activity', { timeout_ms: 0, last_event_id: long }],
+  ];
+  for (const [tool, args] of calls) {
+    const reply = await hub.call(tool, args);
+    expect(reply.code, tool).toBe('TOOL_ERR_INVALID_ARGUMENT');
+    // What is wrong is named, not repeated.
+    expect(reply.text.length, tool).toBeLessThan(2000);
+  }
+  await expectAlive(hub);
+});

@@ -1,0 +1,81 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test, vi } from 'vitest';
+import { startV1Http } from '../../servers/v1-http.ts';
+import { isAlive } from '../../support/alive.ts';
+import { httpGateway, type TestGateway } from '../../support/gateway.ts';
+import { hubOverHttp, taskIdOf } from '../../support/hub.ts';
+import { owned } from '../../support/owned.ts';
+import { openStream, post, rawSession, send, toolCall, type RawSession } from '../../support/raw-http.ts';
+import { v1Stdio } from '../../support/servers.ts';
+import { ask } from './activity.ts';
+
+const IDLE_MS = 1000;
+const SETTINGS = { sessions: { idleMs: IDLE_MS, checkMs: 20 } };
+
+const lives = ({ gateway }: TestGateway, { id }: RawSession): boolean =>
+  gateway.sessions.some((session) => session.id === id);
+
+const ended = (running: TestGateway, session: RawSession): Promise<void> =>
+  vi.waitFor(() => expect(lives(running, session)).toBe(false), { timeout: 10_000 });
+
+test('S-4: an idle session ends, with its children, and its id opens nothing any more', async () => {
+  const running = await httpGateway({ one: v1Stdio() }, SETTINGS);
+  const session = await rawSession(running.url);
+  const pid = Number((await session.reply('execute_tool', { server: 'one', tool: 'pid' })).text);
+  await ended(running, session);
+  await vi.waitFor(() => expect(isAlive(pid)).toBe(false));
+  await vi.waitFor(() => expect(running.door.counts).toEqual({ sessions: 0, streams: 0, requests: 0 }));
+  expect((await post(running.url, toolCall('list_tasks'), session.headers)).status).toBe(404);
+  const stream = await openStream(running.url, { headers: { ...session.headers, accept: 'text/event-stream' } });
+  expect(stream.status).toBe(404);
+  expect((await send(running.url, { method: 'DELETE', headers: session.headers })).status).toBe(404);
+  expect(running.logs.map(({ event }) => event)).toContain('session_timeout_cleanup');
+});
+
+test('S-4: the state of a client without sessions ends when it is idle, and begins anew with its next request', async () => {
+  const running = await httpGateway({ one: v1Stdio() }, SETTINGS);
+  const hub = await hubOverHttp(running.url, 'modern');
+  const pid = Number(await ask(hub, 'one', 'pid'));
+  await vi.waitFor(() => expect(running.gateway.sessions).toEqual([]), { timeout: 10_000 });
+  await vi.waitFor(() => expect(isAlive(pid)).toBe(false));
+  expect(Number(await ask(hub, 'one', 'pid'))).not.toBe(pid);
+});
+
+test('S-4: a session with a working task, an open question or an open stream is not idle', async () => {
+  const server = owned(await startV1Http());
+  const running = await httpGateway({ one: { url: server.url } }, SETTINGS);
+  const execute = (session: RawSession, tool: string, args: object, timeout_ms?: number) =>
+    session.reply('execute_tool', { server: 'one', tool, args, timeout_ms });
+
+  const streaming = await rawSession(running.url);
+  const stream = await openStream(running.url, { headers: { ...streaming.headers, accept: 'text/event-stream' } });
+  expect(stream.status).toBe(200);
+  const asking = await rawSession(running.url);
+  const asked = await execute(asking, 'ask', {});
+  const working = await rawSession(running.url);
+  const task = taskIdOf(await execute(working, 'slow', { ms: 3 * IDLE_MS, text: 'late' }, 0));
+  const idle = await rawSession(running.url);
+
+  await ended(running, idle);
+  await delay(IDLE_MS / 2);
+  expect([streaming, asking, working].map((session) => lives(running, session))).toEqual([true, true, true]);
+
+  stream.destroy();
+  const answer = { request_id: asked.elicitations[0]?.requestId, action: 'accept', content: { name: 'Ada' } };
+  await asking.reply('respond_to_elicitation', answer);
+  expect((await asking.reply('get_task_result', { task_id: taskIdOf(asked) })).text).toBe('Hello Ada');
+
+  const { tasks } = running.gateway.find(working.id, 'local') ?? {};
+  await vi.waitFor(() => expect(tasks?.get(task).status).toBe('completed'), { timeout: 10_000 });
+  // Its client gets as long as any other to come for the result.
+  await delay(IDLE_MS / 4);
+  expect((await working.reply('get_task_result', { task_id: task })).text).toBe('late');
+  for (const session of [streaming, asking, working]) await ended(running, session);
+});
+
+test('S-4: a client that waits is not idle', async () => {
+  const running = await httpGateway({}, SETTINGS);
+  const session = await rawSession(running.url);
+  const { body } = await session.reply('await_activity', { timeout_ms: 2 * IDLE_MS });
+  expect(body['triggers']).toEqual([{ type: 'timeout' }]);
+});

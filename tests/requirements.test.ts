@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { sourceFiles } from './support/imports.ts';
+
+/** The requirements that the product must meet by now: first and last number of each group, or single ones. */
+const DUE = ['H-1..12', 'T-1..7', 'E-1..5', 'S-1..5', 'B-1..5', 'P-1', 'P-3', 'P-4', 'X-1..4', 'O-1', 'O-2'];
+
+const ids = DUE.flatMap((entry) => {
+  const [, group, first, last = first] = /^([A-Z])-(\d+)(?:\.\.(\d+))?$/.exec(entry) ?? [];
+  const from = Number(first);
+  return Array.from({ length: Number(last) - from + 1 }, (_, index) => `${group}-${from + index}`);
+});
+
+/** A title begins with what it proves: `'H-3, T-1: …'`. */
+const TITLE = /\(\s*['"`]([A-Z]-\d+(?:, [A-Z]-\d+)*): /g;
+
+async function citedIds(): Promise<Set<string>> {
+  const files = [...(await sourceFiles('src')), ...(await sourceFiles('tests'))];
+  const proofs = files
+    .filter(({ path }) => /\.(test|contract)\.ts$/.test(path))
+    .flatMap(({ text }) => [...text.matchAll(TITLE)].map(([, proves = '']) => proves));
+  return new Set(proofs.flatMap((proves) => proves.split(', ')));
+}
+
+test('every requirement that is due has a test that cites it', async () => {
+  expect(ids).toContain('H-12');
+  expect(ids).toHaveLength(43);
+  const cited = await citedIds();
+  expect(cited.size).toBeGreaterThan(20);
+  expect(ids.filter((id) => !cited.has(id))).toEqual([]);
+});

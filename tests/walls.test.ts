@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest';
+import { findCycle, sourceFiles, type SourceFile } from './support/imports.ts';
+
+const files = await sourceFiles('src');
+const product = files.filter(({ path }) => !path.endsWith('.test.ts'));
+
+/** `core`, `north`, …; the composition root is a room of its own. */
+function roomOf(path: string): string | undefined {
+  if (path === 'src/main.ts') return 'main';
+  return /^src\/([a-z]+)\//.exec(path)?.[1];
+}
+
+/** Which rooms a room may look into, besides itself. `package.json` is no room. */
+const DOORS: Record<string, readonly string[]> = {
+  lib: [],
+  core: ['lib'],
+  north: ['core', 'lib'],
+  south: ['core', 'lib'],
+  store: ['core', 'lib'],
+  config: ['core', 'lib'],
+  main: ['config', 'core', 'lib', 'north', 'south', 'store'],
+  demo: ['config', 'core', 'lib', 'main', 'cli'],
+  cli: ['config', 'core', 'demo', 'lib', 'main'],
+};
+
+function trespasses({ path, imports }: SourceFile): string[] {
+  const room = roomOf(path);
+  if (room === undefined) return [`${path} is in no room`];
+  const open = DOORS[room];
+  if (open === undefined) return [`${path} is in the unknown room ${room}`];
+  return imports.flatMap((target) => {
+    const other = roomOf(target);
+    if (other === undefined || other === room || open.includes(other)) return [];
+    return [`${path} imports ${target}`];
+  });
+}
+
+test('walls: the rooms are those of the architecture', () => {
+  expect(files.length).toBeGreaterThan(50);
+  expect(new Set(product.map(({ path }) => roomOf(path)))).toEqual(new Set(Object.keys(DOORS)));
+});
+
+test('walls: no room looks into one that is closed to it', () => {
+  expect(product.flatMap(trespasses)).toEqual([]);
+});
+
+test('walls: core needs nothing but itself, lib and Node', () => {
+  const foreign = product
+    .filter(({ path }) => roomOf(path) === 'core')
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter((target) => !/^src\/(core|lib)\/|^node:/.test(target))
+        .map((target) => `${path} imports ${target}`),
+    );
+  expect(foreign).toEqual([]);
+});
+
+test('walls: core knows no era, not even in a comment', () => {
+  const era = /legacy|modern|\b20\d\d-\d\d-\d\d\b/i;
+  const found = files
+    .filter(({ path }) => roomOf(path) === 'core')
+    .flatMap(({ path, text }) =>
+      text.split('\n').flatMap((line, index) => (era.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
+    );
+  expect(found).toEqual([]);
+});
+
+test('walls: the hub knows no door and no dialect', () => {
+  const found = product
+    .filter(({ path }) => path.startsWith('src/north/hub/'))
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter((target) => /^src\/north\/(http|stdio|legacy|modern)\//.test(target))
+        .map((target) => `${path} imports ${target}`),
+    );
+  expect(found).toEqual([]);
+});
+
+test('walls: only the composition root knows every room', () => {
+  const inner = ['config', 'core', 'north', 'south', 'store'];
+  const knowing = product
+    .filter(({ imports }) => inner.every((room) => imports.some((target) => roomOf(target) === room)))
+    .map(({ path }) => path);
+  expect(knowing).toEqual(['src/main.ts']);
+});
+
+test('walls: no imports in a circle', () => {
+  expect(findCycle(files)).toBeUndefined();
+});
+
+test('walls: the reader of imports sees them, and a circle', () => {
+  const main = product.find(({ path }) => path === 'src/main.ts');
+  expect(main?.imports).toEqual(expect.arrayContaining(['src/core/gateway.ts', 'src/store/sqlite/store.ts']));
+  const cli = product.find(({ path }) => path === 'src/cli/index.ts');
+  expect(cli?.imports).toContain('src/cli/commands/serve.ts');
+  const fake = (path: string, ...imports: string[]): SourceFile => ({ path, text: '', imports });
+  expect(findCycle([fake('a', 'b'), fake('b', 'c'), fake('c', 'b')])).toEqual(['b', 'c', 'b']);
+  expect(trespasses(fake('src/core/x.ts', 'src/north/hub/hub.ts'))).toHaveLength(1);
+});
