@@ -4,12 +4,13 @@ import { VERSION } from '../lib/version.ts';
 
 /** What the story reads from replies. */
 export interface HubReply {
+  task?: { status: string; status_message?: string };
   /** The first block, as the server or the gateway wrote it. */
   text: string;
   tools?: { name: string; description: string }[];
   proxy_task?: { task_id: string };
   triggers?: { type: string; eventType?: string }[];
-  pending_server?: { working_tasks: { toolName: string; statusMessage?: string }[] }[];
+  pending_server?: { working_tasks: { toolName: string }[] }[];
   pending_client_action?: {
     elicitations: { requestId: string; message: string; requestedSchema: { properties: Record<string, unknown> } }[];
     sampling_requests: { requestId: string; params: { messages: { content: { text: string } }[] } }[];

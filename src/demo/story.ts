@@ -32,6 +32,8 @@ export async function tellStory(hub: HubClient, stage: Stage, program: string): 
   const looked = await call('await_activity', { timeout_ms: 1000 });
   stage.received(stateOf(looked));
   if (working(looked).length > 0) {
+    const { task } = await call('get_task', { task_id: taskId(report) });
+    stage.received(`${task?.status}: ${task?.status_message ?? 'no progress yet'}`);
     stage.say('  The client is free meanwhile. When it has nothing else to do, it waits for the next thing to happen.');
     const happened = await call('await_activity', { timeout_ms: 30_000 });
     stage.received(stateOf(happened));
@@ -93,7 +95,5 @@ function stateOf(reply: HubReply): string {
 }
 
 function working({ pending_server = [] }: HubReply): string[] {
-  return pending_server
-    .flatMap(({ working_tasks }) => working_tasks)
-    .map(({ toolName, statusMessage = 'at work' }) => `${toolName}: ${statusMessage}`);
+  return pending_server.flatMap(({ working_tasks }) => working_tasks).map(({ toolName }) => toolName);
 }

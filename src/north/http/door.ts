@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { classifyInboundRequest, isJsonContentType } from '@modelcontextprotocol/server';
+import { isJsonContentType } from '@modelcontextprotocol/server';
 import { GatewayError } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import { messageOf } from '../../lib/log.ts';
@@ -9,6 +9,7 @@ import { LegacySessions } from '../legacy/sessions.ts';
 import { ModernRequests } from '../modern/requests.ts';
 import { readBody } from './body.ts';
 import { Guard, type GuardSettings } from './guard.ts';
+import { eraOf, messageMistake } from './message.ts';
 import { respondError, respondGatewayError } from './respond.ts';
 
 export interface HttpSettings extends GuardSettings {
@@ -18,7 +19,6 @@ export interface HttpSettings extends GuardSettings {
 }
 
 const METHODS = 'GET, POST, DELETE';
-const MAX_BATCH = 100;
 
 /** The HTTP door: reads each message once, decides who may come in and which era it speaks, and hands it on. */
 export class HttpDoor {
@@ -151,24 +151,13 @@ export class HttpDoor {
       case 'json':
         break;
     }
-    const outcome = classifyInboundRequest({
-      httpMethod: 'POST',
-      body: body.value,
-      ...header(req, 'mcp-protocol-version', 'protocolVersionHeader'),
-      ...header(req, 'mcp-method', 'mcpMethodHeader'),
-    });
-    if (outcome.kind === 'legacy') {
-      const messages = Array.isArray(body.value) ? body.value : [body.value];
-      if (messages.length > MAX_BATCH) {
-        respondError(res, 400, -32600, `Invalid Request: a batch has at most ${MAX_BATCH} messages`);
-        return;
-      }
-      if (!messages.every(isMessage)) {
-        respondError(res, 400, -32600, 'Invalid Request: not a JSON-RPC 2.0 message');
-        return;
-      }
-      await this.#legacy.handle(req, res, body.value, principal);
-    } else await this.#modern.handle(req, res, body.value, principal);
+    if (eraOf(req, body.value) === 'modern') {
+      await this.#modern.handle(req, res, body.value, principal);
+      return;
+    }
+    const mistake = messageMistake(body.value);
+    if (mistake === undefined) await this.#legacy.handle(req, res, body.value, principal);
+    else respondError(res, 400, -32600, `Invalid Request: ${mistake}`);
   }
 
   async #readiness(res: ServerResponse): Promise<void> {
@@ -183,24 +172,7 @@ export class HttpDoor {
   }
 }
 
-function header<K extends string>(req: IncomingMessage, name: string, key: K): Partial<Record<K, string>> {
-  const value = req.headers[name];
-  return typeof value === 'string' ? ({ [key]: value } as Record<K, string>) : {};
-}
-
 function accepts(req: IncomingMessage, type: string): boolean {
   const accept = req.headers.accept ?? '*/*';
   return accept.includes(type) || accept.includes('*/*') || accept.includes(`${type.split('/')[0]}/*`);
-}
-
-function isMessage(body: unknown): boolean {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return false;
-  const { jsonrpc, id, method, params } = body as Record<string, unknown>;
-  if (jsonrpc !== '2.0') return false;
-  if (id !== undefined && typeof id !== 'string' && typeof id !== 'number') return false;
-  if (method === undefined) return id !== undefined && ('result' in body || 'error' in body);
-  return (
-    typeof method === 'string' &&
-    (params === undefined || (typeof params === 'object' && params !== null && !Array.isArray(params)))
-  );
 }

@@ -105,6 +105,6 @@ export class Hub {
 
 /** A tool as `tools/list` shows it. */
 export function describeTool({ name, description, input, annotations }: HubTool): Record<string, unknown> {
-  const { $schema: _dialect, ...inputSchema } = z.toJSONSchema(input.strict(), { io: 'input' });
+  const { $schema: _dialect, ...inputSchema } = z.toJSONSchema(input, { io: 'input' });
   return { name, description, inputSchema, annotations };
 }

@@ -44,7 +44,12 @@ export function tool<S extends z.ZodObject>(definition: {
   annotations: Annotations;
   run: (args: z.infer<S>, context: ToolContext) => Promise<ToolReply>;
 }): HubTool {
-  return { ...definition, run: (args, context) => definition.run(args as z.infer<S>, context) };
+  return {
+    ...definition,
+    // A misspelt argument is a mistake to be told, not one to be ignored.
+    input: definition.input.strict(),
+    run: (args, context) => definition.run(args as z.infer<S>, context),
+  };
 }
 
 export function json(value: unknown): ToolReply {

@@ -26,7 +26,7 @@ export function openStdioDoor(
   });
   const handle = serveStdio(() => createHubServer({ hub, session, carrier, mayRunCommands: true }), {
     transport: carrier,
-    onerror: (error) => gateway.log.debug('client_protocol_error', { error: messageOf(error) }),
+    onerror: (error) => gateway.log.warn('client_protocol_error', { error: messageOf(error) }),
   });
   return {
     closed,

@@ -190,9 +190,14 @@ test('X-4: prototype keys change nothing and break nothing', async () => {
     `{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"execute_tool","arguments":${args},"__proto__":{"polluted":1}}}`;
   const answer = await send(url, {
     headers: client.headers,
-    body: call(`{"server":"one","tool":"echo","args":${evil},"__proto__":{"polluted":1}}`),
+    body: call(`{"server":"one","tool":"echo","args":${evil}}`),
   });
   expect(replyOf(answer).text).toBe('kept');
+  const stray = await send(url, {
+    headers: client.headers,
+    body: call(`{"server":"one","tool":"echo","args":${evil},"__proto__":{"polluted":1}}`),
+  });
+  expect(replyOf(stray).code).toBe('TOOL_ERR_INVALID_ARGUMENT');
   expect(Object.getOwnPropertyNames(Object.prototype)).not.toContain('polluted');
   expect(server.state.calls[0]?.args).not.toHaveProperty('polluted');
 
@@ -210,6 +215,21 @@ test('X-4: prototype keys change nothing and break nothing', async () => {
     ),
   });
   expect(replyOf(wrong).code).toBe('TOOL_ERR_INVALID_ANSWER');
+});
+
+test('H-2, X-4: an argument that does not exist is named, not ignored', async () => {
+  const server = owned(await startV1Http());
+  const { url } = await httpGateway({ one: { url: server.url } });
+  const client = await rawSession(url);
+  const misspelt = await client.reply('execute_tool', {
+    server: 'one',
+    tool: 'echo',
+    args: { text: 'x' },
+    timeoutMs: 5,
+  });
+  expect(misspelt.code).toBe('TOOL_ERR_INVALID_ARGUMENT');
+  expect(misspelt.text).toContain('timeoutMs');
+  expect(server.state.calls).toEqual([]);
 });
 
 test('X-4: strange text arrives as it was sent', async () => {

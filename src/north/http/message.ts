@@ -1,0 +1,51 @@
+import type { IncomingMessage } from 'node:http';
+import { PROTOCOL_VERSION_META_KEY } from '@modelcontextprotocol/server';
+
+export type Era = 'legacy' | 'modern';
+
+const MAX_BATCH = 100;
+const FIRST_MODERN_VERSION = '2026-07-28';
+
+/**
+ * The era of a POST, decided once and here. A message of the new era says so itself, in its metadata; one whose headers
+ * say so alone is not valid, but it is the new era's place to tell.
+ */
+export function eraOf(req: IncomingMessage, body: unknown): Era {
+  const version = req.headers['mcp-protocol-version'];
+  const claimed =
+    req.headers['mcp-method'] !== undefined ||
+    (typeof version === 'string' && version >= FIRST_MODERN_VERSION && /^\d{4}-\d\d-\d\d$/.test(version));
+  return claimed || asArray(body).some(claimsVersion) ? 'modern' : 'legacy';
+}
+
+/** What is wrong with a body of the old era, or `undefined` if it is one JSON-RPC message or a batch of them. */
+export function messageMistake(body: unknown): string | undefined {
+  const messages = asArray(body);
+  if (messages.length > MAX_BATCH) return `a batch has at most ${MAX_BATCH} messages`;
+  return messages.length > 0 && messages.every(isMessage) ? undefined : 'not a JSON-RPC 2.0 message';
+}
+
+function asArray(body: unknown): unknown[] {
+  return Array.isArray(body) ? body : [body];
+}
+
+function claimsVersion(message: unknown): boolean {
+  const meta = field(field(message, 'params'), '_meta');
+  return field(meta, PROTOCOL_VERSION_META_KEY) !== undefined;
+}
+
+function field(value: unknown, key: string): unknown {
+  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isMessage(body: unknown): boolean {
+  if (!isObject(body) || body['jsonrpc'] !== '2.0') return false;
+  const { id, method, params } = body;
+  if (id !== undefined && typeof id !== 'string' && typeof id !== 'number') return false;
+  if (method === undefined) return id !== undefined && ('result' in body || 'error' in body);
+  return typeof method === 'string' && (params === undefined || isObject(params));
+}
