@@ -26,6 +26,11 @@ export function taskView(task: Task): Record<string, unknown> {
   };
 }
 
+/** Enough to recognise it: the whole of it stands in `pending_client_action` of the same reply. */
+export function elicitationBrief({ id, server, params, taskId }: Question): Record<string, unknown> {
+  return { requestId: id, server, message: params['message'], ...(taskId !== undefined && { taskId }) };
+}
+
 export function elicitationView(question: Question): Record<string, unknown> {
   const { message, mode, requestedSchema, url, elicitationId } = question.params;
   return {

@@ -6,7 +6,7 @@ import type { Task } from '../../../core/task/task.ts';
 import { matchesPattern } from '../../../lib/pattern.ts';
 import { errorReply } from '../reply.ts';
 import { json, jsonBlock, READS_SERVER, tool, type ToolContext, type ToolReply } from '../tool.ts';
-import { elicitationView, taskView } from '../views.ts';
+import { elicitationBrief, taskView } from '../views.ts';
 import { whileWaiting } from '../waiting.ts';
 import { serverName, shortText, waitMs } from './arguments.ts';
 import { fromServers } from './from-servers.ts';
@@ -85,7 +85,7 @@ function promoted(session: Session, taskId: string, text: string): ToolReply {
   const proxy_task = taskView(task);
   const pending_on_server = {
     tasks: session.tasks.atWork(server).map(taskView),
-    elicitations_for_server: session.questions.list('elicitation', server).map(elicitationView),
+    elicitations_for_server: session.questions.list('elicitation', server).map(elicitationBrief),
   };
   return { content: [{ type: 'text', text }, jsonBlock({ proxy_task, pending_on_server })], isError: false };
 }

@@ -5,7 +5,7 @@ import type { Connection, ConnectionStatus, ServerConfig, ServerRecord } from '.
 import type { Session } from '../../../core/session/session.ts';
 import { redactUrl } from '../../../lib/redact.ts';
 import { json, READS, tool } from '../tool.ts';
-import { elicitationView, samplingView } from '../views.ts';
+import { elicitationBrief } from '../views.ts';
 import { workingTasks } from './activity.ts';
 import { serverName } from './arguments.ts';
 
@@ -78,8 +78,8 @@ export const serverTools = [
         ...serverView(session, record),
         ...infoView(connection),
         working_tasks: workingTasks(session, server).flatMap(({ working_tasks }) => working_tasks),
-        elicitations: session.questions.list('elicitation', server).map(elicitationView),
-        sampling_requests: session.questions.list('sampling', server).map(samplingView),
+        elicitations: session.questions.list('elicitation', server).map(elicitationBrief),
+        sampling_requests: session.questions.list('sampling', server).map(({ id }) => ({ requestId: id, server })),
       });
     },
   }),

@@ -3,7 +3,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import { hasEnded, type Task } from '../../../core/task/task.ts';
 import { errorReply } from '../reply.ts';
 import { json, READS, tool, type ToolContext, type ToolReply } from '../tool.ts';
-import { elicitationView, shownStatus, taskView } from '../views.ts';
+import { elicitationBrief, shownStatus, taskView } from '../views.ts';
 import { whileWaiting } from '../waiting.ts';
 import { shortText, waitMs } from './arguments.ts';
 
@@ -69,7 +69,7 @@ export const taskTools = [
 function stateOf({ session }: ToolContext, task: Task): Record<string, unknown> {
   return {
     task: taskView(task),
-    pending_elicitations_for_server: session.questions.list('elicitation', task.server).map(elicitationView),
+    pending_elicitations_for_server: session.questions.list('elicitation', task.server).map(elicitationBrief),
   };
 }
 
