@@ -37,7 +37,8 @@ export async function startHttp(config: Config, log: Log = createLog(config.sett
     const url = await door.listen();
     log.info('listening', { url });
     const close = async (): Promise<void> => {
-      // The sessions first: their clients get a last word before the port goes.
+      // Nobody new first; then the sessions, so that their clients get a last word; then the port.
+      door.stopListening();
       await stop(() => door.close());
     };
     return { gateway, log, url, door, close };

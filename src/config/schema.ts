@@ -6,16 +6,10 @@
 import * as z from 'zod';
 import type { ServerConfig } from '../core/ports.ts';
 import { LOG_LEVELS } from '../lib/log.ts';
+import { serverNameSchema as name } from '../lib/server-name.ts';
 import { MAX_DELAY_MS } from '../lib/timers.ts';
 
 // --- Servers -----------------------------------------------------------------------------------------------------
-
-const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
-
-const name = z
-  .string()
-  .regex(/^[A-Za-z0-9_.-]{1,64}$/, 'a name has 1 to 64 of the characters A-Z a-z 0-9 _ . -')
-  .refine((text) => !FORBIDDEN_NAMES.has(text), 'this name is not allowed');
 
 const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
 

@@ -18,6 +18,7 @@ export const ERROR_TABLE = {
   TOOL_ERR_UNAUTHORIZED: { rpc: -32000, http: 401 },
   TOOL_ERR_LIMIT: { rpc: -32000, http: 429 },
   TOOL_ERR_STORE: { rpc: -32603, http: 503 },
+  TOOL_ERR_SHUTTING_DOWN: { rpc: -32000, http: 503 },
   TOOL_ERR_INTERNAL: { rpc: -32603, http: 500 },
 } as const;
 

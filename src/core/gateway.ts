@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { secretId } from '../lib/ids.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import type { Ending } from './call/calls.ts';
-import { GatewayError, known } from './errors.ts';
+import { GatewayError } from './errors.ts';
 import type { Backends, ServerConfig, ServerInfo, Store } from './ports.ts';
 import { forgetStale } from './session/prune.ts';
 import { ServerRegistry } from './session/registry.ts';
@@ -26,6 +26,7 @@ export class Gateway {
   readonly #sessions = new Map<string, Session>();
   readonly #ending = new Set<Promise<void>>();
   readonly #timers: NodeJS.Timeout[] = [];
+  #closing = false;
   /** Told after a session has ended, so that a door can let go of what it keeps for it. */
   readonly onSessionEnded = new Set<(session: Session) => void>();
 
@@ -49,6 +50,8 @@ export class Gateway {
   // --- Sessions ---
 
   open(principal: string, id: string = secretId()): Session {
+    if (this.#closing)
+      throw new GatewayError('TOOL_ERR_SHUTTING_DOWN', 'the gateway is shutting down; try again later');
     if (this.#sessions.size >= this.settings.sessions.max) {
       throw new GatewayError(
         'TOOL_ERR_LIMIT',
@@ -58,16 +61,10 @@ export class Gateway {
     const { store, settings, log, registry } = this;
     const session = new Session({ id, principal, store, backends: this.#backends, registry, settings, log });
     this.#sessions.set(id, session);
-    store.put('session', { id, principal, createdAt: Date.now() });
+    store.put('session', session.record);
     log.info('session_created', { sessionId: id });
     session.connectAll();
     return session;
-  }
-
-  /** The session, if it is this principal's: an id alone opens nothing of somebody else's. */
-  find(id: string, principal: string): Session | undefined {
-    const session = this.#sessions.get(id);
-    return session?.principal === principal ? session : undefined;
   }
 
   /** The one session of a client that has none of its own in the protocol. */
@@ -87,6 +84,7 @@ export class Gateway {
   }
 
   async close(reason: string): Promise<void> {
+    this.#closing = true;
     for (const timer of this.#timers) clearInterval(timer);
     this.log.info('registry_shutdown_start', { serverCount: this.registry.list().length });
     // What is stored stays: the clients may come back to it.
@@ -102,8 +100,14 @@ export class Gateway {
   /** Stores the server and connects the caller to it. One that cannot be reached is not kept, and changes nothing. */
   async addServer(caller: Session, name: string, config: ServerConfig): Promise<ServerInfo> {
     const before = this.registry.get(name);
-    if (isDeepStrictEqual(before?.config, config)) return orUnreachable(name, caller.connection(name).ready());
-    const { info, keep } = await orUnreachable(name, caller.tryServer(name, config));
+    if (isDeepStrictEqual(before?.config, config)) {
+      return orUnreachable(
+        caller.connection(name).ready(),
+        `server '${name}' is configured like this, but cannot be reached`,
+      );
+    }
+    const notKept = `server '${name}' could not be reached and was not kept`;
+    const { info, keep } = await orUnreachable(caller.tryServer(name, config), notKept);
     this.registry.set(name, config, caller.id);
     await this.#detachAll(name, `server '${name}' was replaced`);
     await keep();
@@ -118,10 +122,8 @@ export class Gateway {
   }
 
   async removeServer(name: string): Promise<void> {
-    if (!this.registry.remove(name)) {
-      const names = this.registry.list().map(({ id }) => id);
-      throw new GatewayError('TOOL_ERR_SERVER_NOT_FOUND', `no server '${name}'; ${known(names)}`);
-    }
+    this.registry.require(name);
+    this.registry.remove(name);
     await this.#detachAll(name, `server '${name}' was removed`);
     for (const session of this.#sessions.values()) session.events.add('server_removed', name, { name });
     this.log.info('server_config_removed', { server: name });
@@ -150,7 +152,11 @@ export class Gateway {
     for (const session of this.#sessions.values()) {
       // What was at work until now is not idle yet: its client has not had the time to ask for the result.
       if (session.busy) session.touch();
-      if (session.lastActiveAt > before) continue;
+      if (session.lastActiveAt > before) {
+        // So that another gateway on the same store can tell a session that lives from one that was left behind.
+        this.store.put('session', session.record);
+        continue;
+      }
       this.log.info('session_timeout_cleanup', { sessionId: session.id });
       this.end(session, 'the session was idle').catch((error: unknown) => {
         this.log.error('session_end_failed', { sessionId: session.id, error: messageOf(error) });
@@ -165,9 +171,8 @@ export class Gateway {
   }
 }
 
-async function orUnreachable<T>(name: string, connecting: Promise<T>): Promise<T> {
+async function orUnreachable<T>(connecting: Promise<T>, what: string): Promise<T> {
   return connecting.catch((error: unknown) => {
-    const message = `server '${name}' could not be reached and was not kept: ${messageOf(error)}`;
-    throw new GatewayError('TOOL_ERR_SERVER_UNREACHABLE', message);
+    throw new GatewayError('TOOL_ERR_SERVER_UNREACHABLE', `${what}: ${messageOf(error)}`);
   });
 }

@@ -109,6 +109,8 @@ export interface SessionRecord {
   id: string;
   principal: string;
   createdAt: number;
+  /** Refreshed from time to time while the session lives. */
+  lastActiveAt: number;
 }
 
 export interface ServerRecord {

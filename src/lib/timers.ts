@@ -3,6 +3,15 @@ export const MAX_DELAY_MS = 2 ** 31 - 1;
 
 export const clampDelay = (ms: number): number => Math.min(Math.max(0, ms), MAX_DELAY_MS);
 
+/** What the promise brings, or `undefined` if it takes longer. */
+export async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), ms);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
 /**
  * One timer for many moments: `at` arms it for the earliest one asked for, and `due` is called then. The owner of the
  * moments decides what is due and arms it again, so no moment has a timer of its own to forget.

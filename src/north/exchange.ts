@@ -24,6 +24,10 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
     return this.#delivered === undefined && this.#leaving === undefined;
   }
 
+  get cancelled(): boolean {
+    return this.#leaving === 'cancelled';
+  }
+
   /** The client does not wait for the reply any more, but may want the result. */
   giveUp(): void {
     this.#leave('gone');

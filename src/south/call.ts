@@ -51,27 +51,35 @@ function isRound(result: Record<string, unknown>): result is Record<string, unkn
 
 async function answerRound(round: Round, call: OutgoingCall, sink: ConnectionSink): Promise<Record<string, unknown>> {
   const asked = Object.entries(round.inputRequests ?? {});
-  const inputResponses = Object.fromEntries(
-    await Promise.all(
-      asked.map(async ([key, { method, params }]) => [key, await answerOne(method, params ?? {}, call, sink)] as const),
-    ),
-  );
-  return {
-    ...(asked.length > 0 && { inputResponses }),
-    ...(round.requestState !== undefined && { requestState: round.requestState }),
-  };
+  // A round that cannot be completed takes its other questions along: nobody would receive their answers.
+  const over = new AbortController();
+  const withdrawn = AbortSignal.any([call.signal, over.signal]);
+  try {
+    const answers = asked.map(async ([key, { method, params }]) => {
+      const answer = await answerOne(method, params ?? {}, call.id, withdrawn, sink);
+      return [key, answer] as const;
+    });
+    const inputResponses = Object.fromEntries(await Promise.all(answers));
+    return {
+      ...(asked.length > 0 && { inputResponses }),
+      ...(round.requestState !== undefined && { requestState: round.requestState }),
+    };
+  } finally {
+    over.abort();
+  }
 }
 
 async function answerOne(
   method: string,
   params: Record<string, unknown>,
-  call: OutgoingCall,
+  callId: string,
+  withdrawn: AbortSignal,
   sink: ConnectionSink,
 ): Promise<Answer> {
   if (method === 'roots/list') return { roots: [] };
   const kind = questionKind(method);
   if (kind === undefined) throw new ProtocolError(-32601, `the server asked for '${method}', which nobody can answer`);
-  return sink.question({ kind, params, callId: call.id, withdrawn: call.signal });
+  return sink.question({ kind, params, callId, withdrawn });
 }
 
 function failure(error: unknown): CallOutcome {

@@ -1,4 +1,6 @@
 import {
+  SdkError,
+  SdkErrorCode,
   ProtocolError,
   type Client,
   type JSONRPCRequest,
@@ -218,7 +220,7 @@ export class ServerConnection implements Connection {
     attempt.catch((error: unknown) => {
       if (this.#mode.mode !== 'connecting' || this.#mode.attempt !== attempt) return;
       this.#failures += 1;
-      this.#log.warn('server_reconnect_failed', {
+      this.#log.warn(this.#everUp ? 'server_reconnect_failed' : 'server_connect_failed', {
         server: this.#server,
         attempt: this.#failures,
         error: messageOf(error),
@@ -358,6 +360,8 @@ export class ServerConnection implements Connection {
       } catch (error) {
         if (isAnswer(error, method)) return;
         if (!last && isBrokenWire(error) && this.#isCurrent(live)) continue;
+        // A server at work may have no time for pings; that is what we are here for. If it died, that shows otherwise.
+        if (this.#calls.size > 0 && isTimeout(error)) return;
         this.#lost(live, `no answer to a ping (${why}): ${messageOf(error)}`);
         return;
       }
@@ -434,6 +438,10 @@ export class ServerConnection implements Connection {
     } else delete live.subscription;
     await before?.close();
   }
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
 }
 
 /** Any answer, also an error, shows that somebody is there, unless it shows that it is somebody else. */

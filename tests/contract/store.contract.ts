@@ -6,7 +6,7 @@ import type { SessionEvent } from '../../src/core/event/event.ts';
 import type { Question } from '../../src/core/question/question.ts';
 import { createTask, type Task } from '../../src/core/task/task.ts';
 
-export const session = (id: string): SessionRecord => ({ id, principal: 'local', createdAt: 1 });
+export const session = (id: string): SessionRecord => ({ id, principal: 'local', createdAt: 1, lastActiveAt: 1 });
 
 export const task = (id: string, sessionId: string, tool = 'sleep'): Task =>
   createTask({ id, sessionId, server: 'demo', tool, args: {}, ttlMs: 1000 }, 1);

@@ -104,6 +104,12 @@ export class Calls {
     });
   }
 
+  /** Keeps a result whose reply did not arrive, as the task that the client would have had a moment earlier. */
+  keepResult({ server, tool, args, ttlMs }: CallRequest, result: CallResult): void {
+    const { id } = this.#tasks.create({ server, tool, args, ...(ttlMs !== undefined && { ttlMs }) });
+    this.#tasks.apply(id, { type: 'complete', result });
+  }
+
   /** Cancels the task and the work on the server. `undefined` when it has already ended. */
   cancel(taskId: string, reason: string): Task | undefined {
     const task = this.#tasks.apply(taskId, { type: 'cancel', reason });
@@ -169,6 +175,7 @@ export class Calls {
     const { server, tool, args, ttlMs } = call.request;
     const { id } = this.#tasks.create({ server, tool, args, ...(ttlMs !== undefined && { ttlMs }) });
     call.taskId = id;
+    this.#log.info('tool_execution_timeout', { server, tool, taskId: id, because });
     for (const question of this.#questions.mayBlock(server, call.id)) {
       const certain = question.callId === call.id;
       this.#tasks.apply(id, { type: 'question_opened', questionId: question.id, certain });
@@ -225,8 +232,9 @@ export class Calls {
   }
 
   #abandon(call: LiveCall, reason: string): void {
-    call.abort.abort(new Error(reason));
+    // First the questions, so that they end for this reason and not because the stopped call withdraws them.
     this.#questions.rejectWhere((question) => question.callId === call.id, reason);
+    call.abort.abort(new Error(reason));
   }
 
   #withinLimit(outcome: CallOutcome): CallOutcome {

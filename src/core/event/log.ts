@@ -206,8 +206,17 @@ export class EventLog {
     this.#store.put('event', earlier.event);
   }
 
-  #countNotification(server: string, by: number): void {
-    this.#notificationsWaiting.set(server, (this.#notificationsWaiting.get(server) ?? 0) + by);
+  #countNotification(server: string, by: 1 | -1): void {
+    const count = (this.#notificationsWaiting.get(server) ?? 0) + by;
+    this.#notificationsWaiting.set(server, count);
+    if (by === 1 && count === Math.ceil(this.#limits.notificationsPerServer * WARN_AT)) {
+      this.#log.warn('notifications_approaching_limit', {
+        sessionId: this.#sessionId,
+        server,
+        totalCount: count,
+        maxNotifications: this.#limits.notificationsPerServer,
+      });
+    }
   }
 
   #warnWhenNearlyFull(): void {

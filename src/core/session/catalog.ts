@@ -1,3 +1,4 @@
+import { GatewayError } from '../errors.ts';
 import type { Connection } from '../ports.ts';
 
 /** The lists a server offers; each is read through all its pages. */
@@ -20,10 +21,12 @@ const MAX_PAGES = 1000;
  */
 export class Catalog {
   readonly #connection: Connection;
+  readonly #timeoutMs: number;
   readonly #kept = new Map<ListName, Promise<ListItem[]>>();
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, timeoutMs: number) {
     this.#connection = connection;
+    this.#timeoutMs = timeoutMs;
   }
 
   async list(name: ListName): Promise<ListItem[]> {
@@ -65,11 +68,20 @@ export class Catalog {
 
   async #readAllPages(name: ListName): Promise<ListItem[]> {
     const { method, key } = LISTS[name];
+    const tooLate = AbortSignal.timeout(this.#timeoutMs);
     const items: ListItem[] = [];
     const seen = new Set<string>();
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page += 1) {
-      const reply = await this.#connection.request(method, cursor === undefined ? {} : { cursor });
+      const reply = await this.#connection
+        .request(method, cursor === undefined ? {} : { cursor }, tooLate)
+        .catch((error: unknown) => {
+          if (!tooLate.aborted) throw error;
+          throw new GatewayError(
+            'TOOL_ERR_TIMEOUT',
+            `the server did not answer ${method} within ${this.#timeoutMs} ms`,
+          );
+        });
       const found = reply[key];
       if (Array.isArray(found)) items.push(...(found as ListItem[]));
       const next = reply['nextCursor'];

@@ -10,6 +10,8 @@ export async function forgetStale(store: Store, { tasks, sessions }: CoreSetting
     else wanted.add(task.sessionId);
   }
   for (const session of await store.all('session')) {
-    if (!wanted.has(session.id) && session.createdAt + sessions.idleMs <= now) store.drop('session', session.id);
+    // One that lives is refreshed at every check; two missed checks on top of its idle time mean that it does not.
+    const over = session.lastActiveAt + sessions.idleMs + 2 * sessions.checkMs;
+    if (!wanted.has(session.id) && over <= now) store.drop('session', session.id);
   }
 }

@@ -1,3 +1,4 @@
+import { GatewayError, known } from '../errors.ts';
 import type { ServerConfig, ServerRecord, Store } from '../ports.ts';
 
 /** The configured servers, shared by all sessions. Those added at run time are stored; those of the file are not. */
@@ -18,6 +19,12 @@ export class ServerRegistry {
 
   get(name: string): ServerRecord | undefined {
     return this.#servers.get(name);
+  }
+
+  require(name: string): ServerRecord {
+    const record = this.#servers.get(name);
+    if (record) return record;
+    throw new GatewayError('TOOL_ERR_SERVER_NOT_FOUND', `no server '${name}'; ${known(this.#servers.keys())}`);
   }
 
   list(): ServerRecord[] {

@@ -2,7 +2,7 @@ import type { Log } from '../../lib/log.ts';
 import { messageOf } from '../../lib/log.ts';
 import { Ring } from '../../lib/ring.ts';
 import { Calls, type Ending } from '../call/calls.ts';
-import { GatewayError, known } from '../errors.ts';
+import { GatewayError } from '../errors.ts';
 import { EventLog } from '../event/log.ts';
 import type {
   Arrival,
@@ -12,6 +12,7 @@ import type {
   ServerConfig,
   ServerInfo,
   ServerLog,
+  SessionRecord,
   Store,
 } from '../ports.ts';
 import { QuestionBook } from '../question/book.ts';
@@ -38,6 +39,8 @@ interface Attachment {
   catalog: Catalog;
   notifications: Ring<BufferedNotification>;
   logs: Ring<BufferedLog>;
+  /** What the last loss has cost, told again when the server is back. */
+  invalidated: Record<string, number>;
 }
 
 export interface SessionParts {
@@ -61,7 +64,8 @@ export class Session {
   readonly tasks: TaskBook;
   readonly questions: QuestionBook;
   readonly calls: Calls;
-  lastActiveAt = Date.now();
+  readonly createdAt = Date.now();
+  lastActiveAt = this.createdAt;
   #open = true;
   #holds = 0;
   readonly #attachments = new Map<string, Attachment>();
@@ -86,15 +90,11 @@ export class Session {
   }
 
   connectInBackground(server: string): void {
-    this.connection(server)
-      .ready()
-      .catch((error: unknown) => {
-        this.#parts.log.warn('session_server_connect_failed', {
-          sessionId: this.id,
-          server,
-          error: messageOf(error),
-        });
-      });
+    const connecting = async (): Promise<ServerInfo> => this.connection(server).ready();
+    connecting().catch((error: unknown) => {
+      const level = this.#open ? 'warn' : 'debug';
+      this.#parts.log[level]('session_server_connect_failed', { sessionId: this.id, server, error: messageOf(error) });
+    });
   }
 
   /** The connection to a configured server, made on first use. */
@@ -134,8 +134,9 @@ export class Session {
     }
     const keep = async (): Promise<void> => {
       this.#trials.delete(connection);
-      // The session may have ended, or somebody may have been faster.
-      if (!this.#open || this.#attachments.has(server)) return connection.close();
+      // The session may have ended, the server may be gone again, or somebody may have been faster.
+      const wanted = this.#open && this.#parts.registry.get(server)?.config === config;
+      if (!wanted || this.#attachments.has(server)) return connection.close();
       this.#attachments.set(server, attachment);
       this.#serverConnected(server, attachment, 'first', info);
     };
@@ -152,6 +153,11 @@ export class Session {
       this.tasks.apply(task.id, { type: 'fail', error: { code: -32000, message: reason } });
     }
     await attachment.connection.close();
+  }
+
+  get record(): SessionRecord {
+    const { id, principal, createdAt, lastActiveAt } = this;
+    return { id, principal, createdAt, lastActiveAt };
   }
 
   touch(): void {
@@ -200,11 +206,8 @@ export class Session {
   #attachment(server: string): Attachment {
     const existing = this.#attachments.get(server);
     if (existing) return existing;
-    const record = this.#parts.registry.get(server);
-    if (record === undefined || !this.#open) {
-      const names = this.#parts.registry.list().map(({ id }) => id);
-      throw new GatewayError('TOOL_ERR_SERVER_NOT_FOUND', `no server '${server}'; ${known(names)}`);
-    }
+    if (!this.#open) throw new GatewayError('TOOL_ERR_SESSION_NOT_FOUND', 'the session has ended; start a new one');
+    const record = this.#parts.registry.require(server);
     const attachment = this.#newAttachment(server, record.config);
     this.#attachments.set(server, attachment);
     return attachment;
@@ -219,9 +222,10 @@ export class Session {
     );
     const attachment: Attachment = {
       connection,
-      catalog: new Catalog(connection),
+      catalog: new Catalog(connection, this.#parts.settings.calls.timeoutMs),
       notifications: new Ring(notificationsPerServer),
       logs: new Ring(logsPerServer),
+      invalidated: {},
     };
     return attachment;
   }
@@ -234,7 +238,7 @@ export class Session {
         if (isCurrent()) this.#serverConnected(server, of(), arrival, info);
       },
       lost: (reason) => {
-        if (isCurrent()) this.#serverLost(server, reason);
+        if (isCurrent()) this.#serverLost(server, of(), reason);
       },
       question: async (question) => this.questions.ask(server, question),
       notification: (method, params) => {
@@ -249,32 +253,28 @@ export class Session {
     };
   }
 
-  #serverConnected(server: string, { catalog }: Attachment, arrival: Arrival, info: ServerInfo): void {
+  #serverConnected(server: string, attachment: Attachment, arrival: Arrival, info: ServerInfo): void {
     if (arrival === 'first') {
       this.events.add('server_connected', server, { name: server, capabilities: info.capabilities });
       return;
     }
-    void this.#reconcile(server, catalog, arrival);
+    void this.#reconcile(server, attachment, arrival);
   }
 
-  async #reconcile(server: string, catalog: Catalog, arrival: Arrival): Promise<void> {
-    const refreshed = await catalog.refresh();
-    if (!this.#attachments.has(server)) return;
+  async #reconcile(server: string, attachment: Attachment, arrival: Arrival): Promise<void> {
+    const refreshed = await attachment.catalog.refresh();
+    if (this.#attachments.get(server) !== attachment) return;
     this.events.add('server_reconnected', server, {
       name: server,
       type: arrival === 'restart' ? 'restart' : 'network_blip',
       refreshedTools: refreshed.tools,
       refreshedResources: refreshed.resources,
       refreshedPrompts: refreshed.prompts,
-      ...this.#lastInvalidated.get(server),
+      ...attachment.invalidated,
     });
-    this.#lastInvalidated.delete(server);
   }
 
-  /** What a loss has cost, told again when the server is back. */
-  readonly #lastInvalidated = new Map<string, Record<string, number>>();
-
-  #serverLost(server: string, reason: string): void {
+  #serverLost(server: string, attachment: Attachment, reason: string): void {
     const message = `server '${server}' disconnected: ${reason}`;
     const invalidatedTasks = this.tasks.atWork(server);
     const invalidatedElicitations = this.questions.list('elicitation', server).length;
@@ -284,11 +284,11 @@ export class Session {
     }
     this.questions.rejectWhere((question) => question.server === server, message);
     this.events.add('server_disconnected', server, { name: server, reason });
-    this.#lastInvalidated.set(server, {
+    attachment.invalidated = {
       invalidatedTasks: invalidatedTasks.length,
       invalidatedElicitations,
       invalidatedSampling,
-    });
+    };
   }
 
   #buffered<T extends { timestamp: number }>(server: string | undefined, items: (from: Attachment) => T[]): T[] {

@@ -52,7 +52,6 @@ export class TaskBook {
     const task = createTask({ id: secretId(), sessionId: this.#sessionId, server, tool, args, ttlMs }, Date.now());
     this.#keep(task);
     this.#events.add('task_created', server, { taskId: task.id, toolName: tool, ttl: ttlMs });
-    this.#log.info('tool_execution_timeout', { server, tool, taskId: task.id });
     return task;
   }
 
@@ -116,10 +115,6 @@ export class TaskBook {
   close(): void {
     this.#alarm.stop();
     for (const waiters of this.#waiters.values()) for (const finish of waiters) finish();
-  }
-
-  get waiting(): number {
-    return this.#waiters.size;
   }
 
   #keep(task: Task): void {

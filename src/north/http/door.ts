@@ -18,7 +18,7 @@ export interface HttpSettings extends GuardSettings {
   limits: { bodyBytes: number };
 }
 
-const METHODS = 'GET, POST, DELETE';
+const METHODS = 'GET, POST, DELETE, OPTIONS';
 
 /** The HTTP door: reads each message once, decides who may come in and which era it speaks, and hands it on. */
 export class HttpDoor {
@@ -29,6 +29,7 @@ export class HttpDoor {
   readonly #settings: HttpSettings;
   readonly #gateway: Gateway;
   #ready = false;
+  #closed: Promise<void> = Promise.resolve();
 
   constructor(gateway: Gateway, hub: Hub, settings: HttpSettings) {
     this.#gateway = gateway;
@@ -45,8 +46,6 @@ export class HttpDoor {
     });
     // A client may think between two requests; Node's 5 s would make it connect anew each time.
     this.#server.keepAliveTimeout = 65_000;
-    // A call may stay open for as long as it takes.
-    this.#server.requestTimeout = 0;
   }
 
   /** Resolves with the address of the hub. */
@@ -66,14 +65,20 @@ export class HttpDoor {
     return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}/mcp`;
   }
 
-  async close(): Promise<void> {
+  /** Lets nobody new in. Who is inside can finish. */
+  stopListening(): void {
+    if (!this.#ready) return;
     this.#ready = false;
-    const closed = new Promise<void>((resolve) => {
+    this.#closed = new Promise((resolve) => {
       this.#server.close(() => resolve());
     });
+  }
+
+  async close(): Promise<void> {
+    this.stopListening();
     await Promise.all([this.#legacy.close(), this.#modern.close()]);
     this.#server.closeAllConnections();
-    await closed;
+    await this.#closed;
   }
 
   get counts(): { sessions: number; streams: number; requests: number } {
@@ -92,7 +97,13 @@ export class HttpDoor {
     }
     let principal: string;
     try {
-      principal = this.#guard.admit(req);
+      this.#guard.checkOrigin(req);
+      allowOrigin(req, res);
+      if (req.method === 'OPTIONS') {
+        res.writeHead(204).end();
+        return;
+      }
+      principal = this.#guard.principalOf(req);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       const headers = error.code === 'TOOL_ERR_UNAUTHORIZED' ? { 'www-authenticate': 'Bearer' } : {};
@@ -164,7 +175,7 @@ export class HttpDoor {
     const problem = this.#ready
       ? await this.#gateway.store.settled().then(
           () => undefined,
-          (error: unknown) => `store: ${messageOf(error)}`,
+          () => 'the store cannot be written; the log says why',
         )
       : 'not listening';
     const body = JSON.stringify(problem === undefined ? { status: 'ready' } : { status: 'not ready', problem });
@@ -175,4 +186,17 @@ export class HttpDoor {
 function accepts(req: IncomingMessage, type: string): boolean {
   const accept = req.headers.accept ?? '*/*';
   return accept.includes(type) || accept.includes('*/*') || accept.includes(`${type.split('/')[0]}/*`);
+}
+
+/** Lets a page read the answers, once its origin has been let in. */
+function allowOrigin(req: IncomingMessage, res: ServerResponse): void {
+  const { origin } = req.headers;
+  if (origin === undefined) return;
+  res.setHeader('access-control-allow-origin', origin);
+  res.setHeader('access-control-expose-headers', 'mcp-session-id, www-authenticate');
+  res.setHeader('vary', 'origin');
+  if (req.method !== 'OPTIONS') return;
+  res.setHeader('access-control-allow-methods', METHODS);
+  res.setHeader('access-control-allow-headers', req.headers['access-control-request-headers'] ?? 'content-type');
+  res.setHeader('access-control-max-age', '600');
 }

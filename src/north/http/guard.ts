@@ -41,9 +41,9 @@ export class Guard {
     this.#origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()));
   }
 
-  /** The principal of the request; throws when it may not come in. */
-  admit(req: IncomingMessage): string {
-    const { host, origin, authorization } = req.headers;
+  /** Throws when the request comes by a name or from a page that is not known. */
+  checkOrigin(req: IncomingMessage): void {
+    const { host, origin } = req.headers;
     if (!this.#knowsHost(host ?? '')) {
       throw new GatewayError(
         'TOOL_ERR_NOT_ALLOWED',
@@ -56,6 +56,10 @@ export class Guard {
         `Origin '${origin}' is not allowed; the operator can add it to meanwhile.allowedOrigins`,
       );
     }
+  }
+
+  /** Who sends the request; throws when nobody knows them. */
+  principalOf({ headers: { authorization } }: IncomingMessage): string {
     if (this.#tokens.length === 0) return LOCAL_PRINCIPAL;
     const presented = digest(/^Bearer +(.+)$/i.exec(authorization ?? '')?.[1] ?? '');
     const known = this.#tokens.find(([, token]) => timingSafeEqual(token, presented));

@@ -1,5 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { PROTOCOL_VERSION_META_KEY } from '@modelcontextprotocol/server';
+import {
+  isJSONRPCErrorResponse,
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+  PROTOCOL_VERSION_META_KEY,
+} from '@modelcontextprotocol/server';
 
 export type Era = 'legacy' | 'modern';
 
@@ -42,10 +48,9 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** By the SDK's own measure: what it does not know as a message it would drop, and nobody would ever answer it. */
 function isMessage(body: unknown): boolean {
-  if (!isObject(body) || body['jsonrpc'] !== '2.0') return false;
-  const { id, method, params } = body;
-  if (id !== undefined && typeof id !== 'string' && typeof id !== 'number') return false;
-  if (method === undefined) return id !== undefined && ('result' in body || 'error' in body);
-  return typeof method === 'string' && (params === undefined || isObject(params));
+  if (!isObject(body)) return false;
+  if ('method' in body) return 'id' in body ? isJSONRPCRequest(body) : isJSONRPCNotification(body);
+  return isJSONRPCResultResponse(body) || isJSONRPCErrorResponse(body);
 }

@@ -16,6 +16,7 @@ import { resourceTools } from './tools/resources.ts';
 import { samplingTools } from './tools/sampling.ts';
 import { serverTools } from './tools/servers.ts';
 import { taskTools } from './tools/tasks.ts';
+import { whileWaiting } from './waiting.ts';
 
 export const HUB_TOOLS: readonly HubTool[] = [
   ...serverTools,
@@ -78,8 +79,10 @@ export class Hub {
     const { name, arguments: given = {} } = params;
     const found = typeof name === 'string' ? this.#tools.get(name) : undefined;
     if (found === undefined) throw new RpcError(-32602, `no tool '${String(name)}'; ${known(this.#tools.keys())}`);
-    const context: ToolContext = { ...caller, gateway: this.#gateway };
-    return buildReply(context, await this.#run(found, given, context));
+    return whileWaiting(caller.exchange, `${found.name} is at work`, async (onProgress) => {
+      const context: ToolContext = { ...caller, gateway: this.#gateway, onProgress };
+      return buildReply(context, await this.#run(found, given, context));
+    });
   }
 
   async #run(found: HubTool, given: unknown, context: ToolContext): Promise<ToolReply> {

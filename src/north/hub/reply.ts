@@ -4,28 +4,36 @@ import { messageOf } from '../../lib/log.ts';
 import { jsonBlock, type ToolContext, type ToolReply } from './tool.ts';
 import { eventView, pendingClientAction } from './views.ts';
 
+/** Replies that are a server's own: they tell nothing of ours, so nothing has to be stored before they leave. */
+const notOurs = new WeakSet<ToolReply>();
+
+export function passedOn(reply: ToolReply): ToolReply {
+  notOurs.add(reply);
+  return reply;
+}
+
 /**
  * The one way a hub reply is made. Events that nobody has seen ride along, and so does all that waits for the client.
  * The reply leaves only when everything it tells is safely stored; its events count as delivered only when it arrived.
  */
 export async function buildReply(context: ToolContext, body: ToolReply): Promise<ToolReply> {
   const { session, gateway, exchange } = context;
-  const blocks = [];
-  if (exchange.open) {
-    const delivery = session.events.take();
-    if (delivery.events.length > 0) {
-      settleWith(context, delivery);
-      blocks.push(jsonBlock({ events_since_last_response: delivery.events.map(eventView) }));
-    }
-    const pending = pendingClientAction(session);
-    if (pending) blocks.push(jsonBlock({ pending_client_action: pending }));
-  }
+  const delivery = exchange.open ? session.events.take() : undefined;
+  const pending = exchange.open ? pendingClientAction(session) : undefined;
   try {
     await gateway.store.settled();
   } catch (error) {
+    delivery?.settle(false);
+    if (notOurs.has(body)) return body;
     exchange.settle(false);
     return errorReply(new GatewayError('TOOL_ERR_STORE', `what happened could not be stored: ${messageOf(error)}`));
   }
+  const blocks = [];
+  if (delivery !== undefined && delivery.events.length > 0) {
+    settleWith(context, delivery);
+    blocks.push(jsonBlock({ events_since_last_response: delivery.events.map(eventView) }));
+  }
+  if (pending) blocks.push(jsonBlock({ pending_client_action: pending }));
   return blocks.length === 0 ? body : { ...body, content: [...body.content, ...blocks] };
 }
 

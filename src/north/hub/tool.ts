@@ -1,6 +1,8 @@
 import type * as z from 'zod';
 import type { Gateway } from '../../core/gateway.ts';
+import type { Progress } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
+import type { CallResult } from '../../core/task/task.ts';
 import type { Exchange } from '../exchange.ts';
 
 /** What a hub tool works with. */
@@ -8,6 +10,8 @@ export interface ToolContext {
   gateway: Gateway;
   session: Session;
   exchange: Exchange;
+  /** Progress of what the client waits for. */
+  onProgress: (progress: Progress) => void;
   /** Whether the client may make the gateway start programs. */
   mayRunCommands: boolean;
 }
@@ -50,6 +54,12 @@ export function tool<S extends z.ZodObject>(definition: {
     input: definition.input.strict(),
     run: (args, context) => definition.run(args as z.infer<S>, context),
   };
+}
+
+/** A server's own result as a reply. */
+export function fromServer(result: CallResult): ToolReply {
+  const { content } = result;
+  return { ...result, content: Array.isArray(content) ? content : [] };
 }
 
 export function json(value: unknown): ToolReply {

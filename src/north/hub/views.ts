@@ -26,6 +26,11 @@ export function taskView(task: Task): Record<string, unknown> {
   };
 }
 
+/** A task as `await_activity` names it. */
+export function workingTask(task: Task): Record<string, unknown> {
+  return { taskId: task.id, toolName: task.tool, status: shownStatus(task) };
+}
+
 /** Enough to recognise it: the whole of it stands in `pending_client_action` of the same reply. */
 export function elicitationBrief({ id, server, params, taskId }: Question): Record<string, unknown> {
   return { requestId: id, server, message: params['message'], ...(taskId !== undefined && { taskId }) };

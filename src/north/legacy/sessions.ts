@@ -63,17 +63,19 @@ export class LegacySessions {
 
   async #initialize(res: ServerResponse, body: JSONRPCMessage, principal: string): Promise<void> {
     const { gateway, hub, mayRunCommands } = this.#options;
-    let session: Session;
+    let session: Session | undefined;
     try {
       session = gateway.open(principal);
       await gateway.store.settled();
     } catch (error) {
-      const gatewayError = error instanceof GatewayError ? error : new GatewayError('TOOL_ERR_STORE', messageOf(error));
-      respondGatewayError(res, gatewayError, { id: idOf(body) });
+      const refusal = error instanceof GatewayError ? error : new GatewayError('TOOL_ERR_STORE', messageOf(error));
+      respondGatewayError(res, refusal, { id: idOf(body) });
+      if (session) await gateway.end(session, 'the session could not be stored');
       return;
     }
     const transport = new LegacyTransport(session.id);
-    transport.onStreamOpen = () => session.hold();
+    const opened = session;
+    transport.onStreamOpen = () => opened.hold();
     const server = createHubServer({ hub, session, carrier: transport, mayRunCommands });
     server.onclose = () => this.#served.delete(session.id);
     server.onerror = (error) => gateway.log.debug('client_protocol_error', { error: error.message });

@@ -3,6 +3,7 @@ import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/ser
 import { GatewayError } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
+import { drained } from '../../lib/drained.ts';
 import type { Exchange } from '../exchange.ts';
 import { onceHandedOver } from '../http/handed-over.ts';
 import { idOf, respondGatewayError } from '../http/respond.ts';
@@ -109,14 +110,4 @@ async function writeResponse(response: Response, res: ServerResponse): Promise<v
     if (!res.write(value)) await drained(res);
   }
   res.end();
-}
-
-async function drained(res: ServerResponse): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const go = (): void => {
-      res.off('drain', go).off('close', go);
-      resolve();
-    };
-    res.on('drain', go).on('close', go);
-  });
 }

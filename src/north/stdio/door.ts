@@ -20,6 +20,8 @@ export function openStdioDoor(
   streams: { input: Readable; output: Writable } = { input: process.stdin, output: process.stdout },
 ): StdioDoor {
   const session = gateway.open('local');
+  // It ends with the connection, however long the client says nothing.
+  session.hold();
   const carrier = new StdioCarrier(new StdioServerTransport(streams.input, streams.output));
   const closed = new Promise<void>((resolve) => {
     carrier.onWireClosed = resolve;

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'n
 import { ReadBuffer, serializeMessage, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import type { CommandServerConfig } from '../../core/ports.ts';
+import { drained } from '../../lib/drained.ts';
 import { onLines } from './lines.ts';
 import { watchGroup } from './reaper.ts';
 
@@ -96,14 +97,7 @@ export class ChildTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
     if (!stdin?.writable) throw new Error('the server process is gone');
-    if (stdin.write(serializeMessage(message))) return;
-    await new Promise<void>((resolve) => {
-      const go = (): void => {
-        stdin.off('drain', go).off('close', go);
-        resolve();
-      };
-      stdin.on('drain', go).on('close', go);
-    });
+    if (!stdin.write(serializeMessage(message))) await drained(stdin);
   }
 
   /** A failed connection as the user needs to hear of it: what the process did, and its last words. */

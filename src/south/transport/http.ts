@@ -19,6 +19,9 @@ import { CALL_HEADER, stampOrigin } from './origin.ts';
 const MAX_ANSWER = 64 * 1024 * 1024;
 const RESUME_ATTEMPTS = 5;
 const RESUME_FIRST_MS = 300;
+const RESUME_MAX_MS = 30_000;
+/** A stream that held this long did not fail; its end is a fresh start. */
+const STEADY_MS = 3000;
 
 /** In the data of an error that no server sent: the stream of the answer is over, and the answer did not come. */
 const STREAM_LOST = 'meanwhile/stream-lost';
@@ -98,7 +101,10 @@ export class HttpTransport implements Transport {
       ...extra,
       'content-type': 'application/json',
     };
-    const answer = await this.#exchange('POST', headers, JSON.stringify(message), signals);
+    const body = JSON.stringify(message);
+    const exchange = (): Promise<HttpAnswer> => this.#exchange('POST', headers, body, signals);
+    // An answer to the server's question may arrive twice without harm, but not never.
+    const answer = await ('method' in message ? exchange() : exchange().catch(exchange));
     if (answer.status < 200 || answer.status > 299) {
       await this.#refused(message, answer);
       return;
@@ -217,10 +223,8 @@ export class HttpTransport implements Transport {
           return;
         }
         answer.body.resume();
-        if (answer.status === 404 && this.sessionId !== undefined) {
-          this.#health.onLost('the server forgot our session');
-        }
-        // 405: the server has no standing stream, which it need not have.
+        // A server need not have a standing stream. 405 says so; a 404 may say so too, or that it forgot our session.
+        if (answer.status !== 405) this.#health.onDoubt(`HTTP ${answer.status} to a GET`);
         this.#streamOver(stream, `HTTP ${answer.status}`);
       },
       (error: unknown) => this.#again(stream, attempt, (error as Error).message),
@@ -228,19 +232,26 @@ export class HttpTransport implements Transport {
   }
 
   #readStream(answer: HttpAnswer, stream: Stream, attempt = 0): void {
-    let received = false;
+    const opened = Date.now();
     const parser = createParser({
+      maxBufferSize: MAX_ANSWER,
       onRetry: (ms) => {
         stream.retryMs = ms;
       },
       onEvent: ({ id, data }) => {
-        received = true;
         if (id) stream.lastEventId = id;
         if (data !== '') this.#streamMessage(stream, data);
       },
+      onError: ({ type }) => {
+        if (type !== 'max-buffer-size-exceeded') return;
+        answer.body.destroy();
+        this.#streamOver(stream, `an event is larger than ${MAX_ANSWER} characters`);
+      },
     });
     answer.body.setEncoding('utf8');
-    answer.body.on('data', (chunk: string) => parser.feed(chunk));
+    answer.body.on('data', (chunk: string) => {
+      if (!answer.body.destroyed) parser.feed(chunk);
+    });
     answer.body.on('error', () => {
       // 'close' follows and decides.
     });
@@ -251,7 +262,7 @@ export class HttpTransport implements Transport {
         return;
       }
       this.#health.onDoubt('a response stream ended early');
-      this.#again(stream, received ? 0 : attempt, 'the stream ended without an answer');
+      this.#again(stream, Date.now() - opened > STEADY_MS ? 0 : attempt, 'the stream ended without an answer');
     });
   }
 
@@ -272,8 +283,9 @@ export class HttpTransport implements Transport {
   /** Goes on with a broken stream where that is possible. */
   #again(stream: Stream, attempt: number, reason: string): void {
     if (this.#closed || anyAborted(stream.signals)) return;
-    const resumable = stream.requestId === undefined || stream.lastEventId !== undefined;
-    if (!resumable || attempt >= RESUME_ATTEMPTS) {
+    const isStanding = stream.requestId === undefined;
+    // The standing stream is never given up: what the server says unasked would be lost from then on, and unnoticed.
+    if (!isStanding && (stream.lastEventId === undefined || attempt >= RESUME_ATTEMPTS)) {
       this.#streamOver(stream, reason);
       return;
     }
@@ -282,7 +294,7 @@ export class HttpTransport implements Transport {
         this.#timers.delete(timer);
         this.#attach(stream, attempt + 1);
       },
-      stream.retryMs ?? RESUME_FIRST_MS * 2 ** attempt,
+      Math.min(RESUME_MAX_MS, Math.max(stream.retryMs ?? 0, RESUME_FIRST_MS * 2 ** attempt)),
     );
     this.#timers.add(timer);
   }

@@ -14,7 +14,7 @@ let store: Store;
 let logged: string[];
 
 const open = () => openSqliteStore({ path, log: createLog('debug', (line) => logged.push(line)) });
-const record = (id: string): SessionRecord => ({ id, principal: 'local', createdAt: 1 });
+const record = (id: string): SessionRecord => ({ id, principal: 'local', createdAt: 1, lastActiveAt: 1 });
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 beforeEach(async () => {

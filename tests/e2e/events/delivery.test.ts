@@ -38,7 +38,7 @@ async function quietClient(kind: ClientKind): Promise<Setup & { hub: HubClient; 
   return { server, gateway, hub, session };
 }
 
-const uriOf = ({ data }: HubEvent): unknown => (data['params'] as Json)['uri'];
+const uriOf = ({ data }: HubEvent): unknown => (data['params'] as Json | undefined)?.['uri'];
 
 test.each(KINDS)('E-1: events come once and in order, with the next reply of any tool (%s)', async (kind) => {
   const { server, hub, session } = await quietClient(kind);

@@ -62,7 +62,9 @@ test('P-1, P-3: sessions, tasks, results, open questions, undelivered events and
   const { server, store, program } = await setup();
   const other = owned(await startV1Http());
   const hub = await hubOverHttp(program.url);
-  expect(rows(store, 'sessions')).toEqual([{ id: hub.sessionId(), principal: 'local', createdAt: expect.any(Number) }]);
+  expect(rows(store, 'sessions')).toEqual([
+    { id: hub.sessionId(), principal: 'local', createdAt: expect.any(Number), lastActiveAt: expect.any(Number) },
+  ]);
   // What the config file names is there anyway; what is added is kept.
   expect(rows(store, 'servers')).toEqual([]);
   const added = await hub.call('add_server', { name: 'two', url: other.url });

@@ -65,7 +65,7 @@ test('S-4: a session with a working task, an open question or an open stream is 
   await asking.reply('respond_to_elicitation', answer);
   expect((await asking.reply('get_task_result', { task_id: taskIdOf(asked) })).text).toBe('Hello Ada');
 
-  const { tasks } = running.gateway.find(working.id, 'local') ?? {};
+  const { tasks } = running.gateway.sessions.find(({ id }) => id === working.id) ?? {};
   await vi.waitFor(() => expect(tasks?.get(task).status).toBe('completed'), { timeout: 10_000 });
   // Its client gets as long as any other to come for the result.
   await delay(IDLE_MS / 4);

@@ -1,11 +1,9 @@
 import * as z from 'zod';
-import type { SessionEvent } from '../../../core/event/event.ts';
 import type { Delivery } from '../../../core/event/log.ts';
 import type { Session } from '../../../core/session/session.ts';
 import { settleWith } from '../reply.ts';
 import { json, READS, tool } from '../tool.ts';
-import { eventView, shownStatus } from '../views.ts';
-import { whileWaiting } from '../waiting.ts';
+import { eventView, workingTask } from '../views.ts';
 import { shortText, waitMs } from './arguments.ts';
 
 export const activityTools = [
@@ -21,17 +19,18 @@ export const activityTools = [
     run: async ({ timeout_ms, last_event_id }, context) => {
       const { session, exchange, gateway } = context;
       const wait = Math.min(timeout_ms, gateway.settings.limits.waitMs);
-      const triggers = await whileWaiting(exchange, 'waiting for activity', () =>
-        waitForTriggers(session, wait, last_event_id, exchange.leavingSignal()),
-      );
+      const triggers = await waitForTriggers(session, wait, last_event_id, exchange.leavingSignal());
       const delivery = exchange.open ? takeEvents(session, last_event_id) : undefined;
       if (delivery) settleWith(context, delivery);
       const events = delivery?.events ?? [];
       const lastEventId = events.at(-1)?.id ?? last_event_id;
       return json({
         triggers,
-        events: byServer(events),
-        pending_server: workingTasks(session),
+        events: byServer(events).map(({ server, items }) => ({ server, events: items.map(eventView) })),
+        pending_server: byServer(session.tasks.atWork()).map(({ server, items }) => ({
+          server,
+          working_tasks: items.map(workingTask),
+        })),
         pending_client: pendingClient(session),
         ...(lastEventId !== undefined && { lastEventId }),
       });
@@ -64,24 +63,15 @@ function takeEvents(session: Session, lastEventId: string | undefined): Delivery
   return lastEventId === undefined ? session.events.take() : session.events.takeAfter(lastEventId);
 }
 
-function byServer(events: SessionEvent[]): { server: string; events: unknown[] }[] {
-  const groups = new Map<string, unknown[]>();
-  for (const event of events) {
-    const group = groups.get(event.server) ?? [];
-    groups.set(event.server, group);
-    group.push(eventView(event));
+/** Items of each server together, servers in the order of their first item. */
+function byServer<T extends { server: string }>(items: T[]): { server: string; items: T[] }[] {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const group = groups.get(item.server) ?? [];
+    groups.set(item.server, group);
+    group.push(item);
   }
-  return [...groups].map(([server, list]) => ({ server, events: list }));
-}
-
-export function workingTasks(session: Session, only?: string): { server: string; working_tasks: unknown[] }[] {
-  const groups = new Map<string, unknown[]>();
-  for (const task of session.tasks.atWork(only)) {
-    const group = groups.get(task.server) ?? [];
-    groups.set(task.server, group);
-    group.push({ taskId: task.id, toolName: task.tool, status: shownStatus(task) });
-  }
-  return [...groups].map(([server, tasks]) => ({ server, working_tasks: tasks }));
+  return [...groups].map(([server, group]) => ({ server, items: group }));
 }
 
 function pendingClient(session: Session): Record<string, unknown[]> {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Question } from '../../../core/question/question.ts';
-import { schemaMistake } from '../../../lib/json-schema.ts';
+import { formMistake } from '../../../core/question/form.ts';
 import { json, READS, tool } from '../tool.ts';
 import { elicitationView } from '../views.ts';
 import { serverName, shortText } from './arguments.ts';
@@ -27,7 +27,7 @@ export const elicitationTools = [
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
     run: async ({ request_id, action, content }, { session }) => {
       const question = session.questions.get(request_id, 'elicitation');
-      if (action === 'accept') await checkContent(question, content);
+      if (action === 'accept') checkContent(question, content);
       const answer = action === 'accept' && content !== undefined ? { action, content } : { action };
       await session.questions.answer(request_id, 'elicitation', answer);
       return json({ success: true, message: `answered ${request_id} with ${action}` });
@@ -35,11 +35,11 @@ export const elicitationTools = [
   }),
 ];
 
-async function checkContent({ id, params }: Question, content: unknown): Promise<void> {
+function checkContent({ id, params }: Question, content: Record<string, unknown> | undefined): void {
   const schema = params['requestedSchema'];
   if (typeof schema !== 'object' || schema === null) return;
   const mistake =
-    content === undefined ? 'content is missing' : await schemaMistake(schema as Record<string, unknown>, content);
+    content === undefined ? 'content is missing' : formMistake(schema as Record<string, unknown>, content);
   if (mistake === undefined) return;
   throw new GatewayError(
     'TOOL_ERR_INVALID_ANSWER',

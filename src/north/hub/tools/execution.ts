@@ -1,13 +1,13 @@
 import * as z from 'zod';
-import type { CallReply } from '../../../core/call/calls.ts';
+import type { Caller, CallReply, CallRequest } from '../../../core/call/calls.ts';
 import { GatewayError, known } from '../../../core/errors.ts';
 import type { Session } from '../../../core/session/session.ts';
-import type { Task } from '../../../core/task/task.ts';
+import type { CallResult, Task } from '../../../core/task/task.ts';
 import { matchesPattern } from '../../../lib/pattern.ts';
-import { errorReply } from '../reply.ts';
-import { json, jsonBlock, READS_SERVER, tool, type ToolContext, type ToolReply } from '../tool.ts';
+import { within } from '../../../lib/timers.ts';
+import { errorReply, passedOn } from '../reply.ts';
+import { fromServer, json, jsonBlock, READS_SERVER, tool, type ToolContext, type ToolReply } from '../tool.ts';
 import { elicitationBrief, taskView } from '../views.ts';
-import { whileWaiting } from '../waiting.ts';
 import { serverName, shortText, waitMs } from './arguments.ts';
 import { fromServers } from './from-servers.ts';
 
@@ -40,34 +40,38 @@ export const executionTools = [
     }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     run: async ({ server, tool: name, args = {}, timeout_ms, task_ttl_ms }, context) => {
-      const { session, exchange, gateway } = context;
+      const { session, exchange, gateway, onProgress } = context;
       const connection = session.connection(server);
-      const timeoutMs = timeout_ms ?? gateway.settings.calls.timeoutMs;
-      const reply = await whileWaiting(exchange, `${name} is at work`, (onProgress) =>
-        session.calls.execute(
-          connection,
-          { server, tool: name, args, timeoutMs, ...(task_ttl_ms !== undefined && { ttlMs: task_ttl_ms }) },
-          { onLeaving: (listener) => exchange.onLeaving(listener), onProgress },
-        ),
-      );
-      return toReply(context, reply, timeoutMs);
+      const { calls, limits } = gateway.settings;
+      const timeoutMs = Math.min(timeout_ms ?? calls.timeoutMs, limits.waitMs);
+      const ttl = task_ttl_ms === undefined ? {} : { ttlMs: task_ttl_ms };
+      const request: CallRequest = { server, tool: name, args, timeoutMs, ...ttl };
+      const onLeaving: Caller['onLeaving'] = (listener) => exchange.onLeaving(listener);
+      const reply = await session.calls.execute(connection, request, { onLeaving, onProgress });
+      return toReply(context, request, reply);
     },
   }),
 ];
 
-async function toReply(context: ToolContext, reply: CallReply, timeoutMs: number): Promise<ToolReply> {
+async function toReply(context: ToolContext, request: CallRequest, reply: CallReply): Promise<ToolReply> {
   switch (reply.kind) {
-    case 'result': {
-      const { content } = reply.result;
-      return { ...reply.result, content: Array.isArray(content) ? content : [] };
-    }
+    case 'result':
+      keepUnlessDelivered(context, request, reply.result);
+      return passedOn(fromServer(reply.result));
     case 'task':
-      return promoted(context.session, reply.task.id, headline(reply, timeoutMs));
+      return promoted(context.session, reply.task.id, headline(reply, request.timeoutMs));
     case 'failed':
       return errorReply(await explained(context.session, reply.error));
     case 'cancelled':
       return errorReply(new GatewayError('TOOL_ERR_EXECUTION_FAILED', 'the call was cancelled'));
   }
+}
+
+/** The work is done; that the client did not take the reply must not undo it. */
+function keepUnlessDelivered({ session, exchange }: ToolContext, request: CallRequest, result: CallResult): void {
+  exchange.whenSettled((delivered) => {
+    if (!delivered && !exchange.cancelled) session.calls.keepResult(request, result);
+  });
 }
 
 function headline({ task, because }: { task: Task; because: string }, timeoutMs: number): string {
@@ -90,15 +94,21 @@ function promoted(session: Session, taskId: string, text: string): ToolReply {
   return { content: [{ type: 'text', text }, jsonBlock({ proxy_task, pending_on_server })], isError: false };
 }
 
-/** A server's "no such tool" comes in many forms; whether it is one, its list of tools tells. */
+const NO_SUCH_TOOL = new Set([-32601, -32602]);
+const EXPLAIN_MS = 2000;
+
+/** A server's "no such tool" looks like other mistakes; whether it is that, its list of tools tells, if it comes soon. */
 async function explained(session: Session, error: GatewayError): Promise<GatewayError> {
-  const { server, tool: name } = error.details ?? {};
-  if (error.code !== 'TOOL_ERR_EXECUTION_FAILED' || typeof server !== 'string') return error;
-  const tools = await session
-    .catalog(server)
-    .list('tools')
-    .catch(() => undefined);
+  const { server, tool: name, error: told } = error.details ?? {};
+  const code = typeof told === 'object' && told !== null && 'code' in told ? Number(told.code) : undefined;
+  if (typeof server !== 'string' || code === undefined || !NO_SUCH_TOOL.has(code)) return error;
+  const listing = session.catalog(server).list('tools');
+  const tools = await within(
+    EXPLAIN_MS,
+    listing.catch(() => undefined),
+  );
   if (tools === undefined || tools.some((each) => each['name'] === name)) return error;
   const names = tools.map((each) => String(each['name']));
-  return new GatewayError('TOOL_ERR_NOT_FOUND', `server '${server}' has no tool '${String(name)}'; ${known(names)}`);
+  const message = `server '${server}' has no tool '${String(name)}'; ${known(names)}`;
+  return new GatewayError('TOOL_ERR_NOT_FOUND', message, error.details);
 }

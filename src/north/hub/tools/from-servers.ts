@@ -16,7 +16,7 @@ export async function fromServers(
   wanted: (item: ListItem) => boolean = () => true,
 ): Promise<Record<string, unknown>> {
   const of = async (server: string): Promise<ListItem[]> =>
-    (await session.catalog(server).list(list)).filter(wanted).map((item) => ({ server, ...item }));
+    (await session.catalog(server).list(list)).filter(wanted).map((item) => ({ ...item, server }));
   const { key } = LISTS[list];
   if (only !== undefined) {
     const connection = session.connection(only);

@@ -39,13 +39,19 @@ export const notificationTools = [
     }),
     annotations: READS,
     run: async ({ server, level, limit, source }, { session }) => {
-      const least = level === undefined ? 0 : LEVELS.indexOf(level);
+      const least = level === undefined ? 0 : severity(level);
       const logs = session
         .logs(server)
-        .filter((entry) => (source === undefined || entry.source === source) && LEVELS.indexOf(entry.level) >= least)
+        .filter((entry) => (source === undefined || entry.source === source) && severity(entry.level) >= least)
         .slice(-limit)
         .map(({ timestamp, ...entry }) => ({ ...entry, timestamp: new Date(timestamp).toISOString() }));
       return json({ logs });
     },
   }),
 ];
+
+/** Levels that the protocol does not know count as information. */
+function severity(level: string): number {
+  const known = LEVELS.indexOf(level);
+  return known >= 0 ? known : LEVELS.indexOf('info');
+}

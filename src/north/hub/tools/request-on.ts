@@ -2,7 +2,6 @@ import { GatewayError } from '../../../core/errors.ts';
 import type { Connection } from '../../../core/ports.ts';
 import { messageOf } from '../../../lib/log.ts';
 import type { ToolContext } from '../tool.ts';
-import { whileWaiting } from '../waiting.ts';
 
 /** One request to a server that is not a tool call: bounded by the call time-out, ended when the client leaves. */
 export async function requestOn(
@@ -16,7 +15,7 @@ export async function requestOn(
   const tooLate = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([exchange.leavingSignal(), tooLate]);
   try {
-    return await whileWaiting(exchange, `${method} is at work`, () => connection.request(method, params, signal));
+    return await connection.request(method, params, signal);
   } catch (error) {
     if (tooLate.aborted) {
       throw new GatewayError('TOOL_ERR_TIMEOUT', `server '${server}' did not answer ${method} within ${timeoutMs} ms`);

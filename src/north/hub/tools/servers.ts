@@ -1,18 +1,12 @@
 import * as z from 'zod';
-import { GatewayError, known } from '../../../core/errors.ts';
-import type { Gateway } from '../../../core/gateway.ts';
+import { GatewayError } from '../../../core/errors.ts';
 import type { Connection, ConnectionStatus, ServerConfig, ServerRecord } from '../../../core/ports.ts';
 import type { Session } from '../../../core/session/session.ts';
 import { redactUrl } from '../../../lib/redact.ts';
+import { serverNameSchema } from '../../../lib/server-name.ts';
 import { json, READS, tool } from '../tool.ts';
-import { elicitationBrief } from '../views.ts';
-import { workingTasks } from './activity.ts';
+import { elicitationBrief, workingTask } from '../views.ts';
 import { serverName } from './arguments.ts';
-
-const newName = z
-  .string()
-  .regex(/^[A-Za-z0-9_.-]{1,64}$/, 'expected 1 to 64 characters of A-Z a-z 0-9 _ . -')
-  .refine((name) => !['__proto__', 'constructor', 'prototype'].includes(name), 'this name is reserved');
 
 const strings = z.record(z.string(), z.string());
 
@@ -21,7 +15,7 @@ export const serverTools = [
     name: 'add_server',
     description: 'Add an MCP server by url or by command, for all sessions. Re-adding a name replaces it.',
     input: z.object({
-      name: newName,
+      name: serverNameSchema,
       url: z.url({ protocol: /^https?$/ }).optional(),
       headers: strings.optional(),
       command: z.string().min(1).optional(),
@@ -72,12 +66,12 @@ export const serverTools = [
     input: z.object({ server: serverName }),
     annotations: READS,
     run: async ({ server }, { session, gateway }) => {
-      const record = recordOf(gateway, server);
+      const record = gateway.registry.require(server);
       const connection = session.connectionIfAny(server);
       return json({
         ...serverView(session, record),
         ...infoView(connection),
-        working_tasks: workingTasks(session, server).flatMap(({ working_tasks }) => working_tasks),
+        working_tasks: session.tasks.atWork(server).map(workingTask),
         elicitations: session.questions.list('elicitation', server).map(elicitationBrief),
         sampling_requests: session.questions.list('sampling', server).map(({ id }) => ({ requestId: id, server })),
       });
@@ -99,13 +93,6 @@ function toConfig(fields: {
     return { command, ...(args && { args }), ...(env && { env }), ...(cwd !== undefined && { cwd }) };
   }
   throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', 'give either url or command');
-}
-
-function recordOf(gateway: Gateway, server: string): ServerRecord {
-  const record = gateway.registry.get(server);
-  if (record) return record;
-  const names = gateway.registry.list().map(({ id }) => id);
-  throw new GatewayError('TOOL_ERR_SERVER_NOT_FOUND', `no server '${server}'; ${known(names)}`);
 }
 
 /** Headers, environment and arguments may hold secrets and are not shown. */

@@ -2,9 +2,8 @@ import * as z from 'zod';
 import { GatewayError } from '../../../core/errors.ts';
 import { hasEnded, type Task } from '../../../core/task/task.ts';
 import { errorReply } from '../reply.ts';
-import { json, READS, tool, type ToolContext, type ToolReply } from '../tool.ts';
+import { fromServer, json, READS, tool, type ToolContext, type ToolReply } from '../tool.ts';
 import { elicitationBrief, shownStatus, taskView } from '../views.ts';
-import { whileWaiting } from '../waiting.ts';
 import { shortText, waitMs } from './arguments.ts';
 
 const GRACE_MS = 1000;
@@ -46,9 +45,7 @@ export const taskTools = [
       // Who waits for the whole TTL is to hear how it ended, not that it was just about to.
       const left = (now.remainingMs ?? (now.deadline ?? Date.now()) - Date.now()) + GRACE_MS;
       const wait = Math.min(timeout_ms ?? left, gateway.settings.limits.waitMs);
-      const task = await whileWaiting(exchange, `${now.tool} is at work`, () =>
-        session.tasks.whenEnded(task_id, wait, exchange.leavingSignal()),
-      );
+      const task = await session.tasks.whenEnded(task_id, wait, exchange.leavingSignal());
       return resultOf(context, task);
     },
   }),
@@ -78,10 +75,8 @@ function resultOf(context: ToolContext, task: Task): ToolReply {
     case 'working':
     case 'input_required':
       return json(stateOf(context, task));
-    case 'completed': {
-      const content = task.result?.['content'];
-      return { ...task.result, content: Array.isArray(content) ? content : [] };
-    }
+    case 'completed':
+      return fromServer(task.result ?? {});
     case 'failed':
     case 'cancelled':
     case 'expired': {

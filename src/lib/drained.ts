@@ -1,0 +1,12 @@
+import type { Writable } from 'node:stream';
+
+/** Resolves when the stream takes more, or is gone. */
+export async function drained(stream: Writable): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const go = (): void => {
+      stream.off('drain', go).off('close', go);
+      resolve();
+    };
+    stream.on('drain', go).on('close', go);
+  });
+}

@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import Database from 'libsql';
+import { expect, test, vi } from 'vitest';
+import { startV1Http, type V1Http } from '../../servers/v1-http.ts';
+import { httpGateway, temporaryFolder, type TestGateway } from '../../support/gateway.ts';
+import { defer, owned } from '../../support/owned.ts';
+import { INITIALIZE, post, rawSession, type RawSession } from '../../support/raw-http.ts';
+
+interface Setup {
+  server: V1Http;
+  running: TestGateway;
+  client: RawSession;
+  /** The store as another program sees it. */
+  other: Database.Database;
+}
+
+async function setup(): Promise<Setup> {
+  const server = owned(await startV1Http());
+  const store = join(await temporaryFolder(), 'store.db');
+  const running = await httpGateway({ one: { url: server.url } }, { store });
+  const client = await rawSession(running.url);
+  await client.reply('list_tools');
+  const other = new Database(store);
+  defer(async () => void other.close());
+  return { server, running, client, other };
+}
+
+test('H-4, P-3: a fast call gives its result while the store fails, and what cannot be stored is told later', async () => {
+  const { client, other } = await setup();
+  other.exec('ALTER TABLE events RENAME TO elsewhere');
+  const notify = await client.reply('execute_tool', { server: 'one', tool: 'notify', args: { count: 1 } });
+  expect(notify.text).toBe('sent 1');
+  expect(notify.events).toEqual([]);
+  const echo = await client.reply('execute_tool', { server: 'one', tool: 'echo', args: { text: 'precious' } });
+  expect(echo.text).toBe('precious');
+  expect(echo.isError).toBe(false);
+
+  other.exec('ALTER TABLE elsewhere RENAME TO events');
+  await vi.waitFor(
+    async () => {
+      const { events } = await client.reply('list_servers');
+      expect(events.map(({ type }) => type)).toContain('notification');
+    },
+    { timeout: 10_000 },
+  );
+});
+
+test('X-3: a client that cannot be let in because the store fails leaves no session', async () => {
+  const { server, running, client, other } = await setup();
+  other.exec('ALTER TABLE sessions RENAME TO elsewhere');
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    const refused = await post(running.url, INITIALIZE);
+    expect(refused.status).toBe(503);
+    expect(refused.headers['mcp-session-id']).toBeUndefined();
+  }
+  await vi.waitFor(() => expect(running.gateway.sessions.map(({ id }) => id)).toEqual([client.id]));
+  expect(running.door.counts.sessions).toBe(1);
+  await vi.waitFor(() => expect(server.state.sessions.size).toBe(1), { timeout: 10_000 });
+
+  other.exec('ALTER TABLE elsewhere RENAME TO sessions');
+  const late = await vi.waitFor(() => rawSession(running.url), { timeout: 10_000 });
+  const rows = other.prepare('SELECT id FROM sessions').all() as { id: string }[];
+  expect(new Set(rows.map(({ id }) => id))).toEqual(new Set([client.id, late.id]));
+});
