@@ -27,6 +27,7 @@ export class Gateway {
   readonly #ending = new Set<Promise<void>>();
   readonly #timers: NodeJS.Timeout[] = [];
   #closing = false;
+  #lastChange: Promise<void> = Promise.resolve();
   /** Told after a session has ended, so that a door can let go of what it keeps for it. */
   readonly onSessionEnded = new Set<(session: Session) => void>();
 
@@ -108,25 +109,37 @@ export class Gateway {
     }
     const notKept = `server '${name}' could not be reached and was not kept`;
     const { info, keep } = await orUnreachable(caller.tryServer(name, config), notKept);
-    this.registry.set(name, config, caller.id);
-    await this.#detachAll(name, `server '${name}' was replaced`);
-    await keep();
-    for (const session of this.#sessions.values()) {
-      if (session === caller) continue;
-      const replaced = before !== undefined;
-      session.events.add('server_added', name, { name, addedBy: 'another session', replaced });
-      session.connectInBackground(name);
-    }
+    await this.#inTurn(async () => {
+      this.registry.set(name, config, caller.id);
+      await this.#detachAll(name, `server '${name}' was replaced`);
+      await keep();
+      for (const session of this.#sessions.values()) {
+        if (session === caller) continue;
+        const replaced = before !== undefined;
+        session.events.add('server_added', name, { name, addedBy: 'another session', replaced });
+        session.connectInBackground(name);
+      }
+    });
     this.log.info(before ? 'server_config_updated' : 'server_config_added', { server: name });
     return info;
   }
 
   async removeServer(name: string): Promise<void> {
-    this.registry.require(name);
-    this.registry.remove(name);
-    await this.#detachAll(name, `server '${name}' was removed`);
-    for (const session of this.#sessions.values()) session.events.add('server_removed', name, { name });
+    await this.#inTurn(async () => {
+      this.registry.require(name);
+      this.registry.remove(name);
+      await this.#detachAll(name, `server '${name}' was removed`);
+      for (const session of this.#sessions.values()) session.events.add('server_removed', name, { name });
+    });
     this.log.info('server_config_removed', { server: name });
+  }
+
+  /** Changes of the servers one after the other, so that all sessions see the same last word. */
+  async #inTurn(change: () => Promise<void>): Promise<void> {
+    const turn = this.#lastChange.then(change);
+    // Whoever asked hears of a failure; who comes next does not.
+    this.#lastChange = turn.catch(() => {});
+    return turn;
   }
 
   async #detachAll(name: string, reason: string): Promise<void> {

@@ -85,6 +85,7 @@ export interface OutgoingCall {
 export type CallOutcome =
   | { kind: 'result'; result: CallResult }
   | { kind: 'error'; error: TaskError }
+  | { kind: 'unreachable'; reason: string }
   | { kind: 'lost'; reason: string };
 
 /** One session's connection to one server. */

@@ -126,7 +126,7 @@ export class ServerConnection implements Connection {
     try {
       live = await this.#live();
     } catch (error) {
-      return { kind: 'lost', reason: messageOf(error) };
+      return { kind: 'unreachable', reason: messageOf(error) };
     }
     if (call.signal.aborted) return { kind: 'error', error: { code: -32000, message: 'cancelled' } };
     this.#calls.add(call.id);
@@ -196,9 +196,10 @@ export class ServerConnection implements Connection {
       case 'closed':
         throw new Error(`the connection to '${this.#server}' is closed`);
       case 'idle':
+        return this.#connect('schedule');
       case 'waiting':
       case 'failed':
-        return this.#connect();
+        return this.#connect('use');
     }
   }
 
@@ -213,20 +214,26 @@ export class ServerConnection implements Connection {
     this.#mode = next;
   }
 
-  async #connect(): Promise<Live> {
+  /** Attempts that somebody's use brings about, beside the schedule, do not count against it. */
+  async #connect(because: 'use' | 'schedule'): Promise<Live> {
     const unwanted = new AbortController();
     const attempt = this.#dial(unwanted.signal);
     this.#enter({ mode: 'connecting', attempt, unwanted });
-    attempt.catch((error: unknown) => {
-      if (this.#mode.mode !== 'connecting' || this.#mode.attempt !== attempt) return;
-      this.#failures += 1;
-      this.#log.warn(this.#everUp ? 'server_reconnect_failed' : 'server_connect_failed', {
-        server: this.#server,
-        attempt: this.#failures,
-        error: messageOf(error),
-      });
-      this.#waitOrFail(messageOf(error));
-    });
+    attempt.then(
+      () => {
+        if (because === 'use') this.#failures = 0;
+      },
+      (error: unknown) => {
+        if (this.#mode.mode !== 'connecting' || this.#mode.attempt !== attempt) return;
+        if (because === 'schedule') this.#failures += 1;
+        this.#log.warn(this.#everUp ? 'server_reconnect_failed' : 'server_connect_failed', {
+          server: this.#server,
+          attempt: this.#failures,
+          error: messageOf(error),
+        });
+        this.#waitOrFail(messageOf(error));
+      },
+    );
     return attempt;
   }
 
@@ -321,7 +328,7 @@ export class ServerConnection implements Connection {
     const delayMs = backoffDelay(attempt, reconnect);
     const timer = setTimeout(() => {
       this.#log.info('server_reconnecting', { server: this.#server, attempt, delayMs });
-      this.#connect().catch(() => {
+      this.#connect('schedule').catch(() => {
         // Already on record: a failed attempt decides by itself what comes next.
       });
     }, delayMs);

@@ -76,10 +76,7 @@ export class Dialler {
     );
     try {
       await client.connect(transport);
-      await unlessUnwanted(
-        hooks.unwanted,
-        client.request({ method: 'ping' }, ANY_RESULT, { timeout: this.#timeoutMs }),
-      );
+      await unlessUnwanted(hooks.unwanted, client.request({ method: 'ping' }, ANY_RESULT), this.#timeoutMs);
     } catch (error) {
       await transport.close();
       if (error instanceof SdkHttpError || error instanceof ProtocolError) return undefined;
@@ -126,7 +123,8 @@ export class Dialler {
   }
 
   async #connect(transport: Transport, hooks: DialHooks, knownOld: boolean): Promise<Dialled> {
-    const probeMs = transport instanceof ChildTransport ? Math.min(CHILD_PROBE_MS, this.#timeoutMs) : this.#timeoutMs;
+    const probeMs =
+      transport instanceof ChildTransport ? Math.min(CHILD_PROBE_MS, this.#timeoutMs / 2) : this.#timeoutMs;
     const client = new Client(
       { name: 'meanwhile', version: VERSION },
       {
@@ -141,7 +139,7 @@ export class Dialler {
         timeout: this.#timeoutMs,
         ...(knownOld && { prior: { kind: 'legacy' as const } }),
       });
-      await unlessUnwanted(hooks.unwanted, connected);
+      await unlessUnwanted(hooks.unwanted, connected, this.#timeoutMs);
     } catch (error) {
       await transport.close();
       throw transport instanceof ChildTransport ? transport.explain(error) : error;
@@ -150,14 +148,19 @@ export class Dialler {
   }
 }
 
-async function unlessUnwanted(unwanted: AbortSignal, connected: Promise<unknown>): Promise<void> {
+async function unlessUnwanted(unwanted: AbortSignal, connected: Promise<unknown>, timeoutMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
   let giveUp = (): void => {};
   const givenUp = new Promise<never>((_resolve, reject) => {
     giveUp = () => reject(new Error('the connection is not wanted any more'));
+    timer = setTimeout(() => reject(new Error(`no MCP answer within ${timeoutMs} ms`)), timeoutMs);
   });
   unwanted.addEventListener('abort', giveUp, { once: true });
   if (unwanted.aborted) giveUp();
-  await Promise.race([connected, givenUp]).finally(() => unwanted.removeEventListener('abort', giveUp));
+  await Promise.race([connected, givenUp]).finally(() => {
+    clearTimeout(timer);
+    unwanted.removeEventListener('abort', giveUp);
+  });
 }
 
 /** A server of the 2024 HTTP+SSE transport answers a POST to its stream's address like this. */

@@ -161,6 +161,10 @@ export class Calls {
   #replyFor(request: CallRequest, outcome: CallOutcome): CallReply {
     if (outcome.kind === 'result') return { kind: 'result', result: outcome.result };
     const about = { server: request.server, tool: request.tool };
+    if (outcome.kind === 'unreachable') {
+      const message = `server '${request.server}' cannot be reached: ${outcome.reason}`;
+      return { kind: 'failed', error: new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', message, about) };
+    }
     if (outcome.kind === 'lost') {
       const message = `server '${request.server}' was lost during the call: ${outcome.reason}; try again`;
       return { kind: 'failed', error: new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', message, about) };
@@ -191,6 +195,7 @@ export class Calls {
       case 'error':
         this.#tasks.apply(taskId, { type: 'fail', error: outcome.error });
         break;
+      case 'unreachable':
       case 'lost':
         this.#tasks.apply(taskId, { type: 'fail', error: { code: -32000, message: outcome.reason } });
         break;

@@ -42,7 +42,7 @@ test.each([
   [{}, "'name' is missing"],
   [{ name: '' }, 'at least 1 character'],
   [{ name: 'abcdef' }, 'at most 5'],
-  [{ name: 5 }, 'expected a text'],
+  [{ name: 5 }, 'expected a string'],
   [{ name: 'A', age: 1.5 }, 'whole number'],
   [{ name: 'A', age: -1 }, 'at least 0'],
   [{ name: 'A', age: 151 }, 'at most 150'],

@@ -26,7 +26,7 @@ function fieldMistake(field: Schema, value: unknown): string | undefined {
   if (choices !== undefined) return choices.includes(value) ? undefined : `expected one of ${list(choices)}`;
   switch (field['type']) {
     case 'string':
-      return typeof value === 'string' ? textMistake(field, value) : 'expected a text';
+      return typeof value === 'string' ? textMistake(field, value) : 'expected a string';
     case 'number':
     case 'integer':
       return typeof value === 'number' && Number.isFinite(value) ? numberMistake(field, value) : 'expected a number';

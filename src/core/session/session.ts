@@ -166,6 +166,7 @@ export class Session {
 
   /** A request of the client is at work until the returned function is called; there may only be so many. */
   beginRequest(): () => void {
+    this.#assertOpen();
     const { requestsPerSession } = this.#parts.settings.limits;
     if (this.#holds >= requestsPerSession) {
       throw new GatewayError(
@@ -206,11 +207,15 @@ export class Session {
   #attachment(server: string): Attachment {
     const existing = this.#attachments.get(server);
     if (existing) return existing;
-    if (!this.#open) throw new GatewayError('TOOL_ERR_SESSION_NOT_FOUND', 'the session has ended; start a new one');
+    this.#assertOpen();
     const record = this.#parts.registry.require(server);
     const attachment = this.#newAttachment(server, record.config);
     this.#attachments.set(server, attachment);
     return attachment;
+  }
+
+  #assertOpen(): void {
+    if (!this.#open) throw new GatewayError('TOOL_ERR_SESSION_NOT_FOUND', 'the session has ended; start a new one');
   }
 
   #newAttachment(server: string, config: ServerConfig): Attachment {

@@ -64,6 +64,7 @@ export class TaskBook {
     if (event.type === 'progress') this.#tasks.set(id, next);
     else this.#keep(next);
     if (hasEnded(next)) this.#announceEnd(next);
+    if (hasEnded(next) || next.status === 'input_required') this.#wake(id);
     return next;
   }
 
@@ -84,10 +85,10 @@ export class TaskBook {
     return this.list().filter((task) => !hasEnded(task) && (server === undefined || task.server === server));
   }
 
-  /** Waits until the task has ended, the time is up, or nobody waits any more. */
-  async whenEnded(id: string, timeoutMs: number, signal: AbortSignal): Promise<Task> {
+  /** Waits until the task has ended or waits for an answer itself, the time is up, or nobody waits any more. */
+  async whenEndedOrAsking(id: string, timeoutMs: number, signal: AbortSignal): Promise<Task> {
     const task = this.get(id);
-    if (hasEnded(task) || signal.aborted) return task;
+    if (hasEnded(task) || task.status === 'input_required' || signal.aborted) return task;
     await new Promise<void>((resolve) => {
       const waiters = this.#waiters.get(id) ?? new Set();
       this.#waiters.set(id, waiters);
@@ -171,6 +172,9 @@ export class TaskBook {
       case 'input_required':
         return;
     }
-    for (const finish of this.#waiters.get(task.id) ?? []) finish();
+  }
+
+  #wake(id: string): void {
+    for (const finish of this.#waiters.get(id) ?? []) finish();
   }
 }

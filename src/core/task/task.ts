@@ -100,7 +100,10 @@ export function transition(task: Task, event: TaskEvent, { now, keepMs }: Moment
     case 'expire':
       return {
         ...ended(task, 'expired', now, keepMs),
-        error: { code: -32001, message: `task expired: its TTL of ${task.ttlMs} ms ran out` },
+        error: {
+          code: -32001,
+          message: `its TTL of ${task.ttlMs} ms ran out; give more with task_ttl_ms, or set tasks.ttlMs and tasks.maxTtlMs`,
+        },
       };
   }
 }

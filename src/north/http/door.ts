@@ -19,6 +19,7 @@ export interface HttpSettings extends GuardSettings {
 }
 
 const METHODS = 'GET, POST, DELETE, OPTIONS';
+const HEADERS = 'accept, authorization, content-type, last-event-id, mcp-protocol-version, mcp-session-id';
 
 /** The HTTP door: reads each message once, decides who may come in and which era it speaks, and hands it on. */
 export class HttpDoor {
@@ -197,6 +198,7 @@ function allowOrigin(req: IncomingMessage, res: ServerResponse): void {
   res.setHeader('vary', 'origin');
   if (req.method !== 'OPTIONS') return;
   res.setHeader('access-control-allow-methods', METHODS);
-  res.setHeader('access-control-allow-headers', req.headers['access-control-request-headers'] ?? 'content-type');
+  const asked = req.headers['access-control-request-headers'];
+  res.setHeader('access-control-allow-headers', asked === undefined ? HEADERS : `${HEADERS}, ${asked}`);
   res.setHeader('access-control-max-age', '600');
 }

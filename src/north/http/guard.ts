@@ -37,7 +37,8 @@ export class Guard {
         `refusing to listen on '${host}' without authentication: set meanwhile.auth.tokens in the config, or listen on 127.0.0.1`,
       );
     }
-    this.#hosts = new Set([...LOOPBACK, host, ...allowedHosts].map((name) => name.toLowerCase()));
+    const hosts = [...LOOPBACK, host, ...allowedHosts];
+    this.#hosts = new Set(hosts.map((name) => hostnameOf(`http://${name}`) ?? name.toLowerCase()));
     this.#origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()));
   }
 

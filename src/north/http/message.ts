@@ -13,15 +13,20 @@ const MAX_BATCH = 100;
 const FIRST_MODERN_VERSION = '2026-07-28';
 
 /**
- * The era of a POST, decided once and here. A message of the new era says so itself, in its metadata; one whose headers
- * say so alone is not valid, but it is the new era's place to tell.
+ * The era of a POST, decided once and here. A message of the new era says so itself, in its metadata. Headers alone say
+ * nothing as long as there is a session or one is being started, for clients of the old era send them too; otherwise the
+ * message is not valid, and it is the new era's place to tell.
  */
 export function eraOf(req: IncomingMessage, body: unknown): Era {
+  const messages = asArray(body);
+  if (messages.some(claimsVersion)) return 'modern';
+  if (req.headers['mcp-session-id'] !== undefined) return 'legacy';
+  if (messages.some((message) => field(message, 'method') === 'initialize')) return 'legacy';
   const version = req.headers['mcp-protocol-version'];
   const claimed =
     req.headers['mcp-method'] !== undefined ||
     (typeof version === 'string' && version >= FIRST_MODERN_VERSION && /^\d{4}-\d\d-\d\d$/.test(version));
-  return claimed || asArray(body).some(claimsVersion) ? 'modern' : 'legacy';
+  return claimed ? 'modern' : 'legacy';
 }
 
 /** What is wrong with a body of the old era, or `undefined` if it is one JSON-RPC message or a batch of them. */

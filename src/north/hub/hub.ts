@@ -91,8 +91,7 @@ export class Hub {
       endRequest = context.session.beginRequest();
       const parsed = found.input.safeParse(given);
       if (!parsed.success) {
-        const message = `${found.name}: ${z.prettifyError(parsed.error).replaceAll('\n', ' ')}`;
-        throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', message);
+        throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', `${found.name}: ${mistakes(found, parsed.error)}`);
       }
       return await found.run(parsed.data, context);
     } catch (error) {
@@ -110,4 +109,18 @@ export class Hub {
 export function describeTool({ name, description, input, annotations }: HubTool): Record<string, unknown> {
   const { $schema: _dialect, ...inputSchema } = z.toJSONSchema(input, { io: 'input' });
   return { name, description, inputSchema, annotations };
+}
+
+/** What is wrong with the arguments, in words that name the fix. */
+function mistakes({ input }: HubTool, { issues }: z.ZodError): string {
+  return issues
+    .map((issue) => {
+      if (issue.code === 'unrecognized_keys') {
+        return `there is no argument ${issue.keys.map((key) => `'${key}'`).join(', ')}; ${known(Object.keys(input.shape))}`;
+      }
+      const name = issue.path.map(String).join('.');
+      const message = issue.message.replace(/^Invalid input: /, '').replace('expected record', 'expected an object');
+      return message.endsWith('received undefined') ? `'${name}' is missing` : `'${name}': ${message}`;
+    })
+    .join('; ');
 }

@@ -7,6 +7,9 @@ import type { Exchange } from '../exchange.ts';
 import { createHubServer, type Carrier } from '../hub-server.ts';
 import type { Hub } from '../hub/hub.ts';
 
+/** A larger message ends the connection: there is no way to answer what cannot be read. */
+const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+
 export interface StdioDoor {
   /** Resolves when the client has left. */
   readonly closed: Promise<void>;
@@ -22,7 +25,9 @@ export function openStdioDoor(
   const session = gateway.open('local');
   // It ends with the connection, however long the client says nothing.
   session.hold();
-  const carrier = new StdioCarrier(new StdioServerTransport(streams.input, streams.output));
+  const carrier = new StdioCarrier(
+    new StdioServerTransport(streams.input, streams.output, { maxBufferSize: MAX_MESSAGE_BYTES }),
+  );
   const closed = new Promise<void>((resolve) => {
     carrier.onWireClosed = resolve;
   });

@@ -7,6 +7,7 @@ import { onLines } from './lines.ts';
 import { watchGroup } from './reaper.ts';
 
 const GRACE_MS = 1000;
+const LAST_WORDS = 5;
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 /**
@@ -21,7 +22,7 @@ export class ChildTransport implements Transport {
   onnoise: (line: string) => void = () => {};
   #child: ChildProcess | undefined;
   #closing = false;
-  #lastWords = '';
+  #lastWords: string[] = [];
   /** How the process ended, if it did so without being asked. */
   #died: string | undefined;
   #exited: Promise<string> = Promise.resolve('not started');
@@ -61,7 +62,7 @@ export class ChildTransport implements Transport {
     child.stdin.on('error', (error) => this.onerror?.(error));
     child.stdout.on('data', (chunk: Buffer) => this.#received(chunk));
     onLines(child.stderr, (line) => {
-      this.#lastWords = line;
+      this.#lastWords = [...this.#lastWords, line].slice(-LAST_WORDS);
       this.onnoise(line);
     });
     const unwatch = watchGroup(child.pid ?? 0);
@@ -102,9 +103,9 @@ export class ChildTransport implements Transport {
 
   /** A failed connection as the user needs to hear of it: what the process did, and its last words. */
   explain(error: unknown): unknown {
-    if (this.#died === undefined) return error;
-    const said = this.#lastWords === '' ? '' : `; its last words: ${this.#lastWords.slice(0, 300)}`;
-    return new Error(`${this.#died}${said}`, { cause: error });
+    if (this.#died === undefined && this.#lastWords.length === 0) return error;
+    const said = this.#lastWords.length === 0 ? '' : `; its last words: ${this.#lastWords.join(' | ').slice(-500)}`;
+    return new Error(`${this.#died ?? (error as Error).message}${said}`, { cause: error });
   }
 
   /** Asks by closing standard input, then tells, then makes. */
@@ -161,6 +162,7 @@ export class ChildTransport implements Transport {
         if (message === null) return;
         this.onmessage?.(message);
       } catch (error) {
+        this.#lastWords = [...this.#lastWords, 'standard output has what is no message'].slice(-LAST_WORDS);
         this.onnoise(`not a message on standard output: ${(error as Error).message}`);
       }
     }

@@ -28,6 +28,13 @@ const STREAM_LOST = 'meanwhile/stream-lost';
 
 class Unreachable extends Error {}
 
+/** What answers there is no MCP server, or not at this address. */
+class UnexpectedContent extends SdkError {
+  constructor(what: string) {
+    super(SdkErrorCode.ClientHttpUnexpectedContent, `${what}: is this the address of an MCP server?`);
+  }
+}
+
 /** The request may or may not have arrived; its answer did not. */
 export function isBrokenWire(error: unknown): boolean {
   return error instanceof Unreachable || (error instanceof ProtocolError && error.data === STREAM_LOST);
@@ -129,13 +136,14 @@ export class HttpTransport implements Transport {
       });
     } else if (type.startsWith('application/json')) {
       const parsed: unknown = JSON.parse(await readText(answer.body, MAX_ANSWER));
-      for (const each of Array.isArray(parsed) ? parsed : [parsed]) this.onmessage?.(each as JSONRPCMessage);
+      for (const each of Array.isArray(parsed) ? parsed : [parsed]) {
+        if (!isMessage(each)) throw new UnexpectedContent('the answer is JSON, but not a JSON-RPC message');
+        this.onmessage?.(each);
+      }
     } else {
       answer.body.resume();
       const contentType = answer.headers['content-type'] ?? 'none';
-      throw new SdkError(SdkErrorCode.ClientHttpUnexpectedContent, `unexpected content type: ${contentType}`, {
-        contentType,
-      });
+      throw new UnexpectedContent(`the answer has the content type ${contentType}`);
     }
   }
 
@@ -199,7 +207,7 @@ export class HttpTransport implements Transport {
     }
     throw new SdkHttpError(
       SdkErrorCode.ClientHttpNotImplemented,
-      `HTTP ${answer.status} from ${this.#url.origin}: ${text.slice(0, 300)}`,
+      `HTTP ${answer.status} from ${this.#url.origin}: ${answer.headers.location === undefined ? text.slice(0, 300) : 'it redirects elsewhere, which is not followed'}`,
       { status: answer.status, statusText: '', text },
     );
   }
@@ -310,6 +318,10 @@ export class HttpTransport implements Transport {
     const message = `the server closed the connection before it answered (${reason})`;
     this.onmessage?.({ jsonrpc: '2.0', id: stream.requestId, error: { code: -32000, message, data: STREAM_LOST } });
   }
+}
+
+function isMessage(value: unknown): value is JSONRPCMessage {
+  return typeof value === 'object' && value !== null && 'jsonrpc' in value && value.jsonrpc === '2.0';
 }
 
 function anyAborted(signals: readonly AbortSignal[]): boolean {

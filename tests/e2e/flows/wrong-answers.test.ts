@@ -9,7 +9,7 @@ import { soon, taskOf } from './watch.ts';
 
 const WRONG_NAMES: { answer: Json; says: RegExp }[] = [
   { answer: { content: { name: 7 } }, says: /name.*string/ },
-  { answer: { content: { name: '' } }, says: /name.*(fewer|short|length|minimum)/i },
+  { answer: { content: { name: '' } }, says: /name.*at least 1 character/ },
   { answer: { content: {} }, says: /name/ },
   { answer: {}, says: /content is missing/ },
 ];

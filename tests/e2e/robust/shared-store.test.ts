@@ -5,17 +5,19 @@ import { expect, test, vi } from 'vitest';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { httpGateway, temporaryFolder } from '../../support/gateway.ts';
 import { defer, owned } from '../../support/owned.ts';
-import { rawSession } from '../../support/raw-http.ts';
+import { openStream, rawSession } from '../../support/raw-http.ts';
 
-const IDLE_MS = 200;
+const SESSIONS = { idleMs: 1000, checkMs: 100 };
 
 test('P-1: a second gateway on the same store leaves the first one what is its own', async () => {
   const server = owned(await startV1Http());
   const store = join(await temporaryFolder(), 'store.db');
-  // Old enough to be forgotten, but for that somebody still has it.
-  const settings = { store, sessions: { idleMs: IDLE_MS, checkMs: 600_000 } };
+  const settings = { store, sessions: SESSIONS };
   const first = await httpGateway({ one: { url: server.url } }, settings);
   const client = await rawSession(first.url);
+  // As long as it is open the session is not idle.
+  const stream = await openStream(first.url, { headers: { ...client.headers, accept: 'text/event-stream' } });
+  expect(stream.status).toBe(200);
   const other = new Database(store);
   defer(async () => void other.close());
   const rows = (): unknown => ({
@@ -24,7 +26,8 @@ test('P-1: a second gateway on the same store leaves the first one what is its o
   });
   await vi.waitFor(() => expect(rows()).toEqual({ sessions: [{ id: client.id }], events: [expect.anything()] }));
   const before = rows();
-  await delay(2 * IDLE_MS);
+  // So long that one which nobody has any more would be forgotten.
+  await delay(SESSIONS.idleMs + 5 * SESSIONS.checkMs);
 
   const second = await httpGateway({}, settings);
   await second.gateway.store.settled();

@@ -44,6 +44,5 @@ function checkContent({ id, params }: Question, content: Record<string, unknown>
   throw new GatewayError(
     'TOOL_ERR_INVALID_ANSWER',
     `the answer does not fit, and the question ${id} stays open: ${mistake}; see its requestedSchema`,
-    { requestedSchema: schema },
   );
 }

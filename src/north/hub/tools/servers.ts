@@ -16,7 +16,7 @@ export const serverTools = [
     description: 'Add an MCP server by url or by command, for all sessions. Re-adding a name replaces it.',
     input: z.object({
       name: serverNameSchema,
-      url: z.url({ protocol: /^https?$/ }).optional(),
+      url: z.url({ protocol: /^https?$/, error: 'expected a URL starting with http:// or https://' }).optional(),
       headers: strings.optional(),
       command: z.string().min(1).optional(),
       args: z.array(z.string()).optional(),

@@ -36,7 +36,8 @@ export const taskTools = [
   }),
   tool({
     name: 'get_task_result',
-    description: 'Wait for a task to end and return its result. If the wait runs out, returns its state: call again.',
+    description:
+      'Wait for a task to end and return its result. If the wait runs out or the task waits for your answer, returns its state.',
     input: z.object({ task_id: taskId, timeout_ms: waitMs.optional().describe('Default: what is left of its TTL') }),
     annotations: READS,
     run: async ({ task_id, timeout_ms }, context) => {
@@ -45,7 +46,7 @@ export const taskTools = [
       // Who waits for the whole TTL is to hear how it ended, not that it was just about to.
       const left = (now.remainingMs ?? (now.deadline ?? Date.now()) - Date.now()) + GRACE_MS;
       const wait = Math.min(timeout_ms ?? left, gateway.settings.limits.waitMs);
-      const task = await session.tasks.whenEnded(task_id, wait, exchange.leavingSignal());
+      const task = await session.tasks.whenEndedOrAsking(task_id, wait, exchange.leavingSignal());
       return resultOf(context, task);
     },
   }),
