@@ -4,7 +4,6 @@ import {
   ProtocolError,
   type Client,
   type JSONRPCRequest,
-  type McpSubscription,
   type Transport,
 } from '@modelcontextprotocol/client';
 import type {
@@ -25,6 +24,7 @@ import { runCall } from './call.ts';
 import type { Dialled, Dialler, DialHooks } from './dial.ts';
 import { methodNotFound, PeerError, questionKind } from './questions.ts';
 import { ANY_RESULT } from './raw.ts';
+import { Subscriptions } from './subscriptions.ts';
 import { ChildTransport } from './transport/child.ts';
 import { HttpTransport, isBrokenWire } from './transport/http.ts';
 import { takeOrigin } from './transport/origin.ts';
@@ -43,8 +43,7 @@ interface Live {
   since: number;
   identity: string | undefined;
   pinging: NodeJS.Timeout;
-  /** Servers of the new era push changes only on a stream that was asked for. */
-  subscription?: McpSubscription;
+  relisten?: NodeJS.Timeout;
 }
 
 type Mode =
@@ -56,6 +55,7 @@ type Mode =
   | { mode: 'closed' };
 
 const PING_TIMEOUT_MS = 5000;
+const RELISTEN_MS = 1000;
 const METHOD_NOT_FOUND = -32601;
 const UNSUPPORTED_VERSION = -32022;
 
@@ -77,7 +77,7 @@ export class ServerConnection implements Connection {
   /** The end of the connection that was lost last: what is left of it goes before there is another. */
   #parting: Promise<void> = Promise.resolve();
   readonly #calls = new Set<string>();
-  readonly #subscribed = new Set<string>();
+  readonly #subscriptions = new Subscriptions((client) => void this.#streamEnded(client));
   readonly #server: string;
   readonly #config: ServerConfig;
   readonly #sink: ConnectionSink;
@@ -156,21 +156,11 @@ export class ServerConnection implements Connection {
   }
 
   async subscribe(uri: string): Promise<void> {
-    const live = await this.#live();
-    this.#subscribed.add(uri);
-    try {
-      await this.#passOn(live, 'resources/subscribe', uri);
-      const heard = live.subscription?.honoredFilter.resourceSubscriptions;
-      if (live.subscription && !heard?.includes(uri)) throw new Error('subscribing to resources is not supported');
-    } catch (error) {
-      this.#subscribed.delete(uri);
-      throw error;
-    }
+    await this.#subscriptions.add((await this.#live()).client, uri);
   }
 
   async unsubscribe(uri: string): Promise<void> {
-    this.#subscribed.delete(uri);
-    await this.#passOn(await this.#live(), 'resources/unsubscribe', uri);
+    await this.#subscriptions.remove((await this.#live()).client, uri);
   }
 
   async close(): Promise<void> {
@@ -210,7 +200,10 @@ export class ServerConnection implements Connection {
   /** The one place where the mode changes; what belonged to the old mode is let go here. */
   #enter(next: Mode): void {
     if (this.#mode.mode === 'waiting') clearTimeout(this.#mode.timer);
-    if (this.#mode.mode === 'up') clearInterval(this.#mode.live.pinging);
+    if (this.#mode.mode === 'up') {
+      clearInterval(this.#mode.live.pinging);
+      clearTimeout(this.#mode.live.relisten);
+    }
     this.#mode = next;
   }
 
@@ -293,9 +286,7 @@ export class ServerConnection implements Connection {
     this.#enter({ mode: 'up', live });
     this.#log.info('server_connected', { server: this.#server, arrival });
     this.#sink.connected(arrival, live.info);
-    this.#restoreSubscriptions(live).catch((error: unknown) => {
-      this.#log.warn('subscriptions_not_restored', { server: this.#server, error: messageOf(error) });
-    });
+    this.#restoreSubscriptions(live.client);
   }
 
   #arrival(live: Live): Arrival {
@@ -408,42 +399,19 @@ export class ServerConnection implements Connection {
     });
   }
 
-  async #passOn(live: Live, method: 'resources/subscribe' | 'resources/unsubscribe', uri: string): Promise<void> {
-    if (live.client.getProtocolEra() === 'modern') await this.#listen(live);
-    else await live.client.request({ method, params: { uri } }, ANY_RESULT);
+  /** The stream for changes ended: gone with its server, or to be asked for again. */
+  async #streamEnded(client: Client): Promise<void> {
+    const now = this.#mode;
+    if (now.mode !== 'up' || now.live.client !== client) return;
+    await this.#check(now.live, 'the stream for changes ended');
+    if (!this.#isCurrent(now.live)) return;
+    now.live.relisten = setTimeout(() => this.#restoreSubscriptions(client), RELISTEN_MS);
   }
 
-  async #restoreSubscriptions(live: Live): Promise<void> {
-    if (live.client.getProtocolEra() === 'modern') {
-      await this.#listen(live);
-      return;
-    }
-    for (const uri of this.#subscribed) {
-      await live.client.request({ method: 'resources/subscribe', params: { uri } }, ANY_RESULT);
-    }
-  }
-
-  /** One stream for all changes; asked for anew whenever what we want to hear has changed. */
-  async #listen(live: Live): Promise<void> {
-    const offers = (name: string): boolean => {
-      const capability = live.info.capabilities[name];
-      return typeof capability === 'object' && capability !== null && 'listChanged' in capability;
-    };
-    const filter = {
-      ...(offers('tools') && { toolsListChanged: true }),
-      ...(offers('resources') && { resourcesListChanged: true }),
-      ...(offers('prompts') && { promptsListChanged: true }),
-      ...(this.#subscribed.size > 0 && { resourceSubscriptions: [...this.#subscribed] }),
-    };
-    const before = live.subscription;
-    if (Object.keys(filter).length > 0) {
-      const subscription = await live.client.listen(filter);
-      live.subscription = subscription;
-      void subscription.closed.then((cause) => {
-        if (cause === 'remote' && live.subscription === subscription) void this.#check(live, 'listen stream ended');
-      });
-    } else delete live.subscription;
-    await before?.close();
+  #restoreSubscriptions(client: Client): void {
+    this.#subscriptions.restore(client).catch((error: unknown) => {
+      this.#log.warn('subscriptions_not_restored', { server: this.#server, error: messageOf(error) });
+    });
   }
 }
 

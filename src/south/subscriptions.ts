@@ -1,0 +1,71 @@
+import type { Client, McpSubscription } from '@modelcontextprotocol/client';
+import { ANY_RESULT } from './raw.ts';
+
+/**
+ * What a session wants to hear of a server's changes, asked for anew on every connection. Servers of the old era are told
+ * of each resource and push the rest unasked; those of the new era push everything on one stream that was asked for.
+ */
+export class Subscriptions {
+  readonly #uris = new Set<string>();
+  #stream: { client: Client; subscription: McpSubscription } | undefined;
+  readonly #onStreamEnded: (client: Client) => void;
+
+  /** `onStreamEnded`: the server ended the stream; whoever knows whether it is still there may restore it. */
+  constructor(onStreamEnded: (client: Client) => void) {
+    this.#onStreamEnded = onStreamEnded;
+  }
+
+  async add(client: Client, uri: string): Promise<void> {
+    this.#uris.add(uri);
+    try {
+      if (!isModern(client)) await client.request({ method: 'resources/subscribe', params: { uri } }, ANY_RESULT);
+      else if (!(await this.#listen(client)).includes(uri))
+        throw new Error('subscribing to resources is not supported');
+    } catch (error) {
+      this.#uris.delete(uri);
+      throw error;
+    }
+  }
+
+  async remove(client: Client, uri: string): Promise<void> {
+    this.#uris.delete(uri);
+    if (isModern(client)) await this.#listen(client);
+    else await client.request({ method: 'resources/unsubscribe', params: { uri } }, ANY_RESULT);
+  }
+
+  async restore(client: Client): Promise<void> {
+    if (isModern(client)) {
+      await this.#listen(client);
+      return;
+    }
+    for (const uri of this.#uris) {
+      await client.request({ method: 'resources/subscribe', params: { uri } }, ANY_RESULT);
+    }
+  }
+
+  /** Asks for one stream with all there is to hear, in place of the one before; tells which resources are on it. */
+  async #listen(client: Client): Promise<string[]> {
+    const capabilities = client.getServerCapabilities() ?? {};
+    const filter = {
+      ...(capabilities.tools?.listChanged && { toolsListChanged: true }),
+      ...(capabilities.resources?.listChanged && { resourcesListChanged: true }),
+      ...(capabilities.prompts?.listChanged && { promptsListChanged: true }),
+      ...(this.#uris.size > 0 && { resourceSubscriptions: [...this.#uris] }),
+    };
+    const before = this.#stream;
+    this.#stream = undefined;
+    if (Object.keys(filter).length > 0) {
+      const subscription = await client.listen(filter);
+      this.#stream = { client, subscription };
+      void subscription.closed.then((cause) => {
+        if (cause === 'remote' && this.#stream?.subscription === subscription) this.#onStreamEnded(client);
+      });
+    }
+    if (before?.client === client) await before.subscription.close();
+    return this.#stream?.subscription.honoredFilter.resourceSubscriptions ?? [];
+  }
+}
+
+function isModern(client: Client): boolean {
+  return client.getProtocolEra() === 'modern';
+}
