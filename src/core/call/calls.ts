@@ -59,6 +59,7 @@ interface LiveCall {
  */
 export class Calls {
   readonly #live = new Map<string, LiveCall>();
+  #closed = false;
   readonly #tasks: TaskBook;
   readonly #questions: QuestionBook;
   readonly #resultBytes: number;
@@ -106,6 +107,8 @@ export class Calls {
 
   /** Keeps a result whose reply did not arrive, as the task that the client would have had a moment earlier. */
   keepResult({ server, tool, args, ttlMs }: CallRequest, result: CallResult): void {
+    // With the session goes everybody who could ask for it.
+    if (this.#closed) return;
     const { id } = this.#tasks.create({ server, tool, args, ...(ttlMs !== undefined && { ttlMs }) });
     this.#tasks.apply(id, { type: 'complete', result });
   }
@@ -119,6 +122,7 @@ export class Calls {
 
   /** Stops everything; what becomes of the tasks depends on who ended them. */
   close({ by, reason }: Ending): void {
+    this.#closed = true;
     for (const call of this.#live.values()) {
       this.#abandon(call, reason);
       call.answer({ kind: 'cancelled' });
