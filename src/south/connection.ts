@@ -1,11 +1,4 @@
-import {
-  SdkError,
-  SdkErrorCode,
-  ProtocolError,
-  type Client,
-  type JSONRPCRequest,
-  type Transport,
-} from '@modelcontextprotocol/client';
+import type { Client, Transport } from '@modelcontextprotocol/client';
 import type {
   Arrival,
   CallOutcome,
@@ -16,18 +9,17 @@ import type {
   ServerConfig,
   ServerInfo,
 } from '../core/ports.ts';
-import type { Answer } from '../core/question/question.ts';
 import { backoffDelay, type BackoffSettings } from '../lib/backoff.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { MAX_DELAY_MS } from '../lib/timers.ts';
 import { runCall } from './call.ts';
 import type { Dialled, Dialler, DialHooks } from './dial.ts';
-import { methodNotFound, PeerError, questionKind } from './questions.ts';
+import { hear } from './hear.ts';
+import { ping } from './ping.ts';
 import { ANY_RESULT } from './raw.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { ChildTransport } from './transport/child.ts';
-import { HttpTransport, isBrokenWire } from './transport/http.ts';
-import { takeOrigin } from './transport/origin.ts';
+import { HttpTransport } from './transport/http.ts';
 
 export interface ConnectionSettings {
   connectTimeoutMs: number;
@@ -54,10 +46,7 @@ type Mode =
   | { mode: 'failed'; error: string }
   | { mode: 'closed' };
 
-const PING_TIMEOUT_MS = 5000;
 const RELISTEN_MS = 1000;
-const METHOD_NOT_FOUND = -32601;
-const UNSUPPORTED_VERSION = -32022;
 
 /**
  * One session's connection to one server. It has one mode at a time, changed in one place (`#enter`): idle until first
@@ -244,7 +233,11 @@ export class ServerConnection implements Connection {
       onLost,
       onDoubt: (reason) => live && void this.#check(live, reason),
       onStderr: (line) => this.#sink.log({ level: 'info', source: 'stderr', data: line }),
-      prepare: (fresh) => this.#prepare(fresh),
+      prepare: (client) => {
+        hear(client, this.#sink, () => (this.#calls.size === 1 ? [...this.#calls][0] : undefined));
+        client.onerror = ({ message: error }) =>
+          this.#log.debug('server_protocol_error', { server: this.#server, error });
+      },
       unwanted,
     };
     const { client, transport } = (await this.#resume(hooks)) ?? (await this.#dialler.dial(this.#config, hooks));
@@ -349,54 +342,11 @@ export class ServerConnection implements Connection {
   }
 
   async #ping(live: Live, why: string): Promise<void> {
-    const method = live.client.getProtocolEra() === 'modern' ? 'server/discover' : 'ping';
-    // Twice: the first may have gone out on a kept connection that broke together with what made us ask.
-    for (const last of [false, true]) {
-      try {
-        await live.client.request({ method }, ANY_RESULT, { timeout: PING_TIMEOUT_MS });
-        return;
-      } catch (error) {
-        if (isAnswer(error, method)) return;
-        if (!last && isBrokenWire(error) && this.#isCurrent(live)) continue;
-        // A server at work may have no time for pings; that is what we are here for. If it died, that shows otherwise.
-        if (this.#calls.size > 0 && isTimeout(error)) return;
-        this.#lost(live, `no answer to a ping (${why}): ${messageOf(error)}`);
-        return;
-      }
-    }
-  }
-
-  #prepare(client: Client): void {
-    client.fallbackRequestHandler = async (request, context) => this.#asked(request, context.mcpReq.signal);
-    client.fallbackNotificationHandler = async ({ method, params }) => {
-      if (method === 'notifications/message') this.#logged(params ?? {});
-      else this.#sink.notification(method, params ?? {});
-    };
-    client.onerror = (error) =>
-      this.#log.debug('server_protocol_error', { server: this.#server, error: error.message });
-  }
-
-  async #asked(request: JSONRPCRequest, withdrawn: AbortSignal): Promise<Answer> {
-    const kind = questionKind(request.method);
-    if (kind === undefined) throw methodNotFound(request);
-    const { params, callId } = takeOrigin(request.params ?? {});
-    // A stream of its own is proof; without one, only a single call in flight leaves no doubt.
-    const certain = callId ?? (this.#calls.size === 1 ? [...this.#calls][0] : undefined);
-    try {
-      return await this.#sink.question({ kind, params, withdrawn, ...(certain !== undefined && { callId: certain }) });
-    } catch (error) {
-      throw new PeerError(-32000, messageOf(error));
-    }
-  }
-
-  #logged(params: Record<string, unknown>): void {
-    const { level, logger, data } = params;
-    this.#sink.log({
-      level: typeof level === 'string' ? level : 'info',
-      source: 'protocol',
-      data,
-      ...(typeof logger === 'string' && { logger }),
-    });
+    const pulse = await ping(live.client);
+    if (pulse.kind === 'alive') return;
+    // A server at work may have no time for pings; that is what we are here for. If it died, that shows otherwise.
+    if (pulse.kind === 'silent' && this.#calls.size > 0) return;
+    this.#lost(live, `no answer to a ping (${why}): ${pulse.reason}`);
   }
 
   /** The stream for changes ended: gone with its server, or to be asked for again. */
@@ -413,17 +363,6 @@ export class ServerConnection implements Connection {
       this.#log.warn('subscriptions_not_restored', { server: this.#server, error: messageOf(error) });
     });
   }
-}
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
-}
-
-/** Any answer, also an error, shows that somebody is there, unless it shows that it is somebody else. */
-function isAnswer(error: unknown, method: string): boolean {
-  if (!(error instanceof ProtocolError) || isBrokenWire(error)) return false;
-  if (error.code === UNSUPPORTED_VERSION) return false;
-  return method === 'ping' || error.code !== METHOD_NOT_FOUND;
 }
 
 function infoOf(client: Client): ServerInfo {

@@ -1,0 +1,38 @@
+import { ProtocolError, SdkError, SdkErrorCode, type Client } from '@modelcontextprotocol/client';
+import { messageOf } from '../lib/log.ts';
+import { ANY_RESULT } from './raw.ts';
+import { isBrokenWire } from './transport/http.ts';
+
+const TIMEOUT_MS = 5000;
+const METHOD_NOT_FOUND = -32601;
+const UNSUPPORTED_VERSION = -32022;
+
+/** `silent`: it may be gone, or too busy to answer. `gone`: nobody is there, or it is somebody else. */
+export type Pulse = { kind: 'alive' } | { kind: 'silent' | 'gone'; reason: string };
+
+/** Asks whether a server is still there. */
+export async function ping(client: Client): Promise<Pulse> {
+  const first = await pingOnce(client);
+  // Once more: the first may have gone out on a kept connection that broke together with what made us ask.
+  return first.kind === 'gone' && first.brokenWire ? pingOnce(client) : first;
+}
+
+async function pingOnce(client: Client): Promise<Pulse & { brokenWire?: boolean }> {
+  const method = client.getProtocolEra() === 'modern' ? 'server/discover' : 'ping';
+  try {
+    await client.request({ method }, ANY_RESULT, { timeout: TIMEOUT_MS });
+    return { kind: 'alive' };
+  } catch (error) {
+    if (isAnswer(error, method)) return { kind: 'alive' };
+    const reason = messageOf(error);
+    if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) return { kind: 'silent', reason };
+    return { kind: 'gone', reason, brokenWire: isBrokenWire(error) };
+  }
+}
+
+/** Any answer, also an error, shows that somebody is there, unless it shows that it is somebody else. */
+function isAnswer(error: unknown, method: string): boolean {
+  if (!(error instanceof ProtocolError) || isBrokenWire(error)) return false;
+  if (error.code === UNSUPPORTED_VERSION) return false;
+  return method === 'ping' || error.code !== METHOD_NOT_FOUND;
+}
