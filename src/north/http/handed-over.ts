@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 
 /**
  * Tells once whether all of an answer was handed to a client that was still there. Node calls an answer finished also
- * when its connection broke while it was being written; whether it did, only the socket knows.
+ * when its connection broke while it was being written; whether it did, only the socket knows, and only a moment later.
  */
 export function onceHandedOver(res: ServerResponse, tell: (complete: boolean) => void): void {
   const { socket } = res.req;
@@ -12,6 +12,7 @@ export function onceHandedOver(res: ServerResponse, tell: (complete: boolean) =>
     told = true;
     tell(complete);
   };
-  res.once('finish', () => once(!socket.destroyed));
-  res.once('close', () => once(false));
+  res.once('finish', () => process.nextTick(() => once(socket.errored === null)));
+  // Also follows a finished answer, but then later than the word on it.
+  res.once('close', () => process.nextTick(() => once(false)));
 }
