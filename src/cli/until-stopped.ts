@@ -6,8 +6,9 @@ const DEADLINE_MS = 4500;
 export async function untilStopped(other: Promise<void> = new Promise(() => {})): Promise<string> {
   return new Promise((resolve) => {
     const onSignal = (signal: NodeJS.Signals): void => resolve(signal);
-    process.once('SIGTERM', onSignal);
-    process.once('SIGINT', onSignal);
+    // For good: whoever started us may pass on a signal that we got ourselves, and a second one must not cut us short.
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
     void other.then(() => resolve('end of input'));
   });
 }

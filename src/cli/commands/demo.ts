@@ -17,7 +17,7 @@ export async function demo({ flags }: CommandLine): Promise<number> {
   }
   const stopped = new AbortController();
   const stop = (): void => stopped.abort();
-  process.once('SIGINT', stop).once('SIGTERM', stop);
+  process.on('SIGINT', stop).on('SIGTERM', stop);
   // Whoever reads may have seen enough: `meanwhile demo | head`.
   process.stdout.on('error', stop);
   const interrupted = new Promise<'interrupted'>((resolve) => {

@@ -45,6 +45,19 @@ test.each(['SIGTERM', 'SIGINT'] as const)('S-4: serve ends on %s, with work and 
   await expect(fetch(program.url)).rejects.toThrow('fetch failed');
 });
 
+test('S-4: signals that come again while it stops do not cut it short', async () => {
+  const { config } = await configured();
+  const program = await serveProgram(['--config', config]);
+  const hub = await hubOverHttp(program.url);
+  await hub.call('execute_tool', execute('stubborn', 'slow', { ms: 600_000 }));
+  program.child.kill('SIGTERM');
+  await logged(program, 'stopping');
+  program.child.kill('SIGTERM');
+  program.child.kill('SIGINT');
+  expect(await program.exited).toBe(0);
+  await logged(program, 'registry_shutdown_complete');
+});
+
 test.each(['SIGTERM', 'SIGINT', 'end of input'] as const)(
   'S-4: stdio ends on %s, with work and questions open',
   async (what) => {
