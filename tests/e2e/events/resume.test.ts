@@ -77,6 +77,27 @@ test('E-5, T-4: a stream that broke is resumed: the reply comes with Last-Event-
   expect(nothing.events).toEqual([]);
 });
 
+test('E-5: a stream that still goes on is taken over: what was missed first, then the rest', async () => {
+  const { url, client } = await setup();
+  const call = client.call(
+    'execute_tool',
+    { server: 'one', tool: 'slow', args: { ms: 2000, steps: 4, text: 'done' } },
+    7,
+  );
+  const params = { ...(call['params'] as Json), _meta: { progressToken: 'p' } };
+  const body = JSON.stringify({ ...call, params });
+  // This connection is not closed: to the gateway it looks alive when the client comes back on another one.
+  const old = await openStream(url, { method: 'POST', headers: client.headers, body });
+  const [primed, missed] = await firstEvents(old, 2);
+  expect(missed?.data).toContain('notifications/progress');
+  const taken = await resume(url, client, primed?.id ?? '');
+  await taken.ended;
+  await old.ended;
+  expect(taken.events[0]).toEqual(missed);
+  expect(replyIn(taken.events.at(-1)?.data ?? '')).toMatchObject({ id: 7, reply: { text: 'done' } });
+  expect(old.events.some(({ data }) => data.includes('"result"'))).toBe(false);
+});
+
 test('E-5: each stream is resumed for itself', async () => {
   const { url, client } = await setup();
   const one = await postSlow(url, client, 21, 1000);
