@@ -16,11 +16,12 @@ const DOORS: Record<string, readonly string[]> = {
   core: ['lib'],
   north: ['core', 'lib'],
   south: ['core', 'lib'],
+  client: ['core', 'lib', 'south'],
   store: ['core', 'lib'],
   config: ['core', 'lib'],
   main: ['config', 'core', 'lib', 'north', 'south', 'store'],
   demo: ['config', 'core', 'lib', 'main', 'cli'],
-  cli: ['config', 'core', 'demo', 'lib', 'main'],
+  cli: ['client', 'config', 'core', 'demo', 'lib', 'main'],
 };
 
 function trespasses({ path, imports }: SourceFile): string[] {

@@ -22,6 +22,7 @@ describe('the schema', () => {
         servers: {
           connectTimeoutMs: 30_000,
           pingMs: 30_000,
+          pollTimeoutMs: 30_000,
           reconnect: { firstMs: 1000, factor: 2, maxMs: 60_000, attempts: 10, stableMs: 10_000 },
         },
         limits: { bodyBytes: 4_194_304, resultBytes: 16_777_216, waitMs: 1_800_000, requestsPerSession: 1000 },

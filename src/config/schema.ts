@@ -164,6 +164,10 @@ const settings = group('The settings of meanwhile itself.', {
   servers: group('Connections to servers.', {
     connectTimeoutMs: ms(30_000, 'How long connecting may take.'),
     pingMs: every(30_000, 'How often a quiet connection is checked.'),
+    pollTimeoutMs: ms(
+      30_000,
+      'How long a server may take to tell how its own task is doing; three times in a row ends it.',
+    ),
     reconnect: group('What happens when a connection is lost.', {
       firstMs: ms(1000, 'The wait before the first attempt.'),
       factor: z.number().min(1).max(100).default(2).describe('What the wait is multiplied by after each attempt.'),

@@ -43,6 +43,10 @@ export interface IncomingQuestion {
   callId?: string;
   /** Aborted when the server withdraws the question. */
   withdrawn: AbortSignal;
+  /** How long it may wait for an answer, where the server said so. */
+  timeoutMs?: number;
+  /** The answer does not need the connection that the question came on: the question outlives its loss. */
+  detached?: boolean;
 }
 
 export type LogSource = 'protocol' | 'stderr';
@@ -60,7 +64,8 @@ export type Arrival = 'first' | 'blip' | 'restart';
 /** What one connection tells its session. */
 export interface ConnectionSink {
   connected(arrival: Arrival, info: ServerInfo): void;
-  lost(reason: string): void;
+  /** `keeps` tells which calls go on all the same, because the server keeps them or because they are not with it now. */
+  lost(reason: string, keeps: (callId: string) => boolean): void;
   notification(method: string, params: Record<string, unknown>): void;
   log(entry: ServerLog): void;
   /** Resolves with the answer; rejects with an error that goes back to the server. */
@@ -73,18 +78,41 @@ export interface Progress {
   message?: string | undefined;
 }
 
+/** A task that a server keeps, in the words that all servers share. */
+export interface ServerTask {
+  taskId: string;
+  status: 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
+  statusMessage?: string;
+  createdAt: string;
+  lastUpdatedAt: string;
+  /** How long the server keeps the task after it was made, in milliseconds; `null` without limit. */
+  ttl: number | null;
+  /** How often the server wants to be asked, in milliseconds. */
+  pollInterval?: number;
+}
+
 export interface OutgoingCall {
   id: string;
   tool: string;
   args: Record<string, unknown>;
+  /** Goes along as the request's `_meta`. */
+  meta?: Record<string, unknown>;
+  /** Whether the server may keep the call as a task of its own: wherever it offers that, or only if it insists. */
+  tasks: 'use' | 'avoid';
+  /** How long the server should keep such a task. */
+  taskTtlMs?: number;
   /** Aborted to stop the work on the server. */
   signal: AbortSignal;
   onProgress: (progress: Progress) => void;
+  /** The server keeps the call as this task; told again whenever the task changes. */
+  onTask: (task: ServerTask) => void;
 }
 
 export type CallOutcome =
   | { kind: 'result'; result: CallResult }
   | { kind: 'error'; error: TaskError }
+  /** The server ended its own task. */
+  | { kind: 'cancelled'; reason: string }
   | { kind: 'unreachable'; reason: string }
   | { kind: 'lost'; reason: string };
 
@@ -94,6 +122,8 @@ export interface Connection {
   /** Connects unless connected; callers at the same time share one attempt. */
   ready(): Promise<ServerInfo>;
   call(call: OutgoingCall): Promise<CallOutcome>;
+  /** Goes on with a call that the server keeps as a task. */
+  follow(taskId: string, call: OutgoingCall): Promise<CallOutcome>;
   request(method: string, params: Record<string, unknown>, signal?: AbortSignal): Promise<Record<string, unknown>>;
   subscribe(uri: string): Promise<void>;
   unsubscribe(uri: string): Promise<void>;

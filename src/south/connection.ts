@@ -1,4 +1,4 @@
-import type { Client, Transport } from '@modelcontextprotocol/client';
+import { SdkError, SdkErrorCode, type Client, type Transport } from '@modelcontextprotocol/client';
 import type {
   Arrival,
   CallOutcome,
@@ -11,19 +11,26 @@ import type {
 } from '../core/ports.ts';
 import { backoffDelay, type BackoffSettings } from '../lib/backoff.ts';
 import { messageOf, type Log } from '../lib/log.ts';
-import { MAX_DELAY_MS } from '../lib/timers.ts';
-import { runCall } from './call.ts';
+import { within } from '../lib/timers.ts';
+import { followTask } from './call/follow.ts';
+import { Gone, type Line } from './call/line.ts';
+import { LiveCalls, type LiveCall } from './call/live-calls.ts';
+import { runCall } from './call/run.ts';
 import type { Dialled, Dialler, DialHooks } from './dial.ts';
-import { hear } from './hear.ts';
+import { ask, hear } from './hear.ts';
 import { ping } from './ping.ts';
-import { ANY_RESULT } from './raw.ts';
-import { Subscriptions } from './subscriptions.ts';
+import { TaskReceiver } from './receiver.ts';
+import { send, type SendOptions } from './send.ts';
+import { taskOffer } from './server-task.ts';
+import { listenForTask, Subscriptions } from './subscriptions.ts';
+import { ToolTaskSupport } from './tool-task-support.ts';
 import { ChildTransport } from './transport/child.ts';
-import { HttpTransport } from './transport/http.ts';
+import { HttpTransport, isBrokenWire } from './transport/http.ts';
 
 export interface ConnectionSettings {
   connectTimeoutMs: number;
   pingMs: number;
+  pollTimeoutMs: number;
   reconnect: BackoffSettings & { attempts: number; stableMs: number };
 }
 
@@ -47,6 +54,7 @@ type Mode =
   | { mode: 'closed' };
 
 const RELISTEN_MS = 1000;
+const LAST_WORDS_MS = 1000;
 
 /**
  * One session's connection to one server. It has one mode at a time, changed in one place (`#enter`): idle until first
@@ -65,7 +73,12 @@ export class ServerConnection implements Connection {
   #checking: Promise<void> | undefined;
   /** The end of the connection that was lost last: what is left of it goes before there is another. */
   #parting: Promise<void> = Promise.resolve();
-  readonly #calls = new Set<string>();
+  readonly #calls = new LiveCalls();
+  readonly #receiver: TaskReceiver;
+  readonly #toolTaskSupport = new ToolTaskSupport();
+  /** What should still be said before the connection is closed. */
+  readonly #lastWords = new Set<Promise<unknown>>();
+  readonly #line: Line;
   readonly #subscriptions = new Subscriptions((client) => void this.#streamEnded(client));
   readonly #server: string;
   readonly #config: ServerConfig;
@@ -88,6 +101,15 @@ export class ServerConnection implements Connection {
     this.#dialler = dialler;
     this.#settings = settings;
     this.#log = log;
+    this.#receiver = new TaskReceiver({
+      ask: async (method, params, withdrawn, timeoutMs, onOpen) => {
+        const answer = ask(method, params, withdrawn, sink, this.#calls, timeoutMs);
+        onOpen();
+        return answer;
+      },
+      notify: (task) => this.#notify('notifications/tasks/status', { ...task }),
+    });
+    this.#line = this.#newLine();
   }
 
   get status(): ConnectionStatus {
@@ -111,24 +133,19 @@ export class ServerConnection implements Connection {
   }
 
   async call(call: OutgoingCall): Promise<CallOutcome> {
-    let live: Live;
+    return this.#run(call, (live) => runCall(this.#line, live));
+  }
+
+  async follow(taskId: string, call: OutgoingCall): Promise<CallOutcome> {
+    return this.#run(call, (live) => followTask(this.#line, live, taskId));
+  }
+
+  async #run(call: OutgoingCall, run: (live: LiveCall) => Promise<CallOutcome>): Promise<CallOutcome> {
+    const live = this.#calls.begin(call);
     try {
-      live = await this.#live();
-    } catch (error) {
-      return { kind: 'unreachable', reason: messageOf(error) };
-    }
-    if (call.signal.aborted) return { kind: 'error', error: { code: -32000, message: 'cancelled' } };
-    this.#calls.add(call.id);
-    try {
-      const outcome = await runCall(live.client, call, this.#sink);
-      // One broken stream is not yet the loss of the server; whether it is must be known before the call ends.
-      if (outcome.kind === 'lost') await this.#check(live, outcome.reason);
-      // An error that comes with the loss of the server is the loss.
-      return outcome.kind === 'error' && !this.#isCurrent(live) && !call.signal.aborted
-        ? { kind: 'lost', reason: outcome.error.message }
-        : outcome;
+      return await run(live);
     } finally {
-      this.#calls.delete(call.id);
+      this.#calls.end(live);
     }
   }
 
@@ -138,10 +155,7 @@ export class ServerConnection implements Connection {
     signal?: AbortSignal,
   ): Promise<Record<string, unknown>> {
     const { client } = await this.#live();
-    return client.request({ method, params }, ANY_RESULT, {
-      timeout: MAX_DELAY_MS,
-      ...(signal && { signal }),
-    });
+    return send(client, method, params, { signal });
   }
 
   async subscribe(uri: string): Promise<void> {
@@ -153,8 +167,10 @@ export class ServerConnection implements Connection {
   }
 
   async close(): Promise<void> {
+    if (this.#lastWords.size > 0) await within(LAST_WORDS_MS, Promise.allSettled(this.#lastWords));
     const before = this.#mode;
     this.#enter({ mode: 'closed' });
+    this.#receiver.clear('the connection was closed');
     if (before.mode === 'up') {
       await this.#hangUp(before.live, true);
     } else if (before.mode === 'connecting') {
@@ -163,6 +179,72 @@ export class ServerConnection implements Connection {
       await before.attempt.catch(() => {});
     }
     await this.#parting;
+  }
+
+  #newLine(): Line {
+    const { reconnect, pollTimeoutMs } = this.#settings;
+    const isClosed = (): boolean => this.#mode.mode === 'closed';
+    const offer = async (): Promise<ReturnType<typeof taskOffer>> => {
+      const { client, info } = await this.#reached();
+      return taskOffer(client.getProtocolEra() === 'modern', info.capabilities);
+    };
+    return {
+      reconnect,
+      pollTimeoutMs,
+      get closed() {
+        return isClosed();
+      },
+      request: async (method, params, options = {}) => this.#request(method, params, options),
+      modern: async () => (await this.#reached()).client.getProtocolEra() === 'modern',
+      taskOffer: offer,
+      taskSupport: async (tool) =>
+        this.#toolTaskSupport.of(tool, async (params) => this.#request('tools/list', params)),
+      question: async (question) => this.#sink.question(question),
+      listenForTask: (taskId, until) => {
+        const now = this.#mode;
+        if (now.mode === 'up') listenForTask(now.live.client, taskId, until);
+      },
+      lastWords: (words) => {
+        this.#lastWords.add(words);
+        words.catch(() => {}).finally(() => this.#lastWords.delete(words));
+      },
+    };
+  }
+
+  async #reached(): Promise<Live> {
+    try {
+      return await this.#live();
+    } catch (error) {
+      throw new Gone('unreachable', messageOf(error));
+    }
+  }
+
+  /** A request of a call. Whether a failed one means the loss of the server must be known before the call ends. */
+  async #request(
+    method: string,
+    params: Record<string, unknown>,
+    options: SendOptions = {},
+  ): Promise<Record<string, unknown>> {
+    const live = await this.#reached();
+    options.signal?.throwIfAborted();
+    try {
+      return await send(live.client, method, params, options);
+    } catch (error) {
+      if (options.signal?.aborted) throw error;
+      const reason = lossIn(error);
+      // One broken stream is not yet the loss of the server.
+      if (reason !== undefined) await this.#check(live, reason);
+      // An error that comes with the loss of the server is the loss.
+      if (reason !== undefined || !this.#isCurrent(live)) throw new Gone('lost', reason ?? messageOf(error));
+      throw error;
+    }
+  }
+
+  #notify(method: string, params: Record<string, unknown>): void {
+    if (this.#mode.mode !== 'up') return;
+    this.#mode.live.client.notification({ method, params }).catch((error: unknown) => {
+      this.#log.debug('notification_not_sent', { server: this.#server, method, error: messageOf(error) });
+    });
   }
 
   async #live(): Promise<Live> {
@@ -234,7 +316,12 @@ export class ServerConnection implements Connection {
       onDoubt: (reason) => live && void this.#check(live, reason),
       onStderr: (line) => this.#sink.log({ level: 'info', source: 'stderr', data: line }),
       prepare: (client) => {
-        hear(client, this.#sink, () => (this.#calls.size === 1 ? [...this.#calls][0] : undefined));
+        hear(client, {
+          sink: this.#sink,
+          calls: this.#calls,
+          receiver: this.#receiver,
+          onToolsChanged: () => this.#toolTaskSupport.forget(),
+        });
         client.onerror = ({ message: error }) =>
           this.#log.debug('server_protocol_error', { server: this.#server, error });
       },
@@ -278,6 +365,8 @@ export class ServerConnection implements Connection {
     this.#lastIdentity = live.identity;
     this.#enter({ mode: 'up', live });
     this.#log.info('server_connected', { server: this.#server, arrival });
+    this.#toolTaskSupport.forget();
+    if (arrival === 'restart') this.#receiver.clear('the server restarted');
     this.#sink.connected(arrival, live.info);
     this.#restoreSubscriptions(live.client);
   }
@@ -296,7 +385,7 @@ export class ServerConnection implements Connection {
     this.#log.info('server_disconnected', { server: this.#server, reason });
     this.#lastLive = live;
     this.#waitOrFail(reason);
-    this.#sink.lost(reason);
+    this.#sink.lost(reason, this.#calls.keeps);
     this.#parting = this.#hangUp(live, false).catch((error: unknown) => {
       this.#log.warn('hang_up_failed', { server: this.#server, error: messageOf(error) });
     });
@@ -345,7 +434,7 @@ export class ServerConnection implements Connection {
     const pulse = await ping(live.client);
     if (pulse.kind === 'alive') return;
     // A server at work may have no time for pings; that is what we are here for. If it died, that shows otherwise.
-    if (pulse.kind === 'silent' && this.#calls.size > 0) return;
+    if (pulse.kind === 'silent' && this.#calls.atWork) return;
     this.#lost(live, `no answer to a ping (${why}): ${pulse.reason}`);
   }
 
@@ -363,6 +452,13 @@ export class ServerConnection implements Connection {
       this.#log.warn('subscriptions_not_restored', { server: this.#server, error: messageOf(error) });
     });
   }
+}
+
+/** Why an error means that the answer will never come on this connection. */
+function lossIn(error: unknown): string | undefined {
+  if (isBrokenWire(error)) return messageOf(error);
+  const closed = error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed;
+  return closed ? 'the connection was closed' : undefined;
 }
 
 function infoOf(client: Client): ServerInfo {

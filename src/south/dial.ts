@@ -10,12 +10,39 @@ import {
 } from '@modelcontextprotocol/client';
 import type { CommandServerConfig, HttpServerConfig, ServerConfig } from '../core/ports.ts';
 import { VERSION } from '../lib/version.ts';
+import { wrapNativeTask } from './native-result.ts';
 import { ANY_RESULT } from './raw.ts';
+import { RECEIVER_CAPABILITY } from './receiver.ts';
+import { TASKS_EXTENSION } from './server-task.ts';
 import { ChildTransport } from './transport/child.ts';
 import { HttpTransport, type HttpHealth } from './transport/http.ts';
 
-/** What we let servers ask: everything that somebody behind us may answer. */
-const CAPABILITIES: ClientCapabilities = { elicitation: { form: {}, url: {} }, sampling: { tools: {} } };
+/** Who we say we are, and what we let servers ask. */
+export interface ClientFace {
+  name: string;
+  version: string;
+  elicitation: boolean;
+  sampling: boolean;
+}
+
+/** Everything that somebody behind a gateway may answer. */
+export const GATEWAY_FACE: ClientFace = { name: 'meanwhile', version: VERSION, elicitation: true, sampling: true };
+
+/** Questions may come as tasks, which only servers of the old era can tell; and calls may be answered with tasks. */
+function capabilitiesOf({ elicitation, sampling }: ClientFace): ClientCapabilities {
+  return {
+    ...(elicitation && { elicitation: { form: {}, url: {} } }),
+    ...(sampling && { sampling: { tools: {} } }),
+    tasks: {
+      ...RECEIVER_CAPABILITY,
+      requests: {
+        ...(elicitation && { elicitation: RECEIVER_CAPABILITY.requests.elicitation }),
+        ...(sampling && { sampling: RECEIVER_CAPABILITY.requests.sampling }),
+      },
+    },
+    extensions: { [TASKS_EXTENSION]: {} },
+  };
+}
 
 /** A child that ignores what it does not know would otherwise hold up the connection for the whole time-out. */
 const CHILD_PROBE_MS = 8000;
@@ -40,9 +67,11 @@ export interface Dialled {
 export class Dialler {
   readonly #knownOld = new Set<string>();
   readonly #timeoutMs: number;
+  readonly #face: ClientFace;
 
-  constructor(timeoutMs: number) {
+  constructor(timeoutMs: number, face: ClientFace) {
     this.#timeoutMs = timeoutMs;
+    this.#face = face;
   }
 
   async dial(config: ServerConfig, hooks: DialHooks): Promise<Dialled> {
@@ -125,10 +154,11 @@ export class Dialler {
   async #connect(transport: Transport, hooks: DialHooks, knownOld: boolean): Promise<Dialled> {
     const probeMs =
       transport instanceof ChildTransport ? Math.min(CHILD_PROBE_MS, this.#timeoutMs / 2) : this.#timeoutMs;
+    const { name, version } = this.#face;
     const client = new Client(
-      { name: 'meanwhile', version: VERSION },
+      { name, version },
       {
-        capabilities: CAPABILITIES,
+        capabilities: capabilitiesOf(this.#face),
         inputRequired: { autoFulfill: false },
         versionNegotiation: { mode: 'auto', probe: { timeoutMs: probeMs } },
       },
@@ -140,12 +170,19 @@ export class Dialler {
         ...(knownOld && { prior: { kind: 'legacy' as const } }),
       });
       await unlessUnwanted(hooks.unwanted, connected, this.#timeoutMs);
+      wrapTasks(transport);
     } catch (error) {
       await transport.close();
       throw transport instanceof ChildTransport ? transport.explain(error) : error;
     }
     return { client, transport };
   }
+}
+
+/** Between the transport and the client: a task in place of a result is made into something the client lets through. */
+function wrapTasks(transport: Transport): void {
+  const deliver = transport.onmessage;
+  transport.onmessage = (message, extra) => deliver?.(wrapNativeTask(message), extra);
 }
 
 async function unlessUnwanted(unwanted: AbortSignal, connected: Promise<unknown>, timeoutMs: number): Promise<void> {

@@ -2,46 +2,69 @@ import type { Client, JSONRPCRequest } from '@modelcontextprotocol/client';
 import type { ConnectionSink } from '../core/ports.ts';
 import type { Answer } from '../core/question/question.ts';
 import { messageOf } from '../lib/log.ts';
-import { questionKind } from './questions.ts';
+import type { LiveCalls } from './call/live-calls.ts';
+import { PeerError } from './peer-error.ts';
+import { questionKind, readQuestion } from './questions.ts';
+import type { TaskReceiver } from './receiver.ts';
+import { ServerFault } from './server-task.ts';
 import { takeOrigin } from './transport/origin.ts';
 
-/** An error that goes back to the server with its code. */
-class PeerError extends Error {
-  readonly code: number;
-
-  constructor(code: number, message: string) {
-    super(message);
-    this.code = code;
-  }
+/** Who may be meant by what a server says unasked. */
+export interface Listeners {
+  sink: ConnectionSink;
+  calls: LiveCalls;
+  receiver: TaskReceiver;
+  /** The server says that its list of tools changed. */
+  onToolsChanged: () => void;
 }
 
-/**
- * Hands on what a server says unasked: questions, notifications and logs. `onlyCall` is the call that is alone on the
- * connection, if one is.
- */
-export function hear(client: Client, sink: ConnectionSink, onlyCall: () => string | undefined): void {
-  client.fallbackRequestHandler = async (request, { mcpReq }) => asked(request, mcpReq.signal, sink, onlyCall);
+const TASK_NEWS = new Set(['notifications/tasks/status', 'notifications/tasks']);
+
+/** Hands on what a server says unasked: questions, progress, changes of tasks, logs and other notifications. */
+export function hear(client: Client, { sink, calls, receiver, onToolsChanged }: Listeners): void {
+  client.fallbackRequestHandler = async (request, { mcpReq }) =>
+    receiver.answer(request.method, request.params ?? {}, mcpReq.signal) ?? asked(request, mcpReq.signal, sink, calls);
+  // In place of the SDK's own handler, which forgets a request's progress with its first answer: that of a task goes on.
+  client.setNotificationHandler('notifications/progress', ({ params }) => calls.progressed({ ...params }));
   client.fallbackNotificationHandler = async ({ method, params = {} }) => {
+    if (TASK_NEWS.has(method) && calls.taskChanged(params)) return;
+    if (method === 'notifications/tools/list_changed') onToolsChanged();
     if (method === 'notifications/message') logged(params, sink);
     else sink.notification(method, params);
   };
 }
 
 async function asked(
-  { method, params: given = {} }: JSONRPCRequest,
+  { method, params = {} }: JSONRPCRequest,
   withdrawn: AbortSignal,
   sink: ConnectionSink,
-  onlyCall: () => string | undefined,
+  calls: LiveCalls,
 ): Promise<Answer> {
-  const kind = questionKind(method);
-  if (kind === undefined) throw new PeerError(-32601, `Method not found: ${method}`);
-  const { params, callId } = takeOrigin(given);
-  // A stream of its own is proof; without one, only a single call in flight leaves no doubt.
-  const certain = callId ?? onlyCall();
+  if (questionKind(method) === undefined) throw new PeerError(-32601, `Method not found: ${method}`);
+  return ask(method, params, withdrawn, sink, calls);
+}
+
+/** Puts a server's question before somebody. */
+export async function ask(
+  method: string,
+  given: Record<string, unknown>,
+  withdrawn: AbortSignal,
+  sink: ConnectionSink,
+  calls: LiveCalls,
+  timeoutMs?: number,
+): Promise<Answer> {
+  const { params, callId: origin } = takeOrigin(given);
+  // A task's name and a stream of its own are proof; without one, only a single call in flight leaves no doubt.
+  const callId = origin ?? calls.asking(params);
   try {
-    return await sink.question({ kind, params, withdrawn, ...(certain !== undefined && { callId: certain }) });
+    return await sink.question({
+      ...readQuestion(method, params),
+      withdrawn,
+      ...(callId !== undefined && { callId }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
+    });
   } catch (error) {
-    throw new PeerError(-32000, messageOf(error));
+    throw new PeerError(error instanceof ServerFault ? -32602 : -32000, messageOf(error));
   }
 }
 

@@ -1,4 +1,6 @@
 import type { QuestionKind } from '../core/question/question.ts';
+import { isObject } from '../lib/values.ts';
+import { ServerFault } from './server-task.ts';
 
 const KINDS: Record<string, QuestionKind> = {
   'elicitation/create': 'elicitation',
@@ -7,4 +9,35 @@ const KINDS: Record<string, QuestionKind> = {
 
 export function questionKind(method: string): QuestionKind | undefined {
   return Object.hasOwn(KINDS, method) ? KINDS[method] : undefined;
+}
+
+/** Reads a question; one that nobody could answer is the server's fault. */
+export function readQuestion(
+  method: unknown,
+  params: unknown = {},
+): { kind: QuestionKind; params: Record<string, unknown> } {
+  const kind = typeof method === 'string' ? questionKind(method) : undefined;
+  if (kind === undefined)
+    throw new ServerFault(`the server asked for ${JSON.stringify(method)}, which nobody can answer`);
+  if (!isObject(params)) throw new ServerFault(`the server's ${kind} request has no parameters`);
+  const mistake = kind === 'elicitation' ? elicitationMistake(params) : samplingMistake(params);
+  if (mistake !== undefined) throw new ServerFault(`the server's ${kind} request is broken: ${mistake}`);
+  return { kind, params };
+}
+
+function elicitationMistake({ message, mode, url, requestedSchema }: Record<string, unknown>): string | undefined {
+  if (typeof message !== 'string') return "'message' is not a string";
+  if (mode === 'url') return typeof url === 'string' && URL.canParse(url) ? undefined : "'url' is not a URL";
+  if (mode !== undefined && mode !== 'form') return `there is no mode ${JSON.stringify(mode)}`;
+  if (!isObject(requestedSchema)) return "'requestedSchema' is not an object";
+  const { type, properties } = requestedSchema;
+  if (type !== undefined && type !== 'object') return "'requestedSchema' does not describe an object";
+  if (properties !== undefined && (!isObject(properties) || !Object.values(properties).every(isObject))) {
+    return "'requestedSchema.properties' is not an object of schemas";
+  }
+  return undefined;
+}
+
+function samplingMistake({ messages }: Record<string, unknown>): string | undefined {
+  return Array.isArray(messages) ? undefined : "'messages' is not a list";
 }

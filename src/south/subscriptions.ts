@@ -66,6 +66,16 @@ export class Subscriptions {
   }
 }
 
+/**
+ * Asks for news of one task, for as long as somebody follows it. Only the extension knows this; a server without it, or one
+ * that declines, is polled as it would be anyway.
+ */
+export function listenForTask(client: Client, taskId: string, until: AbortSignal): void {
+  if (!isModern(client) || until.aborted) return;
+  const filter: Parameters<Client['listen']>[0] & { taskIds: string[] } = { taskIds: [taskId] };
+  client.listen(filter, { signal: until }).catch(() => {});
+}
+
 function isModern(client: Client): boolean {
   return client.getProtocolEra() === 'modern';
 }

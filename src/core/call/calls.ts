@@ -2,12 +2,12 @@ import { secretId } from '../../lib/ids.ts';
 import type { Log } from '../../lib/log.ts';
 import { clampDelay } from '../../lib/timers.ts';
 import { GatewayError } from '../errors.ts';
-import type { CallOutcome, Connection, Progress } from '../ports.ts';
+import type { CallOutcome, Connection, Progress, ServerTask } from '../ports.ts';
 import type { QuestionBook } from '../question/book.ts';
 import type { Question } from '../question/question.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
-import type { CallResult, Task } from '../task/task.ts';
+import type { CallResult, RemoteTask, Task } from '../task/task.ts';
 
 export interface CallRequest {
   server: string;
@@ -46,6 +46,8 @@ interface LiveCall {
   startedAt: number;
   /** Set once the call has become a task. */
   taskId?: string;
+  /** The task that the server itself keeps for the call. */
+  remote?: RemoteTask;
   /** Answers the request that waits for this call; only the first answer counts. */
   answer: (reply: CallReply) => void;
   answered: boolean;
@@ -63,12 +65,15 @@ export class Calls {
   readonly #tasks: TaskBook;
   readonly #questions: QuestionBook;
   readonly #resultBytes: number;
+  /** How long a server should keep a task of its own: as long as ours may take, a question and its reading included. */
+  readonly #remoteTtlMs: number;
   readonly #log: Log;
 
-  constructor(tasks: TaskBook, questions: QuestionBook, limits: CoreSettings['limits'], log: Log) {
+  constructor(tasks: TaskBook, questions: QuestionBook, settings: CoreSettings, log: Log) {
     this.#tasks = tasks;
     this.#questions = questions;
-    this.#resultBytes = limits.resultBytes;
+    this.#resultBytes = settings.limits.resultBytes;
+    this.#remoteTtlMs = settings.tasks.maxTtlMs + settings.questions.timeoutMs + settings.tasks.keepMs;
     this.#log = log;
     tasks.onExpired = (task) => this.#stop(task, 'the task expired');
     questions.onOpened = (question) => this.#questionOpened(question);
@@ -120,12 +125,29 @@ export class Calls {
     return task;
   }
 
+  /** The server is gone, and with it all but the calls it `keeps`. Tells how many tasks that has cost. */
+  serverLost(server: string, message: string, keeps: (callId: string) => boolean): number {
+    return this.#failTasks(
+      this.#on(server).filter(({ id }) => !keeps(id)),
+      message,
+    );
+  }
+
+  /** The server was taken away: what still runs there is not wanted any more. */
+  serverRemoved(server: string, reason: string): void {
+    const calls = this.#on(server);
+    this.#failTasks(calls, reason);
+    for (const call of calls) this.#abandon(call, reason);
+  }
+
   /** Stops everything; what becomes of the tasks depends on who ended them. */
   close({ by, reason }: Ending): void {
     this.#closed = true;
     for (const call of this.#live.values()) {
-      this.#abandon(call, reason);
       call.answer({ kind: 'cancelled' });
+      // What its server keeps can be asked for again by the next start.
+      if (by === 'gateway' && call.taskId !== undefined && call.remote !== undefined) continue;
+      this.#abandon(call, reason);
       if (call.taskId === undefined) continue;
       if (by === 'client') this.#tasks.apply(call.taskId, { type: 'cancel', reason });
       else this.#tasks.apply(call.taskId, { type: 'fail', error: { code: -32000, message: reason } });
@@ -142,11 +164,15 @@ export class Calls {
         id: call.id,
         tool: call.request.tool,
         args: call.request.args,
+        tasks: 'use',
+        taskTtlMs: this.#remoteTtlMs,
         signal: call.abort.signal,
         onProgress: (progress) => this.#progressed(call, progress),
+        onTask: (task) => this.#keptByServer(call, task),
       }),
     );
     this.#live.delete(call.id);
+    if (this.#closed && outcome.kind !== 'result') return;
     this.#log.debug('tool_execution_complete', {
       server: call.request.server,
       tool: call.request.tool,
@@ -173,6 +199,10 @@ export class Calls {
       const message = `server '${request.server}' was lost during the call: ${outcome.reason}; try again`;
       return { kind: 'failed', error: new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', message, about) };
     }
+    if (outcome.kind === 'cancelled') {
+      const message = `server '${request.server}' cancelled '${request.tool}' itself: ${outcome.reason}`;
+      return { kind: 'failed', error: new GatewayError('TOOL_ERR_EXECUTION_FAILED', message, about) };
+    }
     const message = `server '${request.server}' answered '${request.tool}' with an error: ${outcome.error.message}`;
     const error = new GatewayError('TOOL_ERR_EXECUTION_FAILED', message, { ...about, error: outcome.error });
     return { kind: 'failed', error };
@@ -183,6 +213,7 @@ export class Calls {
     const { server, tool, args, ttlMs } = call.request;
     const { id } = this.#tasks.create({ server, tool, args, ...(ttlMs !== undefined && { ttlMs }) });
     call.taskId = id;
+    if (call.remote) this.#tasks.apply(id, { type: 'kept_by_server', remote: call.remote });
     this.#log.info('tool_execution_timeout', { server, tool, taskId: id, because });
     for (const question of this.#questions.mayBlock(server, call.id)) {
       const certain = question.callId === call.id;
@@ -199,6 +230,9 @@ export class Calls {
       case 'error':
         this.#tasks.apply(taskId, { type: 'fail', error: outcome.error });
         break;
+      case 'cancelled':
+        this.#tasks.apply(taskId, { type: 'cancel', reason: `by the server: ${outcome.reason}` });
+        break;
       case 'unreachable':
       case 'lost':
         this.#tasks.apply(taskId, { type: 'fail', error: { code: -32000, message: outcome.reason } });
@@ -213,6 +247,29 @@ export class Calls {
     }
     const steps = progress.total === undefined ? `${progress.progress}` : `${progress.progress}/${progress.total}`;
     this.#tasks.apply(call.taskId, { type: 'progress', message: progress.message ?? steps });
+  }
+
+  #keptByServer(call: LiveCall, { taskId, statusMessage }: ServerTask): void {
+    if (call.remote === undefined) {
+      call.remote = { taskId };
+      if (call.taskId !== undefined) {
+        this.#tasks.apply(call.taskId, { type: 'kept_by_server', remote: call.remote });
+      }
+    }
+    if (statusMessage === undefined) return;
+    if (call.taskId !== undefined) this.#tasks.apply(call.taskId, { type: 'progress', message: statusMessage });
+  }
+
+  #on(server: string): LiveCall[] {
+    return [...this.#live.values()].filter(({ request }) => request.server === server);
+  }
+
+  #failTasks(calls: LiveCall[], message: string): number {
+    const failed = calls.filter(
+      ({ taskId }) =>
+        taskId !== undefined && this.#tasks.apply(taskId, { type: 'fail', error: { code: -32000, message } }),
+    );
+    return failed.length;
   }
 
   #questionOpened(question: Question): Question {

@@ -50,7 +50,8 @@ export class QuestionBook {
       params: incoming.params,
       status: 'open',
       createdAt: now,
-      expiresAt: now + this.#settings.timeoutMs,
+      expiresAt: now + (incoming.timeoutMs ?? this.#settings.timeoutMs),
+      ...(incoming.detached && { detached: true }),
       ...(incoming.callId !== undefined && { callId: incoming.callId }),
     });
     return new Promise((resolve, reject) => {

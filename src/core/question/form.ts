@@ -4,6 +4,8 @@
  * too: one of its regular expressions could stop the whole gateway.
  */
 
+import { isObject } from '../../lib/values.ts';
+
 type Schema = Record<string, unknown>;
 
 /** What is wrong with the content, or `undefined` if nothing is. */
@@ -83,10 +85,6 @@ const FORMATS = new Map<string, (text: string) => boolean>([
 function limit(field: Schema, name: string): number | undefined {
   const value = field[name];
   return typeof value === 'number' ? value : undefined;
-}
-
-function isObject(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function list(choices: unknown[]): string {

@@ -22,6 +22,8 @@ export interface Question {
   status: QuestionStatus;
   createdAt: number;
   expiresAt: number;
+  /** It does not depend on the connection it came on. */
+  detached?: boolean;
   /** The call that certainly asked; absent when nothing ties the question to one. */
   callId?: string;
   /** The task that call has become. */

@@ -1,3 +1,4 @@
+import { readAllPages, type ListItem } from '../../lib/pages.ts';
 import { GatewayError } from '../errors.ts';
 import type { Connection } from '../ports.ts';
 
@@ -10,10 +11,6 @@ export const LISTS = {
 } as const;
 
 export type ListName = keyof typeof LISTS;
-
-export type ListItem = Record<string, unknown>;
-
-const MAX_PAGES = 1000;
 
 /**
  * The lists of one connection. A list is kept only while the server promises to tell when it changes; otherwise each
@@ -69,27 +66,11 @@ export class Catalog {
   async #readAllPages(name: ListName): Promise<ListItem[]> {
     const { method, key } = LISTS[name];
     const tooLate = AbortSignal.timeout(this.#timeoutMs);
-    const items: ListItem[] = [];
-    const seen = new Set<string>();
-    let cursor: string | undefined;
-    for (let page = 0; page < MAX_PAGES; page += 1) {
-      const reply = await this.#connection
-        .request(method, cursor === undefined ? {} : { cursor }, tooLate)
-        .catch((error: unknown) => {
-          if (!tooLate.aborted) throw error;
-          throw new GatewayError(
-            'TOOL_ERR_TIMEOUT',
-            `the server did not answer ${method} within ${this.#timeoutMs} ms`,
-          );
-        });
-      const found = reply[key];
-      if (Array.isArray(found)) items.push(...(found as ListItem[]));
-      const next = reply['nextCursor'];
-      if (typeof next !== 'string' || next === '') return items;
-      if (seen.has(next)) throw new Error(`the server repeats the cursor '${next}' of ${method}`);
-      seen.add(next);
-      cursor = next;
-    }
-    throw new Error(`${method} has more than ${MAX_PAGES} pages`);
+    const ask = async (params: { cursor?: string }): Promise<Record<string, unknown>> =>
+      this.#connection.request(method, params, tooLate).catch((error: unknown) => {
+        if (!tooLate.aborted) throw error;
+        throw new GatewayError('TOOL_ERR_TIMEOUT', `the server did not answer ${method} within ${this.#timeoutMs} ms`);
+      });
+    return readAllPages(ask, method, key);
   }
 }

@@ -16,6 +16,7 @@ import type {
   Store,
 } from '../ports.ts';
 import { QuestionBook } from '../question/book.ts';
+import type { QuestionKind } from '../question/question.ts';
 import type { CoreSettings } from '../settings.ts';
 import { TaskBook } from '../task/book.ts';
 import { Catalog } from './catalog.ts';
@@ -81,7 +82,7 @@ export class Session {
     this.events = new EventLog(id, store, settings.events, log);
     this.tasks = new TaskBook(id, store, this.events, settings.tasks, log);
     this.questions = new QuestionBook(id, store, this.events, settings.questions, log);
-    this.calls = new Calls(this.tasks, this.questions, settings.limits, log);
+    this.calls = new Calls(this.tasks, this.questions, settings, log);
   }
 
   /** Starts connecting to every configured server, side by side; nobody waits for it. */
@@ -149,9 +150,7 @@ export class Session {
     if (attachment === undefined) return;
     this.#attachments.delete(server);
     this.questions.rejectWhere((question) => question.server === server, reason);
-    for (const task of this.tasks.atWork(server)) {
-      this.tasks.apply(task.id, { type: 'fail', error: { code: -32000, message: reason } });
-    }
+    this.calls.serverRemoved(server, reason);
     await attachment.connection.close();
   }
 
@@ -242,8 +241,8 @@ export class Session {
       connected: (arrival, info) => {
         if (isCurrent()) this.#serverConnected(server, of(), arrival, info);
       },
-      lost: (reason) => {
-        if (isCurrent()) this.#serverLost(server, of(), reason);
+      lost: (reason, keeps) => {
+        if (isCurrent()) this.#serverLost(server, of(), reason, keeps);
       },
       question: async (question) => this.questions.ask(server, question),
       notification: (method, params) => {
@@ -279,21 +278,20 @@ export class Session {
     });
   }
 
-  #serverLost(server: string, attachment: Attachment, reason: string): void {
+  #serverLost(server: string, attachment: Attachment, reason: string, keeps: (callId: string) => boolean): void {
     const message = `server '${server}' disconnected: ${reason}`;
-    const invalidatedTasks = this.tasks.atWork(server);
-    const invalidatedElicitations = this.questions.list('elicitation', server).length;
-    const invalidatedSampling = this.questions.list('sampling', server).length;
-    for (const { id } of invalidatedTasks) {
-      this.tasks.apply(id, { type: 'fail', error: { code: -32000, message } });
-    }
-    this.questions.rejectWhere((question) => question.server === server, message);
-    this.events.add('server_disconnected', server, { name: server, reason });
+    const invalidatedTasks = this.calls.serverLost(server, message, keeps);
+    const reject = (kind: QuestionKind): number =>
+      this.questions.rejectWhere(
+        (question) => question.server === server && question.kind === kind && question.detached !== true,
+        message,
+      );
     attachment.invalidated = {
-      invalidatedTasks: invalidatedTasks.length,
-      invalidatedElicitations,
-      invalidatedSampling,
+      invalidatedTasks,
+      invalidatedElicitations: reject('elicitation'),
+      invalidatedSampling: reject('sampling'),
     };
+    this.events.add('server_disconnected', server, { name: server, reason });
   }
 
   #buffered<T extends { timestamp: number }>(server: string | undefined, items: (from: Attachment) => T[]): T[] {

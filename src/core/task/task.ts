@@ -20,6 +20,11 @@ export interface TaskError {
 /** What a server returned for a tool call, untouched. */
 export type CallResult = Record<string, unknown>;
 
+/** A task that the server itself keeps for a call, by the name the server gave it. */
+export interface RemoteTask {
+  taskId: string;
+}
+
 export interface Task {
   id: string;
   sessionId: string;
@@ -39,12 +44,15 @@ export interface Task {
   questions: { id: string; certain: boolean }[];
   result?: CallResult;
   error?: TaskError;
+  /** Where the work goes on, should this program or its connection be gone. */
+  remote?: RemoteTask;
   /** How long the ended task stays readable, as a moment. */
   keepUntil?: number;
 }
 
 export type TaskEvent =
   | { type: 'progress'; message: string }
+  | { type: 'kept_by_server'; remote: RemoteTask }
   | { type: 'question_opened'; questionId: string; certain: boolean }
   | { type: 'question_closed'; questionId: string }
   | { type: 'complete'; result: CallResult }
@@ -81,6 +89,8 @@ export function transition(task: Task, event: TaskEvent, { now, keepMs }: Moment
   switch (event.type) {
     case 'progress':
       return { ...task, statusMessage: event.message, updatedAt: now };
+    case 'kept_by_server':
+      return { ...task, remote: event.remote, updatedAt: now };
     case 'question_opened': {
       if (task.questions.some(({ id }) => id === event.questionId)) return undefined;
       const questions = [...task.questions, { id: event.questionId, certain: event.certain }];

@@ -6,6 +6,7 @@ import {
   isJSONRPCResultResponse,
   PROTOCOL_VERSION_META_KEY,
 } from '@modelcontextprotocol/server';
+import { isObject } from '../../lib/values.ts';
 
 export type Era = 'legacy' | 'modern';
 
@@ -47,10 +48,6 @@ function claimsVersion(message: unknown): boolean {
 
 function field(value: unknown, key: string): unknown {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** By the SDK's own measure: what it does not know as a message it would drop, and nobody would ever answer it. */

@@ -1,7 +1,8 @@
 import type { Gateway } from '../../../core/gateway.ts';
-import { LISTS, type ListItem, type ListName } from '../../../core/session/catalog.ts';
+import { LISTS, type ListName } from '../../../core/session/catalog.ts';
 import type { Session } from '../../../core/session/session.ts';
 import { messageOf } from '../../../lib/log.ts';
+import type { ListItem } from '../../../lib/pages.ts';
 import { failureOn } from './request-on.ts';
 
 /**

@@ -1,29 +1,54 @@
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { Server } from '@modelcontextprotocol/server';
 import { afterEach, expect, test, vi } from 'vitest';
-import type { ConnectionSink } from '../core/ports.ts';
-import { runCall } from './call.ts';
+import type { OutgoingCall } from '../../core/ports.ts';
+import { send } from '../send.ts';
+import type { Line } from './line.ts';
+import { LiveCalls } from './live-calls.ts';
+import { runCall } from './run.ts';
 
 const HOUR = 3_600_000;
 
-const sink: ConnectionSink = {
-  connected: () => {},
-  lost: () => {},
-  notification: () => {},
-  log: () => {},
-  question: () => Promise.reject(new Error('nobody was asked anything')),
-};
+/** A line to a server that has no tasks and never asks. */
+function lineTo(client: Client): Line {
+  return {
+    request: async (method, params, options) => send(client, method, params, options),
+    modern: async () => false,
+    taskOffer: async () => undefined,
+    taskSupport: async () => 'forbidden',
+    question: async () => Promise.reject(new Error('nobody was asked anything')),
+    listenForTask: () => {},
+    lastWords: () => {},
+    reconnect: { firstMs: 1, factor: 1, maxMs: 1, attempts: 0 },
+    pollTimeoutMs: 1000,
+    closed: false,
+  };
+}
+
+function callOf(ms: number, signal: AbortSignal): OutgoingCall {
+  return { id: 'call', tool: 'slow', args: { ms }, tasks: 'use', signal, onProgress: () => {}, onTask: () => {} };
+}
 
 afterEach(() => {
   vi.useRealTimers();
 });
 
 /** A server whose only tool answers after the time it is told. */
-async function connected(): Promise<{ client: Client; aborted: Promise<void>; close: () => Promise<void> }> {
+async function connected(): Promise<{
+  client: Client;
+  started: Promise<void>;
+  aborted: Promise<void>;
+  close: () => Promise<void>;
+}> {
   const [near, far] = InMemoryTransport.createLinkedPair();
   const server = new Server({ name: 'slow', version: '1.0.0' }, { capabilities: { tools: {} } });
+  let start = (): void => {};
+  const started = new Promise<void>((resolve) => {
+    start = resolve;
+  });
   const aborted = new Promise<void>((heard) => {
     server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
+      start();
       await new Promise<void>((resolve, reject) => {
         const timer = setTimeout(resolve, Number(params.arguments?.['ms']));
         mcpReq.signal.addEventListener('abort', () => {
@@ -39,6 +64,7 @@ async function connected(): Promise<{ client: Client; aborted: Promise<void>; cl
   await Promise.all([server.connect(far), client.connect(near)]);
   return {
     client,
+    started,
     aborted,
     close: async () => {
       await client.close();
@@ -51,17 +77,8 @@ test('B-5: a call may take hours; nothing but its caller ends it', async () => {
   const { client, close } = await connected();
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
   let ended = false;
-  const outcome = runCall(
-    client,
-    {
-      id: 'call',
-      tool: 'slow',
-      args: { ms: 3 * HOUR },
-      signal: new AbortController().signal,
-      onProgress: () => {},
-    },
-    sink,
-  ).finally(() => {
+  const live = new LiveCalls().begin(callOf(3 * HOUR, new AbortController().signal));
+  const outcome = runCall(lineTo(client), live).finally(() => {
     ended = true;
   });
   await vi.advanceTimersByTimeAsync(3 * HOUR - 1);
@@ -77,10 +94,10 @@ test('B-5: a call may take hours; nothing but its caller ends it', async () => {
 });
 
 test('H-6: its caller ends it on the server too', async () => {
-  const { client, aborted, close } = await connected();
+  const { client, started, aborted, close } = await connected();
   const caller = new AbortController();
-  const call = { id: 'call', tool: 'slow', args: { ms: HOUR }, signal: caller.signal, onProgress: () => {} };
-  const outcome = runCall(client, call, sink);
+  const outcome = runCall(lineTo(client), new LiveCalls().begin(callOf(HOUR, caller.signal)));
+  await started;
   caller.abort(new Error('enough'));
   expect(await outcome).toMatchObject({ kind: 'error' });
   await aborted;

@@ -1,0 +1,123 @@
+import type { ServerTask } from '../core/ports.ts';
+
+/** A task as servers of the 2025-11-25 protocol describe it; those of later ones are told in the same words. */
+export type Task = ServerTask;
+
+export interface CallToolResult {
+  content: Record<string, unknown>[];
+  structuredContent?: Record<string, unknown>;
+  isError?: boolean;
+  _meta?: Record<string, unknown>;
+  [key: string]: unknown;
+}
+
+export interface Tool {
+  name: string;
+  title?: string;
+  description?: string;
+  inputSchema: Record<string, unknown>;
+  outputSchema?: Record<string, unknown>;
+  annotations?: Record<string, unknown>;
+  execution?: { taskSupport?: 'forbidden' | 'optional' | 'required' };
+  [key: string]: unknown;
+}
+
+/** One call of a tool, once it has ended. */
+export interface ToolCallInvocation {
+  toolName: string;
+  params: Record<string, unknown>;
+  /** `null` when there is none because the call failed. */
+  result: CallToolResult | null;
+  /** The server answered, and not with `isError`. */
+  success: boolean;
+  error?: string;
+  timestamp: Date;
+  metadata?: Record<string, unknown>;
+  /** The task that the server kept for the call, if it did. */
+  taskId?: string;
+}
+
+/** What happens in a call, in this order; a call that the server does not keep as a task has only its result. */
+export type ToolCallMessage =
+  | { type: 'taskCreated'; task: Task }
+  | { type: 'taskStatus'; task: Task }
+  | { type: 'result'; result: CallToolResult };
+
+/** A call on its way: await it for its end, or iterate over what happens until then. */
+export type ToolCallStream = Promise<ToolCallInvocation> & AsyncIterable<ToolCallMessage>;
+
+export interface ToolCallOptions {
+  /** Aborted to cancel the call, on the server too. */
+  signal?: AbortSignal;
+  /** How long the server should keep a task it makes for the call. */
+  taskTtlMs?: number;
+}
+
+export interface TaskCapabilities {
+  list: boolean;
+  cancel: boolean;
+}
+
+export interface ProgressDetail {
+  toolName: string;
+  progress: number;
+  total?: number | undefined;
+  message?: string | undefined;
+  taskId?: string;
+}
+
+export interface ElicitResult {
+  action: 'accept' | 'decline' | 'cancel';
+  content?: Record<string, unknown>;
+  _meta?: Record<string, unknown>;
+}
+
+/** Something a server asks while it works. Whoever answers first is heard. */
+interface Pending {
+  readonly id: string;
+  /** The server's own parameters, untouched. */
+  readonly params: Record<string, unknown>;
+  /** The server's task that waits for the answer, when the server said so. */
+  readonly taskId?: string;
+  /** Aborted when the question is over: answered, withdrawn by the server, or gone with the connection. */
+  readonly over: AbortSignal;
+}
+
+export interface PendingElicitation extends Pending {
+  readonly message: string;
+  readonly mode: 'form' | 'url';
+  /** The form that the answer has to fit (`mode: 'form'`). */
+  readonly requestedSchema?: Record<string, unknown>;
+  /** Where the person should go (`mode: 'url'`). */
+  readonly url?: string;
+  /** Throws, and leaves the question open, when the answer does not fit the form. */
+  respond(answer: ElicitResult): void;
+}
+
+export interface PendingSample extends Pending {
+  /** A `CreateMessageResult`: `model`, `role`, `content`. */
+  respond(result: Record<string, unknown>): void;
+  /** The person does not want it answered. */
+  reject(reason: string): void;
+}
+
+/** What a `TaskClient` tells, each as the `detail` of an event of that name. */
+export interface TaskClientEvents {
+  taskCreated: { taskId: string; task: Task };
+  taskStatusChange: { taskId: string; task: Task };
+  taskCompleted: { taskId: string; result: CallToolResult };
+  taskFailed: { taskId: string; error: Error };
+  taskCancelled: { taskId: string };
+  /** The tasks that `listTasks` has just read. */
+  tasksChange: Task[];
+  toolCallResultChange: ToolCallInvocation;
+  newPendingElicitation: PendingElicitation;
+  newPendingSample: PendingSample;
+  progressNotification: ProgressDetail;
+  /** Any other notification of the server. */
+  notification: { method: string; params: Record<string, unknown> };
+  /** A log message of the server, or a line on its standard error. */
+  log: { level: string; source: 'protocol' | 'stderr'; logger?: string; data: unknown };
+  connected: { arrival: 'first' | 'blip' | 'restart' };
+  disconnected: { reason: string };
+}

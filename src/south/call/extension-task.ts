@@ -1,0 +1,122 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { CallOutcome, ServerTask } from '../../core/ports.ts';
+import { isObject } from '../../lib/values.ts';
+import { ServerFault } from '../server-task.ts';
+import { throughLosses, type Line } from './line.ts';
+import type { LiveCall } from './live-calls.ts';
+import { answerOne, inputRequests } from './rounds.ts';
+import type { TaskKind } from './task-kind.ts';
+
+interface Asked {
+  request: Record<string, unknown>;
+  withdraw: AbortController;
+  /** When the server acknowledged the answer. */
+  answeredAt?: number;
+  /** The server does not show the question any more. */
+  gone: boolean;
+}
+
+/** A task of the extension: `tasks/get` tells everything, and questions are answered with `tasks/update`. */
+export class ExtensionTask implements TaskKind {
+  news: Promise<unknown> | undefined;
+  readonly #asked = new Map<string, Asked>();
+  #trouble: Error | undefined;
+  #ring: () => void = () => {};
+  readonly #line: Line;
+  readonly #live: LiveCall;
+  readonly #taskId: string;
+
+  constructor(line: Line, live: LiveCall, taskId: string) {
+    this.#line = line;
+    this.#live = live;
+    this.#taskId = taskId;
+  }
+
+  async act(task: ServerTask, raw: Record<string, unknown>): Promise<CallOutcome | undefined> {
+    if (this.#trouble !== undefined) throw this.#trouble;
+    this.news = new Promise<void>((resolve) => {
+      this.#ring = resolve;
+    });
+    switch (task.status) {
+      case 'working':
+        this.#show({});
+        return undefined;
+      case 'input_required':
+        this.#show(inputRequests(raw['inputRequests']));
+        return undefined;
+      case 'completed':
+        return { kind: 'result', result: resultIn(raw) };
+      case 'failed':
+        return { kind: 'error', error: errorIn(raw, task) };
+      case 'cancelled':
+        return { kind: 'cancelled', reason: task.statusMessage ?? 'the server cancelled its task' };
+    }
+  }
+
+  stop(): void {
+    for (const { withdraw } of this.#asked.values()) withdraw.abort();
+  }
+
+  /** Asks what is new, and takes back what the server does not want to know any more. */
+  #show(requests: Record<string, Record<string, unknown>>): void {
+    for (const [key, asked] of this.#asked) {
+      if (Object.hasOwn(requests, key)) continue;
+      asked.gone = true;
+      asked.withdraw.abort();
+    }
+    for (const [key, request] of Object.entries(requests)) {
+      const before = this.#asked.get(key);
+      if (before === undefined) this.#ask(key, request);
+      else this.#recheck(key, request, before);
+    }
+  }
+
+  /** A key stands for one question for as long as the task lives; the acknowledged answer may take a while to show. */
+  #recheck(key: string, request: Record<string, unknown>, { request: first, answeredAt, gone }: Asked): void {
+    if (gone || !isDeepStrictEqual(request, first)) {
+      throw new ServerFault(`the server reused the question key '${key}' for another question`);
+    }
+    if (answeredAt !== undefined && Date.now() - answeredAt > this.#line.pollTimeoutMs) {
+      throw new ServerFault(`the server acknowledged the answer to its question '${key}', but still asks it`);
+    }
+  }
+
+  #ask(key: string, request: Record<string, unknown>): void {
+    const asked: Asked = { request, withdraw: new AbortController(), gone: false };
+    this.#asked.set(key, asked);
+    this.#answer(key, asked).catch((error: unknown) => {
+      // Withdrawn by us because the server does not ask it any more, or because the call is over.
+      if (asked.withdraw.signal.aborted) return;
+      this.#trouble = error instanceof Error ? error : new Error(String(error));
+      this.#ring();
+    });
+  }
+
+  async #answer(key: string, asked: Asked): Promise<void> {
+    const { call } = this.#live;
+    const withdrawn = AbortSignal.any([call.signal, asked.withdraw.signal]);
+    const answer = await answerOne(asked.request, call.id, withdrawn, this.#line);
+    const params = { taskId: this.#taskId, inputResponses: { [key]: answer } };
+    const timeoutMs = this.#line.pollTimeoutMs;
+    await throughLosses(this.#line, call.signal, () => this.#line.request('tasks/update', params, { timeoutMs }));
+    asked.answeredAt = Date.now();
+    this.#ring();
+  }
+}
+
+function resultIn({ result }: Record<string, unknown>): Record<string, unknown> {
+  if (!isObject(result)) throw new ServerFault('the server says that its task is completed, but tells no result');
+  const { resultType: _resultType, ...rest } = result;
+  return rest;
+}
+
+function errorIn(
+  { error }: Record<string, unknown>,
+  task: ServerTask,
+): { code: number; message: string; data?: unknown } {
+  if (isObject(error) && typeof error['message'] === 'string') {
+    const { code, message, data } = error;
+    return { code: typeof code === 'number' ? code : -32603, message, ...(data !== undefined && { data }) };
+  }
+  return { code: -32603, message: task.statusMessage ?? 'the task failed on the server' };
+}

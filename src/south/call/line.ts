@@ -1,0 +1,69 @@
+import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
+import type { CallOutcome, IncomingQuestion } from '../../core/ports.ts';
+import type { Answer } from '../../core/question/question.ts';
+import { backoffDelay, type BackoffSettings } from '../../lib/backoff.ts';
+import { messageOf } from '../../lib/log.ts';
+import type { SendOptions } from '../send.ts';
+import { ServerFault, type TaskOffer } from '../server-task.ts';
+import { pause } from './pause.ts';
+
+/** What a call needs of its server. It outlives the single connection: a lost one is made again by the next request. */
+export interface Line {
+  /** Throws `Gone` when the server cannot be reached, or is lost before it answers. */
+  request(method: string, params: Record<string, unknown>, options?: SendOptions): Promise<Record<string, unknown>>;
+  modern(): Promise<boolean>;
+  taskOffer(): Promise<TaskOffer | undefined>;
+  /** Whether this tool may, must or must not be asked to run as a task. */
+  taskSupport(tool: string): Promise<'forbidden' | 'optional' | 'required'>;
+  question(question: IncomingQuestion): Promise<Answer>;
+  /** Asks for news of a task where that can be asked for; they come as notifications. */
+  listenForTask(taskId: string, until: AbortSignal): void;
+  /** Something that should still be said before the connection is closed. */
+  lastWords(words: Promise<unknown>): void;
+  readonly reconnect: BackoffSettings & { attempts: number };
+  readonly pollTimeoutMs: number;
+  readonly closed: boolean;
+}
+
+/** The server is not there. `unreachable`: nothing was sent. `lost`: something may have arrived, no answer came. */
+export class Gone extends Error {
+  readonly kind: 'unreachable' | 'lost';
+
+  constructor(kind: Gone['kind'], reason: string) {
+    super(reason);
+    this.kind = kind;
+  }
+}
+
+/** Repeats what came to nothing because the server was away, until it comes back or has been away too long. */
+export async function throughLosses<T>(
+  line: Line,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+  kinds: readonly Gone['kind'][] = ['unreachable', 'lost'],
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      const mayReturn = error instanceof Gone && kinds.includes(error.kind) && !line.closed;
+      if (!mayReturn || attempt > line.reconnect.attempts) throw error;
+    }
+    await pause(backoffDelay(attempt, line.reconnect), signal);
+  }
+}
+
+/** How a call ends when something was thrown. */
+export function failure(error: unknown): CallOutcome {
+  if (error instanceof Gone) return { kind: error.kind, reason: error.message };
+  if (error instanceof ServerFault) return { kind: 'error', error: { code: -32000, message: error.message } };
+  if (error instanceof ProtocolError) {
+    const { code, message, data } = error;
+    return { kind: 'error', error: { code, message, ...(data !== undefined && { data }) } };
+  }
+  return { kind: 'error', error: { code: -32603, message: messageOf(error) } };
+}
+
+export function isTimeout(error: unknown): boolean {
+  return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
+}

@@ -1,0 +1,69 @@
+import type { OutgoingCall, Progress } from '../../core/ports.ts';
+import { relatedTask } from '../server-task.ts';
+
+/** A call that has not ended yet. */
+export interface LiveCall {
+  readonly call: OutgoingCall;
+  /** The task that the server keeps for it. */
+  taskId?: string;
+  /** Between two rounds: the server has forgotten the call until it is sent again. */
+  away: boolean;
+  /** Resolves at the next news of the task; made anew for each wait. */
+  news: Promise<void>;
+  ring: () => void;
+}
+
+/** The calls that run on one connection: who a question, a progress report or a change of a task belongs to. */
+export class LiveCalls {
+  readonly #calls = new Map<string, LiveCall>();
+
+  begin(call: OutgoingCall): LiveCall {
+    const live: LiveCall = { call, away: false, news: Promise.resolve(), ring: () => {} };
+    this.#calls.set(call.id, live);
+    return live;
+  }
+
+  end({ call }: LiveCall): void {
+    this.#calls.delete(call.id);
+  }
+
+  /** The call that certainly asks: the one whose task is named, or the only one there is. */
+  asking(params: Record<string, unknown>): string | undefined {
+    const taskId = relatedTask(params);
+    if (taskId !== undefined) return this.#ofTask(taskId)?.call.id;
+    return this.#calls.size === 1 ? [...this.#calls.keys()][0] : undefined;
+  }
+
+  /** Whether a server may be too busy with a call to answer anything else. */
+  get atWork(): boolean {
+    return [...this.#calls.values()].some(({ away, taskId }) => !away && taskId === undefined);
+  }
+
+  /** Whether a call goes on although the connection is lost. */
+  readonly keeps = (callId: string): boolean => {
+    const live = this.#calls.get(callId);
+    return live !== undefined && (live.away || live.taskId !== undefined);
+  };
+
+  progressed(params: Record<string, unknown>): void {
+    const { progressToken, progress, total, message } = params;
+    const taskId = relatedTask(params);
+    const live = this.#calls.get(String(progressToken)) ?? (taskId === undefined ? undefined : this.#ofTask(taskId));
+    if (live === undefined || typeof progress !== 'number') return;
+    const report: Progress = { progress };
+    if (typeof total === 'number') report.total = total;
+    if (typeof message === 'string') report.message = message;
+    live.call.onProgress(report);
+  }
+
+  /** Tells whether the notification was about the task of a call that runs here. */
+  taskChanged({ taskId }: Record<string, unknown>): boolean {
+    const live = typeof taskId === 'string' ? this.#ofTask(taskId) : undefined;
+    live?.ring();
+    return live !== undefined;
+  }
+
+  #ofTask(taskId: string): LiveCall | undefined {
+    return [...this.#calls.values()].find((live) => live.taskId === taskId);
+  }
+}

@@ -1,0 +1,55 @@
+import type { OutgoingCall } from '../../core/ports.ts';
+import { isObject } from '../../lib/values.ts';
+import { readQuestion } from '../questions.ts';
+import { ServerFault } from '../server-task.ts';
+import type { Line } from './line.ts';
+
+/** A question in the middle of a call: the server wants answers, and then the same call again with them. */
+interface Round {
+  resultType: 'input_required';
+  inputRequests?: unknown;
+  requestState?: string;
+}
+
+export function isRound(result: Record<string, unknown>): result is Record<string, unknown> & Round {
+  return result['resultType'] === 'input_required';
+}
+
+/** The parameters that the next sending of the call carries. */
+export async function answerRound(round: Round, call: OutgoingCall, line: Line): Promise<Record<string, unknown>> {
+  const asked = Object.entries(inputRequests(round.inputRequests));
+  // A round that cannot be completed takes its other questions along: nobody would receive their answers.
+  const over = new AbortController();
+  const withdrawn = AbortSignal.any([call.signal, over.signal]);
+  try {
+    const answers = asked.map(async ([key, request]) => [key, await answerOne(request, call.id, withdrawn, line)]);
+    const inputResponses: Record<string, unknown> = Object.fromEntries(await Promise.all(answers));
+    return {
+      ...(asked.length > 0 && { inputResponses }),
+      ...(round.requestState !== undefined && { requestState: round.requestState }),
+    };
+  } finally {
+    over.abort();
+  }
+}
+
+/** The questions in a server's result, by the key under which it wants the answer. */
+export function inputRequests(value: unknown): Record<string, Record<string, unknown>> {
+  if (value === undefined) return {};
+  if (!isObject(value) || !Object.values(value).every(isObject)) {
+    throw new ServerFault("the server's inputRequests are not an object of requests");
+  }
+  return value as Record<string, Record<string, unknown>>;
+}
+
+export async function answerOne(
+  request: Record<string, unknown>,
+  callId: string,
+  withdrawn: AbortSignal,
+  line: Line,
+): Promise<Record<string, unknown>> {
+  const { method, params } = request;
+  // Nobody behind us has roots to tell; an empty list is the truth.
+  if (method === 'roots/list') return { roots: [] };
+  return line.question({ ...readQuestion(method, params), callId, withdrawn, detached: true });
+}

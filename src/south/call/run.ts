@@ -1,0 +1,104 @@
+import { LOG_LEVEL_META_KEY } from '@modelcontextprotocol/client';
+import type { CallOutcome, OutgoingCall } from '../../core/ports.ts';
+import { readServerTask, ServerFault } from '../server-task.ts';
+import { nativeTask } from '../native-result.ts';
+import { followTask } from './follow.ts';
+import { failure, throughLosses, type Line } from './line.ts';
+import type { LiveCall } from './live-calls.ts';
+import { answerRound, isRound } from './rounds.ts';
+
+const MAX_ROUNDS = 100;
+/** How long a server has to name the task of a call that is already unwanted, so that the task can be cancelled. */
+const CREATION_GRACE_MS = 2000;
+
+/**
+ * Runs one tool call to its end, in whichever of four ways the server has: it answers, and may ask on the way; it answers
+ * with questions and wants the call again with the answers; or it keeps the call as a task, of one generation or the other.
+ */
+export async function runCall(line: Line, live: LiveCall): Promise<CallOutcome> {
+  const { call } = live;
+  try {
+    const asTask = await wantsTask(line, call);
+    const base = await firstParams(line, call, asTask);
+    let answers = {};
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const params = { ...base, ...answers };
+      const send = async (): Promise<Record<string, unknown>> => {
+        live.away = false;
+        return asTask ? create(line, call, params) : line.request('tools/call', params, requestOf(call));
+      };
+      // Between two rounds the server need not be there; but what may have arrived is not sent twice.
+      const reply = await (round === 0 ? send() : throughLosses(line, call.signal, send, ['unreachable']));
+      const task = asTask ? reply['task'] : nativeTask(reply);
+      if (task !== undefined) {
+        return await followTask(line, live, readServerTask(task, 'tools/call'), task as Record<string, unknown>);
+      }
+      if (!isRound(reply)) return resultOf(reply);
+      live.away = true;
+      answers = await answerRound(reply, call, line);
+    }
+    throw new ServerFault(`the server asked for more than ${MAX_ROUNDS} rounds`);
+  } catch (error) {
+    return call.signal.aborted ? { kind: 'error', error: { code: -32000, message: 'cancelled' } } : failure(error);
+  }
+}
+
+/** Only where it can be asked for: otherwise the server decides by itself. */
+async function wantsTask(line: Line, call: OutgoingCall): Promise<boolean> {
+  const offer = await line.taskOffer();
+  if (offer?.generation !== 'core') return false;
+  const support = await line.taskSupport(call.tool);
+  return support === 'required' || (support === 'optional' && call.tasks === 'use');
+}
+
+async function firstParams(line: Line, call: OutgoingCall, asTask: boolean): Promise<Record<string, unknown>> {
+  return {
+    name: call.tool,
+    arguments: call.args,
+    _meta: {
+      ...call.meta,
+      progressToken: call.id,
+      // Without a level in the request, servers of the new era send no logs at all.
+      ...((await line.modern()) && { [LOG_LEVEL_META_KEY]: 'info' }),
+    },
+    ...(asTask && { task: call.taskTtlMs === undefined ? {} : { ttl: call.taskTtlMs } }),
+  };
+}
+
+function requestOf({ id, signal }: OutgoingCall): { callId: string; signal: AbortSignal } {
+  return { callId: id, signal };
+}
+
+/**
+ * Asks for a task. A cancel that comes before the server has named the task waits for its name: the specification wants
+ * tasks cancelled by name, and one that nobody knows by name would run to its end.
+ */
+async function create(
+  line: Line,
+  call: OutgoingCall,
+  params: Record<string, unknown>,
+): Promise<Record<string, unknown>> {
+  call.signal.throwIfAborted();
+  const given = new AbortController();
+  let grace: NodeJS.Timeout | undefined;
+  const onAbort = (): void => {
+    grace = setTimeout(() => given.abort(call.signal.reason), CREATION_GRACE_MS);
+  };
+  call.signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    const creation = line.request('tools/call', params, { callId: call.id, signal: given.signal });
+    line.lastWords(creation);
+    return await creation;
+  } finally {
+    clearTimeout(grace);
+    call.signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** A task nobody asked for has no result that anybody could wait for. */
+function resultOf(reply: Record<string, unknown>): CallOutcome {
+  if ('task' in reply && !('content' in reply)) {
+    throw new ServerFault('the server answered with a task although it was asked for the result');
+  }
+  return { kind: 'result', result: reply };
+}

@@ -1,0 +1,257 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import type { ServerTask } from '../core/ports.ts';
+import type { Answer } from '../core/question/question.ts';
+import { createTask, hasEnded, transition, type Task, type TaskError, type TaskEvent } from '../core/task/task.ts';
+import { messageOf } from '../lib/log.ts';
+import { Alarm } from '../lib/timers.ts';
+import { isObject } from '../lib/values.ts';
+import { PeerError } from './peer-error.ts';
+import { questionKind } from './questions.ts';
+import { RELATED_TASK } from './server-task.ts';
+
+type Params = Record<string, unknown>;
+
+export interface ReceiverHooks {
+  /** Puts the question before somebody; `onOpen` tells when it is there. Rejects with the reason when nobody answered. */
+  ask: (
+    method: string,
+    params: Params,
+    withdrawn: AbortSignal,
+    timeoutMs: number,
+    onOpen: () => void,
+  ) => Promise<Answer>;
+  /** Sends `notifications/tasks/status`. */
+  notify: (task: ServerTask) => void;
+}
+
+/** What a client declares that has a receiver. */
+export const RECEIVER_CAPABILITY = {
+  list: {},
+  cancel: {},
+  requests: { sampling: { createMessage: {} }, elicitation: { create: {} } },
+};
+
+const DEFAULT_TTL_MS = 10 * 60_000;
+const MAX_TTL_MS = 24 * 3_600_000;
+const POLL_MS = 1000;
+const MAX_TASKS = 100;
+const PAGE_SIZE = 50;
+
+/** What the record of a task says about the call behind it has no meaning here: behind these there is a question. */
+const NO_CALL = { sessionId: '', server: '', args: {} };
+
+interface Held {
+  task: Task;
+  /** Its place in the order of all tasks that ever were on this connection. */
+  place: number;
+  /** Aborted when the task has ended: withdraws the question, and wakes who waits for the result. */
+  over: AbortController;
+}
+
+/**
+ * The tasks we keep for one server: questions that it asked with a `task`, so that it can fetch the answer later. A task
+ * is working until its question is open, then input_required. Unlike with the tasks of our clients the clock runs on while
+ * the question waits: the server has said how long it wants the answer, and after that the task is forgotten.
+ */
+export class TaskReceiver {
+  readonly #held = new Map<string, Held>();
+  readonly #alarm = new Alarm(() => this.#expireDue());
+  readonly #hooks: ReceiverHooks;
+  #places = 0;
+
+  constructor(hooks: ReceiverHooks) {
+    this.#hooks = hooks;
+  }
+
+  /** Answers a request that makes or concerns a task; `undefined` when it does neither. */
+  answer(method: string, params: Params, signal: AbortSignal): Promise<Params> | undefined {
+    switch (method) {
+      case 'tasks/get':
+        return this.#get(params);
+      case 'tasks/result':
+        return this.#result(params, signal);
+      case 'tasks/list':
+        return this.#list(params);
+      case 'tasks/cancel':
+        return this.#cancel(params);
+      default:
+        return questionKind(method) !== undefined && 'task' in params ? this.#create(method, params) : undefined;
+    }
+  }
+
+  /** The server that asked is gone: everything ends, and nothing is remembered. */
+  clear(reason: string): void {
+    const all = [...this.#held.values()];
+    this.#held.clear();
+    this.#alarm.stop();
+    for (const held of all) this.#move(held, { type: 'fail', error: { code: -32000, message: reason } });
+  }
+
+  async #create(method: string, { task: asked, ...params }: Params): Promise<Params> {
+    const ttlMs = ttlOf(asked);
+    this.#makeRoom();
+    this.#places += 1;
+    const held: Held = {
+      task: createTask({ ...NO_CALL, id: randomUUID(), tool: method, ttlMs }, Date.now()),
+      place: this.#places,
+      over: new AbortController(),
+    };
+    this.#held.set(held.task.id, held);
+    this.#alarm.at(expiryOf(held.task));
+    // The server should learn the id before it hears what becomes of the task.
+    setImmediate(() => void this.#work(held, params));
+    return { task: shown(held.task) };
+  }
+
+  async #work(held: Held, params: Params): Promise<void> {
+    if (hasEnded(held.task)) return;
+    const leftMs = Math.max(0, expiryOf(held.task) - Date.now());
+    const onOpen = (): void =>
+      void this.#apply(held, { type: 'question_opened', questionId: held.task.id, certain: true });
+    try {
+      const result = await this.#hooks.ask(held.task.tool, params, held.over.signal, leftMs, onOpen);
+      this.#apply(held, { type: 'complete', result });
+    } catch (error) {
+      // A question may run out of time a moment before its task does, which is the same end.
+      const late = expiryOf(held.task) <= Date.now();
+      this.#apply(held, late ? { type: 'expire' } : { type: 'fail', error: errorOf(error) });
+    }
+  }
+
+  async #get(params: Params): Promise<Params> {
+    return { ...shown(this.#find(params).task) };
+  }
+
+  async #result(params: Params, signal: AbortSignal): Promise<Params> {
+    const held = this.#find(params);
+    if (!hasEnded(held.task)) await once(held.over.signal, 'abort', { signal });
+    const { id: taskId, result } = held.task;
+    if (result === undefined) throw failureOf(held.task);
+    const meta = isObject(result['_meta']) ? result['_meta'] : {};
+    return { ...result, _meta: { ...meta, [RELATED_TASK]: { taskId } } };
+  }
+
+  async #cancel(params: Params): Promise<Params> {
+    const held = this.#find(params);
+    if (!this.#apply(held, { type: 'cancel', reason: 'cancelled by the server' })) {
+      throw invalid(`the task cannot be cancelled: it is already ${shown(held.task).status}`);
+    }
+    return { ...shown(held.task) };
+  }
+
+  async #list({ cursor }: Params): Promise<Params> {
+    const after = cursor === undefined ? 0 : this.#placeOf(cursor);
+    const rest = [...this.#held.values()].filter(({ place }) => place > after);
+    const page = rest.slice(0, PAGE_SIZE);
+    const last = page.at(-1);
+    return {
+      tasks: page.map(({ task }) => shown(task)),
+      ...(last && rest.length > page.length && { nextCursor: cursorAfter(last.place) }),
+    };
+  }
+
+  /** A cursor holds even if the task it points to is gone by the time it is used. */
+  #placeOf(cursor: unknown): number {
+    const text = typeof cursor === 'string' ? Buffer.from(cursor, 'base64url').toString() : '';
+    const place = Number(/^after:([1-9]\d*)$/.exec(text)?.[1]);
+    if (Number.isNaN(place) || place > this.#places) throw invalid('cursor is none that tasks/list gave');
+    return place;
+  }
+
+  #find({ taskId }: Params): Held {
+    if (typeof taskId !== 'string') throw invalid('taskId must be a string');
+    const held = this.#held.get(taskId);
+    if (held === undefined) throw invalid('there is no such task: it is over and forgotten, or it never was');
+    return held;
+  }
+
+  #makeRoom(): void {
+    if (this.#held.size < MAX_TASKS) return;
+    const oldest = [...this.#held.values()].find(({ task }) => hasEnded(task));
+    if (oldest === undefined) {
+      throw new PeerError(-32000, `${MAX_TASKS} tasks wait for their answers, and there may not be more; cancel some`);
+    }
+    this.#held.delete(oldest.task.id);
+  }
+
+  #expireDue(): void {
+    const now = Date.now();
+    for (const held of this.#held.values()) {
+      const moment = expiryOf(held.task);
+      if (moment > now) {
+        this.#alarm.at(moment);
+        continue;
+      }
+      this.#held.delete(held.task.id);
+      this.#apply(held, { type: 'expire' });
+    }
+  }
+
+  /** Moves the task and tells the server; false when the move is not allowed. */
+  #apply(held: Held, event: TaskEvent): boolean {
+    const moved = this.#move(held, event);
+    if (moved) this.#hooks.notify(shown(held.task));
+    return moved;
+  }
+
+  #move(held: Held, event: TaskEvent): boolean {
+    const now = Date.now();
+    const next = transition(held.task, event, { now, keepMs: Math.max(0, expiryOf(held.task) - now) });
+    if (next === undefined) return false;
+    held.task = next;
+    if (hasEnded(next)) held.over.abort(failureOf(next));
+    return true;
+  }
+}
+
+function expiryOf({ createdAt, ttlMs }: Task): number {
+  return createdAt + ttlMs;
+}
+
+function ttlOf(asked: unknown): number {
+  if (!isObject(asked)) throw invalid('task must be an object');
+  const { ttl = DEFAULT_TTL_MS } = asked;
+  if (typeof ttl !== 'number' || !Number.isInteger(ttl) || ttl < 0) {
+    throw invalid('task.ttl must be a whole number of milliseconds, 0 or more');
+  }
+  return Math.min(ttl, MAX_TTL_MS);
+}
+
+function cursorAfter(place: number): string {
+  return Buffer.from(`after:${place}`).toString('base64url');
+}
+
+/** A task in the words of the protocol, which has none for expired. */
+function shown(task: Task): ServerTask {
+  const { id: taskId, status, createdAt, updatedAt, ttlMs: ttl } = task;
+  return {
+    taskId,
+    status: status === 'expired' ? 'failed' : status,
+    ...(hasEnded(task) && status !== 'completed' && { statusMessage: failureOf(task).message }),
+    createdAt: new Date(createdAt).toISOString(),
+    lastUpdatedAt: new Date(updatedAt).toISOString(),
+    ttl,
+    pollInterval: POLL_MS,
+  };
+}
+
+/** What there is instead of a result. */
+function failureOf({ status, statusMessage, error, ttlMs }: Task): PeerError {
+  if (status === 'expired') return invalid(`the task has expired: its ttl of ${ttlMs} ms ran out`);
+  if (error !== undefined) return new PeerError(error.code, error.message, error.data);
+  return new PeerError(-32000, `the task was ${statusMessage ?? status}`);
+}
+
+function errorOf(error: unknown): TaskError {
+  const { code, data } = isObject(error) ? error : {};
+  return {
+    code: typeof code === 'number' && Number.isInteger(code) ? code : -32000,
+    message: messageOf(error),
+    ...(data !== undefined && { data }),
+  };
+}
+
+function invalid(message: string): PeerError {
+  return new PeerError(-32602, message);
+}

@@ -1,0 +1,27 @@
+import type { Client } from '@modelcontextprotocol/client';
+import { MAX_DELAY_MS } from '../lib/timers.ts';
+import { ANY_RESULT } from './raw.ts';
+import { CALL_HEADER } from './transport/origin.ts';
+
+export interface SendOptions {
+  signal?: AbortSignal | undefined;
+  /** Without one the request may take as long as it takes: the SDK's own limit of a minute ends nothing here. */
+  timeoutMs?: number;
+  /** The call this request is for: what the server asks on its response stream, it asks for that call. */
+  callId?: string;
+}
+
+/** One request to a server; its result comes back as the server gave it. */
+export async function send(
+  client: Client,
+  method: string,
+  params: Record<string, unknown>,
+  { signal, timeoutMs = MAX_DELAY_MS, callId }: SendOptions = {},
+): Promise<Record<string, unknown>> {
+  return client.request({ method, params }, ANY_RESULT, {
+    timeout: timeoutMs,
+    allowInputRequired: true,
+    ...(signal && { signal }),
+    ...(callId !== undefined && { headers: { [CALL_HEADER]: callId } }),
+  });
+}

@@ -1,0 +1,81 @@
+import type { ServerTask } from '../core/ports.ts';
+import { isObject } from '../lib/values.ts';
+
+/**
+ * The two generations of native tasks. `core` is part of the 2025-11-25 protocol: the client asks for a task, and fetches
+ * its result with `tasks/result`. `extension` is `io.modelcontextprotocol/tasks`: the server decides, and `tasks/get` tells
+ * everything, questions included.
+ */
+export type TaskGeneration = 'core' | 'extension';
+
+export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
+
+export const RELATED_TASK = 'io.modelcontextprotocol/related-task';
+
+const STATUSES = new Set<unknown>(['working', 'input_required', 'completed', 'failed', 'cancelled']);
+
+/** The server did something that no server should do. */
+export class ServerFault extends Error {}
+
+/** What a server offers in the way of tasks for tool calls. */
+export interface TaskOffer {
+  generation: TaskGeneration;
+  list: boolean;
+  cancel: boolean;
+}
+
+export function taskOffer(modern: boolean, capabilities: Record<string, unknown>): TaskOffer | undefined {
+  if (modern) {
+    const offered = inside(capabilities, 'extensions', TASKS_EXTENSION) !== undefined;
+    return offered ? { generation: 'extension', list: false, cancel: true } : undefined;
+  }
+  if (inside(capabilities, 'tasks', 'requests', 'tools', 'call') === undefined) return undefined;
+  return {
+    generation: 'core',
+    list: inside(capabilities, 'tasks', 'list') !== undefined,
+    cancel: inside(capabilities, 'tasks', 'cancel') !== undefined,
+  };
+}
+
+/** The id of the task that a message of the server says it belongs to. */
+export function relatedTask(params: Record<string, unknown>): string | undefined {
+  const taskId = inside(params, '_meta', RELATED_TASK, 'taskId');
+  return typeof taskId === 'string' ? taskId : undefined;
+}
+
+/** Reads a task as either generation writes it. */
+export function readServerTask(value: unknown, from: string): ServerTask {
+  if (!isObject(value)) throw new ServerFault(`the server's answer to ${from} is no task`);
+  const { taskId, status, statusMessage, createdAt, lastUpdatedAt } = value;
+  if (typeof taskId !== 'string' || taskId === '') {
+    throw new ServerFault(`the server's answer to ${from} is a task without a taskId`);
+  }
+  if (!STATUSES.has(status)) {
+    throw new ServerFault(`the server's answer to ${from} is a task with the unknown status ${JSON.stringify(status)}`);
+  }
+  const ttl = value['ttl'] ?? value['ttlMs'];
+  const pollInterval = value['pollInterval'] ?? value['pollIntervalMs'];
+  const now = new Date().toISOString();
+  return {
+    taskId,
+    status: status as ServerTask['status'],
+    ...(typeof statusMessage === 'string' && { statusMessage }),
+    createdAt: typeof createdAt === 'string' ? createdAt : now,
+    lastUpdatedAt: typeof lastUpdatedAt === 'string' ? lastUpdatedAt : now,
+    ttl: typeof ttl === 'number' ? ttl : null,
+    ...(typeof pollInterval === 'number' && pollInterval >= 0 && { pollInterval }),
+  };
+}
+
+export function hasEnded({ status }: ServerTask): boolean {
+  return status !== 'working' && status !== 'input_required';
+}
+
+function inside(value: unknown, ...path: string[]): unknown {
+  let at = value;
+  for (const key of path) {
+    if (!isObject(at)) return undefined;
+    at = at[key];
+  }
+  return at;
+}
