@@ -1,4 +1,12 @@
-import { SdkError, SdkErrorCode, type Client, type Transport } from '@modelcontextprotocol/client';
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  LOG_LEVEL_META_KEY,
+  SdkError,
+  SdkErrorCode,
+  type Client,
+  type ClientCapabilities,
+  type Transport,
+} from '@modelcontextprotocol/client';
 import type {
   Arrival,
   CallOutcome,
@@ -16,7 +24,7 @@ import { followTask } from './call/follow.ts';
 import { Gone, type Line } from './call/line.ts';
 import { LiveCalls, type LiveCall } from './call/live-calls.ts';
 import { runCall } from './call/run.ts';
-import type { Dialled, Dialler, DialHooks } from './dial.ts';
+import { LATEST_WITH_SESSIONS, type Dialled, type Dialler, type DialHooks } from './dial.ts';
 import { ask, hear } from './hear.ts';
 import { ping } from './ping.ts';
 import { TaskReceiver } from './receiver.ts';
@@ -28,6 +36,8 @@ import { ChildTransport } from './transport/child.ts';
 import { HttpTransport, isBrokenWire } from './transport/http.ts';
 
 export interface ConnectionSettings {
+  /** A session with the server that somebody left to be gone on with. */
+  sessionId?: string;
   connectTimeoutMs: number;
   pingMs: number;
   pollTimeoutMs: number;
@@ -78,7 +88,7 @@ export class ServerConnection implements Connection {
   readonly #toolTaskSupport = new ToolTaskSupport();
   /** What should still be said before the connection is closed. */
   readonly #lastWords = new Set<Promise<unknown>>();
-  readonly #line: Line;
+  readonly line: Line;
   readonly #subscriptions = new Subscriptions((client) => void this.#streamEnded(client));
   readonly #server: string;
   readonly #config: ServerConfig;
@@ -109,7 +119,7 @@ export class ServerConnection implements Connection {
       },
       notify: (task) => this.#notify('notifications/tasks/status', { ...task }),
     });
-    this.#line = this.#newLine();
+    this.line = this.#newLine();
   }
 
   get status(): ConnectionStatus {
@@ -128,16 +138,25 @@ export class ServerConnection implements Connection {
     }
   }
 
+  get era(): 'legacy' | 'modern' {
+    return this.#mode.mode === 'up' && this.#mode.live.client.getProtocolEra() === 'modern' ? 'modern' : 'legacy';
+  }
+
+  /** The session that the server knows us by, where it has such. */
+  get sessionId(): string | undefined {
+    return this.#mode.mode === 'up' ? this.#mode.live.transport.sessionId : undefined;
+  }
+
   async ready(): Promise<ServerInfo> {
     return (await this.#live()).info;
   }
 
   async call(call: OutgoingCall): Promise<CallOutcome> {
-    return this.#run(call, (live) => runCall(this.#line, live));
+    return this.#run(call, (live) => runCall(this.line, live));
   }
 
   async follow(taskId: string, call: OutgoingCall): Promise<CallOutcome> {
-    return this.#run(call, (live) => followTask(this.#line, live, taskId));
+    return this.#run(call, (live) => followTask(this.line, live, taskId));
   }
 
   async #run(call: OutgoingCall, run: (live: LiveCall) => Promise<CallOutcome>): Promise<CallOutcome> {
@@ -166,13 +185,14 @@ export class ServerConnection implements Connection {
     await this.#subscriptions.remove((await this.#live()).client, uri);
   }
 
-  async close(): Promise<void> {
+  /** With `keepSession` the server is not told that we leave, so that somebody can go on with the session later. */
+  async close({ keepSession = false } = {}): Promise<void> {
     if (this.#lastWords.size > 0) await within(LAST_WORDS_MS, Promise.allSettled(this.#lastWords));
     const before = this.#mode;
     this.#enter({ mode: 'closed' });
     this.#receiver.clear('the connection was closed');
     if (before.mode === 'up') {
-      await this.#hangUp(before.live, true);
+      await this.#hangUp(before.live, !keepSession);
     } else if (before.mode === 'connecting') {
       // A server that never answers would otherwise be waited for until the attempt times out.
       before.unwanted.abort();
@@ -195,7 +215,7 @@ export class ServerConnection implements Connection {
         return isClosed();
       },
       request: async (method, params, options = {}) => this.#request(method, params, options),
-      modern: async () => (await this.#reached()).client.getProtocolEra() === 'modern',
+      callMeta: async (tasks) => callMeta((await this.#reached()).client, this.#dialler.capabilities, tasks),
       taskOffer: offer,
       taskSupport: async (tool) =>
         this.#toolTaskSupport.of(tool, async (params) => this.#request('tools/list', params)),
@@ -352,8 +372,9 @@ export class ServerConnection implements Connection {
 
   /** A server that was only out of reach may still know our session. */
   async #resume(hooks: DialHooks): Promise<Dialled | undefined> {
-    const { client, identity } = this.#lastLive ?? {};
-    if (client === undefined || identity === undefined || !('url' in this.#config)) return undefined;
+    const { client, identity = this.#settings.sessionId } = this.#lastLive ?? {};
+    if (identity === undefined || !('url' in this.#config)) return undefined;
+    if (client === undefined && this.#everUp) return undefined;
     const resumed = await this.#dialler.resume(this.#config, hooks, client, identity);
     if (resumed === undefined) this.#lastLive = undefined;
     return resumed;
@@ -454,6 +475,13 @@ export class ServerConnection implements Connection {
   }
 }
 
+/** Servers of the new era read from each request what the client can do, and send no logs unless it names a level. */
+function callMeta(client: Client, capabilities: ClientCapabilities, tasks: 'use' | 'avoid'): Record<string, unknown> {
+  if (client.getProtocolEra() !== 'modern') return {};
+  const { extensions: _extensions, ...plain } = capabilities;
+  return { [LOG_LEVEL_META_KEY]: 'info', ...(tasks === 'avoid' && { [CLIENT_CAPABILITIES_META_KEY]: plain }) };
+}
+
 /** Why an error means that the answer will never come on this connection. */
 function lossIn(error: unknown): string | undefined {
   if (isBrokenWire(error)) return messageOf(error);
@@ -461,12 +489,15 @@ function lossIn(error: unknown): string | undefined {
   return closed ? 'the connection was closed' : undefined;
 }
 
+/** What a server can do whose session somebody left to be gone on with: it keeps tasks. */
+const WORTH_KEEPING = { tools: {}, tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } };
+
 function infoOf(client: Client): ServerInfo {
   const implementation = client.getServerVersion();
   const instructions = client.getInstructions();
   return {
-    protocolVersion: client.getNegotiatedProtocolVersion() ?? 'unknown',
-    capabilities: { ...client.getServerCapabilities() },
+    protocolVersion: client.getNegotiatedProtocolVersion() ?? LATEST_WITH_SESSIONS,
+    capabilities: { ...(client.getServerCapabilities() ?? WORTH_KEEPING) },
     ...(implementation && { implementation: { name: implementation.name, version: implementation.version } }),
     ...(instructions !== undefined && { instructions }),
   };

@@ -47,6 +47,9 @@ function capabilitiesOf({ elicitation, sampling }: ClientFace): ClientCapabiliti
 /** A child that ignores what it does not know would otherwise hold up the connection for the whole time-out. */
 const CHILD_PROBE_MS = 8000;
 
+/** The last protocol version in which a server knows its clients by a session. */
+export const LATEST_WITH_SESSIONS = '2025-11-25';
+
 export interface DialHooks extends HttpHealth {
   /** Called before the connection is made: installs the handlers that must not miss a first message. */
   prepare: (client: Client) => void;
@@ -89,13 +92,21 @@ export class Dialler {
     }
   }
 
-  /** Goes on with a session the server may still know; `undefined` when it does not. */
+  get capabilities(): ClientCapabilities {
+    return capabilitiesOf(this.#face);
+  }
+
+  /**
+   * Goes on with a session the server may still know; `undefined` when it does not. A client that was not there when the
+   * session began does not know what was agreed on then, and takes it that the server can do what the session was kept for.
+   */
   async resume(
     config: HttpServerConfig,
     hooks: DialHooks,
-    client: Client,
+    before: Client | undefined,
     sessionId: string,
   ): Promise<Dialled | undefined> {
+    const client = before ?? this.#newClient(hooks, this.#timeoutMs);
     let resumed = false;
     const transport = new HttpTransport(
       config,
@@ -103,6 +114,7 @@ export class Dialler {
       { onLost: (reason) => resumed && hooks.onLost(reason), onDoubt: (reason) => resumed && hooks.onDoubt(reason) },
       sessionId,
     );
+    if (before === undefined) transport.setProtocolVersion(LATEST_WITH_SESSIONS);
     try {
       await client.connect(transport);
       await unlessUnwanted(hooks.unwanted, client.request({ method: 'ping' }, ANY_RESULT), this.#timeoutMs);
@@ -145,6 +157,20 @@ export class Dialler {
     return this.#connect(transport, hooks, knownOld);
   }
 
+  #newClient(hooks: DialHooks, probeMs: number): Client {
+    const { name, version } = this.#face;
+    const client = new Client(
+      { name, version },
+      {
+        capabilities: this.capabilities,
+        inputRequired: { autoFulfill: false },
+        versionNegotiation: { mode: 'auto', probe: { timeoutMs: probeMs } },
+      },
+    );
+    hooks.prepare(client);
+    return client;
+  }
+
   #remember(key: string, dialled: Dialled): Dialled {
     if (dialled.client.getProtocolEra() === 'legacy') this.#knownOld.add(key);
     else this.#knownOld.delete(key);
@@ -154,16 +180,7 @@ export class Dialler {
   async #connect(transport: Transport, hooks: DialHooks, knownOld: boolean): Promise<Dialled> {
     const probeMs =
       transport instanceof ChildTransport ? Math.min(CHILD_PROBE_MS, this.#timeoutMs / 2) : this.#timeoutMs;
-    const { name, version } = this.#face;
-    const client = new Client(
-      { name, version },
-      {
-        capabilities: capabilitiesOf(this.#face),
-        inputRequired: { autoFulfill: false },
-        versionNegotiation: { mode: 'auto', probe: { timeoutMs: probeMs } },
-      },
-    );
-    hooks.prepare(client);
+    const client = this.#newClient(hooks, probeMs);
     try {
       const connected = client.connect(transport, {
         timeout: this.#timeoutMs,

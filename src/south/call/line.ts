@@ -11,7 +11,8 @@ import { pause } from './pause.ts';
 export interface Line {
   /** Throws `Gone` when the server cannot be reached, or is lost before it answers. */
   request(method: string, params: Record<string, unknown>, options?: SendOptions): Promise<Record<string, unknown>>;
-  modern(): Promise<boolean>;
+  /** What the `_meta` of a call must say in this server's protocol; without the offer to take tasks, if so wanted. */
+  callMeta(tasks: 'use' | 'avoid'): Promise<Record<string, unknown>>;
   taskOffer(): Promise<TaskOffer | undefined>;
   /** Whether this tool may, must or must not be asked to run as a task. */
   taskSupport(tool: string): Promise<'forbidden' | 'optional' | 'required'>;

@@ -13,7 +13,7 @@ const HOUR = 3_600_000;
 function lineTo(client: Client): Line {
   return {
     request: async (method, params, options) => send(client, method, params, options),
-    modern: async () => false,
+    callMeta: async () => ({}),
     taskOffer: async () => undefined,
     taskSupport: async () => 'forbidden',
     question: async () => Promise.reject(new Error('nobody was asked anything')),

@@ -1,4 +1,3 @@
-import { LOG_LEVEL_META_KEY } from '@modelcontextprotocol/client';
 import type { CallOutcome, OutgoingCall } from '../../core/ports.ts';
 import { readServerTask, ServerFault } from '../server-task.ts';
 import { nativeTask } from '../native-result.ts';
@@ -56,10 +55,9 @@ async function firstParams(line: Line, call: OutgoingCall, asTask: boolean): Pro
     name: call.tool,
     arguments: call.args,
     _meta: {
+      ...(await line.callMeta(call.tasks)),
       ...call.meta,
       progressToken: call.id,
-      // Without a level in the request, servers of the new era send no logs at all.
-      ...((await line.modern()) && { [LOG_LEVEL_META_KEY]: 'info' }),
     },
     ...(asTask && { task: call.taskTtlMs === undefined ? {} : { ttl: call.taskTtlMs } }),
   };

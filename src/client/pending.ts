@@ -1,0 +1,93 @@
+import type { IncomingQuestion } from '../core/ports.ts';
+import { formMistake } from '../core/question/form.ts';
+import type { Answer } from '../core/question/question.ts';
+import { secretId } from '../lib/ids.ts';
+import { isObject } from '../lib/values.ts';
+import type { ElicitResult, PendingElicitation, PendingSample } from './types.ts';
+
+interface Open {
+  id: string;
+  over: AbortSignal;
+  answer: Promise<Answer>;
+  settle: (answer: Answer) => void;
+  refuse: (reason: string) => void;
+}
+
+/** A question that waits for its answer until the server withdraws it. Only the first answer counts. */
+function open({ withdrawn }: IncomingQuestion): Open {
+  const over = new AbortController();
+  let resolve: (answer: Answer) => void = () => {};
+  let reject: (error: Error) => void = () => {};
+  const answer = new Promise<Answer>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  const refuse = (reason: string): void => {
+    reject(new Error(reason));
+    close();
+  };
+  const withdraw = (): void => refuse('the question was withdrawn');
+  const close = (): void => {
+    withdrawn.removeEventListener('abort', withdraw);
+    over.abort();
+  };
+  withdrawn.addEventListener('abort', withdraw, { once: true });
+  if (withdrawn.aborted) withdraw();
+  return {
+    id: secretId(),
+    over: over.signal,
+    answer,
+    refuse,
+    settle: (given) => {
+      resolve(given);
+      close();
+    },
+  };
+}
+
+export function pendingElicitation(
+  question: IncomingQuestion,
+  taskId: string | undefined,
+): { pending: PendingElicitation; answer: Promise<Answer> } {
+  const { id, over, answer, settle } = open(question);
+  const { params } = question;
+  const { message, mode, requestedSchema, url } = params;
+  const form = isObject(requestedSchema) ? requestedSchema : undefined;
+  const pending: PendingElicitation = {
+    id,
+    params,
+    over,
+    message: String(message),
+    mode: mode === 'url' ? 'url' : 'form',
+    ...(form !== undefined && { requestedSchema: form }),
+    ...(typeof url === 'string' && { url }),
+    ...(taskId !== undefined && { taskId }),
+    respond: (given) => {
+      const mistake =
+        given.action === 'accept' && form !== undefined ? formMistake(form, given.content ?? {}) : undefined;
+      if (mistake !== undefined) throw new Error(`the answer does not fit the form: ${mistake}`);
+      settle(asAnswer(given));
+    },
+  };
+  return { pending, answer };
+}
+
+export function pendingSample(
+  question: IncomingQuestion,
+  taskId: string | undefined,
+): { pending: PendingSample; answer: Promise<Answer> } {
+  const { id, over, answer, settle, refuse } = open(question);
+  const pending: PendingSample = {
+    id,
+    params: question.params,
+    over,
+    ...(taskId !== undefined && { taskId }),
+    respond: settle,
+    reject: refuse,
+  };
+  return { pending, answer };
+}
+
+function asAnswer({ action, content, _meta }: ElicitResult): Answer {
+  return { action, ...(content !== undefined && { content }), ...(_meta !== undefined && { _meta }) };
+}
