@@ -1,13 +1,16 @@
 // Bundles the program: one file that starts fast, with what the first answer does not need in files of their own.
-import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+// The library is bundled beside it, with the types that its users see.
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { build } from 'esbuild';
 
 await mkdir('dist', { recursive: true });
 const before = await readdir('dist');
 
 const { metafile } = await build({
-  entryPoints: { cli: 'src/cli/index.ts' },
+  entryPoints: { cli: 'src/cli/index.ts', client: 'src/client/index.ts' },
   outdir: 'dist',
   bundle: true,
   splitting: true,
@@ -27,7 +30,26 @@ const { metafile } = await build({
   metafile: true,
 });
 await chmod('dist/cli.js', 0o755);
+await writeTypes('client/index');
 
 // What is left of an earlier build goes last, so that a program that is started meanwhile finds all of one or the other.
-const made = new Set(Object.keys(metafile.outputs).map((file) => basename(file)));
+const made = new Set(['types', ...Object.keys(metafile.outputs).map((file) => basename(file))]);
 for (const file of before) if (!made.has(file)) await rm(join('dist', file), { recursive: true });
+
+/** Declarations of one entry and of what they mention; the compiler writes those of everything that is imported. */
+async function writeTypes(entry) {
+  const from = 'node_modules/.cache/meanwhile-types';
+  const tsc = join('node_modules', 'typescript', 'bin', 'tsc');
+  await promisify(execFile)(process.execPath, [tsc, '-p', 'tsconfig.types.json']);
+  const wanted = [entry];
+  for (const name of wanted) {
+    const text = await readFile(join(from, 'src', `${name}.d.ts`), 'utf8');
+    for (const [, target] of text.matchAll(/(?:from |import\()['"](\.[^'"]+)\.ts['"]/g)) {
+      const path = join(dirname(name), target);
+      if (!wanted.includes(path)) wanted.push(path);
+    }
+    const file = join('dist', 'types', `${name}.d.ts`);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text.replaceAll(/(['"]\.[^'"]+)\.ts(['"])/g, '$1.js$2'));
+  }
+}

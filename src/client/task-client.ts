@@ -5,6 +5,7 @@ import type {
   OutgoingCall,
   Progress,
   ServerConfig,
+  ServerInfo,
 } from '../core/ports.ts';
 import type { Answer } from '../core/question/question.ts';
 import { secretId } from '../lib/ids.ts';
@@ -46,17 +47,6 @@ export interface TaskClientOptions {
   sampling?: boolean;
 }
 
-/** What a connected server told about itself. */
-export interface ServerDescription {
-  era: 'legacy' | 'modern';
-  protocolVersion: string;
-  capabilities: Record<string, unknown>;
-  implementation?: { name: string; version: string };
-  instructions?: string;
-  tasks: TaskCapabilities | undefined;
-  taskGeneration?: '2025-11-25' | '2026-07-28';
-}
-
 /** What is known of a call that runs. */
 interface Running {
   toolName: string;
@@ -71,7 +61,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   readonly #connection: ServerConnection;
   readonly #tasks = new Map<string, Task>();
   readonly #running = new Map<string, Running>();
-  #description: ServerDescription | undefined;
+  #description: ServerInfo | undefined;
 
   constructor(server: ServerConfig, options: TaskClientOptions = {}) {
     super();
@@ -94,18 +84,12 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   }
 
   /** Connects unless connected. Every other method does so by itself. */
-  async connect(): Promise<ServerDescription> {
+  async connect(): Promise<ServerInfo> {
     const info = await this.#connection.ready().catch((error: unknown) => {
       throw new TaskClientError('unreachable', error instanceof Error ? error.message : String(error));
     });
-    const offer = await this.#connection.line.taskOffer();
-    this.#description = {
-      ...info,
-      era: this.#connection.era,
-      tasks: offer && { list: offer.list, cancel: offer.cancel },
-      ...(offer && { taskGeneration: offer.generation === 'core' ? '2025-11-25' : '2026-07-28' }),
-    };
-    return this.#description;
+    this.#description = info;
+    return info;
   }
 
   /** Closes for good. With `keepSession` an HTTP server keeps the session, and its tasks, for a later client. */
@@ -229,7 +213,8 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
 
   /** What the connected server offers, or `undefined` if it keeps no tasks or is not connected. */
   getTaskCapabilities(): TaskCapabilities | undefined {
-    return this.#description?.tasks;
+    const tasks = this.#description?.tasks;
+    return tasks && { list: tasks.list, cancel: tasks.cancel };
   }
 
   #tell<K extends keyof TaskClientEvents>(type: K, detail: TaskClientEvents[K]): void {

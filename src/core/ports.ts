@@ -22,7 +22,11 @@ export interface CommandServerConfig {
 
 /** What a connected server told about itself. */
 export interface ServerInfo {
+  /** The generation of the protocol it speaks, and the version. */
+  era: string;
   protocolVersion: string;
+  /** Whether it keeps tool calls as tasks of its own, of which generation, and what can be asked of them. */
+  tasks?: { generation: string; list: boolean; cancel: boolean };
   capabilities: Record<string, unknown>;
   implementation?: { name: string; version: string };
   instructions?: string;

