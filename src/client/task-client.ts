@@ -1,11 +1,12 @@
-import type {
-  CallOutcome,
-  ConnectionSink,
-  IncomingQuestion,
-  OutgoingCall,
-  Progress,
-  ServerConfig,
-  ServerInfo,
+import {
+  LEAVE_RUNNING,
+  type CallOutcome,
+  type ConnectionSink,
+  type IncomingQuestion,
+  type OutgoingCall,
+  type Progress,
+  type ServerConfig,
+  type ServerInfo,
 } from '../core/ports.ts';
 import type { Answer } from '../core/question/question.ts';
 import { secretId } from '../lib/ids.ts';
@@ -178,15 +179,17 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
 
   /** The result of a task, once it has ended. Aborting the signal ends the waiting, not the task. */
   async getTaskResult(taskId: string, signal?: AbortSignal): Promise<CallToolResult> {
-    const watched = this.watchTask(taskId);
-    const left = new Promise<never>((_resolve, reject) => {
-      const leave = (): void => reject(new TaskClientError('cancelled', 'nobody waits for the result any more'));
-      signal?.addEventListener('abort', leave, { once: true });
-      if (signal?.aborted) leave();
-    });
-    const { result } = await Promise.race([watched, left]);
-    if (result === null) throw new TaskClientError('error', `the task '${taskId}' has no result`);
-    return result;
+    const leaving = new AbortController();
+    const leave = (): void => leaving.abort(LEAVE_RUNNING);
+    signal?.addEventListener('abort', leave, { once: true });
+    if (signal?.aborted) leave();
+    try {
+      const { result } = await this.watchTask(taskId, { signal: leaving.signal });
+      if (result === null) throw new TaskClientError('error', `the task '${taskId}' has no result`);
+      return result;
+    } finally {
+      signal?.removeEventListener('abort', leave);
+    }
   }
 
   async cancelTask(taskId: string): Promise<void> {

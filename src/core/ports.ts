@@ -95,6 +95,9 @@ export interface ServerTask {
   pollInterval?: number;
 }
 
+/** Why a call is aborted whose work on the server should go on, if the server keeps it: only nobody follows it any more. */
+export const LEAVE_RUNNING = Symbol('leave running');
+
 export interface OutgoingCall {
   id: string;
   tool: string;
@@ -105,7 +108,7 @@ export interface OutgoingCall {
   tasks: 'use' | 'avoid';
   /** How long the server should keep such a task. */
   taskTtlMs?: number;
-  /** Aborted to stop the work on the server. */
+  /** Aborted to stop the work on the server, unless for the reason `LEAVE_RUNNING`. */
   signal: AbortSignal;
   onProgress: (progress: Progress) => void;
   /** The server keeps the call as this task; told again whenever the task changes. */

@@ -87,7 +87,7 @@ export class ServerConnection implements Connection {
   readonly #calls = new LiveCalls();
   readonly #receiver: TaskReceiver;
   readonly #toolTaskSupport = new ToolTaskSupport();
-  /** What should still be said before the connection is closed. */
+  /** Calls that still have something to say before the connection is closed. */
   readonly #lastWords = new Set<Promise<unknown>>();
   readonly line: Line;
   readonly #subscriptions = new Subscriptions((client) => void this.#streamEnded(client));
@@ -114,7 +114,8 @@ export class ServerConnection implements Connection {
     this.#log = log;
     this.#receiver = new TaskReceiver({
       ask: async (method, params, withdrawn, timeoutMs, onOpen) => {
-        const answer = ask(method, params, withdrawn, sink, this.#calls, timeoutMs);
+        // The server fetches the answer when it wants it, also on its next connection.
+        const answer = ask(method, params, withdrawn, sink, this.#calls, { timeoutMs, detached: true });
         onOpen();
         return answer;
       },
@@ -158,9 +159,17 @@ export class ServerConnection implements Connection {
 
   async #run(call: OutgoingCall, run: (live: LiveCall) => Promise<CallOutcome>): Promise<CallOutcome> {
     const live = this.#calls.begin(call);
+    const running = run(live);
+    // The cancel of a task that the server keeps must arrive: without it the work goes on for nobody.
+    const onAbort = (): void => {
+      if (live.native) this.#lastWords.add(running);
+    };
+    call.signal.addEventListener('abort', onAbort, { once: true });
     try {
-      return await run(live);
+      return await running;
     } finally {
+      call.signal.removeEventListener('abort', onAbort);
+      this.#lastWords.delete(running);
       this.#calls.end(live);
     }
   }
@@ -216,10 +225,6 @@ export class ServerConnection implements Connection {
       listenForTask: (taskId, until) => {
         const now = this.#mode;
         if (now.mode === 'up') listenForTask(now.live.client, taskId, until);
-      },
-      lastWords: (words) => {
-        this.#lastWords.add(words);
-        words.catch(() => {}).finally(() => this.#lastWords.delete(words));
       },
     };
   }

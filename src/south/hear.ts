@@ -1,5 +1,5 @@
 import type { Client, JSONRPCRequest } from '@modelcontextprotocol/client';
-import type { ConnectionSink } from '../core/ports.ts';
+import type { ConnectionSink, IncomingQuestion } from '../core/ports.ts';
 import type { Answer } from '../core/question/question.ts';
 import { messageOf } from '../lib/log.ts';
 import type { LiveCalls } from './call/live-calls.ts';
@@ -51,7 +51,7 @@ export async function ask(
   withdrawn: AbortSignal,
   sink: ConnectionSink,
   calls: LiveCalls,
-  timeoutMs?: number,
+  more: Pick<IncomingQuestion, 'timeoutMs' | 'detached'> = {},
 ): Promise<Answer> {
   const { params, callId: origin } = takeOrigin(given);
   // A task's name and a stream of its own are proof; without one, only a single call in flight leaves no doubt.
@@ -61,7 +61,7 @@ export async function ask(
       ...readQuestion(method, params),
       withdrawn,
       ...(callId !== undefined && { callId }),
-      ...(timeoutMs !== undefined && { timeoutMs }),
+      ...more,
     });
   } catch (error) {
     throw new PeerError(error instanceof ServerFault ? -32602 : -32000, messageOf(error));

@@ -143,8 +143,17 @@ test.each([
 test('R-8, R-9, R-11: a task that is not there is an invalid parameter', async () => {
   const { send } = receiver();
   for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel']) {
-    for (const taskId of ['nope', '', 5, null, undefined, '__proto__']) {
-      await expect(send(method, { taskId })).rejects.toMatchObject({ code: -32602 });
+    for (const taskId of ['nope', '', '__proto__']) {
+      await expect(send(method, { taskId })).rejects.toMatchObject({
+        code: -32602,
+        message: expect.stringContaining('no such task') as unknown,
+      });
+    }
+    for (const taskId of [5, null, undefined]) {
+      await expect(send(method, { taskId })).rejects.toMatchObject({
+        code: -32602,
+        message: 'taskId must be a string',
+      });
     }
   }
 });

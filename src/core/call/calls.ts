@@ -2,7 +2,7 @@ import { secretId } from '../../lib/ids.ts';
 import type { Log } from '../../lib/log.ts';
 import { clampDelay } from '../../lib/timers.ts';
 import { GatewayError } from '../errors.ts';
-import type { CallOutcome, Connection, Progress, ServerTask } from '../ports.ts';
+import { LEAVE_RUNNING, type CallOutcome, type Connection, type Progress, type ServerTask } from '../ports.ts';
 import type { QuestionBook } from '../question/book.ts';
 import type { Question } from '../question/question.ts';
 import type { CoreSettings } from '../settings.ts';
@@ -146,7 +146,10 @@ export class Calls {
     for (const call of this.#live.values()) {
       call.answer({ kind: 'cancelled' });
       // What its server keeps can be asked for again by the next start.
-      if (by === 'gateway' && call.taskId !== undefined && call.remote !== undefined) continue;
+      if (by === 'gateway' && call.taskId !== undefined && call.remote !== undefined) {
+        call.abort.abort(LEAVE_RUNNING);
+        continue;
+      }
       this.#abandon(call, reason);
       if (call.taskId === undefined) continue;
       if (by === 'client') this.#tasks.apply(call.taskId, { type: 'cancel', reason });
@@ -256,8 +259,7 @@ export class Calls {
         this.#tasks.apply(call.taskId, { type: 'kept_by_server', remote: call.remote });
       }
     }
-    if (statusMessage === undefined) return;
-    if (call.taskId !== undefined) this.#tasks.apply(call.taskId, { type: 'progress', message: statusMessage });
+    if (statusMessage !== undefined) this.#progressed(call, { progress: 0, message: statusMessage });
   }
 
   #on(server: string): LiveCall[] {

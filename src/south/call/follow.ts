@@ -1,5 +1,5 @@
 import { ProtocolError } from '@modelcontextprotocol/client';
-import type { CallOutcome, ServerTask } from '../../core/ports.ts';
+import { LEAVE_RUNNING, type CallOutcome, type ServerTask } from '../../core/ports.ts';
 import { hasEnded, readServerTask, ServerFault, type TaskOffer } from '../server-task.ts';
 import { CoreTask } from './core-task.ts';
 import { ExtensionTask } from './extension-task.ts';
@@ -27,6 +27,7 @@ export async function followTask(
 ): Promise<CallOutcome> {
   const { call } = live;
   const taskId = typeof known === 'string' ? known : known.taskId;
+  live.native = true;
   live.taskId = taskId;
   const over = new AbortController();
   let offer: TaskOffer | undefined;
@@ -58,11 +59,11 @@ export async function followTask(
     }
   } catch (error) {
     // One that went astray is stopped, too: nobody will ask for its result.
-    const astray = !(error instanceof Gone || error instanceof ProtocolError);
-    if (astray && offer?.cancel) {
-      const cancelled = line.request('tasks/cancel', { taskId }, { timeoutMs: CANCEL_TIMEOUT_MS });
-      line.lastWords(cancelled);
-      await cancelled.catch(() => {
+    const unwanted = call.signal.aborted
+      ? call.signal.reason !== LEAVE_RUNNING
+      : !(error instanceof Gone || error instanceof ProtocolError);
+    if (unwanted && offer?.cancel) {
+      await line.request('tasks/cancel', { taskId }, { timeoutMs: CANCEL_TIMEOUT_MS }).catch(() => {
         // Ended already, or it cannot be cancelled: the call is over all the same.
       });
     }

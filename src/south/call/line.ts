@@ -19,8 +19,6 @@ export interface Line {
   question(question: IncomingQuestion): Promise<Answer>;
   /** Asks for news of a task where that can be asked for; they come as notifications. */
   listenForTask(taskId: string, until: AbortSignal): void;
-  /** Something that should still be said before the connection is closed. */
-  lastWords(words: Promise<unknown>): void;
   readonly reconnect: BackoffSettings & { attempts: number };
   readonly pollTimeoutMs: number;
   readonly closed: boolean;

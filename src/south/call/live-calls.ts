@@ -4,7 +4,9 @@ import { relatedTask } from '../server-task.ts';
 /** A call that has not ended yet. */
 export interface LiveCall {
   readonly call: OutgoingCall;
-  /** The task that the server keeps for it. */
+  /** The server keeps it as a task, or was asked to. */
+  native: boolean;
+  /** The name of that task. */
   taskId?: string;
   /** Between two rounds: the server has forgotten the call until it is sent again. */
   away: boolean;
@@ -18,7 +20,7 @@ export class LiveCalls {
   readonly #calls = new Map<string, LiveCall>();
 
   begin(call: OutgoingCall): LiveCall {
-    const live: LiveCall = { call, away: false, news: Promise.resolve(), ring: () => {} };
+    const live: LiveCall = { call, native: false, away: false, news: Promise.resolve(), ring: () => {} };
     this.#calls.set(call.id, live);
     return live;
   }

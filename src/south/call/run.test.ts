@@ -18,7 +18,6 @@ function lineTo(client: Client): Line {
     taskSupport: async () => 'forbidden',
     question: async () => Promise.reject(new Error('nobody was asked anything')),
     listenForTask: () => {},
-    lastWords: () => {},
     reconnect: { firstMs: 1, factor: 1, maxMs: 1, attempts: 0 },
     pollTimeoutMs: 1000,
     closed: false,

@@ -18,6 +18,7 @@ export async function runCall(line: Line, live: LiveCall): Promise<CallOutcome> 
   const { call } = live;
   try {
     const asTask = await wantsTask(line, call);
+    live.native = asTask;
     const base = await firstParams(line, call, asTask);
     let answers = {};
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -84,9 +85,7 @@ async function create(
   };
   call.signal.addEventListener('abort', onAbort, { once: true });
   try {
-    const creation = line.request('tools/call', params, { callId: call.id, signal: given.signal });
-    line.lastWords(creation);
-    return await creation;
+    return await line.request('tools/call', params, { callId: call.id, signal: given.signal });
   } finally {
     clearTimeout(grace);
     call.signal.removeEventListener('abort', onAbort);
