@@ -1,2 +1,0 @@
-/** Writes schema/config.schema.json from the schema in the code. */
-export {};

@@ -1,4 +1,0 @@
-export declare function readmeWithReference(): Promise<{
-  before: string;
-  after: string;
-}>;

@@ -1,2 +1,0 @@
-/** Prints what `tools/list` costs, the dearest tool first. */
-export {};
