@@ -31,9 +31,10 @@ import { TaskReceiver } from './receiver.ts';
 import { send, type SendOptions } from './send.ts';
 import { GENERATION_DATES, taskOffer, type TaskOffer } from './server-task.ts';
 import { listenForTask, Subscriptions } from './subscriptions.ts';
-import { ToolTaskSupport } from './tool-task-support.ts';
+import { ToolFacts } from './tool-facts.ts';
 import { ChildTransport } from './transport/child.ts';
 import { HttpTransport, isBrokenWire } from './transport/http.ts';
+import { paramHeaders } from './transport/param-headers.ts';
 
 export interface ConnectionSettings {
   /** A session with the server that somebody left to be gone on with. */
@@ -86,7 +87,7 @@ export class ServerConnection implements Connection {
   #parting: Promise<void> = Promise.resolve();
   readonly #calls = new LiveCalls();
   readonly #receiver: TaskReceiver;
-  readonly #toolTaskSupport = new ToolTaskSupport();
+  readonly #toolFacts = new ToolFacts();
   /** Calls that still have something to say before the connection is closed. */
   readonly #lastWords = new Set<Promise<unknown>>();
   readonly line: Line;
@@ -116,7 +117,8 @@ export class ServerConnection implements Connection {
       ask: async (method, params, withdrawn, timeoutMs, onOpen) => {
         // The server fetches the answer when it wants it, also on its next connection.
         const answer = ask(method, params, withdrawn, sink, this.#calls, { timeoutMs, detached: true });
-        onOpen();
+        // One that cannot be asked is refused before this turn ends, and never was open.
+        setImmediate(onOpen);
         return answer;
       },
       notify: (task) => this.#notify('notifications/tasks/status', { ...task }),
@@ -180,7 +182,9 @@ export class ServerConnection implements Connection {
     signal?: AbortSignal,
   ): Promise<Record<string, unknown>> {
     const { client } = await this.#live();
-    return send(client, method, params, { signal });
+    const result = await send(client, method, params, { signal });
+    if (method === 'tools/list') this.#toolFacts.learn(result['tools']);
+    return result;
   }
 
   async subscribe(uri: string): Promise<void> {
@@ -210,6 +214,8 @@ export class ServerConnection implements Connection {
   #newLine(): Line {
     const { reconnect, pollTimeoutMs } = this.#settings;
     const isClosed = (): boolean => this.#mode.mode === 'closed';
+    const readTools = async (params: { cursor?: string }): Promise<Record<string, unknown>> =>
+      this.#request('tools/list', params);
     return {
       reconnect,
       pollTimeoutMs,
@@ -219,8 +225,17 @@ export class ServerConnection implements Connection {
       request: async (method, params, options = {}) => this.#request(method, params, options),
       callMeta: async (tasks) => callMeta((await this.#reached()).client, this.#dialler.capabilities, tasks),
       taskOffer: async () => (await this.#reached()).offer,
-      taskSupport: async (tool) =>
-        this.#toolTaskSupport.of(tool, async (params) => this.#request('tools/list', params)),
+      taskSupport: async (tool) => {
+        await this.#toolFacts.all(readTools);
+        return this.#toolFacts.known(tool).taskSupport;
+      },
+      paramHeaders: async ({ tool, args }, anew) => {
+        if (anew) {
+          this.#toolFacts.forget();
+          await this.#toolFacts.all(readTools);
+        }
+        return paramHeaders(this.#toolFacts.known(tool).headers, args);
+      },
       question: async (question) => this.#sink.question(question),
       listenForTask: (taskId, until) => {
         const now = this.#mode;
@@ -338,7 +353,7 @@ export class ServerConnection implements Connection {
           sink: this.#sink,
           calls: this.#calls,
           receiver: this.#receiver,
-          onToolsChanged: () => this.#toolTaskSupport.forget(),
+          onToolsChanged: () => this.#toolFacts.forget(),
         });
         client.onerror = ({ message: error }) =>
           this.#log.debug('server_protocol_error', { server: this.#server, error });
@@ -386,7 +401,7 @@ export class ServerConnection implements Connection {
     this.#lastIdentity = live.identity;
     this.#enter({ mode: 'up', live });
     this.#log.info('server_connected', { server: this.#server, arrival });
-    this.#toolTaskSupport.forget();
+    this.#toolFacts.forget();
     if (arrival === 'restart') this.#receiver.clear('the server restarted');
     this.#sink.connected(arrival, live.info);
     this.#restoreSubscriptions(live.client);

@@ -9,6 +9,8 @@ export interface SendOptions {
   timeoutMs?: number;
   /** The call this request is for: what the server asks on its response stream, it asks for that call. */
   callId?: string;
+  /** Sent along over HTTP. */
+  headers?: Record<string, string>;
 }
 
 /** One request to a server; its result comes back as the server gave it. */
@@ -16,12 +18,12 @@ export async function send(
   client: Client,
   method: string,
   params: Record<string, unknown>,
-  { signal, timeoutMs = MAX_DELAY_MS, callId }: SendOptions = {},
+  { signal, timeoutMs = MAX_DELAY_MS, callId, headers }: SendOptions = {},
 ): Promise<Record<string, unknown>> {
   return client.request({ method, params }, ANY_RESULT, {
     timeout: timeoutMs,
     allowInputRequired: true,
     ...(signal && { signal }),
-    ...(callId !== undefined && { headers: { [CALL_HEADER]: callId } }),
+    ...(callId !== undefined && { headers: { ...headers, [CALL_HEADER]: callId } }),
   });
 }

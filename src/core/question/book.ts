@@ -55,7 +55,8 @@ export class QuestionBook {
       ...(incoming.callId !== undefined && { callId: incoming.callId }),
     });
     return new Promise((resolve, reject) => {
-      const withdraw = (): void => this.#settle(question.id, { type: 'reject', reason: 'withdrawn by the server' });
+      const withdraw = (): void =>
+        this.#settle(question.id, { type: 'reject', reason: withdrawalReason(incoming.withdrawn) });
       incoming.withdrawn.addEventListener('abort', withdraw, { once: true });
       const stopListening = (): void => incoming.withdrawn.removeEventListener('abort', withdraw);
       this.#open.set(question.id, { question, resolve, reject, stopListening });
@@ -148,4 +149,10 @@ export class QuestionBook {
       else this.#settle(question.id, { type: 'expire' });
     }
   }
+}
+
+/** An abort that gives no reason of its own comes with a standard one, which says nothing. */
+function withdrawalReason({ reason }: AbortSignal): string {
+  const given = reason instanceof Error && reason.name !== 'AbortError';
+  return given ? `withdrawn: ${reason.message}` : 'withdrawn by the server';
 }

@@ -1,5 +1,5 @@
 import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
-import type { CallOutcome, IncomingQuestion } from '../../core/ports.ts';
+import type { CallOutcome, IncomingQuestion, OutgoingCall } from '../../core/ports.ts';
 import type { Answer } from '../../core/question/question.ts';
 import { backoffDelay, type BackoffSettings } from '../../lib/backoff.ts';
 import { messageOf } from '../../lib/log.ts';
@@ -16,6 +16,8 @@ export interface Line {
   taskOffer(): Promise<TaskOffer | undefined>;
   /** Whether this tool may, must or must not be asked to run as a task. */
   taskSupport(tool: string): Promise<'forbidden' | 'optional' | 'required'>;
+  /** What else the tool wants as headers, as far as that is known; `anew` reads its list of tools first. */
+  paramHeaders(call: OutgoingCall, anew?: 'anew'): Promise<Record<string, string>>;
   question(question: IncomingQuestion): Promise<Answer>;
   /** Asks for news of a task where that can be asked for; they come as notifications. */
   listenForTask(taskId: string, until: AbortSignal): void;

@@ -16,6 +16,7 @@ function lineTo(client: Client): Line {
     callMeta: async () => ({}),
     taskOffer: async () => undefined,
     taskSupport: async () => 'forbidden',
+    paramHeaders: async () => ({}),
     question: async () => Promise.reject(new Error('nobody was asked anything')),
     listenForTask: () => {},
     reconnect: { firstMs: 1, factor: 1, maxMs: 1, attempts: 0 },

@@ -1,3 +1,4 @@
+import { ProtocolError } from '@modelcontextprotocol/client';
 import type { CallOutcome, OutgoingCall } from '../../core/ports.ts';
 import { readServerTask, ServerFault } from '../server-task.ts';
 import { nativeTask } from '../native-result.ts';
@@ -7,6 +8,7 @@ import type { LiveCall } from './live-calls.ts';
 import { answerRound, isRound } from './rounds.ts';
 
 const MAX_ROUNDS = 100;
+const HEADER_MISMATCH = -32020;
 /** How long a server has to name the task of a call that is already unwanted, so that the task can be cancelled. */
 const CREATION_GRACE_MS = 2000;
 
@@ -25,7 +27,7 @@ export async function runCall(line: Line, live: LiveCall): Promise<CallOutcome> 
       const params = { ...base, ...answers };
       const send = async (): Promise<Record<string, unknown>> => {
         live.away = false;
-        return asTask ? create(line, call, params) : line.request('tools/call', params, requestOf(call));
+        return asTask ? create(line, call, params) : sendWithHeaders(line, call, params);
       };
       // Between two rounds the server need not be there; but what may have arrived is not sent twice.
       const reply = await (round === 0 ? send() : throughLosses(line, call.signal, send, ['unreachable']));
@@ -64,8 +66,20 @@ async function firstParams(line: Line, call: OutgoingCall, asTask: boolean): Pro
   };
 }
 
-function requestOf({ id, signal }: OutgoingCall): { callId: string; signal: AbortSignal } {
-  return { callId: id, signal };
+/** A server that misses a header, or finds a wrong one, has run nothing: its list of tools tells what it wants. */
+async function sendWithHeaders(
+  line: Line,
+  call: OutgoingCall,
+  params: Record<string, unknown>,
+): Promise<Record<string, unknown>> {
+  const send = async (headers: Record<string, string>): Promise<Record<string, unknown>> =>
+    line.request('tools/call', params, { callId: call.id, signal: call.signal, headers });
+  try {
+    return await send(await line.paramHeaders(call));
+  } catch (error) {
+    if (!(error instanceof ProtocolError) || error.code !== HEADER_MISMATCH) throw error;
+    return send(await line.paramHeaders(call, 'anew'));
+  }
 }
 
 /**

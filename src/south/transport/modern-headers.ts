@@ -25,7 +25,7 @@ export function modernHeaders(message: JSONRPCMessage): Record<string, string> {
 }
 
 /** Anything but plain visible ASCII goes as base64, in the form the specification gives it. */
-function headerValue(value: string): string {
+export function headerValue(value: string): string {
   const plain = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(value) && !value.startsWith('=?base64?');
   return plain ? value : `=?base64?${Buffer.from(value, 'utf8').toString('base64')}?=`;
 }

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { eventsUntil, has } from '../flows/watch.ts';
+import { accept, create, elicitation, elicitations, nextClient, overHttp, scene, stage, WAYS } from './driver.ts';
+
+const SETTINGS = { servers: { pingMs: 200, reconnect: { firstMs: 20, maxMs: 100, attempts: 1000 } } };
+
+test('R-6, R-9: streams that break cost neither the question nor the answer', async () => {
+  const { hub, driven, driver } = await stage(await overHttp(), SETTINGS);
+  const { taskId } = await create(driven);
+  const { requestId } = await elicitation(hub);
+  driver.breakStreams();
+  await driven.reached();
+  expect(await elicitations(hub)).toMatchObject([{ requestId }]);
+  await accept(hub, { requestId }, 'Kai');
+  expect(await driven.request('tasks/result', { taskId })).toMatchObject({ content: { name: 'Kai' } });
+});
+
+test('R-6, R-9: nor does a server that is out of reach for a while', async () => {
+  const { hub, driven, driver } = await stage(await overHttp(), SETTINGS);
+  const early = await create(driven);
+  await accept(hub, await elicitation(hub), 'Kim');
+  const { taskId } = await create(driven);
+  const { requestId } = await elicitation(hub);
+  const mend = await driver.outOfReach();
+  await eventsUntil(hub, has('server_disconnected'));
+  expect(await elicitations(hub)).toMatchObject([{ requestId }]);
+  // The answer comes while nobody is there to take it.
+  await accept(hub, { requestId }, 'Kai');
+  await mend();
+  await eventsUntil(hub, has('server_reconnected'));
+  await driven.reached();
+  expect(await driven.request('tasks/result', { taskId })).toMatchObject({ content: { name: 'Kai' } });
+  expect(await driven.request('tasks/result', { taskId: early.taskId })).toMatchObject({ content: { name: 'Kim' } });
+  expect(driver.clients).toHaveLength(1);
+});
+
+test.each(WAYS)('R-17, R-18: with a restart of the server its tasks and questions end (%s)', async (way) => {
+  const { hub, driven, driver } = await scene(way, SETTINGS);
+  const { taskId } = await create(driven);
+  const { requestId } = await elicitation(hub);
+  await driver.restart();
+  const events = await eventsUntil(hub, has('server_reconnected'));
+  expect(events.find(({ type }) => type === 'elicitation_expired')).toMatchObject({ data: { requestId } });
+  expect(await elicitations(hub)).toEqual([]);
+  const again = await nextClient(driver.clients, 1);
+  await expect(again.request('tasks/get', { taskId })).rejects.toMatchObject({ code: -32602 });
+  expect(await again.request('tasks/list')).toEqual({ tasks: [] });
+  const fresh = await create(again);
+  await accept(hub, await elicitation(hub), 'Lea');
+  expect(await again.request('tasks/result', { taskId: fresh.taskId })).toMatchObject({ content: { name: 'Lea' } });
+});
