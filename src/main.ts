@@ -7,6 +7,7 @@ import { HttpDoor } from './north/http/door.ts';
 import { Hub } from './north/hub/hub.ts';
 import { openStdioDoor } from './north/stdio/door.ts';
 import { createBackends } from './south/backends.ts';
+import { StoreError } from './store/error.ts';
 import { openSqliteStore } from './store/sqlite/store.ts';
 
 export type { Config } from './config/schema.ts';
@@ -53,8 +54,13 @@ export async function startStdio(
   config: Config,
   log: Log = createLog(config.settings.logLevel),
 ): Promise<StdioGateway> {
-  const { gateway, stop } = await startCore(config, log);
-  const door = openStdioDoor(gateway, new Hub(gateway));
+  const { gateway, stop } = await startCore(config, log).catch(async (error: unknown) => {
+    if (config.ownStore || !(error instanceof StoreError) || error.code !== 'STORE_IN_USE') throw error;
+    // A second client in the same project: it has what it needs, but nothing of it survives the program.
+    log.warn('store_in_use', { path: config.settings.store, instead: ':memory:' });
+    return startCore({ ...config, settings: { ...config.settings, store: ':memory:' } }, log);
+  });
+  const door = await openStdioDoor(gateway, new Hub(gateway));
   log.info('listening', { url: 'stdio:' });
   return {
     gateway,

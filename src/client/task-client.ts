@@ -165,7 +165,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
       await this.#requireOffer();
       const toolName = '';
       return this.#run({ toolName }, {}, {}, options.signal, tell, (call) =>
-        this.#connection.follow(taskId, { ...call, tasks: 'use' }),
+        this.#connection.resume({ task: { taskId } }, { ...call, tasks: 'use' }),
       );
     });
   }
@@ -275,6 +275,8 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
         signal: signal ?? new AbortController().signal,
         onProgress: (progress) => this.#progressed(running, progress),
         onTask: (task) => this.#taskChanged(running, task, tell),
+        // A client that ends has nobody to go on.
+        onStanding: async () => {},
       });
       const about = {
         toolName: running.toolName,

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import type { ServerConfig } from '../core/ports.ts';
 import { messageOf } from '../lib/log.ts';
+import { isObject } from '../lib/values.ts';
 import { ConfigError } from './error.ts';
 import { expand, type Mistake } from './expand.ts';
 import { JsonError, parseJson } from './json.ts';
@@ -23,6 +24,8 @@ export interface ConfigSources {
   flags: Flags;
   env: Environment;
   cwd: string;
+  /** Programs on standard input are many at once, one for each client, and need a store each. */
+  door?: 'http' | 'stdio';
 }
 
 /** A value and how it was given, so that a mistake in it can say so. */
@@ -41,7 +44,7 @@ const OVERRIDABLE = [
   ['logLevel', 'log-level', 'MEANWHILE_LOG_LEVEL'],
 ] as const satisfies readonly (readonly [keyof Settings, keyof Flags, string])[];
 
-export async function loadConfig({ flags, env, cwd }: ConfigSources): Promise<Config> {
+export async function loadConfig({ flags, env, cwd, door = 'http' }: ConfigSources): Promise<Config> {
   const given = (flag: keyof Flags, variable: string): Given | undefined => {
     const fromFlag = flags[flag];
     if (fromFlag !== undefined) return { value: fromFlag, by: `--${flag}` };
@@ -65,7 +68,11 @@ export async function loadConfig({ flags, env, cwd }: ConfigSources): Promise<Co
   const folder = file === undefined ? cwd : dirname(file);
   const { store, ...settings } = value.meanwhile;
   return {
-    settings: { ...settings, store: storePath(store, overrides.has('store') ? cwd : folder, env) },
+    settings: {
+      ...settings,
+      store: storePath(store, overrides.has('store') ? cwd : folder) ?? defaultStorePath(env, door, file ?? cwd),
+    },
+    ownStore: store !== undefined,
     servers: new Map(Object.entries(value.mcpServers).map(([name, entry]) => [name, serverConfig(entry, folder)])),
     ...(file !== undefined && { file }),
   };
@@ -130,9 +137,8 @@ function line({ path, message }: Mistake, overrides: Overrides, file: string | u
   return [file, showPath(path), message].filter(Boolean).join(': ');
 }
 
-function storePath(store: string | undefined, base: string, env: Environment): string {
-  if (store === undefined) return defaultStorePath(env);
-  return store === ':memory:' ? store : resolve(base, store);
+function storePath(store: string | undefined, base: string): string | undefined {
+  return store === undefined || store === ':memory:' ? store : resolve(base, store);
 }
 
 function serverConfig(entry: ServerEntry, folder: string): ServerConfig {
@@ -150,6 +156,3 @@ function label(file: string, cwd: string): string {
   const short = relative(cwd, file);
   return short.startsWith('..') || isAbsolute(short) ? file : short;
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

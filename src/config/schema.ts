@@ -99,7 +99,7 @@ const settings = group('The settings of meanwhile itself.', {
     .optional()
     .describe(
       'The file that keeps sessions, tasks and questions, relative to the folder of this file, or `:memory:`. ' +
-        'By default `meanwhile/meanwhile.db` in the data folder of the user.',
+        'By default in the data folder of the user: `meanwhile/meanwhile.db`, or on stdio one for each project.',
     ),
   logLevel: z.enum(LOG_LEVELS).default('info').describe('The least important log lines that are written to stderr.'),
   auth: group('Who may use the HTTP door.', {
@@ -203,6 +203,8 @@ export type Settings = Omit<z.infer<typeof settings>, 'store'> & { store: string
 export interface Config {
   settings: Settings;
   servers: Map<string, ServerConfig>;
+  /** Whether the store was chosen, and is not the one that comes by default. */
+  ownStore: boolean;
   /** The file it was read from, if there was one. */
   file?: string;
 }

@@ -3,8 +3,7 @@ import { secretId } from '../lib/ids.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import type { Ending } from './call/calls.ts';
 import { GatewayError } from './errors.ts';
-import type { Backends, ServerConfig, ServerInfo, Store } from './ports.ts';
-import { forgetStale } from './session/prune.ts';
+import type { Backends, ServerConfig, ServerInfo, SessionRecord, Store } from './ports.ts';
 import { ServerRegistry } from './session/registry.ts';
 import { Session } from './session/session.ts';
 import type { CoreSettings } from './settings.ts';
@@ -16,6 +15,9 @@ export interface GatewayParts {
   log: Log;
 }
 
+/** How the ids of sessions begin that no client can name. */
+export const PRINCIPAL_SESSION = 'principal:';
+
 /** All sessions and the servers they share. */
 export class Gateway {
   readonly registry: ServerRegistry;
@@ -24,6 +26,10 @@ export class Gateway {
   readonly store: Store;
   readonly #backends: Backends;
   readonly #sessions = new Map<string, Session>();
+  /** Sessions of an earlier run whose clients have not come back yet. */
+  readonly #asleep = new Map<string, SessionRecord>();
+  readonly #waking = new Map<string, Promise<Session>>();
+  #startedAt = 0;
   readonly #ending = new Set<Promise<void>>();
   readonly #timers: NodeJS.Timeout[] = [];
   #closing = false;
@@ -40,12 +46,20 @@ export class Gateway {
   }
 
   async start(servers: ReadonlyMap<string, ServerConfig>): Promise<void> {
-    await forgetStale(this.store, this.settings, Date.now());
+    this.#startedAt = Date.now();
     await this.registry.load(servers);
+    await this.store.dropOverdue(this.#startedAt);
+    const { any, unfinished } = await this.store.withTasks();
+    for (const record of await this.store.all('session')) {
+      // Its client had gone long before the program ended.
+      const stale = record.lastActiveAt + this.settings.sessions.idleMs <= this.#startedAt && !any.has(record.id);
+      if (stale) this.store.drop('session', record.id);
+      else this.#asleep.set(record.id, record);
+    }
+    // What can go on does so at once, whether or not its client ever comes back to it.
+    for (const record of this.#asleep.values()) if (unfinished.has(record.id)) await this.#wake(record);
     this.#every(this.settings.sessions.checkMs, () => this.#endIdle());
-    this.#every(this.settings.tasks.cleanupMs, () => {
-      for (const session of this.#sessions.values()) session.tasks.sweep(Date.now());
-    });
+    this.#every(this.settings.tasks.cleanupMs, () => this.#cleanUp());
   }
 
   // --- Sessions ---
@@ -68,10 +82,60 @@ export class Gateway {
     return session;
   }
 
-  /** The one session of a client that has none of its own in the protocol. */
+  /** The one session of a client that has none of its own in the protocol. It may have to be woken first. */
   forPrincipal(principal: string): Session {
-    const id = `principal:${principal}`;
+    const id = principalSession(principal);
     return this.#sessions.get(id) ?? this.open(principal, id);
+  }
+
+  /** Whether that session is one of an earlier run that nobody has woken yet. */
+  sleeps(principal: string): boolean {
+    return this.#asleep.has(principalSession(principal));
+  }
+
+  async wakePrincipal(principal: string): Promise<void> {
+    await this.wake(principalSession(principal), principal);
+  }
+
+  /** A session of an earlier run, when its own client comes back to it. */
+  async wake(id: string, principal: string): Promise<Session | undefined> {
+    const record = this.#asleep.get(id);
+    if (record === undefined) {
+      const live = this.#sessions.get(id) ?? (await this.#waking.get(id));
+      return live?.principal === principal ? live : undefined;
+    }
+    if (record.principal !== principal || this.#closing) return undefined;
+    return this.#wake(record);
+  }
+
+  async #wake(record: SessionRecord): Promise<Session> {
+    const { id } = record;
+    this.#asleep.delete(id);
+    const waking = this.#restored(record);
+    this.#waking.set(id, waking);
+    try {
+      return await waking;
+    } catch (error) {
+      this.#asleep.set(id, record);
+      throw error;
+    } finally {
+      this.#waking.delete(id);
+    }
+  }
+
+  async #restored({ id, principal, createdAt }: SessionRecord): Promise<Session> {
+    const { store, settings, log, registry } = this;
+    const [tasks, questions, events] = await Promise.all([
+      store.of('task', id),
+      store.of('question', id),
+      store.of('event', id),
+    ]);
+    const session = new Session({ id, principal, createdAt, store, backends: this.#backends, registry, settings, log });
+    this.#sessions.set(id, session);
+    session.restore({ tasks, questions, events });
+    store.put('session', session.record);
+    log.info('session_restored', { sessionId: id, tasks: tasks.length, questions: questions.length });
+    return session;
   }
 
   get sessions(): Session[] {
@@ -160,8 +224,23 @@ export class Gateway {
     }
   }
 
+  #cleanUp(): void {
+    const now = Date.now();
+    for (const session of this.#sessions.values()) session.tasks.sweep(now);
+    if (this.#asleep.size === 0) return;
+    this.store.dropOverdue(now).catch((error: unknown) => {
+      this.log.error('clean_up_failed', { error: messageOf(error) });
+    });
+  }
+
   #endIdle(): void {
     const before = Date.now() - this.settings.sessions.idleMs;
+    for (const { id, lastActiveAt } of this.#asleep.values()) {
+      // While the program was not there, no client could be active.
+      if (Math.max(lastActiveAt, this.#startedAt) > before) continue;
+      this.#asleep.delete(id);
+      this.store.drop('session', id);
+    }
     for (const session of this.#sessions.values()) {
       // What was at work until now is not idle yet: its client has not had the time to ask for the result.
       if (session.busy) session.touch();
@@ -182,6 +261,10 @@ export class Gateway {
     timer.unref();
     this.#timers.push(timer);
   }
+}
+
+function principalSession(principal: string): string {
+  return PRINCIPAL_SESSION + principal;
 }
 
 async function orUnreachable<T>(connecting: Promise<T>, what: string): Promise<T> {

@@ -51,6 +51,10 @@ export interface IncomingQuestion {
   timeoutMs?: number;
   /** The answer does not need the connection that the question came on: the question outlives its loss. */
   detached?: boolean;
+  /** What the server knows a detached question of a call by: asked again, it is the same one. */
+  key?: string;
+  /** Aborted when the server has the answer, which until then must not be lost. */
+  taken?: AbortSignal;
 }
 
 export type LogSource = 'protocol' | 'stderr';
@@ -68,8 +72,7 @@ export type Arrival = 'first' | 'blip' | 'restart';
 /** What one connection tells its session. */
 export interface ConnectionSink {
   connected(arrival: Arrival, info: ServerInfo): void;
-  /** `keeps` tells which calls go on all the same, because the server keeps them or because they are not with it now. */
-  lost(reason: string, keeps: (callId: string) => boolean): void;
+  lost(reason: string): void;
   notification(method: string, params: Record<string, unknown>): void;
   log(entry: ServerLog): void;
   /** Resolves with the answer; rejects with an error that goes back to the server. */
@@ -95,6 +98,12 @@ export interface ServerTask {
   pollInterval?: number;
 }
 
+/**
+ * Where a call stands that does not depend on its connection, nor on this process: the server keeps it, or it waits here
+ * between two rounds. Only whoever runs calls can read it.
+ */
+export type Standing = Record<string, unknown>;
+
 /** Why a call is aborted whose work on the server should go on, if the server keeps it: only nobody follows it any more. */
 export const LEAVE_RUNNING = Symbol('leave running');
 
@@ -113,6 +122,8 @@ export interface OutgoingCall {
   onProgress: (progress: Progress) => void;
   /** The server keeps the call as this task; told again whenever the task changes. */
   onTask: (task: ServerTask) => void;
+  /** Where the call stands now, or that it depends on its connection again; resolves when that is safely stored. */
+  onStanding: (standing: Standing | undefined) => Promise<void>;
 }
 
 export type CallOutcome =
@@ -129,8 +140,8 @@ export interface Connection {
   /** Connects unless connected; callers at the same time share one attempt. */
   ready(): Promise<ServerInfo>;
   call(call: OutgoingCall): Promise<CallOutcome>;
-  /** Goes on with a call that the server keeps as a task. */
-  follow(taskId: string, call: OutgoingCall): Promise<CallOutcome>;
+  /** Goes on with a call from where it stands. */
+  resume(standing: Standing, call: OutgoingCall): Promise<CallOutcome>;
   request(method: string, params: Record<string, unknown>, signal?: AbortSignal): Promise<Record<string, unknown>>;
   subscribe(uri: string): Promise<void>;
   unsubscribe(uri: string): Promise<void>;
@@ -169,6 +180,9 @@ export interface Records {
 
 export type RecordKind = keyof Records;
 
+/** What belongs to a session, and goes with it. */
+export type OwnedKind = 'task' | 'question' | 'event';
+
 /**
  * What survives. Writes are queued and grouped into one transaction; nothing may be told to anybody before `settled`
  * has resolved. Only undelivered events and open questions are kept: what is done with is dropped.
@@ -180,5 +194,11 @@ export interface Store {
   /** Resolves at once when nothing is queued; rejects when the queued writes could not be made durable. */
   settled(): Promise<void>;
   all<K extends RecordKind>(kind: K): Promise<Records[K][]>;
+  /** What belongs to one session. */
+  of<K extends OwnedKind>(kind: K, sessionId: string): Promise<Records[K][]>;
+  /** The sessions that have tasks, and those of them whose tasks have not all ended. */
+  withTasks(): Promise<{ any: Set<string>; unfinished: Set<string> }>;
+  /** Drops the ended tasks that need not be kept any longer, whoever they belong to. */
+  dropOverdue(now: number): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto';
-import { monotonicFactory, ulid } from 'ulid';
+import { decodeTime, monotonicFactory, ulid } from 'ulid';
 
 /** Random bytes in stock: asked for one by one, as ids need them, they cost more than all else in a fast call. */
 const stock = Buffer.allocUnsafe(4096);
@@ -20,4 +20,12 @@ function random(): number {
 export const secretId = (): string => ulid(undefined, random);
 
 /** An id that orders: strictly increasing within the process, also within one millisecond. */
-export const orderedId: () => string = monotonicFactory(random);
+export const orderedId = (): string => ordered(Math.max(Date.now(), notBefore));
+
+/** Ids of an earlier run stay below those of this one, even if the clock was set back in between. */
+export function continueAfter(id: string): void {
+  notBefore = Math.max(notBefore, decodeTime(id) + 1);
+}
+
+const ordered = monotonicFactory(random);
+let notBefore = 0;

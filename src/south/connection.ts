@@ -16,6 +16,7 @@ import type {
   OutgoingCall,
   ServerConfig,
   ServerInfo,
+  Standing,
 } from '../core/ports.ts';
 import { backoffDelay, type BackoffSettings } from '../lib/backoff.ts';
 import { messageOf, type Log } from '../lib/log.ts';
@@ -24,6 +25,7 @@ import { followTask } from './call/follow.ts';
 import { Gone, type Line } from './call/line.ts';
 import { LiveCalls, type LiveCall } from './call/live-calls.ts';
 import { runCall } from './call/run.ts';
+import type { CallStanding } from './call/standing.ts';
 import { LATEST_WITH_SESSIONS, type Dialled, type Dialler, type DialHooks } from './dial.ts';
 import { ask, hear } from './hear.ts';
 import { ping } from './ping.ts';
@@ -80,6 +82,8 @@ export class ServerConnection implements Connection {
   #failures = 0;
   #lastIdentity: string | undefined;
   #everUp = false;
+  /** A session with the server that an earlier run of the program left. */
+  #sessionBefore: string | undefined;
   /** The connection that was lost last, as long as its session may still be known. */
   #lastLive: Live | undefined;
   #checking: Promise<void> | undefined;
@@ -112,6 +116,7 @@ export class ServerConnection implements Connection {
     this.#sink = sink;
     this.#dialler = dialler;
     this.#settings = settings;
+    this.#sessionBefore = settings.sessionId;
     this.#log = log;
     this.#receiver = new TaskReceiver({
       ask: async (method, params, withdrawn, timeoutMs, onOpen) => {
@@ -155,7 +160,12 @@ export class ServerConnection implements Connection {
     return this.#run(call, (live) => runCall(this.line, live));
   }
 
-  async follow(taskId: string, call: OutgoingCall): Promise<CallOutcome> {
+  async resume(from: Standing, call: OutgoingCall): Promise<CallOutcome> {
+    const standing = from as CallStanding;
+    if ('round' in standing) return this.#run(call, (live) => runCall(this.line, live, standing.round));
+    const { taskId, sessionId } = standing.task;
+    // The session in which the task was made may still be known; where tasks belong to sessions, only that one has it.
+    if (!this.#everUp && sessionId !== undefined) this.#sessionBefore = sessionId;
     return this.#run(call, (live) => followTask(this.line, live, taskId));
   }
 
@@ -214,6 +224,7 @@ export class ServerConnection implements Connection {
   #newLine(): Line {
     const { reconnect, pollTimeoutMs } = this.#settings;
     const isClosed = (): boolean => this.#mode.mode === 'closed';
+    const sessionId = (): string | undefined => this.sessionId;
     const readTools = async (params: { cursor?: string }): Promise<Record<string, unknown>> =>
       this.#request('tools/list', params);
     return {
@@ -221,6 +232,9 @@ export class ServerConnection implements Connection {
       pollTimeoutMs,
       get closed() {
         return isClosed();
+      },
+      get sessionId() {
+        return sessionId();
       },
       request: async (method, params, options = {}) => this.#request(method, params, options),
       callMeta: async (tasks) => callMeta((await this.#reached()).client, this.#dialler.capabilities, tasks),
@@ -387,7 +401,7 @@ export class ServerConnection implements Connection {
 
   /** A server that was only out of reach may still know our session. */
   async #resume(hooks: DialHooks): Promise<Dialled | undefined> {
-    const { client, identity = this.#settings.sessionId } = this.#lastLive ?? {};
+    const { client, identity = this.#sessionBefore } = this.#lastLive ?? {};
     if (identity === undefined || !('url' in this.#config)) return undefined;
     if (client === undefined && this.#everUp) return undefined;
     const resumed = await this.#dialler.resume(this.#config, hooks, client, identity);
@@ -421,7 +435,7 @@ export class ServerConnection implements Connection {
     this.#log.info('server_disconnected', { server: this.#server, reason });
     this.#lastLive = live;
     this.#waitOrFail(reason);
-    this.#sink.lost(reason, this.#calls.keeps);
+    this.#sink.lost(reason);
     this.#parting = this.#hangUp(live, false).catch((error: unknown) => {
       this.#log.warn('hang_up_failed', { server: this.#server, error: messageOf(error) });
     });

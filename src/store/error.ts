@@ -2,6 +2,8 @@ export type StoreErrorCode =
   | 'STORE_TOO_NEW'
   | 'STORE_NOT_OURS'
   | 'STORE_UNUSABLE'
+  | 'STORE_IN_USE'
+  | 'STORE_DAMAGED'
   | 'STORE_MIGRATION_FAILED'
   | 'STORE_WRITE_FAILED'
   | 'STORE_CLOSED';

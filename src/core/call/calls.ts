@@ -1,13 +1,22 @@
 import { secretId } from '../../lib/ids.ts';
-import type { Log } from '../../lib/log.ts';
+import { messageOf, type Log } from '../../lib/log.ts';
 import { clampDelay } from '../../lib/timers.ts';
 import { GatewayError } from '../errors.ts';
-import { LEAVE_RUNNING, type CallOutcome, type Connection, type Progress, type ServerTask } from '../ports.ts';
+import {
+  LEAVE_RUNNING,
+  type CallOutcome,
+  type Connection,
+  type OutgoingCall,
+  type Progress,
+  type ServerTask,
+  type Standing,
+  type Store,
+} from '../ports.ts';
 import type { QuestionBook } from '../question/book.ts';
 import type { Question } from '../question/question.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
-import type { CallResult, RemoteTask, Task } from '../task/task.ts';
+import type { CallResult, Task } from '../task/task.ts';
 
 export interface CallRequest {
   server: string;
@@ -46,8 +55,8 @@ interface LiveCall {
   startedAt: number;
   /** Set once the call has become a task. */
   taskId?: string;
-  /** The task that the server itself keeps for the call. */
-  remote?: RemoteTask;
+  /** From where it can go on, should its connection or this process be gone. */
+  standing?: Standing | undefined;
   /** Answers the request that waits for this call; only the first answer counts. */
   answer: (reply: CallReply) => void;
   answered: boolean;
@@ -67,15 +76,18 @@ export class Calls {
   readonly #resultBytes: number;
   /** How long a server should keep a task of its own: as long as ours may take, a question and its reading included. */
   readonly #remoteTtlMs: number;
+  readonly #store: Store;
   readonly #log: Log;
 
-  constructor(tasks: TaskBook, questions: QuestionBook, settings: CoreSettings, log: Log) {
+  constructor(tasks: TaskBook, questions: QuestionBook, store: Store, settings: CoreSettings, log: Log) {
     this.#tasks = tasks;
+    this.#store = store;
     this.#questions = questions;
     this.#resultBytes = settings.limits.resultBytes;
     this.#remoteTtlMs = settings.tasks.maxTtlMs + settings.questions.timeoutMs + settings.tasks.keepMs;
     this.#log = log;
     tasks.onExpired = (task) => this.#stop(task, 'the task expired');
+    questions.taskOf = (callId) => this.#live.get(callId)?.taskId;
     questions.onOpened = (question) => this.#questionOpened(question);
     questions.onClosed = (question) => this.#questionClosed(question);
   }
@@ -102,12 +114,43 @@ export class Calls {
       const timer = setTimeout(() => this.#promote(call, 'timeout'), clampDelay(request.timeoutMs));
       this.#live.set(call.id, call);
       this.#log.debug('tool_execution_start', { server: request.server, tool: request.tool });
-      void this.#run(connection, call);
+      void this.#run(call, (outgoing) => connection.call(outgoing));
       stopListening = caller.onLeaving((leaving) => {
         if (leaving === 'gone') this.#promote(call, 'gone');
         else this.#cancelRequest(call);
       });
     });
+  }
+
+  /** Goes on with a task of an earlier run of the program; one that stands nowhere died with that. */
+  resume(task: Task, connectionTo: (server: string) => Connection): void {
+    const { id: taskId, server, tool, args, standing } = task;
+    const lost = (message: string): void =>
+      void this.#tasks.apply(taskId, { type: 'fail', error: { code: -32000, message } });
+    if (standing === undefined) {
+      lost('gateway restarted: the call was running on the server, and its result did not arrive');
+      return;
+    }
+    let connection: Connection;
+    try {
+      connection = connectionTo(server);
+    } catch (error) {
+      lost(`gateway restarted: ${messageOf(error)}`);
+      return;
+    }
+    const call: LiveCall = {
+      id: secretId(),
+      request: { server, tool, args, timeoutMs: 0 },
+      abort: new AbortController(),
+      startedAt: Date.now(),
+      taskId,
+      standing,
+      answered: true,
+      answer: () => {},
+      onProgress: () => {},
+    };
+    this.#live.set(call.id, call);
+    void this.#run(call, (outgoing) => connection.resume(standing, outgoing));
   }
 
   /** Keeps a result whose reply did not arrive, as the task that the client would have had a moment earlier. */
@@ -125,12 +168,10 @@ export class Calls {
     return task;
   }
 
-  /** The server is gone, and with it all but the calls it `keeps`. Tells how many tasks that has cost. */
-  serverLost(server: string, message: string, keeps: (callId: string) => boolean): number {
-    return this.#failTasks(
-      this.#on(server).filter(({ id }) => !keeps(id)),
-      message,
-    );
+  /** The server is gone, and with it all calls that cannot go on without it. Tells how many tasks that has cost. */
+  serverLost(server: string, message: string): number {
+    const lost = this.#on(server).filter(({ standing }) => standing === undefined);
+    return this.#failTasks(lost, message);
   }
 
   /** The server was taken away: what still runs there is not wanted any more. */
@@ -145,8 +186,8 @@ export class Calls {
     this.#closed = true;
     for (const call of this.#live.values()) {
       call.answer({ kind: 'cancelled' });
-      // What its server keeps can be asked for again by the next start.
-      if (by === 'gateway' && call.taskId !== undefined && call.remote !== undefined) {
+      // The next start can go on with it.
+      if (by === 'gateway' && call.taskId !== undefined && call.standing !== undefined) {
         call.abort.abort(LEAVE_RUNNING);
         continue;
       }
@@ -161,9 +202,9 @@ export class Calls {
     return this.#live.size;
   }
 
-  async #run(connection: Connection, call: LiveCall): Promise<void> {
+  async #run(call: LiveCall, start: (call: OutgoingCall) => Promise<CallOutcome>): Promise<void> {
     const outcome = this.#withinLimit(
-      await connection.call({
+      await start({
         id: call.id,
         tool: call.request.tool,
         args: call.request.args,
@@ -171,7 +212,8 @@ export class Calls {
         taskTtlMs: this.#remoteTtlMs,
         signal: call.abort.signal,
         onProgress: (progress) => this.#progressed(call, progress),
-        onTask: (task) => this.#keptByServer(call, task),
+        onTask: (task) => this.#taskChanged(call, task),
+        onStanding: async (standing) => this.#stands(call, standing),
       }),
     );
     this.#live.delete(call.id);
@@ -216,7 +258,7 @@ export class Calls {
     const { server, tool, args, ttlMs } = call.request;
     const { id } = this.#tasks.create({ server, tool, args, ...(ttlMs !== undefined && { ttlMs }) });
     call.taskId = id;
-    if (call.remote) this.#tasks.apply(id, { type: 'kept_by_server', remote: call.remote });
+    if (call.standing) this.#tasks.apply(id, { type: 'stands', standing: call.standing });
     this.#log.info('tool_execution_timeout', { server, tool, taskId: id, because });
     for (const question of this.#questions.mayBlock(server, call.id)) {
       const certain = question.callId === call.id;
@@ -226,6 +268,7 @@ export class Calls {
   }
 
   #finishTask(taskId: string, outcome: CallOutcome): void {
+    this.#questions.taskEnded(taskId);
     switch (outcome.kind) {
       case 'result':
         this.#tasks.apply(taskId, { type: 'complete', result: outcome.result });
@@ -252,14 +295,17 @@ export class Calls {
     this.#tasks.apply(call.taskId, { type: 'progress', message: progress.message ?? steps });
   }
 
-  #keptByServer(call: LiveCall, { taskId, statusMessage }: ServerTask): void {
-    if (call.remote === undefined) {
-      call.remote = { taskId };
-      if (call.taskId !== undefined) {
-        this.#tasks.apply(call.taskId, { type: 'kept_by_server', remote: call.remote });
-      }
-    }
+  /** A server that keeps a task tells how it is doing. */
+  #taskChanged(call: LiveCall, { statusMessage }: ServerTask): void {
     if (statusMessage !== undefined) this.#progressed(call, { progress: 0, message: statusMessage });
+  }
+
+  async #stands(call: LiveCall, standing: Standing | undefined): Promise<void> {
+    call.standing = standing;
+    // A call that is no task yet is nobody's but its client's, who waits for it.
+    if (call.taskId === undefined) return;
+    this.#tasks.apply(call.taskId, { type: 'stands', standing });
+    await this.#store.settled();
   }
 
   #on(server: string): LiveCall[] {

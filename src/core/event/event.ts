@@ -27,4 +27,6 @@ export interface SessionEvent {
   server: string;
   createdAt: number;
   data: Record<string, unknown>;
+  /** A reply with it was about to leave when the program ended: the client may have seen it. */
+  maybeSeen?: true;
 }

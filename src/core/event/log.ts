@@ -1,4 +1,4 @@
-import { orderedId } from '../../lib/ids.ts';
+import { continueAfter, orderedId } from '../../lib/ids.ts';
 import type { Log } from '../../lib/log.ts';
 import { clampDelay } from '../../lib/timers.ts';
 import type { Store } from '../ports.ts';
@@ -49,6 +49,18 @@ export class EventLog {
     this.#log = log;
   }
 
+  /** Brings back what an earlier run of the program did not deliver, or cannot know whether it did. */
+  restore(events: SessionEvent[]): void {
+    for (const event of events) {
+      this.#entries.push({ event, state: 'new' });
+      this.#undelivered += 1;
+      this.#newCount += 1;
+      if (event.type === 'notification') this.#countNotification(event.server, 1);
+    }
+    const last = events.at(-1);
+    if (last) continueAfter(last.id);
+  }
+
   add(type: EventType, server: string, data: Record<string, unknown>): void {
     if (type === 'notification') this.#makeRoomForNotification(server);
     this.#makeRoom();
@@ -59,7 +71,11 @@ export class EventLog {
   take(matching: (event: SessionEvent) => boolean = () => true): Delivery {
     if (this.#newCount === 0) return NOTHING;
     const taken = this.#entries.filter((entry) => entry.state === 'new' && matching(entry.event));
-    for (const entry of taken) entry.state = 'taken';
+    for (const entry of taken) {
+      entry.state = 'taken';
+      // On record before the reply leaves: should the program end on the way, nobody can tell whether it arrived.
+      this.#store.put('event', { ...entry.event, maybeSeen: true });
+    }
     this.#newCount -= taken.length;
     return { events: taken.map(({ event }) => event), settle: (delivered) => this.#settle(taken, delivered) };
   }
@@ -144,6 +160,7 @@ export class EventLog {
       if (!delivered) {
         entry.state = 'new';
         this.#newCount += 1;
+        this.#store.put('event', entry.event);
         // Somebody may have begun to wait while it was on its way to the one who left.
         this.#tellWaiters(entry.event);
         continue;

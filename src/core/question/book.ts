@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { secretId } from '../../lib/ids.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { Alarm } from '../../lib/timers.ts';
@@ -7,16 +8,24 @@ import type { IncomingQuestion, Store } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
 import { settleQuestion, type Answer, type Question, type QuestionEvent, type QuestionKind } from './question.ts';
 
-interface OpenQuestion {
-  question: Question;
+/** Whoever brought the question from the server, and takes the answer there. */
+interface Asker {
   resolve: (answer: Answer) => void;
   reject: (error: Error) => void;
   stopListening: () => void;
 }
 
+interface Entry {
+  question: Question;
+  /** Absent after a restart, until the server has asked again. */
+  asker?: Asker | undefined;
+}
+
 /** The open questions of one session. What has been answered, has expired or was rejected is gone from here. */
 export class QuestionBook {
-  readonly #open = new Map<string, OpenQuestion>();
+  readonly #open = new Map<string, Entry>();
+  /** Answers that the server does not have yet: should it ask again, nobody else has to. */
+  readonly #answered = new Map<string, Question>();
   readonly #alarm = new Alarm(() => this.#expireDue());
   readonly #sessionId: string;
   readonly #store: Store;
@@ -25,6 +34,8 @@ export class QuestionBook {
   readonly #log: Log;
   /** Told before anybody else when a question opens (may tie it to a task) and when it is over. */
   onOpened: (question: Question) => Question = (question) => question;
+  /** The task that a call has become. */
+  taskOf: (callId: string) => string | undefined = () => undefined;
   onClosed: (question: Question) => void = () => {};
 
   constructor(sessionId: string, store: Store, events: EventLog, settings: CoreSettings['questions'], log: Log) {
@@ -41,25 +52,24 @@ export class QuestionBook {
     if (this.#open.size >= this.#settings.perSession) {
       throw new Error(`too many open questions (limit questions.perSession = ${this.#settings.perSession})`);
     }
-    const now = Date.now();
-    const question = this.onOpened({
-      id: secretId(),
-      sessionId: this.#sessionId,
-      server,
-      kind: incoming.kind,
-      params: incoming.params,
-      status: 'open',
-      createdAt: now,
-      expiresAt: now + (incoming.timeoutMs ?? this.#settings.timeoutMs),
-      ...(incoming.detached && { detached: true }),
-      ...(incoming.callId !== undefined && { callId: incoming.callId }),
-    });
+    const earlier = this.#askedBefore(incoming);
+    if (earlier?.answer !== undefined) return this.#answerAgain(earlier, earlier.answer, incoming);
+    const question = earlier ?? this.#newQuestion(server, incoming);
     return new Promise((resolve, reject) => {
       const withdraw = (): void =>
         this.#settle(question.id, { type: 'reject', reason: withdrawalReason(incoming.withdrawn) });
       incoming.withdrawn.addEventListener('abort', withdraw, { once: true });
       const stopListening = (): void => incoming.withdrawn.removeEventListener('abort', withdraw);
-      this.#open.set(question.id, { question, resolve, reject, stopListening });
+      const asker: Asker = {
+        resolve: (answer) => {
+          if (incoming.taken) this.#forgetOnceTaken(question.id, incoming.taken);
+          resolve(answer);
+        },
+        reject,
+        stopListening,
+      };
+      this.#open.set(question.id, { question, asker });
+      if (earlier !== undefined) return;
       this.#store.put('question', question);
       this.#alarm.at(question.expiresAt);
       this.#events.add(`${question.kind}_request`, server, { requestId: question.id, params: question.params });
@@ -67,10 +77,31 @@ export class QuestionBook {
     });
   }
 
+  /** Brings back what an earlier run of the program left; `goesOn` tells which tasks still wait for their answers. */
+  restore(questions: Question[], goesOn: (taskId: string) => boolean): void {
+    for (const question of questions) {
+      if (question.answer !== undefined) this.#answered.set(question.id, question);
+      else this.#open.set(question.id, { question });
+    }
+    for (const { question } of this.#open.values()) {
+      const waits = question.key !== undefined && question.taskId !== undefined && goesOn(question.taskId);
+      if (waits) this.#alarm.at(question.expiresAt);
+      else this.#settle(question.id, { type: 'reject', reason: 'gateway restarted' });
+    }
+    for (const { id, taskId } of this.#answered.values()) {
+      if (taskId === undefined || !goesOn(taskId)) this.#forget(id);
+    }
+  }
+
   /** Settles the question; the answer travels on to the server once the record is safe. */
   async answer(id: string, kind: QuestionKind, answer: Answer): Promise<Question> {
-    const entry = this.#open.get(this.get(id, kind).id);
+    const { asker } = this.#open.get(this.get(id, kind).id) ?? {};
     const { question } = this.#close(id, { type: 'answer', answer });
+    // Only what the server can ask again by its key is worth keeping.
+    if (question.key !== undefined) {
+      this.#answered.set(id, question);
+      this.#store.put('question', question);
+    }
     try {
       await this.#store.settled();
     } catch (error) {
@@ -78,7 +109,7 @@ export class QuestionBook {
       this.#log.error('answer_not_stored', { requestId: id, error: messageOf(error) });
     }
     this.#log.info(`${kind}_responded`, { requestId: id, durationMs: Date.now() - question.createdAt });
-    entry?.resolve(answer);
+    asker?.resolve(answer);
     return question;
   }
 
@@ -112,21 +143,75 @@ export class QuestionBook {
     return doomed.length;
   }
 
+  /** Nobody will ask again for what belonged to this task. */
+  taskEnded(taskId: string): void {
+    this.rejectWhere((question) => question.taskId === taskId, 'the call has ended');
+    for (const question of this.#answered.values()) if (question.taskId === taskId) this.#forget(question.id);
+  }
+
   get size(): number {
     return this.#open.size;
   }
 
-  close(reason: string): void {
+  /** `keeps` tells which questions the next run of the program will want; all others are over. */
+  close(reason: string, keeps: (question: Question) => boolean): void {
+    for (const { question, asker } of [...this.#open.values()].filter((entry) => keeps(entry.question))) {
+      this.#open.delete(question.id);
+      asker?.stopListening();
+      asker?.reject(new Error(reason));
+    }
     this.rejectWhere(() => true, reason);
     this.#alarm.stop();
   }
 
-  #close(id: string, event: QuestionEvent): OpenQuestion {
+  #newQuestion(server: string, { kind, params, timeoutMs, detached, key, callId }: IncomingQuestion): Question {
+    const now = Date.now();
+    return this.onOpened({
+      id: secretId(),
+      sessionId: this.#sessionId,
+      server,
+      kind,
+      params,
+      status: 'open',
+      createdAt: now,
+      expiresAt: now + (timeoutMs ?? this.#settings.timeoutMs),
+      ...(detached && { detached }),
+      ...(key !== undefined && { key }),
+      ...(callId !== undefined && { callId }),
+    });
+  }
+
+  /** The same question, asked by the same task before the program was started again. */
+  #askedBefore({ key, callId, params }: IncomingQuestion): Question | undefined {
+    const taskId = callId === undefined ? undefined : this.taskOf(callId);
+    if (key === undefined || taskId === undefined) return undefined;
+    const left = [...this.#open.values()].filter(({ asker }) => asker === undefined).map(({ question }) => question);
+    const earlier = [...left, ...this.#answered.values()].find(
+      (question) => question.taskId === taskId && question.key === key,
+    );
+    return earlier !== undefined && isDeepStrictEqual(earlier.params, params) ? earlier : undefined;
+  }
+
+  #answerAgain({ id }: Question, answer: Answer, { taken }: IncomingQuestion): Answer {
+    if (taken) this.#forgetOnceTaken(id, taken);
+    return answer;
+  }
+
+  #forgetOnceTaken(id: string, taken: AbortSignal): void {
+    taken.addEventListener('abort', () => this.#forget(id), { once: true });
+  }
+
+  #forget(id: string): void {
+    this.#answered.delete(id);
+    this.#store.drop('question', id);
+  }
+
+  #close(id: string, event: QuestionEvent): Entry {
     const entry = this.#open.get(id);
     const settled = entry && settleQuestion(entry.question, event);
     if (entry === undefined || settled === undefined) throw new Error(`question ${id} is not open`);
     this.#open.delete(id);
-    entry.stopListening();
+    entry.asker?.stopListening();
     this.#store.drop('question', id);
     entry.question = settled;
     this.onClosed(settled);
@@ -135,11 +220,11 @@ export class QuestionBook {
 
   /** Ends a question that nobody answered. */
   #settle(id: string, event: Exclude<QuestionEvent, { type: 'answer' }>): void {
-    const { question, reject } = this.#close(id, event);
+    const { question, asker } = this.#close(id, event);
     const reason = question.reason ?? question.status;
     this.#events.add(`${question.kind}_expired`, question.server, { requestId: id, reason });
     if (event.type === 'expire') this.#log.warn(`${question.kind}_timeout`, { requestId: id, server: question.server });
-    reject(new Error(`${question.kind} request not answered: ${reason}`));
+    asker?.reject(new Error(`${question.kind} request not answered: ${reason}`));
   }
 
   #expireDue(): void {

@@ -24,6 +24,10 @@ export interface Question {
   expiresAt: number;
   /** It does not depend on the connection it came on. */
   detached?: boolean;
+  /** What the server knows it by. */
+  key?: string;
+  /** Kept until the server has it. */
+  answer?: Answer;
   /** The call that certainly asked; absent when nothing ties the question to one. */
   callId?: string;
   /** The task that call has become. */
@@ -45,7 +49,7 @@ export function settleQuestion(question: Question, event: QuestionEvent): Questi
   if (question.status !== 'open') return undefined;
   switch (event.type) {
     case 'answer':
-      return { ...question, status: answeredStatus(question.kind, event.answer) };
+      return { ...question, status: answeredStatus(question.kind, event.answer), answer: event.answer };
     case 'expire':
       return { ...question, status: 'expired', reason: 'nobody answered in time' };
     case 'reject':

@@ -3,6 +3,7 @@ import { messageOf } from '../../lib/log.ts';
 import { Ring } from '../../lib/ring.ts';
 import { Calls, type Ending } from '../call/calls.ts';
 import { GatewayError } from '../errors.ts';
+import type { SessionEvent } from '../event/event.ts';
 import { EventLog } from '../event/log.ts';
 import type {
   Arrival,
@@ -16,9 +17,10 @@ import type {
   Store,
 } from '../ports.ts';
 import { QuestionBook } from '../question/book.ts';
-import type { QuestionKind } from '../question/question.ts';
+import type { Question, QuestionKind } from '../question/question.ts';
 import type { CoreSettings } from '../settings.ts';
 import { TaskBook } from '../task/book.ts';
+import type { Task } from '../task/task.ts';
 import { Catalog } from './catalog.ts';
 import type { ServerRegistry } from './registry.ts';
 
@@ -47,6 +49,8 @@ interface Attachment {
 export interface SessionParts {
   id: string;
   principal: string;
+  /** When it began, if that was in an earlier run of the program. */
+  createdAt?: number;
   store: Store;
   backends: Backends;
   registry: ServerRegistry;
@@ -65,8 +69,8 @@ export class Session {
   readonly tasks: TaskBook;
   readonly questions: QuestionBook;
   readonly calls: Calls;
-  readonly createdAt = Date.now();
-  lastActiveAt = this.createdAt;
+  readonly createdAt: number;
+  lastActiveAt = Date.now();
   #open = true;
   #holds = 0;
   readonly #attachments = new Map<string, Attachment>();
@@ -79,10 +83,21 @@ export class Session {
     this.#parts = parts;
     this.id = id;
     this.principal = principal;
+    this.createdAt = parts.createdAt ?? this.lastActiveAt;
     this.events = new EventLog(id, store, settings.events, log);
     this.tasks = new TaskBook(id, store, this.events, settings.tasks, log);
     this.questions = new QuestionBook(id, store, this.events, settings.questions, log);
-    this.calls = new Calls(this.tasks, this.questions, settings, log);
+    this.calls = new Calls(this.tasks, this.questions, store, settings, log);
+  }
+
+  /** Brings back what an earlier run of the program left of this session, and goes on with what can go on. */
+  restore({ tasks, questions, events }: { tasks: Task[]; questions: Question[]; events: SessionEvent[] }): void {
+    this.events.restore(events);
+    this.tasks.restore(tasks);
+    const atWork = this.tasks.atWork();
+    const standing = new Set(atWork.filter((task) => task.standing !== undefined).map(({ id }) => id));
+    this.questions.restore(questions, (taskId) => standing.has(taskId));
+    for (const task of atWork) this.calls.resume(task, (server) => this.connection(server));
   }
 
   /** Starts connecting to every configured server, side by side; nobody waits for it. */
@@ -194,7 +209,10 @@ export class Session {
 
   async close(ending: Ending): Promise<void> {
     this.#open = false;
-    this.questions.close(ending.reason);
+    this.questions.close(ending.reason, ({ key, taskId }) => {
+      if (ending.by === 'client' || key === undefined || taskId === undefined) return false;
+      return this.tasks.get(taskId).standing !== undefined;
+    });
     this.calls.close(ending);
     this.tasks.close();
     this.events.close();
@@ -241,8 +259,8 @@ export class Session {
       connected: (arrival, info) => {
         if (isCurrent()) this.#serverConnected(server, of(), arrival, info);
       },
-      lost: (reason, keeps) => {
-        if (isCurrent()) this.#serverLost(server, of(), reason, keeps);
+      lost: (reason) => {
+        if (isCurrent()) this.#serverLost(server, of(), reason);
       },
       question: async (question) => this.questions.ask(server, question),
       notification: (method, params) => {
@@ -278,9 +296,9 @@ export class Session {
     });
   }
 
-  #serverLost(server: string, attachment: Attachment, reason: string, keeps: (callId: string) => boolean): void {
+  #serverLost(server: string, attachment: Attachment, reason: string): void {
     const message = `server '${server}' disconnected: ${reason}`;
-    const invalidatedTasks = this.calls.serverLost(server, message, keeps);
+    const invalidatedTasks = this.calls.serverLost(server, message);
     const reject = (kind: QuestionKind): number =>
       this.questions.rejectWhere(
         (question) => question.server === server && question.kind === kind && question.detached !== true,

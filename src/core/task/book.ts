@@ -55,6 +55,14 @@ export class TaskBook {
     return task;
   }
 
+  /** Brings back what an earlier run of the program left. */
+  restore(tasks: Task[]): void {
+    for (const task of tasks) {
+      this.#tasks.set(task.id, task);
+      this.#alarm.at(task.deadline);
+    }
+  }
+
   /** The changed task, or `undefined` when there is none such or the move is not allowed. */
   apply(id: string, event: TaskEvent): Task | undefined {
     const task = this.#tasks.get(id);

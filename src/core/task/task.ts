@@ -20,11 +20,6 @@ export interface TaskError {
 /** What a server returned for a tool call, untouched. */
 export type CallResult = Record<string, unknown>;
 
-/** A task that the server itself keeps for a call, by the name the server gave it. */
-export interface RemoteTask {
-  taskId: string;
-}
-
 export interface Task {
   id: string;
   sessionId: string;
@@ -44,15 +39,15 @@ export interface Task {
   questions: { id: string; certain: boolean }[];
   result?: CallResult;
   error?: TaskError;
-  /** Where the work goes on, should this program or its connection be gone. */
-  remote?: RemoteTask;
+  /** From where the call can go on, should this program or its connection be gone; absent while it cannot. */
+  standing?: Record<string, unknown>;
   /** How long the ended task stays readable, as a moment. */
   keepUntil?: number;
 }
 
 export type TaskEvent =
   | { type: 'progress'; message: string }
-  | { type: 'kept_by_server'; remote: RemoteTask }
+  | { type: 'stands'; standing: Record<string, unknown> | undefined }
   | { type: 'question_opened'; questionId: string; certain: boolean }
   | { type: 'question_closed'; questionId: string }
   | { type: 'complete'; result: CallResult }
@@ -89,8 +84,10 @@ export function transition(task: Task, event: TaskEvent, { now, keepMs }: Moment
   switch (event.type) {
     case 'progress':
       return { ...task, statusMessage: event.message, updatedAt: now };
-    case 'kept_by_server':
-      return { ...task, remote: event.remote, updatedAt: now };
+    case 'stands': {
+      const { standing: _before, ...rest } = task;
+      return { ...rest, ...(event.standing && { standing: event.standing }) };
+    }
     case 'question_opened': {
       if (task.questions.some(({ id }) => id === event.questionId)) return undefined;
       const questions = [...task.questions, { id: event.questionId, certain: event.certain }];
@@ -127,6 +124,6 @@ function withQuestions(task: Task, questions: Task['questions'], now: number): T
 }
 
 function ended(task: Task, status: TaskStatus, now: number, keepMs: number): Task {
-  const { deadline: _deadline, remainingMs: _remainingMs, ...rest } = task;
+  const { deadline: _deadline, remainingMs: _remainingMs, standing: _standing, ...rest } = task;
   return { ...rest, status, questions: [], updatedAt: now, keepUntil: now + keepMs };
 }

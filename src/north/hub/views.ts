@@ -61,8 +61,8 @@ export function samplingView(question: Question): Record<string, unknown> {
 }
 
 export function eventView(event: SessionEvent): Record<string, unknown> {
-  const { id, type, server, createdAt, data } = event;
-  return { id, type, server, createdAt: iso(createdAt), data };
+  const { id, type, server, createdAt, data, maybeSeen } = event;
+  return { id, type, server, createdAt: iso(createdAt), data, ...(maybeSeen && { maybeSeen }) };
 }
 
 /** Everything that waits for the client, with enough in it to answer. */

@@ -6,7 +6,7 @@ import {
   type Server,
 } from '@modelcontextprotocol/server';
 import { GatewayError } from '../../core/errors.ts';
-import type { Gateway } from '../../core/gateway.ts';
+import { PRINCIPAL_SESSION, type Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
 import { messageOf } from '../../lib/log.ts';
 import { idOf, respondError, respondGatewayError } from '../http/respond.ts';
@@ -62,7 +62,7 @@ export class LegacySessions {
   }
 
   async #initialize(res: ServerResponse, body: JSONRPCMessage, principal: string): Promise<void> {
-    const { gateway, hub, mayRunCommands } = this.#options;
+    const { gateway } = this.#options;
     let session: Session | undefined;
     try {
       session = gateway.open(principal);
@@ -73,15 +73,31 @@ export class LegacySessions {
       if (session) await gateway.end(session, 'the session could not be stored');
       return;
     }
+    const { transport } = await this.#serve(session);
+    transport.post(res, body);
+  }
+
+  async #serve(session: Session): Promise<Served> {
+    const { gateway, hub, mayRunCommands } = this.#options;
     const transport = new LegacyTransport(session.id);
-    const opened = session;
-    transport.onStreamOpen = () => opened.hold();
+    transport.onStreamOpen = () => session.hold();
     const server = createHubServer({ hub, session, carrier: transport, mayRunCommands });
     server.onclose = () => this.#served.delete(session.id);
     server.onerror = (error) => gateway.log.debug('client_protocol_error', { error: error.message });
-    this.#served.set(session.id, { session, transport, server });
+    const served = { session, transport, server };
+    this.#served.set(session.id, served);
     await server.connect(transport);
-    transport.post(res, body);
+    return served;
+  }
+
+  /** The session a client names, if it is its own; one of an earlier run of the program goes on where it was. */
+  async #find(sessionId: string, principal: string): Promise<Served | undefined> {
+    const served = this.#served.get(sessionId);
+    if (served !== undefined) return served.session.principal === principal ? served : undefined;
+    if (sessionId.startsWith(PRINCIPAL_SESSION)) return undefined;
+    const session = await this.#options.gateway.wake(sessionId, principal);
+    // Two requests may have come for it at the same moment.
+    return session && (this.#served.get(sessionId) ?? this.#serve(session));
   }
 
   async #inSession(
@@ -92,8 +108,8 @@ export class LegacySessions {
     body: unknown,
   ): Promise<void> {
     const { gateway } = this.#options;
-    const served = this.#served.get(sessionId);
-    if (served === undefined || served.session.principal !== principal) {
+    const served = await this.#find(sessionId, principal);
+    if (served === undefined) {
       const message = 'no such session: it has ended, or never was; start a new one with initialize';
       respondGatewayError(res, new GatewayError('TOOL_ERR_SESSION_NOT_FOUND', message), { id: idOf(body) });
       return;

@@ -18,9 +18,11 @@ export interface ModernOptions {
 
 /** Clients without sessions over HTTP: each request stands alone, its state is that of the one who sends it. */
 export class ModernRequests {
+  readonly #gateway: Gateway;
   readonly #handler: McpHttpHandler;
 
   constructor({ gateway, hub, mayRunCommands }: ModernOptions) {
+    this.#gateway = gateway;
     this.#handler = createMcpHandler(
       ({ requestInfo }) => {
         const request = requestInfo as unknown as WireRequest;
@@ -35,6 +37,7 @@ export class ModernRequests {
   }
 
   async handle(req: IncomingMessage, res: ServerResponse, body: unknown, principal: string): Promise<void> {
+    if (this.#gateway.sleeps(principal)) await this.#gateway.wakePrincipal(principal);
     const request = new WireRequest(req, res, principal);
     const response = await this.#handler.fetch(request as unknown as Request, { parsedBody: body });
     if (request.refused === undefined) await writeResponse(response, res);

@@ -7,6 +7,10 @@ import type { Exchange } from '../exchange.ts';
 import { createHubServer, type Carrier } from '../hub-server.ts';
 import type { Hub } from '../hub/hub.ts';
 
+/** There is one client, and so one session. */
+const SESSION_ID = 'stdio';
+const PRINCIPAL = 'local';
+
 /** A larger message ends the connection: there is no way to answer what cannot be read. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
@@ -17,12 +21,13 @@ export interface StdioDoor {
 }
 
 /** The stdio door: one client, one session, which ends with the connection. Either era, decided by the first message. */
-export function openStdioDoor(
+export async function openStdioDoor(
   gateway: Gateway,
   hub: Hub,
   streams: { input: Readable; output: Writable } = { input: process.stdin, output: process.stdout },
-): StdioDoor {
-  const session = gateway.open('local');
+): Promise<StdioDoor> {
+  // One that is still stored was not ended by its client: the program was, and this is the same client's next attempt.
+  const session = (await gateway.wake(SESSION_ID, PRINCIPAL)) ?? gateway.open(PRINCIPAL, SESSION_ID);
   // It ends with the connection, however long the client says nothing.
   session.hold();
   const carrier = new StdioCarrier(

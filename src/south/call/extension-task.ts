@@ -95,11 +95,14 @@ export class ExtensionTask implements TaskKind {
   async #answer(key: string, asked: Asked): Promise<void> {
     const { call } = this.#live;
     const withdrawn = AbortSignal.any([call.signal, asked.withdraw.signal]);
-    const answer = await answerOne(asked.request, call.id, withdrawn, this.#line);
+    const taken = new AbortController();
+    const fate = { key, callId: call.id, withdrawn, taken: taken.signal };
+    const answer = await answerOne(asked.request, fate, this.#line);
     const params = { taskId: this.#taskId, inputResponses: { [key]: answer } };
     const timeoutMs = this.#line.pollTimeoutMs;
     await throughLosses(this.#line, call.signal, () => this.#line.request('tasks/update', params, { timeoutMs }));
     asked.answeredAt = Date.now();
+    taken.abort();
     this.#ring();
   }
 }

@@ -6,6 +6,7 @@ import { ExtensionTask } from './extension-task.ts';
 import { failure, Gone, isTimeout, throughLosses, type Line } from './line.ts';
 import type { LiveCall } from './live-calls.ts';
 import { pause } from './pause.ts';
+import type { CallStanding } from './standing.ts';
 import type { TaskKind } from './task-kind.ts';
 
 const DEFAULT_POLL_MS = 1000;
@@ -36,6 +37,9 @@ export async function followTask(
     offer = await throughLosses(line, call.signal, () => line.taskOffer());
     if (offer === undefined) throw new ServerFault('the server keeps no tasks');
     kind = offer.generation === 'core' ? new CoreTask(line, live, taskId) : new ExtensionTask(line, live, taskId);
+    const { sessionId } = line;
+    const standing: CallStanding = { task: { taskId, ...(sessionId !== undefined && { sessionId }) } };
+    await call.onStanding(standing);
     let raw = firstRaw;
     let told: string | undefined;
     for (;;) {

@@ -24,6 +24,8 @@ export interface Line {
   readonly reconnect: BackoffSettings & { attempts: number };
   readonly pollTimeoutMs: number;
   readonly closed: boolean;
+  /** The session that the server knows us by, where it has such. */
+  readonly sessionId: string | undefined;
 }
 
 /** The server is not there. `unreachable`: nothing was sent. `lost`: something may have arrived, no answer came. */

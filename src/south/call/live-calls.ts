@@ -41,12 +41,6 @@ export class LiveCalls {
     return [...this.#calls.values()].some(({ away, taskId }) => !away && taskId === undefined);
   }
 
-  /** Whether a call goes on although the connection is lost. */
-  readonly keeps = (callId: string): boolean => {
-    const live = this.#calls.get(callId);
-    return live !== undefined && (live.away || live.taskId !== undefined);
-  };
-
   progressed(params: Record<string, unknown>): void {
     const { progressToken, progress, total, message } = params;
     const taskId = relatedTask(params);

@@ -1,11 +1,11 @@
-import type { OutgoingCall } from '../../core/ports.ts';
+import type { IncomingQuestion, OutgoingCall } from '../../core/ports.ts';
 import { isObject } from '../../lib/values.ts';
 import { readQuestion } from '../questions.ts';
 import { ServerFault } from '../server-task.ts';
 import type { Line } from './line.ts';
 
 /** A question in the middle of a call: the server wants answers, and then the same call again with them. */
-interface Round {
+export interface Round {
   resultType: 'input_required';
   inputRequests?: unknown;
   requestState?: string;
@@ -21,9 +21,12 @@ export async function answerRound(round: Round, call: OutgoingCall, line: Line):
   // A round that cannot be completed takes its other questions along: nobody would receive their answers.
   const over = new AbortController();
   const withdrawn = AbortSignal.any([call.signal, over.signal]);
+  const fate = { callId: call.id, withdrawn, taken: over.signal };
   try {
-    const answers = asked.map(async ([key, request]) => [key, await answerOne(request, call.id, withdrawn, line)]);
+    const answers = asked.map(async ([key, request]) => [key, await answerOne(request, { ...fate, key }, line)]);
     const inputResponses: Record<string, unknown> = Object.fromEntries(await Promise.all(answers));
+    // On record before the call goes out: from here on the server may have it, and it must not be sent twice.
+    await call.onStanding(undefined);
     return {
       ...(asked.length > 0 && { inputResponses }),
       ...(round.requestState !== undefined && { requestState: round.requestState }),
@@ -42,14 +45,16 @@ export function inputRequests(value: unknown): Record<string, Record<string, unk
   return value as Record<string, Record<string, unknown>>;
 }
 
+/** What becomes of a question, and of its answer. */
+type Fate = Required<Pick<IncomingQuestion, 'key' | 'callId' | 'withdrawn' | 'taken'>>;
+
 export async function answerOne(
   request: Record<string, unknown>,
-  callId: string,
-  withdrawn: AbortSignal,
+  fate: Fate,
   line: Line,
 ): Promise<Record<string, unknown>> {
   const { method, params } = request;
   // Nobody behind us has roots to tell; an empty list is the truth.
   if (method === 'roots/list') return { roots: [] };
-  return line.question({ ...readQuestion(method, params), callId, withdrawn, detached: true });
+  return line.question({ ...readQuestion(method, params), ...fate, detached: true });
 }

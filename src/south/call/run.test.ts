@@ -22,11 +22,21 @@ function lineTo(client: Client): Line {
     reconnect: { firstMs: 1, factor: 1, maxMs: 1, attempts: 0 },
     pollTimeoutMs: 1000,
     closed: false,
+    sessionId: undefined,
   };
 }
 
 function callOf(ms: number, signal: AbortSignal): OutgoingCall {
-  return { id: 'call', tool: 'slow', args: { ms }, tasks: 'use', signal, onProgress: () => {}, onTask: () => {} };
+  return {
+    id: 'call',
+    tool: 'slow',
+    args: { ms },
+    tasks: 'use',
+    signal,
+    onProgress: () => {},
+    onTask: () => {},
+    onStanding: async () => {},
+  };
 }
 
 afterEach(() => {

@@ -5,7 +5,8 @@ import { nativeTask } from '../native-result.ts';
 import { followTask } from './follow.ts';
 import { failure, throughLosses, type Line } from './line.ts';
 import type { LiveCall } from './live-calls.ts';
-import { answerRound, isRound } from './rounds.ts';
+import { answerRound, isRound, type Round } from './rounds.ts';
+import type { CallStanding } from './standing.ts';
 
 const MAX_ROUNDS = 100;
 const HEADER_MISMATCH = -32020;
@@ -16,32 +17,45 @@ const CREATION_GRACE_MS = 2000;
  * Runs one tool call to its end, in whichever of four ways the server has: it answers, and may ask on the way; it answers
  * with questions and wants the call again with the answers; or it keeps the call as a task, of one generation or the other.
  */
-export async function runCall(line: Line, live: LiveCall): Promise<CallOutcome> {
+export async function runCall(line: Line, live: LiveCall, from?: Round): Promise<CallOutcome> {
   const { call } = live;
   try {
-    const asTask = await wantsTask(line, call);
+    const asTask = from === undefined && (await wantsTask(line, call));
     live.native = asTask;
-    const base = await firstParams(line, call, asTask);
-    let answers = {};
+    let asked = from;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
-      const params = { ...base, ...answers };
+      const answers = asked === undefined ? {} : await betweenRounds(line, live, asked);
       const send = async (): Promise<Record<string, unknown>> => {
-        live.away = false;
+        const params = { ...(await firstParams(line, call, asTask)), ...answers };
         return asTask ? create(line, call, params) : sendWithHeaders(line, call, params);
       };
       // Between two rounds the server need not be there; but what may have arrived is not sent twice.
-      const reply = await (round === 0 ? send() : throughLosses(line, call.signal, send, ['unreachable']));
+      const reply = await (asked === undefined ? send() : throughLosses(line, call.signal, send, ['unreachable']));
       const task = asTask ? reply['task'] : nativeTask(reply);
       if (task !== undefined) {
         return await followTask(line, live, readServerTask(task, 'tools/call'), task as Record<string, unknown>);
       }
       if (!isRound(reply)) return resultOf(reply);
-      live.away = true;
-      answers = await answerRound(reply, call, line);
+      asked = reply;
     }
     throw new ServerFault(`the server asked for more than ${MAX_ROUNDS} rounds`);
   } catch (error) {
     return call.signal.aborted ? { kind: 'error', error: { code: -32000, message: 'cancelled' } } : failure(error);
+  }
+}
+
+/** The server has forgotten the call until it is sent again: all that is known of it is here. */
+async function betweenRounds(line: Line, live: LiveCall, round: Round): Promise<Record<string, unknown>> {
+  const { inputRequests, requestState } = round;
+  const standing: CallStanding = {
+    round: { resultType: 'input_required', inputRequests, ...(requestState !== undefined && { requestState }) },
+  };
+  live.away = true;
+  try {
+    await live.call.onStanding(standing);
+    return await answerRound(round, live.call, line);
+  } finally {
+    live.away = false;
   }
 }
 

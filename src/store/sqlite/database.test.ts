@@ -68,9 +68,12 @@ describe('migrations', () => {
     const db = await openDatabase(path);
     const broken = [...MIGRATIONS, 'CREATE TABLE later (x); CREATE TABLE servers (x)'];
     expect(() => migrate(db, path, broken)).toThrow(
-      expect.objectContaining({ code: 'STORE_MIGRATION_FAILED', message: expect.stringContaining('schema version 2') }),
+      expect.objectContaining({
+        code: 'STORE_MIGRATION_FAILED',
+        message: expect.stringContaining(`schema version ${MIGRATIONS.length + 1}`),
+      }),
     );
-    expect(schemaVersion(db)).toBe(1);
+    expect(schemaVersion(db)).toBe(MIGRATIONS.length);
     migrate(db, path, LATER);
     db.close();
   });
@@ -85,7 +88,7 @@ describe('refusals', () => {
     newer.exec('PRAGMA user_version = 99');
     newer.close();
     await expect(openDatabase(path)).rejects.toEqual(
-      refused('STORE_TOO_NEW', 'meanwhile.db', '99', '1', 'update meanwhile'),
+      refused('STORE_TOO_NEW', 'meanwhile.db', '99', `${MIGRATIONS.length}`, 'update meanwhile'),
     );
     newer.close();
   });

@@ -13,6 +13,10 @@ const BUSY_TIMEOUT_MS = 5000;
 const MAGIC = 'SQLite format 3\0';
 const APPLICATION_ID_OFFSET = 68;
 const HEADER_BYTES = 100;
+const PAGE_SIZE_OFFSET = 16;
+const CHANGES_OFFSET = 24;
+const PAGE_COUNT_OFFSET = 28;
+const COUNTED_AT_OFFSET = 92;
 
 export async function openDatabase(path: string): Promise<Libsql.Database> {
   const inMemory = path === ':memory:';
@@ -21,15 +25,35 @@ export async function openDatabase(path: string): Promise<Libsql.Database> {
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     migrate(db, path);
+    assertWhole(db);
     // Only after the first migration, so that the application id is in the file itself and never only in its log.
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     if (!inMemory) await chmod(path, 0o600);
     return db;
   } catch (error) {
     db.close();
-    if (error instanceof StoreError) throw error;
-    throw unusable(path, error);
+    throw isDamage(error) ? damaged(path, error) : error instanceof StoreError ? error : unusable(path, error);
   }
+}
+
+/** Looked for only after a run that did not end well: it means reading the whole file. */
+function assertWhole(db: Libsql.Database): void {
+  if (db.prepare('SELECT pid FROM owner').get() === undefined) return;
+  const [row] = db.pragma('quick_check(1)') as { quick_check: string }[];
+  if (row?.quick_check !== 'ok') throw new Damage(row?.quick_check ?? 'the check of the file failed');
+}
+
+class Damage extends Error {}
+
+function isDamage(error: unknown): boolean {
+  if (error instanceof Damage) return true;
+  const cause = error instanceof StoreError ? error.cause : error;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  return code.startsWith('SQLITE_CORRUPT') || code.startsWith('SQLITE_NOTADB');
+}
+
+function damaged(path: string, error: unknown): StoreError {
+  return new StoreError('STORE_DAMAGED', `${path}: the store is damaged: ${messageOf(error)}`, { cause: error });
 }
 
 async function connect(path: string): Promise<Libsql.Database> {
@@ -45,21 +69,34 @@ async function connect(path: string): Promise<Libsql.Database> {
 /** The file is made here and not by SQLite so that it is never readable by others, not even for a moment. */
 async function prepareFile(path: string): Promise<void> {
   let header: Buffer;
+  let size: number;
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     const file = await open(path, 'a+', 0o600);
     try {
       const { buffer, bytesRead } = await file.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0);
       header = buffer.subarray(0, bytesRead);
+      size = (await file.stat()).size;
     } finally {
       await file.close();
     }
   } catch (error) {
     throw unusable(path, error);
   }
+  if (isTruncated(header, size)) throw damaged(path, new Damage('a part of the file is missing'));
   const refusal = foreign(header);
   if (refusal === undefined) return;
   throw new StoreError('STORE_NOT_OURS', `${path}: ${refusal}; nothing was changed; give another path as the store`);
+}
+
+/** Ours, but shorter than it says of itself. */
+function isTruncated(header: Buffer, size: number): boolean {
+  if (header.length === 0 || foreign(header) !== undefined) return false;
+  const pageSize = header.readUInt16BE(PAGE_SIZE_OFFSET);
+  const pages = header.readUInt32BE(PAGE_COUNT_OFFSET);
+  // The count holds only if it was written together with the last change.
+  const holds = header.readUInt32BE(CHANGES_OFFSET) === header.readUInt32BE(COUNTED_AT_OFFSET);
+  return holds && size < pages * (pageSize === 1 ? 65_536 : pageSize);
 }
 
 /**
@@ -77,7 +114,7 @@ function foreign(header: Buffer): string | undefined {
   return undefined;
 }
 
-function unusable(path: string, error: unknown): StoreError {
+export function unusable(path: string, error: unknown): StoreError {
   return new StoreError(
     'STORE_UNUSABLE',
     `${path}: the store cannot be opened: ${messageOf(error)}; check that the folder exists and can be written, ` +

@@ -20,6 +20,13 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX questions_by_session ON questions (session_id);
   CREATE INDEX events_by_session ON events (session_id);
   `,
+  // So that a start reads only what it needs: which tasks have not ended (no moment), and which are overdue.
+  `
+  ALTER TABLE tasks ADD COLUMN keep_until INTEGER;
+  UPDATE tasks SET keep_until = json_extract(data, '$.keepUntil');
+  CREATE INDEX tasks_by_end ON tasks (keep_until, session_id);
+  CREATE TABLE owner (id INTEGER PRIMARY KEY CHECK (id = 1), pid INTEGER NOT NULL);
+  `,
 ];
 
 /** Brings the store up to date, or refuses it untouched when a newer version of the program wrote it. */

@@ -1,7 +1,7 @@
 /** The SQL of the store, prepared once. */
 
 import type Libsql from 'libsql';
-import type { RecordKind, Records } from '../../core/ports.ts';
+import type { OwnedKind, RecordKind, Records } from '../../core/ports.ts';
 import { type Change, sessionIdOf } from './queue.ts';
 
 const TABLES: Record<RecordKind, string> = {
@@ -12,7 +12,7 @@ const TABLES: Record<RecordKind, string> = {
   server: 'servers',
 };
 
-const OWNED_BY_A_SESSION = ['task', 'question', 'event'] as const;
+const OWNED_BY_A_SESSION: readonly OwnedKind[] = ['task', 'question', 'event'];
 
 type Prepared = Record<RecordKind, Libsql.Statement>;
 
@@ -21,6 +21,10 @@ export class Statements {
   readonly #drop: Prepared;
   readonly #all: Prepared;
   readonly #dropOwned: Libsql.Statement[];
+  readonly #of: Record<OwnedKind, Libsql.Statement>;
+  readonly #withTasks: Libsql.Statement;
+  readonly #unfinished: Libsql.Statement;
+  readonly #dropOverdue: Libsql.Statement;
 
   constructor(db: Libsql.Database) {
     const each = (sql: (kind: RecordKind, table: string) => string): Prepared => {
@@ -36,11 +40,20 @@ export class Statements {
     this.#put = each((kind, table) =>
       kind === 'session' || kind === 'server'
         ? `INSERT INTO ${table} (id, data) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET data = excluded.data`
-        : `INSERT INTO ${table} (id, data, session_id) VALUES (?, ?, ?)
+        : kind === 'task'
+          ? `INSERT INTO tasks (id, data, session_id, keep_until) VALUES (?, ?, ?, ?)
+             ON CONFLICT (id) DO UPDATE SET data = excluded.data, keep_until = excluded.keep_until`
+          : `INSERT INTO ${table} (id, data, session_id) VALUES (?, ?, ?)
            ON CONFLICT (id) DO UPDATE SET data = excluded.data, session_id = excluded.session_id`,
     );
     this.#drop = each((_kind, table) => `DELETE FROM ${table} WHERE id = ?`);
     this.#all = each((_kind, table) => `SELECT data FROM ${table} ORDER BY id`);
+    const of = (kind: OwnedKind): Libsql.Statement =>
+      db.prepare(`SELECT data FROM ${TABLES[kind]} WHERE session_id = ? ORDER BY id`);
+    this.#of = { task: of('task'), question: of('question'), event: of('event') };
+    this.#withTasks = db.prepare('SELECT DISTINCT session_id FROM tasks');
+    this.#unfinished = db.prepare('SELECT DISTINCT session_id FROM tasks WHERE keep_until IS NULL');
+    this.#dropOverdue = db.prepare('DELETE FROM tasks WHERE keep_until <= ?');
     this.#dropOwned = OWNED_BY_A_SESSION.map((kind) => db.prepare(`DELETE FROM ${TABLES[kind]} WHERE session_id = ?`));
   }
 
@@ -50,7 +63,8 @@ export class Statements {
       case 'put': {
         const sessionId = sessionIdOf(change.record);
         const owner = sessionId === undefined ? [] : [sessionId];
-        this.#put[change.kind].run(change.record.id, data, ...owner);
+        const end = change.kind === 'task' ? [endOf(change.record)] : [];
+        this.#put[change.kind].run(change.record.id, data, ...owner, ...end);
         return;
       }
       case 'drop':
@@ -64,7 +78,31 @@ export class Statements {
   }
 
   all<K extends RecordKind>(kind: K): Records[K][] {
-    // What is in a row was put there by `make` for this kind, so its type is known.
-    return (this.#all[kind].all() as { data: string }[]).map(({ data }) => JSON.parse(data) as Records[K]);
+    return records(this.#all[kind].all());
   }
+
+  of<K extends OwnedKind>(kind: K, sessionId: string): Records[K][] {
+    return records(this.#of[kind].all(sessionId));
+  }
+
+  withTasks(): { any: Set<string>; unfinished: Set<string> } {
+    return { any: sessionIds(this.#withTasks.all()), unfinished: sessionIds(this.#unfinished.all()) };
+  }
+
+  dropOverdue(now: number): void {
+    this.#dropOverdue.run(now);
+  }
+}
+
+/** What is in a row was put there by `make` for this kind, so its type is known. */
+function records<T>(rows: unknown[]): T[] {
+  return (rows as { data: string }[]).map(({ data }) => JSON.parse(data) as T);
+}
+
+function sessionIds(rows: unknown[]): Set<string> {
+  return new Set((rows as { session_id: string }[]).map(({ session_id: id }) => id));
+}
+
+function endOf(record: Records[RecordKind]): number | null {
+  return 'keepUntil' in record ? (record.keepUntil ?? null) : null;
 }

@@ -14,6 +14,7 @@ let store: Store;
 let logged: string[];
 
 const open = () => openSqliteStore({ path, log: createLog('debug', (line) => logged.push(line)) });
+const look = () => openSqliteStore({ path, log: createLog('silent'), shared: true });
 const record = (id: string): SessionRecord => ({ id, principal: 'local', createdAt: 1, lastActiveAt: 1 });
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -63,7 +64,7 @@ it('P-1: what was settled is there after reopening', async () => {
 it('P-2: what was settled is there for another connection without a close', async () => {
   store.put('session', record('s'));
   await store.settled();
-  const other = await open();
+  const other = await look();
   expect(await other.all('session')).toEqual([record('s')]);
   await other.close();
 });
@@ -136,7 +137,7 @@ it('P-3: a failed write is all or nothing', async () => {
   store.put('server', { id: 'x', config: { url: 'http://x/' }, addedAt: 1, addedBy: 'local' });
   store.put('session', record('a'));
   await expect(store.settled()).rejects.toThrow();
-  const other = await open();
+  const other = await look();
   expect(await other.all('server')).toEqual([]);
   await other.close();
   repair();

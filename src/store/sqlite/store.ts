@@ -7,11 +7,13 @@
  * synchronous, so nothing can come into the queue while it is being written.
  */
 
+import { rename } from 'node:fs/promises';
 import type Libsql from 'libsql';
-import type { RecordKind, Records, Store } from '../../core/ports.ts';
+import type { OwnedKind, RecordKind, Records, Store } from '../../core/ports.ts';
 import { type Log, messageOf } from '../../lib/log.ts';
 import { StoreError } from '../error.ts';
 import { openDatabase } from './database.ts';
+import { lockStore, signStore, type StoreLock } from './lock.ts';
 import { type Change, ChangeQueue } from './queue.ts';
 import { Statements } from './statements.ts';
 import { transaction } from './transaction.ts';
@@ -20,10 +22,34 @@ export interface SqliteStoreOptions {
   /** A file, or `:memory:`. */
   path: string;
   log: Log;
+  /** Only to look into it: somebody else may be using it. */
+  shared?: boolean;
 }
 
-export async function openSqliteStore({ path, log }: SqliteStoreOptions): Promise<Store> {
-  return new SqliteStore(await openDatabase(path), path, log);
+export async function openSqliteStore({ path, log, shared = false }: SqliteStoreOptions): Promise<Store> {
+  if (shared || path === ':memory:') return new SqliteStore(await openDatabase(path), path, log, undefined);
+  const lock = await lockStore(path);
+  try {
+    const db = await openDatabase(path).catch(async (error: unknown) => afresh(path, log, error));
+    signStore(db);
+    return new SqliteStore(db, path, log, lock);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+/** A damaged store is put aside for whoever can mend it; the program goes on with a new one. */
+async function afresh(path: string, log: Log, error: unknown): Promise<Libsql.Database> {
+  if (!(error instanceof StoreError) || error.code !== 'STORE_DAMAGED') throw error;
+  const keptAs = `${path}.damaged-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
+  for (const end of ['', '-wal', '-shm']) {
+    await rename(path + end, keptAs + end).catch((failure: NodeJS.ErrnoException) => {
+      if (failure.code !== 'ENOENT') throw failure;
+    });
+  }
+  log.error('store_damaged', { path, keptAs, error: error.message });
+  return openDatabase(path);
 }
 
 /** Shared, because it is what a fast call gets: it costs nothing. */
@@ -34,14 +60,17 @@ class SqliteStore implements Store {
   readonly #path: string;
   readonly #log: Log;
   readonly #statements: Statements;
+  /** Absent where it is not ours alone. */
+  readonly #lock: StoreLock | undefined;
   readonly #queue = new ChangeQueue();
   #turn: NodeJS.Immediate | undefined;
   #waiting: Waiting | undefined;
   #failing = false;
   #closing: Promise<void> | undefined;
 
-  constructor(db: Libsql.Database, path: string, log: Log) {
+  constructor(db: Libsql.Database, path: string, log: Log, lock: StoreLock | undefined) {
     this.#db = db;
+    this.#lock = lock;
     this.#path = path;
     this.#log = log;
     this.#statements = new Statements(db);
@@ -65,10 +94,27 @@ class SqliteStore implements Store {
   }
 
   async all<K extends RecordKind>(kind: K): Promise<Records[K][]> {
+    return this.#current().all(kind);
+  }
+
+  async of<K extends OwnedKind>(kind: K, sessionId: string): Promise<Records[K][]> {
+    return this.#current().of(kind, sessionId);
+  }
+
+  async withTasks(): Promise<{ any: Set<string>; unfinished: Set<string> }> {
+    return this.#current().withTasks();
+  }
+
+  async dropOverdue(now: number): Promise<void> {
+    this.#current().dropOverdue(now);
+  }
+
+  /** With all that is queued in it, so that nobody reads what is out of date. */
+  #current(): Statements {
     if (this.#closing) throw this.#closedError();
     const failure = this.#flush();
     if (failure) throw failure;
-    return this.#statements.all(kind);
+    return this.#statements;
   }
 
   close(): Promise<void> {
@@ -78,9 +124,10 @@ class SqliteStore implements Store {
 
   async #close(failure: StoreError | undefined): Promise<void> {
     try {
-      this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      if (this.#lock) this.#db.exec('DELETE FROM owner; PRAGMA wal_checkpoint(TRUNCATE)');
     } finally {
       this.#db.close();
+      this.#lock?.release();
     }
     if (failure) throw failure;
   }

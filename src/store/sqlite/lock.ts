@@ -1,0 +1,69 @@
+import type Libsql from 'libsql';
+import { mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { StoreError } from '../error.ts';
+import { unusable } from './database.ts';
+
+export interface StoreLock {
+  release: () => void;
+}
+
+/** A program that was just stopped may need a moment to let go. */
+const PATIENCE_MS = 2000;
+
+/**
+ * Keeps a second gateway away from a store: what two of them remember in memory would not agree. The lock is that of
+ * SQLite on a small file beside the store, which the system lets go of however the process ends. Reading the store stays
+ * possible.
+ */
+export async function lockStore(path: string): Promise<StoreLock> {
+  const { default: Database } = await import('libsql');
+  const file = `${path}.lock`;
+  await prepareFolder(path, file);
+  const lock = new Database(file);
+  try {
+    lock.exec(`PRAGMA busy_timeout = ${PATIENCE_MS}`);
+    lock.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    lock.close();
+    if (!isBusy(error)) throw error;
+    const who = ownerOf(new Database(path));
+    throw new StoreError(
+      'STORE_IN_USE',
+      `${path}: another meanwhile${who} is using this store; stop it, or give this one a store of its own with --store`,
+      { cause: error },
+    );
+  }
+  return { release: () => lock.close() };
+}
+
+/** The file is made here so that it is never readable by others, not even for a moment. */
+async function prepareFolder(path: string, file: string): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await (await open(file, 'a', 0o600)).close();
+  } catch (error) {
+    throw unusable(path, error);
+  }
+}
+
+/** Written into the store by whoever has the lock, for the message that the next one gets. */
+export function signStore(db: Libsql.Database): void {
+  db.prepare('INSERT OR REPLACE INTO owner (id, pid) VALUES (1, ?)').run(process.pid);
+}
+
+function ownerOf(db: Libsql.Database): string {
+  try {
+    const row = db.prepare('SELECT pid FROM owner').get() as { pid: number } | undefined;
+    return row === undefined ? '' : ` (process ${row.pid})`;
+  } catch {
+    // A store of an older version has no such table; who it is matters less than that somebody is there.
+    return '';
+  } finally {
+    db.close();
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
+}
