@@ -70,11 +70,11 @@ export function callRaw(client: V1Client, name: string, args: Record<string, unk
   return client.request({ method: 'tools/call', params: { name, arguments: args } }, ResultSchema);
 }
 
-export async function connectModern(transport: V2Transport): Promise<V2Client> {
+export async function connectModern(transport: V2Transport, extensions = {}): Promise<V2Client> {
   const client = new V2Client(
     { name: 'smoke', version: '1.0.0' },
     {
-      capabilities: { elicitation: { form: {} }, sampling: {} },
+      capabilities: { elicitation: { form: {} }, sampling: {}, extensions },
       versionNegotiation: { mode: { pin: '2026-07-28' } },
     },
   );

@@ -8,10 +8,12 @@
  * - TEST_IGNORE_SIGTERM=1          live on after SIGTERM
  * - TEST_SILENT_UNTIL_INIT=1       answer nothing that comes before `initialize`
  * - TEST_EXIT_ON_EARLY_REQUEST=1   exit when a request comes before `initialize`
+ * - TEST_RECORD=file               write down what is said to it and which of its calls were cancelled
  */
 import { appendFileSync } from 'node:fs';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { isInitializeRequest, isJSONRPCRequest } from '@modelcontextprotocol/sdk/types.js';
+import { RecordedLabels, recordStdin } from './shared/record.ts';
 import { buildV1Server, newV1State } from './v1-server.ts';
 
 const { env } = process;
@@ -24,7 +26,8 @@ if (env['TEST_IGNORE_STDIN_END'] === '1') setInterval(() => undefined, 60_000);
 else process.stdin.once('end', () => process.exit(0));
 
 const transport = new StdioServerTransport();
-await buildV1Server(newV1State()).connect(transport);
+recordStdin();
+await buildV1Server({ ...newV1State(), cancelled: new RecordedLabels() }).connect(transport);
 
 const deliver = transport.onmessage;
 let initialized = false;

@@ -4,7 +4,14 @@ import { dirname } from 'node:path';
 import { build } from 'esbuild';
 import { bundlePath, sourcePath, type BundledServer } from './servers.ts';
 
-const SERVERS: readonly BundledServer[] = ['v1-stdio', 'v2-stdio'];
+const SERVERS: readonly BundledServer[] = [
+  'v1-stdio',
+  'v2-stdio',
+  'tasks-v1-stdio',
+  'tasks-v2-stdio',
+  'liar-stdio',
+  'receiver-driver-stdio',
+];
 
 export default async function setup(): Promise<void> {
   await Promise.all(SERVERS.map(bundle));

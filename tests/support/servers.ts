@@ -1,10 +1,17 @@
 /** Configurations that start the test servers as programs, from the bundles made by `bundle-servers.ts`. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Manner } from '../servers/liar.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-export type BundledServer = 'v1-stdio' | 'v2-stdio';
+export type BundledServer =
+  | 'v1-stdio'
+  | 'v2-stdio'
+  | 'tasks-v1-stdio'
+  | 'tasks-v2-stdio'
+  | 'liar-stdio'
+  | 'receiver-driver-stdio';
 
 export interface StdioServerConfig {
   readonly command: string;
@@ -26,4 +33,16 @@ export function v1Stdio(env: Record<string, string> = {}): StdioServerConfig {
 
 export function v2Stdio(env: Record<string, string> = {}): StdioServerConfig {
   return { command: process.execPath, args: [bundlePath('v2-stdio')], env };
+}
+
+export function tasksV1Stdio(env: Record<string, string> = {}): StdioServerConfig {
+  return { command: process.execPath, args: [bundlePath('tasks-v1-stdio')], env };
+}
+
+export function tasksV2Stdio(env: Record<string, string> = {}): StdioServerConfig {
+  return { command: process.execPath, args: [bundlePath('tasks-v2-stdio')], env };
+}
+
+export function liarStdio(manner: Manner): StdioServerConfig {
+  return { command: process.execPath, args: [bundlePath('liar-stdio')], env: { TEST_MANNER: manner } };
 }

@@ -5,32 +5,8 @@ import {
   type ElicitResult,
 } from '@modelcontextprotocol/sdk/types.js';
 import * as z from 'zod';
+import { AGE_FORM, greeting, HUMAN_TIMEOUT, nameForm, refusal } from '../shared/forms.ts';
 import { milliseconds, text, tool, type ToolContext, type V1Tool } from './tool.ts';
-
-/** People take their time; the SDK's default is one minute. */
-const HUMAN_TIMEOUT = 600_000;
-
-function nameForm(message = 'What is your name?', field = 'name'): ElicitRequestFormParams {
-  return {
-    mode: 'form',
-    message,
-    requestedSchema: {
-      type: 'object',
-      properties: { [field]: { type: 'string', title: 'Name', minLength: 1 } },
-      required: [field],
-    },
-  };
-}
-
-const AGE_FORM: ElicitRequestFormParams = {
-  mode: 'form',
-  message: 'How old are you?',
-  requestedSchema: {
-    type: 'object',
-    properties: { age: { type: 'integer', title: 'Age', minimum: 0, maximum: 150 } },
-    required: ['age'],
-  },
-};
 
 /** On the call's own stream; withdrawn when the call is cancelled. */
 function ask({ extra }: ToolContext, params: ElicitRequestFormParams, signal = extra.signal): Promise<ElicitResult> {
@@ -38,21 +14,6 @@ function ask({ extra }: ToolContext, params: ElicitRequestFormParams, signal = e
     timeout: HUMAN_TIMEOUT,
     signal,
   });
-}
-
-function refusal(result: ElicitResult): 'declined' | 'cancelled' | undefined {
-  switch (result.action) {
-    case 'accept':
-      return undefined;
-    case 'decline':
-      return 'declined';
-    case 'cancel':
-      return 'cancelled';
-  }
-}
-
-function greeting(result: ElicitResult, field = 'name'): string {
-  return refusal(result) ?? `Hello ${String(result.content?.[field])}`;
 }
 
 export const askTools: readonly V1Tool[] = [

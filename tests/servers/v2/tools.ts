@@ -183,4 +183,7 @@ export const TOOLS: readonly V2Tool[] = [
     content: [{ type: 'text', text: 'disk on fire' }],
     isError: true,
   })),
+  tool({ name: 'rpc_error', description: 'A protocol error', input: z.object({}) }, () => {
+    throw new ProtocolError(-32011, 'quota used up', { retryAfter: 7 });
+  }),
 ];
