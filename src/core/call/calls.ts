@@ -48,6 +48,8 @@ interface LiveCall {
   taskId?: string;
   /** The task that the server itself keeps for the call. */
   remote?: RemoteTask;
+  /** What the server said last of that task. */
+  statusMessage?: string;
   /** Answers the request that waits for this call; only the first answer counts. */
   answer: (reply: CallReply) => void;
   answered: boolean;
@@ -259,7 +261,9 @@ export class Calls {
         this.#tasks.apply(call.taskId, { type: 'kept_by_server', remote: call.remote });
       }
     }
-    if (statusMessage !== undefined) this.#progressed(call, { progress: 0, message: statusMessage });
+    if (statusMessage === undefined || statusMessage === call.statusMessage) return;
+    call.statusMessage = statusMessage;
+    this.#progressed(call, { progress: 0, message: statusMessage });
   }
 
   #on(server: string): LiveCall[] {
