@@ -53,6 +53,8 @@ interface Live {
   transport: Transport;
   info: ServerInfo;
   offer: TaskOffer | undefined;
+  /** Tasks that the server was asked to tell news of. */
+  listening: Set<string>;
   since: number;
   identity: string | undefined;
   pinging: NodeJS.Timeout;
@@ -192,9 +194,7 @@ export class ServerConnection implements Connection {
     signal?: AbortSignal,
   ): Promise<Record<string, unknown>> {
     const { client } = await this.#live();
-    const result = await send(client, method, params, { signal });
-    if (method === 'tools/list') this.#toolFacts.learn(result['tools']);
-    return result;
+    return this.#send(client, method, params, { signal });
   }
 
   async subscribe(uri: string): Promise<void> {
@@ -226,7 +226,7 @@ export class ServerConnection implements Connection {
     const isClosed = (): boolean => this.#mode.mode === 'closed';
     const sessionId = (): string | undefined => this.sessionId;
     const readTools = async (params: { cursor?: string }): Promise<Record<string, unknown>> =>
-      this.#request('tools/list', params);
+      this.#request('tools/list', params, { timeoutMs: pollTimeoutMs });
     return {
       reconnect,
       pollTimeoutMs,
@@ -239,8 +239,8 @@ export class ServerConnection implements Connection {
       request: async (method, params, options = {}) => this.#request(method, params, options),
       callMeta: async (tasks) => callMeta((await this.#reached()).client, this.#dialler.capabilities, tasks),
       taskOffer: async () => (await this.#reached()).offer,
-      taskSupport: async (tool) => {
-        await this.#toolFacts.all(readTools);
+      taskSupport: async (tool, signal) => {
+        await orAborted(this.#toolFacts.all(readTools), signal);
         return this.#toolFacts.known(tool).taskSupport;
       },
       paramHeaders: async ({ tool, args }, anew) => {
@@ -253,7 +253,9 @@ export class ServerConnection implements Connection {
       question: async (question) => this.#sink.question(question),
       listenForTask: (taskId, until) => {
         const now = this.#mode;
-        if (now.mode === 'up') listenForTask(now.live.client, taskId, until);
+        if (now.mode !== 'up' || now.live.listening.has(taskId)) return;
+        now.live.listening.add(taskId);
+        listenForTask(now.live.client, taskId, until);
       },
     };
   }
@@ -275,7 +277,7 @@ export class ServerConnection implements Connection {
     const live = await this.#reached();
     options.signal?.throwIfAborted();
     try {
-      return await send(live.client, method, params, options);
+      return await this.#send(live.client, method, params, options);
     } catch (error) {
       if (options.signal?.aborted) throw error;
       const reason = lossIn(error);
@@ -285,6 +287,17 @@ export class ServerConnection implements Connection {
       if (reason !== undefined || !this.#isCurrent(live)) throw new Gone('lost', reason ?? messageOf(error));
       throw error;
     }
+  }
+
+  async #send(
+    client: Client,
+    method: string,
+    params: Record<string, unknown>,
+    options: SendOptions,
+  ): Promise<Record<string, unknown>> {
+    const result = await send(client, method, params, options);
+    if (method === 'tools/list') this.#toolFacts.learn(result['tools']);
+    return result;
   }
 
   #notify(method: string, params: Record<string, unknown>): void {
@@ -385,6 +398,7 @@ export class ServerConnection implements Connection {
       transport,
       info: infoOf(client, offer),
       offer,
+      listening: new Set(),
       since: Date.now(),
       identity: transport.sessionId,
       pinging: setInterval(() => live && void this.#check(live, 'ping'), this.#settings.pingMs),
@@ -417,6 +431,7 @@ export class ServerConnection implements Connection {
     this.#log.info('server_connected', { server: this.#server, arrival });
     this.#toolFacts.forget();
     if (arrival === 'restart') this.#receiver.clear('the server restarted');
+    this.#calls.ringAll();
     this.#sink.connected(arrival, live.info);
     this.#restoreSubscriptions(live.client);
   }
@@ -509,6 +524,17 @@ function callMeta(client: Client, capabilities: ClientCapabilities, tasks: 'use'
   if (client.getProtocolEra() !== 'modern') return {};
   const { extensions: _extensions, ...plain } = capabilities;
   return { [LOG_LEVEL_META_KEY]: 'info', ...(tasks === 'avoid' && { [CLIENT_CAPABILITIES_META_KEY]: plain }) };
+}
+
+/** What several wait for goes on without the one who leaves. */
+async function orAborted<T>(shared: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return shared;
+  let leave = (): void => {};
+  const left = new Promise<never>((_resolve, reject) => {
+    leave = () => reject(new Error('nobody waits for it any more'));
+  });
+  signal.addEventListener('abort', leave, { once: true });
+  return Promise.race([shared, left]).finally(() => signal.removeEventListener('abort', leave));
 }
 
 /** Why an error means that the answer will never come on this connection. */

@@ -10,7 +10,6 @@ import {
 } from '@modelcontextprotocol/client';
 import type { CommandServerConfig, HttpServerConfig, ServerConfig } from '../core/ports.ts';
 import { VERSION } from '../lib/version.ts';
-import { wrapNativeTask } from './native-result.ts';
 import { ANY_RESULT } from './raw.ts';
 import { RECEIVER_CAPABILITY } from './receiver.ts';
 import { TASKS_EXTENSION } from './server-task.ts';
@@ -187,19 +186,12 @@ export class Dialler {
         ...(knownOld && { prior: { kind: 'legacy' as const } }),
       });
       await unlessUnwanted(hooks.unwanted, connected, this.#timeoutMs);
-      wrapTasks(transport);
     } catch (error) {
       await transport.close();
       throw transport instanceof ChildTransport ? transport.explain(error) : error;
     }
     return { client, transport };
   }
-}
-
-/** Between the transport and the client: a task in place of a result is made into something the client lets through. */
-function wrapTasks(transport: Transport): void {
-  const deliver = transport.onmessage;
-  transport.onmessage = (message, extra) => deliver?.(wrapNativeTask(message), extra);
 }
 
 async function unlessUnwanted(unwanted: AbortSignal, connected: Promise<unknown>, timeoutMs: number): Promise<void> {

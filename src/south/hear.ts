@@ -27,7 +27,11 @@ export function hear(client: Client, { sink, calls, receiver, onToolsChanged }: 
   // In place of the SDK's own handler, which forgets a request's progress with its first answer: that of a task goes on.
   client.setNotificationHandler('notifications/progress', ({ params }) => calls.progressed({ ...params }));
   client.fallbackNotificationHandler = async ({ method, params = {} }) => {
-    if (TASK_NEWS.has(method) && calls.taskChanged(params)) return;
+    // They name the server's own tasks, which nobody behind us knows.
+    if (TASK_NEWS.has(method)) {
+      calls.taskChanged(params);
+      return;
+    }
     if (method === 'notifications/tools/list_changed') onToolsChanged();
     if (method === 'notifications/message') logged(params, sink);
     else sink.notification(method, params);

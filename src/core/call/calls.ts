@@ -57,6 +57,8 @@ interface LiveCall {
   taskId?: string;
   /** From where it can go on, should its connection or this process be gone. */
   standing?: Standing | undefined;
+  /** What the server said last of the task that it keeps for the call. */
+  statusMessage?: string;
   /** Answers the request that waits for this call; only the first answer counts. */
   answer: (reply: CallReply) => void;
   answered: boolean;
@@ -297,7 +299,9 @@ export class Calls {
 
   /** A server that keeps a task tells how it is doing. */
   #taskChanged(call: LiveCall, { statusMessage }: ServerTask): void {
-    if (statusMessage !== undefined) this.#progressed(call, { progress: 0, message: statusMessage });
+    if (statusMessage === undefined || statusMessage === call.statusMessage) return;
+    call.statusMessage = statusMessage;
+    this.#progressed(call, { progress: 0, message: statusMessage });
   }
 
   async #stands(call: LiveCall, standing: Standing | undefined): Promise<void> {
@@ -305,7 +309,12 @@ export class Calls {
     // A call that is no task yet is nobody's but its client's, who waits for it.
     if (call.taskId === undefined) return;
     this.#tasks.apply(call.taskId, { type: 'stands', standing });
-    await this.#store.settled();
+    try {
+      await this.#store.settled();
+    } catch (error) {
+      // The work goes on; only a program that ends before the store works again would not know where it stood.
+      this.#log.error('standing_not_stored', { taskId: call.taskId, error: messageOf(error) });
+    }
   }
 
   #on(server: string): LiveCall[] {

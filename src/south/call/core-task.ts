@@ -13,10 +13,11 @@ import type { TaskKind } from './task-kind.ts';
 export class CoreTask implements TaskKind {
   news: Promise<unknown> | undefined;
   #outcome: CallOutcome | Gone | undefined;
+  #fetching: AbortController | undefined;
+  #sinceEnd = false;
   readonly #line: Line;
   readonly #live: LiveCall;
   readonly #taskId: string;
-  readonly #unwanted = new AbortController();
 
   constructor(line: Line, live: LiveCall, taskId: string) {
     this.#line = line;
@@ -28,36 +29,47 @@ export class CoreTask implements TaskKind {
     if (task.status === 'cancelled' && this.#outcome === undefined) {
       return { kind: 'cancelled', reason: task.statusMessage ?? 'the server cancelled its task' };
     }
-    if (task.status !== 'working') this.news ??= this.#fetch();
-    if (hasEnded(task) && this.#outcome === undefined)
-      await within(this.#line.pollTimeoutMs, this.news ?? Promise.resolve());
+    const ended = hasEnded(task);
+    // One that was opened before the end may go on waiting: some servers look only from time to time.
+    if (ended ? !this.#sinceEnd : task.status === 'input_required' && this.news === undefined) this.#open(ended);
+    if (ended && this.#outcome === undefined) await within(this.#line.pollTimeoutMs, this.news ?? Promise.resolve());
     const outcome = this.#outcome;
     if (outcome instanceof Gone) {
-      this.news = undefined;
       this.#outcome = undefined;
+      this.#sinceEnd = false;
+      this.news = undefined;
       throw outcome;
     }
-    if (outcome === undefined && hasEnded(task)) {
+    if (outcome === undefined && ended) {
       throw new ServerFault(`the server says that its task is ${task.status}, but leaves tasks/result unanswered`);
     }
     return outcome;
   }
 
   stop(): void {
-    this.#unwanted.abort();
+    this.#fetching?.abort();
   }
 
-  async #fetch(): Promise<void> {
+  #open(sinceEnd: boolean): void {
+    // Already answered is as good as asked anew.
+    if (this.#outcome !== undefined) return;
+    this.#fetching?.abort();
+    this.#fetching = new AbortController();
+    this.#sinceEnd = sinceEnd;
+    this.news = this.#fetch(this.#fetching.signal);
+  }
+
+  async #fetch(unwanted: AbortSignal): Promise<void> {
     const { call } = this.#live;
     try {
       const result = await this.#line.request(
         'tasks/result',
         { taskId: this.#taskId },
-        { callId: call.id, signal: AbortSignal.any([call.signal, this.#unwanted.signal]) },
+        { callId: call.id, signal: AbortSignal.any([call.signal, unwanted]) },
       );
-      this.#outcome = { kind: 'result', result: withoutTaskMark(result) };
+      this.#outcome ??= { kind: 'result', result: withoutTaskMark(result) };
     } catch (error) {
-      this.#outcome = error instanceof Gone ? error : failure(error);
+      if (!unwanted.aborted) this.#outcome ??= error instanceof Gone ? error : failure(error);
     }
   }
 }

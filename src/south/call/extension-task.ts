@@ -21,6 +21,7 @@ export class ExtensionTask implements TaskKind {
   news: Promise<unknown> | undefined;
   readonly #asked = new Map<string, Asked>();
   #trouble: Error | undefined;
+  #askingNothingSince: number | undefined;
   #ring: () => void = () => {};
   readonly #line: Line;
   readonly #live: LiveCall;
@@ -39,11 +40,15 @@ export class ExtensionTask implements TaskKind {
     });
     switch (task.status) {
       case 'working':
+        this.#askingNothingSince = undefined;
         this.#show({});
         return undefined;
-      case 'input_required':
-        this.#show(inputRequests(raw['inputRequests']));
+      case 'input_required': {
+        const requests = inputRequests(raw['inputRequests']);
+        this.#checkThatItAsks(requests);
+        this.#show(requests);
         return undefined;
+      }
       case 'completed':
         return { kind: 'result', result: resultIn(raw) };
       case 'failed':
@@ -55,6 +60,17 @@ export class ExtensionTask implements TaskKind {
 
   stop(): void {
     for (const { withdraw } of this.#asked.values()) withdraw.abort();
+  }
+
+  #checkThatItAsks(requests: Record<string, unknown>): void {
+    if (Object.keys(requests).length > 0) {
+      this.#askingNothingSince = undefined;
+      return;
+    }
+    this.#askingNothingSince ??= Date.now();
+    if (Date.now() - this.#askingNothingSince > this.#line.pollTimeoutMs) {
+      throw new ServerFault('the server says that its task needs input, but asks nothing');
+    }
   }
 
   /** Asks what is new, and takes back what the server does not want to know any more. */

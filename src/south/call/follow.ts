@@ -40,7 +40,9 @@ export async function followTask(
     const { sessionId } = line;
     const standing: CallStanding = { task: { taskId, ...(sessionId !== undefined && { sessionId }) } };
     await call.onStanding(standing);
-    let raw = firstRaw;
+    // What creates a task of the extension names its state, and no more: neither a result nor a question.
+    const tells = offer.generation === 'core' || firstRaw?.['status'] === 'working';
+    let raw = tells ? firstRaw : undefined;
     let told: string | undefined;
     for (;;) {
       raw ??= await throughLosses(line, call.signal, () => read(line, taskId, call.signal));
@@ -49,7 +51,7 @@ export async function followTask(
         throw new ServerFault(`asked for the task '${taskId}', the server told of '${task.taskId}'`);
       const state = JSON.stringify(task);
       if (state !== told) call.onTask(task);
-      if (told === undefined && !hasEnded(task)) line.listenForTask(taskId, over.signal);
+      if (!hasEnded(task)) line.listenForTask(taskId, over.signal);
       told = state;
       // Made before acting: what is told meanwhile must not be missed.
       live.news = new Promise((resolve) => {
@@ -97,11 +99,13 @@ async function read(line: Line, taskId: string, signal: AbortSignal): Promise<Re
 
 function explained(error: unknown, taskId: string): unknown {
   if (!(error instanceof ProtocolError)) return error;
-  const what =
-    error.code === -32601
-      ? `the server made the task '${taskId}', but does not know tasks/get`
-      : `the server does not know its task '${taskId}' any more`;
-  return new ProtocolError(error.code, `${what}: ${error.message}`, error.data);
+  return new ProtocolError(error.code, `${trouble(error.code, taskId)}: ${error.message}`, error.data);
+}
+
+function trouble(code: number, taskId: string): string {
+  if (code === -32601) return `the server made the task '${taskId}', but does not know tasks/get`;
+  if (code === -32602) return `the server does not know its task '${taskId}' any more`;
+  return `the server does not tell how its task '${taskId}' is doing`;
 }
 
 /** A server that is lost in the middle is asked again when it is back. */

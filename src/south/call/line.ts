@@ -15,11 +15,11 @@ export interface Line {
   callMeta(tasks: 'use' | 'avoid'): Promise<Record<string, unknown>>;
   taskOffer(): Promise<TaskOffer | undefined>;
   /** Whether this tool may, must or must not be asked to run as a task. */
-  taskSupport(tool: string): Promise<'forbidden' | 'optional' | 'required'>;
+  taskSupport(tool: string, signal?: AbortSignal): Promise<'forbidden' | 'optional' | 'required'>;
   /** What else the tool wants as headers, as far as that is known; `anew` reads its list of tools first. */
   paramHeaders(call: OutgoingCall, anew?: 'anew'): Promise<Record<string, string>>;
   question(question: IncomingQuestion): Promise<Answer>;
-  /** Asks for news of a task where that can be asked for; they come as notifications. */
+  /** Asks for news of a task where that can be asked for, once on each connection; they come as notifications. */
   listenForTask(taskId: string, until: AbortSignal): void;
   readonly reconnect: BackoffSettings & { attempts: number };
   readonly pollTimeoutMs: number;
@@ -57,7 +57,7 @@ export async function throughLosses<T>(
 }
 
 /** How a call ends when something was thrown. */
-export function failure(error: unknown): CallOutcome {
+export function failure(error: unknown): Exclude<CallOutcome, { kind: 'result' }> {
   if (error instanceof Gone) return { kind: error.kind, reason: error.message };
   if (error instanceof ServerFault) return { kind: 'error', error: { code: -32000, message: error.message } };
   if (error instanceof ProtocolError) {

@@ -52,11 +52,14 @@ export class LiveCalls {
     live.call.onProgress(report);
   }
 
-  /** Tells whether the notification was about the task of a call that runs here. */
-  taskChanged({ taskId }: Record<string, unknown>): boolean {
-    const live = typeof taskId === 'string' ? this.#ofTask(taskId) : undefined;
-    live?.ring();
-    return live !== undefined;
+  /** The server says that a task changed. */
+  taskChanged({ taskId }: Record<string, unknown>): void {
+    if (typeof taskId === 'string') this.#ofTask(taskId)?.ring();
+  }
+
+  /** Much may have changed while the server was away. */
+  ringAll(): void {
+    for (const live of this.#calls.values()) live.ring();
   }
 
   #ofTask(taskId: string): LiveCall | undefined {

@@ -1,7 +1,7 @@
 import { ProtocolError } from '@modelcontextprotocol/client';
 import type { CallOutcome, OutgoingCall } from '../../core/ports.ts';
 import { readServerTask, ServerFault } from '../server-task.ts';
-import { nativeTask } from '../native-result.ts';
+import { nativeTask } from '../transport/message.ts';
 import { followTask } from './follow.ts';
 import { failure, throughLosses, type Line } from './line.ts';
 import type { LiveCall } from './live-calls.ts';
@@ -63,7 +63,9 @@ async function betweenRounds(line: Line, live: LiveCall, round: Round): Promise<
 async function wantsTask(line: Line, call: OutgoingCall): Promise<boolean> {
   const offer = await line.taskOffer();
   if (offer?.generation !== 'core') return false;
-  const support = await line.taskSupport(call.tool);
+  // One that does not tell of its tools may still have them.
+  const support = await line.taskSupport(call.tool, call.signal).catch(() => 'forbidden');
+  call.signal.throwIfAborted();
   return support === 'required' || (support === 'optional' && call.tasks === 'use');
 }
 

@@ -1,13 +1,16 @@
 import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
-import { ReadBuffer, serializeMessage, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
+import { serializeMessage, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import type { CommandServerConfig } from '../../core/ports.ts';
 import { drained } from '../../lib/drained.ts';
 import { onLines } from './lines.ts';
+import { MessageLines } from './message-lines.ts';
+import { readMessage } from './message.ts';
 import { watchGroup } from './reaper.ts';
 
 const GRACE_MS = 1000;
 const LAST_WORDS = 5;
+const NOISE_SHOWN = 200;
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 /**
@@ -27,7 +30,7 @@ export class ChildTransport implements Transport {
   #died: string | undefined;
   #exited: Promise<string> = Promise.resolve('not started');
   readonly #config: CommandServerConfig;
-  readonly #incoming = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
+  readonly #incoming = new MessageLines(MAX_MESSAGE_BYTES);
 
   constructor(config: CommandServerConfig) {
     this.#config = config;
@@ -149,22 +152,31 @@ export class ChildTransport implements Transport {
   }
 
   #received(chunk: Buffer): void {
+    let lines: string[];
     try {
-      this.#incoming.append(chunk);
+      lines = this.#incoming.append(chunk);
     } catch (error) {
       this.onerror?.(error as Error);
       this.#signalGroup('SIGKILL');
       return;
     }
-    for (;;) {
-      try {
-        const message = this.#incoming.readMessage();
-        if (message === null) return;
-        this.onmessage?.(message);
-      } catch (error) {
-        this.#lastWords = [...this.#lastWords, 'standard output has what is no message'].slice(-LAST_WORDS);
-        this.onnoise(`not a message on standard output: ${(error as Error).message}`);
-      }
+    for (const line of lines) {
+      const message = readMessage(parsed(line));
+      if (message !== undefined) this.onmessage?.(message);
+      else if (line.trim() !== '') this.#noise(line);
     }
+  }
+
+  #noise(line: string): void {
+    this.#lastWords = [...this.#lastWords, 'standard output has what is no message'].slice(-LAST_WORDS);
+    this.onnoise(`not a message on standard output: ${line.slice(0, NOISE_SHOWN)}`);
+  }
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
   }
 }

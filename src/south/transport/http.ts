@@ -13,6 +13,7 @@ import {
 import { createParser } from 'eventsource-parser';
 import type { HttpServerConfig } from '../../core/ports.ts';
 import { httpRequest, keepAliveAgent, readText, type HttpAnswer } from './http-request.ts';
+import { readMessage } from './message.ts';
 import { modernHeaders } from './modern-headers.ts';
 import { CALL_HEADER, stampOrigin } from './origin.ts';
 
@@ -137,8 +138,9 @@ export class HttpTransport implements Transport {
     } else if (type.startsWith('application/json')) {
       const parsed: unknown = JSON.parse(await readText(answer.body, MAX_ANSWER));
       for (const each of Array.isArray(parsed) ? parsed : [parsed]) {
-        if (!isMessage(each)) throw new UnexpectedContent('the answer is JSON, but not a JSON-RPC message');
-        this.onmessage?.(each);
+        const message = readMessage(each);
+        if (message === undefined) throw new UnexpectedContent('the answer is JSON, but not a JSON-RPC message');
+        this.onmessage?.(message);
       }
     } else {
       answer.body.resume();
@@ -275,11 +277,15 @@ export class HttpTransport implements Transport {
   }
 
   #streamMessage(stream: Stream, data: string): void {
-    let message: JSONRPCMessage;
+    let message: JSONRPCMessage | undefined;
     try {
-      message = JSON.parse(data) as JSONRPCMessage;
+      message = readMessage(JSON.parse(data));
     } catch (error) {
       this.onerror?.(new Error(`not JSON on the stream: ${(error as Error).message}`));
+      return;
+    }
+    if (message === undefined) {
+      this.onerror?.(new Error('not a JSON-RPC message on the stream'));
       return;
     }
     if (!('method' in message) && stream.requestId !== undefined && message.id === stream.requestId) {
@@ -318,10 +324,6 @@ export class HttpTransport implements Transport {
     const message = `the server closed the connection before it answered (${reason})`;
     this.onmessage?.({ jsonrpc: '2.0', id: stream.requestId, error: { code: -32000, message, data: STREAM_LOST } });
   }
-}
-
-function isMessage(value: unknown): value is JSONRPCMessage {
-  return typeof value === 'object' && value !== null && 'jsonrpc' in value && value.jsonrpc === '2.0';
 }
 
 function anyAborted(signals: readonly AbortSignal[]): boolean {

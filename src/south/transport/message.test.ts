@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { nativeTask, readMessage } from './message.ts';
+
+const answer = (rest: object): unknown => ({ jsonrpc: '2.0', id: 1, ...rest });
+
+test.each([
+  ['a request', { jsonrpc: '2.0', id: 1, method: 'ping' }],
+  ['a notification', { jsonrpc: '2.0', method: 'notifications/x', params: {} }],
+  ['a result', answer({ result: { content: [], extra: 1 } })],
+  ['an error', answer({ error: { code: -1, message: 'no', data: 2 } })],
+])('B-1: %s passes as it is', (_name, message) => {
+  expect(readMessage(message)).toBe(message);
+});
+
+test.each([
+  [null],
+  ['text'],
+  [[]],
+  [{}],
+  [{ jsonrpc: '1.0', id: 1, result: {} }],
+  [{ jsonrpc: '2.0', result: {} }],
+  [{ jsonrpc: '2.0', id: 1, method: 5 }],
+])('B-1: %j is no message', (value) => {
+  expect(readMessage(value)).toBeUndefined();
+});
+
+test.each([[{ result: 'done' }], [{ result: null }], [{}], [{ error: 'no' }], [{ error: { code: 'x' } }]])(
+  'B-6: an answer with %j ends what waits for it',
+  (rest) => {
+    expect(readMessage(answer(rest))).toMatchObject({
+      id: 1,
+      error: { message: expect.stringContaining("server's answer") },
+    });
+  },
+);
+
+test('B-6: a task in place of a result can be read from what the client lets through', () => {
+  const message = readMessage(
+    answer({ result: { resultType: 'task', taskId: 't', status: 'working', _meta: { a: 1 } } }),
+  );
+  expect(message).toMatchObject({ result: { resultType: 'complete', _meta: { a: 1 } } });
+  expect(nativeTask((message as unknown as { result: Record<string, unknown> }).result)).toEqual({
+    taskId: 't',
+    status: 'working',
+  });
+});
