@@ -3,9 +3,9 @@ import Database from 'libsql';
 import { expect, test, vi } from 'vitest';
 import { startV1Http, type V1Http } from '../../servers/v1-http.ts';
 import { configFile, temporaryFolder } from '../../support/gateway.ts';
-import { hubOverHttp, taskIdOf, type HubClient, type Json } from '../../support/hub.ts';
+import { hubOverHttp, taskIdOf, type Json } from '../../support/hub.ts';
 import { defer, owned } from '../../support/owned.ts';
-import { serveProgram, type Serving } from '../../support/program.ts';
+import { runProgram, serveProgram, type Serving } from '../../support/program.ts';
 
 interface Setup {
   server: V1Http;
@@ -145,24 +145,12 @@ test('P-1, S-3: added servers are there again after a restart, removed ones are 
   expect(text).toBe('back');
 });
 
-test('P-1: two gateways on one file work side by side and leave it whole', async () => {
+test('P-1: a second gateway on the same file says who has it, and stops', async () => {
   const { config, store, program } = await setup();
-  const second = await serveProgram(['--config', config]);
-  const hubs = [await hubOverHttp(program.url), await hubOverHttp(second.url)];
-  const task = async (hub: HubClient, text: string): Promise<string> => {
-    const args = { ms: 1000, text };
-    const id = taskIdOf(await hub.call('execute_tool', { server: 'one', tool: 'slow', args, timeout_ms: 1 }));
-    expect((await hub.call('get_task_result', { task_id: id })).text).toBe(text);
-    return id;
-  };
-  const texts = Array.from({ length: 15 }, (_, index) => `task ${index}`);
-  const ids = await Promise.all(hubs.flatMap((hub) => texts.map((text) => task(hub, text))));
-  const stored = rows(store, 'tasks');
-  expect(stored.map(({ id }) => id)).toEqual(expect.arrayContaining(ids));
-  expect(stored.every(({ status }) => status === 'completed')).toBe(true);
-  expect(rows(store, 'sessions')).toHaveLength(2);
-  expect(await program.stop()).toBe(0);
-  expect((await hubs[1]?.call('list_tasks', { include_completed: true }))?.isError).toBe(false);
-  expect(await second.stop()).toBe(0);
-  expect(intact(store)).toEqual([{ integrity_check: 'ok' }]);
+  const second = await runProgram(['serve', '--config', config]);
+  expect(second.code).toBe(1);
+  expect(second.stderr).toContain(`${store}: another meanwhile (process ${program.child.pid}) is using this store`);
+  expect(second.stderr).toContain('--store');
+  const hub = await hubOverHttp(program.url);
+  expect((await hub.call('list_servers')).isError).toBe(false);
 });
