@@ -32,15 +32,6 @@ function rows(store: string, table: 'sessions' | 'tasks' | 'questions' | 'events
   }
 }
 
-function intact(store: string): unknown {
-  const db = new Database(store);
-  try {
-    return db.pragma('integrity_check');
-  } finally {
-    db.close();
-  }
-}
-
 test('P-3: a task is on disk before its id is told, a question before it is shown', async () => {
   const { store, program } = await setup();
   const hub = await hubOverHttp(program.url);
