@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { RequestId } from '@modelcontextprotocol/server';
 
 interface Kept {
   id: string;
@@ -22,9 +23,11 @@ export class ReplayBuffer {
   /** By it an id is known as one of this session, also when what it names is not kept any more. */
   readonly #prefix = `${randomBytes(9).toString('base64url')}.`;
 
-  newStreamId(): string {
+  /** The id names the requests that the stream answers: after a restart, that is all there is to know of it. */
+  newStreamId(requests: RequestId[] = []): string {
     this.#streams += 1;
-    return `${this.#prefix}${this.#streams}`;
+    const named = requests.length === 0 ? '' : `-${Buffer.from(JSON.stringify(requests)).toString('base64url')}`;
+    return `${this.#prefix}${this.#streams}${named}`;
   }
 
   add(streamId: string, data: string): string {
@@ -51,4 +54,21 @@ export class ReplayBuffer {
   get size(): number {
     return this.#kept.length;
   }
+}
+
+/** The requests that the stream of an event was to answer; `undefined` if it is no event of ours, of whichever run. */
+export function requestsNamedIn(eventId: string): RequestId[] | undefined {
+  const [, named] = /^[\w-]{12}\.\d+(?:-([\w-]+))?~\d+$/.exec(eventId) ?? [undefined, null];
+  if (named === null) return undefined;
+  if (named === undefined) return [];
+  try {
+    const ids: unknown = JSON.parse(Buffer.from(named, 'base64url').toString());
+    return Array.isArray(ids) && ids.every(isRequestId) ? ids : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isRequestId(value: unknown): value is RequestId {
+  return typeof value === 'string' || typeof value === 'number';
 }

@@ -73,13 +73,13 @@ export class LegacySessions {
       if (session) await gateway.end(session, 'the session could not be stored');
       return;
     }
-    const { transport } = await this.#serve(session);
+    const { transport } = await this.#serve(session, false);
     transport.post(res, body);
   }
 
-  async #serve(session: Session): Promise<Served> {
+  async #serve(session: Session, restored: boolean): Promise<Served> {
     const { gateway, hub, mayRunCommands } = this.#options;
-    const transport = new LegacyTransport(session.id);
+    const transport = new LegacyTransport(session.id, restored);
     transport.onStreamOpen = () => session.hold();
     const server = createHubServer({ hub, session, carrier: transport, mayRunCommands });
     server.onclose = () => this.#served.delete(session.id);
@@ -97,7 +97,7 @@ export class LegacySessions {
     if (sessionId.startsWith(PRINCIPAL_SESSION)) return undefined;
     const session = await this.#options.gateway.wake(sessionId, principal);
     // Two requests may have come for it at the same moment.
-    return session && (this.#served.get(sessionId) ?? this.#serve(session));
+    return session && (this.#served.get(sessionId) ?? this.#serve(session, true));
   }
 
   async #inSession(

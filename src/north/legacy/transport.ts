@@ -4,7 +4,7 @@ import type { Exchange } from '../exchange.ts';
 import type { Carrier } from '../hub-server.ts';
 import { onceHandedOver } from '../http/handed-over.ts';
 import { respondError } from '../http/respond.ts';
-import { ReplayBuffer } from './replay.ts';
+import { ReplayBuffer, requestsNamedIn } from './replay.ts';
 
 /** A call answered sooner than this gets plain JSON; a slower one a stream that can carry progress and be resumed. */
 const STREAM_AFTER_MS = 250;
@@ -43,14 +43,17 @@ export class LegacyTransport implements Transport, Carrier {
   /** Told when a stream opens, so that the session counts as used; calls the returned function when it ends. */
   onStreamOpen: () => () => void = () => () => {};
   #closed = false;
+  readonly #restored: boolean;
   readonly #replay = new ReplayBuffer();
   readonly #streams = new Map<string, Stream>();
   readonly #streamOf = new Map<RequestId, Stream>();
   readonly #exchanges = new Map<RequestId, Exchange>();
   #standing: Stream | undefined;
 
-  constructor(sessionId: string) {
+  /** `restored`: the session was begun in an earlier run of the program. */
+  constructor(sessionId: string, restored: boolean) {
     this.sessionId = sessionId;
+    this.#restored = restored;
   }
 
   async start(): Promise<void> {}
@@ -88,7 +91,7 @@ export class LegacyTransport implements Transport, Carrier {
       return;
     }
     const stream: Stream = {
-      id: this.#replay.newStreamId(),
+      id: this.#replay.newStreamId(requests),
       res,
       streaming: false,
       waiting: new Set(requests),
@@ -117,7 +120,7 @@ export class LegacyTransport implements Transport, Carrier {
     }
     const rest = this.#replay.after(lastEventId);
     if (rest === undefined) {
-      respondError(res, 400, -32000, 'Last-Event-ID names no event of this session');
+      this.#getAfterRestart(lastEventId, res);
       return;
     }
     const stream = this.#streams.get(rest.streamId);
@@ -131,6 +134,31 @@ export class LegacyTransport implements Transport, Carrier {
     stream.res?.end();
     this.#attach(stream, res);
     for (const { id, data } of rest.events) res.write(frame(id, data));
+  }
+
+  /**
+   * A stream of an earlier run of the program cannot go on. The standing one begins anew; requests that were open are
+   * answered with what is true, rather than left for their client to wait for.
+   */
+  #getAfterRestart(lastEventId: string, res: ServerResponse): void {
+    const requests = this.#restored ? requestsNamedIn(lastEventId) : undefined;
+    if (requests === undefined) {
+      respondError(res, 400, -32000, 'Last-Event-ID names no event of this session');
+      return;
+    }
+    if (requests.length === 0) {
+      const stream = this.#standing ?? this.#newStanding();
+      this.#attach(stream, res);
+      this.#prime(stream);
+      return;
+    }
+    const message = 'gateway restarted while this request was open; list_tasks shows what became of its work';
+    res.writeHead(200, this.#headers());
+    for (const id of requests) {
+      const error: JSONRPCMessage = { jsonrpc: '2.0', id, error: { code: -32000, message } };
+      res.write(frame(lastEventId, JSON.stringify(error)));
+    }
+    res.end();
   }
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
