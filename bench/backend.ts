@@ -4,11 +4,12 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 
 interface Message {
   id?: number | string;
   method: string;
-  params?: { arguments?: { text?: string } };
+  params?: { name?: string; arguments?: { text?: string } };
 }
 
 const INFO = { name: 'bench', version: '1.0.0' };
@@ -16,6 +17,8 @@ const ECHO = {
   name: 'echo',
   inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
 };
+/** Long enough to become a task of whoever does not wait. */
+const SLOW_MS = 30;
 const DISCOVERED = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, serverInfo: INFO };
 const CACHE = { ttlMs: 60_000, cacheScope: 'private' };
 
@@ -60,6 +63,7 @@ async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     res.writeHead(202).end();
     return;
   }
+  if (message.params?.name === 'slow') await delay(SLOW_MS);
   const result = answer(message, req.url === '/modern');
   const rest = result ? { result } : { error: { code: -32601, message: `Method not found: ${message.method}` } };
   const body = JSON.stringify({ jsonrpc: '2.0', id: message.id, ...rest });

@@ -11,6 +11,8 @@ export interface Target {
   era: Era;
   /** Called through the hub's execute_tool, on the server of this name. */
   server?: string;
+  /** Each call is one that becomes a task. */
+  promoted?: boolean;
 }
 
 export interface Sample {
@@ -82,16 +84,20 @@ export class LoadClient {
   }
 
   async call(): Promise<void> {
-    const { era, server } = this.#target;
+    const { era, server, promoted = false } = this.#target;
     this.#id += 1;
-    const echo = { name: 'echo', arguments: { text: TEXT } };
+    const echo = { name: promoted ? 'slow' : 'echo', arguments: { text: TEXT } };
     const call =
       server === undefined
         ? echo
-        : { name: 'execute_tool', arguments: { server, tool: echo.name, args: echo.arguments } };
+        : {
+            name: 'execute_tool',
+            arguments: { server, tool: echo.name, args: echo.arguments, ...(promoted && { timeout_ms: 1 }) },
+          };
     const params = era === 'modern' ? { ...call, _meta: ENVELOPE } : call;
     const { status, text } = await this.#post({ id: this.#id, method: 'tools/call', params });
-    if (status !== 200 || !text.includes(TEXT)) throw new Error(`HTTP ${status} from ${this.#url.href}: ${text}`);
+    const expected = promoted ? 'proxy_task' : TEXT;
+    if (status !== 200 || !text.includes(expected)) throw new Error(`HTTP ${status} from ${this.#url.href}: ${text}`);
   }
 
   close(): void {

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Child, PROGRAM, script } from './child.ts';
+import { measureDurability } from './durability.ts';
 import { LoadClient, type Era, type Sample } from './load.ts';
 import { startUpTimes } from './startup.ts';
 import { print, type Figures, type Row } from './table.ts';
@@ -53,6 +54,7 @@ async function main(): Promise<Figures> {
     const both = await configFile(folder, { legacy: `${origin}/legacy`, modern: `${origin}/modern` });
     const one = await configFile(folder, { legacy: `${origin}/legacy` });
 
+    const durability = await measureDurability(folder, origin);
     const idle = await measureIdle(start(gateway(one)), () => startUpTimes(one));
 
     const naive = start(script('naive-proxy.ts', origin));
@@ -63,7 +65,7 @@ async function main(): Promise<Figures> {
     );
     for (let round = 0; round < ROUNDS; round += 1) for (const cell of cells) await measure(cell);
     for (const { client } of lanes) client.close();
-    return { rows: cells.map((cell) => toRow(cell, cells)), ...idle };
+    return { rows: cells.map((cell) => toRow(cell, cells)), ...idle, durability };
   } finally {
     await Promise.all(children.map((child) => child.stop()));
   }
@@ -105,7 +107,10 @@ async function measure(cell: Cell): Promise<void> {
 }
 
 /** Memory of a gateway that nobody uses, and with one session; the wait is used for `meanwhile`. */
-async function measureIdle(child: Child, meanwhile: () => Promise<number[]>): Promise<Omit<Figures, 'rows'>> {
+async function measureIdle(
+  child: Child,
+  meanwhile: () => Promise<number[]>,
+): Promise<Omit<Figures, 'rows' | 'durability'>> {
   const url = await child.url;
   const waited = delay(IDLE_MS);
   const startUpMs = await meanwhile();

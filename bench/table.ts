@@ -1,5 +1,7 @@
 /** How the figures look. */
 
+import type { Durability } from './durability.ts';
+
 export interface Row {
   path: string;
   era: string;
@@ -20,10 +22,11 @@ export interface Figures {
   startUpMs: number[];
   idleRssBytes: number;
   sessionRssBytes: number;
+  durability: Durability;
 }
 
 /** What we want to stay below. */
-const AIMS = { cpuMsPerCall: 0.6, startUpMs: 400, idleRssMb: 90 };
+const AIMS = { cpuMsPerCall: 0.6, startUpMs: 400, idleRssMb: 90, fullStartUpMs: 500 };
 
 const COLUMNS = ['path', 'era', 'parallel', 'calls/s', 'p50 ms', 'p99 ms', 'x direct', 'x naive', 'CPU ms/call'];
 
@@ -31,7 +34,7 @@ export function print(figures: Figures, asJson: boolean): void {
   console.log(asJson ? JSON.stringify(figures, undefined, 2) : asText(figures));
 }
 
-function asText({ rows, startUpMs, idleRssBytes, sessionRssBytes }: Figures): string {
+function asText({ rows, startUpMs, idleRssBytes, sessionRssBytes, durability }: Figures): string {
   const cells = rows.map((row) => [
     row.path,
     row.era,
@@ -54,7 +57,18 @@ function asText({ rows, startUpMs, idleRssBytes, sessionRssBytes }: Figures): st
     `CPU of the gateway, 16 in parallel  ${cpu.join(', ')} ms a call; aim: at most ${AIMS.cpuMsPerCall}`,
     `start-up to the first answer        median ${median.toFixed(0)} ms of ${startUpMs.length}; aim: under ${AIMS.startUpMs}`,
     `idle memory                         ${mb(idleRssBytes)}, with one session ${mb(sessionRssBytes)}; aim: under ${AIMS.idleRssMb} MB`,
+    ...durabilityLines(durability),
   ].join('\n');
+}
+
+function durabilityLines({ promotions, commitMs, full, empty }: Durability): string[] {
+  const share = promotions.file / promotions.memory;
+  return [
+    `calls that become tasks             ${promotions.file.toFixed(0)}/s with a file, ${promotions.memory.toFixed(0)}/s in memory: x ${share.toFixed(2)}`,
+    `one commit                          p50 ${commitMs.p50.toFixed(3)} ms, p99 ${commitMs.p99.toFixed(3)} ms`,
+    `start-up with ${full.tasks} stored tasks  ${full.startMs.toFixed(0)} ms, without any ${empty.startMs.toFixed(0)} ms: x ${(full.startMs / empty.startMs).toFixed(2)}; aim: under ${AIMS.fullStartUpMs}`,
+    `their size on disk                  ${mb(full.bytes)}: ${(full.bytes / full.tasks).toFixed(0)} bytes a task`,
+  ];
 }
 
 function pad(text: string, column: number): string {
