@@ -100,6 +100,19 @@ export class LegacySessions {
     return session && (this.#served.get(sessionId) ?? this.#serve(session, true));
   }
 
+  /** Said only when it holds: a session that is still stored would be back after a restart. */
+  async #end(session: Session, res: ServerResponse): Promise<void> {
+    const { gateway } = this.#options;
+    await gateway.end(session, 'the client ended the session');
+    try {
+      await gateway.store.settled();
+    } catch (error) {
+      respondGatewayError(res, new GatewayError('TOOL_ERR_STORE', messageOf(error)));
+      return;
+    }
+    res.writeHead(200).end();
+  }
+
   async #inSession(
     sessionId: string,
     principal: string,
@@ -107,7 +120,6 @@ export class LegacySessions {
     res: ServerResponse,
     body: unknown,
   ): Promise<void> {
-    const { gateway } = this.#options;
     const served = await this.#find(sessionId, principal);
     if (served === undefined) {
       const message = 'no such session: it has ended, or never was; start a new one with initialize';
@@ -130,8 +142,7 @@ export class LegacySessions {
         break;
       case undefined:
       default:
-        await gateway.end(served.session, 'the client ended the session');
-        res.writeHead(200).end();
+        await this.#end(served.session, res);
     }
   }
 }

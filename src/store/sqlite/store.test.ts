@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { SessionRecord, Store } from '../../core/ports.ts';
+import { createTask, transition, type Task } from '../../core/task/task.ts';
 import { createLog } from '../../lib/log.ts';
 import { openSqliteStore } from './store.ts';
 
@@ -166,4 +167,65 @@ it('P-3: close says when the last write failed', async () => {
   await expect(store.close()).rejects.toMatchObject({ code: 'STORE_WRITE_FAILED' });
   repair();
   store = await open();
+});
+
+/** As many sessions as fill several pages. */
+async function filled(): Promise<void> {
+  for (let i = 0; i < 500; i++) store.put('session', record(`session ${i}`));
+  await store.settled();
+}
+
+async function keptAside(): Promise<string[]> {
+  return (await readdir(folder)).filter((name) => /^meanwhile\.db\.damaged-[\dTZ-]+$/.test(name));
+}
+
+it('P-4: a store that lost its end is put aside, and said so; the program goes on with a new one', async () => {
+  await filled();
+  await store.close();
+  const whole = await readFile(path);
+  await writeFile(path, whole.subarray(0, whole.length / 2));
+  store = await open();
+  expect(await store.all('session')).toEqual([]);
+  const [aside = ''] = await keptAside();
+  expect(await readFile(join(folder, aside))).toEqual(whole.subarray(0, whole.length / 2));
+  expect(logged.join('\n')).toContain('store_damaged');
+  expect(logged.join('\n')).toContain(aside);
+});
+
+it('P-4: so is one that a run which did not end well left with garbage in it', async () => {
+  await filled();
+  await store.close();
+  const signed = new Database(path);
+  signed.exec('INSERT INTO owner (id, pid) VALUES (1, 1)');
+  signed.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  signed.close();
+  const bytes = await readFile(path);
+  await writeFile(path, bytes.fill(0xff, bytes.length / 2));
+  store = await open();
+  expect(await store.all('session')).toEqual([]);
+  expect(await keptAside()).toHaveLength(1);
+});
+
+it('P-1: a second one on the same file is refused, and told who has it; looking is allowed', async () => {
+  await expect(open()).rejects.toMatchObject({
+    code: 'STORE_IN_USE',
+    message: expect.stringContaining(`(process ${process.pid})`),
+  });
+  const looking = await look();
+  await looking.close();
+  await store.close();
+  store = await open();
+});
+
+it('T-2: what is overdue goes, whoever it belongs to; which sessions have work left is known', async () => {
+  const now = 1000;
+  const task = (id: string, sessionId: string): Task =>
+    createTask({ id, sessionId, server: 'a', tool: 'b', args: {}, ttlMs: 1 }, now);
+  const ended = (id: string, sessionId: string, keepMs: number): Task =>
+    transition(task(id, sessionId), { type: 'complete', result: {} }, { now, keepMs }) ?? task(id, sessionId);
+  for (const each of [ended('over', 'a', 10), ended('kept', 'b', 100), task('working', 'c')]) store.put('task', each);
+  await store.dropOverdue(now + 50);
+  expect((await store.all('task')).map(({ id }) => id)).toEqual(['kept', 'working']);
+  expect(await store.withTasks()).toEqual({ any: new Set(['b', 'c']), unfinished: new Set(['c']) });
+  expect((await store.of('task', 'b')).map(({ id }) => id)).toEqual(['kept']);
 });
