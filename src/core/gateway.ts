@@ -88,9 +88,10 @@ export class Gateway {
     return this.#sessions.get(id) ?? this.open(principal, id);
   }
 
-  /** Whether that session is one of an earlier run that nobody has woken yet. */
+  /** Whether that session is one of an earlier run that is not awake yet. */
   sleeps(principal: string): boolean {
-    return this.#asleep.has(principalSession(principal));
+    const id = principalSession(principal);
+    return this.#asleep.has(id) || this.#waking.has(id);
   }
 
   async wakePrincipal(principal: string): Promise<void> {

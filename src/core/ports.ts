@@ -145,7 +145,8 @@ export interface Connection {
   request(method: string, params: Record<string, unknown>, signal?: AbortSignal): Promise<Record<string, unknown>>;
   subscribe(uri: string): Promise<void>;
   unsubscribe(uri: string): Promise<void>;
-  close(): Promise<void>;
+  /** With `keepSession` the server is not told that we leave, so that somebody can go on with the session later. */
+  close(options?: { keepSession?: boolean }): Promise<void>;
 }
 
 export interface Backends {

@@ -123,7 +123,10 @@ export class ServerConnection implements Connection {
     this.#receiver = new TaskReceiver({
       ask: async (method, params, withdrawn, timeoutMs, onOpen) => {
         // The server fetches the answer when it wants it, also on its next connection.
-        const answer = ask(method, params, withdrawn, sink, this.#calls, { timeoutMs, detached: true });
+        const answer = ask(method, params, withdrawn, sink, this.#calls, () => ({
+          ...(timeoutMs !== undefined && { timeoutMs }),
+          detached: true,
+        }));
         // One that cannot be asked is refused before this turn ends, and never was open.
         setImmediate(onOpen);
         return answer;
@@ -165,10 +168,10 @@ export class ServerConnection implements Connection {
   async resume(from: Standing, call: OutgoingCall): Promise<CallOutcome> {
     const standing = from as CallStanding;
     if ('round' in standing) return this.#run(call, (live) => runCall(this.line, live, standing.round));
-    const { taskId, sessionId } = standing.task;
+    const { task } = standing;
     // The session in which the task was made may still be known; where tasks belong to sessions, only that one has it.
-    if (!this.#everUp && sessionId !== undefined) this.#sessionBefore = sessionId;
-    return this.#run(call, (live) => followTask(this.line, live, taskId));
+    if (!this.#everUp && task.sessionId !== undefined) this.#sessionBefore = task.sessionId;
+    return this.#run(call, (live) => followTask(this.line, live, task));
   }
 
   async #run(call: OutgoingCall, run: (live: LiveCall) => Promise<CallOutcome>): Promise<CallOutcome> {
@@ -205,7 +208,6 @@ export class ServerConnection implements Connection {
     await this.#subscriptions.remove((await this.#live()).client, uri);
   }
 
-  /** With `keepSession` the server is not told that we leave, so that somebody can go on with the session later. */
   async close({ keepSession = false } = {}): Promise<void> {
     if (this.#lastWords.size > 0) await within(LAST_WORDS_MS, Promise.allSettled(this.#lastWords));
     const before = this.#mode;
@@ -251,6 +253,14 @@ export class ServerConnection implements Connection {
         return paramHeaders(this.#toolFacts.known(tool).headers, args);
       },
       question: async (question) => this.#sink.question(question),
+      respond: async (id, response) => {
+        const { transport } = await this.#reached();
+        try {
+          await transport.send({ jsonrpc: '2.0', id, ...response });
+        } catch (error) {
+          throw new Gone('lost', messageOf(error));
+        }
+      },
       listenForTask: (taskId, until) => {
         const now = this.#mode;
         if (now.mode !== 'up' || now.live.listening.has(taskId)) return;
@@ -392,6 +402,7 @@ export class ServerConnection implements Connection {
       if (transport instanceof ChildTransport) void transport.exited.then(onLost);
       else onLost('the connection was closed');
     };
+    if (transport instanceof HttpTransport) transport.onanswered = (id) => this.#calls.answered(id);
     const offer = taskOffer(client.getProtocolEra() === 'modern', capabilitiesOf(client));
     live = {
       client,

@@ -14,6 +14,7 @@ import { ANY_RESULT } from './raw.ts';
 import { RECEIVER_CAPABILITY } from './receiver.ts';
 import { TASKS_EXTENSION } from './server-task.ts';
 import { ChildTransport } from './transport/child.ts';
+import { useFreshIds } from './transport/fresh-ids.ts';
 import { HttpTransport, type HttpHealth } from './transport/http.ts';
 
 /** Who we say we are, and what we let servers ask. */
@@ -116,6 +117,7 @@ export class Dialler {
     if (before === undefined) transport.setProtocolVersion(LATEST_WITH_SESSIONS);
     try {
       await client.connect(transport);
+      if (before === undefined) useFreshIds(transport);
       await unlessUnwanted(hooks.unwanted, client.request({ method: 'ping' }, ANY_RESULT), this.#timeoutMs);
     } catch (error) {
       await transport.close();

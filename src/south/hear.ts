@@ -39,13 +39,15 @@ export function hear(client: Client, { sink, calls, receiver, onToolsChanged }: 
 }
 
 async function asked(
-  { method, params = {} }: JSONRPCRequest,
+  { id, method, params = {} }: JSONRPCRequest,
   withdrawn: AbortSignal,
   sink: ConnectionSink,
   calls: LiveCalls,
 ): Promise<Answer> {
   if (questionKind(method) === undefined) throw new PeerError(-32601, `Method not found: ${method}`);
-  return ask(method, params, withdrawn, sink, calls);
+  return ask(method, params, withdrawn, sink, calls, (callId, clean) =>
+    calls.asked(callId, { id, method, params: clean }),
+  );
 }
 
 /** Puts a server's question before somebody. */
@@ -55,7 +57,7 @@ export async function ask(
   withdrawn: AbortSignal,
   sink: ConnectionSink,
   calls: LiveCalls,
-  more: Pick<IncomingQuestion, 'timeoutMs' | 'detached'> = {},
+  more: (callId: string | undefined, params: Record<string, unknown>) => Partial<IncomingQuestion>,
 ): Promise<Answer> {
   const { params, callId: origin } = takeOrigin(given);
   // A task's name and a stream of its own are proof; without one, only a single call in flight leaves no doubt.
@@ -65,7 +67,7 @@ export async function ask(
       ...readQuestion(method, params),
       withdrawn,
       ...(callId !== undefined && { callId }),
-      ...more,
+      ...more(callId, params),
     });
   } catch (error) {
     throw new PeerError(error instanceof ServerFault ? -32602 : -32000, messageOf(error));

@@ -183,14 +183,16 @@ export class Calls {
     for (const call of calls) this.#abandon(call, reason);
   }
 
-  /** Stops everything; what becomes of the tasks depends on who ended them. */
-  close({ by, reason }: Ending): void {
+  /** Stops everything; what becomes of the tasks depends on who ended them. Tells which servers keep something for later. */
+  close({ by, reason }: Ending): Set<string> {
     this.#closed = true;
+    const kept = new Set<string>();
     for (const call of this.#live.values()) {
       call.answer({ kind: 'cancelled' });
       // The next start can go on with it.
       if (by === 'gateway' && call.taskId !== undefined && call.standing !== undefined) {
         call.abort.abort(LEAVE_RUNNING);
+        kept.add(call.request.server);
         continue;
       }
       this.#abandon(call, reason);
@@ -198,6 +200,7 @@ export class Calls {
       if (by === 'client') this.#tasks.apply(call.taskId, { type: 'cancel', reason });
       else this.#tasks.apply(call.taskId, { type: 'fail', error: { code: -32000, message: reason } });
     }
+    return kept;
   }
 
   get size(): number {

@@ -24,8 +24,8 @@ interface Entry {
 /** The open questions of one session. What has been answered, has expired or was rejected is gone from here. */
 export class QuestionBook {
   readonly #open = new Map<string, Entry>();
-  /** Answers that the server does not have yet: should it ask again, nobody else has to. */
-  readonly #answered = new Map<string, Question>();
+  /** What is settled, but not known to the server yet: should it ask again, nobody else is asked. */
+  readonly #settled = new Map<string, Question>();
   readonly #alarm = new Alarm(() => this.#expireDue());
   readonly #sessionId: string;
   readonly #store: Store;
@@ -54,6 +54,7 @@ export class QuestionBook {
     }
     const earlier = this.#askedBefore(incoming);
     if (earlier?.answer !== undefined) return this.#answerAgain(earlier, earlier.answer, incoming);
+    if (earlier !== undefined && earlier.status !== 'open') throw notAnswered(earlier);
     const question = earlier ?? this.#newQuestion(server, incoming);
     return new Promise((resolve, reject) => {
       const withdraw = (): void =>
@@ -80,15 +81,15 @@ export class QuestionBook {
   /** Brings back what an earlier run of the program left; `goesOn` tells which tasks still wait for their answers. */
   restore(questions: Question[], goesOn: (taskId: string) => boolean): void {
     for (const question of questions) {
-      if (question.answer !== undefined) this.#answered.set(question.id, question);
-      else this.#open.set(question.id, { question });
+      if (question.status === 'open') this.#open.set(question.id, { question });
+      else this.#settled.set(question.id, question);
     }
     for (const { question } of this.#open.values()) {
       const waits = question.key !== undefined && question.taskId !== undefined && goesOn(question.taskId);
       if (waits) this.#alarm.at(question.expiresAt);
       else this.#settle(question.id, { type: 'reject', reason: 'gateway restarted' });
     }
-    for (const { id, taskId } of this.#answered.values()) {
+    for (const { id, taskId } of this.#settled.values()) {
       if (taskId === undefined || !goesOn(taskId)) this.#forget(id);
     }
   }
@@ -97,11 +98,7 @@ export class QuestionBook {
   async answer(id: string, kind: QuestionKind, answer: Answer): Promise<Question> {
     const { asker } = this.#open.get(this.get(id, kind).id) ?? {};
     const { question } = this.#close(id, { type: 'answer', answer });
-    // Only what the server can ask again by its key is worth keeping.
-    if (question.key !== undefined) {
-      this.#answered.set(id, question);
-      this.#store.put('question', question);
-    }
+    this.#keepSettled(question);
     try {
       await this.#store.settled();
     } catch (error) {
@@ -146,7 +143,7 @@ export class QuestionBook {
   /** Nobody will ask again for what belonged to this task. */
   taskEnded(taskId: string): void {
     this.rejectWhere((question) => question.taskId === taskId, 'the call has ended');
-    for (const question of this.#answered.values()) if (question.taskId === taskId) this.#forget(question.id);
+    for (const question of this.#settled.values()) if (question.taskId === taskId) this.#forget(question.id);
   }
 
   get size(): number {
@@ -157,8 +154,8 @@ export class QuestionBook {
   close(reason: string, keeps: (question: Question) => boolean): void {
     for (const { question, asker } of [...this.#open.values()].filter((entry) => keeps(entry.question))) {
       this.#open.delete(question.id);
+      // Nothing more: the server would take a rejection for an answer.
       asker?.stopListening();
-      asker?.reject(new Error(reason));
     }
     this.rejectWhere(() => true, reason);
     this.#alarm.stop();
@@ -186,7 +183,7 @@ export class QuestionBook {
     const taskId = callId === undefined ? undefined : this.taskOf(callId);
     if (key === undefined || taskId === undefined) return undefined;
     const left = [...this.#open.values()].filter(({ asker }) => asker === undefined).map(({ question }) => question);
-    const earlier = [...left, ...this.#answered.values()].find(
+    const earlier = [...left, ...this.#settled.values()].find(
       (question) => question.taskId === taskId && question.key === key,
     );
     return earlier !== undefined && isDeepStrictEqual(earlier.params, params) ? earlier : undefined;
@@ -201,8 +198,15 @@ export class QuestionBook {
     taken.addEventListener('abort', () => this.#forget(id), { once: true });
   }
 
+  /** Only what the server can ask again by its key is worth keeping. */
+  #keepSettled(question: Question): void {
+    if (question.key === undefined) return;
+    this.#settled.set(question.id, question);
+    this.#store.put('question', question);
+  }
+
   #forget(id: string): void {
-    this.#answered.delete(id);
+    this.#settled.delete(id);
     this.#store.drop('question', id);
   }
 
@@ -223,8 +227,11 @@ export class QuestionBook {
     const { question, asker } = this.#close(id, event);
     const reason = question.reason ?? question.status;
     this.#events.add(`${question.kind}_expired`, question.server, { requestId: id, reason });
-    if (event.type === 'expire') this.#log.warn(`${question.kind}_timeout`, { requestId: id, server: question.server });
-    asker?.reject(new Error(`${question.kind} request not answered: ${reason}`));
+    if (event.type === 'expire') {
+      this.#keepSettled(question);
+      this.#log.warn(`${question.kind}_timeout`, { requestId: id, server: question.server });
+    }
+    asker?.reject(notAnswered(question));
   }
 
   #expireDue(): void {
@@ -234,6 +241,10 @@ export class QuestionBook {
       else this.#settle(question.id, { type: 'expire' });
     }
   }
+}
+
+function notAnswered({ kind, status, reason = status }: Question): Error {
+  return new Error(`${kind} request not answered: ${reason}`);
 }
 
 /** An abort that gives no reason of its own comes with a standard one, which says nothing. */

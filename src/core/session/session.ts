@@ -213,12 +213,15 @@ export class Session {
       if (ending.by === 'client' || key === undefined || taskId === undefined) return false;
       return this.tasks.get(taskId).standing !== undefined;
     });
-    this.calls.close(ending);
+    const kept = this.calls.close(ending);
     this.tasks.close();
     this.events.close();
-    const connections = [...this.#attachments.values()].map(({ connection }) => connection);
+    const attached = [...this.#attachments];
     this.#attachments.clear();
-    await Promise.all([...connections, ...this.#trials].map((connection) => connection.close()));
+    await Promise.all([
+      ...attached.map(([server, { connection }]) => connection.close({ keepSession: kept.has(server) })),
+      ...[...this.#trials].map((connection) => connection.close()),
+    ]);
   }
 
   #attachment(server: string): Attachment {

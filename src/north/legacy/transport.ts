@@ -252,7 +252,10 @@ export class LegacyTransport implements Transport, Carrier {
     // At once, also when there is nothing to say yet: the client waits for the headers.
     res.writeHead(200, this.#headers()).flushHeaders();
     clearInterval(stream.timer);
-    const timer = setInterval(() => res.write(': keep-alive\n\n'), KEEP_ALIVE_MS);
+    const timer = setInterval(() => {
+      // One that was ended stays open until a slow client has read all of it.
+      if (!res.writableEnded) res.write(': keep-alive\n\n');
+    }, KEEP_ALIVE_MS);
     timer.unref();
     stream.timer = timer;
     const release = this.onStreamOpen();

@@ -2,8 +2,10 @@ import type { CallOutcome, ServerTask } from '../../core/ports.ts';
 import { within } from '../../lib/timers.ts';
 import { isObject } from '../../lib/values.ts';
 import { hasEnded, RELATED_TASK, ServerFault } from '../server-task.ts';
+import { AskedRequests } from './asked-requests.ts';
 import { failure, Gone, type Line } from './line.ts';
 import type { LiveCall } from './live-calls.ts';
+import type { CallStanding, TaskStanding } from './standing.ts';
 import type { TaskKind } from './task-kind.ts';
 
 /**
@@ -18,17 +20,36 @@ export class CoreTask implements TaskKind {
   readonly #line: Line;
   readonly #live: LiveCall;
   readonly #taskId: string;
+  readonly #sessionId: string | undefined;
+  readonly #asked: AskedRequests | undefined;
 
-  constructor(line: Line, live: LiveCall, taskId: string) {
+  constructor(line: Line, live: LiveCall, from: TaskStanding) {
     this.#line = line;
     this.#live = live;
-    this.#taskId = taskId;
+    this.#taskId = from.taskId;
+    this.#sessionId = line.sessionId;
+    if (this.#sessionId === undefined) return;
+    this.#asked = new AskedRequests(line, live, this.#sessionId, () => {
+      // Should it not be stored, whatever is told next will say so.
+      live.call.onStanding({ task: this.standing } satisfies CallStanding).catch(() => {});
+    });
+    this.#asked.restore(from);
+  }
+
+  get standing(): TaskStanding {
+    const asked = this.#asked?.list() ?? [];
+    return {
+      taskId: this.#taskId,
+      ...(this.#sessionId !== undefined && { sessionId: this.#sessionId }),
+      ...(asked.length > 0 && { asked }),
+    };
   }
 
   async act(task: ServerTask): Promise<CallOutcome | undefined> {
     if (task.status === 'cancelled' && this.#outcome === undefined) {
       return { kind: 'cancelled', reason: task.statusMessage ?? 'the server cancelled its task' };
     }
+    if (task.status !== 'input_required') this.#asked?.withdraw();
     const ended = hasEnded(task);
     // One that was opened before the end may go on waiting: some servers look only from time to time.
     if (ended ? !this.#sinceEnd : task.status === 'input_required' && this.news === undefined) this.#open(ended);
@@ -47,6 +68,7 @@ export class CoreTask implements TaskKind {
   }
 
   stop(): void {
+    this.#asked?.withdraw();
     this.#fetching?.abort();
   }
 

@@ -5,6 +5,7 @@ import { ServerFault } from '../server-task.ts';
 import { throughLosses, type Line } from './line.ts';
 import type { LiveCall } from './live-calls.ts';
 import { answerOne, inputRequests } from './rounds.ts';
+import type { TaskStanding } from './standing.ts';
 import type { TaskKind } from './task-kind.ts';
 
 interface Asked {
@@ -56,6 +57,10 @@ export class ExtensionTask implements TaskKind {
       case 'cancelled':
         return { kind: 'cancelled', reason: task.statusMessage ?? 'the server cancelled its task' };
     }
+  }
+
+  get standing(): TaskStanding {
+    return { taskId: this.#taskId };
   }
 
   stop(): void {

@@ -6,7 +6,7 @@ import { ExtensionTask } from './extension-task.ts';
 import { failure, Gone, isTimeout, throughLosses, type Line } from './line.ts';
 import type { LiveCall } from './live-calls.ts';
 import { pause } from './pause.ts';
-import type { CallStanding } from './standing.ts';
+import type { CallStanding, TaskStanding } from './standing.ts';
 import type { TaskKind } from './task-kind.ts';
 
 const DEFAULT_POLL_MS = 1000;
@@ -23,11 +23,11 @@ const MAX_SILENCES = 3;
 export async function followTask(
   line: Line,
   live: LiveCall,
-  known: ServerTask | string,
+  from: TaskStanding,
   firstRaw?: Record<string, unknown>,
 ): Promise<CallOutcome> {
   const { call } = live;
-  const taskId = typeof known === 'string' ? known : known.taskId;
+  const { taskId } = from;
   live.native = true;
   live.taskId = taskId;
   const over = new AbortController();
@@ -36,10 +36,8 @@ export async function followTask(
   try {
     offer = await throughLosses(line, call.signal, () => line.taskOffer());
     if (offer === undefined) throw new ServerFault('the server keeps no tasks');
-    kind = offer.generation === 'core' ? new CoreTask(line, live, taskId) : new ExtensionTask(line, live, taskId);
-    const { sessionId } = line;
-    const standing: CallStanding = { task: { taskId, ...(sessionId !== undefined && { sessionId }) } };
-    await call.onStanding(standing);
+    kind = offer.generation === 'core' ? new CoreTask(line, live, from) : new ExtensionTask(line, live, taskId);
+    await call.onStanding({ task: kind.standing } satisfies CallStanding);
     // What creates a task of the extension names its state, and no more: neither a result nor a question.
     const tells = offer.generation === 'core' || firstRaw?.['status'] === 'working';
     let raw = tells ? firstRaw : undefined;

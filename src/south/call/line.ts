@@ -1,4 +1,4 @@
-import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
+import { ProtocolError, SdkError, SdkErrorCode, type RequestId } from '@modelcontextprotocol/client';
 import type { CallOutcome, IncomingQuestion, OutgoingCall } from '../../core/ports.ts';
 import type { Answer } from '../../core/question/question.ts';
 import { backoffDelay, type BackoffSettings } from '../../lib/backoff.ts';
@@ -19,6 +19,8 @@ export interface Line {
   /** What else the tool wants as headers, as far as that is known; `anew` reads its list of tools first. */
   paramHeaders(call: OutgoingCall, anew?: 'anew'): Promise<Record<string, string>>;
   question(question: IncomingQuestion): Promise<Answer>;
+  /** Answers a request of the server that came over an earlier connection in the same session. */
+  respond(id: RequestId, response: { result: Answer } | { error: { code: number; message: string } }): Promise<void>;
   /** Asks for news of a task where that can be asked for, once on each connection; they come as notifications. */
   listenForTask(taskId: string, until: AbortSignal): void;
   readonly reconnect: BackoffSettings & { attempts: number };

@@ -1,5 +1,7 @@
-import type { OutgoingCall, Progress } from '../../core/ports.ts';
+import type { RequestId } from '@modelcontextprotocol/client';
+import type { IncomingQuestion, OutgoingCall, Progress } from '../../core/ports.ts';
 import { relatedTask } from '../server-task.ts';
+import type { AskedRequest } from './standing.ts';
 
 /** A call that has not ended yet. */
 export interface LiveCall {
@@ -13,6 +15,10 @@ export interface LiveCall {
   /** Resolves at the next news of the task; made anew for each wait. */
   news: Promise<void>;
   ring: () => void;
+  /** There when what the server asks can be answered also later, by the id of its request. */
+  asked?: (request: AskedRequest) => Pick<IncomingQuestion, 'key' | 'taken'>;
+  /** The server has the answer to that request. */
+  answered?: (id: RequestId) => void;
 }
 
 /** The calls that run on one connection: who a question, a progress report or a change of a task belongs to. */
@@ -34,6 +40,15 @@ export class LiveCalls {
     const taskId = relatedTask(params);
     if (taskId !== undefined) return this.#ofTask(taskId)?.call.id;
     return this.#calls.size === 1 ? [...this.#calls.keys()][0] : undefined;
+  }
+
+  /** What is to be known of a question besides what it asks. */
+  asked(callId: string | undefined, request: AskedRequest): Pick<IncomingQuestion, 'key' | 'taken'> {
+    return (callId === undefined ? undefined : this.#calls.get(callId)?.asked?.(request)) ?? {};
+  }
+
+  answered(id: RequestId): void {
+    for (const live of this.#calls.values()) live.answered?.(id);
   }
 
   /** Whether a server may be too busy with a call to answer anything else. */

@@ -23,6 +23,7 @@ function lineTo(client: Client): Line {
     pollTimeoutMs: 1000,
     closed: false,
     sessionId: undefined,
+    respond: async () => {},
   };
 }
 

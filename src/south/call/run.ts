@@ -33,7 +33,8 @@ export async function runCall(line: Line, live: LiveCall, from?: Round): Promise
       const reply = await (asked === undefined ? send() : throughLosses(line, call.signal, send, ['unreachable']));
       const task = asTask ? reply['task'] : nativeTask(reply);
       if (task !== undefined) {
-        return await followTask(line, live, readServerTask(task, 'tools/call'), task as Record<string, unknown>);
+        const { taskId } = readServerTask(task, 'tools/call');
+        return await followTask(line, live, { taskId }, task as Record<string, unknown>);
       }
       if (!isRound(reply)) return resultOf(reply);
       asked = reply;

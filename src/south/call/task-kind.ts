@@ -1,4 +1,5 @@
 import type { CallOutcome, ServerTask } from '../../core/ports.ts';
+import type { TaskStanding } from './standing.ts';
 
 /** What differs between the generations of tasks. */
 export interface TaskKind {
@@ -6,6 +7,8 @@ export interface TaskKind {
   act(task: ServerTask, raw: Record<string, unknown>): Promise<CallOutcome | undefined>;
   /** Settles when there is a reason to look before the next poll. */
   readonly news: Promise<unknown> | undefined;
+  /** From where somebody else could go on with it. */
+  readonly standing: TaskStanding;
   /** Lets go of whatever is still open. */
   stop(): void;
 }

@@ -67,6 +67,8 @@ export class HttpTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: NonNullable<Transport['onmessage']>;
+  /** The server has taken the answer to a request of its own. */
+  onanswered?: (id: RequestId) => void;
   readonly hasPerRequestStream = true;
   sessionId?: string;
   #protocolVersion: string | undefined;
@@ -124,6 +126,7 @@ export class HttpTransport implements Transport {
     if (!isRequest || answer.status === 202) {
       answer.body.resume();
       if ('method' in message && message.method === 'notifications/initialized') this.openStandingStream();
+      if (!('method' in message) && message.id !== undefined) this.onanswered?.(message.id);
       return;
     }
     const type = answer.headers['content-type'] ?? '';

@@ -1,0 +1,105 @@
+import type { RequestId } from '@modelcontextprotocol/client';
+import type { IncomingQuestion } from '../../core/ports.ts';
+import { messageOf } from '../../lib/log.ts';
+import { throughLosses, type Line } from './line.ts';
+import type { LiveCall } from './live-calls.ts';
+import { answerOne } from './rounds.ts';
+import type { AskedRequest, TaskStanding } from './standing.ts';
+
+interface Asked {
+  request: AskedRequest;
+  key: string;
+  taken: AbortController;
+  /** Of one that came in an earlier run of the program: no request is open by which the server could take it back. */
+  withdraw?: AbortController;
+}
+
+/**
+ * What a server has asked for a task with requests, and has no answer to. It does not repeat them; but as long as it knows
+ * our session, it takes an answer by the id of its request, also from the next run of the program.
+ */
+export class AskedRequests {
+  readonly #asked = new Map<RequestId, Asked>();
+  readonly #line: Line;
+  readonly #live: LiveCall;
+  readonly #sessionId: string;
+  readonly #onChange: () => void;
+
+  constructor(line: Line, live: LiveCall, sessionId: string, onChange: () => void) {
+    this.#line = line;
+    this.#live = live;
+    this.#sessionId = sessionId;
+    this.#onChange = onChange;
+    live.asked = (request) => this.#opened(request);
+    live.answered = (id) => this.#answered(id);
+  }
+
+  list(): AskedRequest[] {
+    return [...this.#asked.values()].map(({ request }) => request);
+  }
+
+  /** Goes on with what an earlier run of the program left; a session that is not known any more took its questions along. */
+  restore({ sessionId, asked = [] }: TaskStanding): void {
+    for (const request of asked) {
+      const key = keyOf(request, sessionId);
+      const restored = { request, key, taken: new AbortController(), withdraw: new AbortController() };
+      if (sessionId === this.#sessionId) this.#asked.set(request.id, restored);
+      void this.#askAgain(restored);
+      if (sessionId !== this.#sessionId) restored.withdraw.abort(new Error('the server has forgotten our session'));
+    }
+  }
+
+  /** The task does not wait for input any more. */
+  withdraw(): void {
+    for (const { withdraw } of this.#asked.values()) withdraw?.abort();
+  }
+
+  #opened(request: AskedRequest): Required<Pick<IncomingQuestion, 'key' | 'taken'>> {
+    const taken = new AbortController();
+    const key = keyOf(request, this.#sessionId);
+    this.#asked.set(request.id, { request, key, taken });
+    this.#onChange();
+    return { key, taken: taken.signal };
+  }
+
+  #answered(id: RequestId): void {
+    const asked = this.#asked.get(id);
+    if (asked === undefined) return;
+    asked.taken.abort();
+    this.#forget(asked);
+  }
+
+  #forget(asked: Asked): void {
+    const { id } = asked.request;
+    // Another session may have a question with the same id.
+    if (this.#asked.get(id) !== asked) return;
+    this.#asked.delete(id);
+    this.#onChange();
+  }
+
+  async #askAgain(asked: Required<Asked>): Promise<void> {
+    const { request, key, taken, withdraw } = asked;
+    const { call } = this.#live;
+    const withdrawn = AbortSignal.any([call.signal, withdraw.signal]);
+    const fate = { key, callId: call.id, withdrawn, taken: taken.signal };
+    const response = await answerOne({ ...request }, fate, this.#line).then(
+      (result) => ({ result }),
+      (error: unknown) => ({ error: { code: -32000, message: messageOf(error) } }),
+    );
+    if (call.signal.aborted) return;
+    if (withdraw.signal.aborted) {
+      this.#forget(asked);
+      return;
+    }
+    try {
+      await throughLosses(this.#line, call.signal, () => this.#line.respond(request.id, response));
+    } catch {
+      // The task is over, or its server is: whoever follows it says so.
+    }
+  }
+}
+
+/** Servers count their requests anew in each session. */
+function keyOf({ id }: AskedRequest, sessionId: string | undefined): string {
+  return `${sessionId} ${JSON.stringify(id)}`;
+}

@@ -1,0 +1,71 @@
+/** No event is told twice unless the first telling may not have arrived, and none is lost. */
+import type { Exchange } from '../history.ts';
+import { object } from '../told.ts';
+import { groupBy } from './group.ts';
+import { nameOf, TASK_END, type Answered, type EventStory, type TaskStory } from './stories.ts';
+
+export function checkEvents(events: readonly EventStory[], answered: readonly Answered[]): string[] {
+  const ofClient = groupBy(answered, ({ client }) => client);
+  return events.flatMap(({ event, client, tellings: [first, ...again] }) => {
+    const name = `${client}: event ${event.id} (${event.type})`;
+    return again.flatMap(({ marked, exchange: { run } }) => {
+      if (first === undefined) return [];
+      if (!marked) return [`${name} was told twice`];
+      if (run === first.exchange.run) return [`${name} was told twice by the same run`];
+      // What the client asked next came to a gateway that had seen the first telling leave.
+      const later = ofClient
+        .get(client)
+        ?.find((other) => other.sent > first.exchange.received && other.run === first.exchange.run);
+      return later ? [`${name} was told again, although ${later.tool} was answered since`] : [];
+    });
+  });
+}
+
+export function checkOrder(answered: readonly Answered[]): string[] {
+  return answered.flatMap(({ client, tool, told }) => {
+    // `await_activity` groups them by server.
+    const ids = groupBy(told.events, ({ server }) => (tool === 'await_activity' ? server : '')).values();
+    const sorted = [...ids].every((group) =>
+      group.every(({ id }, index) => index === 0 || id > idAt(group, index - 1)),
+    );
+    return sorted ? [] : [`${client}: ${tool} told events out of order`];
+  });
+}
+
+const idAt = (group: readonly { id: string }[], index: number): string => group[index]?.id ?? '';
+
+/** Of every task its client was told that it began, and how it ended. */
+export function checkEventsOfTasks(tasks: readonly TaskStory[], events: readonly EventStory[]): string[] {
+  const ofTask = groupBy(events, ({ event }) => String(event.data['taskId']));
+  return tasks.flatMap((task) => {
+    const types = (ofTask.get(task.id) ?? []).map(({ event }) => event.type);
+    const begun = types.filter((type) => type === 'task_created').length;
+    const ended = types.filter((type) => TASK_END.test(type));
+    const wrong = [
+      begun !== 1 && `has ${begun} events that tell of its beginning`,
+      ended.length !== 1 && `has ${ended.length} events that tell of its end: ${ended.join(', ')}`,
+    ];
+    return wrong.filter((what) => what !== false).map((what) => `${nameOf(task)} ${what}`);
+  });
+}
+
+/** What a server said during a call is told with the reply to it, or later. */
+export function checkNotifications(exchanges: readonly Exchange[], events: readonly EventStory[]): string[] {
+  const said = events.filter(({ event }) => event.data['method'] === 'notifications/resources/updated');
+  const ofClient = groupBy(said, ({ client }) => client);
+  const calls = groupBy(
+    exchanges.filter(({ call }) => call?.tool === 'notify'),
+    ({ client }) => client,
+  );
+  return [...calls].flatMap(([client, sent]) => {
+    const count = ofClient.get(client)?.length ?? 0;
+    const least = sum(sent.filter(({ told }) => told?.text.startsWith('sent ')));
+    const most = sum(sent);
+    if (count >= least && count <= most) return [];
+    return [`${client}: ${count} notifications were told, of ${least} at least and ${most} at most`];
+  });
+}
+
+function sum(calls: readonly Exchange[]): number {
+  return calls.reduce((total, { args }) => total + Number(object(args['args'])['count']), 0);
+}

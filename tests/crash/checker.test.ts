@@ -1,0 +1,304 @@
+import { describe, expect, test } from 'vitest';
+import { check } from './checker.ts';
+import { History, type Exchange, type LoadCall } from './history.ts';
+import type { Seen } from './servers.ts';
+import { readReply, type Json } from './told.ts';
+
+/** A history in which everything is as it should be, to be spoilt. */
+class Story {
+  readonly history = new History();
+  readonly seen: Seen = { calls: new Map(), answers: new Map(), followed: new Set() };
+  run = 1;
+
+  /** Asked and answered. */
+  told(tool: string, args: Json, body: Json | string, more: Json[] = [], call?: LoadCall, client = 'one'): Exchange {
+    const exchange = this.history.begin({ client, run: this.run, tool, args, ...(call && { call }) });
+    const blocks = [body, ...more].map((block) => (typeof block === 'string' ? block : JSON.stringify(block)));
+    exchange.received = this.history.moment();
+    const isError = typeof body !== 'string' && 'error' in body;
+    exchange.told = readReply({ content: blocks.map((text) => ({ type: 'text', text })), isError });
+    return exchange;
+  }
+
+  kill(): void {
+    this.history.killed();
+    this.run += 1;
+  }
+
+  violations(): string[] {
+    return check(this.history, this.seen).violations;
+  }
+}
+
+const events = (...list: Json[]): Json => ({ events_since_last_response: list });
+const event = (id: string, type: string, data: Json, more: Json = {}): Json => ({
+  id,
+  type,
+  server: 'ext',
+  data,
+  ...more,
+});
+const pending = (...elicitations: Json[]): Json => ({ pending_client_action: { elicitations, sampling_requests: [] } });
+
+const CREATED = event('1', 'task_created', { taskId: 'T' });
+const COMPLETED = event('2', 'task_completed', { taskId: 'T' });
+const task = (status: string, more: Json = {}): Json => ({
+  task_id: 'T',
+  status,
+  server: 'ext',
+  tool: 'slow',
+  ...more,
+});
+
+interface Ending {
+  events?: Json[];
+  list?: Json[];
+  result?: string;
+}
+
+/** One task from its beginning to its end. */
+function slowTask(story: Story, call: LoadCall = { label: 'L', server: 'ext', tool: 'slow' }): void {
+  story.told('execute_tool', {}, { proxy_task: task('working') }, [events(CREATED)], call);
+}
+
+function end(
+  story: Story,
+  { events: told = [COMPLETED], list = [task('completed')], result = 'L' }: Ending = {},
+): void {
+  story.told('list_tasks', { include_completed: true }, { tasks: list }, [events(...told)]);
+  if (list.some(({ status }) => status === 'completed')) story.told('get_task_result', { task_id: 'T' }, result);
+}
+
+const failedTask = (message: string): Ending => ({
+  events: [event('2', 'task_failed', { taskId: 'T', error: message })],
+  list: [task('failed', { error: { message } })],
+});
+
+test('P-2: what is right is not complained about', () => {
+  const story = new Story();
+  slowTask(story);
+  story.kill();
+  end(story);
+  expect(story.violations()).toEqual([]);
+});
+
+describe('P-2: tasks', () => {
+  const spoilt: [string, (story: Story) => void, RegExp][] = [
+    ['missing', (story) => end(story, { list: [] }), /missing in the end/],
+    ['never ended', (story) => end(story, { events: [], list: [task('working')] }), /has not ended/],
+    [
+      'two outcomes',
+      (story) => end(story, { events: [event('2', 'task_failed', { taskId: 'T' })] }),
+      /several outcomes/,
+    ],
+    ['another result', (story) => end(story, { result: 'M' }), /got M/],
+    ['failed for nothing', (story) => end(story, failedTask('gateway restarted')), /a restart that was not/],
+    ['failed otherwise', (story) => end(story, failedTask('no idea')), /another reason/],
+    [
+      'cancelled by nobody',
+      (story) => end(story, { events: [event('2', 'task_cancelled', { taskId: 'T' })], list: [task('cancelled')] }),
+      /by nobody/,
+    ],
+    [
+      'not cancelled',
+      (story) => {
+        story.told('cancel_task', { task_id: 'T' }, { success: true });
+        end(story);
+      },
+      /was cancelled, and its client told so/,
+    ],
+    [
+      'back to work',
+      (story) => {
+        end(story);
+        story.told('get_task', { task_id: 'T' }, { task: task('working') });
+      },
+      /works again/,
+    ],
+    [
+      'two results',
+      (story) => {
+        end(story);
+        story.told('get_task_result', { task_id: 'T' }, 'M');
+      },
+      /several results/,
+    ],
+  ];
+  test.each(spoilt)('P-2: %s', (_name, spoil, complaint) => {
+    const story = new Story();
+    slowTask(story);
+    spoil(story);
+    expect(story.violations()).toContainEqual(expect.stringMatching(complaint));
+  });
+
+  test('B-3: one that the server keeps must not end with a restart, once it was followed', () => {
+    const story = new Story();
+    slowTask(story);
+    story.kill();
+    end(story, failedTask('gateway restarted'));
+    expect(story.violations()).toEqual([]);
+    story.seen.followed.add('ext L');
+    expect(story.violations()).toEqual([expect.stringContaining('could have gone on')]);
+  });
+
+  test('P-2: nothing is run twice', () => {
+    const story = new Story();
+    slowTask(story);
+    end(story);
+    story.seen.calls.set('ext L', 2);
+    expect(story.violations()).toEqual([expect.stringContaining('was run 2 times')]);
+  });
+
+  test('S-1: nothing is told to somebody else', () => {
+    const story = new Story();
+    slowTask(story);
+    end(story);
+    story.told('list_tasks', {}, { tasks: [task('completed')] }, [], undefined, 'two');
+    expect(story.violations()).toContainEqual(expect.stringContaining('belongs to one'));
+  });
+});
+
+describe('E-1: events', () => {
+  test('E-1: told twice', () => {
+    const story = new Story();
+    slowTask(story);
+    end(story);
+    story.kill();
+    story.told('list_servers', {}, {}, [events(COMPLETED)]);
+    expect(story.violations()).toEqual([expect.stringContaining('event 2 (task_completed) was told twice')]);
+  });
+
+  test('E-1: told again with the mark: only when nobody could know that the first telling arrived', () => {
+    const again = events({ ...COMPLETED, maybeSeen: true });
+    const excused = new Story();
+    slowTask(excused);
+    excused.told('get_task_result', { task_id: 'T' }, 'L', [events(COMPLETED)]);
+    excused.kill();
+    excused.told('list_tasks', { include_completed: true }, { tasks: [task('completed')] }, [again]);
+    expect(excused.violations()).toEqual([]);
+
+    const since = new Story();
+    slowTask(since);
+    since.told('get_task_result', { task_id: 'T' }, 'L', [events(COMPLETED)]);
+    since.told('list_servers', {}, {});
+    since.kill();
+    since.told('list_tasks', { include_completed: true }, { tasks: [task('completed')] }, [again]);
+    expect(since.violations()).toEqual([expect.stringContaining('list_servers was answered since')]);
+
+    const sameRun = new Story();
+    slowTask(sameRun);
+    sameRun.told('get_task_result', { task_id: 'T' }, 'L', [events(COMPLETED)]);
+    sameRun.told('list_tasks', { include_completed: true }, { tasks: [task('completed')] }, [again]);
+    expect(sameRun.violations()).toEqual([expect.stringContaining('by the same run')]);
+  });
+
+  test('E-1: lost', () => {
+    const story = new Story();
+    slowTask(story);
+    end(story, { events: [] });
+    expect(story.violations()).toEqual([expect.stringContaining('0 events that tell of its end')]);
+  });
+
+  test('E-1: the same end under two ids', () => {
+    const story = new Story();
+    slowTask(story);
+    end(story, { events: [COMPLETED, event('3', 'task_completed', { taskId: 'T' })] });
+    expect(story.violations()).toEqual([expect.stringContaining('2 events that tell of its end')]);
+  });
+
+  test('E-1: notifications of a call that was answered', () => {
+    const story = new Story();
+    const call = { label: 'N', server: 'plain', tool: 'notify' };
+    story.told('execute_tool', { args: { count: 2 } }, 'sent 2', [], call);
+    expect(story.violations()).toEqual([expect.stringContaining('0 notifications were told')]);
+  });
+});
+
+describe('P-3: questions', () => {
+  const CALL = { label: 'L', server: 'ext', tool: 'ask' };
+  const question = (id: string): Json => ({
+    requestId: id,
+    server: 'ext',
+    message: 'L',
+    requestedSchema: { properties: { name: {} } },
+    taskId: 'T',
+  });
+  const REQUESTED = event('0', 'elicitation_request', { requestId: 'Q' });
+
+  function asked(): Story {
+    const story = new Story();
+    story.told(
+      'execute_tool',
+      {},
+      { proxy_task: task('working') },
+      [events(REQUESTED, CREATED), pending(question('Q'))],
+      CALL,
+    );
+    return story;
+  }
+
+  function answer(story: Story, name: string): void {
+    const args = { request_id: 'Q', action: 'accept', content: { name } };
+    story.told('respond_to_elicitation', args, { success: true });
+  }
+
+  test('P-3: answered, and the answer is in the result', () => {
+    const story = asked();
+    answer(story, 'A');
+    end(story, { result: 'Hello A' });
+    expect(story.violations()).toEqual([]);
+  });
+
+  const spoilt: [string, (story: Story) => void, RegExp][] = [
+    ['another answer in the result', (story) => end(story, { result: 'Hello B' }), /answered with A/],
+    [
+      'two answers',
+      (story) => {
+        answer(story, 'B');
+        end(story, { result: 'Hello A' });
+      },
+      /took 2 answers/,
+    ],
+    [
+      'asked again',
+      (story) => {
+        story.told('get_elicitations', {}, {}, [pending(question('Q'))]);
+        end(story, { result: 'Hello A' });
+      },
+      /answered, and asked again/,
+    ],
+    [
+      'asked again under another id',
+      (story) => {
+        story.told('get_elicitations', {}, {}, [
+          pending(question('R')),
+          events(event('9', 'elicitation_request', { requestId: 'R' })),
+        ]);
+        end(story, { result: 'Hello A' });
+      },
+      /asked again as R/,
+    ],
+    [
+      'expired',
+      (story) => {
+        story.told('list_tasks', {}, {}, [events(event('9', 'elicitation_expired', { requestId: 'Q' }))]);
+        end(story, { result: 'Hello A' });
+      },
+      /answered, and expired/,
+    ],
+    [
+      'arrived twice',
+      (story) => {
+        story.seen.answers.set('A', 2);
+        end(story, { result: 'Hello A' });
+      },
+      /A arrived 2 times/,
+    ],
+  ];
+  test.each(spoilt)('P-3: %s', (_name, spoil, complaint) => {
+    const story = asked();
+    answer(story, 'A');
+    spoil(story);
+    expect(story.violations()).toContainEqual(expect.stringMatching(complaint));
+  });
+});

@@ -1,0 +1,127 @@
+/** The built program on a port and a store of its own, to be killed and started again. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { createInterface } from 'node:readline';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const PROGRAM = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+const START_MS = 20_000;
+const STOP_MS = 10_000;
+/** Below the ports that systems give to outgoing connections, so that none of those is in the way of a restart. */
+const PORTS = { first: 20_000, count: 12_000 };
+const LINES_KEPT = 5000;
+
+export interface GatewayOptions {
+  folder: string;
+  servers: Record<string, { url: string }>;
+  settings: Record<string, unknown>;
+}
+
+export class KillableGateway {
+  readonly url: string;
+  readonly store: string;
+  /** The last lines it has logged, over all runs. */
+  readonly log: string[] = [];
+  /** Counts the starts. */
+  run = 0;
+  #child: ChildProcess | undefined;
+  #exited: Promise<number | null> = Promise.resolve(0);
+  #up = false;
+  #whenUp: (() => void)[] = [];
+  readonly #config: string;
+  readonly #folder: string;
+
+  private constructor(port: number, { folder }: GatewayOptions) {
+    this.url = `http://127.0.0.1:${port}/mcp`;
+    this.store = join(folder, 'store.db');
+    this.#config = join(folder, 'meanwhile.json');
+    this.#folder = folder;
+  }
+
+  static async prepare(options: GatewayOptions): Promise<KillableGateway> {
+    const port = await freePort();
+    const gateway = new KillableGateway(port, options);
+    const meanwhile = { port, store: gateway.store, ...options.settings };
+    await writeFile(gateway.#config, JSON.stringify({ mcpServers: options.servers, meanwhile }));
+    return gateway;
+  }
+
+  /** Resolves once it listens, or with `false` when it was killed before that. */
+  async start(): Promise<boolean> {
+    this.run += 1;
+    const child = spawn(process.execPath, [PROGRAM, 'serve', '--config', this.#config], {
+      cwd: this.#folder,
+      env: { PATH: process.env['PATH'] ?? '', HOME: this.#folder },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    this.#child = child;
+    this.#exited = once(child, 'exit').then(([code]) => code as number | null);
+    let late: NodeJS.Timeout | undefined;
+    const listening = new Promise<boolean>((resolve, reject) => {
+      late = setTimeout(() => reject(new Error(`the gateway did not start:\n${this.#lastLines()}`)), START_MS);
+      createInterface({ input: child.stderr }).on('line', (line) => {
+        this.#keep(line);
+        if (line.includes('"listening"')) resolve(true);
+      });
+      void this.#exited.then((code) => {
+        if (code === null) resolve(false);
+        else reject(new Error(`the gateway ended with ${code}:\n${this.#lastLines()}`));
+      });
+    });
+    this.#up = await listening.finally(() => clearTimeout(late));
+    if (this.#up) for (const tell of this.#whenUp.splice(0)) tell();
+    return this.#up;
+  }
+
+  /** At once: whatever it has not written by now, it never will. */
+  kill(): void {
+    this.#up = false;
+    this.#child?.kill('SIGKILL');
+  }
+
+  async gone(): Promise<number | null> {
+    return this.#exited;
+  }
+
+  /** Asks it to end; its exit code. */
+  async stop(): Promise<number | null> {
+    this.#up = false;
+    this.#child?.kill('SIGTERM');
+    const late = setTimeout(() => this.#child?.kill('SIGKILL'), STOP_MS);
+    return this.#exited.finally(() => clearTimeout(late));
+  }
+
+  async up(): Promise<void> {
+    if (this.#up) return;
+    await new Promise<void>((resolve) => {
+      this.#whenUp.push(resolve);
+    });
+  }
+
+  #keep(line: string): void {
+    this.log.push(`${this.run} ${line}`);
+    if (this.log.length > LINES_KEPT) this.log.splice(0, this.log.length - LINES_KEPT);
+  }
+
+  #lastLines(): string {
+    return this.log.slice(-20).join('\n');
+  }
+}
+
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = PORTS.first + Math.floor(Math.random() * PORTS.count);
+    if (await isFree(port)) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+  });
+}

@@ -1,0 +1,140 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, test, vi } from 'vitest';
+import type { KillableGateway } from '../../crash/gateway.ts';
+import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
+import { hubOverHttp, taskIdOf, type Json } from '../../support/hub.ts';
+import { owned } from '../../support/owned.ts';
+import {
+  errorOf,
+  modernCall,
+  modernHeaders,
+  post,
+  rawSession,
+  replyOf,
+  send,
+  toolCall,
+} from '../../support/raw-http.ts';
+import { begin, beginNative, killable, restart, rows, stored } from './killable.ts';
+
+const TOKENS = { alice: 'the-token-of-alice', bob: 'the-token-of-bob-2' };
+const as = (who: keyof typeof TOKENS) => ({ authorization: `Bearer ${TOKENS[who]}` });
+
+const taskIds = (body: Json): unknown[] => (body['tasks'] as Json[]).map(({ task_id }) => task_id);
+
+async function modern(gateway: KillableGateway, who: keyof typeof TOKENS, tool: string, args: Json = {}) {
+  return replyOf(await post(gateway.url, modernCall(tool, args), { ...modernHeaders(tool), ...as(who) }));
+}
+
+test.each(['v1', 'v2'] as const)(
+  'P-2, S-1: after kill -9 a client of the %s SDK goes on with the session it has',
+  async (kind) => {
+    const server = owned(await startTasksV2Http());
+    const gateway = await killable({ ext: { url: server.url } });
+    const hub = await hubOverHttp(gateway.url, kind);
+    const id = taskIdOf(
+      await hub.call('execute_tool', { server: 'ext', tool: 'hold', args: { text: 'kept' }, timeout_ms: 50 }),
+    );
+    const sessionId = hub.sessionId();
+    await vi.waitFor(() => expect(stored(gateway, 'tasks', id)).toHaveProperty('standing'), { timeout: 10_000 });
+    await restart(gateway);
+    server.state.release();
+    expect((await hub.call('get_task_result', { task_id: id })).text).toBe('kept');
+    expect(hub.sessionId()).toBe(sessionId);
+    expect(gateway.log.filter((line) => line.includes('"session_created"'))).toHaveLength(1);
+    expect(gateway.log.filter((line) => line.includes('"session_restored"'))).toHaveLength(1);
+  },
+);
+
+test('P-2, S-1: a session that has nothing to go on with is there as well, and connects on first use', async () => {
+  const server = owned(await startTasksV2Http());
+  const gateway = await killable({ ext: { url: server.url } });
+  const session = await rawSession(gateway.url);
+  await restart(gateway);
+  const { text } = await session.reply('execute_tool', { server: 'ext', tool: 'echo', args: { text: 'here' } });
+  expect(text).toBe('here');
+});
+
+test.each(['v1', 'v2'] as const)(
+  'P-2, E-5: a client of the %s SDK that was waiting is told after the restart, and does not wait for ever',
+  async (kind) => {
+    const server = owned(await startTasksV2Http());
+    const gateway = await killable({ ext: { url: server.url } });
+    const hub = await hubOverHttp(gateway.url, kind);
+    await hub.call('list_tools');
+    const waiting = hub.call('await_activity', { timeout_ms: 60_000 });
+    waiting.catch(() => {});
+    // It is a stream by then, which its client goes on with.
+    await delay(1000);
+    await restart(gateway);
+    await expect(waiting).rejects.toThrow(/gateway restarted/);
+    expect((await hub.call('list_tasks')).isError).toBe(false);
+  },
+);
+
+describe('S-1, X-2: whose session it is', () => {
+  test('S-1, X-2: a session of an earlier run is woken by its own principal only', async () => {
+    const server = owned(await startTasksV2Http());
+    const gateway = await killable({ ext: { url: server.url } }, { auth: { tokens: TOKENS } });
+    const alice = await rawSession(gateway.url, as('alice'));
+    const { id } = await begin(alice, 'ext', 'required', { text: 'for alice' }, { timeout_ms: 0 });
+    await vi.waitFor(async () =>
+      expect((await alice.reply('get_task_result', { task_id: id })).text).toBe('for alice'),
+    );
+    await restart(gateway);
+    const asBob = { ...alice.headers, ...as('bob') };
+    // Asleep, and then awake: it is never his.
+    for (const when of ['asleep', 'awake']) {
+      const refused = await post(gateway.url, toolCall('list_tasks', { include_completed: true }), asBob);
+      expect(refused.status, when).toBe(404);
+      expect(errorOf(refused).data).toMatchObject({ code: 'TOOL_ERR_SESSION_NOT_FOUND' });
+      expect((await send(gateway.url, { method: 'DELETE', headers: asBob })).status, when).toBe(404);
+      const { body } = await alice.reply('list_tasks', { include_completed: true });
+      expect(taskIds(body), when).toEqual([id]);
+    }
+  });
+
+  test('S-1, S-5: a client without sessions finds what is its own, and nobody else does', async () => {
+    const server = owned(await startTasksV2Http());
+    const gateway = await killable({ ext: { url: server.url } }, { auth: { tokens: TOKENS } });
+    const started = await modern(gateway, 'alice', 'execute_tool', { server: 'ext', tool: 'hold', timeout_ms: 50 });
+    await restart(gateway);
+    const bobs = await modern(gateway, 'bob', 'list_tasks', { include_completed: true });
+    expect(taskIds(bobs.body)).toEqual([]);
+    const alices = await modern(gateway, 'alice', 'list_tasks', { include_completed: true });
+    expect(taskIds(alices.body)).toEqual([taskIdOf(started)]);
+    // Such a session cannot be named by a client that has one.
+    const bob = await rawSession(gateway.url, as('bob'));
+    for (const name of ['alice', 'bob']) {
+      const headers = { ...bob.headers, 'mcp-session-id': `principal:${name}` };
+      expect((await post(gateway.url, toolCall('list_tasks'), headers)).status).toBe(404);
+    }
+  });
+});
+
+describe('S-4: the end of sessions', () => {
+  test('S-4, P-3: one that its client has ended stays ended', async () => {
+    const gateway = await killable({});
+    const session = await rawSession(gateway.url);
+    expect((await send(gateway.url, { method: 'DELETE', headers: session.headers })).status).toBe(200);
+    await restart(gateway);
+    expect((await post(gateway.url, toolCall('list_tasks'), session.headers)).status).toBe(404);
+  });
+
+  test('S-4, T-2: one that nobody comes back to is forgotten, but not while it has a working task', async () => {
+    const server = owned(await startTasksV2Http());
+    const sessions = { idleMs: 1500, checkMs: 100 };
+    const gateway = await killable({ ext: { url: server.url } }, { sessions });
+    const idle = await rawSession(gateway.url);
+    const busy = await rawSession(gateway.url);
+    const { id } = await beginNative(gateway, busy, 'ext', 'hold', { text: 'at last' });
+    await restart(gateway);
+    await vi.waitFor(() => expect(storedSessions(gateway)).toEqual([busy.id]), { timeout: 10_000 });
+    expect((await post(gateway.url, toolCall('list_tasks'), idle.headers)).status).toBe(404);
+    server.state.release();
+    expect((await busy.reply('get_task_result', { task_id: id })).text).toBe('at last');
+  });
+});
+
+function storedSessions({ store }: KillableGateway): unknown[] {
+  return rows(store, 'sessions').map(({ id }) => id);
+}
