@@ -34,7 +34,7 @@ await writeTypes('client/index');
 
 // What is left of an earlier build goes last, so that a program that is started meanwhile finds all of one or the other.
 const made = new Set(['types', ...Object.keys(metafile.outputs).map((file) => basename(file))]);
-for (const file of before) if (!made.has(file)) await rm(join('dist', file), { recursive: true });
+for (const file of before) if (!made.has(file)) await rm(join('dist', file), { recursive: true, force: true });
 
 /** Declarations of one entry and of what they mention; the compiler writes those of everything that is imported. */
 async function writeTypes(entry) {
