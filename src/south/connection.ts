@@ -20,6 +20,7 @@ import type {
 import { backoffDelay, type BackoffSettings } from '../lib/backoff.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { within } from '../lib/timers.ts';
+import { isObject } from '../lib/values.ts';
 import { followTask } from './call/follow.ts';
 import { Gone, type Line } from './call/line.ts';
 import { LiveCalls, type LiveCall } from './call/live-calls.ts';
@@ -34,7 +35,7 @@ import { listenForTask, Subscriptions } from './subscriptions.ts';
 import { ToolFacts } from './tool-facts.ts';
 import { ChildTransport } from './transport/child.ts';
 import { HttpTransport, isBrokenWire } from './transport/http.ts';
-import { paramHeaders } from './transport/param-headers.ts';
+import { headerMistake, paramHeaders } from './transport/param-headers.ts';
 
 export interface ConnectionSettings {
   /** A session with the server that somebody left to be gone on with. */
@@ -183,8 +184,7 @@ export class ServerConnection implements Connection {
     params: Record<string, unknown>,
     signal?: AbortSignal,
   ): Promise<Record<string, unknown>> {
-    const { client } = await this.#live();
-    return this.#send(client, method, params, { signal });
+    return this.#send(await this.#live(), method, params, { signal });
   }
 
   async subscribe(uri: string): Promise<void> {
@@ -230,6 +230,7 @@ export class ServerConnection implements Connection {
         return this.#toolFacts.known(tool).taskSupport;
       },
       paramHeaders: async ({ tool, args }, anew) => {
+        if ((await this.#reached()).client.getProtocolEra() !== 'modern') return {};
         if (anew) {
           this.#toolFacts.forget();
           await this.#toolFacts.all(readTools);
@@ -263,7 +264,7 @@ export class ServerConnection implements Connection {
     const live = await this.#reached();
     options.signal?.throwIfAborted();
     try {
-      return await this.#send(live.client, method, params, options);
+      return await this.#send(live, method, params, options);
     } catch (error) {
       if (options.signal?.aborted) throw error;
       const reason = lossIn(error);
@@ -276,14 +277,30 @@ export class ServerConnection implements Connection {
   }
 
   async #send(
-    client: Client,
+    live: Live,
     method: string,
     params: Record<string, unknown>,
     options: SendOptions,
   ): Promise<Record<string, unknown>> {
-    const result = await send(client, method, params, options);
-    if (method === 'tools/list') this.#toolFacts.learn(result['tools']);
-    return result;
+    const result = await send(live.client, method, params, options);
+    return method === 'tools/list' ? this.#toolsOf(live, result) : result;
+  }
+
+  /** A page of tools, without those that the specification wants left out. */
+  #toolsOf({ client, transport }: Live, page: Record<string, unknown>): Record<string, unknown> {
+    const { tools } = page;
+    this.#toolFacts.learn(tools);
+    if (!Array.isArray(tools)) return page;
+    // Arguments are headers only over HTTP, and only in this era.
+    if (client.getProtocolEra() !== 'modern' || !(transport instanceof HttpTransport)) return page;
+    const offered = tools.filter((tool: unknown) => {
+      const reason = isObject(tool) ? headerMistake(tool['inputSchema']) : undefined;
+      if (reason === undefined) return true;
+      const name = isObject(tool) ? String(tool['name']) : '';
+      this.#log.warn('tool_left_out', { server: this.#server, tool: name, reason });
+      return false;
+    });
+    return { ...page, tools: offered };
   }
 
   #notify(method: string, params: Record<string, unknown>): void {
