@@ -70,6 +70,8 @@ type Mode =
 
 const RELISTEN_MS = 1000;
 const LAST_WORDS_MS = 1000;
+/** How long a process that is about to be gone may take to tell how it ended. */
+const EXIT_MS = 1000;
 
 /**
  * One session's connection to one server. It has one mode at a time, changed in one place (`#enter`): idle until first
@@ -267,7 +269,7 @@ export class ServerConnection implements Connection {
       return await this.#send(live, method, params, options);
     } catch (error) {
       if (options.signal?.aborted) throw error;
-      const reason = lossIn(error);
+      const reason = await lossIn(error, live.transport);
       // One broken stream is not yet the loss of the server.
       if (reason !== undefined) await this.#check(live, reason);
       // An error that comes with the loss of the server is the loss.
@@ -541,10 +543,11 @@ async function orAborted<T>(shared: Promise<T>, signal: AbortSignal | undefined)
 }
 
 /** Why an error means that the answer will never come on this connection. */
-function lossIn(error: unknown): string | undefined {
+async function lossIn(error: unknown, transport: Transport): Promise<string | undefined> {
   if (isBrokenWire(error)) return messageOf(error);
-  const closed = error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed;
-  return closed ? 'the connection was closed' : undefined;
+  if (!(error instanceof SdkError) || error.code !== SdkErrorCode.ConnectionClosed) return undefined;
+  const ended = transport instanceof ChildTransport ? await within(EXIT_MS, transport.exited) : undefined;
+  return ended ?? 'the connection was closed';
 }
 
 /** What a server can do whose session somebody left to be gone on with: it keeps tasks. */

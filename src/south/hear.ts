@@ -3,7 +3,7 @@ import type { ConnectionSink, IncomingQuestion } from '../core/ports.ts';
 import type { Answer } from '../core/question/question.ts';
 import { messageOf } from '../lib/log.ts';
 import type { LiveCalls } from './call/live-calls.ts';
-import { PeerError } from './peer-error.ts';
+import { NOT_ANSWERED, PeerError } from './peer-error.ts';
 import { questionKind, readQuestion } from './questions.ts';
 import type { TaskReceiver } from './receiver.ts';
 import { ServerFault } from './server-task.ts';
@@ -17,6 +17,8 @@ export interface Listeners {
   /** The server says that its list of tools changed. */
   onToolsChanged: () => void;
 }
+
+const INVALID_PARAMS = -32602;
 
 const TASK_NEWS = new Set(['notifications/tasks/status', 'notifications/tasks']);
 
@@ -68,7 +70,7 @@ export async function ask(
       ...more,
     });
   } catch (error) {
-    throw new PeerError(error instanceof ServerFault ? -32602 : -32000, messageOf(error));
+    throw new PeerError(error instanceof ServerFault ? INVALID_PARAMS : NOT_ANSWERED, messageOf(error));
   }
 }
 

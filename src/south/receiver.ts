@@ -6,7 +6,7 @@ import { createTask, hasEnded, transition, type Task, type TaskError, type TaskE
 import { messageOf } from '../lib/log.ts';
 import { Alarm } from '../lib/timers.ts';
 import { isObject } from '../lib/values.ts';
-import { PeerError } from './peer-error.ts';
+import { NOT_ANSWERED, PeerError } from './peer-error.ts';
 import { questionKind } from './questions.ts';
 import { RELATED_TASK } from './server-task.ts';
 
@@ -85,7 +85,7 @@ export class TaskReceiver {
     const all = [...this.#held.values()];
     this.#held.clear();
     this.#alarm.stop();
-    for (const held of all) this.#move(held, { type: 'fail', error: { code: -32000, message: reason } });
+    for (const held of all) this.#move(held, { type: 'fail', error: { code: NOT_ANSWERED, message: reason } });
   }
 
   async #create(method: string, { task: asked, ...params }: Params): Promise<Params> {
@@ -170,7 +170,10 @@ export class TaskReceiver {
     if (this.#held.size < MAX_TASKS) return;
     const oldest = [...this.#held.values()].find(({ task }) => hasEnded(task));
     if (oldest === undefined) {
-      throw new PeerError(-32000, `${MAX_TASKS} tasks wait for their answers, and there may not be more; cancel some`);
+      throw new PeerError(
+        NOT_ANSWERED,
+        `${MAX_TASKS} tasks wait for their answers, and there may not be more; cancel some`,
+      );
     }
     this.#held.delete(oldest.task.id);
   }
@@ -240,13 +243,13 @@ function shown(task: Task): ServerTask {
 function failureOf({ status, statusMessage, error, ttlMs }: Task): PeerError {
   if (status === 'expired') return invalid(`the task has expired: its ttl of ${ttlMs} ms ran out`);
   if (error !== undefined) return new PeerError(error.code, error.message, error.data);
-  return new PeerError(-32000, `the task was ${statusMessage ?? status}`);
+  return new PeerError(NOT_ANSWERED, `the task was ${statusMessage ?? status}`);
 }
 
 function errorOf(error: unknown): TaskError {
   const { code, data } = isObject(error) ? error : {};
   return {
-    code: typeof code === 'number' && Number.isInteger(code) ? code : -32000,
+    code: typeof code === 'number' && Number.isInteger(code) ? code : NOT_ANSWERED,
     message: messageOf(error),
     ...(data !== undefined && { data }),
   };
