@@ -56,11 +56,7 @@ test.each(KINDS)('C-3: a request to a model (%s) is answered with --answer', asy
   expect(JSON.parse(answered.stdout)).toMatchObject({ role: 'assistant', content: { text: 'Because.' } });
 });
 
-test.each([
-  ['initialize-based', startV1Http],
-  ['2026-07-28', startV2Http],
-  ['2026-07-28 with tasks', startTasksV2Http],
-] as const)('C-3: without a terminal and an answer a request to a model (%s) is refused', async (_kind, start) => {
+test.each(KINDS)('C-3: without a terminal and an answer a request to a model (%s) is refused', async (_kind, start) => {
   const { url } = owned(await start());
   const refused = await runProgram(['call', url, 'sample', 'prompt=Why?']);
   expect(refused.code).toBe(1);
