@@ -1,4 +1,5 @@
 import type { ServerTask } from '../core/ports.ts';
+import type { TaskClientError } from './error.ts';
 
 /** A task as servers of the 2025-11-25 protocol describe it; those of later ones are told in the same words. */
 export type Task = ServerTask;
@@ -106,7 +107,7 @@ export interface TaskClientEvents {
   taskCreated: { taskId: string; task: Task };
   taskStatusChange: { taskId: string; task: Task };
   taskCompleted: { taskId: string; result: CallToolResult };
-  taskFailed: { taskId: string; error: Error };
+  taskFailed: { taskId: string; error: TaskClientError };
   taskCancelled: { taskId: string };
   /** The tasks that `listTasks` has just read. */
   tasksChange: Task[];

@@ -43,6 +43,8 @@ export interface ConnectionSettings {
   connectTimeoutMs: number;
   pingMs: number;
   pollTimeoutMs: number;
+  /** Whether a server that was never reached is tried again by itself; otherwise whoever asked decides. */
+  persistent: boolean;
   reconnect: BackoffSettings & { attempts: number; stableMs: number };
 }
 
@@ -464,7 +466,7 @@ export class ServerConnection implements Connection {
   #waitOrFail(error: string): void {
     const { reconnect } = this.#settings;
     const attempt = Math.max(1, this.#failures);
-    if (attempt > reconnect.attempts) {
+    if (attempt > reconnect.attempts || (!this.#everUp && !this.#settings.persistent)) {
       this.#enter({ mode: 'failed', error });
       return;
     }
