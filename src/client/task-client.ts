@@ -151,7 +151,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
 
   /** A whole list, through all its pages: `listAll('resources/list', 'resources')`. */
   async listAll(method: string, key: string): Promise<Record<string, unknown>[]> {
-    return readAllPages(async (params) => this.request(method, params), method, key);
+    return asTold(readAllPages(async (params) => this.request(method, params), method, key));
   }
 
   async listTools(): Promise<Tool[]> {
@@ -192,7 +192,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
 
   async getTask(taskId: string): Promise<Task> {
     await this.#requireOffer();
-    const task = readServerTask(await this.#ask('tasks/get', { taskId }), 'tasks/get');
+    const task = await asTold(this.#ask('tasks/get', { taskId }).then((raw) => readServerTask(raw, 'tasks/get')));
     this.#remember(task);
     return task;
   }
@@ -215,16 +215,18 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     const { cancel } = await this.#requireOffer();
     if (!cancel) throw new TaskClientError('refused', 'this server cannot cancel tasks');
     await this.#ask('tasks/cancel', { taskId });
-    // Servers may acknowledge a cancel that came too late.
-    const { status } = await this.getTask(taskId);
-    if (status === 'cancelled') this.#tellCancelled(taskId);
+    // Servers may acknowledge a cancel that came too late; one that forgets the task with it has cancelled it.
+    const task = await this.getTask(taskId).catch(() => undefined);
+    if (task === undefined || task.status === 'cancelled') this.#tellCancelled(taskId);
   }
 
   async listTasks(cursor?: string): Promise<{ tasks: Task[]; nextCursor?: string }> {
     const { list } = await this.#requireOffer();
     if (!list) throw new TaskClientError('refused', 'this server does not list its tasks; ask for one by its id');
     const { tasks: listed, nextCursor } = await this.#ask('tasks/list', cursor === undefined ? {} : { cursor });
-    const tasks = Array.isArray(listed) ? listed.map((task) => readServerTask(task, 'tasks/list')) : [];
+    const read = async (): Promise<Task[]> =>
+      Array.isArray(listed) ? listed.map((task) => readServerTask(task, 'tasks/list')) : [];
+    const tasks = await asTold(read());
     for (const task of tasks) this.#tasks.set(task.taskId, task);
     this.#tell('tasksChange', tasks);
     return { tasks, ...(typeof nextCursor === 'string' && { nextCursor }) };
@@ -285,14 +287,17 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     const call = { tool: toolName, args, meta: metadata, tasks, ...(taskTtlMs !== undefined && { taskTtlMs }) };
     return this.#run(toolName, args, metadata, signal, tell, async (base) => {
       await unlessAborted(base.signal, this.connect());
-      if (tasks === 'avoid') await this.#refuseTaskOnly(toolName);
+      if (tasks === 'avoid') await this.#refuseTaskOnly(toolName, base.signal);
       return this.#connection.call({ ...base, ...call });
     });
   }
 
-  async #refuseTaskOnly(toolName: string): Promise<void> {
+  async #refuseTaskOnly(toolName: string, signal: AbortSignal): Promise<void> {
     const { line } = this.#connection;
-    if ((await this.#offer())?.generation !== 'core' || (await line.taskSupport(toolName)) !== 'required') return;
+    if ((await this.#offer())?.generation !== 'core') return;
+    // One that does not tell of its tools may still have them.
+    const support = await line.taskSupport(toolName, signal).catch(() => 'forbidden');
+    if (support !== 'required') return;
     throw new TaskClientError('refused', `'${toolName}' only runs as a task: call it with callToolStream`);
   }
 
@@ -447,4 +452,11 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
 function placeOf(server: ServerConfig): string {
   if ('command' in server) return server.command;
   return URL.canParse(server.url) ? new URL(server.url).host : 'the server';
+}
+
+/** Errors as this client tells them. */
+async function asTold<T>(work: Promise<T>): Promise<T> {
+  return work.catch((error: unknown) => {
+    throw requestError(error, undefined);
+  });
 }

@@ -3,6 +3,7 @@ import {
   LOG_LEVEL_META_KEY,
   SdkError,
   SdkErrorCode,
+  SdkHttpError,
   type Client,
   type ClientCapabilities,
   type Transport,
@@ -121,9 +122,9 @@ export class ServerConnection implements Connection {
     this.#settings = settings;
     this.#log = log;
     this.#receiver = new TaskReceiver({
-      ask: async (method, params, withdrawn, timeoutMs, onOpen) => {
+      ask: async (method, params, about, onOpen) => {
         // The server fetches the answer when it wants it, also on its next connection.
-        const answer = ask(method, params, withdrawn, sink, this.#calls, { timeoutMs, detached: true });
+        const answer = ask(method, params, { ...about, detached: true }, sink, this.#calls);
         // One that cannot be asked is refused before this turn ends, and never was open.
         setImmediate(onOpen);
         return answer;
@@ -188,7 +189,9 @@ export class ServerConnection implements Connection {
     params: Record<string, unknown>,
     signal?: AbortSignal,
   ): Promise<Record<string, unknown>> {
-    return this.#send(await this.#live(), method, params, { signal });
+    const live = await this.#live();
+    const done = this.#calls.beginOther();
+    return this.#send(live, method, params, { signal }).finally(done);
   }
 
   async subscribe(uri: string): Promise<void> {
@@ -230,6 +233,7 @@ export class ServerConnection implements Connection {
       callMeta: async (tasks) => callMeta((await this.#reached()).client, this.#dialler.capabilities, tasks),
       taskOffer: async () => (await this.#reached()).offer,
       taskSupport: async (tool, signal) => {
+        signal?.throwIfAborted();
         await orAborted(this.#toolFacts.all(readTools), signal);
         return this.#toolFacts.known(tool).taskSupport;
       },
@@ -245,8 +249,10 @@ export class ServerConnection implements Connection {
       listenForTask: (taskId, until) => {
         const now = this.#mode;
         if (now.mode !== 'up' || now.live.listening.has(taskId)) return;
-        now.live.listening.add(taskId);
-        listenForTask(now.live.client, taskId, until);
+        const { client, listening } = now.live;
+        listening.add(taskId);
+        until.addEventListener('abort', () => listening.delete(taskId), { once: true });
+        listenForTask(client, taskId, until);
       },
     };
   }
@@ -271,6 +277,8 @@ export class ServerConnection implements Connection {
       return await this.#send(live, method, params, options);
     } catch (error) {
       if (options.signal?.aborted) throw error;
+      // What stands before the server says that it is away, or too busy; a task waits for that to pass.
+      if (method.startsWith('tasks/') && isPassing(error)) throw new Gone('lost', messageOf(error));
       const reason = await lossIn(error, live.transport);
       // One broken stream is not yet the loss of the server.
       if (reason !== undefined) await this.#check(live, reason);
@@ -457,6 +465,8 @@ export class ServerConnection implements Connection {
     this.#log.info('server_disconnected', { server: this.#server, reason });
     this.#lastLive = live;
     this.#waitOrFail(reason);
+    // A process that is gone takes along what it asked.
+    if (live.transport instanceof ChildTransport) this.#receiver.clear(reason);
     this.#sink.lost(reason, this.#calls.keeps);
     this.#parting = this.#hangUp(live, false).catch((error: unknown) => {
       this.#log.warn('hang_up_failed', { server: this.#server, error: messageOf(error) });
@@ -536,12 +546,17 @@ function callMeta(client: Client, capabilities: ClientCapabilities, tasks: 'use'
 /** What several wait for goes on without the one who leaves. */
 async function orAborted<T>(shared: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return shared;
+  signal.throwIfAborted();
   let leave = (): void => {};
   const left = new Promise<never>((_resolve, reject) => {
     leave = () => reject(new Error('nobody waits for it any more'));
   });
   signal.addEventListener('abort', leave, { once: true });
   return Promise.race([shared, left]).finally(() => signal.removeEventListener('abort', leave));
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof SdkHttpError && [429, 502, 503, 504].includes(error.status ?? 0);
 }
 
 /** Why an error means that the answer will never come on this connection. */

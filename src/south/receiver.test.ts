@@ -39,14 +39,14 @@ function receiver(): {
   const asked: Asked[] = [];
   const told: ServerTask[] = [];
   const tasks = new TaskReceiver({
-    ask: (method, params, withdrawn, timeoutMs, open) =>
+    ask: (method, params, { withdrawn, timeoutMs }, open) =>
       new Promise((answer, fail) => {
         asked.push({ method, params, withdrawn, timeoutMs, open, answer, fail });
       }),
     notify: (task) => void told.push(task),
   });
   const send = async (method: string, params = {}, signal = new AbortController().signal) => {
-    const answer = tasks.answer(method, params, signal);
+    const answer = tasks.answer(method, params, undefined, signal);
     if (answer === undefined) throw new Error(`${method} is not for the receiver`);
     return answer;
   };
@@ -72,10 +72,10 @@ afterEach(() => {
 test('R-3: what makes or concerns no task is left to others', () => {
   const { tasks } = receiver();
   const { signal } = new AbortController();
-  expect(tasks.answer('elicitation/create', FORM, signal)).toBeUndefined();
-  expect(tasks.answer('sampling/createMessage', {}, signal)).toBeUndefined();
-  expect(tasks.answer('roots/list', { task: {} }, signal)).toBeUndefined();
-  expect(tasks.answer('tasks/update', { taskId: 'x' }, signal)).toBeUndefined();
+  expect(tasks.answer('elicitation/create', FORM, undefined, signal)).toBeUndefined();
+  expect(tasks.answer('sampling/createMessage', {}, undefined, signal)).toBeUndefined();
+  expect(tasks.answer('roots/list', { task: {} }, undefined, signal)).toBeUndefined();
+  expect(tasks.answer('tasks/update', { taskId: 'x' }, undefined, signal)).toBeUndefined();
 });
 
 test('R-5, R-6, R-7, R-12: working at once, input_required with the open question, then the end', async () => {
@@ -368,7 +368,7 @@ test('R-1, R-2, R-5, R-8, R-10, R-12: a v1 server drives it over a wire, and eve
     { capabilities: { elicitation: { form: {} }, sampling: {}, tasks: RECEIVER_CAPABILITY } },
   );
   const tasks = new TaskReceiver({
-    ask: async (_method, _params, _withdrawn, _timeoutMs, onOpen) => {
+    ask: async (_method, _params, _about, onOpen) => {
       onOpen();
       await turn();
       return { role: 'assistant', model: 'm', content: { type: 'text', text: 'hi' } };
@@ -376,7 +376,7 @@ test('R-1, R-2, R-5, R-8, R-10, R-12: a v1 server drives it over a wire, and eve
     notify: (task) => void client.notification({ method: 'notifications/tasks/status', params: { ...task } }),
   });
   client.fallbackRequestHandler = async (request, { mcpReq }) => {
-    const answer = tasks.answer(request.method, request.params ?? {}, mcpReq.signal);
+    const answer = tasks.answer(request.method, request.params ?? {}, undefined, mcpReq.signal);
     if (answer === undefined) throw new PeerError(-32601, 'Method not found');
     return answer;
   };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import type { ServerTask } from '../core/ports.ts';
+import type { IncomingQuestion, ServerTask } from '../core/ports.ts';
 import type { Answer } from '../core/question/question.ts';
 import { createTask, hasEnded, transition, type Task, type TaskError, type TaskEvent } from '../core/task/task.ts';
 import { messageOf } from '../lib/log.ts';
@@ -17,8 +17,7 @@ export interface ReceiverHooks {
   ask: (
     method: string,
     params: Params,
-    withdrawn: AbortSignal,
-    timeoutMs: number,
+    about: Pick<IncomingQuestion, 'callId' | 'withdrawn'> & { timeoutMs: number },
     onOpen: () => void,
   ) => Promise<Answer>;
   /** Sends `notifications/tasks/status`. */
@@ -65,7 +64,7 @@ export class TaskReceiver {
   }
 
   /** Answers a request that makes or concerns a task; `undefined` when it does neither. */
-  answer(method: string, params: Params, signal: AbortSignal): Promise<Params> | undefined {
+  answer(method: string, params: Params, callId: string | undefined, signal: AbortSignal): Promise<Params> | undefined {
     switch (method) {
       case 'tasks/get':
         return this.#get(params);
@@ -76,7 +75,9 @@ export class TaskReceiver {
       case 'tasks/cancel':
         return this.#cancel(params);
       default:
-        return questionKind(method) !== undefined && 'task' in params ? this.#create(method, params) : undefined;
+        return questionKind(method) !== undefined && 'task' in params
+          ? this.#create(method, params, callId)
+          : undefined;
     }
   }
 
@@ -88,7 +89,7 @@ export class TaskReceiver {
     for (const held of all) this.#move(held, { type: 'fail', error: { code: NOT_ANSWERED, message: reason } });
   }
 
-  async #create(method: string, { task: asked, ...params }: Params): Promise<Params> {
+  async #create(method: string, { task: asked, ...params }: Params, callId: string | undefined): Promise<Params> {
     const ttlMs = ttlOf(asked);
     this.#makeRoom();
     this.#places += 1;
@@ -100,17 +101,18 @@ export class TaskReceiver {
     this.#held.set(held.task.id, held);
     this.#alarm.at(expiryOf(held.task));
     // The server should learn the id before it hears what becomes of the task.
-    setImmediate(() => void this.#work(held, params));
+    setImmediate(() => void this.#work(held, params, callId));
     return { task: shown(held.task) };
   }
 
-  async #work(held: Held, params: Params): Promise<void> {
+  async #work(held: Held, params: Params, callId: string | undefined): Promise<void> {
     if (hasEnded(held.task)) return;
-    const leftMs = Math.max(0, expiryOf(held.task) - Date.now());
+    const timeoutMs = Math.max(0, expiryOf(held.task) - Date.now());
+    const about = { withdrawn: held.over.signal, timeoutMs, ...(callId !== undefined && { callId }) };
     const onOpen = (): void =>
       void this.#apply(held, { type: 'question_opened', questionId: held.task.id, certain: true });
     try {
-      const result = await this.#hooks.ask(held.task.tool, params, held.over.signal, leftMs, onOpen);
+      const result = await this.#hooks.ask(held.task.tool, params, about, onOpen);
       this.#apply(held, { type: 'complete', result });
     } catch (error) {
       // A question may run out of time a moment before its task does, which is the same end.
