@@ -9,16 +9,12 @@ import { build } from 'esbuild';
 await mkdir('dist', { recursive: true });
 const before = await readdir('dist');
 
-const { metafile } = await build({
-  entryPoints: { cli: 'src/cli/index.ts', client: 'src/client/index.ts' },
+const common = {
   outdir: 'dist',
   bundle: true,
-  splitting: true,
   platform: 'node',
   format: 'esm',
   target: 'node20',
-  minify: true,
-  keepNames: true,
   sourcemap: false,
   legalComments: 'none',
   // A native module cannot be bundled.
@@ -28,12 +24,18 @@ const { metafile } = await build({
   },
   logLevel: 'warning',
   metafile: true,
-});
+};
+const [program, library] = await Promise.all([
+  build({ ...common, entryPoints: { cli: 'src/cli/index.ts' }, splitting: true, minify: true, keepNames: true }),
+  // Readable: its errors show up in other people's programs.
+  build({ ...common, entryPoints: { client: 'src/client/index.ts' } }),
+]);
 await chmod('dist/cli.js', 0o755);
 await writeTypes('client/index');
 
 // What is left of an earlier build goes last, so that a program that is started meanwhile finds all of one or the other.
-const made = new Set(['types', ...Object.keys(metafile.outputs).map((file) => basename(file))]);
+const outputs = [program, library].flatMap(({ metafile }) => Object.keys(metafile.outputs));
+const made = new Set(['types', ...outputs.map((file) => basename(file))]);
 for (const file of before) if (!made.has(file)) await rm(join('dist', file), { recursive: true, force: true });
 
 /** Declarations of one entry and of what they mention; the compiler writes those of everything that is imported. */

@@ -5,7 +5,7 @@ import type { ServerConfig } from '../core/ports.ts';
 import type { CommandLine } from './flags.ts';
 
 /** Without a config file there is one server of our own to try things with. */
-export async function configFor({ flags }: CommandLine, door: 'http' | 'stdio'): Promise<Config> {
+export async function configFor({ flags }: CommandLine, door: 'http' | 'stdio' = 'http'): Promise<Config> {
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd(), door });
   if (config.file !== undefined) return config;
   return { ...config, servers: new Map([...config.servers, ['demo', demoServerConfig()]]) };

@@ -1,33 +1,113 @@
 import { parseArgs } from 'node:util';
 
+/** All flags there are; each command takes some of them. */
+export interface Flags {
+  config?: string;
+  port?: string;
+  host?: string;
+  store?: string;
+  'log-level'?: string;
+  header?: string[];
+  session?: string;
+  timeout?: string;
+  json?: boolean;
+  args?: string;
+  answer?: string[];
+  out?: string;
+}
+
 export interface CommandLine {
-  command: string;
-  flags: { config?: string; port?: string; host?: string; store?: string; 'log-level'?: string };
+  command: CommandName;
+  /** What is neither the command nor a flag. */
+  operands: string[];
+  flags: Flags;
   help: boolean;
   version: boolean;
 }
 
 export class UsageError extends Error {}
 
-const FLAGS = {
+type Options = Record<string, { type: 'string' | 'boolean'; short?: string; multiple?: boolean }>;
+
+const GENERAL: Options = {
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean', short: 'v' },
   config: { type: 'string' },
+};
+
+const GATEWAY: Options = {
+  ...GENERAL,
   port: { type: 'string' },
   host: { type: 'string' },
   store: { type: 'string' },
   'log-level': { type: 'string' },
-  help: { type: 'boolean', short: 'h' },
-  version: { type: 'boolean', short: 'v' },
-} as const;
+};
+
+const CLIENT: Options = {
+  ...GENERAL,
+  header: { type: 'string', multiple: true },
+  timeout: { type: 'string' },
+  json: { type: 'boolean' },
+};
+
+const SESSION: Options = { session: { type: 'string' } };
+const OUT: Options = { out: { type: 'string' } };
+const ANSWERS: Options = { answer: { type: 'string', multiple: true } };
+
+const OPTIONS = {
+  stdio: GATEWAY,
+  serve: GATEWAY,
+  demo: GATEWAY,
+  'demo-server': GATEWAY,
+  call: { ...CLIENT, ...SESSION, ...OUT, ...ANSWERS, args: { type: 'string' } },
+  tools: { ...CLIENT, ...SESSION },
+  resources: { ...CLIENT, ...SESSION, ...OUT },
+  prompts: { ...CLIENT, ...SESSION, ...OUT },
+  tasks: { ...CLIENT, ...SESSION, ...OUT, ...ANSWERS },
+  doctor: CLIENT,
+} satisfies Record<string, Options>;
+
+export type CommandName = keyof typeof OPTIONS;
+
+const ALL: Options = Object.assign({}, ...Object.values(OPTIONS));
 
 export function parseCommandLine(args: string[]): CommandLine {
-  let parsed;
+  const name = firstWord(args) ?? 'stdio';
+  if (!isCommand(name)) {
+    const { help, version } = strict(args, ALL).values;
+    if (help || version) return { command: 'stdio', operands: [], flags: {}, help: true, version: version === true };
+    throw new UsageError(`no command '${name}'; there are ${COMMANDS.slice(0, -1).join(', ')} and ${COMMANDS.at(-1)}`);
+  }
+  const { values, positionals } = strict(args, OPTIONS[name]);
+  const { help = false, version = false, ...flags } = values as Flags & { help?: boolean; version?: boolean };
+  const operands = positionals.slice(1);
+  if (isGateway(name) && operands.length > 0) throw new UsageError(`unexpected argument '${operands[0]}'`);
+  return { command: name, operands, flags, help, version };
+}
+
+/** The command that a line is about, however wrong it is otherwise. */
+export function commandIn(args: string[]): CommandName | undefined {
+  const name = firstWord(args);
+  return name !== undefined && isCommand(name) ? name : undefined;
+}
+
+/** Flags may stand before the command too, so all of them have to be known to find it. */
+function firstWord(args: string[]): string | undefined {
+  return parseArgs({ args, options: ALL, allowPositionals: true, strict: false }).positionals[0];
+}
+
+function strict(args: string[], options: Options) {
   try {
-    parsed = parseArgs({ args, options: FLAGS, allowPositionals: true, strict: true });
+    return parseArgs({ args, options, allowPositionals: true, strict: true });
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
-  const [command = 'stdio', ...rest] = parsed.positionals;
-  if (rest.length > 0) throw new UsageError(`unexpected argument '${rest[0]}'`);
-  const { help = false, version = false, ...flags } = parsed.values;
-  return { command, flags, help, version };
 }
+
+/** Whether the command is the gateway; all others are clients. */
+export const isGateway = (name: CommandName): boolean => OPTIONS[name] === GATEWAY;
+
+const isCommand = (name: string): name is CommandName => Object.hasOwn(OPTIONS, name);
+
+/** Those that people use. */
+const COMMANDS = Object.keys(OPTIONS).filter((name) => name !== 'demo-server');

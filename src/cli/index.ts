@@ -2,59 +2,78 @@
 import { ConfigError } from '../config/error.ts';
 import { messageOf } from '../lib/log.ts';
 import { VERSION } from '../lib/version.ts';
-import { parseCommandLine, UsageError, type CommandLine } from './flags.ts';
-
-const HELP = `meanwhile ${VERSION}: an MCP gateway in which slow calls become tasks and questions find an answer
-
-Usage: meanwhile [command] [flags]
-
-Commands
-  stdio     be an MCP server on standard input and output (the default)
-  serve     be an MCP server at http://127.0.0.1:8080/mcp
-  demo      play the story: a call that becomes a task, a question, an answer, a result
-
-Flags, each also as an environment variable and in the config file
-  --config FILE      MEANWHILE_CONFIG     servers and settings
-  --port N           MEANWHILE_PORT       port for serve; 0 = any free one
-  --host NAME        MEANWHILE_HOST       address for serve
-  --store PATH       MEANWHILE_STORE      where tasks are kept, or :memory:
-  --log-level LEVEL  MEANWHILE_LOG_LEVEL  debug, info, warn, error, silent
-  --help, --version
-`;
+import { EXIT_CODES, Failure } from './failure.ts';
+import { commandIn, isGateway, parseCommandLine, UsageError, type CommandLine, type CommandName } from './flags.ts';
+import { helpCommand, helpFor } from './help.ts';
+import { clean, cleanJson } from './terminal/clean.ts';
 
 type Command = (line: CommandLine) => Promise<number>;
 
 /** Loaded on demand: the first answer should not wait for what it does not need. */
-const COMMANDS: Record<string, () => Promise<Command>> = {
+const COMMANDS: Record<CommandName, () => Promise<Command>> = {
   stdio: async () => (await import('./commands/stdio.ts')).stdio,
   serve: async () => (await import('./commands/serve.ts')).serve,
   demo: async () => (await import('./commands/demo.ts')).demo,
   'demo-server': async () => (await import('../demo/server.ts')).demoServer,
+  call: async () => (await import('./commands/call.ts')).call,
+  tools: async () => (await import('./commands/tools.ts')).tools,
+  resources: async () => (await import('./commands/resources.ts')).resources,
+  prompts: async () => (await import('./commands/prompts.ts')).prompts,
+  tasks: async () => (await import('./commands/tasks.ts')).tasks,
+  doctor: async () => (await import('./commands/doctor.ts')).doctor,
 };
 
-async function main(): Promise<number> {
-  const line = parseCommandLine(process.argv.slice(2));
+async function main(args: string[]): Promise<number> {
+  const line = parseCommandLine(args);
+  if (!isGateway(line.command)) {
+    process.stdout.on('error', cannotWrite);
+    process.stderr.on('error', () => {});
+  }
   if (line.version) {
     process.stdout.write(`${VERSION}\n`);
     return 0;
   }
   if (line.help) {
-    process.stdout.write(HELP);
+    process.stdout.write(helpFor(line.command));
     return 0;
   }
-  const load = Object.hasOwn(COMMANDS, line.command) ? COMMANDS[line.command] : undefined;
-  if (load === undefined) {
-    throw new UsageError(`no command '${line.command}'; there are stdio, serve and demo`);
-  }
-  const command = await load();
+  const command = await COMMANDS[line.command]();
   return command(line);
 }
 
-main().then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    const usage = error instanceof UsageError ? '\nmeanwhile --help shows what there is' : '';
-    process.stderr.write(`meanwhile: ${messageOf(error)}${usage}\n`);
-    process.exit(error instanceof UsageError || error instanceof ConfigError ? 2 : 1);
-  },
-);
+/** Says why there is no result: to people, and to scripts that want JSON. */
+function report(error: unknown, args: string[]): number {
+  const { code, message, details } = asFailure(error);
+  const asJson = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined).includes('--json');
+  const json = JSON.stringify({ error: { code, message, ...details } }, null, 2);
+  if (asJson) process.stdout.write(`${process.stdout.isTTY ? cleanJson(json) : json}\n`);
+  const help = error instanceof UsageError ? `\n${helpCommand(commandIn(args))} shows what there is` : '';
+  // Much of it may be a server's.
+  const shown = process.stderr.isTTY ? clean(message) : message;
+  process.stderr.write(`meanwhile: ${shown}${help}\n`);
+  return EXIT_CODES[code];
+}
+
+function asFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  if (error instanceof UsageError) return new Failure('usage', error.message);
+  if (error instanceof ConfigError) return new Failure('config', error.message);
+  return new Failure('unexpected', messageOf(error));
+}
+
+/** Whoever reads may have seen enough: `meanwhile tools demo | head`. The gateway's own commands look after that. */
+function cannotWrite(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE') return;
+  process.stderr.write(`meanwhile: the output cannot be written: ${error.message}\n`);
+  process.exit(EXIT_CODES.unexpected);
+}
+
+/** Ends the program once all of its output is out, which on a pipe takes longer than writing it. */
+function exit(code: number): void {
+  process.stdout.write('', () => process.exit(code));
+}
+
+const args = process.argv.slice(2);
+void main(args)
+  .catch((error: unknown) => report(error, args))
+  .then(exit);

@@ -1,4 +1,5 @@
 import type { CallOutcome } from '../core/ports.ts';
+import { failure } from '../south/call/line.ts';
 
 /** Why there is no result. `refused`: the client itself did not send the request, and says what to do instead. */
 export type FailureKind = 'error' | 'unreachable' | 'lost' | 'cancelled' | 'refused';
@@ -7,8 +8,8 @@ export class TaskClientError extends Error {
   override readonly name = 'TaskClientError';
   readonly kind: FailureKind;
   /** The JSON-RPC code, where the server answered with an error. */
-  readonly code?: number;
-  readonly data?: unknown;
+  declare readonly code?: number;
+  declare readonly data?: unknown;
 
   constructor(kind: FailureKind, message: string, details: { code?: number; data?: unknown } = {}) {
     super(message);
@@ -18,7 +19,15 @@ export class TaskClientError extends Error {
   }
 }
 
-export function errorFrom(outcome: Exclude<CallOutcome, { kind: 'result' }>): TaskClientError {
+/** What a request that belongs to no call threw. */
+export function requestError(thrown: unknown, signal: AbortSignal | undefined): TaskClientError {
+  if (thrown instanceof TaskClientError) return thrown;
+  if (signal?.aborted) return new TaskClientError('cancelled', 'the request was cancelled');
+  return errorFrom(failure(thrown));
+}
+
+export function errorFrom(outcome: Exclude<CallOutcome, { kind: 'result' }> | TaskClientError): TaskClientError {
+  if (outcome instanceof TaskClientError) return outcome;
   switch (outcome.kind) {
     case 'error':
       return new TaskClientError('error', outcome.error.message, outcome.error);

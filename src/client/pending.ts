@@ -63,6 +63,7 @@ export function pendingElicitation(
     ...(typeof url === 'string' && { url }),
     ...(taskId !== undefined && { taskId }),
     respond: (given) => {
+      if (over.aborted) return;
       const mistake =
         given.action === 'accept' && form !== undefined ? formMistake(form, given.content ?? {}) : undefined;
       if (mistake !== undefined) throw new Error(`the answer does not fit the form: ${mistake}`);

@@ -6,24 +6,27 @@ export function toolCallStream(
 ): ToolCallStream {
   const told: ToolCallMessage[] = [];
   let over = false;
-  let wake = (): void => {};
+  let ring = (): void => {};
+  let news = Promise.resolve();
+  const renew = (): void => {
+    ring();
+    news = new Promise((resolve) => {
+      ring = resolve;
+    });
+  };
+  renew();
   const ended = run((message) => {
     told.push(message);
-    wake();
+    renew();
   }).finally(() => {
     over = true;
-    wake();
+    renew();
   });
   // Whoever only iterates sees the error there.
   ended.catch(() => {});
-  const more = async (): Promise<void> =>
-    new Promise((resolve) => {
-      if (over) resolve();
-      else wake = resolve;
-    });
   async function* messages(): AsyncGenerator<ToolCallMessage, void> {
     for (let at = 0; ; at += 1) {
-      if (at >= told.length) await more();
+      if (at >= told.length && !over) await news;
       const message = told[at];
       if (message === undefined) break;
       yield message;

@@ -1,10 +1,26 @@
 import type { ServerTask } from '../core/ports.ts';
+import type { TaskClientError } from './error.ts';
 
 /** A task as servers of the 2025-11-25 protocol describe it; those of later ones are told in the same words. */
 export type Task = ServerTask;
 
+/** One block of a result; which fields it has depends on its type. */
+export interface ContentBlock {
+  type: string;
+  /** Of a `text` block. */
+  text?: string;
+  /** Of an `image` or `audio` block, as base64. */
+  data?: string;
+  mimeType?: string;
+  /** Of a `resource_link`. */
+  uri?: string;
+  /** Of a `resource` block. */
+  resource?: { uri: string; mimeType?: string; text?: string; blob?: string };
+  [key: string]: unknown;
+}
+
 export interface CallToolResult {
-  content: Record<string, unknown>[];
+  content: ContentBlock[];
   structuredContent?: Record<string, unknown>;
   isError?: boolean;
   _meta?: Record<string, unknown>;
@@ -106,7 +122,7 @@ export interface TaskClientEvents {
   taskCreated: { taskId: string; task: Task };
   taskStatusChange: { taskId: string; task: Task };
   taskCompleted: { taskId: string; result: CallToolResult };
-  taskFailed: { taskId: string; error: Error };
+  taskFailed: { taskId: string; error: TaskClientError };
   taskCancelled: { taskId: string };
   /** The tasks that `listTasks` has just read. */
   tasksChange: Task[];

@@ -49,13 +49,8 @@ export class Gateway {
     this.#startedAt = Date.now();
     await this.registry.load(servers);
     await this.store.dropOverdue(this.#startedAt);
-    const { any, unfinished } = await this.store.withTasks();
-    for (const record of await this.store.all('session')) {
-      // Its client had gone long before the program ended.
-      const stale = record.lastActiveAt + this.settings.sessions.idleMs <= this.#startedAt && !any.has(record.id);
-      if (stale) this.store.drop('session', record.id);
-      else this.#asleep.set(record.id, record);
-    }
+    for (const record of await this.store.all('session')) this.#asleep.set(record.id, record);
+    const unfinished = await this.store.sessionsAtWork();
     // What can go on does so at once, whether or not its client ever comes back to it.
     for (const record of this.#asleep.values()) if (unfinished.has(record.id)) await this.#wake(record);
     this.#every(this.settings.sessions.checkMs, () => this.#endIdle());

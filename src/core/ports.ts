@@ -197,8 +197,8 @@ export interface Store {
   all<K extends RecordKind>(kind: K): Promise<Records[K][]>;
   /** What belongs to one session. */
   of<K extends OwnedKind>(kind: K, sessionId: string): Promise<Records[K][]>;
-  /** The sessions that have tasks, and those of them whose tasks have not all ended. */
-  withTasks(): Promise<{ any: Set<string>; unfinished: Set<string> }>;
+  /** The sessions that have a task which has not ended. */
+  sessionsAtWork(): Promise<Set<string>>;
   /** Drops the ended tasks that need not be kept any longer, whoever they belong to. */
   dropOverdue(now: number): Promise<void>;
   close(): Promise<void>;

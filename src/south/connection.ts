@@ -3,6 +3,7 @@ import {
   LOG_LEVEL_META_KEY,
   SdkError,
   SdkErrorCode,
+  SdkHttpError,
   type Client,
   type ClientCapabilities,
   type Transport,
@@ -21,6 +22,7 @@ import type {
 import { backoffDelay, type BackoffSettings } from '../lib/backoff.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { within } from '../lib/timers.ts';
+import { isObject } from '../lib/values.ts';
 import { followTask } from './call/follow.ts';
 import { Gone, type Line } from './call/line.ts';
 import { LiveCalls, type LiveCall } from './call/live-calls.ts';
@@ -36,7 +38,7 @@ import { listenForTask, Subscriptions } from './subscriptions.ts';
 import { ToolFacts } from './tool-facts.ts';
 import { ChildTransport } from './transport/child.ts';
 import { HttpTransport, isBrokenWire } from './transport/http.ts';
-import { paramHeaders } from './transport/param-headers.ts';
+import { headerMistake, paramHeaders } from './transport/param-headers.ts';
 
 export interface ConnectionSettings {
   /** A session with the server that somebody left to be gone on with. */
@@ -44,6 +46,8 @@ export interface ConnectionSettings {
   connectTimeoutMs: number;
   pingMs: number;
   pollTimeoutMs: number;
+  /** Whether a server that was never reached is tried again by itself; otherwise whoever asked decides. */
+  persistent: boolean;
   reconnect: BackoffSettings & { attempts: number; stableMs: number };
 }
 
@@ -71,6 +75,8 @@ type Mode =
 
 const RELISTEN_MS = 1000;
 const LAST_WORDS_MS = 1000;
+/** How long a process that is about to be gone may take to tell how it ended. */
+const EXIT_MS = 1000;
 
 /**
  * One session's connection to one server. It has one mode at a time, changed in one place (`#enter`): idle until first
@@ -121,12 +127,9 @@ export class ServerConnection implements Connection {
     this.#sessionBefore = settings.sessionId;
     this.#log = log;
     this.#receiver = new TaskReceiver({
-      ask: async (method, params, withdrawn, timeoutMs, onOpen) => {
+      ask: async (method, params, about, onOpen) => {
         // The server fetches the answer when it wants it, also on its next connection.
-        const answer = ask(method, params, withdrawn, sink, this.#calls, () => ({
-          ...(timeoutMs !== undefined && { timeoutMs }),
-          detached: true,
-        }));
+        const answer = ask(method, params, { ...about, detached: true }, sink, this.#calls);
         // One that cannot be asked is refused before this turn ends, and never was open.
         setImmediate(onOpen);
         return answer;
@@ -196,8 +199,9 @@ export class ServerConnection implements Connection {
     params: Record<string, unknown>,
     signal?: AbortSignal,
   ): Promise<Record<string, unknown>> {
-    const { client } = await this.#live();
-    return this.#send(client, method, params, { signal });
+    const live = await this.#live();
+    const done = this.#calls.beginOther();
+    return this.#send(live, method, params, { signal }).finally(done);
   }
 
   async subscribe(uri: string): Promise<void> {
@@ -242,10 +246,12 @@ export class ServerConnection implements Connection {
       callMeta: async (tasks) => callMeta((await this.#reached()).client, this.#dialler.capabilities, tasks),
       taskOffer: async () => (await this.#reached()).offer,
       taskSupport: async (tool, signal) => {
+        signal?.throwIfAborted();
         await orAborted(this.#toolFacts.all(readTools), signal);
         return this.#toolFacts.known(tool).taskSupport;
       },
       paramHeaders: async ({ tool, args }, anew) => {
+        if ((await this.#reached()).client.getProtocolEra() !== 'modern') return {};
         if (anew) {
           this.#toolFacts.forget();
           await this.#toolFacts.all(readTools);
@@ -264,8 +270,10 @@ export class ServerConnection implements Connection {
       listenForTask: (taskId, until) => {
         const now = this.#mode;
         if (now.mode !== 'up' || now.live.listening.has(taskId)) return;
-        now.live.listening.add(taskId);
-        listenForTask(now.live.client, taskId, until);
+        const { client, listening } = now.live;
+        listening.add(taskId);
+        until.addEventListener('abort', () => listening.delete(taskId), { once: true });
+        listenForTask(client, taskId, until);
       },
     };
   }
@@ -287,10 +295,12 @@ export class ServerConnection implements Connection {
     const live = await this.#reached();
     options.signal?.throwIfAborted();
     try {
-      return await this.#send(live.client, method, params, options);
+      return await this.#send(live, method, params, options);
     } catch (error) {
       if (options.signal?.aborted) throw error;
-      const reason = lossIn(error);
+      // What stands before the server says that it is away, or too busy; a task waits for that to pass.
+      if (method.startsWith('tasks/') && isPassing(error)) throw new Gone('lost', messageOf(error));
+      const reason = await lossIn(error, live.transport);
       // One broken stream is not yet the loss of the server.
       if (reason !== undefined) await this.#check(live, reason);
       // An error that comes with the loss of the server is the loss.
@@ -300,14 +310,30 @@ export class ServerConnection implements Connection {
   }
 
   async #send(
-    client: Client,
+    live: Live,
     method: string,
     params: Record<string, unknown>,
     options: SendOptions,
   ): Promise<Record<string, unknown>> {
-    const result = await send(client, method, params, options);
-    if (method === 'tools/list') this.#toolFacts.learn(result['tools']);
-    return result;
+    const result = await send(live.client, method, params, options);
+    return method === 'tools/list' ? this.#toolsOf(live, result) : result;
+  }
+
+  /** A page of tools, without those that the specification wants left out. */
+  #toolsOf({ client, transport }: Live, page: Record<string, unknown>): Record<string, unknown> {
+    const { tools } = page;
+    this.#toolFacts.learn(tools);
+    if (!Array.isArray(tools)) return page;
+    // Arguments are headers only over HTTP, and only in this era.
+    if (client.getProtocolEra() !== 'modern' || !(transport instanceof HttpTransport)) return page;
+    const offered = tools.filter((tool: unknown) => {
+      const reason = isObject(tool) ? headerMistake(tool['inputSchema']) : undefined;
+      if (reason === undefined) return true;
+      const name = isObject(tool) ? String(tool['name']) : '';
+      this.#log.warn('tool_left_out', { server: this.#server, tool: name, reason });
+      return false;
+    });
+    return { ...page, tools: offered };
   }
 
   #notify(method: string, params: Record<string, unknown>): void {
@@ -461,6 +487,8 @@ export class ServerConnection implements Connection {
     this.#log.info('server_disconnected', { server: this.#server, reason });
     this.#lastLive = live;
     this.#waitOrFail(reason);
+    // A process that is gone takes along what it asked.
+    if (live.transport instanceof ChildTransport) this.#receiver.clear(reason);
     this.#sink.lost(reason);
     this.#parting = this.#hangUp(live, false).catch((error: unknown) => {
       this.#log.warn('hang_up_failed', { server: this.#server, error: messageOf(error) });
@@ -470,7 +498,7 @@ export class ServerConnection implements Connection {
   #waitOrFail(error: string): void {
     const { reconnect } = this.#settings;
     const attempt = Math.max(1, this.#failures);
-    if (attempt > reconnect.attempts) {
+    if (attempt > reconnect.attempts || (!this.#everUp && !this.#settings.persistent)) {
       this.#enter({ mode: 'failed', error });
       return;
     }
@@ -540,6 +568,7 @@ function callMeta(client: Client, capabilities: ClientCapabilities, tasks: 'use'
 /** What several wait for goes on without the one who leaves. */
 async function orAborted<T>(shared: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return shared;
+  signal.throwIfAborted();
   let leave = (): void => {};
   const left = new Promise<never>((_resolve, reject) => {
     leave = () => reject(new Error('nobody waits for it any more'));
@@ -548,11 +577,16 @@ async function orAborted<T>(shared: Promise<T>, signal: AbortSignal | undefined)
   return Promise.race([shared, left]).finally(() => signal.removeEventListener('abort', leave));
 }
 
+function isPassing(error: unknown): boolean {
+  return error instanceof SdkHttpError && [429, 502, 503, 504].includes(error.status ?? 0);
+}
+
 /** Why an error means that the answer will never come on this connection. */
-function lossIn(error: unknown): string | undefined {
+async function lossIn(error: unknown, transport: Transport): Promise<string | undefined> {
   if (isBrokenWire(error)) return messageOf(error);
-  const closed = error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed;
-  return closed ? 'the connection was closed' : undefined;
+  if (!(error instanceof SdkError) || error.code !== SdkErrorCode.ConnectionClosed) return undefined;
+  const ended = transport instanceof ChildTransport ? await within(EXIT_MS, transport.exited) : undefined;
+  return ended ?? 'the connection was closed';
 }
 
 /** What a server can do whose session somebody left to be gone on with: it keeps tasks. */

@@ -1,9 +1,10 @@
-import type { Client, JSONRPCRequest } from '@modelcontextprotocol/client';
+import type { Client } from '@modelcontextprotocol/client';
 import type { ConnectionSink, IncomingQuestion } from '../core/ports.ts';
 import type { Answer } from '../core/question/question.ts';
 import { messageOf } from '../lib/log.ts';
 import type { LiveCalls } from './call/live-calls.ts';
-import { PeerError } from './peer-error.ts';
+import type { AskedRequest } from './call/standing.ts';
+import { NOT_ANSWERED, PeerError } from './peer-error.ts';
 import { questionKind, readQuestion } from './questions.ts';
 import type { TaskReceiver } from './receiver.ts';
 import { ServerFault } from './server-task.ts';
@@ -18,12 +19,21 @@ export interface Listeners {
   onToolsChanged: () => void;
 }
 
+const INVALID_PARAMS = -32602;
+
 const TASK_NEWS = new Set(['notifications/tasks/status', 'notifications/tasks']);
 
 /** Hands on what a server says unasked: questions, progress, changes of tasks, logs and other notifications. */
 export function hear(client: Client, { sink, calls, receiver, onToolsChanged }: Listeners): void {
-  client.fallbackRequestHandler = async (request, { mcpReq }) =>
-    receiver.answer(request.method, request.params ?? {}, mcpReq.signal) ?? asked(request, mcpReq.signal, sink, calls);
+  client.fallbackRequestHandler = async ({ id, method, params: given = {} }, { mcpReq }) => {
+    const { params, stream } = takeOrigin(given);
+    // Decided now: a moment later other calls may be there.
+    const callId = calls.asking(params, stream);
+    return (
+      receiver.answer(method, params, callId, mcpReq.signal) ??
+      asked({ id, method, params }, { withdrawn: mcpReq.signal, ...(callId !== undefined && { callId }) }, sink, calls)
+    );
+  };
   // In place of the SDK's own handler, which forgets a request's progress with its first answer: that of a task goes on.
   client.setNotificationHandler('notifications/progress', ({ params }) => calls.progressed({ ...params }));
   client.fallbackNotificationHandler = async ({ method, params = {} }) => {
@@ -39,38 +49,30 @@ export function hear(client: Client, { sink, calls, receiver, onToolsChanged }: 
 }
 
 async function asked(
-  { id, method, params = {} }: JSONRPCRequest,
-  withdrawn: AbortSignal,
+  request: AskedRequest,
+  about: Omit<IncomingQuestion, 'kind' | 'params'>,
   sink: ConnectionSink,
   calls: LiveCalls,
 ): Promise<Answer> {
+  const { method, params } = request;
   if (questionKind(method) === undefined) throw new PeerError(-32601, `Method not found: ${method}`);
-  return ask(method, params, withdrawn, sink, calls, (callId, clean) =>
-    calls.asked(callId, { id, method, params: clean }),
-  );
+  return ask(method, params, { ...about, ...calls.asked(about.callId, request) }, sink, calls);
 }
 
 /** Puts a server's question before somebody. */
 export async function ask(
   method: string,
-  given: Record<string, unknown>,
-  withdrawn: AbortSignal,
+  params: Record<string, unknown>,
+  about: Omit<IncomingQuestion, 'kind' | 'params'>,
   sink: ConnectionSink,
   calls: LiveCalls,
-  more: (callId: string | undefined, params: Record<string, unknown>) => Partial<IncomingQuestion>,
 ): Promise<Answer> {
-  const { params, callId: origin } = takeOrigin(given);
-  // A task's name and a stream of its own are proof; without one, only a single call in flight leaves no doubt.
-  const callId = origin ?? calls.asking(params);
   try {
-    return await sink.question({
-      ...readQuestion(method, params),
-      withdrawn,
-      ...(callId !== undefined && { callId }),
-      ...more(callId, params),
-    });
+    return await sink.question({ ...readQuestion(method, params), ...about });
   } catch (error) {
-    throw new PeerError(error instanceof ServerFault ? -32602 : -32000, messageOf(error));
+    // First the cancel, then that its question has no answer: otherwise the task ends as failed, and not as cancelled.
+    await calls.cancelled(about.callId);
+    throw new PeerError(error instanceof ServerFault ? INVALID_PARAMS : NOT_ANSWERED, messageOf(error));
   }
 }
 

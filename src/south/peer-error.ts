@@ -10,3 +10,9 @@ export class PeerError extends Error {
     this.data = data;
   }
 }
+
+/**
+ * There is no answer: the code that the specification has for a person who refuses. Not -32000, which peers take for a
+ * closed connection.
+ */
+export const NOT_ANSWERED = -1;

@@ -39,14 +39,14 @@ function receiver(): {
   const asked: Asked[] = [];
   const told: ServerTask[] = [];
   const tasks = new TaskReceiver({
-    ask: (method, params, withdrawn, timeoutMs, open) =>
+    ask: (method, params, { withdrawn, timeoutMs }, open) =>
       new Promise((answer, fail) => {
         asked.push({ method, params, withdrawn, timeoutMs, open, answer, fail });
       }),
     notify: (task) => void told.push(task),
   });
   const send = async (method: string, params = {}, signal = new AbortController().signal) => {
-    const answer = tasks.answer(method, params, signal);
+    const answer = tasks.answer(method, params, undefined, signal);
     if (answer === undefined) throw new Error(`${method} is not for the receiver`);
     return answer;
   };
@@ -72,10 +72,10 @@ afterEach(() => {
 test('R-3: what makes or concerns no task is left to others', () => {
   const { tasks } = receiver();
   const { signal } = new AbortController();
-  expect(tasks.answer('elicitation/create', FORM, signal)).toBeUndefined();
-  expect(tasks.answer('sampling/createMessage', {}, signal)).toBeUndefined();
-  expect(tasks.answer('roots/list', { task: {} }, signal)).toBeUndefined();
-  expect(tasks.answer('tasks/update', { taskId: 'x' }, signal)).toBeUndefined();
+  expect(tasks.answer('elicitation/create', FORM, undefined, signal)).toBeUndefined();
+  expect(tasks.answer('sampling/createMessage', {}, undefined, signal)).toBeUndefined();
+  expect(tasks.answer('roots/list', { task: {} }, undefined, signal)).toBeUndefined();
+  expect(tasks.answer('tasks/update', { taskId: 'x' }, undefined, signal)).toBeUndefined();
 });
 
 test('R-5, R-6, R-7, R-12: working at once, input_required with the open question, then the end', async () => {
@@ -128,7 +128,7 @@ test('R-9: who takes the request back is not kept waiting, and the task goes on'
 
 test.each([
   { what: 'an error of its own code', error: new PeerError(-7, 'no', { why: 1 }), code: -7, data: { why: 1 } },
-  { what: 'any other error', error: new Error('no'), code: -32000, data: undefined },
+  { what: 'any other error', error: new Error('no'), code: -1, data: undefined },
 ])('R-7, R-9: a question that ended with $what failed, and the error comes back', async ({ error, code, data }) => {
   const { asked, told, send, create } = receiver();
   const { taskId } = await create();
@@ -166,7 +166,7 @@ test('R-11, R-15: a cancelled task withdraws its question, fails who waits, and 
   const waiting = send('tasks/result', { taskId });
   expect(await send('tasks/cancel', { taskId })).toMatchObject({ taskId, status: 'cancelled' });
   expect(asked[0]?.withdrawn.aborted).toBe(true);
-  await expect(waiting).rejects.toMatchObject({ code: -32000, message: 'the task was cancelled by the server' });
+  await expect(waiting).rejects.toMatchObject({ code: -1, message: 'the task was cancelled by the server' });
   asked[0]?.answer(ANSWER);
   await turn();
   expect(await send('tasks/get', { taskId })).toMatchObject({ status: 'cancelled' });
@@ -310,7 +310,7 @@ test('R-18: of a hundred tasks the oldest that has ended makes room; if none has
   const { asked, send, create } = receiver();
   const made: string[] = [];
   for (let n = 0; n < 100; n += 1) made.push((await create()).taskId);
-  await expect(create()).rejects.toMatchObject({ code: -32000, message: expect.stringContaining('100') as unknown });
+  await expect(create()).rejects.toMatchObject({ code: -1, message: expect.stringContaining('100') as unknown });
   await turn();
   asked[7]?.answer(ANSWER);
   asked[5]?.answer(ANSWER);
@@ -319,7 +319,7 @@ test('R-18: of a hundred tasks the oldest that has ended makes room; if none has
   await expect(send('tasks/get', { taskId: made[5] })).rejects.toMatchObject({ code: -32602 });
   expect(await send('tasks/get', { taskId: made[7] })).toMatchObject({ status: 'completed' });
   await create();
-  await expect(create()).rejects.toMatchObject({ code: -32000 });
+  await expect(create()).rejects.toMatchObject({ code: -1 });
   expect(asked[0]?.withdrawn.aborted).toBe(false);
 });
 
@@ -336,7 +336,7 @@ test('R-18: when the server is gone everything ends, without a word to it, and n
   const waiting = send('tasks/result', { taskId: second.taskId });
   const unasked = await create();
   tasks.clear('the server was restarted');
-  await expect(waiting).rejects.toMatchObject({ code: -32000, message: 'the server was restarted' });
+  await expect(waiting).rejects.toMatchObject({ code: -1, message: 'the server was restarted' });
   await turn();
   expect(asked).toHaveLength(2);
   expect(asked[1]?.withdrawn.aborted).toBe(true);
@@ -368,7 +368,7 @@ test('R-1, R-2, R-5, R-8, R-10, R-12: a v1 server drives it over a wire, and eve
     { capabilities: { elicitation: { form: {} }, sampling: {}, tasks: RECEIVER_CAPABILITY } },
   );
   const tasks = new TaskReceiver({
-    ask: async (_method, _params, _withdrawn, _timeoutMs, onOpen) => {
+    ask: async (_method, _params, _about, onOpen) => {
       onOpen();
       await turn();
       return { role: 'assistant', model: 'm', content: { type: 'text', text: 'hi' } };
@@ -376,7 +376,7 @@ test('R-1, R-2, R-5, R-8, R-10, R-12: a v1 server drives it over a wire, and eve
     notify: (task) => void client.notification({ method: 'notifications/tasks/status', params: { ...task } }),
   });
   client.fallbackRequestHandler = async (request, { mcpReq }) => {
-    const answer = tasks.answer(request.method, request.params ?? {}, mcpReq.signal);
+    const answer = tasks.answer(request.method, request.params ?? {}, undefined, mcpReq.signal);
     if (answer === undefined) throw new PeerError(-32601, 'Method not found');
     return answer;
   };

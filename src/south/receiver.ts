@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import type { ServerTask } from '../core/ports.ts';
+import type { IncomingQuestion, ServerTask } from '../core/ports.ts';
 import type { Answer } from '../core/question/question.ts';
 import { createTask, hasEnded, transition, type Task, type TaskError, type TaskEvent } from '../core/task/task.ts';
 import { messageOf } from '../lib/log.ts';
 import { Alarm } from '../lib/timers.ts';
 import { isObject } from '../lib/values.ts';
-import { PeerError } from './peer-error.ts';
+import { NOT_ANSWERED, PeerError } from './peer-error.ts';
 import { questionKind } from './questions.ts';
 import { RELATED_TASK } from './server-task.ts';
 
@@ -17,8 +17,7 @@ export interface ReceiverHooks {
   ask: (
     method: string,
     params: Params,
-    withdrawn: AbortSignal,
-    timeoutMs: number,
+    about: Pick<IncomingQuestion, 'callId' | 'withdrawn'> & { timeoutMs: number },
     onOpen: () => void,
   ) => Promise<Answer>;
   /** Sends `notifications/tasks/status`. */
@@ -65,7 +64,7 @@ export class TaskReceiver {
   }
 
   /** Answers a request that makes or concerns a task; `undefined` when it does neither. */
-  answer(method: string, params: Params, signal: AbortSignal): Promise<Params> | undefined {
+  answer(method: string, params: Params, callId: string | undefined, signal: AbortSignal): Promise<Params> | undefined {
     switch (method) {
       case 'tasks/get':
         return this.#get(params);
@@ -76,7 +75,9 @@ export class TaskReceiver {
       case 'tasks/cancel':
         return this.#cancel(params);
       default:
-        return questionKind(method) !== undefined && 'task' in params ? this.#create(method, params) : undefined;
+        return questionKind(method) !== undefined && 'task' in params
+          ? this.#create(method, params, callId)
+          : undefined;
     }
   }
 
@@ -85,10 +86,10 @@ export class TaskReceiver {
     const all = [...this.#held.values()];
     this.#held.clear();
     this.#alarm.stop();
-    for (const held of all) this.#move(held, { type: 'fail', error: { code: -32000, message: reason } });
+    for (const held of all) this.#move(held, { type: 'fail', error: { code: NOT_ANSWERED, message: reason } });
   }
 
-  async #create(method: string, { task: asked, ...params }: Params): Promise<Params> {
+  async #create(method: string, { task: asked, ...params }: Params, callId: string | undefined): Promise<Params> {
     const ttlMs = ttlOf(asked);
     this.#makeRoom();
     this.#places += 1;
@@ -100,17 +101,18 @@ export class TaskReceiver {
     this.#held.set(held.task.id, held);
     this.#alarm.at(expiryOf(held.task));
     // The server should learn the id before it hears what becomes of the task.
-    setImmediate(() => void this.#work(held, params));
+    setImmediate(() => void this.#work(held, params, callId));
     return { task: shown(held.task) };
   }
 
-  async #work(held: Held, params: Params): Promise<void> {
+  async #work(held: Held, params: Params, callId: string | undefined): Promise<void> {
     if (hasEnded(held.task)) return;
-    const leftMs = Math.max(0, expiryOf(held.task) - Date.now());
+    const timeoutMs = Math.max(0, expiryOf(held.task) - Date.now());
+    const about = { withdrawn: held.over.signal, timeoutMs, ...(callId !== undefined && { callId }) };
     const onOpen = (): void =>
       void this.#apply(held, { type: 'question_opened', questionId: held.task.id, certain: true });
     try {
-      const result = await this.#hooks.ask(held.task.tool, params, held.over.signal, leftMs, onOpen);
+      const result = await this.#hooks.ask(held.task.tool, params, about, onOpen);
       this.#apply(held, { type: 'complete', result });
     } catch (error) {
       // A question may run out of time a moment before its task does, which is the same end.
@@ -170,7 +172,10 @@ export class TaskReceiver {
     if (this.#held.size < MAX_TASKS) return;
     const oldest = [...this.#held.values()].find(({ task }) => hasEnded(task));
     if (oldest === undefined) {
-      throw new PeerError(-32000, `${MAX_TASKS} tasks wait for their answers, and there may not be more; cancel some`);
+      throw new PeerError(
+        NOT_ANSWERED,
+        `${MAX_TASKS} tasks wait for their answers, and there may not be more; cancel some`,
+      );
     }
     this.#held.delete(oldest.task.id);
   }
@@ -240,13 +245,13 @@ function shown(task: Task): ServerTask {
 function failureOf({ status, statusMessage, error, ttlMs }: Task): PeerError {
   if (status === 'expired') return invalid(`the task has expired: its ttl of ${ttlMs} ms ran out`);
   if (error !== undefined) return new PeerError(error.code, error.message, error.data);
-  return new PeerError(-32000, `the task was ${statusMessage ?? status}`);
+  return new PeerError(NOT_ANSWERED, `the task was ${statusMessage ?? status}`);
 }
 
 function errorOf(error: unknown): TaskError {
   const { code, data } = isObject(error) ? error : {};
   return {
-    code: typeof code === 'number' && Number.isInteger(code) ? code : -32000,
+    code: typeof code === 'number' && Number.isInteger(code) ? code : NOT_ANSWERED,
     message: messageOf(error),
     ...(data !== undefined && { data }),
   };

@@ -9,6 +9,8 @@ export interface SendOptions {
   timeoutMs?: number;
   /** The call this request is for: what the server asks on its response stream, it asks for that call. */
   callId?: string;
+  /** Whether the server may answer with questions, to be asked again with the answers. */
+  mayAsk?: boolean;
   /** Sent along over HTTP. */
   headers?: Record<string, string>;
 }
@@ -18,11 +20,11 @@ export async function send(
   client: Client,
   method: string,
   params: Record<string, unknown>,
-  { signal, timeoutMs = MAX_DELAY_MS, callId, headers }: SendOptions = {},
+  { signal, timeoutMs = MAX_DELAY_MS, callId, headers, mayAsk = false }: SendOptions = {},
 ): Promise<Record<string, unknown>> {
   return client.request({ method, params }, ANY_RESULT, {
     timeout: timeoutMs,
-    allowInputRequired: true,
+    ...(mayAsk && { allowInputRequired: true }),
     ...(signal && { signal }),
     ...(callId !== undefined && { headers: { ...headers, [CALL_HEADER]: callId } }),
   });

@@ -17,6 +17,9 @@ export const RELATED_TASK = 'io.modelcontextprotocol/related-task';
 
 const STATUSES = new Set<unknown>(['working', 'input_required', 'completed', 'failed', 'cancelled']);
 
+/** For a server that does not say. */
+const UNKNOWN_TIME = new Date(0).toISOString();
+
 /** The server did something that no server should do. */
 export class ServerFault extends Error {}
 
@@ -58,13 +61,12 @@ export function readServerTask(value: unknown, from: string): ServerTask {
   }
   const ttl = value['ttl'] ?? value['ttlMs'];
   const pollInterval = value['pollInterval'] ?? value['pollIntervalMs'];
-  const now = new Date().toISOString();
   return {
     taskId,
     status: status as ServerTask['status'],
     ...(typeof statusMessage === 'string' && { statusMessage }),
-    createdAt: typeof createdAt === 'string' ? createdAt : now,
-    lastUpdatedAt: typeof lastUpdatedAt === 'string' ? lastUpdatedAt : now,
+    createdAt: typeof createdAt === 'string' ? createdAt : UNKNOWN_TIME,
+    lastUpdatedAt: typeof lastUpdatedAt === 'string' ? lastUpdatedAt : UNKNOWN_TIME,
     ttl: typeof ttl === 'number' ? ttl : null,
     ...(typeof pollInterval === 'number' && pollInterval >= 0 && { pollInterval }),
   };

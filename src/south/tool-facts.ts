@@ -23,9 +23,9 @@ export class ToolFacts {
     return this.#known.get(tool) ?? UNKNOWN;
   }
 
-  /** Reads the whole list, once. */
+  /** Has the whole list read, once; whoever reads a page lets us learn from it. */
   async all(ask: Ask): Promise<void> {
-    const reading = (this.#reading ??= readAllPages(ask, 'tools/list', 'tools').then((tools) => this.learn(tools)));
+    const reading = (this.#reading ??= readAllPages(ask, 'tools/list', 'tools').then(() => {}));
     // One that failed says nothing about the next.
     reading.catch(() => {
       if (this.#reading === reading) this.#reading = undefined;

@@ -78,9 +78,16 @@ function choicesOf(field: Schema): unknown[] | undefined {
 const FORMATS = new Map<string, (text: string) => boolean>([
   ['email', (text) => /^[^\s@]+@[^\s@]+$/.test(text)],
   ['uri', (text) => URL.canParse(text)],
-  ['date', (text) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))],
-  ['date-time', (text) => /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) && !Number.isNaN(Date.parse(text))],
+  ['date', isDate],
+  ['date-time', (text) => isDate(text.slice(0, 10)) && text[10] === 'T' && !Number.isNaN(Date.parse(text))],
 ]);
+
+/** A day that the calendar has. */
+function isDate(text: string): boolean {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
+  const day = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
+}
 
 function limit(field: Schema, name: string): number | undefined {
   const value = field[name];

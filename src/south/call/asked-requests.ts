@@ -1,6 +1,7 @@
 import type { RequestId } from '@modelcontextprotocol/client';
 import type { IncomingQuestion } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
+import { NOT_ANSWERED } from '../peer-error.ts';
 import { throughLosses, type Line } from './line.ts';
 import type { LiveCall } from './live-calls.ts';
 import { answerOne } from './rounds.ts';
@@ -84,7 +85,7 @@ export class AskedRequests {
     const fate = { key, callId: call.id, withdrawn, taken: taken.signal };
     const response = await answerOne({ ...request }, fate, this.#line).then(
       (result) => ({ result }),
-      (error: unknown) => ({ error: { code: -32000, message: messageOf(error) } }),
+      (error: unknown) => ({ error: { code: NOT_ANSWERED, message: messageOf(error) } }),
     );
     if (call.signal.aborted) return;
     if (withdraw.signal.aborted) {

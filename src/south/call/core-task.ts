@@ -17,6 +17,8 @@ export class CoreTask implements TaskKind {
   #outcome: CallOutcome | Gone | undefined;
   #fetching: AbortController | undefined;
   #sinceEnd = false;
+  /** So often was the result of the ended task broken off. */
+  #broken = 0;
   readonly #line: Line;
   readonly #live: LiveCall;
   readonly #taskId: string;
@@ -59,7 +61,10 @@ export class CoreTask implements TaskKind {
       this.#outcome = undefined;
       this.#sinceEnd = false;
       this.news = undefined;
-      throw outcome;
+      // Asked for again when the server is back; but one that breaks off every time never will.
+      if (ended) this.#broken += 1;
+      if (this.#broken > this.#line.reconnect.attempts) throw outcome;
+      return undefined;
     }
     if (outcome === undefined && ended) {
       throw new ServerFault(`the server says that its task is ${task.status}, but leaves tasks/result unanswered`);

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import { ProtocolError } from '@modelcontextprotocol/client';
 import type { CallOutcome, ServerTask } from '../../core/ports.ts';
 import { isObject } from '../../lib/values.ts';
-import { ServerFault } from '../server-task.ts';
+import { hasEnded, ServerFault } from '../server-task.ts';
 import { throughLosses, type Line } from './line.ts';
 import type { LiveCall } from './live-calls.ts';
 import { answerOne, inputRequests } from './rounds.ts';
@@ -15,6 +16,8 @@ interface Asked {
   answeredAt?: number;
   /** The server does not show the question any more. */
   gone: boolean;
+  /** The server did not want the answer. */
+  refused?: ProtocolError;
 }
 
 /** A task of the extension: `tasks/get` tells everything, and questions are answered with `tasks/update`. */
@@ -35,7 +38,7 @@ export class ExtensionTask implements TaskKind {
   }
 
   async act(task: ServerTask, raw: Record<string, unknown>): Promise<CallOutcome | undefined> {
-    if (this.#trouble !== undefined) throw this.#trouble;
+    if (this.#trouble !== undefined && !hasEnded(task)) throw this.#trouble;
     this.news = new Promise<void>((resolve) => {
       this.#ring = resolve;
     });
@@ -93,9 +96,10 @@ export class ExtensionTask implements TaskKind {
   }
 
   /** A key stands for one question for as long as the task lives; the acknowledged answer may take a while to show. */
-  #recheck(key: string, request: Record<string, unknown>, { request: first, answeredAt, gone }: Asked): void {
+  #recheck(key: string, request: Record<string, unknown>, { request: first, answeredAt, gone, refused }: Asked): void {
+    if (refused !== undefined) throw refused;
     if (gone || !isDeepStrictEqual(request, first)) {
-      throw new ServerFault(`the server reused the question key '${key}' for another question`);
+      throw new ServerFault(`the server reused the question key '${key}', which stands for one question only`);
     }
     if (answeredAt !== undefined && Date.now() - answeredAt > this.#line.pollTimeoutMs) {
       throw new ServerFault(`the server acknowledged the answer to its question '${key}', but still asks it`);
@@ -108,7 +112,9 @@ export class ExtensionTask implements TaskKind {
     this.#answer(key, asked).catch((error: unknown) => {
       // Withdrawn by us because the server does not ask it any more, or because the call is over.
       if (asked.withdraw.signal.aborted) return;
-      this.#trouble = error instanceof Error ? error : new Error(String(error));
+      // The server may have gone on without the answer; only if it still asks, something is wrong.
+      if (error instanceof ProtocolError) asked.refused = error;
+      else this.#trouble = error instanceof Error ? error : new Error(String(error));
       this.#ring();
     });
   }

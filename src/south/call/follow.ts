@@ -1,6 +1,6 @@
 import { ProtocolError } from '@modelcontextprotocol/client';
-import { LEAVE_RUNNING, type CallOutcome, type ServerTask } from '../../core/ports.ts';
-import { hasEnded, readServerTask, ServerFault, type TaskOffer } from '../server-task.ts';
+import { LEAVE_RUNNING, type CallOutcome } from '../../core/ports.ts';
+import { hasEnded, readServerTask, ServerFault } from '../server-task.ts';
 import { CoreTask } from './core-task.ts';
 import { ExtensionTask } from './extension-task.ts';
 import { failure, Gone, isTimeout, throughLosses, type Line } from './line.ts';
@@ -11,8 +11,12 @@ import type { TaskKind } from './task-kind.ts';
 
 const DEFAULT_POLL_MS = 1000;
 const MIN_POLL_MS = 10;
+const MIN_NEWS_MS = 50;
 const MAX_POLL_MS = 300_000;
 const CANCEL_TIMEOUT_MS = 5000;
+const CANCEL_LATE_MS = 120_000;
+const UNKNOWN_METHOD = -32601;
+const UNKNOWN_TASK = -32602;
 /** So often in a row may a server leave the question how its task is doing without an answer. */
 const MAX_SILENCES = 3;
 
@@ -31,18 +35,22 @@ export async function followTask(
   live.native = true;
   live.taskId = taskId;
   const over = new AbortController();
-  let offer: TaskOffer | undefined;
   let kind: TaskKind | undefined;
   try {
-    offer = await throughLosses(line, call.signal, () => line.taskOffer());
+    const offer = await throughLosses(line, call.signal, () => line.taskOffer());
     if (offer === undefined) throw new ServerFault('the server keeps no tasks');
     kind = offer.generation === 'core' ? new CoreTask(line, live, from) : new ExtensionTask(line, live, taskId);
     await call.onStanding({ task: kind.standing } satisfies CallStanding);
     // What creates a task of the extension names its state, and no more: neither a result nor a question.
     const tells = offer.generation === 'core' || firstRaw?.['status'] === 'working';
-    let raw = tells ? firstRaw : undefined;
+    let raw = tells && !live.early.has(taskId) ? firstRaw : undefined;
     let told: string | undefined;
     for (;;) {
+      // Made before asking: what is told meanwhile may be newer than the answer.
+      live.news = new Promise((resolve) => {
+        live.ring = resolve;
+      });
+      const asked = Date.now();
       raw ??= await throughLosses(line, call.signal, () => read(line, taskId, call.signal));
       const task = readServerTask(raw, 'tasks/get');
       if (task.taskId !== taskId)
@@ -51,32 +59,43 @@ export async function followTask(
       if (state !== told) call.onTask(task);
       if (!hasEnded(task)) line.listenForTask(taskId, over.signal);
       told = state;
-      // Made before acting: what is told meanwhile must not be missed.
-      live.news = new Promise((resolve) => {
-        live.ring = resolve;
-      });
-      const outcome = await actUnlessGone(kind, task, raw);
+      const outcome = await kind.act(task, raw);
       if (outcome !== undefined) return outcome;
       const interval = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, task.pollInterval ?? DEFAULT_POLL_MS));
       await pause(interval, call.signal, live.news, kind.news);
+      // A server that tells of every look must not be looked at without end.
+      await pause(Math.min(interval, asked + MIN_NEWS_MS - Date.now()), call.signal);
       raw = undefined;
     }
   } catch (error) {
     // One that went astray is stopped, too: nobody will ask for its result.
-    const unwanted = call.signal.aborted
-      ? call.signal.reason !== LEAVE_RUNNING
-      : !(error instanceof Gone || error instanceof ProtocolError);
-    if (unwanted && offer?.cancel) {
-      await line.request('tasks/cancel', { taskId }, { timeoutMs: CANCEL_TIMEOUT_MS }).catch(() => {
-        // Ended already, or it cannot be cancelled: the call is over all the same.
-      });
-    }
+    const unwanted = call.signal.aborted ? call.signal.reason !== LEAVE_RUNNING : isAstray(error);
+    if (unwanted) await cancel(line, taskId);
     if (call.signal.aborted) return { kind: 'error', error: { code: -32000, message: 'cancelled' } };
     return failure(error);
   } finally {
     over.abort();
     kind?.stop();
   }
+}
+
+/** The server is there and has the task, but it cannot be followed to its end. */
+function isAstray(error: unknown): boolean {
+  if (error instanceof ProtocolError) return error.code !== UNKNOWN_TASK && error.code !== UNKNOWN_METHOD;
+  return !(error instanceof Gone);
+}
+
+/** A server that is away gets it when it is back; whoever cancelled does not wait for that. */
+async function cancel(line: Line, taskId: string): Promise<void> {
+  const send = async (): Promise<void> => {
+    if ((await line.taskOffer())?.cancel !== true) return;
+    await line.request('tasks/cancel', { taskId }, { timeoutMs: CANCEL_TIMEOUT_MS });
+  };
+  await send().catch((error: unknown) => {
+    // Anything else means that it has ended, or cannot be cancelled: the call is over all the same.
+    if (!(error instanceof Gone) || line.closed) return;
+    throughLosses(line, AbortSignal.timeout(CANCEL_LATE_MS), send).catch(() => {});
+  });
 }
 
 /** Asks how the task is doing. */
@@ -101,21 +120,7 @@ function explained(error: unknown, taskId: string): unknown {
 }
 
 function trouble(code: number, taskId: string): string {
-  if (code === -32601) return `the server made the task '${taskId}', but does not know tasks/get`;
-  if (code === -32602) return `the server does not know its task '${taskId}' any more`;
+  if (code === UNKNOWN_METHOD) return `the server made the task '${taskId}', but does not know tasks/get`;
+  if (code === UNKNOWN_TASK) return `the server does not know its task '${taskId}' any more`;
   return `the server does not tell how its task '${taskId}' is doing`;
-}
-
-/** A server that is lost in the middle is asked again when it is back. */
-async function actUnlessGone(
-  kind: TaskKind,
-  task: ServerTask,
-  raw: Record<string, unknown>,
-): Promise<CallOutcome | undefined> {
-  try {
-    return await kind.act(task, raw);
-  } catch (error) {
-    if (error instanceof Gone) return undefined;
-    throw error;
-  }
 }

@@ -1,7 +1,10 @@
 import type { RequestId } from '@modelcontextprotocol/client';
 import type { IncomingQuestion, OutgoingCall, Progress } from '../../core/ports.ts';
 import { relatedTask } from '../server-task.ts';
+import type { StreamOrigin } from '../transport/origin.ts';
 import type { AskedRequest } from './standing.ts';
+
+const MAX_EARLY = 100;
 
 /** A call that has not ended yet. */
 export interface LiveCall {
@@ -19,27 +22,58 @@ export interface LiveCall {
   asked?: (request: AskedRequest) => Pick<IncomingQuestion, 'key' | 'taken'>;
   /** The server has the answer to that request. */
   answered?: (id: RequestId) => void;
+  /** Tasks that changed before this call knew the name of its own. */
+  readonly early: Set<string>;
+  readonly onEnd: (() => void)[];
 }
 
 /** The calls that run on one connection: who a question, a progress report or a change of a task belongs to. */
 export class LiveCalls {
   readonly #calls = new Map<string, LiveCall>();
+  #others = 0;
 
   begin(call: OutgoingCall): LiveCall {
-    const live: LiveCall = { call, native: false, away: false, news: Promise.resolve(), ring: () => {} };
+    const live: LiveCall = {
+      call,
+      native: false,
+      away: false,
+      news: Promise.resolve(),
+      ring: () => {},
+      early: new Set(),
+      onEnd: [],
+    };
     this.#calls.set(call.id, live);
     return live;
   }
 
-  end({ call }: LiveCall): void {
+  end({ call, onEnd }: LiveCall): void {
     this.#calls.delete(call.id);
+    for (const told of onEnd) told();
   }
 
-  /** The call that certainly asks: the one whose task is named, or the only one there is. */
-  asking(params: Record<string, unknown>): string | undefined {
+  /** Resolves when the server has been told that this call is cancelled; at once if it is not. */
+  async cancelled(callId: string | undefined): Promise<void> {
+    const live = callId === undefined ? undefined : this.#calls.get(callId);
+    if (!live?.native || !live.call.signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      live.onEnd.push(resolve);
+    });
+  }
+
+  /** The call that certainly asks: the one whose task is named, the one on whose stream it came, or the only one there is. */
+  asking(params: Record<string, unknown>, stream: StreamOrigin): string | undefined {
     const taskId = relatedTask(params);
     if (taskId !== undefined) return this.#ofTask(taskId)?.call.id;
-    return this.#calls.size === 1 ? [...this.#calls.keys()][0] : undefined;
+    if (stream !== 'any') return stream === 'no call' ? undefined : stream.callId;
+    return this.#calls.size === 1 && this.#others === 0 ? [...this.#calls.keys()][0] : undefined;
+  }
+
+  /** A request that is no call, but in whose course the server may ask, too; it is over when the returned is called. */
+  beginOther(): () => void {
+    this.#others += 1;
+    return () => {
+      this.#others -= 1;
+    };
   }
 
   /** What is to be known of a question besides what it asks. */
@@ -69,7 +103,15 @@ export class LiveCalls {
 
   /** The server says that a task changed. */
   taskChanged({ taskId }: Record<string, unknown>): void {
-    if (typeof taskId === 'string') this.#ofTask(taskId)?.ring();
+    if (typeof taskId !== 'string') return;
+    const live = this.#ofTask(taskId);
+    if (live) {
+      live.ring();
+      return;
+    }
+    for (const { taskId: named, early } of this.#calls.values()) {
+      if (named === undefined && early.size < MAX_EARLY) early.add(taskId);
+    }
   }
 
   /** Much may have changed while the server was away. */

@@ -3,7 +3,7 @@ import type { CallOutcome, OutgoingCall } from '../../core/ports.ts';
 import { readServerTask, ServerFault } from '../server-task.ts';
 import { nativeTask } from '../transport/message.ts';
 import { followTask } from './follow.ts';
-import { failure, throughLosses, type Line } from './line.ts';
+import { failure, Gone, throughLosses, type Line } from './line.ts';
 import type { LiveCall } from './live-calls.ts';
 import { answerRound, isRound, type Round } from './rounds.ts';
 import type { CallStanding } from './standing.ts';
@@ -31,7 +31,8 @@ export async function runCall(line: Line, live: LiveCall, from?: Round): Promise
       };
       // Between two rounds the server need not be there; but what may have arrived is not sent twice.
       const reply = await (asked === undefined ? send() : throughLosses(line, call.signal, send, ['unreachable']));
-      const task = asTask ? reply['task'] : nativeTask(reply);
+      // A plain result may have a field of that name, too.
+      const task = asTask && !('content' in reply) ? reply['task'] : nativeTask(reply);
       if (task !== undefined) {
         const { taskId } = readServerTask(task, 'tools/call');
         return await followTask(line, live, { taskId }, task as Record<string, unknown>);
@@ -65,7 +66,11 @@ async function wantsTask(line: Line, call: OutgoingCall): Promise<boolean> {
   const offer = await line.taskOffer();
   if (offer?.generation !== 'core') return false;
   // One that does not tell of its tools may still have them.
-  const support = await line.taskSupport(call.tool, call.signal).catch(() => 'forbidden');
+  const support = await line.taskSupport(call.tool, call.signal).catch((error: unknown) => {
+    // Core was told that what had not arrived is over: it must not be sent all the same.
+    if (error instanceof Gone) throw error;
+    return 'forbidden';
+  });
   call.signal.throwIfAborted();
   return support === 'required' || (support === 'optional' && call.tasks === 'use');
 }
@@ -90,7 +95,7 @@ async function sendWithHeaders(
   params: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
   const send = async (headers: Record<string, string>): Promise<Record<string, unknown>> =>
-    line.request('tools/call', params, { callId: call.id, signal: call.signal, headers });
+    line.request('tools/call', params, { callId: call.id, signal: call.signal, headers, mayAsk: true });
   try {
     return await send(await line.paramHeaders(call));
   } catch (error) {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { serializeMessage, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
@@ -9,6 +10,8 @@ import { readMessage } from './message.ts';
 import { watchGroup } from './reaper.ts';
 
 const GRACE_MS = 1000;
+/** Of so many lines are the last words chosen, and so many of them are told. */
+const LAST_LINES = 40;
 const LAST_WORDS = 5;
 const NOISE_SHOWN = 200;
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
@@ -51,21 +54,20 @@ export class ChildTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    const { command } = this.#config;
     const child = this.#spawn();
     this.#child = child;
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
       child.once('error', (error: NodeJS.ErrnoException) => {
         const missing = error.code === 'ENOENT';
-        reject(new Error(missing ? `command '${command}' or its cwd was not found` : error.message));
+        reject(new Error(missing ? notFound(this.#config) : error.message));
       });
     });
     child.on('error', (error) => this.onerror?.(error));
     child.stdin.on('error', (error) => this.onerror?.(error));
     child.stdout.on('data', (chunk: Buffer) => this.#received(chunk));
     onLines(child.stderr, (line) => {
-      this.#lastWords = [...this.#lastWords, line].slice(-LAST_WORDS);
+      this.#lastWords = [...this.#lastWords, line].slice(-LAST_LINES);
       this.onnoise(line);
     });
     const unwatch = watchGroup(child.pid ?? 0);
@@ -107,7 +109,8 @@ export class ChildTransport implements Transport {
   /** A failed connection as the user needs to hear of it: what the process did, and its last words. */
   explain(error: unknown): unknown {
     if (this.#died === undefined && this.#lastWords.length === 0) return error;
-    const said = this.#lastWords.length === 0 ? '' : `; its last words: ${this.#lastWords.join(' | ').slice(-500)}`;
+    const words = this.#lastWords.filter(isTelling).slice(-LAST_WORDS).join(' | ').slice(-500);
+    const said = words === '' ? '' : `; its last words: ${words}`;
     return new Error(`${this.#died ?? (error as Error).message}${said}`, { cause: error });
   }
 
@@ -168,9 +171,19 @@ export class ChildTransport implements Transport {
   }
 
   #noise(line: string): void {
-    this.#lastWords = [...this.#lastWords, 'standard output has what is no message'].slice(-LAST_WORDS);
+    this.#lastWords = [...new Set([...this.#lastWords, 'standard output has what is no message'])].slice(-LAST_LINES);
     this.onnoise(`not a message on standard output: ${line.slice(0, NOISE_SHOWN)}`);
   }
+}
+
+function notFound({ command, cwd }: CommandServerConfig): string {
+  if (cwd !== undefined && !existsSync(cwd)) return `the folder '${cwd}' (cwd of '${command}') was not found`;
+  return `command '${command}' was not found`;
+}
+
+/** Programs print what is wrong, and then where they were: the second says little to who has not written them. */
+function isTelling(line: string): boolean {
+  return line.trim() !== '' && !/^\s+at |^\s*\^+\s*$|^Node\.js v\d/.test(line);
 }
 
 function parsed(line: string): unknown {

@@ -294,7 +294,7 @@ export class HttpTransport implements Transport {
     if (!('method' in message) && stream.requestId !== undefined && message.id === stream.requestId) {
       stream.answered = true;
     }
-    this.onmessage?.(stream.callId === undefined ? message : stampOrigin(message, stream.callId));
+    this.onmessage?.(stream.requestId === undefined ? message : stampOrigin(message, stream.callId));
   }
 
   /** Goes on with a broken stream where that is possible. */

@@ -6,10 +6,16 @@ const answer = (rest: object): unknown => ({ jsonrpc: '2.0', id: 1, ...rest });
 test.each([
   ['a request', { jsonrpc: '2.0', id: 1, method: 'ping' }],
   ['a notification', { jsonrpc: '2.0', method: 'notifications/x', params: {} }],
-  ['a result', answer({ result: { content: [], extra: 1 } })],
+  ['a result', answer({ result: { resultType: 'complete', content: [], extra: 1 } })],
   ['an error', answer({ error: { code: -1, message: 'no', data: 2 } })],
 ])('B-1: %s passes as it is', (_name, message) => {
   expect(readMessage(message)).toBe(message);
+});
+
+test('B-1: a result that does not say its type is complete', () => {
+  expect(readMessage(answer({ result: { extra: 1 } }))).toEqual(
+    answer({ result: { resultType: 'complete', extra: 1 } }),
+  );
 });
 
 test.each([

@@ -21,7 +21,12 @@ export function readMessage(value: unknown): JSONRPCMessage | undefined {
     return whole ? (value as JSONRPCMessage) : broken(id, 'an error without code and message');
   }
   if (!isObject(result)) return broken(id, 'no object, as every result must be');
-  return result['resultType'] === 'task' ? wrapTask(id, result) : (value as JSONRPCMessage);
+  const { resultType } = result;
+  if (resultType === 'task') return wrapTask(id, result);
+  // The SDK refuses one that does not say its type; the specification wants it taken as complete.
+  return resultType === undefined
+    ? { jsonrpc: '2.0', id, result: { ...result, resultType: 'complete' } }
+    : (value as JSONRPCMessage);
 }
 
 /** The task in the result of a call. */

@@ -6,20 +6,23 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/client';
  */
 export const CALL_HEADER = 'x-meanwhile-call';
 
+/** Where a question came from: the response stream of a call, that of another request, or where anything may come. */
+export type StreamOrigin = { callId: string } | 'no call' | 'any';
+
 const ORIGIN_KEY = 'meanwhile/call';
 
-/** Marks a server's request with the call it came with. Other messages pass untouched. */
-export function stampOrigin(message: JSONRPCMessage, callId: string): JSONRPCMessage {
+/** Marks a server's request with the call whose stream it came on, or that it was another's. Other messages pass untouched. */
+export function stampOrigin(message: JSONRPCMessage, callId: string | undefined): JSONRPCMessage {
   if (!('method' in message) || !('id' in message)) return message;
-  const meta = { ...message.params?._meta, [ORIGIN_KEY]: callId };
+  const meta = { ...message.params?._meta, [ORIGIN_KEY]: callId ?? null };
   return { ...message, params: { ...message.params, _meta: meta } };
 }
 
 /** Takes the mark off again. */
-export function takeOrigin(params: Record<string, unknown>): { params: Record<string, unknown>; callId?: string } {
+export function takeOrigin(params: Record<string, unknown>): { params: Record<string, unknown>; stream: StreamOrigin } {
   const { _meta, ...rest } = params;
-  if (typeof _meta !== 'object' || _meta === null || !(ORIGIN_KEY in _meta)) return { params };
+  if (typeof _meta !== 'object' || _meta === null || !(ORIGIN_KEY in _meta)) return { params, stream: 'any' };
   const { [ORIGIN_KEY]: callId, ...meta } = _meta as Record<string, unknown>;
   const clean = Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta };
-  return typeof callId === 'string' ? { params: clean, callId } : { params: clean };
+  return { params: clean, stream: typeof callId === 'string' ? { callId } : 'no call' };
 }

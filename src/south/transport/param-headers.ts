@@ -9,16 +9,52 @@ export interface HeaderDeclaration {
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-/** Which arguments a tool wants as headers: those whose schema says `x-mcp-header`, at any depth of `properties`. */
-export function headerDeclarations(schema: unknown, path: string[] = []): HeaderDeclaration[] {
-  const properties = isObject(schema) ? schema['properties'] : undefined;
-  if (!isObject(properties)) return [];
-  return Object.entries(properties).flatMap(([key, child]) => {
-    const name = isObject(child) ? child['x-mcp-header'] : undefined;
-    const here = [...path, key];
-    const own = typeof name === 'string' && TOKEN.test(name) ? [{ path: here, name }] : [];
-    return [...own, ...headerDeclarations(child, here)];
+/** Keywords whose value names schemas, and those whose value is no schema at all. */
+const NAMING = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions']);
+const DATA = new Set(['const', 'default', 'enum', 'examples']);
+const SIMPLE = new Set<unknown>(['string', 'integer', 'boolean']);
+
+/** A place in a schema that says `x-mcp-header`. */
+interface Wish {
+  path: string[];
+  /** By the names of properties alone: only then it is certain which value is meant. */
+  reachable: boolean;
+  name: unknown;
+  type: unknown;
+}
+
+function wishes(schema: unknown, path: string[] = [], reachable = true): Wish[] {
+  if (Array.isArray(schema)) return schema.flatMap((each) => wishes(each, path, false));
+  if (!isObject(schema)) return [];
+  const { 'x-mcp-header': name, type } = schema;
+  const own = name === undefined ? [] : [{ path, reachable: reachable && path.length > 0, name, type }];
+  const below = Object.entries(schema).flatMap(([keyword, value]) => {
+    if (DATA.has(keyword)) return [];
+    if (!NAMING.has(keyword) || !isObject(value)) return wishes(value, path, false);
+    const stays = reachable && keyword === 'properties';
+    return Object.entries(value).flatMap(([key, child]) => wishes(child, [...path, key], stays));
   });
+  return [...own, ...below];
+}
+
+/** Why a tool must not be offered: what it wants as headers cannot be sent as such. */
+export function headerMistake(schema: unknown): string | undefined {
+  const seen = new Set<string>();
+  for (const { path, reachable, name, type } of wishes(schema)) {
+    const at = `x-mcp-header at '${path.join('.')}'`;
+    if (!reachable) return `${at}: only properties of the arguments can be headers`;
+    if (typeof name !== 'string' || !TOKEN.test(name)) return `${at}: ${JSON.stringify(name)} cannot name a header`;
+    if (!SIMPLE.has(type)) return `${at}: only a string, an integer or a boolean can be a header`;
+    if (seen.has(name.toLowerCase())) return `${at}: another argument is the header '${name}' already`;
+    seen.add(name.toLowerCase());
+  }
+  return undefined;
+}
+
+/** Which arguments a tool wants as headers; none if it wants what cannot be. */
+export function headerDeclarations(schema: unknown): HeaderDeclaration[] {
+  if (headerMistake(schema) !== undefined) return [];
+  return wishes(schema).map(({ path, name }) => ({ path, name: String(name) }));
 }
 
 /** The headers of one call. What is absent, or no simple value, has none. */

@@ -22,7 +22,6 @@ export class Statements {
   readonly #all: Prepared;
   readonly #dropOwned: Libsql.Statement[];
   readonly #of: Record<OwnedKind, Libsql.Statement>;
-  readonly #withTasks: Libsql.Statement;
   readonly #unfinished: Libsql.Statement;
   readonly #dropOverdue: Libsql.Statement;
 
@@ -51,7 +50,6 @@ export class Statements {
     const of = (kind: OwnedKind): Libsql.Statement =>
       db.prepare(`SELECT data FROM ${TABLES[kind]} WHERE session_id = ? ORDER BY id`);
     this.#of = { task: of('task'), question: of('question'), event: of('event') };
-    this.#withTasks = db.prepare('SELECT DISTINCT session_id FROM tasks');
     this.#unfinished = db.prepare('SELECT DISTINCT session_id FROM tasks WHERE keep_until IS NULL');
     this.#dropOverdue = db.prepare('DELETE FROM tasks WHERE keep_until <= ?');
     this.#dropOwned = OWNED_BY_A_SESSION.map((kind) => db.prepare(`DELETE FROM ${TABLES[kind]} WHERE session_id = ?`));
@@ -85,8 +83,8 @@ export class Statements {
     return records(this.#of[kind].all(sessionId));
   }
 
-  withTasks(): { any: Set<string>; unfinished: Set<string> } {
-    return { any: sessionIds(this.#withTasks.all()), unfinished: sessionIds(this.#unfinished.all()) };
+  sessionsAtWork(): Set<string> {
+    return sessionIds(this.#unfinished.all());
   }
 
   dropOverdue(now: number): void {

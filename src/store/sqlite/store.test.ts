@@ -226,6 +226,6 @@ it('T-2: what is overdue goes, whoever it belongs to; which sessions have work l
   for (const each of [ended('over', 'a', 10), ended('kept', 'b', 100), task('working', 'c')]) store.put('task', each);
   await store.dropOverdue(now + 50);
   expect((await store.all('task')).map(({ id }) => id)).toEqual(['kept', 'working']);
-  expect(await store.withTasks()).toEqual({ any: new Set(['b', 'c']), unfinished: new Set(['c']) });
+  expect(await store.sessionsAtWork()).toEqual(new Set(['c']));
   expect((await store.of('task', 'b')).map(({ id }) => id)).toEqual(['kept']);
 });

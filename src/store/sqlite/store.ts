@@ -101,8 +101,8 @@ class SqliteStore implements Store {
     return this.#current().of(kind, sessionId);
   }
 
-  async withTasks(): Promise<{ any: Set<string>; unfinished: Set<string> }> {
-    return this.#current().withTasks();
+  async sessionsAtWork(): Promise<Set<string>> {
+    return this.#current().sessionsAtWork();
   }
 
   async dropOverdue(now: number): Promise<void> {

@@ -59,7 +59,7 @@ test('B-6, H-3: a tool that only runs as a task is called like any other, and as
   const promoted = await execute(hub, 'simulate-research-query', { topic: 'python', ambiguous: true });
   const [question] = promoted.elicitations;
   expect(question).toMatchObject({ taskId: taskIdOf(promoted) });
-  const [field] = Object.keys((question?.requestedSchema?.['properties'] ?? {}) as Json);
+  const [field] = Object.keys(question?.requestedSchema?.['properties'] ?? {});
   const choice = { [field ?? '']: 'programming' };
   await hub.call('respond_to_elicitation', { request_id: question?.requestId, action: 'accept', content: choice });
   expect(await resultOf(hub, promoted)).toContain('Research Report: python');

@@ -99,7 +99,7 @@ test.each(WAYS)('R-7, R-9: a question that cannot be asked fails its task with t
     .request('elicitation/create', { ...nameForm() })
     .catch((error: unknown) => error as { code: number; message: string });
   expect(asIfAskedPlainly).toMatchObject({
-    code: -32000,
+    code: -1,
     message: expect.stringContaining('questions.perSession = 1') as unknown,
   });
   const { code, message } = asIfAskedPlainly as { code: number; message: string };

@@ -29,7 +29,7 @@ test('R-18: a hundred tasks are the limit; those that have ended make room', asy
   const question = await elicitation(hub);
   for (let n = 1; n < 100; n += 1) await create(driven);
   await expect(create(driven)).rejects.toMatchObject({
-    code: -32000,
+    code: -1,
     message: expect.stringContaining('100') as unknown,
   });
   await accept(hub, question, 'Ina');

@@ -43,7 +43,7 @@ test('R-14: a question with a task waits as long as the task, whatever other que
   const { hub, driven } = await scene('http', { questions: { timeoutMs: 300 } });
   const plain = driven.request('elicitation/create', { ...nameForm('plain') });
   const { taskId } = await create(driven);
-  await expect(plain).rejects.toMatchObject({ code: -32000 });
+  await expect(plain).rejects.toMatchObject({ code: -1 });
   expect(await status(driven, taskId)).toBe('input_required');
   await accept(hub, await elicitation(hub), 'Hal');
   expect(await driven.request('tasks/result', { taskId })).toMatchObject({ content: { name: 'Hal' } });

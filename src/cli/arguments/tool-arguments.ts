@@ -1,0 +1,50 @@
+import { closest } from '../../config/closest.ts';
+import type { GivenArgument } from './given.ts';
+import { alternatives, isOpen, propertiesOf, requiredOf, resolve, type Schema } from '../json-schema.ts';
+import { typed } from './typed.ts';
+
+export type ToolArguments = { args: Record<string, unknown> } | { mistakes: string[] };
+
+/**
+ * The arguments for a tool: those of `--args` as they are, and over them those given one by one, in the types that the
+ * tool's schema says.
+ */
+export function toolArguments(
+  inputSchema: Schema,
+  given: readonly GivenArgument[],
+  base: Record<string, unknown> = {},
+): ToolArguments {
+  const root = resolve(inputSchema, inputSchema);
+  const properties = propertiesOf(root);
+  const args = new Map(Object.entries(base));
+  const seen = new Set<string>();
+  const mistakes: string[] = [];
+  for (const argument of given) {
+    const { key } = argument;
+    const property = properties.get(key);
+    if (property === undefined && !isOpen(root)) {
+      mistakes.push(`there is no argument '${key}'${suggestion(key, [...properties.keys()])}`);
+      continue;
+    }
+    const value = argument.kind === 'json' ? argument : typed(argument.text, property ?? {}, root);
+    if ('mistake' in value) mistakes.push(`'${key}': ${value.mistake}`);
+    else if (!seen.has(key)) args.set(key, value.value);
+    else if (isList(property, root)) args.set(key, [args.get(key), value.value].flat());
+    else mistakes.push(`'${key}' is given twice`);
+    seen.add(key);
+  }
+  for (const name of requiredOf(root)) {
+    if (!args.has(name) && !seen.has(name)) mistakes.push(`'${name}' is missing`);
+  }
+  return mistakes.length === 0 ? { args: Object.fromEntries(args) } : { mistakes };
+}
+
+function isList(property: Schema | undefined, root: Schema): boolean {
+  return property !== undefined && alternatives(property, root).some(({ type }) => type === 'array');
+}
+
+function suggestion(key: string, known: readonly string[]): string {
+  const near = closest(key, known);
+  if (near !== undefined) return `; did you mean '${near}'?`;
+  return known.length === 0 ? '; it takes none' : '';
+}

@@ -1,0 +1,99 @@
+import type { CallToolResult, Tool } from '../../client/types.ts';
+import { closest } from '../../config/closest.ts';
+import { messageOf } from '../../lib/log.ts';
+import { parseArguments, readArguments, type GivenArgument } from '../arguments/given.ts';
+import { toolArguments } from '../arguments/tool-arguments.ts';
+import { toolUsage } from '../arguments/usage.ts';
+import { RESULT, TOOL_ERROR } from '../failure.ts';
+import { UsageError, type CommandLine } from '../flags.ts';
+import { follow } from '../follow.ts';
+import { OutFolder } from '../out-folder.ts';
+import { PreparedAnswers } from '../questions/prepared.ts';
+import { requiredLinks, visitLinks } from '../questions/required-links.ts';
+import { listTools } from '../server/list-tools.ts';
+import { showResult } from '../terminal/blocks.ts';
+import { cleanLine } from '../terminal/clean.ts';
+import { visit, type Visit } from '../visit.ts';
+
+export async function call(line: CommandLine): Promise<number> {
+  const { operands, flags } = line;
+  const [server, name, ...rest] = operands;
+  if (server === undefined || name === undefined) {
+    throw new UsageError('expected meanwhile call <server> <tool> [key=value …]');
+  }
+  // What is wrong on the line itself is said before anything is started for it.
+  const given = parseArguments(rest);
+  const base = flags.args === undefined ? {} : await readArguments(flags.args, process.stdin);
+  const answers = new PreparedAnswers(flags.answer);
+  return visit(line, server, async (stay) => {
+    const args = await argumentsFor(stay, name, given, base);
+    return showOutcome(stay, await run(stay, name, args, answers), name);
+  });
+}
+
+/** A server may want the person to visit a web page first, and then the same call once more. */
+async function run(
+  stay: Visit,
+  name: string,
+  args: Record<string, unknown>,
+  answers: PreparedAnswers,
+): Promise<CallToolResult> {
+  for (;;) {
+    try {
+      return await follow(stay, {
+        label: name,
+        start: (signal) => stay.client.callToolStream(name, args, undefined, undefined, { signal }),
+        whenStopped: 'cancel',
+        answers,
+      });
+    } catch (error) {
+      const links = requiredLinks(error);
+      if (links.length === 0 || !(await visitLinks(stay, links))) throw error;
+    }
+  }
+}
+
+async function argumentsFor(
+  stay: Visit,
+  name: string,
+  given: readonly GivenArgument[],
+  base: Record<string, unknown>,
+): Promise<Record<string, unknown>> {
+  const tool = await findTool(stay, name);
+  const inputSchema = typeof tool?.inputSchema === 'object' ? tool.inputSchema : {};
+  const found = toolArguments(inputSchema, given, base);
+  if ('args' in found) return found.args;
+  throw new UsageError([...found.mistakes, '', toolUsage(stay.server.name, { name, inputSchema })].join('\n'));
+}
+
+/** `undefined` when the server does not tell which tools it has: then it has to judge the call by itself. */
+async function findTool(stay: Visit, name: string): Promise<Tool | undefined> {
+  const { screen, stop, label } = stay;
+  const tools = await listTools(stay).catch((error: unknown) => {
+    stop.signal.throwIfAborted();
+    screen.note(`the tools of ${label} cannot be listed (${messageOf(error)}); calling '${name}' all the same`);
+    return undefined;
+  });
+  const tool = tools?.find((each) => each.name === name);
+  if (tools !== undefined && tool === undefined) throw new UsageError(noSuchTool(label, name, tools));
+  return tool;
+}
+
+export function noSuchTool(label: string, name: string, tools: readonly Tool[]): string {
+  const names = tools.map((tool) => cleanLine(tool.name));
+  const near = closest(name, names);
+  const suggestion = near === undefined ? '' : `; did you mean '${near}'?`;
+  const known = names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`;
+  return `${label} has no tool '${name}'${suggestion}\n${known}`;
+}
+
+/** Prints the result of a tool. What the tool itself calls an error has an exit code of its own. */
+export async function showOutcome({ screen, flags }: Visit, result: CallToolResult, name: string): Promise<number> {
+  const out = flags.out === undefined ? undefined : new OutFolder(flags.out, name);
+  const text = await showResult(result, out);
+  if (screen.json) screen.printJson(result);
+  else if (text !== '') screen.print(text);
+  if (result.isError !== true) return RESULT;
+  screen.note('meanwhile: the tool says that it failed');
+  return TOOL_ERROR;
+}

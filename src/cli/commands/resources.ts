@@ -1,0 +1,60 @@
+import { RESULT } from '../failure.ts';
+import { UsageError, type CommandLine } from '../flags.ts';
+import { isSchema } from '../json-schema.ts';
+import { OutFolder } from '../out-folder.ts';
+import { showContents } from '../terminal/blocks.ts';
+import { cleanLine } from '../terminal/clean.ts';
+import { table } from '../terminal/table.ts';
+import { offers, visit, type Visit } from '../visit.ts';
+import { firstLine } from './tools.ts';
+
+type Item = Record<string, unknown>;
+
+export async function resources(line: CommandLine): Promise<number> {
+  const [server, ...uris] = line.operands;
+  if (server === undefined) throw new UsageError('expected meanwhile resources <server> [uri …]');
+  return visit(line, server, async (stay) => (uris.length === 0 ? list(stay) : read(stay, uris)));
+}
+
+async function list(stay: Visit): Promise<number> {
+  const { client, screen, stop, label } = stay;
+  const offered = offers(stay, 'resources');
+  const found = offered ? await stop.unless(client.listAll('resources/list', 'resources')) : [];
+  const templates = offered ? await stop.unless(templatesOf(client)) : [];
+  if (screen.json) screen.printJson({ resources: found, resourceTemplates: templates });
+  else if (found.length + templates.length === 0) screen.note(`${label} has no resources`);
+  else {
+    const rows = [...found, ...templates]
+      .filter(isSchema)
+      .map((item) => [
+        cleanLine(item['uri'] ?? item['uriTemplate']),
+        cleanLine(item['mimeType'] ?? ''),
+        firstLine(item['description'] ?? item['title'] ?? item['name']),
+      ]);
+    screen.printOwn(table(rows, process.stdout.isTTY ? process.stdout.columns : undefined));
+  }
+  return RESULT;
+}
+
+/** Many servers have resources and do not know the word for templates. */
+async function templatesOf(client: Visit['client']): Promise<Item[]> {
+  return client.listAll('resources/templates/list', 'resourceTemplates').catch((error: unknown) => {
+    const unknownMethod = error instanceof Error && 'code' in error && error.code === -32601;
+    if (unknownMethod) return [];
+    throw error;
+  });
+}
+
+async function read({ client, screen, stop, flags }: Visit, uris: readonly string[]): Promise<number> {
+  const out = flags.out === undefined ? undefined : new OutFolder(flags.out, 'resource');
+  const results: Item[] = [];
+  for (const uri of uris) results.push(await stop.unless(client.request('resources/read', { uri })));
+  const contents = results.flatMap((result) =>
+    Array.isArray(result['contents']) ? result['contents'].filter(isSchema) : [],
+  );
+  const shown: string[] = [];
+  for (const each of contents) shown.push(await showContents(each, out));
+  if (screen.json) screen.printJson(results.length === 1 ? results[0] : { contents });
+  else screen.print(shown.join('\n'));
+  return RESULT;
+}

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { parseDuration, showDuration } from './duration.ts';
+
+test.each([
+  ['30s', 30_000],
+  ['500ms', 500],
+  ['1.5m', 90_000],
+  ['2h', 7_200_000],
+  ['10', 10_000],
+])('C-3: the time %s is %i milliseconds', (text, ms) => {
+  expect(parseDuration(text, 'timeout')).toBe(ms);
+});
+
+test.each(['', 'soon', '-1s', '0', '1d', '1e3s', '1000h', '30 s'])('C-3: %j is no time', (text) => {
+  expect(() => parseDuration(text, 'timeout')).toThrow('--timeout: expected a time such as 30s');
+});
+
+test('C-3: times for people', () => {
+  expect([0, 999, 59_999, 65_000, 7_380_000].map(showDuration)).toEqual(['0s', '0s', '59s', '1m 05s', '2h 03m']);
+});

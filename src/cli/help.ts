@@ -1,0 +1,138 @@
+import { VERSION } from '../lib/version.ts';
+import type { CommandName } from './flags.ts';
+
+const GENERAL = `meanwhile ${VERSION}: an MCP gateway in which slow calls become tasks and questions find an answer
+
+Usage: meanwhile [command] [flags]
+
+The gateway
+  stdio     be an MCP server on standard input and output (the default)
+  serve     be an MCP server at http://127.0.0.1:8080/mcp
+  demo      play the story: a call that becomes a task, a question, an answer, a result
+
+Flags of the gateway, each also as an environment variable and in the config file
+  --config FILE      MEANWHILE_CONFIG     servers and settings
+  --port N           MEANWHILE_PORT       port for serve; 0 = any free one
+  --host NAME        MEANWHILE_HOST       address for serve
+  --store PATH       MEANWHILE_STORE      where tasks are kept, or :memory:
+  --log-level LEVEL  MEANWHILE_LOG_LEVEL  debug, info, warn, error, silent
+
+A client for any MCP server; each has its own --help
+  call       <server> <tool> [key=value …]      call a tool and wait for its result
+  tools      <server> [tool …]                  list the tools, or show some
+  resources  <server> [uri …]                   list the resources, or read some
+  prompts    <server> [name [key=value …]]      list the prompts, or get one
+  tasks      list|get|result|cancel|watch <server> [task id]
+  doctor     [server …]                         examine the servers of the config file, or these
+
+--help, --version
+`;
+
+const SERVERS = `
+<server> is one of
+  a name in the config file   --config FILE or MEANWHILE_CONFIG; without one there is 'demo'
+  a URL                       https://example.org/mcp, with --header 'Name: value' as often as needed
+  a command in quotes         "npx -y some-server --flag", "KEY=value node server.js"
+`;
+
+const CLIENT_FLAGS = `
+  --config FILE        where the server's name is looked up
+  --header 'N: value'  a header for a server with a URL; can be repeated
+  --session ID         go on with a session at a server with a URL
+  --timeout TIME       give up after 500ms, 30s, 5m, 1h; without it there is no limit
+  --json               exactly one JSON document on standard output; errors as {"error":{"code","message"}}`;
+
+const OUT_FLAG = `
+  --out DIR            write images, audio and other data to files there`;
+
+const ANSWER_FLAG = `
+  --answer JSON        the answer to the next question; can be repeated. The fields of the form, as in '{"name":"Ada"}',
+                       or '{"action":"decline"}', or '{"action":"cancel"}'; '{"text":"…"}' where a model is asked`;
+
+const EXIT_CODES = `
+Exit codes
+  0  there is a result                          4  cancelled, by the server or by you
+  1  failed: an error of the server,            5  time ran out (--timeout)
+     out of reach, lost                       130  interrupted, or left running
+  2  wrong usage or configuration
+  3  the tool itself reports an error
+`;
+
+const CALL = `Usage: meanwhile call <server> <tool> [key=value …] [key:=json …] [flags]
+
+Calls a tool and prints its result. Values are read in the types that the tool asks for: numbers, true or false, lists and
+objects as JSON; a key given several times makes a list. key:=json is taken as it is.
+
+On a terminal it shows how far the call is, and asks you what the server asks. Ctrl-C asks whether to cancel the call, to
+leave it running where the server keeps it as a task, or to go on. Without a terminal nobody is asked: see --answer.
+${SERVERS}
+Flags
+  --args JSON|@file|-  all arguments as one JSON object, from a file, or from standard input${ANSWER_FLAG}${OUT_FLAG}${CLIENT_FLAGS}
+${EXIT_CODES}`;
+
+const TOOLS = `Usage: meanwhile tools <server> [tool …] [flags]
+
+Lists the tools of a server, or shows some in full: how to call them, and their schemas. 'task' marks a tool that only runs as
+a task, 'task?' one that can.
+${SERVERS}
+Flags${CLIENT_FLAGS}
+${EXIT_CODES}`;
+
+const RESOURCES = `Usage: meanwhile resources <server> [uri …] [flags]
+
+Lists the resources and resource templates of a server, or reads some.
+${SERVERS}
+Flags${OUT_FLAG}${CLIENT_FLAGS}
+${EXIT_CODES}`;
+
+const PROMPTS = `Usage: meanwhile prompts <server> [name [key=value …]] [flags]
+
+Lists the prompts of a server, or gets one, filled in.
+${SERVERS}
+Flags${OUT_FLAG}${CLIENT_FLAGS}
+${EXIT_CODES}`;
+
+const TASKS = `Usage: meanwhile tasks list|get|result|cancel|watch <server> [task id] [flags]
+
+The tasks that a server keeps.
+  list <server>              those it tells us of
+  get <server> <task id>     how one is doing
+  result <server> <task id>  waits for its end and prints its result; asks what it asks
+  watch <server> <task id>   the same, and tells of each change on the way
+  cancel <server> <task id>  stops it
+
+A server of the older protocol may keep tasks by session: --session ID is the one the task was made in.
+${SERVERS}
+Flags${ANSWER_FLAG}${OUT_FLAG}${CLIENT_FLAGS}
+${EXIT_CODES}`;
+
+const DOCTOR = `Usage: meanwhile doctor [server …] [flags]
+
+Connects to each server of the config file, or to those given, and prints what it is and can do, and what is wrong, with a
+fix. The exit code is 1 if anything is wrong.
+${SERVERS}
+Flags
+  --config FILE        where servers are looked up
+  --header 'N: value'  a header for a server with a URL; can be repeated
+  --timeout TIME       give up after 500ms, 30s, 5m, 1h
+  --json               one JSON document on standard output
+`;
+
+const HELP: Partial<Record<CommandName, string>> = {
+  call: CALL,
+  tools: TOOLS,
+  resources: RESOURCES,
+  prompts: PROMPTS,
+  tasks: TASKS,
+  doctor: DOCTOR,
+};
+
+/** The help of one command; those of the gateway share the general one. */
+export function helpFor(command: CommandName): string {
+  return HELP[command] ?? GENERAL + EXIT_CODES;
+}
+
+/** How to get the help that says more. */
+export function helpCommand(command: CommandName | undefined): string {
+  return command !== undefined && HELP[command] !== undefined ? `meanwhile ${command} --help` : 'meanwhile --help';
+}

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { PreparedAnswers } from './prepared.ts';
+
+const FORM = { type: 'object', properties: { name: { type: 'string', minLength: 2 } }, required: ['name'] };
+const form = { mode: 'form' as const, requestedSchema: FORM };
+
+test('C-3: prepared answers are used one after the other, each for one question', () => {
+  const answers = new PreparedAnswers([
+    '{"name":"Ada"}',
+    '{"action":"decline"}',
+    '{"action":"accept","content":{"name":"Bo"}}',
+  ]);
+  expect(answers.forElicitation(form)).toEqual({
+    kind: 'answer',
+    answer: { action: 'accept', content: { name: 'Ada' } },
+  });
+  expect(answers.forElicitation(form)).toEqual({ kind: 'answer', answer: { action: 'decline' } });
+  expect(answers.forElicitation(form)).toEqual({
+    kind: 'answer',
+    answer: { action: 'accept', content: { name: 'Bo' } },
+  });
+  expect(answers.forElicitation(form)).toEqual({ kind: 'none' });
+});
+
+test('C-3: a prepared answer that does not fit the form is not given', () => {
+  const answers = new PreparedAnswers(['{"name":"A"}', '{}']);
+  expect(answers.forElicitation(form)).toEqual({ kind: 'mistake', mistake: "'name': expected at least 2 characters" });
+  expect(answers.forElicitation(form)).toEqual({ kind: 'mistake', mistake: "'name' is missing" });
+});
+
+test('C-3: a form with a field named action gets its content', () => {
+  const requestedSchema = { type: 'object', properties: { action: { type: 'string' } } };
+  const answers = new PreparedAnswers(['{"action":"decline"}', '{"action":"decline","content":{}}']);
+  expect(answers.forElicitation({ mode: 'form', requestedSchema })).toEqual({
+    kind: 'answer',
+    answer: { action: 'accept', content: { action: 'decline' } },
+  });
+  expect(answers.forElicitation({ mode: 'form', requestedSchema })).toMatchObject({ answer: { action: 'decline' } });
+});
+
+test('C-3: a link is accepted with an empty answer', () => {
+  const answers = new PreparedAnswers(['{"action":"accept"}']);
+  expect(answers.forElicitation({ mode: 'url' })).toEqual({ kind: 'answer', answer: { action: 'accept' } });
+});
+
+test('C-3: a request to a model is answered with a text, a whole result, or rejected', () => {
+  const answers = new PreparedAnswers([
+    '{"text":"hi"}',
+    '{"content":[{"type":"text","text":"x"}],"model":"m"}',
+    '{"action":"decline"}',
+    '{"name":"Ada"}',
+  ]);
+  expect(answers.forSample({ params: {} })).toEqual({
+    kind: 'answer',
+    answer: {
+      action: 'answer',
+      result: { role: 'assistant', model: 'human', stopReason: 'endTurn', content: { type: 'text', text: 'hi' } },
+    },
+  });
+  expect(answers.forSample({ params: {} })).toMatchObject({
+    answer: { result: { model: 'm', content: [{ type: 'text', text: 'x' }] } },
+  });
+  expect(answers.forSample({ params: {} })).toMatchObject({ answer: { action: 'reject' } });
+  expect(answers.forSample({ params: {} })).toMatchObject({ kind: 'mistake' });
+  expect(answers.forSample({ params: {} })).toEqual({ kind: 'none' });
+});
+
+test.each(['{', '[]', '"x"', 'null'])('C-3: --answer %s is refused at once', (text) => {
+  expect(() => new PreparedAnswers([text])).toThrow('--answer');
+});

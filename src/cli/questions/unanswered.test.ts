@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { elicitationUnanswered, sampleUnanswered } from './unanswered.ts';
+
+test('C-3: a script is told what was asked, and what to add to the command', () => {
+  const requestedSchema = {
+    type: 'object',
+    properties: {
+      name: { type: 'string', title: 'Name' },
+      age: { type: 'integer', minimum: 0 },
+      size: { enum: ['S', 'M'] },
+      extras: { type: 'array', items: { enum: ['a', 'b'] } },
+      news: { type: 'boolean' },
+    },
+  };
+  const all = elicitationUnanswered({ mode: 'form', requestedSchema }).split('\n');
+  expect(all.slice(0, 2)).toEqual(['  name: Name (optional)', '  age: age (a whole number, at least 0, optional)']);
+  expect(all.at(-1)).toContain(`--answer '{"name":"…","age":0,"size":"S","extras":["a"],"news":true}'`);
+  const some = elicitationUnanswered({ mode: 'form', requestedSchema: { ...requestedSchema, required: ['age'] } });
+  expect(some).toContain(`--answer '{"age":0}'`);
+  expect(elicitationUnanswered({ mode: 'url', url: 'https://x.example' })).toContain(
+    `https://x.example\nanswered "cancel", because nobody is here to be asked; say that it is done with --answer '{"action":"accept"}'`,
+  );
+  expect(sampleUnanswered({ params: { maxTokens: 5 } })).toContain(`--answer '{"text":"…"}'`);
+});

@@ -1,0 +1,44 @@
+/** What a script is told about a question that nobody answered, so that the next time somebody does. */
+
+import type { PendingElicitation, PendingSample } from '../../client/types.ts';
+import { describeSample } from '../terminal/ask-sample.ts';
+import { cleanLine } from '../terminal/clean.ts';
+import { captionOf, fieldsOf, type Field } from './form.ts';
+
+export function sampleUnanswered({ params }: Pick<PendingSample, 'params'>): string {
+  const why = 'refused, because nobody is here to be asked';
+  return `${describeSample(params)}\n${why}; give the answer with --answer '{"text":"…"}'`;
+}
+
+export function elicitationUnanswered({
+  mode,
+  url,
+  requestedSchema = {},
+}: Pick<PendingElicitation, 'mode' | 'url' | 'requestedSchema'>): string {
+  const why = 'answered "cancel", because nobody is here to be asked';
+  if (mode === 'url') return `${cleanLine(url ?? '')}\n${why}; say that it is done with --answer '{"action":"accept"}'`;
+  const fields = fieldsOf(requestedSchema);
+  const lines = fields.map((field) => `  ${cleanLine(field.name)}: ${captionOf(field)}`);
+  const example = JSON.stringify(
+    Object.fromEntries(fields.filter(isAsked).map((field) => [field.name, exampleOf(field)])),
+  );
+  return [...lines, `${why}; give the answer with --answer '${example}'`].join('\n');
+}
+
+/** What an example should have: all that is required, or else everything. */
+function isAsked(field: Field, _index: number, all: readonly Field[]): boolean {
+  return field.required || !all.some(({ required }) => required);
+}
+
+function exampleOf(field: Field): unknown {
+  switch (field.kind) {
+    case 'yes or no':
+      return field.initial ?? true;
+    case 'one of':
+      return field.initial ?? field.choices[0]?.value;
+    case 'several of':
+      return field.initial.length > 0 ? field.initial : field.choices.slice(0, 1).map(({ value }) => value);
+    case 'text':
+      return field.schema['type'] === 'integer' || field.schema['type'] === 'number' ? 0 : '…';
+  }
+}

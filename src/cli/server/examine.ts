@@ -1,0 +1,73 @@
+/** Looks a server over: whether it can be reached, what it is and can do, and what is wrong with it. */
+
+import type { TaskClient } from '../../client/task-client.ts';
+import type { ServerConfig, ServerInfo } from '../../core/ports.ts';
+import { messageOf } from '../../lib/log.ts';
+import { cleanLine } from '../terminal/clean.ts';
+import { isTool } from './list-tools.ts';
+import { fixFor, plainReason } from './trouble.ts';
+
+export interface Problem {
+  problem: string;
+  fix?: string;
+}
+
+export interface Findings {
+  info?: ServerInfo;
+  tools?: number;
+  roundTripMs?: number;
+  problems: Problem[];
+}
+
+export async function examine(client: TaskClient, config: ServerConfig): Promise<Findings> {
+  const findings: Findings = { problems: [] };
+  const attempt = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await work();
+    } catch (error) {
+      const reason = messageOf(error);
+      const fix = fixFor(reason, config);
+      findings.problems.push({ problem: `${what}: ${plainReason(reason)}`, ...(fix !== undefined && { fix }) });
+      return undefined;
+    }
+  };
+  const info = await attempt('cannot be reached', async () => client.connect());
+  if (info === undefined) return findings;
+  findings.info = info;
+  const has = (capability: string): boolean => info.capabilities[capability] !== undefined;
+  const roundTripMs = await attempt('does not answer when asked whether it is there', async () => client.ping());
+  if (roundTripMs !== undefined) findings.roundTripMs = roundTripMs;
+  const tools = has('tools') ? await attempt('its tools cannot be listed', async () => client.listTools()) : [];
+  if (tools !== undefined) {
+    findings.tools = tools.length;
+    findings.problems.push(...toolProblems(tools, info));
+  }
+  for (const list of ['resources', 'prompts'].filter(has)) {
+    await attempt(`its ${list} cannot be listed`, async () => client.listAll(`${list}/list`, list));
+  }
+  return findings;
+}
+
+export function toolProblems(listed: readonly unknown[], { tasks }: Pick<ServerInfo, 'tasks'>): Problem[] {
+  const tools = listed.filter(isTool);
+  const names = tools.map(({ name }) => cleanLine(name));
+  const twice = new Set(names.filter((name, index) => names.indexOf(name) !== index));
+  const shapeless = tools.filter(({ inputSchema }) => inputSchema?.['type'] !== 'object');
+  const stranded = tasks === undefined ? tools.filter(({ execution }) => execution?.taskSupport === 'required') : [];
+  const nameless = listed.length - tools.length;
+  return [
+    ...(nameless === 0 ? [] : [{ problem: `${nameless} of its tools have no name`, fix: 'give each tool a name' }]),
+    ...[...twice].map((name) => ({
+      problem: `there are several tools named '${name}'`,
+      fix: 'give each tool a name of its own',
+    })),
+    ...shapeless.map(({ name }) => ({
+      problem: `the input schema of '${cleanLine(name)}' is not of the type object`,
+      fix: 'clients refuse such tools; use {"type": "object"} for one without arguments',
+    })),
+    ...stranded.map(({ name }) => ({
+      problem: `'${cleanLine(name)}' only runs as a task, but the server offers no tasks`,
+      fix: 'let the server declare capabilities.tasks.requests.tools.call',
+    })),
+  ];
+}

@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import type { ServerConfig } from '../../core/ports.ts';
+import { findServer } from './find-server.ts';
+
+async function config(): Promise<Config> {
+  const loaded = await loadConfig({ flags: {}, env: {}, cwd: '/' });
+  const servers = new Map<string, ServerConfig>([
+    ['files', { command: 'files-server' }],
+    ['api', { url: 'https://api.example/mcp', headers: { Authorization: 'Bearer file', 'X-Kept': '1' } }],
+  ]);
+  return { ...loaded, servers, file: '/etc/meanwhile.json' };
+}
+
+const unread = async (): Promise<Config> => {
+  throw new Error('the config file was read');
+};
+
+test('C-3: a server is a name in the config file, with its settings', async () => {
+  expect(await findServer('files', [], config)).toEqual({
+    name: 'files',
+    config: { command: 'files-server' },
+    connectTimeoutMs: 30_000,
+  });
+});
+
+test('C-3: a server is a URL, with headers', async () => {
+  const found = await findServer('https://x.example/mcp', ['Authorization: Bearer a:b', 'X-Empty:'], unread);
+  expect(found).toEqual({
+    name: 'https://x.example/mcp',
+    config: { url: 'https://x.example/mcp', headers: { Authorization: 'Bearer a:b', 'X-Empty': '' } },
+  });
+});
+
+test.each<[string, ServerConfig]>([
+  ['npx -y some-server --flag', { command: 'npx', args: ['-y', 'some-server', '--flag'] }],
+  [`node 'my server.js'`, { command: 'node', args: ['my server.js'] }],
+  ['./server', { command: './server', args: [] }],
+  [`KEY='a b' OTHER= node x.js K=v`, { command: 'node', args: ['x.js', 'K=v'], env: { KEY: 'a b', OTHER: '' } }],
+])('C-3: a server is a command: %s', async (text, expected) => {
+  expect(await findServer(text, [], unread)).toEqual({ name: text, config: expected });
+});
+
+test('C-3: a header of the command line replaces that of the file, whatever its capitals', async () => {
+  const { config: found } = await findServer('api', ['authorization: Bearer mine'], config);
+  expect(found).toEqual({
+    url: 'https://api.example/mcp',
+    headers: { 'X-Kept': '1', authorization: 'Bearer mine' },
+  });
+});
+
+test('C-3: an unknown name gets an error with the known ones and the other two ways', async () => {
+  const error = await findServer('apo', [], config).catch((reason: unknown) => String(reason));
+  expect(error).toContain("no server 'apo'");
+  expect(error).toContain("did you mean 'api'?");
+  expect(error).toContain('files, api');
+  expect(error).toContain('/etc/meanwhile.json');
+  expect(error).toContain('a URL (https://…)');
+  expect(error).toContain('a command in quotes ("npx -y some-server")');
+});
+
+test.each([
+  ['ftp://x.example', 'begins with http:// or https://'],
+  ['http://', 'not a valid URL'],
+  ['localhost:8080/mcp', 'http://localhost:8080/mcp'],
+  [`node 'x`, 'not closed'],
+  ['A=1', 'no command'],
+  [' ', 'no command'],
+])('C-3: %j is no server, and the error says why', async (text, about) => {
+  await expect(findServer(text, [], unread)).rejects.toThrow(about);
+});
+
+test.each([
+  ['https://x.example', 'no colon'],
+  ['https://x.example', 'Bad Name: secret'],
+  ['https://x.example', 'X: secret\nY: z'],
+  ['files', 'X: secret'],
+])('C-3, X-4: a wrong header for %s is refused without showing its value: %j', async (server, header) => {
+  const error = await findServer(server, [header], config).catch((reason: unknown) => String(reason));
+  expect(error).toContain('--header');
+  expect(error).not.toContain('secret');
+});

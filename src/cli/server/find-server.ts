@@ -1,0 +1,96 @@
+import { closest } from '../../config/closest.ts';
+import type { Config } from '../../config/schema.ts';
+import type { HttpServerConfig, ServerConfig } from '../../core/ports.ts';
+import { UsageError } from '../flags.ts';
+import { splitWords } from './shell-words.ts';
+
+/** A server as the command line names it. */
+export interface FoundServer {
+  /** As the person wrote it. */
+  name: string;
+  config: ServerConfig;
+  connectTimeoutMs?: number;
+}
+
+const OTHER_WAYS = 'or give a URL (https://…), or a command in quotes ("npx -y some-server")';
+
+/** A name in the config file, a URL, or a command. The config file is read only when it is a name. */
+export async function findServer(
+  text: string,
+  headerLines: readonly string[],
+  loadConfig: () => Promise<Config>,
+): Promise<FoundServer> {
+  const headers = parseHeaders(headerLines);
+  if (/^https?:\/\//i.test(text)) return { name: text, config: withHeaders({ url: httpUrl(text) }, headers) };
+  if (!isName(text)) return { name: text, config: withHeaders(commandOf(text), headers) };
+
+  const { servers, settings, file } = await loadConfig();
+  const config = servers.get(text);
+  if (config === undefined) throw new UsageError(unknownServer(text, [...servers.keys()], file));
+  return {
+    name: text,
+    config: withHeaders(config, headers),
+    connectTimeoutMs: settings.servers.connectTimeoutMs,
+  };
+}
+
+/** Nothing else can be a name in the config file. */
+const isName = (text: string): boolean => /^[A-Za-z0-9_.-]+$/.test(text);
+
+function unknownServer(text: string, known: readonly string[], file: string | undefined): string {
+  const near = closest(text, known);
+  const suggestion = near === undefined ? '' : `; did you mean '${near}'?`;
+  const names = known.length === 0 ? 'it names none' : `it has ${known.join(', ')}`;
+  const where =
+    file === undefined
+      ? `there is no config file (--config FILE); without one there is ${known.join(', ')}`
+      : `${names} (${file})`;
+  return `no server '${text}' in the config file${suggestion}\n${where}\n${OTHER_WAYS}`;
+}
+
+function httpUrl(text: string): string {
+  if (URL.canParse(text)) return text;
+  throw new UsageError(`'${text}' is not a valid URL`);
+}
+
+function commandOf(text: string): ServerConfig {
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1];
+  if (scheme !== undefined) throw new UsageError(`a server's URL begins with http:// or https://, not ${scheme}://`);
+  if (/^[\w.-]+:\d+(?:\/\S*)?$/.test(text)) {
+    throw new UsageError(`'${text}' is no name and no command; did you mean the URL http://${text} ?`);
+  }
+  const words = splitWords(text);
+  if (words === undefined) throw new UsageError(`the command ${text} has a quote that is not closed`);
+  const isAssignment = (word: string): boolean => /^[A-Za-z_]\w*=/.test(word);
+  const first = words.findIndex((word) => !isAssignment(word));
+  const [command, ...args] = first < 0 ? [] : words.slice(first);
+  if (!command) throw new UsageError(`there is no command in '${text}'`);
+  const env = words
+    .slice(0, first)
+    .map((word) => [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)]);
+  return { command, args, ...(env.length > 0 && { env: Object.fromEntries(env) as Record<string, string> }) };
+}
+
+/** The values are not shown in what is thrown: they are often secrets. */
+function parseHeaders(lines: readonly string[]): Record<string, string> {
+  const headers = lines.map((line): [string, string] => {
+    const [, name, value] = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+):[ \t]*(.*)$/s.exec(line) ?? [];
+    if (name === undefined || value === undefined) {
+      throw new UsageError("--header: expected 'Name: value', as in --header 'Authorization: Bearer …'");
+    }
+    if (/[^\t\x20-\x7e\u0080-\u00ff]/.test(value)) {
+      throw new UsageError(`--header: the value of ${name} has a character that a header cannot hold`);
+    }
+    return [name, value];
+  });
+  return Object.fromEntries(headers);
+}
+
+function withHeaders(config: ServerConfig, headers: Record<string, string>): ServerConfig {
+  if (Object.keys(headers).length === 0) return config;
+  if (!('url' in config)) throw new UsageError('--header is for servers with a URL; this one is a command');
+  // Names of headers are the same in capitals: the one of the command line replaces that of the file.
+  const replaced = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+  const kept = Object.entries(config.headers ?? {}).filter(([name]) => !replaced.has(name.toLowerCase()));
+  return { ...config, headers: { ...Object.fromEntries(kept), ...headers } } satisfies HttpServerConfig;
+}

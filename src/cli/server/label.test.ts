@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import type { ServerConfig } from '../../core/ports.ts';
+import { labelOf } from './label.ts';
+
+test.each<[string, ServerConfig, string]>([
+  ['files', { command: 'secret' }, 'files'],
+  ['https://u:p@x.example/mcp?key=1', { url: 'https://u:p@x.example/mcp?key=1' }, 'https://x.example/mcp?key=***'],
+  ['./server', { command: './server', args: [] }, './server'],
+  ['npx -y @a/b', { command: 'npx', args: ['-y', '@a/b'] }, 'npx @a/b'],
+  ['node x.js --key k', { command: 'node', args: ['x.js', '--key', 'k'] }, 'node x.js …'],
+  ['/usr/bin/node /a/b/dist/x.js', { command: '/usr/bin/node', args: ['/a/b/dist/x.js'] }, '…/bin/node …/dist/x.js'],
+  ['tool --key k', { command: 'tool', args: ['--key', 'k'] }, 'tool …'],
+  ['tool db://u:p@h', { command: 'tool', args: ['db://u:p@h'] }, 'tool …'],
+])('C-3, X-4: %s is called what can be shown', (name, config, label) => {
+  expect(labelOf({ name, config })).toBe(label);
+});

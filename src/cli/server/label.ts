@@ -1,0 +1,24 @@
+import { redactUrl } from '../../lib/redact.ts';
+import { cleanLine } from '../terminal/clean.ts';
+import type { FoundServer } from './find-server.ts';
+
+/** A server in messages: what may be secret in a URL or a command is left out. */
+export function labelOf({ name, config }: FoundServer): string {
+  if (/^[A-Za-z0-9_.-]+$/.test(name)) return name;
+  return 'url' in config ? redactUrl(config.url) : cleanLine(commandLabel(config.command, config.args ?? []));
+}
+
+/** The command and the program or package it runs. After a flag anything may be a secret. */
+function commandLabel(path: string, args: readonly string[]): string {
+  const command = shortPath(path);
+  const asked = args[0] === '-y' || args[0] === '--yes' ? 1 : 0;
+  const [program = '', ...rest] = args.slice(asked);
+  if (!/^[@\w./][@\w./-]*$/.test(program)) return args.length === 0 ? command : `${command} …`;
+  return `${command} ${shortPath(program)}${rest.length === 0 ? '' : ' …'}`;
+}
+
+/** The end of a long path, which is what tells it from others. */
+function shortPath(path: string): string {
+  const steps = path.split('/');
+  return path.startsWith('/') && steps.length > 3 ? `…/${steps.slice(-2).join('/')}` : path;
+}

@@ -1,0 +1,120 @@
+import type { ElicitResult, PendingElicitation } from '../../client/types.ts';
+import { captionOf, fieldsOf, mistakeIn, readEntry, type Field, type TextField } from '../questions/form.ts';
+import type { Asked, Option, Prompter } from './prompter.ts';
+
+/** `undefined`: the field was left empty. */
+type Value = { value: unknown } | undefined;
+
+/** First whether to answer at all, then the fields. Esc leads from the fields back to the first question. */
+export async function askForm(
+  prompter: Prompter,
+  { requestedSchema = {} }: PendingElicitation,
+  over: AbortSignal,
+): Promise<Asked<ElicitResult>> {
+  const fields = fieldsOf(requestedSchema);
+  const given = new Map<string, Value>();
+  for (;;) {
+    const choice = await prompter.choose<ElicitResult['action']>(over, 'What do you say?', [
+      { value: 'accept', label: fields.length === 0 ? 'Agree' : 'Answer', hint: fieldCount(fields.length) },
+      { value: 'decline', label: 'Decline', hint: 'say no' },
+      { value: 'cancel', label: 'Cancel', hint: 'say nothing; also Esc' },
+    ]);
+    if (choice.kind === 'escaped') return { kind: 'said', value: { action: 'cancel' } };
+    if (choice.kind !== 'said') return choice;
+    if (choice.value !== 'accept') return { kind: 'said', value: { action: choice.value } };
+    const filled = await fillIn(prompter, fields, given, over);
+    if (filled.kind !== 'escaped') return filled;
+  }
+}
+
+function fieldCount(count: number): string {
+  if (count === 0) return 'there is nothing to fill in';
+  return count === 1 ? 'one field' : `${count} fields`;
+}
+
+/** What was filled in before stands there again. */
+async function fillIn(
+  prompter: Prompter,
+  fields: readonly Field[],
+  given: Map<string, Value>,
+  over: AbortSignal,
+): Promise<Asked<ElicitResult>> {
+  for (const field of fields) {
+    const asked = await askField(prompter, field, given.get(field.name), over);
+    if (asked.kind !== 'said') return asked;
+    given.set(field.name, asked.value);
+  }
+  const content = [...given].flatMap(([name, entry]) => (entry === undefined ? [] : [[name, entry.value] as const]));
+  return { kind: 'said', value: { action: 'accept', content: Object.fromEntries(content) } };
+}
+
+async function askField(prompter: Prompter, field: Field, before: Value, over: AbortSignal): Promise<Asked<Value>> {
+  const message = captionOf(field);
+  switch (field.kind) {
+    case 'text':
+      return askText(prompter, field, message, before, over);
+    case 'yes or no': {
+      const options = [
+        { value: true, label: 'Yes' },
+        { value: false, label: 'No' },
+      ];
+      // Whoever just presses Enter has not agreed to anything.
+      const initial = field.initial ?? (field.required ? false : undefined);
+      return askChoice(prompter, message, options, field.required, before?.value ?? initial, over);
+    }
+    case 'one of':
+      return askChoice(prompter, message, field.choices, field.required, before?.value ?? field.initial, over);
+    case 'several of': {
+      let chosen = Array.isArray(before?.value) ? (before.value as unknown[]) : field.initial;
+      for (;;) {
+        const asked = await prompter.chooseSeveral(over, message, field.choices, chosen);
+        if (asked.kind !== 'said') return asked;
+        if (asked.value.length === 0 && !field.required) return { kind: 'said', value: undefined };
+        const mistake = mistakeIn(field, asked.value);
+        if (mistake === undefined) return { kind: 'said', value: { value: asked.value } };
+        await prompter.say(mistake, 'warn');
+        chosen = asked.value;
+      }
+    }
+  }
+}
+
+async function askText(
+  prompter: Prompter,
+  field: TextField,
+  message: string,
+  before: Value,
+  over: AbortSignal,
+): Promise<Asked<Value>> {
+  const initial = before === undefined ? field.initial : textOf(before.value);
+  const asked = await prompter.text(over, {
+    message,
+    initial,
+    ...(field.placeholder !== undefined && { placeholder: field.placeholder }),
+    validate: (text) => {
+      const entry = readEntry(field, text);
+      return entry.kind === 'mistake' ? entry.mistake : undefined;
+    },
+  });
+  if (asked.kind !== 'said') return asked;
+  const entry = readEntry(field, asked.value ?? '');
+  return { kind: 'said', value: entry.kind === 'value' ? { value: entry.value } : undefined };
+}
+
+async function askChoice(
+  prompter: Prompter,
+  message: string,
+  choices: readonly Option<unknown>[],
+  required: boolean,
+  initial: unknown,
+  over: AbortSignal,
+): Promise<Asked<Value>> {
+  const options: Option<Value>[] = choices.map(({ value, label }) => ({ value: { value }, label }));
+  const chosen = options.find((option) => option.value?.value === initial);
+  // What may stay empty is empty unless the server has a default for it.
+  const empty: Option<Value>[] = required ? [] : [{ value: undefined, label: '(leave empty)' }];
+  const all = initial === undefined ? [...empty, ...options] : [...options, ...empty];
+  return prompter.choose(over, message, all, chosen?.value);
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -1,0 +1,48 @@
+import type { ElicitResult, PendingElicitation } from '../../client/types.ts';
+import { cleanLine } from './clean.ts';
+import { openLink } from './open-link.ts';
+import type { Asked, Option, Prompter } from './prompter.ts';
+
+type Step = 'open' | 'go myself' | ElicitResult['action'];
+
+/** The person is asked to go to a web page: shown in full, opened only when they say so. */
+export async function askLink(
+  prompter: Prompter,
+  { url = '' }: Pick<PendingElicitation, 'url'>,
+  over: AbortSignal,
+): Promise<Asked<ElicitResult>> {
+  const link = webLink(url);
+  await prompter.say(
+    link === undefined ? `The link is ${cleanLine(url)}` : `${link.href}\nThis page is at ${link.host}`,
+  );
+  if (link === undefined) await prompter.say('This is no web page, so it cannot be opened from here.', 'warn');
+  const open: Option<Step>[] = link === undefined ? [] : [{ value: 'open', label: 'Open it in the browser' }];
+  const first = await prompter.choose<Step>(over, 'Go there?', [
+    ...open,
+    { value: 'go myself', label: 'I go there myself' },
+    { value: 'decline', label: 'Decline', hint: 'say no' },
+    { value: 'cancel', label: 'Cancel', hint: 'say nothing; also Esc' },
+  ]);
+  if (first.kind === 'escaped') return { kind: 'said', value: { action: 'cancel' } };
+  if (first.kind !== 'said') return first;
+  if (first.value !== 'open' && first.value !== 'go myself') {
+    return { kind: 'said', value: { action: first.value === 'decline' ? 'decline' : 'cancel' } };
+  }
+  if (first.value === 'open' && link !== undefined) {
+    const trouble = await openLink(link.href);
+    if (trouble !== undefined)
+      await prompter.say(`The browser could not be opened (${trouble}): go there yourself.`, 'warn');
+  }
+  const done = await prompter.choose<ElicitResult['action']>(over, 'When you have been there:', [
+    { value: 'accept', label: 'Done' },
+    { value: 'decline', label: 'Decline' },
+  ]);
+  if (done.kind === 'escaped') return { kind: 'said', value: { action: 'cancel' } };
+  return done.kind === 'said' ? { kind: 'said', value: { action: done.value } } : done;
+}
+
+function webLink(text: string): URL | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  return url.protocol === 'https:' || url.protocol === 'http:' ? url : undefined;
+}

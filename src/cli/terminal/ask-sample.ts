@@ -1,0 +1,77 @@
+import type { PendingSample } from '../../client/types.ts';
+import { isSchema, type Schema } from '../json-schema.ts';
+import { modelAnswer, type SampleAnswer } from '../questions/prepared.ts';
+import { clean, cleanLine } from './clean.ts';
+import type { Asked, Prompter } from './prompter.ts';
+
+const REJECTED: SampleAnswer = { action: 'reject', reason: 'the user rejected the request' };
+
+/** A server wants to ask a model: the person sees what it would say, and answers in the model's place or refuses. */
+export async function askSample(
+  prompter: Prompter,
+  sample: PendingSample,
+  over: AbortSignal,
+): Promise<Asked<SampleAnswer>> {
+  await prompter.say(describeSample(sample.params));
+  for (;;) {
+    const choice = await prompter.choose(over, 'What do you say?', [
+      { value: 'answer', label: 'Answer in its place' },
+      { value: 'reject', label: 'Reject', hint: 'also Esc' },
+    ]);
+    if (choice.kind === 'escaped') return { kind: 'said', value: REJECTED };
+    if (choice.kind !== 'said') return choice;
+    if (choice.value === 'reject') return { kind: 'said', value: REJECTED };
+    const written = await prompter.lines(over, 'The answer (two line breaks end it)');
+    if (written.kind === 'said') {
+      return { kind: 'said', value: { action: 'answer', result: modelAnswer(written.value.trimEnd()) } };
+    }
+    if (written.kind !== 'escaped') return written;
+  }
+}
+
+const LONGEST_SHOWN = 4000;
+
+/** Everything that decides whether one wants it answered. */
+export function describeSample(params: Schema): string {
+  const { systemPrompt, messages, maxTokens, temperature, modelPreferences, tools, includeContext } = params;
+  const facts = [
+    typeof maxTokens === 'number' ? `at most ${maxTokens} tokens` : '',
+    typeof temperature === 'number' ? `temperature ${temperature}` : '',
+    modelHints(modelPreferences),
+    Array.isArray(tools) ? `tools: ${tools.map((tool: unknown) => nameOf(tool)).join(', ')}` : '',
+    typeof includeContext === 'string' && includeContext !== 'none' ? `with the context of ${includeContext}` : '',
+  ].filter(Boolean);
+  return [
+    ...(typeof systemPrompt === 'string' ? [`system: ${shorten(systemPrompt)}`] : []),
+    ...(Array.isArray(messages) ? messages.map(describeMessage) : []),
+    ...(facts.length === 0 ? [] : [`(${cleanLine(facts.join('; '))})`]),
+  ].join('\n');
+}
+
+function modelHints(preferences: unknown): string {
+  const hints = isSchema(preferences) && Array.isArray(preferences['hints']) ? preferences['hints'] : [];
+  const names = hints.map(nameOf).filter(Boolean);
+  return names.length === 0 ? '' : `model: ${names.join(', ')}`;
+}
+
+const nameOf = (thing: unknown): string => (isSchema(thing) && typeof thing['name'] === 'string' ? thing['name'] : '');
+
+function describeMessage(message: unknown): string {
+  if (!isSchema(message)) return shorten(JSON.stringify(message));
+  const { role, content } = message;
+  const blocks = Array.isArray(content) ? content : [content];
+  return `${cleanLine(role)}: ${blocks.map(describeBlock).join(' ')}`;
+}
+
+function describeBlock(block: unknown): string {
+  if (!isSchema(block)) return shorten(JSON.stringify(block) ?? '');
+  if (typeof block['text'] === 'string') return shorten(block['text']);
+  const { data: _data, ...rest } = block;
+  return shorten(JSON.stringify(rest));
+}
+
+function shorten(text: string): string {
+  const cleaned = clean(text);
+  const rest = cleaned.length - LONGEST_SHOWN;
+  return rest > 0 ? `${cleaned.slice(0, LONGEST_SHOWN)}… (${rest} more characters)` : cleaned;
+}

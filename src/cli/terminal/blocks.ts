@@ -1,0 +1,73 @@
+/** Content blocks as text: what is text plainly, everything else as one line about it. */
+
+import type { CallToolResult } from '../../client/types.ts';
+import type { OutFolder } from '../out-folder.ts';
+import { byteCount, showBytes } from '../bytes.ts';
+
+type Block = Record<string, unknown>;
+
+export async function showResult(result: CallToolResult, out: OutFolder | undefined): Promise<string> {
+  const blocks = Array.isArray(result.content) ? result.content.filter(isBlock) : [];
+  const lines = await showBlocks(blocks, out);
+  if (result.structuredContent !== undefined && !blocks.some(hasText)) {
+    lines.push(JSON.stringify(result.structuredContent, null, 2));
+  }
+  return lines.join('\n');
+}
+
+export async function showBlocks(blocks: readonly Block[], out: OutFolder | undefined): Promise<string[]> {
+  const lines: string[] = [];
+  for (const block of blocks) lines.push(await showBlock(block, out));
+  return lines;
+}
+
+async function showBlock(block: Block, out: OutFolder | undefined): Promise<string> {
+  switch (block['type']) {
+    case 'text':
+      return textOf(block['text']);
+    case 'image':
+    case 'audio':
+      return showData(block['data'], [textOf(block['mimeType']) || block['type']], out, block['mimeType']);
+    case 'resource_link':
+      return showLink(block);
+    case 'resource':
+      return showContents(isBlock(block['resource']) ? block['resource'] : {}, out);
+    default:
+      return JSON.stringify(block);
+  }
+}
+
+/** What a resource holds. */
+export async function showContents(contents: Block, out: OutFolder | undefined): Promise<string> {
+  const { uri, mimeType, text, blob } = contents;
+  if (typeof text === 'string') return text;
+  return showData(blob, [textOf(uri), textOf(mimeType)].filter(Boolean), out, mimeType);
+}
+
+async function showData(
+  data: unknown,
+  about: readonly string[],
+  out: OutFolder | undefined,
+  mimeType: unknown,
+): Promise<string> {
+  const base64 = textOf(data);
+  const facts = [...about, showBytes(byteCount(base64))].join(', ');
+  if (out === undefined) return `[${facts}]`;
+  return `[${facts}: ${await out.save(base64, textOf(mimeType))}]`;
+}
+
+function showLink({ uri, name, title, mimeType, size, description }: Block): string {
+  const facts = [textOf(mimeType), typeof size === 'number' ? showBytes(size) : ''].filter(Boolean).join(', ');
+  const parts = [textOf(title) || textOf(name), textOf(uri), facts && `(${facts})`, textOf(description)];
+  return `→ ${parts.filter(Boolean).join('  ')}`;
+}
+
+function hasText(block: Block): boolean {
+  if (block['type'] === 'text') return true;
+  return block['type'] === 'resource' && isBlock(block['resource']) && typeof block['resource']['text'] === 'string';
+}
+
+const isBlock = (value: unknown): value is Block =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

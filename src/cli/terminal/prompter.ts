@@ -1,0 +1,149 @@
+/** Asks the person at the terminal. All of it goes to standard error: standard output is for the result. */
+
+import type * as Clack from '@clack/prompts';
+import { clean, cleanLine } from './clean.ts';
+import { styleFor } from './style.ts';
+import { wrap } from './width.ts';
+
+export type Asked<T> =
+  | { kind: 'said'; value: T }
+  /** The person pressed Esc. */
+  | { kind: 'escaped' }
+  /** The person pressed Ctrl-C. */
+  | { kind: 'interrupted' }
+  /** Nothing is asked any more: the signal was aborted while the question stood there. */
+  | { kind: 'over' };
+
+export interface Option<T> {
+  value: T;
+  label: string;
+  hint?: string;
+}
+
+interface Common {
+  input: NodeJS.ReadStream;
+  output: NodeJS.WriteStream;
+  signal: AbortSignal;
+}
+
+export class Prompter {
+  readonly #input = process.stdin;
+  readonly #output = process.stderr;
+
+  /** Words that belong to what is asked next. They may be a server's. */
+  async say(text: string, kind: 'message' | 'info' | 'warn' | 'success' = 'message'): Promise<void> {
+    const { log } = await load();
+    const lines = clean(text).split('\n');
+    log[kind](lines.flatMap((line) => this.#wrapped(line)).join('\n'), { output: this.#output });
+  }
+
+  /** The end of what was asked. */
+  async end(text: string): Promise<void> {
+    const { outro } = await load();
+    outro(clean(text), { output: this.#output });
+  }
+
+  async text(
+    over: AbortSignal,
+    options: {
+      message: string;
+      initial?: string;
+      placeholder?: string;
+      validate?: (text: string) => string | undefined;
+    },
+  ): Promise<Asked<string>> {
+    const { message, initial, placeholder, validate } = options;
+    return this.#ask(over, async ({ text, S_BAR }, common) =>
+      text({
+        ...common,
+        // This prompt does not draw its edge beside lines that it breaks itself.
+        message: this.#wrapped(cleanLine(message)).join(`\n${styleFor(this.#output).faint(S_BAR)}  `),
+        ...(initial !== undefined && { initialValue: initial }),
+        ...(placeholder !== undefined && { placeholder }),
+        validate: (value) => validate?.(value ?? ''),
+      }),
+    );
+  }
+
+  /** Several lines; two line breaks end them. */
+  async lines(over: AbortSignal, message: string): Promise<Asked<string>> {
+    return this.#ask(over, async ({ multiline }, common) =>
+      multiline({
+        ...common,
+        message,
+        validate: (value) => ((value ?? '').trim() === '' ? 'write something, or press Esc' : undefined),
+      }),
+    );
+  }
+
+  async choose<T>(over: AbortSignal, message: string, options: readonly Option<T>[], initial?: T): Promise<Asked<T>> {
+    const at = initial === undefined ? -1 : options.findIndex(({ value }) => value === initial);
+    const asked = await this.#ask(over, async ({ select }, common) =>
+      select({
+        ...common,
+        message: cleanLine(message),
+        options: options.map(({ label, hint }, value) => ({ value, label, ...(hint !== undefined && { hint }) })),
+        ...(at >= 0 && { initialValue: at }),
+      }),
+    );
+    if (asked.kind !== 'said') return asked;
+    const chosen = options[asked.value];
+    return chosen === undefined ? { kind: 'escaped' } : { kind: 'said', value: chosen.value };
+  }
+
+  async chooseSeveral<T>(
+    over: AbortSignal,
+    message: string,
+    options: readonly Option<T>[],
+    initial: readonly T[],
+  ): Promise<Asked<T[]>> {
+    const asked = await this.#ask(over, async ({ multiselect }, common) =>
+      multiselect({
+        ...common,
+        message: cleanLine(message),
+        options: options.map(({ label }, value) => ({ value, label })),
+        initialValues: options.flatMap(({ value }, index) => (initial.includes(value) ? [index] : [])),
+        required: false,
+      }),
+    );
+    if (asked.kind !== 'said') return asked;
+    const chosen = new Set(asked.value);
+    return { kind: 'said', value: options.filter((_option, index) => chosen.has(index)).map(({ value }) => value) };
+  }
+
+  #wrapped(line: string): string[] {
+    return wrap(line, (this.#output.columns || 80) - 4);
+  }
+
+  async #ask<T>(
+    over: AbortSignal,
+    prompt: (clack: typeof Clack, common: Common) => Promise<T | typeof Clack.CANCEL_SYMBOL>,
+  ): Promise<Asked<T>> {
+    const clack = await load();
+    if (over.aborted) return { kind: 'over' };
+    // A signal of its own for each prompt: one that was answered would close the next one when the signal is aborted.
+    const closing = new AbortController();
+    const close = (): void => closing.abort();
+    let interrupted = false;
+    // The terminal is in raw mode while it asks: Ctrl-C is a key, which the prompt does not tell from Esc.
+    const onKey = (_text: string | undefined, key: { name?: string; ctrl?: boolean } | undefined): void => {
+      if (key?.ctrl === true && key.name === 'c') interrupted = true;
+    };
+    over.addEventListener('abort', close, { once: true });
+    this.#input.prependListener('keypress', onKey);
+    try {
+      const value = await prompt(clack, { input: this.#input, output: this.#output, signal: closing.signal });
+      if (!clack.isCancel(value)) return { kind: 'said', value };
+      if (closing.signal.aborted) return { kind: 'over' };
+      return { kind: interrupted ? 'interrupted' : 'escaped' };
+    } finally {
+      over.removeEventListener('abort', close);
+      this.#input.removeListener('keypress', onKey);
+    }
+  }
+}
+
+/** Loaded when somebody is asked for the first time. */
+async function load(): Promise<typeof Clack> {
+  return import('@clack/prompts');
+}

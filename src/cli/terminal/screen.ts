@@ -1,0 +1,46 @@
+import type { Flags } from '../flags.ts';
+import { clean, cleanJson } from './clean.ts';
+import { LiveLine } from './live-line.ts';
+import { PLAIN, styleFor, type Style } from './style.ts';
+
+/** What the person, or the script, sees: results on standard output, all words about them on standard error. */
+export class Screen {
+  readonly json: boolean;
+  /** Somebody is there to be asked. */
+  readonly attended: boolean;
+  /** For what is printed. */
+  readonly style: Style;
+  /** For what is noted. */
+  readonly noteStyle: Style;
+  readonly live: LiveLine | undefined;
+
+  constructor({ json = false, args }: Flags) {
+    this.json = json;
+    // Where the arguments come from, no answers can come from.
+    this.attended = process.stdin.isTTY && process.stderr.isTTY && args !== '-';
+    this.style = json ? PLAIN : styleFor(process.stdout);
+    this.noteStyle = styleFor(process.stderr);
+    this.live = this.attended ? new LiveLine(process.stderr) : undefined;
+  }
+
+  /** A text of a server, or one made of such. */
+  print(text: string): void {
+    this.printOwn(process.stdout.isTTY ? clean(text) : text);
+  }
+
+  /** Our own text, which may have colours; what is a server's in it has been cleaned. */
+  printOwn(text: string): void {
+    process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+  }
+
+  printJson(document: unknown): void {
+    const text = JSON.stringify(document, null, 2);
+    this.printOwn(process.stdout.isTTY ? cleanJson(text) : text);
+  }
+
+  note(text: string): void {
+    const shown = process.stderr.isTTY ? clean(text) : text;
+    if (this.live === undefined) process.stderr.write(`${shown}\n`);
+    else this.live.above(shown);
+  }
+}

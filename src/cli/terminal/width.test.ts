@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { displayWidth, fit, pad, wrap } from './width.ts';
+
+test.each([
+  ['', 0],
+  ['abc', 3],
+  ['grüße', 5],
+  ['e\u0301', 1],
+  ['你好', 4],
+  ['👩‍👩‍👧', 2],
+  ['✓', 1],
+])('C-3: the width of %j is %i', (text, width) => {
+  expect(displayWidth(text)).toBe(width);
+});
+
+test('C-3: text is cut where it does not fit', () => {
+  expect(fit('abcdef', 6)).toBe('abcdef');
+  expect(fit('abcdef', 5)).toBe('abcd…');
+  expect(fit('你好吗', 4)).toBe('你…');
+  expect(fit('abc', 0)).toBe('');
+  expect(pad('你', 4)).toBe('你  ');
+  expect(pad('abc', 2)).toBe('abc');
+});
+
+test('C-3: text is broken between words', () => {
+  expect(wrap('a short text to break', 10)).toEqual(['a short', 'text to', 'break']);
+  expect(wrap('unbreakable', 5)).toEqual(['unbreakable']);
+  expect(wrap('', 5)).toEqual(['']);
+});

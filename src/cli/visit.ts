@@ -1,0 +1,122 @@
+import { TaskClientError, type FailureKind } from '../client/error.ts';
+import { TaskClient } from '../client/task-client.ts';
+import type { ServerInfo } from '../core/ports.ts';
+import { messageOf } from '../lib/log.ts';
+import { configFor } from './config.ts';
+import { parseDuration } from './duration.ts';
+import { Failure, type FailureCode } from './failure.ts';
+import { UsageError, type CommandLine, type Flags } from './flags.ts';
+import { findServer, type FoundServer } from './server/find-server.ts';
+import { labelOf } from './server/label.ts';
+import { fixFor, plainReason } from './server/trouble.ts';
+import { Stop } from './stop.ts';
+import { Screen } from './terminal/screen.ts';
+
+/** One command's stay at one server. */
+export interface Visit {
+  client: TaskClient;
+  server: FoundServer;
+  label: string;
+  info: ServerInfo;
+  screen: Screen;
+  stop: Stop;
+  flags: Flags;
+  /** The server keeps the session when we leave. */
+  keepSession(): void;
+}
+
+/** Connects, does what is to be done, and leaves, however it ends. */
+export async function visit(
+  line: CommandLine,
+  serverText: string,
+  use: (visit: Visit) => Promise<number>,
+): Promise<number> {
+  const { flags } = line;
+  const stop = openStop(flags);
+  const screen = new Screen(flags);
+  const server = await findServer(serverText, flags.header ?? [], async () => configFor(line));
+  if (flags.session !== undefined && !('url' in server.config)) {
+    throw new UsageError('--session is for servers with a URL; this one is a command');
+  }
+  const client = newClient(server, flags);
+  const label = labelOf(server);
+  // A session that was given is not ours to end.
+  let keepSession = flags.session !== undefined;
+  try {
+    screen.live?.show(`connecting to ${label}`);
+    const info = await stop.unless(client.connect());
+    screen.live?.hide();
+    const stay: Visit = {
+      client,
+      server,
+      label,
+      info,
+      screen,
+      stop,
+      flags,
+      keepSession: () => {
+        keepSession = true;
+      },
+    };
+    return await use(stay);
+  } catch (error) {
+    throw failureFrom(error, server);
+  } finally {
+    screen.live?.hide();
+    stop.onInterrupt(undefined);
+    await client.disconnect({ keepSession });
+    stop.close();
+  }
+}
+
+/** Whether the server has such things. What one can do that we go on with in a session is not known. */
+export function offers({ info, flags }: Visit, what: 'tools' | 'resources' | 'prompts'): boolean {
+  return flags.session !== undefined || info.capabilities[what] !== undefined;
+}
+
+export function openStop({ timeout: text }: Flags): Stop {
+  return new Stop(text === undefined ? undefined : { ms: parseDuration(text, 'timeout'), text });
+}
+
+export function newClient(server: FoundServer, { session }: Flags): TaskClient {
+  return new TaskClient(server.config, {
+    name: 'meanwhile',
+    elicitation: true,
+    sampling: true,
+    ...(server.connectTimeoutMs !== undefined && { connectTimeoutMs: server.connectTimeoutMs }),
+    ...(session !== undefined && { sessionId: session }),
+  });
+}
+
+const CODES: Record<FailureKind, FailureCode> = {
+  error: 'server_error',
+  unreachable: 'unreachable',
+  lost: 'lost',
+  cancelled: 'cancelled',
+  refused: 'refused',
+};
+
+/** Any error of a visit, as what the program says at its end. */
+function failureFrom(error: unknown, server: FoundServer): Error {
+  if (error instanceof TaskClientError) {
+    const { kind, code, data } = error;
+    const details = { ...(code !== undefined && { rpcCode: code }), ...(data !== undefined && { data }) };
+    return new Failure(CODES[kind], describe(error, server), details, { cause: error });
+  }
+  return error instanceof Error ? error : new Failure('unexpected', messageOf(error));
+}
+
+function describe({ kind, message }: TaskClientError, server: FoundServer): string {
+  switch (kind) {
+    case 'unreachable': {
+      const fix = fixFor(message, server.config);
+      return `cannot reach ${labelOf(server)}: ${plainReason(message)}${fix === undefined ? '' : `\n${fix}`}`;
+    }
+    case 'lost':
+      return `lost ${labelOf(server)} on the way: ${message}`;
+    case 'error':
+    case 'cancelled':
+    case 'refused':
+      return message;
+  }
+}

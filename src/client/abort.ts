@@ -1,0 +1,17 @@
+import { TaskClientError } from './error.ts';
+
+/** Acts when the signal is aborted, at once if it is already, and not any more once the returned function was called. */
+export function whenAborted(signal: AbortSignal | undefined, act: () => void): () => void {
+  if (signal?.aborted) act();
+  else signal?.addEventListener('abort', act, { once: true });
+  return () => signal?.removeEventListener('abort', act);
+}
+
+/** What the promise brings, unless the signal is aborted first. */
+export async function unlessAborted<T>(signal: AbortSignal | undefined, promise: Promise<T>): Promise<T> {
+  let forget = (): void => {};
+  const aborted = new Promise<never>((_resolve, reject) => {
+    forget = whenAborted(signal, () => reject(new TaskClientError('cancelled', 'nobody waits for it any more')));
+  });
+  return Promise.race([promise, aborted]).finally(forget);
+}

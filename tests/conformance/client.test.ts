@@ -1,0 +1,40 @@
+import { beforeAll, expect, test } from 'vitest';
+import { bundleDriver, type Through } from './bundle-driver.ts';
+import { allRuns, applicable, runAll, runScenario, type Run } from './client-runs.ts';
+import { entryFor, idleEntries, readExceptions } from './exceptions.ts';
+import { openSuite, type Suite } from './suite.ts';
+
+const exceptions = readExceptions();
+let suite: Suite;
+let all: Run[];
+
+beforeAll(async () => {
+  suite = await openSuite();
+  all = await allRuns(suite);
+}, 300_000);
+
+test.each<Through>(['client', 'gateway'])(
+  'B-1, B-6, C-1: the official conformance suite finds what it wants of a client (%s), but for known gaps',
+  async (through) => {
+    const driver = await bundleDriver(through);
+    const runs = applicable(all, exceptions);
+    const verdicts = await runAll(runs, 2, (run) => runScenario(suite, run, driver, exceptions));
+    const failed = verdicts.filter(({ verdict }) => verdict !== 'pass');
+    const isGap = ({ scenario }: Run): boolean => entryFor(exceptions.gaps, scenario) !== undefined;
+    expect(failed.filter((run) => !isGap(run))).toEqual([]);
+    expect(failed.filter(isGap).map(({ scenario }) => scenario)).toEqual(
+      runs.filter(isGap).map(({ scenario }) => scenario),
+    );
+    expect(verdicts.length).toBeGreaterThanOrEqual(13);
+  },
+  180_000,
+);
+
+test('B-1: the list of exceptions speaks of scenarios that the suite has', () => {
+  expect(
+    idleEntries(
+      exceptions,
+      all.map(({ scenario }) => scenario),
+    ),
+  ).toEqual([]);
+});

@@ -1,0 +1,84 @@
+/** The official conformance suite: brought here on first use, and started with a Node that is new enough for it. */
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const FOLDER = fileURLToPath(new URL('.', import.meta.url));
+const MODULES = join(FOLDER, 'node_modules');
+const PACKAGE = '@modelcontextprotocol/conformance';
+const OLDEST_NODE = 22;
+
+export type Revision = '2025-11-25' | '2026-07-28';
+
+/** What a revision of the protocol asks of clients; beside it, what is run there without counting. */
+export interface RequirementSet {
+  client: string[];
+  not_scored: { scenario: string; leg: string }[];
+}
+
+export interface Output {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Suite {
+  run(args: string[]): Promise<Output>;
+  requirements(revision: Revision): RequirementSet;
+}
+
+/** Needs the network once. */
+export async function openSuite(): Promise<Suite> {
+  const ownNode = Number(process.versions.node.split('.')[0]) >= OLDEST_NODE;
+  const node = ownNode ? process.execPath : packagedNode();
+  if (!isInstalled() || !existsSync(node)) await install(ownNode ? ['--omit=optional'] : []);
+  if (!existsSync(node)) throw new Error(`the conformance suite needs Node ${OLDEST_NODE} or newer`);
+  const script = join(MODULES, PACKAGE, 'dist/index.js');
+  return {
+    run: async (args) =>
+      new Promise((resolve) => {
+        execFile(node, [script, ...args], { maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
+          const code = typeof error?.code === 'number' ? error.code : 1;
+          resolve({ code: error === null ? 0 : code, stdout, stderr });
+        });
+      }),
+    requirements: (revision) => {
+      const { parse } = createRequire(join(MODULES, 'index.js'))('yaml') as { parse: (text: string) => RequirementSet };
+      return parse(readFileSync(join(MODULES, PACKAGE, 'requirements', `${revision}.yaml`), 'utf8'));
+    },
+  };
+}
+
+/** The Node that npm installs beside the suite, where there is one for this platform. */
+function packagedNode(): string {
+  const { platform, arch } = process;
+  if (platform === 'win32') return join(MODULES, `node-win-${arch}`, 'bin', 'node.exe');
+  const prefix = platform === 'darwin' && arch === 'arm64' ? 'node-bin' : 'node';
+  return join(MODULES, `${prefix}-${platform}-${arch}`, 'bin', 'node');
+}
+
+function isInstalled(): boolean {
+  const installed = join(MODULES, PACKAGE, 'package.json');
+  if (!existsSync(installed)) return false;
+  const { dependencies } = readJson(join(FOLDER, 'package.json')) as { dependencies: Record<string, string> };
+  return dependencies[PACKAGE] === (readJson(installed) as { version: string }).version;
+}
+
+function readJson(path: string): unknown {
+  return JSON.parse(readFileSync(path, 'utf8'));
+}
+
+async function install(options: string[]): Promise<void> {
+  const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error', ...options];
+  const shell = process.platform === 'win32';
+  const npm = spawn('npm', args, { cwd: FOLDER, stdio: ['ignore', 'ignore', 'inherit'], shell });
+  await new Promise<void>((resolve, reject) => {
+    npm.once('error', reject);
+    npm.once('exit', (code) => {
+      if (code === 0) resolve();
+      else reject(new Error(`npm ci in ${FOLDER} ended with ${String(code)}`));
+    });
+  });
+}

@@ -1,0 +1,215 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { richResult } from '../../servers/shared/rich.ts';
+import { startTasksV1Http } from '../../servers/tasks-v1-http.ts';
+import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
+import { startV1Http } from '../../servers/v1-http.ts';
+import { startV2Http } from '../../servers/v2-http.ts';
+import { PROGRAM, temporaryFolder } from '../../support/gateway.ts';
+import { owned } from '../../support/owned.ts';
+import { runProgram } from '../../support/program.ts';
+import { shellInTerminal } from '../../support/tmux.ts';
+
+const KINDS = [
+  ['initialize-based', startV1Http],
+  ['2026-07-28', startV2Http],
+  ['2025-11-25 with tasks', startTasksV1Http],
+  ['2026-07-28 with tasks', startTasksV2Http],
+] as const;
+
+test.each(KINDS)('C-3: a tool of a server (%s) is called, and its text printed plainly', async (_kind, start) => {
+  const { url } = owned(await start());
+  expect(await runProgram(['call', url, 'echo', 'text=hello world'])).toEqual({
+    code: 0,
+    stdout: 'hello world',
+    stderr: '',
+  });
+  expect(await runProgram(['call', url, 'slow', 'ms=50', 'text=slow'])).toMatchObject({ code: 0, stdout: 'slow' });
+});
+
+test.each(KINDS)('C-3: a question of a server (%s) is answered with --answer', async (_kind, start) => {
+  const { url } = owned(await start());
+  const answers = ['--answer', '{"name":"Ada"}', '--answer', '{"action":"accept","content":{"age":36}}'];
+  const answered = await runProgram(['call', url, 'ask_twice', ...answers]);
+  expect(answered).toMatchObject({ code: 0, stdout: 'Hello Ada, 36' });
+  expect(answered.stderr).toContain('asks: What is your name?');
+  const declined = await runProgram(['call', url, 'ask', '--answer', '{"action":"decline"}']);
+  expect(declined).toMatchObject({ code: 0, stdout: 'declined' });
+});
+
+test.each(KINDS)(
+  'C-3: without a terminal and an answer a question (%s) is cancelled, and --answer named',
+  async (_kind, start) => {
+    const { url } = owned(await start());
+    const { code, stdout, stderr } = await runProgram(['call', url, 'ask']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'cancelled' });
+    expect(stderr).toContain('asks: What is your name?');
+    expect(stderr).toContain(`--answer '{"name":"…"}'`);
+  },
+);
+
+test.each(KINDS)('C-3: a request to a model (%s) is answered with --answer', async (_kind, start) => {
+  const { url } = owned(await start());
+  const answered = await runProgram(['call', url, 'sample', 'prompt=Why?', '--answer', '{"text":"Because."}']);
+  expect(answered.code).toBe(0);
+  expect(JSON.parse(answered.stdout)).toMatchObject({ role: 'assistant', content: { text: 'Because.' } });
+});
+
+test.each(KINDS)('C-3: without a terminal and an answer a request to a model (%s) is refused', async (_kind, start) => {
+  const { url } = owned(await start());
+  const refused = await runProgram(['call', url, 'sample', 'prompt=Why?']);
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain('user: Why?');
+  expect(refused.stderr).toContain(`--answer '{"text":"…"}'`);
+});
+
+test('C-3: --json prints the result as the server gave it, and nothing else', async () => {
+  const { url } = owned(await startV1Http());
+  const { code, stdout, stderr } = await runProgram(['call', url, 'rich', '--json']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(JSON.parse(stdout)).toEqual(richResult());
+});
+
+test('C-3: what is not text is a line, or a file with --out', async () => {
+  const { url } = owned(await startV1Http());
+  const { stdout } = await runProgram(['call', url, 'rich']);
+  expect(stdout.split('\n').slice(0, 3)).toEqual(['rich ✓', '[image/png, 70 bytes]', '[audio/wav, 44 bytes]']);
+  const out = join(await temporaryFolder(), 'files');
+  const saved = await runProgram(['call', url, 'rich', '--out', out]);
+  expect(saved.stdout).toContain(join(out, 'rich-1.png'));
+  expect(await readdir(out)).toEqual(['rich-1.png', 'rich-2.wav', 'rich-3.bin']);
+  expect([...(await readFile(join(out, 'rich-3.bin')))]).toEqual([0, 1, 2, 255]);
+});
+
+test.each(KINDS)(
+  'C-3, T-5: the error of a tool (%s) is its result, with an exit code of its own',
+  async (_kind, start) => {
+    const { url } = owned(await start());
+    expect(await runProgram(['call', url, 'fail'])).toEqual({
+      code: 3,
+      stdout: 'disk on fire',
+      stderr: 'meanwhile: the tool says that it failed',
+    });
+    const { code, stdout } = await runProgram(['call', url, 'fail', '--json']);
+    expect(code).toBe(3);
+    expect(JSON.parse(stdout)).toMatchObject({ isError: true, content: [{ text: 'disk on fire' }] });
+  },
+);
+
+test.each([
+  ['initialize-based', startV1Http],
+  ['2025-11-25 with tasks', startTasksV1Http],
+  ['2026-07-28 with tasks', startTasksV2Http],
+] as const)('C-3, T-5: an error of a server (%s) is a failure', async (_kind, start) => {
+  const { url } = owned(await start());
+  const { code, stdout, stderr } = await runProgram(['call', url, 'rpc_error', '--json']);
+  expect(code).toBe(1);
+  expect(stderr).toContain('quota used up');
+  expect(JSON.parse(stdout)).toEqual({
+    error: {
+      code: 'server_error',
+      message: expect.stringContaining('quota used up'),
+      rpcCode: -32011,
+      data: { retryAfter: 7 },
+    },
+  });
+});
+
+test('C-3: a server that cannot be reached, or goes away, is a failure that says so', async () => {
+  const away = await runProgram(['call', 'http://127.0.0.1:1/mcp', 'echo', 'text=x']);
+  expect(away.code).toBe(1);
+  expect(away.stderr).toContain('cannot reach http://127.0.0.1:1/mcp');
+  expect(away.stderr).toContain('nothing listens there');
+  const json = await runProgram(['call', 'http://127.0.0.1:1/mcp', 'echo', 'text=x', '--json']);
+  expect(JSON.parse(json.stdout)).toMatchObject({ error: { code: 'unreachable' } });
+
+  const missing = await runProgram(['call', 'no-such-program --flag', 'echo']);
+  expect(missing.code).toBe(1);
+  expect(missing.stderr).toContain('is the program installed, and on the PATH?');
+});
+
+test('C-3: --timeout ends a call, on the server too, with its own exit code', async () => {
+  const server = owned(await startV1Http());
+  const { code, stdout, stderr } = await runProgram([
+    'call',
+    server.url,
+    'slow',
+    'ms=60000',
+    '--timeout',
+    '1s',
+    '--json',
+  ]);
+  expect(code).toBe(5);
+  expect(stderr).toBe('meanwhile: time ran out after 1s');
+  expect(JSON.parse(stdout)).toEqual({ error: { code: 'timeout', message: 'time ran out after 1s' } });
+  await expect.poll(() => server.state.cancelled).toEqual(['slow']);
+});
+
+test('C-3: arguments are typed by the schema of the tool, and come from JSON, a file, or standard input', async () => {
+  const server = owned(await startV1Http());
+  const file = join(await temporaryFolder(), 'args.json');
+  await writeFile(file, '{"ms": 1, "text": "from file"}');
+  const calls: [string[], string?][] = [
+    [['ms=1', 'text=42', 'steps=2']],
+    [['ms:=2', 'text:="json"']],
+    [['--args', '{"ms":3}']],
+    [['--args', `@${file}`, 'ms=4']],
+    [['--args', '-'], '{"ms":5}'],
+  ];
+  for (const [args, input] of calls) {
+    const { code, stderr } = await runProgram(
+      ['call', server.url, 'slow', ...args],
+      input === undefined ? {} : { input },
+    );
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+  }
+  expect(server.state.calls.map(({ args }) => args)).toEqual([
+    { ms: 1, text: '42', steps: 2 },
+    { ms: 2, text: 'json' },
+    { ms: 3 },
+    { ms: 4, text: 'from file' },
+    { ms: 5 },
+  ]);
+});
+
+const WRONG: [args: string[], ...about: string[]][] = [
+  [['slow'], "'ms' is missing", 'slow ms=… [text=…] [steps=…]', 'ms     integer, 0…3600000'],
+  [['slow', 'ms=soon'], "'ms': expected integer", 'usage: meanwhile call'],
+  [['slow', 'ms=1', 'tex=x'], "there is no argument 'tex'; did you mean 'text'?", 'usage: meanwhile call'],
+  [['slow', 'ms'], "expected key=value or key:=json, got 'ms'"],
+  [['slow', 'ms:={'], 'ms:=: not valid JSON'],
+  [['slo'], "has no tool 'slo'; did you mean 'slow'?", 'echo, slow'],
+  [['slow', '--args', '{'], '--args: not valid JSON'],
+  [['slow', '--args', '[]'], '--args: expected a JSON object'],
+  [['slow', '--answer', 'yes'], '--answer: not valid JSON'],
+  [['slow', '--timeout', 'soon'], '--timeout: expected a time'],
+  [['slow', '--header', 'nonsense'], '--header: expected'],
+  [['slow', '--nonsense'], "Unknown option '--nonsense'"],
+  [[], 'expected meanwhile call <server> <tool>'],
+];
+
+test.each(WRONG)('C-3: wrong usage %j exits with 2 and says why', async (args, ...about) => {
+  const server = owned(await startV1Http());
+  const { code, stdout, stderr } = await runProgram(['call', server.url, ...args]);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  for (const part of about) expect(stderr).toContain(part);
+  expect(stderr).toContain('meanwhile call --help shows what there is');
+  expect(server.state.calls).toEqual([]);
+  const json = await runProgram(['call', server.url, ...args, '--json']);
+  expect(json.code).toBe(2);
+  expect(JSON.parse(json.stdout)).toMatchObject({ error: { code: 'usage' } });
+});
+
+test('C-3: a reader that has seen enough ends the program quietly; a full disk does not', async () => {
+  const { url } = owned(await startV1Http());
+  const call = `'${process.execPath}' '${PROGRAM}' call ${url} big bytes=5000000`;
+  const terminal = await shellInTerminal(`${call} | head -c 5; echo; ${call} > /dev/full`);
+  const { code, screen } = await terminal.ended();
+  expect(screen.trim().split('\n').slice(0, 2)).toEqual([
+    'xxxxx',
+    expect.stringMatching(/^meanwhile: the output cannot be written: ENOSPC/),
+  ]);
+  expect(code).toBe(1);
+});

@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest';
+import { startTasksV1Http } from '../../servers/tasks-v1-http.ts';
+import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
+import { configFile } from '../../support/gateway.ts';
+import { owned } from '../../support/owned.ts';
+import { runProgram } from '../../support/program.ts';
+import { v1Stdio, v2Stdio } from '../../support/servers.ts';
+import { listenRaw } from './raw-listener.ts';
+
+test('C-3: doctor tells what each server of the config file is and can do', async () => {
+  const [old, modern] = [owned(await startTasksV1Http()), owned(await startTasksV2Http())];
+  const config = await configFile({
+    old: { url: old.url },
+    modern: { url: modern.url },
+    child: v1Stdio(),
+    'new-child': v2Stdio(),
+  });
+  const { code, stdout } = await runProgram(['doctor', '--config', config]);
+  expect(code).toBe(0);
+  const line = (name: string): string => stdout.split('\n').find((each) => each.startsWith(`✓ ${name} `)) ?? '';
+  expect(line('old')).toMatch(
+    /http, protocol 2025-11-25 \(legacy\), .*1\d tools, tasks \(2025-11-25, list, cancel\), round trip [\d.]+ ms$/,
+  );
+  expect(line('modern')).toMatch(
+    /http, protocol 2026-07-28 \(modern\), .*1\d tools, tasks \(2026-07-28, cancel\), round trip [\d.]+ ms$/,
+  );
+  expect(line('child')).toMatch(/command, protocol 2025-11-25 \(legacy\), .*no tasks/);
+  expect(line('new-child')).toMatch(/command, protocol 2026-07-28 \(modern\), .*no tasks/);
+  expect(stdout).toMatch(
+    /✓ child .*\n {2}capabilities: .*tools.*resources|✓ child .*\n {2}capabilities: .*resources.*tools/,
+  );
+});
+
+test('C-3: doctor tells what is wrong, with a fix, and exits with 1', async () => {
+  const locked = await listenRaw(401);
+  const lost = await listenRaw(404);
+  const config = await configFile({
+    fine: v1Stdio(),
+    away: { url: 'http://127.0.0.1:1/mcp' },
+    locked: { url: locked.url },
+    lost: { url: lost.url },
+    missing: { command: 'no-such-program' },
+    dying: v1Stdio({ TEST_EXIT_AT_START: '1' }),
+  });
+  const { code, stdout } = await runProgram(['doctor', '--config', config]);
+  expect(code).toBe(1);
+  const about = (name: string): string =>
+    stdout.split(/^(?=[✓✗] )/m).find((each) => each.startsWith(`✗ ${name}`)) ?? '';
+  expect(stdout).toContain('✓ fine');
+  expect(about('away')).toMatch(/problem: .*ECONNREFUSED[\s\S]*fix: nothing listens there/);
+  expect(about('locked')).toMatch(/problem: .*401[\s\S]*fix: .*--header 'Authorization/);
+  expect(about('lost')).toMatch(/problem: [\s\S]*fix: .*many servers are at \/mcp/);
+  expect(about('missing')).toMatch(/problem: .*no-such-program[\s\S]*fix: is the program installed/);
+  expect(about('dying')).toMatch(/problem: .*exited with code 1[\s\S]*fix: it ended instead of serving/);
+
+  const json = await runProgram(['doctor', '--config', config, '--json']);
+  expect(json.code).toBe(1);
+  const { servers } = JSON.parse(json.stdout) as { servers: { server: string; ok: boolean; problems: unknown[] }[] };
+  expect(servers.map(({ server, ok }) => [server, ok])).toEqual([
+    ['fine', true],
+    ['away', false],
+    ['locked', false],
+    ['lost', false],
+    ['missing', false],
+    ['dying', false],
+  ]);
+  expect(servers[0]).toMatchObject({ era: 'legacy', protocolVersion: '2025-11-25', tasks: null, problems: [] });
+});
+
+test('C-3: doctor takes servers by name, url and command too; without any there is the demo server', async () => {
+  const { url } = owned(await startTasksV1Http());
+  const { command, args } = v2Stdio();
+  const { code, stdout } = await runProgram(['doctor', url, `${command} ${args[0]}`, 'demo']);
+  expect(code).toBe(0);
+  expect(stdout.match(/^✓ /gm)).toHaveLength(3);
+  expect((await runProgram(['doctor'])).stdout).toContain('✓ demo');
+});
+
+test('C-3: doctor without any server to examine says so', async () => {
+  const { code, stderr } = await runProgram(['doctor', '--config', await configFile({})]);
+  expect(code).toBe(2);
+  expect(stderr).toContain('there are no servers');
+});

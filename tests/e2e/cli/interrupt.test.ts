@@ -1,0 +1,136 @@
+import { expect, test } from 'vitest';
+import { startTasksV1Http } from '../../servers/tasks-v1-http.ts';
+import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
+import { startV1Http } from '../../servers/v1-http.ts';
+import { owned } from '../../support/owned.ts';
+import { runProgram, startProgram } from '../../support/program.ts';
+import { tasksV1Stdio } from '../../support/servers.ts';
+import { programInTerminal } from '../../support/tmux.ts';
+
+test('C-3: Ctrl-C asks whether to cancel or to go on; who goes on gets the result', async () => {
+  const { url } = owned(await startV1Http());
+  const terminal = await programInTerminal(['call', url, 'slow', 'ms=5000']);
+  await terminal.shows(/slow \ds/);
+  await terminal.press('C-c');
+  const menu = await terminal.shows('● Cancel it');
+  // The server does not keep the call, so it cannot be left.
+  expect(menu).not.toContain('Leave it running');
+  await terminal.press('Down');
+  await terminal.shows('● Go on');
+  await terminal.press('Enter');
+  await terminal.shows(/slow \ds/);
+  const { code, screen } = await terminal.ended();
+  expect(screen).toMatch(/^done$/m);
+  expect(code).toBe(0);
+});
+
+test('C-3: a second Ctrl-C cancels, on the server too', async () => {
+  const server = owned(await startV1Http());
+  const terminal = await programInTerminal(['call', server.url, 'slow', 'ms=60000']);
+  await terminal.shows(/slow \ds/);
+  await terminal.press('C-c');
+  await terminal.shows('● Cancel it');
+  await terminal.press('C-c');
+  const { code, screen } = await terminal.ended();
+  expect(code).toBe(4);
+  expect(screen).toContain('meanwhile: the call was cancelled');
+  expect(server.state.cancelled).toEqual(['slow']);
+});
+
+test('C-3: a call that ends while it is asked about brings its result', async () => {
+  const { url } = owned(await startV1Http());
+  const terminal = await programInTerminal(['call', url, 'slow', 'ms=5000']);
+  await terminal.shows(/slow \ds/);
+  await terminal.press('C-c');
+  await terminal.shows('● Cancel it');
+  const { code, screen } = await terminal.ended();
+  expect(screen).toMatch(/^done$/m);
+  expect(code).toBe(0);
+});
+
+test('C-3: Ctrl-C at a question asks the same; who goes on is asked the question again', async () => {
+  const { url } = owned(await startV1Http());
+  const terminal = await programInTerminal(['call', url, 'ask']);
+  await terminal.shows('● Answer');
+  await terminal.press('C-c');
+  await terminal.shows('● Cancel it');
+  await terminal.press('Escape');
+  await terminal.shows(/■ {2}Stop\?[\s\S]*● Answer/);
+  await terminal.press('C-c');
+  await terminal.shows(/■ {2}Stop\?[\s\S]*● Cancel it/);
+  await terminal.press('Enter');
+  const { code, screen } = await terminal.ended();
+  expect(code).toBe(4);
+  expect(screen).toContain('the call was cancelled');
+});
+
+test.each([
+  ['2025-11-25', startTasksV1Http],
+  ['2026-07-28', startTasksV2Http],
+])('C-3: a call that a server of %s keeps as a task can be left, and come back to', async (generation, start) => {
+  const server = owned(await start());
+  const terminal = await programInTerminal(['call', server.url, 'hold', 'text=kept'], { columns: 300 });
+  await terminal.shows(/hold \ds/);
+  await terminal.press('C-c');
+  await terminal.shows('● Cancel it');
+  await terminal.press('Down');
+  await terminal.shows('● Leave it running');
+  await terminal.press('Enter');
+  const { code, screen } = await terminal.ended();
+  expect(code).toBe(130);
+  expect(server.state.cancelled).toEqual([]);
+
+  const [, back = ''] = /come back with: node \S+ (.*)$/m.exec(screen) ?? [];
+  const [tasks, result, url, taskId = '', ...session] = back.split(' ');
+  expect([tasks, result, url]).toEqual(['tasks', 'result', server.url]);
+  expect(session.length).toBe(generation === '2025-11-25' ? 2 : 0);
+  const state = await runProgram(['tasks', 'get', server.url, taskId, ...session, '--json']);
+  expect(JSON.parse(state.stdout)).toMatchObject({ taskId, status: 'working' });
+  server.state.release();
+  expect(await runProgram(back.split(' '))).toMatchObject({ code: 0, stdout: 'kept' });
+});
+
+test('C-3: a task that waits for an answer can be left where the server asks again, and only there', async () => {
+  const modern = owned(await startTasksV2Http());
+  const leaving = await programInTerminal(['call', modern.url, 'ask'], { columns: 300 });
+  await leaving.shows('● Answer');
+  await leaving.press('C-c');
+  await leaving.shows('● Cancel it');
+  await leaving.press('Down');
+  await leaving.shows('● Leave it running');
+  await leaving.press('Enter');
+  const [, back = ''] = /come back with: node \S+ (.*)$/m.exec((await leaving.ended()).screen) ?? [];
+  const answered = await runProgram([...back.split(' '), '--answer', '{"name":"Ada"}']);
+  expect(answered).toMatchObject({ code: 0, stdout: 'Hello Ada' });
+
+  const old = owned(await startTasksV1Http());
+  const staying = await programInTerminal(['call', old.url, 'ask']);
+  await staying.shows('● Answer');
+  await staying.press('C-c');
+  expect(await staying.shows('● Cancel it')).not.toContain('Leave it running');
+});
+
+test('C-3: a task of a server that is a command goes with us, so it cannot be left', async () => {
+  const { command, args } = tasksV1Stdio();
+  const terminal = await programInTerminal(['call', [command, ...args].join(' '), 'hold']);
+  await terminal.shows(/hold \ds/);
+  await terminal.press('C-c');
+  expect(await terminal.shows('● Cancel it')).not.toContain('Leave it running');
+  await terminal.press('Enter');
+  expect((await terminal.ended()).code).toBe(4);
+});
+
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  'C-3: without a terminal %s cancels the call and exits with 130',
+  async (signal) => {
+    const server = owned(await startV1Http());
+    const program = await startProgram(['call', server.url, 'slow', 'ms=60000', '--json']);
+    await expect.poll(() => server.state.calls.length).toBe(1);
+    program.child.kill(signal);
+    expect(await program.exited).toBe(130);
+    expect(JSON.parse(program.stdout.join('\n'))).toMatchObject({ error: { code: 'interrupted' } });
+    await expect.poll(() => server.state.cancelled).toEqual(['slow']);
+    // The session was ended too; the other one is that of the look at what the server speaks.
+    expect(server.state.connections - server.state.sessions.size).toBe(1);
+  },
+);

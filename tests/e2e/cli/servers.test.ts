@@ -1,0 +1,82 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startV1Http } from '../../servers/v1-http.ts';
+import { configFile, temporaryFolder } from '../../support/gateway.ts';
+import { owned } from '../../support/owned.ts';
+import { runProgram } from '../../support/program.ts';
+import { v1Stdio, v2Stdio } from '../../support/servers.ts';
+import { listenRaw } from './raw-listener.ts';
+
+const ECHO = ['echo', 'text=hello'];
+
+test('C-3: a server is a name in the config file, given by flag or by environment', async () => {
+  const { url } = owned(await startV1Http());
+  const config = await configFile({ web: { url }, old: v1Stdio(), new: v2Stdio() });
+  for (const name of ['web', 'old', 'new']) {
+    expect(await runProgram(['call', name, ...ECHO, '--config', config])).toMatchObject({ code: 0, stdout: 'hello' });
+  }
+  const byEnvironment = await runProgram(['call', 'web', ...ECHO], { env: { MEANWHILE_CONFIG: config } });
+  expect(byEnvironment).toMatchObject({ code: 0, stdout: 'hello' });
+});
+
+test('C-3: without a config file there is the demo server', async () => {
+  const { code, stdout } = await runProgram(['call', 'demo', 'slow_report', 'topic=tea', 'seconds=0']);
+  expect(code).toBe(0);
+  expect(stdout).toContain('Report on tea');
+});
+
+test('C-3: a server is a command in quotes, with variables before it', async () => {
+  const { command, args } = v1Stdio();
+  const log = join(await temporaryFolder(), 'a log');
+  const text = `TEST_START_LOG='${log}' '${command}' "${args[0]}"`;
+  expect(await runProgram(['call', text, ...ECHO])).toMatchObject({ code: 0, stdout: 'hello' });
+});
+
+test('C-3: an unknown name gets an error with the known ones and the other ways', async () => {
+  const config = await configFile({ files: v1Stdio() });
+  const { code, stderr } = await runProgram(['tools', 'fils', '--config', config]);
+  expect(code).toBe(2);
+  for (const part of [
+    "no server 'fils'",
+    "did you mean 'files'?",
+    config,
+    'a URL (https://…)',
+    'a command in quotes',
+  ]) {
+    expect(stderr).toContain(part);
+  }
+});
+
+test('C-3: a broken config file is told, but only to who needs it', async () => {
+  const { url } = owned(await startV1Http());
+  const config = join(await temporaryFolder(), 'meanwhile.json');
+  await writeFile(config, '{');
+  const byName = await runProgram(['tools', 'files', '--config', config, '--json']);
+  expect(byName.code).toBe(2);
+  expect(JSON.parse(byName.stdout)).toMatchObject({ error: { code: 'config' } });
+  expect((await runProgram(['tools', url, '--config', config])).code).toBe(0);
+});
+
+test('C-3: headers of the command line are sent with every request', async () => {
+  const listener = await listenRaw();
+  const { code } = await runProgram([
+    'tools',
+    listener.url,
+    '--header',
+    'Authorization: Bearer abc',
+    '--header',
+    'X-Two: 2',
+  ]);
+  expect(code).toBe(1);
+  expect(listener.requests.length).toBeGreaterThan(0);
+  for (const headers of listener.requests) expect(headers).toMatchObject({ authorization: 'Bearer abc', 'x-two': '2' });
+});
+
+test('C-3, X-4: a server that wants to know who asks: the error names the header, and shows no secret', async () => {
+  const listener = await listenRaw();
+  const { code, stderr } = await runProgram(['tools', `${listener.url}?key=secret`, '--header', 'X-Key: secret']);
+  expect(code).toBe(1);
+  expect(stderr).toContain("--header 'Authorization: Bearer …'");
+  expect(stderr).not.toContain('secret');
+});

@@ -1,0 +1,140 @@
+import { expect, test } from 'vitest';
+import { startTasksV1Http } from '../../servers/tasks-v1-http.ts';
+import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
+import { startV1Http } from '../../servers/v1-http.ts';
+import { TaskClient } from '../../../src/client/task-client.ts';
+import { owned, defer } from '../../support/owned.ts';
+import { runProgram, startProgram } from '../../support/program.ts';
+
+interface Begun {
+  server: Awaited<ReturnType<typeof startTasksV1Http>> | Awaited<ReturnType<typeof startTasksV2Http>>;
+  /** What names the task on a command line: `<server> <task id> [--session ID]`. */
+  task: string[];
+  taskId: string;
+  session: string[];
+}
+
+/** A task that somebody began and left. */
+async function begin(
+  start: typeof startTasksV1Http | typeof startTasksV2Http,
+  tool: string,
+  args = {},
+): Promise<Begun> {
+  const server = owned(await start());
+  const client = new TaskClient({ url: server.url }, { elicitation: true, sampling: true });
+  defer(async () => client.disconnect());
+  const stream = client.callToolStream(tool, args);
+  for await (const message of stream) {
+    if (message.type !== 'taskCreated') continue;
+    const { taskId } = message.task;
+    const session = client.sessionId === undefined ? [] : ['--session', client.sessionId];
+    await client.disconnect({ keepSession: true });
+    return { server, taskId, session, task: [server.url, taskId, ...session] };
+  }
+  throw new Error('no task was made');
+}
+
+const GENERATIONS = [
+  ['2025-11-25', startTasksV1Http],
+  ['2026-07-28', startTasksV2Http],
+] as const;
+
+test.each(GENERATIONS)('C-3: tasks get and result of a task (%s)', async (_generation, start) => {
+  const { server, task, taskId } = await begin(start, 'hold', { text: 'kept' });
+  const state = await runProgram(['tasks', 'get', ...task, '--json']);
+  expect(JSON.parse(state.stdout)).toMatchObject({ taskId, status: 'working' });
+  expect((await runProgram(['tasks', 'get', ...task])).stdout).toMatch(/^status +working$/m);
+
+  const waiting = await startProgram(['tasks', 'result', ...task]);
+  const json = await startProgram(['tasks', 'result', ...task, '--json']);
+  server.state.release();
+  expect(await waiting.exited).toBe(0);
+  expect(waiting.stdout).toEqual(['kept']);
+  expect(await json.exited).toBe(0);
+  expect(JSON.parse(json.stdout.join('\n'))).toMatchObject({ content: [{ type: 'text', text: 'kept' }] });
+});
+
+test.each(GENERATIONS)('C-3: tasks result answers what the task asks (%s)', async (_generation, start) => {
+  const { task } = await begin(start, 'ask');
+  const { code, stdout, stderr } = await runProgram(['tasks', 'result', ...task, '--answer', '{"name":"Ada"}']);
+  expect(stderr).toContain('asks: What is your name?');
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'Hello Ada' });
+});
+
+test.each(GENERATIONS)(
+  'C-3: tasks cancel stops a task (%s); whoever waits for it hears so',
+  async (_generation, start) => {
+    const { server, task, taskId } = await begin(start, 'hold');
+    const waiting = await startProgram(['tasks', 'watch', ...task]);
+    await expect.poll(() => waiting.stderr.join('\n')).toContain('working');
+    expect(await runProgram(['tasks', 'cancel', ...task])).toMatchObject({ code: 0, stdout: `cancelled ${taskId}` });
+    await expect.poll(() => server.state.cancelled).toEqual(['hold']);
+    expect(await waiting.exited).toBe(4);
+  },
+);
+
+test.each(GENERATIONS)('C-3: tasks watch tells of each change, then the result (%s)', async (_generation, start) => {
+  const { task } = await begin(start, 'slow', { ms: 2500, steps: 5, text: 'at last' });
+  const { code, stdout, stderr } = await runProgram(['tasks', 'watch', ...task]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'at last' });
+  expect(stderr).toMatch(/^\d\d:\d\d:\d\d {2}working {2}step \d$/m);
+  expect(stderr).toMatch(/working {2}step 5/);
+});
+
+test.each(GENERATIONS)(
+  'C-3, T-5: a task that ends as an error of its tool, or as one of the server (%s)',
+  async (_generation, start) => {
+    const failed = await begin(start, 'fail');
+    expect(await runProgram(['tasks', 'result', ...failed.task])).toMatchObject({ code: 3, stdout: 'disk on fire' });
+    const broken = await begin(start, 'rpc_error');
+    const { code, stderr } = await runProgram(['tasks', 'result', ...broken.task]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('quota used up');
+  },
+);
+
+test.each(GENERATIONS)('C-3: when the time to wait runs out, the task goes on (%s)', async (_generation, start) => {
+  const { server, task, taskId } = await begin(start, 'hold', { text: 'kept' });
+  const { code, stderr } = await runProgram(['tasks', 'result', ...task, '--timeout', '500ms']);
+  expect(code).toBe(5);
+  expect(stderr).toContain('time ran out after 500ms; the task goes on');
+  expect(stderr).toContain(`tasks result ${server.url} ${taskId}`);
+  server.state.release();
+  expect(await runProgram(['tasks', 'result', ...task])).toMatchObject({ code: 0, stdout: 'kept' });
+});
+
+test('C-3: tasks list shows what the server tells of; one that tells of none says so', async () => {
+  const { server, taskId, session } = await begin(startTasksV1Http, 'hold');
+  const listed = await runProgram(['tasks', 'list', server.url, ...session]);
+  expect(listed.code).toBe(0);
+  expect(listed.stdout).toMatch(new RegExp(`^${taskId} +working +\\d+s ago`, 'm'));
+  const json = await runProgram(['tasks', 'list', server.url, ...session, '--json']);
+  expect(JSON.parse(json.stdout)).toMatchObject({ tasks: [{ taskId, status: 'working' }] });
+
+  const modern = await begin(startTasksV2Http, 'hold');
+  const refused = await runProgram(['tasks', 'list', modern.server.url, '--json']);
+  expect(refused.code).toBe(1);
+  expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: 'refused' } });
+  expect(refused.stderr).toContain('ask for one by its id');
+});
+
+test('C-3: a task that nobody knows, a server without tasks, and wrong usage', async () => {
+  const { url } = owned(await startTasksV2Http());
+  for (const action of ['get', 'result', 'cancel']) {
+    const { code, stderr } = await runProgram(['tasks', action, url, 'nobody-knows-it']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('nobody-knows-it');
+  }
+  const { url: plain } = owned(await startV1Http());
+  const none = await runProgram(['tasks', 'get', plain, 'x']);
+  expect(none.code).toBe(1);
+  expect(none.stderr).toContain('this server keeps no tasks');
+  for (const args of [
+    ['tasks', 'get', url],
+    ['tasks', 'lst', url],
+    ['tasks', 'list', url, 'x'],
+    ['tasks', 'get', url, 'a', 'b'],
+  ]) {
+    expect((await runProgram(args)).code).toBe(2);
+  }
+});

@@ -1,0 +1,197 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startV1Http } from '../../servers/v1-http.ts';
+import { temporaryFolder } from '../../support/gateway.ts';
+import { owned } from '../../support/owned.ts';
+import { programInTerminal } from '../../support/tmux.ts';
+
+test('C-3: on a terminal a line shows the tool, the time, a bar and the message of the server', async () => {
+  const { url } = owned(await startV1Http());
+  const terminal = await programInTerminal(['call', url, 'slow', 'ms=6000', 'steps=4']);
+  await terminal.shows(/^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] slow \ds █{5}░{15} {2}25% step 1$/m);
+  await terminal.shows(/^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] slow \ds █{10}░{10} {2}50% step 2$/m);
+  const { code, screen } = await terminal.ended();
+  expect(code).toBe(0);
+  // Nothing of the line is left.
+  expect(screen.trim().split('\n')).toEqual(['done', '', '[exit 0]']);
+});
+
+test('C-3: a question is asked on the terminal, and what is typed there goes to the server', async () => {
+  const { url } = owned(await startV1Http());
+  const terminal = await programInTerminal(['call', url, 'ask_twice']);
+  await terminal.shows('asks: What is your name?');
+  await terminal.shows(/● Answer \(one field\)/);
+  await terminal.press('Enter');
+  await terminal.shows(/◆ {2}Name \(at least 1 characters\)/);
+  await terminal.press('Enter');
+  await terminal.shows('an answer is required');
+  await terminal.type('Ada');
+  await terminal.press('Enter');
+  await terminal.shows('asks: How old are you?');
+  await terminal.press('Enter');
+  await terminal.shows(/◆ {2}Age \(a whole number, 0…150\)/);
+  await terminal.type('200');
+  await terminal.press('Enter');
+  await terminal.shows('expected at most 150');
+  await terminal.press('C-u');
+  await terminal.type('36');
+  await terminal.press('Enter');
+  const { code, screen } = await terminal.ended();
+  expect(screen).toContain('Hello Ada, 36');
+  expect(code).toBe(0);
+});
+
+test('C-3: a question can be declined, and Esc leads back from the fields, and then cancels', async () => {
+  const { url } = owned(await startV1Http());
+  const declining = await programInTerminal(['call', url, 'ask']);
+  await declining.shows('● Answer');
+  await declining.press('Down');
+  await declining.shows('● Decline');
+  await declining.press('Enter');
+  expect((await declining.ended()).screen).toMatch(/^declined$/m);
+
+  const leaving = await programInTerminal(['call', url, 'ask']);
+  await leaving.shows('● Answer');
+  await leaving.press('Enter');
+  await leaving.shows('◆  Name');
+  await leaving.type('Bo');
+  await leaving.press('Escape');
+  await leaving.shows(/■ {2}Name[\s\S]*● Answer/);
+  await leaving.press('Escape');
+  const { code, screen } = await leaving.ended();
+  expect(screen).toMatch(/^cancelled$/m);
+  expect(code).toBe(0);
+});
+
+test('C-3: a question that is withdrawn closes its form, with a word about it', async () => {
+  const { url } = owned(await startV1Http());
+  const terminal = await programInTerminal(['call', url, 'withdraw', 'ms=3000']);
+  await terminal.shows('● Answer');
+  await terminal.press('Enter');
+  await terminal.shows('◆  Name');
+  await terminal.type('Ada');
+  await terminal.shows('The server took its question back.');
+  const { code, screen } = await terminal.ended();
+  expect(screen).toMatch(/^withdrew$/m);
+  expect(code).toBe(0);
+});
+
+test('C-3: a link is shown, opened with BROWSER when the person says so, and then confirmed', async () => {
+  const { url } = owned(await startV1Http());
+  const folder = await temporaryFolder();
+  const browser = join(folder, 'browser.sh');
+  const opened = join(folder, 'opened');
+  await writeFile(browser, `#!/bin/sh\nprintf '%s\\n' "$#" "$@" > '${opened}'\n`, { mode: 0o755 });
+  const link = "https://example.com/authorize?state=1&x=$(id)'";
+  const terminal = await programInTerminal(['call', url, 'ask_url', `url=${link}`], { env: { BROWSER: browser } });
+  await terminal.shows('asks: Please sign in');
+  await terminal.shows('This page is at example.com');
+  await terminal.shows('● Open it in the browser');
+  await terminal.press('Enter');
+  await terminal.shows('● Done');
+  await expect.poll(async () => readFile(opened, 'utf8').catch(() => '')).toBe(`1\n${new URL(link).href}\n`);
+  await terminal.press('Enter');
+  expect((await terminal.ended()).screen).toMatch(/^signed in$/m);
+});
+
+test('C-3: a link that is no web page cannot be opened', async () => {
+  const { url } = owned(await startV1Http());
+  const terminal = await programInTerminal(['call', url, 'ask_url', 'url=file:///etc/passwd'], {
+    env: { BROWSER: '/bin/false' },
+  });
+  const shown = await terminal.shows('● I go there myself');
+  expect(shown).toContain('file:///etc/passwd');
+  expect(shown).not.toContain('Open it');
+  await terminal.press('Down', 'Enter');
+  expect((await terminal.ended()).screen).toMatch(/^declined$/m);
+});
+
+test('C-3: a request to a model is shown in full, answered in its place, or rejected', async () => {
+  const { url } = owned(await startV1Http());
+  const answering = await programInTerminal(['call', url, 'sample', 'prompt=Why?', '--json']);
+  const shown = await answering.shows('● Answer in its place');
+  for (const part of ['system: Be brief.', 'user: Why?', 'at most 64 tokens', 'model: small']) {
+    expect(shown).toContain(part);
+  }
+  await answering.press('Enter');
+  await answering.shows('The answer');
+  await answering.type('Because.');
+  await answering.press('Enter', 'Enter');
+  const { code, screen } = await answering.ended();
+  expect(code).toBe(0);
+  expect(screen).toContain(String.raw`\"text\":\"Because.\"`);
+
+  const rejecting = await programInTerminal(['call', url, 'sample', 'prompt=Why?']);
+  await rejecting.shows('● Answer in its place');
+  await rejecting.press('Down', 'Enter');
+  const rejected = await rejecting.ended();
+  expect(rejected.screen).toContain('Rejected.');
+  expect(rejected.screen).toContain('the user rejected the request');
+  expect(rejected.code).toBe(1);
+});
+
+test('C-3, X-4: what a server says cannot move the cursor or clear the screen', async () => {
+  const { url } = owned(await startV1Http());
+  const nasty = JSON.stringify('\u001B[2J\u001B[Hgone\u0007\u001B]0;owned\u0007 really');
+  const asked = await programInTerminal(['call', url, 'ask', `message:=${nasty}`]);
+  expect(await asked.shows('● Answer')).toContain('asks: gone really');
+  await asked.press('Escape');
+  await asked.ended();
+  const printed = await programInTerminal(['call', url, 'echo', `text:=${nasty}`]);
+  expect((await printed.ended()).screen.trim().split('\n')).toEqual(['gone really', '', '[exit 0]']);
+});
+
+test('C-3: with standard output elsewhere the questions are still on the terminal, the result where it belongs', async () => {
+  const { url } = owned(await startV1Http());
+  const file = join(await temporaryFolder(), 'result.txt');
+  const terminal = await programInTerminal(['call', url, 'ask'], { redirect: `> '${file}'` });
+  await terminal.shows('● Answer');
+  await terminal.press('Enter');
+  await terminal.shows('◆  Name');
+  await terminal.type('Ada');
+  await terminal.press('Enter');
+  expect((await terminal.ended()).code).toBe(0);
+  expect(await readFile(file, 'utf8')).toBe('Hello Ada\n');
+});
+
+test('C-3: --answer is used first on a terminal too; one that does not fit leaves the question to the person', async () => {
+  const { url } = owned(await startV1Http());
+  const terminal = await programInTerminal([
+    'call',
+    url,
+    'ask_twice',
+    '--answer',
+    '{"name":"Ada"}',
+    '--answer',
+    '{"age":"old"}',
+  ]);
+  await terminal.shows('answered with --answer');
+  await terminal.shows("--answer does not fit the question: 'age': expected a number");
+  await terminal.shows('● Answer');
+  await terminal.press('Enter');
+  await terminal.shows('◆  Age');
+  await terminal.type('36');
+  await terminal.press('Enter');
+  expect((await terminal.ended()).screen).toContain('Hello Ada, 36');
+});
+
+test('C-3: NO_COLOR is respected, on the line, in the questions and in lists', async () => {
+  const { url } = owned(await startV1Http());
+  const hasColours = (screen: string): boolean =>
+    screen.split('\u001B[').some((part, index) => index > 0 && /^[\d;]*[1-9][\d;]*m/.test(part));
+  for (const [env, expected] of [
+    [{}, true],
+    [{ NO_COLOR: '1' }, false],
+  ] as const) {
+    const asked = await programInTerminal(['call', url, 'ask'], { env: { ...env } });
+    await asked.shows('● Answer');
+    expect(hasColours(await asked.colouredScreen())).toBe(expected);
+    const working = await programInTerminal(['call', url, 'slow', 'ms=60000'], { env: { ...env } });
+    await working.shows(/slow \ds/);
+    expect(hasColours(await working.colouredScreen())).toBe(expected);
+    const listed = await programInTerminal(['tools', url], { env: { ...env } });
+    await listed.ended();
+    expect(hasColours(await listed.colouredScreen())).toBe(expected);
+  }
+}, 40_000);
