@@ -2,7 +2,7 @@ import { TaskClientError, type FailureKind } from '../client/error.ts';
 import { TaskClient } from '../client/task-client.ts';
 import type { ServerInfo } from '../core/ports.ts';
 import { messageOf } from '../lib/log.ts';
-import { configFor } from './config.ts';
+import { clientConfigFor } from './config.ts';
 import { parseDuration } from './duration.ts';
 import { Failure, type FailureCode } from './failure.ts';
 import { UsageError, type CommandLine, type Flags } from './flags.ts';
@@ -34,7 +34,7 @@ export async function visit(
   const { flags } = line;
   const stop = openStop(flags);
   const screen = new Screen(flags);
-  const server = await findServer(serverText, flags.header ?? [], async () => configFor(line));
+  const server = await findServer(serverText, flags.header ?? [], async () => clientConfigFor(line));
   if (flags.session !== undefined && !('url' in server.config)) {
     throw new UsageError('--session is for servers with a URL; this one is a command');
   }

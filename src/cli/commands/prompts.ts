@@ -1,5 +1,5 @@
-import { closest } from '../../config/closest.ts';
 import { parseArguments } from '../arguments/given.ts';
+import { didYouMean } from '../did-you-mean.ts';
 import { RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
 import { isSchema } from '../json-schema.ts';
@@ -98,7 +98,6 @@ function usage(server: string, name: string, known: readonly PromptArgument[]): 
 
 function noSuchPrompt(label: string, name: string, all: readonly Item[]): string {
   const names = all.map((prompt) => cleanLine(prompt['name']));
-  const near = closest(name, names);
-  const suggestion = near === undefined ? '' : `; did you mean '${near}'?`;
-  return `${label} has no prompt '${name}'${suggestion}\n${names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`}`;
+  const known = names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`;
+  return `${label} has no prompt '${name}'${didYouMean(name, names)}\n${known}`;
 }
