@@ -63,7 +63,7 @@ async function argumentsFor(
   const inputSchema = typeof tool?.inputSchema === 'object' ? tool.inputSchema : {};
   const found = toolArguments(inputSchema, given, base);
   if ('args' in found) return found.args;
-  throw new UsageError([...found.mistakes, '', toolUsage(stay.server.name, { name, inputSchema })].join('\n'));
+  throw new UsageError([...found.mistakes, '', toolUsage(stay.label, { name, inputSchema })].join('\n'));
 }
 
 /** `undefined` when the server does not tell which tools it has: then it has to judge the call by itself. */

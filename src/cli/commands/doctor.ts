@@ -89,7 +89,7 @@ async function diagnose(
 ): Promise<void> {
   // Longer than our own limit, which has the better words.
   const connectTimeoutMs = Math.max(server.connectTimeoutMs ?? 0, limit.ms * 2);
-  const client = newClient({ ...server, connectTimeoutMs }, flags);
+  const client = newClient({ ...server, connectTimeoutMs }, flags, false);
   try {
     const findings = await stop.unless(examine(client, server.config, limit));
     tell({ ...identityOf(server), ...findings });

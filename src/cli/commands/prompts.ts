@@ -48,7 +48,7 @@ function list({ screen, label }: Visit, all: readonly Item[]): number {
 }
 
 async function get(stay: Visit, all: readonly Item[], name: string, given: Map<string, string>): Promise<number> {
-  const { client, screen, stop, flags, label, server } = stay;
+  const { client, screen, stop, flags, label } = stay;
   const prompt = all.find((each) => each['name'] === name);
   if (prompt === undefined) throw new UsageError(noSuchPrompt(label, name, all));
   const known = argumentsOf(prompt);
@@ -58,7 +58,7 @@ async function get(stay: Visit, all: readonly Item[], name: string, given: Map<s
       .map((key) => `there is no argument '${key}'`),
     ...known.filter((each) => each.required && !given.has(each.name)).map((each) => `'${each.name}' is missing`),
   ];
-  if (mistakes.length > 0) throw new UsageError([...mistakes, '', usage(server.name, name, known)].join('\n'));
+  if (mistakes.length > 0) throw new UsageError([...mistakes, '', usage(label, name, known)].join('\n'));
   const result = await stop.unless(client.request('prompts/get', { name, arguments: Object.fromEntries(given) }));
   if (screen.json) screen.printJson(result);
   else screen.print(await showMessages(result, flags.out === undefined ? undefined : new OutFolder(flags.out, name)));

@@ -61,7 +61,7 @@ function commandOf(text: string): ServerConfig {
     throw new UsageError(`'${text}' is no name and no command; did you mean the URL http://${text} ?`);
   }
   const words = splitWords(text);
-  if (words === undefined) throw new UsageError(`the command ${text} has a quote that is not closed`);
+  if (words === undefined) throw new UsageError('the command has a quote that is not closed');
   const isAssignment = (word: string): boolean => /^[A-Za-z_]\w*=/.test(word);
   const first = words.findIndex((word) => !isAssignment(word));
   const [command, ...args] = first < 0 ? [] : words.slice(first);
