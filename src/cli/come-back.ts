@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { redactUrl } from '../lib/redact.ts';
 import { programPath } from './config.ts';
 import type { Flags } from './flags.ts';
 import { quoteWord } from './server/shell-words.ts';
@@ -10,17 +11,26 @@ export function comeBack(
   { config, header = [], session }: Pick<Flags, 'config' | 'header'> & { session?: string | undefined },
   program: string = programPath(),
 ): string {
-  return [
-    ...(basename(program) === 'meanwhile' ? ['meanwhile'] : ['node', program]),
-    'tasks',
-    'result',
-    server,
-    taskId,
+  const operands = [/^https?:/i.test(server) ? withoutSecrets(server) : server, taskId];
+  const flags = [
     ...(session === undefined ? [] : ['--session', session]),
     ...(config === undefined ? [] : ['--config', config]),
     // The values are often secrets, and a screen has many readers.
     ...header.flatMap((line) => ['--header', `${line.slice(0, line.indexOf(':'))}: …`]),
+  ];
+  return [
+    ...(basename(program) === 'meanwhile' ? ['meanwhile'] : ['node', program]),
+    'tasks',
+    'result',
+    // Servers choose the ids of their tasks, and one may look like a flag.
+    ...(taskId.startsWith('-') ? [...flags, '--', ...operands] : [...operands, ...flags]),
   ]
     .map(quoteWord)
     .join(' ');
+}
+
+/** As it was typed, unless it holds what others should not read; then those parts have to be typed again. */
+function withoutSecrets(url: string): string {
+  const { username, password, search } = new URL(url);
+  return username === '' && password === '' && search === '' ? url : redactUrl(url);
 }

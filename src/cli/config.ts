@@ -1,14 +1,34 @@
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { parseJson } from '../config/json.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { ServerConfig } from '../core/ports.ts';
 import type { CommandLine } from './flags.ts';
+import { isSchema } from './json-schema.ts';
 
 /** Without a config file there is one server of our own to try things with. */
 export async function configFor({ flags }: CommandLine, door: 'http' | 'stdio' = 'http'): Promise<Config> {
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd(), door });
   if (config.file !== undefined) return config;
   return { ...config, servers: new Map([...config.servers, ['demo', demoServerConfig()]]) };
+}
+
+/** What a client wants to know too. */
+export interface ClientConfig extends Config {
+  /** Names of servers that the file has but leaves out. */
+  disabled: readonly string[];
+}
+
+export async function clientConfigFor(line: CommandLine): Promise<ClientConfig> {
+  const config = await configFor(line);
+  return { ...config, disabled: config.file === undefined ? [] : await disabledIn(config.file) };
+}
+
+async function disabledIn(file: string): Promise<string[]> {
+  const written = parseJson(await readFile(file, 'utf8'));
+  const entries = isSchema(written) && isSchema(written['mcpServers']) ? Object.entries(written['mcpServers']) : [];
+  return entries.filter(([, entry]) => isSchema(entry) && entry['disabled'] === true).map(([name]) => name);
 }
 
 export function demoServerConfig(): ServerConfig {

@@ -24,7 +24,8 @@ test.each([
     ['nothing'],
     "no command 'nothing'; there are stdio, serve, demo, call, tools, resources, prompts, tasks and doctor",
   ],
-  [['--nothing', 'x'], "Unknown option '--nothing'"],
+  [['--nothing', 'x'], "Unknown option '--nothing'\nwhat begins with - and is no option stands after --"],
+  [['call', '--jsn'], "Unknown option '--jsn'; did you mean '--json'?"],
 ])('C-3: %j is refused', (args, message) => {
   expect(() => parseCommandLine(args)).toThrow(message);
 });

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { didYouMean } from './did-you-mean.ts';
 
 /** All flags there are; each command takes some of them. */
 export interface Flags {
@@ -100,8 +101,16 @@ function strict(args: string[], options: Options) {
   try {
     return parseArgs({ args, options, allowPositionals: true, strict: true });
   } catch (error) {
-    throw new UsageError((error as Error).message);
+    throw new UsageError(explained((error as Error).message, options));
   }
+}
+
+/** In our own words where those of Node.js are hard to read. */
+function explained(message: string, options: Options): string {
+  const option = /^Unknown option '(--?[^'.]*)/.exec(message)?.[1];
+  if (option === undefined) return message;
+  const known = Object.keys(options).map((name) => `--${name}`);
+  return `Unknown option '${option}'${didYouMean(option, known)}\nwhat begins with - and is no option stands after --`;
 }
 
 /** Whether the command is the gateway; all others are clients. */

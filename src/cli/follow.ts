@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises';
+import { TaskClientError } from '../client/error.ts';
 import type { CallToolResult, Task, ToolCallStream } from '../client/types.ts';
 import { within } from '../lib/timers.ts';
 import { comeBack } from './come-back.ts';
@@ -5,7 +7,7 @@ import { Failure } from './failure.ts';
 import { Desk } from './questions/desk.ts';
 import type { PreparedAnswers } from './questions/prepared.ts';
 import type { Prompter } from './terminal/prompter.ts';
-import { whatNow } from './terminal/what-now.ts';
+import { whatNow, type Stoppable } from './terminal/what-now.ts';
 import type { Visit } from './visit.ts';
 
 export interface Followed {
@@ -13,8 +15,8 @@ export interface Followed {
   label: string;
   /** Aborting the signal stops the work on the server. */
   start(signal: AbortSignal): ToolCallStream;
-  /** What the end of our time means for the work. */
-  whenStopped: 'cancel' | 'leave';
+  /** The task, where one is only looked at: it goes on when we stop. A call is cancelled then. */
+  taskId?: string;
   answers: PreparedAnswers;
   /** Told of each change of the task. */
   onTask?(task: Task): void;
@@ -22,6 +24,12 @@ export interface Followed {
 
 /** How long the server has to take a cancellation before we go all the same. */
 const CANCEL_MS = 3000;
+
+/** How long it then has to show that it is there, and has heard of it. */
+const CONFIRM_MS = 1500;
+const CONFIRM_POLL_MS = 200;
+
+const ASKS_ONCE = 'It cannot be left running now: a server of the older protocol asks only once, and has just asked.';
 
 /** Follows a call, or a task that is there already, to its end: shows how far it is, and answers what it asks. */
 export async function follow(visit: Visit, followed: Followed): Promise<CallToolResult> {
@@ -40,14 +48,22 @@ class Follower {
   readonly #desk: Desk;
   readonly #cancelled = new AbortController();
   readonly #ended = new AbortController();
-  #task: Task | undefined;
+  #taskId: string | undefined;
+  /** The session that the server knew us by last: while the connection is lost, there is none to ask for. */
+  #session: string | undefined;
+  /** The connection is lost, and not yet made anew. */
+  #away = false;
+  /** The person cancelled it. */
+  #cancelling = false;
   #leave: (failure: Failure) => void = () => {};
 
   constructor(visit: Visit, followed: Followed) {
     this.#visit = visit;
     this.#followed = followed;
-    const { client, screen, stop, label } = visit;
+    this.#taskId = followed.taskId;
+    const { client, screen, stop, label, flags } = visit;
     const { signal: over } = this.#ended;
+    this.#session = client.sessionId ?? flags.session;
     this.#desk = new Desk({
       client,
       screen,
@@ -58,6 +74,7 @@ class Follower {
     });
     client.addEventListener('progressNotification', ({ detail }) => screen.live?.update(detail), { signal: over });
     client.addEventListener('disconnected', ({ detail }) => this.#lost(detail.reason), { signal: over });
+    client.addEventListener('connected', () => this.#back(), { signal: over });
     if (screen.attended) {
       stop.onInterrupt(() => void this.#desk.ask(async (prompter) => this.#decide(prompter)));
     }
@@ -73,6 +90,8 @@ class Follower {
     try {
       return await stop.unless(Promise.race([this.#messages(), left]));
     } catch (error) {
+      // What was cancelled is told of once it is known whether the server took it.
+      if (this.#cancelling && error instanceof TaskClientError) return await stop.unless(left);
       throw error === stop.signal.reason ? await this.#stopped(error as Failure) : error;
     }
   }
@@ -87,7 +106,7 @@ class Follower {
   async #messages(): Promise<CallToolResult> {
     for await (const message of this.#stream) {
       if (message.type === 'result') return message.result;
-      this.#task = message.task;
+      this.#taskId = message.task.taskId;
       this.#followed.onTask?.(message.task);
       const { statusMessage } = message.task;
       if (statusMessage !== undefined) this.#visit.screen.live?.update({ message: statusMessage });
@@ -97,19 +116,29 @@ class Follower {
 
   #lost(reason: string): void {
     const { screen, label } = this.#visit;
+    this.#away = true;
     // A call that the server does not keep ends with the connection, and says so itself.
-    if (this.#task !== undefined) screen.note(`lost the connection to ${label}, trying again: ${reason}`);
+    if (this.#taskId === undefined) return;
+    screen.note(`lost the connection to ${label}, trying again: ${reason}`);
+    screen.live?.update({ trouble: 'connection lost, reconnecting' });
+  }
+
+  #back(): void {
+    const { client, screen } = this.#visit;
+    if (this.#away) screen.live?.update({ trouble: undefined });
+    this.#away = false;
+    this.#session = client.sessionId ?? this.#session;
   }
 
   /** The person pressed Ctrl-C. Tells whether what runs goes on. */
   async #decide(prompter: Prompter): Promise<boolean> {
-    switch (await whatNow(prompter, this.#canLeave(), this.#ended.signal)) {
+    switch (await whatNow(prompter, this.#stoppable(), this.#ended.signal)) {
       case 'cancel':
         await this.#cancel();
         return false;
       case 'leave':
         this.#visit.keepSession();
-        this.#leave(new Failure('left_running', `left running${this.#wayBack()}`, { taskId: this.#task?.taskId }));
+        this.#leave(new Failure('left_running', `${this.#farewell()}${this.#wayBack()}`, { taskId: this.#taskId }));
         return false;
       case 'go on':
         return true;
@@ -117,43 +146,78 @@ class Follower {
   }
 
   /** Only what the server keeps can be left. One of the older protocol asks once: its question would go with us. */
-  #canLeave(): boolean {
+  #stoppable(): Stoppable {
     const { server, info } = this.#visit;
-    const keepsQuestions = info.era !== 'legacy' || !this.#desk.hasQuestions;
-    return this.#task !== undefined && 'url' in server.config && keepsQuestions;
+    if (this.#followed.taskId !== undefined) return { kind: 'task' };
+    if (this.#taskId === undefined || !('url' in server.config)) return { kind: 'call', leaving: 'impossible' };
+    if (info.era === 'legacy' && this.#desk.hasQuestions)
+      return { kind: 'call', leaving: 'impossible', why: ASKS_ONCE };
+    return { kind: 'call', leaving: this.#away ? 'uncertain' : 'possible' };
+  }
+
+  #farewell(): string {
+    if (this.#away) return 'left; the connection is lost, so it is not known whether the server still has the task';
+    return this.#followed.taskId === undefined ? 'left running' : 'stopped waiting; the task goes on';
   }
 
   async #cancel(): Promise<void> {
     this.#visit.screen.live?.update({ message: 'cancelling' });
-    if (await this.#stopWork()) return;
-    this.#leave(new Failure('cancelled', 'cancelled; the server has not confirmed it'));
+    this.#cancelling = true;
+    const ended = await this.#stopWork();
+    if (ended === 'with a result') return;
+    const confirmed = ended === 'without one' && (await this.#hasHeard());
+    const what = this.#followed.taskId === undefined ? 'call' : 'task';
+    const message = confirmed ? `the ${what} was cancelled` : 'cancelled; the server has not confirmed it';
+    this.#leave(new Failure('cancelled', message, { confirmed }));
+  }
+
+  /** Whether the server shows that it got the cancellation. An answer to anything that was sent later is enough. */
+  async #hasHeard(): Promise<boolean> {
+    const { client } = this.#visit;
+    if (this.#away) return false;
+    const heard = this.#taskId === undefined ? client.ping().then(() => true) : this.#hasStopped(this.#taskId);
+    return (await within(CONFIRM_MS, heard.catch(isAnswer))) === true;
+  }
+
+  /** Servers may take a cancellation and still need a moment to stop. */
+  async #hasStopped(taskId: string): Promise<boolean> {
+    const { client } = this.#visit;
+    for (const giveUpAt = Date.now() + CONFIRM_MS; Date.now() < giveUpAt; await setTimeout(CONFIRM_POLL_MS)) {
+      const { status } = await client.getTask(taskId);
+      if (status !== 'working' && status !== 'input_required') return true;
+    }
+    return false;
   }
 
   /** Our time is over, or somebody ended the program. */
   async #stopped(reason: Failure): Promise<Failure> {
-    if (this.#followed.whenStopped === 'cancel') {
+    if (this.#followed.taskId === undefined) {
       await this.#stopWork();
       return reason;
     }
     this.#visit.keepSession();
     const { code, message } = reason;
-    return new Failure(code, `${message}; the task goes on${this.#wayBack()}`, { taskId: this.#task?.taskId });
+    return new Failure(code, `${message}; the task goes on${this.#wayBack()}`, { taskId: this.#taskId });
   }
 
-  /** Tells whether the call has ended for it. */
-  async #stopWork(): Promise<boolean> {
+  /** Tells how the call has ended for it; `undefined` if it has not. */
+  async #stopWork(): Promise<'with a result' | 'without one' | undefined> {
     this.#cancelled.abort();
     const settled = this.#stream.then(
-      () => true,
-      () => true,
+      () => 'with a result' as const,
+      () => 'without one' as const,
     );
-    return (await within(CANCEL_MS, settled)) === true;
+    return within(CANCEL_MS, settled);
   }
 
   #wayBack(): string {
-    const { server, client, flags } = this.#visit;
-    if (this.#task === undefined) return '';
-    const session = client.sessionId ?? flags.session;
-    return `\ncome back with: ${comeBack(server.name, this.#task.taskId, { ...flags, session })}`;
+    const { server, flags } = this.#visit;
+    if (this.#taskId === undefined) return '';
+    return `\ncome back with: ${comeBack(server.name, this.#taskId, { ...flags, session: this.#session })}`;
   }
+}
+
+/** The server may say that there is no such task any more, which is what was wanted. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof TaskClientError && error.kind === 'error';
 }

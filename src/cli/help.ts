@@ -32,14 +32,14 @@ const SERVERS = `
 <server> is one of
   a name in the config file   --config FILE or MEANWHILE_CONFIG; without one there is 'demo'
   a URL                       https://example.org/mcp, with --header 'Name: value' as often as needed
-  a command in quotes         "npx -y some-server --flag", "KEY=value node server.js"
+  a command in quotes         "npx -y some-server --flag", "KEY=value node server.js", some-server
 `;
 
 const CLIENT_FLAGS = `
   --config FILE        where the server's name is looked up
   --header 'N: value'  a header for a server with a URL; can be repeated
   --session ID         go on with a session at a server with a URL
-  --timeout TIME       give up after 500ms, 30s, 5m, 1h; without it there is no limit
+  --timeout TIME       give up after 500ms, 30s, 5m, 1h; a number alone is seconds; without it there is no limit
   --json               exactly one JSON document on standard output; errors as {"error":{"code","message"}}`;
 
 const OUT_FLAG = `
@@ -47,7 +47,8 @@ const OUT_FLAG = `
 
 const ANSWER_FLAG = `
   --answer JSON        the answer to the next question; can be repeated. The fields of the form, as in '{"name":"Ada"}',
-                       or '{"action":"decline"}', or '{"action":"cancel"}'; '{"text":"…"}' where a model is asked`;
+                       or '{"action":"decline"}', or '{"action":"cancel"}'; '{"text":"…"}' where a model is asked.
+                       One that does not fit is told, and without a terminal the exit code is 2`;
 
 const EXIT_CODES = `
 Exit codes
@@ -80,7 +81,7 @@ ${EXIT_CODES}`;
 
 const RESOURCES = `Usage: meanwhile resources <server> [uri …] [flags]
 
-Lists the resources and resource templates of a server, or reads some.
+Lists the resources of a server, and the templates of resources, marked 'template'; or reads some.
 ${SERVERS}
 Flags${OUT_FLAG}${CLIENT_FLAGS}
 ${EXIT_CODES}`;
@@ -101,6 +102,8 @@ The tasks that a server keeps.
   watch <server> <task id>   the same, and tells of each change on the way
   cancel <server> <task id>  stops it
 
+Ctrl-C at result and watch asks whether to stop waiting, which the task does not notice, or to cancel it.
+
 A server of the older protocol may keep tasks by session: --session ID is the one the task was made in.
 ${SERVERS}
 Flags${ANSWER_FLAG}${OUT_FLAG}${CLIENT_FLAGS}
@@ -109,12 +112,12 @@ ${EXIT_CODES}`;
 const DOCTOR = `Usage: meanwhile doctor [server …] [flags]
 
 Connects to each server of the config file, or to those given, and prints what it is and can do, and what is wrong, with a
-fix. The exit code is 1 if anything is wrong.
+fix; each as soon as it is known. The exit code is 1 if anything is wrong. A server that the file disables is only named.
 ${SERVERS}
 Flags
   --config FILE        where servers are looked up
   --header 'N: value'  a header for a server with a URL; can be repeated
-  --timeout TIME       give up after 500ms, 30s, 5m, 1h
+  --timeout TIME       give up on a server after 500ms, 30s, 5m; a number alone is seconds; 15s without it
   --json               one JSON document on standard output
 `;
 

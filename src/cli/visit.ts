@@ -2,7 +2,7 @@ import { TaskClientError, type FailureKind } from '../client/error.ts';
 import { TaskClient } from '../client/task-client.ts';
 import type { ServerInfo } from '../core/ports.ts';
 import { messageOf } from '../lib/log.ts';
-import { configFor } from './config.ts';
+import { clientConfigFor } from './config.ts';
 import { parseDuration } from './duration.ts';
 import { Failure, type FailureCode } from './failure.ts';
 import { UsageError, type CommandLine, type Flags } from './flags.ts';
@@ -31,14 +31,15 @@ export async function visit(
   serverText: string,
   use: (visit: Visit) => Promise<number>,
 ): Promise<number> {
-  const { flags } = line;
+  const { command, flags } = line;
   const stop = openStop(flags);
   const screen = new Screen(flags);
-  const server = await findServer(serverText, flags.header ?? [], async () => configFor(line));
+  const server = await findServer(serverText, flags.header ?? [], async () => clientConfigFor(line));
   if (flags.session !== undefined && !('url' in server.config)) {
     throw new UsageError('--session is for servers with a URL; this one is a command');
   }
-  const client = newClient(server, flags);
+  // Only who asks the person may be asked by the server.
+  const client = newClient(server, flags, command === 'call' || command === 'tasks');
   const label = labelOf(server);
   // A session that was given is not ours to end.
   let keepSession = flags.session !== undefined;
@@ -78,11 +79,11 @@ export function openStop({ timeout: text }: Flags): Stop {
   return new Stop(text === undefined ? undefined : { ms: parseDuration(text, 'timeout'), text });
 }
 
-export function newClient(server: FoundServer, { session }: Flags): TaskClient {
+export function newClient(server: FoundServer, { session }: Flags, mayAsk: boolean): TaskClient {
   return new TaskClient(server.config, {
     name: 'meanwhile',
-    elicitation: true,
-    sampling: true,
+    elicitation: mayAsk,
+    sampling: mayAsk,
     ...(server.connectTimeoutMs !== undefined && { connectTimeoutMs: server.connectTimeoutMs }),
     ...(session !== undefined && { sessionId: session }),
   });

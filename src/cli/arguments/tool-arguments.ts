@@ -1,4 +1,4 @@
-import { closest } from '../../config/closest.ts';
+import { didYouMean } from '../did-you-mean.ts';
 import type { GivenArgument } from './given.ts';
 import { alternatives, isOpen, propertiesOf, requiredOf, resolve, type Schema } from '../json-schema.ts';
 import { typed } from './typed.ts';
@@ -44,7 +44,5 @@ function isList(property: Schema | undefined, root: Schema): boolean {
 }
 
 function suggestion(key: string, known: readonly string[]): string {
-  const near = closest(key, known);
-  if (near !== undefined) return `; did you mean '${near}'?`;
-  return known.length === 0 ? '; it takes none' : '';
+  return known.length === 0 ? '; it takes none' : didYouMean(key, known);
 }

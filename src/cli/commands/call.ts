@@ -1,10 +1,11 @@
+import { TaskClientError } from '../../client/error.ts';
 import type { CallToolResult, Tool } from '../../client/types.ts';
-import { closest } from '../../config/closest.ts';
 import { messageOf } from '../../lib/log.ts';
 import { parseArguments, readArguments, type GivenArgument } from '../arguments/given.ts';
 import { toolArguments } from '../arguments/tool-arguments.ts';
 import { toolUsage } from '../arguments/usage.ts';
-import { RESULT, TOOL_ERROR } from '../failure.ts';
+import { didYouMean } from '../did-you-mean.ts';
+import { Failure, RESULT, TOOL_ERROR } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
 import { follow } from '../follow.ts';
 import { OutFolder } from '../out-folder.ts';
@@ -27,7 +28,7 @@ export async function call(line: CommandLine): Promise<number> {
   const answers = new PreparedAnswers(flags.answer);
   return visit(line, server, async (stay) => {
     const args = await argumentsFor(stay, name, given, base);
-    return showOutcome(stay, await run(stay, name, args, answers), name);
+    return showOutcome(stay, name, answers, run(stay, name, args, answers));
   });
 }
 
@@ -43,7 +44,6 @@ async function run(
       return await follow(stay, {
         label: name,
         start: (signal) => stay.client.callToolStream(name, args, undefined, undefined, { signal }),
-        whenStopped: 'cancel',
         answers,
       });
     } catch (error) {
@@ -63,7 +63,7 @@ async function argumentsFor(
   const inputSchema = typeof tool?.inputSchema === 'object' ? tool.inputSchema : {};
   const found = toolArguments(inputSchema, given, base);
   if ('args' in found) return found.args;
-  throw new UsageError([...found.mistakes, '', toolUsage(stay.server.name, { name, inputSchema })].join('\n'));
+  throw new UsageError([...found.mistakes, '', toolUsage(stay.label, { name, inputSchema })].join('\n'));
 }
 
 /** `undefined` when the server does not tell which tools it has: then it has to judge the call by itself. */
@@ -81,19 +81,34 @@ async function findTool(stay: Visit, name: string): Promise<Tool | undefined> {
 
 export function noSuchTool(label: string, name: string, tools: readonly Tool[]): string {
   const names = tools.map((tool) => cleanLine(tool.name));
-  const near = closest(name, names);
-  const suggestion = near === undefined ? '' : `; did you mean '${near}'?`;
   const known = names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`;
-  return `${label} has no tool '${name}'${suggestion}\n${known}`;
+  return `${label} has no tool '${name}'${didYouMean(name, names)}\n${known}`;
 }
 
 /** Prints the result of a tool. What the tool itself calls an error has an exit code of its own. */
-export async function showOutcome({ screen, flags }: Visit, result: CallToolResult, name: string): Promise<number> {
+export async function showOutcome(
+  { screen, flags }: Visit,
+  name: string,
+  answers: PreparedAnswers,
+  outcome: Promise<CallToolResult>,
+): Promise<number> {
+  const result = await outcome.catch((error: unknown) => {
+    throw answers.misfits.length > 0 && error instanceof TaskClientError ? misfit(answers, error.message) : error;
+  });
+  if (answers.unused !== undefined) screen.note(`meanwhile: ${answers.unused}`);
   const out = flags.out === undefined ? undefined : new OutFolder(flags.out, name);
   const text = await showResult(result, out);
+  // There is one document, and it says what went wrong; but what the tool did all the same is not lost.
+  if (screen.json && answers.misfits.length > 0) throw misfit(answers, undefined, { result });
   if (screen.json) screen.printJson(result);
   else if (text !== '') screen.print(text);
+  if (answers.misfits.length > 0) throw misfit(answers);
   if (result.isError !== true) return RESULT;
   screen.note('meanwhile: the tool says that it failed');
   return TOOL_ERROR;
+}
+
+/** It has been said already which answer it was, and why: here it ends the program. */
+function misfit({ misfits }: PreparedAnswers, then?: string, details: Record<string, unknown> = {}): Failure {
+  return new Failure('usage', [...misfits, ...(then === undefined ? [] : [then])].join('\n'), details);
 }

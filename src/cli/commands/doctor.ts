@@ -1,64 +1,112 @@
-import { within } from '../../lib/timers.ts';
-import { configFor } from '../config.ts';
-import { RESULT } from '../failure.ts';
-import { UsageError, type CommandLine } from '../flags.ts';
-import { examine, type Findings } from '../server/examine.ts';
+import { clientConfigFor } from '../config.ts';
+import { parseDuration } from '../duration.ts';
+import { EXIT_CODES, RESULT } from '../failure.ts';
+import { UsageError, type CommandLine, type Flags } from '../flags.ts';
+import { examine, type Findings, type Limit } from '../server/examine.ts';
 import { findServer, type FoundServer } from '../server/find-server.ts';
 import { labelOf } from '../server/label.ts';
-import type { Stop } from '../stop.ts';
+import { Stop } from '../stop.ts';
 import { clean, cleanLine } from '../terminal/clean.ts';
 import { Screen } from '../terminal/screen.ts';
-import { newClient, openStop } from '../visit.ts';
+import { wrap } from '../terminal/width.ts';
+import { newClient } from '../visit.ts';
 
 const SOMETHING_WRONG = 1;
+const DEFAULT_LIMIT = '15s';
 
 interface Diagnosis extends Findings {
   server: string;
   kind: 'http' | 'command';
 }
 
-/** All servers side by side, so that one that does not answer keeps nobody waiting longer than itself. */
-export async function doctor(line: CommandLine): Promise<number> {
-  const stop = openStop(line.flags);
-  const screen = new Screen(line.flags);
-  const servers = await serversFor(line);
-  screen.live?.show(
-    servers.length === 1 ? `examining ${servers.map(labelOf).join()}` : `examining ${servers.length} servers`,
-  );
-  try {
-    const diagnoses = await Promise.all(servers.map(async (server) => diagnose(server, line, stop)));
-    screen.live?.hide();
-    if (screen.json) screen.printJson({ servers: diagnoses.map(asJson) });
-    else screen.printOwn(diagnoses.map((each) => describe(each, screen)).join('\n'));
-    return diagnoses.every(isWell) ? RESULT : SOMETHING_WRONG;
-  } finally {
-    screen.live?.hide();
-    stop.close();
-  }
+interface Patients {
+  servers: FoundServer[];
+  /** Servers that the config file leaves out. */
+  disabled: readonly string[];
 }
 
-async function serversFor(line: CommandLine): Promise<FoundServer[]> {
+/** All servers side by side, each told of as soon as it is known, so that one that does not answer holds up nobody. */
+export async function doctor(line: CommandLine): Promise<number> {
+  const limit = limitIn(line.flags);
+  const screen = new Screen(line.flags);
+  const { servers, disabled } = await serversFor(line);
+  const stop = new Stop(undefined);
+  const known = new Map<FoundServer, Diagnosis>();
+  if (!screen.json) for (const name of disabled) screen.printOwn(describeDisabled(name, screen));
+  if (servers.length > 0) {
+    const what = servers.length === 1 ? servers.map(labelOf).join() : `${servers.length} servers`;
+    screen.live?.show(`examining ${what}`);
+  }
+  const examined = servers.map(async (server) =>
+    diagnose(server, line.flags, limit, stop, (diagnosis) => {
+      known.set(server, diagnosis);
+      if (!screen.json) screen.printOwn(describe(diagnosis, screen));
+    }),
+  );
+  await Promise.all(examined);
+  screen.live?.hide();
+  stop.close();
+  if (screen.json) {
+    const all = servers.map((server) => known.get(server) ?? unfinished(server)).map(asJson);
+    screen.printJson({
+      servers: [...all, ...disabled.map((server) => ({ server, ok: true, disabled: true, problems: [] }))],
+    });
+  }
+  if (stop.signal.aborted) {
+    const missing = servers.filter((server) => !known.has(server)).map(labelOf);
+    screen.note(`meanwhile: interrupted${missing.length === 0 ? '' : `; not known: ${missing.join(', ')}`}`);
+    return EXIT_CODES.interrupted;
+  }
+  return [...known.values()].every(isWell) ? RESULT : SOMETHING_WRONG;
+}
+
+function limitIn({ timeout: text = DEFAULT_LIMIT }: Flags): Limit {
+  const ms = parseDuration(text, 'timeout');
+  // A number alone is seconds, which is clearer when it is said.
+  return { ms, text: /\d$/.test(text.trim()) ? `${text.trim()}s` : text.trim() };
+}
+
+async function serversFor(line: CommandLine): Promise<Patients> {
   const { operands, flags } = line;
   const find = async (name: string): Promise<FoundServer> =>
-    findServer(name, flags.header ?? [], async () => configFor(line));
-  if (operands.length > 0) return Promise.all(operands.map(find));
-  const { servers, settings, file } = await configFor(line);
-  if (servers.size === 0) throw new UsageError(`there are no servers in ${file ?? 'the config file'}`);
+    findServer(name, flags.header ?? [], async () => clientConfigFor(line));
+  if (operands.length > 0) return { servers: await Promise.all(operands.map(find)), disabled: [] };
+  const { servers, settings, file, disabled } = await clientConfigFor(line);
+  if (servers.size + disabled.length === 0)
+    throw new UsageError(`there are no servers in ${file ?? 'the config file'}`);
   if (flags.header !== undefined) throw new UsageError('--header needs a server to send it to');
   const { connectTimeoutMs } = settings.servers;
-  return [...servers].map(([name, config]) => ({ name, config, connectTimeoutMs }));
+  return { servers: [...servers].map(([name, config]) => ({ name, config, connectTimeoutMs })), disabled };
 }
 
-async function diagnose(server: FoundServer, { flags }: CommandLine, stop: Stop): Promise<Diagnosis> {
-  const client = newClient(server, flags);
-  const limitMs = (server.connectTimeoutMs ?? 30_000) * 2;
+/** Tells what was found, unless the person has heard enough before. */
+async function diagnose(
+  server: FoundServer,
+  flags: Flags,
+  limit: Limit,
+  stop: Stop,
+  tell: (diagnosis: Diagnosis) => void,
+): Promise<void> {
+  // Longer than our own limit, which has the better words.
+  const connectTimeoutMs = Math.max(server.connectTimeoutMs ?? 0, limit.ms * 2);
+  const client = newClient({ ...server, connectTimeoutMs }, flags, false);
   try {
-    const late: Findings = { problems: [{ problem: `did not answer everything within ${limitMs / 1000} s` }] };
-    const findings = (await stop.unless(within(limitMs, examine(client, server.config)))) ?? late;
-    return { server: labelOf(server), kind: 'url' in server.config ? 'http' : 'command', ...findings };
+    const findings = await stop.unless(examine(client, server.config, limit));
+    tell({ ...identityOf(server), ...findings });
+  } catch (error) {
+    if (error !== stop.signal.reason) throw error;
   } finally {
     await client.disconnect();
   }
+}
+
+const identityOf = (server: FoundServer): Pick<Diagnosis, 'server' | 'kind'> => ({
+  server: labelOf(server),
+  kind: 'url' in server.config ? 'http' : 'command',
+});
+
+function unfinished(server: FoundServer): Diagnosis {
+  return { ...identityOf(server), problems: [{ problem: 'interrupted before it was known' }] };
 }
 
 const isWell = ({ problems }: Findings): boolean => problems.length === 0;
@@ -92,13 +140,27 @@ function describe(diagnosis: Diagnosis, { style }: Screen): string {
   ];
   const capabilities = Object.keys(info?.capabilities ?? {}).map(cleanLine);
   return [
-    `${mark} ${style.strong(server)}${facts ? `  ${facts.join(', ')}` : ''}`,
-    ...(info ? [style.faint(`  capabilities: ${capabilities.join(', ') || 'none'}`)] : []),
+    paragraph(`${server}${facts ? `  ${facts.join(', ')}` : ''}`, `${mark} `, '  ').replace(
+      server,
+      style.strong(server),
+    ),
+    ...(info ? [style.faint(paragraph(`capabilities: ${capabilities.join(', ') || 'none'}`, '  ', '    '))] : []),
     ...problems.flatMap(({ problem, fix }) => [
-      `  ${style.bad('problem:')} ${clean(problem)}`,
-      ...(fix === undefined ? [] : [`  ${style.warning('fix:')} ${fix}`]),
+      paragraph(`problem: ${clean(problem)}`, '  ', '    ').replace('problem:', style.bad('problem:')),
+      ...(fix === undefined ? [] : [paragraph(`fix: ${fix}`, '  ', '    ').replace('fix:', style.warning('fix:'))]),
     ]),
   ].join('\n');
+}
+
+function describeDisabled(server: string, { style }: Screen): string {
+  return style.faint(`- ${server}  disabled in the config file`);
+}
+
+/** Broken between words where the terminal ends; what the first line begins with is no wider than that of the others. */
+function paragraph(text: string, first: string, others: string): string {
+  const columns = process.stdout.isTTY ? process.stdout.columns - others.length : Infinity;
+  const lines = text.split('\n').flatMap((line) => wrap(line, columns));
+  return lines.map((line, index) => (index === 0 ? first : others) + line).join('\n');
 }
 
 function describeTasks(tasks: NonNullable<Findings['info']>['tasks']): string {

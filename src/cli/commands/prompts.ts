@@ -1,5 +1,5 @@
-import { closest } from '../../config/closest.ts';
 import { parseArguments } from '../arguments/given.ts';
+import { didYouMean } from '../did-you-mean.ts';
 import { RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
 import { isSchema } from '../json-schema.ts';
@@ -48,7 +48,7 @@ function list({ screen, label }: Visit, all: readonly Item[]): number {
 }
 
 async function get(stay: Visit, all: readonly Item[], name: string, given: Map<string, string>): Promise<number> {
-  const { client, screen, stop, flags, label, server } = stay;
+  const { client, screen, stop, flags, label } = stay;
   const prompt = all.find((each) => each['name'] === name);
   if (prompt === undefined) throw new UsageError(noSuchPrompt(label, name, all));
   const known = argumentsOf(prompt);
@@ -58,7 +58,7 @@ async function get(stay: Visit, all: readonly Item[], name: string, given: Map<s
       .map((key) => `there is no argument '${key}'`),
     ...known.filter((each) => each.required && !given.has(each.name)).map((each) => `'${each.name}' is missing`),
   ];
-  if (mistakes.length > 0) throw new UsageError([...mistakes, '', usage(server.name, name, known)].join('\n'));
+  if (mistakes.length > 0) throw new UsageError([...mistakes, '', usage(label, name, known)].join('\n'));
   const result = await stop.unless(client.request('prompts/get', { name, arguments: Object.fromEntries(given) }));
   if (screen.json) screen.printJson(result);
   else screen.print(await showMessages(result, flags.out === undefined ? undefined : new OutFolder(flags.out, name)));
@@ -98,7 +98,6 @@ function usage(server: string, name: string, known: readonly PromptArgument[]): 
 
 function noSuchPrompt(label: string, name: string, all: readonly Item[]): string {
   const names = all.map((prompt) => cleanLine(prompt['name']));
-  const near = closest(name, names);
-  const suggestion = near === undefined ? '' : `; did you mean '${near}'?`;
-  return `${label} has no prompt '${name}'${suggestion}\n${names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`}`;
+  const known = names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`;
+  return `${label} has no prompt '${name}'${didYouMean(name, names)}\n${known}`;
 }

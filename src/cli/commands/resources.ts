@@ -24,16 +24,18 @@ async function list(stay: Visit): Promise<number> {
   if (screen.json) screen.printJson({ resources: found, resourceTemplates: templates });
   else if (found.length + templates.length === 0) screen.note(`${label} has no resources`);
   else {
-    const rows = [...found, ...templates]
-      .filter(isSchema)
-      .map((item) => [
-        cleanLine(item['uri'] ?? item['uriTemplate']),
-        cleanLine(item['mimeType'] ?? ''),
-        firstLine(item['description'] ?? item['title'] ?? item['name']),
-      ]);
+    const rows = [
+      ...found.filter(isSchema).map((item) => row(item, item['uri'], templates.length === 0 ? [] : [''])),
+      ...templates.filter(isSchema).map((item) => row(item, item['uriTemplate'], ['template'])),
+    ];
     screen.printOwn(table(rows, process.stdout.isTTY ? process.stdout.columns : undefined));
   }
   return RESULT;
+}
+
+function row(item: Item, uri: unknown, mark: readonly string[]): string[] {
+  const about = firstLine(item['description'] ?? item['title'] ?? item['name']);
+  return [cleanLine(uri), ...mark, cleanLine(item['mimeType'] ?? ''), about];
 }
 
 /** Many servers have resources and do not know the word for templates. */

@@ -1,10 +1,26 @@
-import { startHttp } from '../../main.ts';
+import { createLog } from '../../lib/log.ts';
+import { startHttp, type HttpGateway } from '../../main.ts';
 import { configFor } from '../config.ts';
 import type { CommandLine } from '../flags.ts';
+import { ALL_LEVELS, holdLog, TROUBLE } from '../held-log.ts';
 import { closeInTime, untilStopped } from '../until-stopped.ts';
 
 export async function serve(line: CommandLine): Promise<number> {
-  const running = await startHttp(await configFor(line));
+  const running = await start(line);
   running.log.info('stopping', { reason: await untilStopped() });
   return closeInTime(() => running.close(), running.log);
+}
+
+/** Of a start that fails only the reason is told, and not how everything was put away again. */
+async function start(line: CommandLine): Promise<HttpGateway> {
+  const config = await configFor(line);
+  const { log, release } = holdLog(createLog(config.settings.logLevel));
+  try {
+    const running = await startHttp(config, log);
+    release(ALL_LEVELS);
+    return running;
+  } catch (error) {
+    release(TROUBLE);
+    throw error;
+  }
 }

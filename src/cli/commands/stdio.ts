@@ -3,8 +3,13 @@ import { configFor } from '../config.ts';
 import type { CommandLine } from '../flags.ts';
 import { closeInTime, untilStopped } from '../until-stopped.ts';
 
+/** For a person who started it by hand and sees nothing happen. */
+const WAITING = 'meanwhile: this is an MCP server, waiting for a client on standard input; meanwhile --help shows more';
+
 export async function stdio(line: CommandLine): Promise<number> {
-  const running = await startStdio(await configFor(line, 'stdio'));
+  const config = await configFor(line, 'stdio');
+  if (process.stdin.isTTY) process.stderr.write(`${WAITING}\n`);
+  const running = await startStdio(config);
   running.log.info('stopping', { reason: await untilStopped(running.closed) });
   return closeInTime(() => running.close(), running.log);
 }

@@ -1,3 +1,4 @@
+import { TaskClientError } from '../../client/error.ts';
 import type { Task } from '../../client/types.ts';
 import { showDuration } from '../duration.ts';
 import { RESULT } from '../failure.ts';
@@ -19,6 +20,9 @@ const ACTIONS = new Map<string, Action>([
   ['watch', watch],
 ]);
 
+/** Invalid params: of requests about tasks the only one is the task. */
+const UNKNOWN_TASK = -32602;
+
 export async function tasks(line: CommandLine): Promise<number> {
   const [name, server, taskId, extra] = line.operands;
   const action = name === undefined ? undefined : ACTIONS.get(name);
@@ -31,7 +35,24 @@ export async function tasks(line: CommandLine): Promise<number> {
     );
   }
   const answers = new PreparedAnswers(line.flags.answer);
-  return visit(line, server, async (stay) => action(stay, taskId ?? '', answers));
+  return visit(line, server, async (stay) =>
+    action(stay, taskId ?? '', answers).catch((error: unknown) => {
+      throw withSessionHint(error, stay);
+    }),
+  );
+}
+
+/** A task that is not known may be known in another session. */
+function withSessionHint(error: unknown, { client, flags }: Visit): unknown {
+  if (!(error instanceof TaskClientError) || error.code !== UNKNOWN_TASK || client.sessionId === undefined)
+    return error;
+  if (flags.session === client.sessionId) return error;
+  const hint =
+    flags.session === undefined
+      ? 'this server may keep tasks by session: give the one that the task was made in with --session ID'
+      : `the server does not know the session '${cleanLine(flags.session)}' any more, and with it went its tasks`;
+  const { kind, message, code, data } = error;
+  return new TaskClientError(kind, `${message}\n${hint}`, { code, data });
 }
 
 async function list({ client, screen, stop, label }: Visit): Promise<number> {
@@ -63,31 +84,35 @@ async function get({ client, screen, stop }: Visit, taskId: string): Promise<num
   const task = await stop.unless(client.getTask(taskId));
   if (screen.json) screen.printJson(task);
   else {
-    const rows = Object.entries(task).map(([key, value]) => [
-      cleanLine(key),
-      cleanLine(typeof value === 'string' ? value : JSON.stringify(value)),
-    ]);
+    const rows = Object.entries(task).map(([key, value]) => [cleanLine(key), shown(value)]);
     screen.printOwn(table(rows));
   }
   return RESULT;
 }
 
+/** All numbers of a task are times, and none means that there is no limit. */
+function shown(value: string | number | null): string {
+  if (typeof value === 'string') return cleanLine(value);
+  if (value === null) return 'no limit';
+  return value < 1000 ? `${value} ms` : `${value} ms (${showDuration(value)})`;
+}
+
 async function result(stay: Visit, taskId: string, answers: PreparedAnswers): Promise<number> {
-  const outcome = await follow(stay, {
+  const outcome = follow(stay, {
     label: `task ${taskId}`,
     start: (signal) => stay.client.watchTask(taskId, { signal }),
-    whenStopped: 'leave',
+    taskId,
     answers,
   });
-  return showOutcome(stay, outcome, 'task');
+  return showOutcome(stay, 'task', answers, outcome);
 }
 
 async function watch(stay: Visit, taskId: string, answers: PreparedAnswers): Promise<number> {
   let told = '';
-  const outcome = await follow(stay, {
+  const outcome = follow(stay, {
     label: `task ${taskId}`,
     start: (signal) => stay.client.watchTask(taskId, { signal }),
-    whenStopped: 'leave',
+    taskId,
     answers,
     onTask: ({ status, statusMessage = '' }) => {
       const news = `${status}  ${cleanLine(statusMessage)}`.trim();
@@ -96,7 +121,7 @@ async function watch(stay: Visit, taskId: string, answers: PreparedAnswers): Pro
       stay.screen.note(`${new Date().toLocaleTimeString(undefined, { hour12: false })}  ${news}`);
     },
   });
-  return showOutcome(stay, outcome, 'task');
+  return showOutcome(stay, 'task', answers, outcome);
 }
 
 async function cancel({ client, screen, stop }: Visit, taskId: string): Promise<number> {

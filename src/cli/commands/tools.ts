@@ -57,7 +57,7 @@ function asTask({ execution }: Tool): string {
   }
 }
 
-function details({ screen, server }: Visit, tool: Tool): string {
+function details({ screen, label }: Visit, tool: Tool): string {
   const { name, title, description, inputSchema, outputSchema, annotations, execution } = tool;
   const hints = Object.entries(annotations ?? {})
     .filter(([key, value]) => key !== 'title' && typeof value === 'boolean')
@@ -68,7 +68,7 @@ function details({ screen, server }: Visit, tool: Tool): string {
     heading,
     ...(description === undefined ? [] : [clean(description)]),
     '',
-    toolUsage(server.name, tool),
+    toolUsage(label, tool),
     '',
     ...(task === undefined || task === 'forbidden' ? [] : [`runs as a task: ${task}`]),
     ...(hints.length === 0 ? [] : [`hints: ${hints.join(' ')}`]),

@@ -27,6 +27,8 @@ export interface DeskOptions {
 export class Desk {
   readonly #options: DeskOptions;
   readonly #prompter = new Prompter();
+  /** So often was the connection lost. */
+  #losses = 0;
   /** One at a time: there is one terminal. */
   #turn: Promise<void> = Promise.resolve();
   /** Questions that the person has not answered yet. */
@@ -37,6 +39,7 @@ export class Desk {
     const { client, over } = options;
     client.addEventListener('newPendingElicitation', ({ detail }) => this.#elicitation(detail), { signal: over });
     client.addEventListener('newPendingSample', ({ detail }) => this.#sample(detail), { signal: over });
+    client.addEventListener('disconnected', () => (this.#losses += 1), { signal: over });
   }
 
   get hasQuestions(): boolean {
@@ -70,8 +73,8 @@ export class Desk {
       screen.note(`${this.#asks(`: ${clean(pending.message)}`)}\nanswered with --answer`);
       return;
     }
-    if (found.kind === 'mistake') screen.note(`--answer does not fit the question: ${found.mistake}`);
     if (screen.attended) {
+      if (found.kind === 'mistake') screen.note(found.mistake);
       const question = pending.mode === 'url' ? askLink : askForm;
       this.#attend(pending, this.#asks(`: ${clean(pending.message)}`), question, (answer: ElicitResult) => {
         pending.respond(answer);
@@ -80,7 +83,9 @@ export class Desk {
       return;
     }
     pending.respond({ action: 'cancel' });
-    screen.note(`${this.#asks(`: ${clean(pending.message)}`)}\n${elicitationUnanswered(pending)}`);
+    const asks = this.#asks(`: ${clean(pending.message)}`);
+    if (found.kind === 'none') screen.note(`${asks}\n${elicitationUnanswered(pending)}`);
+    else this.#misfit(asks, 'answered "cancel"', found.mistake);
   }
 
   #sample(pending: PendingSample): void {
@@ -92,13 +97,20 @@ export class Desk {
       screen.note(`${asks}\nanswered with --answer`);
       return;
     }
-    if (found.kind === 'mistake') screen.note(`--answer does not fit the question: ${found.mistake}`);
     if (screen.attended) {
+      if (found.kind === 'mistake') screen.note(found.mistake);
       this.#attend(pending, asks, askSample, (answer: SampleAnswer) => settle(pending, answer));
       return;
     }
     pending.reject('nobody is there to answer');
-    screen.note(`${asks}\n${sampleUnanswered(pending)}`);
+    if (found.kind === 'none') screen.note(`${asks}\n${sampleUnanswered(pending)}`);
+    else this.#misfit(asks, 'refused', found.mistake);
+  }
+
+  #misfit(asks: string, instead: string, mistake: string): void {
+    const { screen, prepared } = this.#options;
+    prepared.misfits.push(mistake);
+    screen.note(`${asks}\n${instead}: ${mistake}`);
   }
 
   #attend<P extends { over: AbortSignal }, A>(
@@ -108,6 +120,7 @@ export class Desk {
     answer: (answer: A) => string,
   ): void {
     const over = AbortSignal.any([pending.over, this.#options.over]);
+    const lossesBefore = this.#losses;
     this.#waiting += 1;
     const asking = this.ask(async (prompter) => {
       while (!over.aborted) {
@@ -120,7 +133,10 @@ export class Desk {
         }
         if (asked.kind === 'interrupted' && !(await this.#options.onInterrupt(prompter))) return;
       }
-      if (!this.#options.over.aborted) await prompter.end('The server took its question back.');
+      if (!this.#options.over.aborted) {
+        const lost = this.#losses > lossesBefore;
+        await prompter.end(lost ? 'The connection was lost, and the question with it.' : TAKEN_BACK);
+      }
     });
     asking
       .catch((error: unknown) => this.#options.screen.note(`the question could not be asked: ${messageOf(error)}`))
@@ -142,6 +158,8 @@ function attempt<T>(work: () => T): { kind: 'done'; value: T } | { kind: 'failed
     return { kind: 'failed', mistake: messageOf(error) };
   }
 }
+
+const TAKEN_BACK = 'The server took its question back.';
 
 const ANSWERED: Record<ElicitResult['action'], string> = {
   accept: 'Answered.',

@@ -24,8 +24,23 @@ test('C-3: prepared answers are used one after the other, each for one question'
 
 test('C-3: a prepared answer that does not fit the form is not given', () => {
   const answers = new PreparedAnswers(['{"name":"A"}', '{}']);
-  expect(answers.forElicitation(form)).toEqual({ kind: 'mistake', mistake: "'name': expected at least 2 characters" });
-  expect(answers.forElicitation(form)).toEqual({ kind: 'mistake', mistake: "'name' is missing" });
+  expect(answers.forElicitation(form)).toEqual({
+    kind: 'mistake',
+    mistake: `--answer '{"name":"A"}', number 1 of 2, does not fit the question: 'name': expected at least 2 characters`,
+  });
+  expect(answers.forElicitation(form)).toEqual({
+    kind: 'mistake',
+    mistake: "--answer '{}', number 2 of 2, does not fit the question: 'name' is missing",
+  });
+});
+
+test('C-3: answers that nothing was asked for are told', () => {
+  const answers = new PreparedAnswers(['{"name":"Ada"}', '{"age":36}']);
+  answers.forElicitation(form);
+  expect(answers.unused).toBe(`not used, because nothing was asked for it: --answer '{"age":36}'`);
+  answers.forElicitation(form);
+  expect(answers.unused).toBeUndefined();
+  expect(new PreparedAnswers().unused).toBeUndefined();
 });
 
 test('C-3: a form with a field named action gets its content', () => {

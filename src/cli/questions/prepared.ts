@@ -6,7 +6,11 @@ import { jsonOf } from '../arguments/given.ts';
 import { UsageError } from '../flags.ts';
 import { isSchema, type Schema } from '../json-schema.ts';
 
-export type Prepared<T> = { kind: 'answer'; answer: T } | { kind: 'mistake'; mistake: string } | { kind: 'none' };
+export type Prepared<T> =
+  | { kind: 'answer'; answer: T }
+  /** A whole sentence, which says which answer it is about. */
+  | { kind: 'mistake'; mistake: string }
+  | { kind: 'none' };
 
 /** What a model, or a person in its place, says; or that nobody does. */
 export type SampleAnswer = { action: 'answer'; result: Record<string, unknown> } | { action: 'reject'; reason: string };
@@ -14,10 +18,13 @@ export type SampleAnswer = { action: 'answer'; result: Record<string, unknown> }
 const ACTIONS = new Set<unknown>(['accept', 'decline', 'cancel']);
 
 export class PreparedAnswers {
-  readonly #left: Schema[];
+  /** What was wrong with those that should have been used, and nobody was there to give others. */
+  readonly misfits: string[] = [];
+  readonly #all: readonly Schema[];
+  #used = 0;
 
   constructor(flags: readonly string[] = []) {
-    this.#left = flags.map((text) => {
+    this.#all = flags.map((text) => {
       const value = jsonOf(text, '--answer');
       if (isSchema(value)) return value;
       throw new UsageError('--answer: expected a JSON object, as in --answer \'{"name":"Ada"}\'');
@@ -28,17 +35,17 @@ export class PreparedAnswers {
     mode,
     requestedSchema = {},
   }: Pick<PendingElicitation, 'mode' | 'requestedSchema'>): Prepared<ElicitResult> {
-    const given = this.#left.shift();
+    const given = this.#next();
     if (given === undefined) return { kind: 'none' };
     const answer = asResult(given, requestedSchema);
     if (answer.action !== 'accept' || mode === 'url') return { kind: 'answer', answer };
     const content = answer.content ?? {};
     const mistake = formMistake(requestedSchema, content);
-    return mistake === undefined ? { kind: 'answer', answer: { ...answer, content } } : { kind: 'mistake', mistake };
+    return mistake === undefined ? { kind: 'answer', answer: { ...answer, content } } : this.#mistake(given, mistake);
   }
 
   forSample(_sample: Pick<PendingSample, 'params'>): Prepared<SampleAnswer> {
-    const given = this.#left.shift();
+    const given = this.#next();
     if (given === undefined) return { kind: 'none' };
     const { action, text, content, ...rest } = given;
     if (action === 'decline' || action === 'cancel') {
@@ -46,8 +53,30 @@ export class PreparedAnswers {
     }
     if (typeof text === 'string')
       return { kind: 'answer', answer: { action: 'answer', result: modelAnswer(text, rest) } };
-    if (content === undefined) return { kind: 'mistake', mistake: 'expected {"text": "…"} for a request to a model' };
+    if (content === undefined) return this.#mistake(given, 'expected {"text": "…"} for a request to a model');
     return { kind: 'answer', answer: { action: 'answer', result: { ...modelAnswer('', rest), content } } };
+  }
+
+  /** What is to be said at the end about answers that nothing was asked for. */
+  get unused(): string | undefined {
+    const left = this.#all.slice(this.#used);
+    if (left.length === 0) return undefined;
+    const which = left.map((answer) => `--answer '${JSON.stringify(answer)}'`).join(' and ');
+    return `not used, because nothing was asked for it: ${which}`;
+  }
+
+  #next(): Schema | undefined {
+    const given = this.#all[this.#used];
+    if (given !== undefined) this.#used += 1;
+    return given;
+  }
+
+  #mistake(given: Schema, mistake: string): { kind: 'mistake'; mistake: string } {
+    const which = this.#all.length === 1 ? '' : `, number ${this.#used} of ${this.#all.length},`;
+    return {
+      kind: 'mistake',
+      mistake: `--answer '${JSON.stringify(given)}'${which} does not fit the question: ${mistake}`,
+    };
   }
 }
 

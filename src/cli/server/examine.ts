@@ -3,6 +3,7 @@
 import type { TaskClient } from '../../client/task-client.ts';
 import type { ServerConfig, ServerInfo } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
+import { within } from '../../lib/timers.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { isTool } from './list-tools.ts';
 import { fixFor, plainReason } from './trouble.ts';
@@ -19,11 +20,25 @@ export interface Findings {
   problems: Problem[];
 }
 
-export async function examine(client: TaskClient, config: ServerConfig): Promise<Findings> {
+/** How long it may take altogether. */
+export interface Limit {
+  ms: number;
+  /** As the person wrote it. */
+  text: string;
+}
+
+/** Takes no longer than it may: what is known by then is told, and what the server left unanswered. */
+export async function examine(client: TaskClient, config: ServerConfig, limit: Limit): Promise<Findings> {
   const findings: Findings = { problems: [] };
-  const attempt = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
+  const deadline = Date.now() + limit.ms;
+  const attempt = async <T extends object | number>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
+    const left = deadline - Date.now();
+    // That it is late was said when it became so.
+    if (left <= 0) return undefined;
     try {
-      return await work();
+      const done = await within(left, work());
+      if (done === undefined) findings.problems.push(late(what, findings.info !== undefined, config, limit));
+      return done;
     } catch (error) {
       const reason = messageOf(error);
       const fix = fixFor(reason, config);
@@ -46,6 +61,13 @@ export async function examine(client: TaskClient, config: ServerConfig): Promise
     await attempt(`its ${list} cannot be listed`, async () => client.listAll(`${list}/list`, list));
   }
   return findings;
+}
+
+function late(what: string, reached: boolean, config: ServerConfig, { text }: Limit): Problem {
+  const more = 'if it only needs longer, give it more time with --timeout';
+  if (reached) return { problem: `${what}: no answer within ${text}`, fix: more };
+  const problem = `no MCP answer within ${text}`;
+  return { problem, fix: `${fixFor(problem, config)}; ${more}` };
 }
 
 export function toolProblems(listed: readonly unknown[], { tasks }: Pick<ServerInfo, 'tasks'>): Problem[] {

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../config/load.ts';
-import type { Config } from '../../config/schema.ts';
 import type { ServerConfig } from '../../core/ports.ts';
+import type { ClientConfig } from '../config.ts';
 import { findServer } from './find-server.ts';
 
-async function config(): Promise<Config> {
+async function config(): Promise<ClientConfig> {
   const loaded = await loadConfig({ flags: {}, env: {}, cwd: '/' });
   const servers = new Map<string, ServerConfig>([
     ['files', { command: 'files-server' }],
     ['api', { url: 'https://api.example/mcp', headers: { Authorization: 'Bearer file', 'X-Kept': '1' } }],
   ]);
-  return { ...loaded, servers, file: '/etc/meanwhile.json' };
+  return { ...loaded, servers, file: '/etc/meanwhile.json', disabled: ['off'] };
 }
 
-const unread = async (): Promise<Config> => {
+const unread = async (): Promise<ClientConfig> => {
   throw new Error('the config file was read');
 };
 
@@ -40,6 +40,14 @@ test.each<[string, ServerConfig]>([
   [`KEY='a b' OTHER= node x.js K=v`, { command: 'node', args: ['x.js', 'K=v'], env: { KEY: 'a b', OTHER: '' } }],
 ])('C-3: a server is a command: %s', async (text, expected) => {
   expect(await findServer(text, [], unread)).toEqual({ name: text, config: expected });
+});
+
+test('C-3: a word that is no name in the config file but a program is that program', async () => {
+  expect(await findServer('node', [], config)).toEqual({ name: 'node', config: { command: 'node', args: [] } });
+});
+
+test('C-3: a server that the config file disables is called so', async () => {
+  await expect(findServer('off', [], config)).rejects.toThrow("'off' is disabled in the config file");
 });
 
 test('C-3: a header of the command line replaces that of the file, whatever its capitals', async () => {

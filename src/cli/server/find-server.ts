@@ -1,7 +1,8 @@
-import { closest } from '../../config/closest.ts';
-import type { Config } from '../../config/schema.ts';
 import type { HttpServerConfig, ServerConfig } from '../../core/ports.ts';
+import type { ClientConfig } from '../config.ts';
+import { didYouMean } from '../did-you-mean.ts';
 import { UsageError } from '../flags.ts';
+import { findProgram } from './find-program.ts';
 import { splitWords } from './shell-words.ts';
 
 /** A server as the command line names it. */
@@ -14,38 +15,38 @@ export interface FoundServer {
 
 const OTHER_WAYS = 'or give a URL (https://…), or a command in quotes ("npx -y some-server")';
 
-/** A name in the config file, a URL, or a command. The config file is read only when it is a name. */
+/** A name in the config file, a URL, or a command. The config file is read only when it may be a name. */
 export async function findServer(
   text: string,
   headerLines: readonly string[],
-  loadConfig: () => Promise<Config>,
+  loadConfig: () => Promise<ClientConfig>,
 ): Promise<FoundServer> {
   const headers = parseHeaders(headerLines);
   if (/^https?:\/\//i.test(text)) return { name: text, config: withHeaders({ url: httpUrl(text) }, headers) };
   if (!isName(text)) return { name: text, config: withHeaders(commandOf(text), headers) };
 
-  const { servers, settings, file } = await loadConfig();
+  const { servers, settings, file, disabled } = await loadConfig();
   const config = servers.get(text);
-  if (config === undefined) throw new UsageError(unknownServer(text, [...servers.keys()], file));
-  return {
-    name: text,
-    config: withHeaders(config, headers),
-    connectTimeoutMs: settings.servers.connectTimeoutMs,
-  };
+  if (config !== undefined) {
+    const { connectTimeoutMs } = settings.servers;
+    return { name: text, config: withHeaders(config, headers), connectTimeoutMs };
+  }
+  if (disabled.includes(text)) throw new UsageError(`'${text}' is disabled in the config file (${file})`);
+  const program = await findProgram(text);
+  if (program === undefined) throw new UsageError(unknownServer(text, [...servers.keys()], file));
+  return { name: text, config: withHeaders({ command: program, args: [] }, headers) };
 }
 
 /** Nothing else can be a name in the config file. */
 const isName = (text: string): boolean => /^[A-Za-z0-9_.-]+$/.test(text);
 
 function unknownServer(text: string, known: readonly string[], file: string | undefined): string {
-  const near = closest(text, known);
-  const suggestion = near === undefined ? '' : `; did you mean '${near}'?`;
   const names = known.length === 0 ? 'it names none' : `it has ${known.join(', ')}`;
   const where =
     file === undefined
       ? `there is no config file (--config FILE); without one there is ${known.join(', ')}`
       : `${names} (${file})`;
-  return `no server '${text}' in the config file${suggestion}\n${where}\n${OTHER_WAYS}`;
+  return `no server '${text}' in the config file${didYouMean(text, known)}, and no such program\n${where}\n${OTHER_WAYS}`;
 }
 
 function httpUrl(text: string): string {
@@ -60,7 +61,7 @@ function commandOf(text: string): ServerConfig {
     throw new UsageError(`'${text}' is no name and no command; did you mean the URL http://${text} ?`);
   }
   const words = splitWords(text);
-  if (words === undefined) throw new UsageError(`the command ${text} has a quote that is not closed`);
+  if (words === undefined) throw new UsageError('the command has a quote that is not closed');
   const isAssignment = (word: string): boolean => /^[A-Za-z_]\w*=/.test(word);
   const first = words.findIndex((word) => !isAssignment(word));
   const [command, ...args] = first < 0 ? [] : words.slice(first);

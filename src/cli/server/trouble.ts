@@ -36,7 +36,7 @@ const FIXES: readonly (readonly [pattern: RegExp, fix: Fix])[] = [
     () => 'it writes something else than messages to standard output: its logs belong on standard error',
   ],
   [
-    /timed? ?out|took longer|no answer/i,
+    /timed? ?out|took longer|no (?:MCP )?answer/i,
     (config) =>
       isHttp(config)
         ? 'something is there but does not answer as an MCP server: is the URL right?'

@@ -18,6 +18,11 @@ test('C-3: a bar when there is a total, a number when there is none', () => {
   expect(line({ progress: 1 / 3, message: 'reading' })).toBe('⠋ slow 12s 0.333333 reading');
 });
 
+test('C-3: trouble stands where the message was', () => {
+  expect(line({ message: 'reading', trouble: 'reconnecting' })).toBe('⠋ slow 12s reconnecting');
+  expect(line({ message: 'reading', trouble: undefined })).toBe('⠋ slow 12s reading');
+});
+
 test.each([
   { progress: 20, total: 10 },
   { progress: -1, total: 10 },

@@ -12,6 +12,8 @@ export interface Activity {
   progress?: number | undefined;
   total?: number | undefined;
   message?: string | undefined;
+  /** What is more important than the message at the moment. */
+  trouble?: string | undefined;
 }
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
@@ -32,7 +34,7 @@ export function progressLine(activity: Activity, now: number, columns: number, s
   ];
   const used = parts.reduce((sum, [text]) => sum + displayWidth(text) + 1, 0);
   // The last column stays free: some terminals wrap as soon as it is written.
-  const message = fit(cleanLine(activity.message ?? ''), columns - used - 1);
+  const message = fit(cleanLine(activity.trouble ?? activity.message ?? ''), columns - used - 1);
   if (message !== '') parts.push([message, style.plain]);
   return parts.map(([text, paint]) => paint(text)).join(' ');
 }

@@ -30,7 +30,9 @@ export class Screen {
 
   /** Our own text, which may have colours; what is a server's in it has been cleaned. */
   printOwn(text: string): void {
+    const leave = this.live?.makeRoom();
     process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+    leave?.();
   }
 
   printJson(document: unknown): void {

@@ -213,3 +213,29 @@ test('C-3: a reader that has seen enough ends the program quietly; a full disk d
   ]);
   expect(code).toBe(1);
 });
+
+test('C-3: an --answer that does not fit: the question is cancelled, the mistake told, and the exit code is 2', async () => {
+  const { url } = owned(await startV1Http());
+  const answers = ['--answer', '{"name":"Ada"}', '--answer', '{"age":"old"}'];
+  const { code, stdout, stderr } = await runProgram(['call', url, 'ask_twice', ...answers]);
+  expect(code).toBe(2);
+  expect(stdout).not.toContain('Hello');
+  const mistake = `--answer '{"age":"old"}', number 2 of 2, does not fit the question: 'age': expected a number`;
+  expect(stderr).toContain(`answered "cancel": ${mistake}`);
+  const json = await runProgram(['call', url, 'ask_twice', ...answers, '--json']);
+  expect(json.code).toBe(2);
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    error: { code: 'usage', message: mistake, result: { content: [{}] } },
+  });
+
+  const model = await runProgram(['call', url, 'sample', 'prompt=Why?', '--answer', '{"name":"Ada"}']);
+  expect(model.code).toBe(2);
+  expect(model.stderr).toContain(`--answer '{"name":"Ada"}' does not fit the question: expected {"text": "…"}`);
+});
+
+test('C-3: an --answer that nothing was asked for is mentioned', async () => {
+  const { url } = owned(await startV1Http());
+  const { code, stdout, stderr } = await runProgram(['call', url, 'echo', 'text=x', '--answer', '{"a":1}']);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'x' });
+  expect(stderr).toBe(`meanwhile: not used, because nothing was asked for it: --answer '{"a":1}'`);
+});

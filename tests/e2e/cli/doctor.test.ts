@@ -1,10 +1,13 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startTasksV1Http } from '../../servers/tasks-v1-http.ts';
 import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
-import { configFile } from '../../support/gateway.ts';
+import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { owned } from '../../support/owned.ts';
-import { runProgram } from '../../support/program.ts';
+import { runProgram, startProgram } from '../../support/program.ts';
 import { v1Stdio, v2Stdio } from '../../support/servers.ts';
+import { programInTerminal } from '../../support/tmux.ts';
 import { listenRaw } from './raw-listener.ts';
 
 test('C-3: doctor tells what each server of the config file is and can do', async () => {
@@ -80,4 +83,67 @@ test('C-3: doctor without any server to examine says so', async () => {
   const { code, stderr } = await runProgram(['doctor', '--config', await configFile({})]);
   expect(code).toBe(2);
   expect(stderr).toContain('there are no servers');
+});
+
+/** A program that reads what it is told, and never says a word. */
+const SILENT = { command: process.execPath, args: ['-e', 'process.stdin.resume()'] };
+const TELL_START = 'process.stdin.resume(); fs.writeFileSync(process.env.TEST_START_LOG, "started")';
+
+test('C-3: --timeout of doctor is for each server: one that is silent gets a problem and a fix, the others are told', async () => {
+  const config = await configFile({ silent: SILENT, fine: v1Stdio() });
+  const { code, stdout } = await runProgram(['doctor', '--config', config, '--timeout', '3']);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^✓ fine {2}.*tools/m);
+  expect(stdout).toMatch(/^✗ silent\n {2}problem: no MCP answer within 3s\n {2}fix: it started but does not answer/m);
+  // As they become known, not as the file has them.
+  expect(stdout.indexOf('fine')).toBeLessThan(stdout.indexOf('silent'));
+
+  const json = await runProgram(['doctor', '--config', config, '--timeout', '3s', '--json']);
+  expect(json.code).toBe(1);
+  const { servers } = JSON.parse(json.stdout) as { servers: { server: string; ok: boolean }[] };
+  expect(servers.map(({ server, ok }) => [server, ok])).toEqual([
+    ['silent', false],
+    ['fine', true],
+  ]);
+});
+
+test('C-3: who interrupts doctor keeps what is known so far', async () => {
+  const config = await configFile({ silent: SILENT, fine: v1Stdio() });
+  const program = await startProgram(['doctor', '--config', config, '--timeout', '10m']);
+  await expect.poll(() => program.stdout.join('\n'), { timeout: 10_000 }).toContain('✓ fine');
+  program.child.kill('SIGINT');
+  expect(await program.exited).toBe(130);
+  expect(program.stderr).toEqual(['meanwhile: interrupted; not known: silent']);
+
+  const log = join(await temporaryFolder(), 'started');
+  const json = await startProgram(['doctor', `TEST_START_LOG='${log}' ${SILENT.command} -e '${TELL_START}'`, '--json']);
+  await expect.poll(async () => readFile(log, 'utf8').catch(() => ''), { timeout: 10_000 }).toBe('started');
+  json.child.kill('SIGINT');
+  expect(await json.exited).toBe(130);
+  expect(JSON.parse(json.stdout.join('\n'))).toMatchObject({
+    servers: [{ ok: false, problems: [{ problem: 'interrupted before it was known' }] }],
+  });
+});
+
+test('C-3: a server that the config file disables is named by doctor, and is no failure', async () => {
+  const file = join(await temporaryFolder(), 'meanwhile.json');
+  const off = { url: 'http://127.0.0.1:1/mcp', disabled: true };
+  await writeFile(file, JSON.stringify({ mcpServers: { off, fine: v1Stdio() }, meanwhile: { store: ':memory:' } }));
+  const { code, stdout } = await runProgram(['doctor', '--config', file]);
+  expect(code).toBe(0);
+  expect(stdout).toContain('- off  disabled in the config file');
+  const json = await runProgram(['doctor', '--config', file, '--json']);
+  expect(JSON.parse(json.stdout)).toMatchObject({ servers: [{ server: 'fine' }, { server: 'off', disabled: true }] });
+  const called = await runProgram(['call', 'off', 'echo', '--config', file]);
+  expect(called.code).toBe(2);
+  expect(called.stderr).toContain(`'off' is disabled in the config file (${file})`);
+});
+
+test('C-3: on a narrow terminal doctor breaks its lines between words', async () => {
+  const config = await configFile({ fine: v1Stdio(), away: { url: 'http://127.0.0.1:1/mcp' } });
+  const terminal = await programInTerminal(['doctor', '--config', config], { columns: 40 });
+  const { screen } = await terminal.ended();
+  for (const whole of ['protocol', 'capabilities:', 'ECONNREFUSED', 'round trip', '2025-11-25', 'correct']) {
+    expect(screen).toMatch(new RegExp(`(?:^|[ (])${whole.replace(' ', '\\s+')}(?:[ ,)]|$)`, 'm'));
+  }
 });

@@ -98,7 +98,7 @@ test('C-3: server-everything: a form with every kind of field, filled in on a te
 
 test('C-3: server-everything: a tool that only runs as a task, and asks on the way', async () => {
   const args = ['call', EVERYTHING, 'simulate-research-query', 'topic=python', 'ambiguous=true'];
-  const { code, stdout, stderr } = await runProgram([...args, '--answer', '{"interpretation":"technical"}']);
+  const { code, stdout, stderr } = await runProgram([...args, '--answer', '{"interpretation":"programming"}']);
   expect(stderr).toContain('asks: ');
   expect(stdout).toContain('# Research Report');
   expect(code).toBe(0);

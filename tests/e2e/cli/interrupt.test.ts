@@ -1,11 +1,15 @@
-import { expect, test } from 'vitest';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
 import { startTasksV1Http } from '../../servers/tasks-v1-http.ts';
 import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
 import { startV1Http } from '../../servers/v1-http.ts';
+import { temporaryFolder } from '../../support/gateway.ts';
 import { owned } from '../../support/owned.ts';
 import { runProgram, startProgram } from '../../support/program.ts';
-import { tasksV1Stdio } from '../../support/servers.ts';
+import { tasksV1Stdio, v1Stdio } from '../../support/servers.ts';
 import { programInTerminal } from '../../support/tmux.ts';
+import { begin, GENERATIONS } from './begun.ts';
 
 test('C-3: Ctrl-C asks whether to cancel or to go on; who goes on gets the result', async () => {
   const { url } = owned(await startV1Http());
@@ -107,7 +111,9 @@ test('C-3: a task that waits for an answer can be left where the server asks aga
   const staying = await programInTerminal(['call', old.url, 'ask']);
   await staying.shows('● Answer');
   await staying.press('C-c');
-  expect(await staying.shows('● Cancel it')).not.toContain('Leave it running');
+  const menu = await staying.shows('● Cancel it');
+  expect(menu).not.toContain('○ Leave it running');
+  expect(menu).toContain('It cannot be left running now: a server of the older protocol asks only once');
 });
 
 test('C-3: a task of a server that is a command goes with us, so it cannot be left', async () => {
@@ -134,3 +140,89 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
     expect(server.state.connections - server.state.sessions.size).toBe(1);
   },
 );
+
+describe.each(GENERATIONS)('a task that is only looked at (%s)', (_generation, start) => {
+  test.each(['result', 'watch'])(
+    'C-3: a second Ctrl-C at tasks %s stops waiting, and the task goes on',
+    async (action) => {
+      const { server, task, taskId } = await begin(start, 'hold', { text: 'kept' });
+      const terminal = await programInTerminal(['tasks', action, ...task], { columns: 300 });
+      await terminal.shows(/task \S+ \ds/);
+      await terminal.press('C-c');
+      expect(await terminal.shows('● Stop waiting (the task goes on; also Ctrl-C)')).toContain('○ Cancel the task');
+      await terminal.press('C-c');
+      const { code, screen } = await terminal.ended();
+      expect(code).toBe(130);
+      expect(screen).toContain('stopped waiting; the task goes on');
+      expect(screen).toContain(`tasks result ${server.url} ${taskId}`);
+      expect(server.state.cancelled).toEqual([]);
+      server.state.release();
+      expect(await runProgram(['tasks', 'result', ...task])).toMatchObject({ code: 0, stdout: 'kept' });
+    },
+  );
+
+  test('C-3: the task can be cancelled all the same', async () => {
+    const { server, task } = await begin(start, 'hold');
+    const terminal = await programInTerminal(['tasks', 'result', ...task]);
+    await terminal.shows(/task \S+ \ds/);
+    await terminal.press('C-c');
+    await terminal.shows('● Stop waiting');
+    await terminal.press('Down');
+    await terminal.shows('● Cancel the task');
+    await terminal.press('Enter');
+    const { code, screen } = await terminal.ended();
+    expect(code).toBe(4);
+    expect(screen).toContain('meanwhile: the task was cancelled');
+    expect(server.state.cancelled).toEqual(['hold']);
+  });
+});
+
+test.each(GENERATIONS)(
+  'C-3: of a server that is gone (%s) nobody says that it cancelled, or that it keeps the task',
+  async (_generation, start) => {
+    const server = owned(await start());
+    const cancelling = await programInTerminal(['call', server.url, 'hold']);
+    const leaving = await programInTerminal(['call', server.url, 'hold'], { columns: 300 });
+    for (const terminal of [cancelling, leaving]) await terminal.shows(/hold \ds/);
+    await expect
+      .poll(() => server.state.received.filter(({ message }) => message.method === 'tasks/get').length)
+      .toBeGreaterThan(2);
+    await server.stop();
+    for (const terminal of [cancelling, leaving]) {
+      await terminal.shows(/hold \d+s .*connection lost, reconnecting/);
+      await terminal.press('C-c');
+      expect(await terminal.shows('● Cancel it')).not.toContain('Leave it running');
+    }
+    await cancelling.press('Enter');
+    const cancelled = await cancelling.ended();
+    expect(cancelled.code).toBe(4);
+    expect(cancelled.screen).toContain('meanwhile: cancelled; the server has not confirmed it');
+    await leaving.press('Down');
+    await leaving.shows('● Leave it (not known whether the server, now away, still has it)');
+    await leaving.press('Enter');
+    const left = await leaving.ended();
+    expect(left.code).toBe(130);
+    expect(left.screen).toContain(
+      'left; the connection is lost, so it is not known whether the server still has the task',
+    );
+    expect(left.screen).toMatch(/come back with: .* tasks result /);
+    if (start === startTasksV1Http) expect(left.screen).toMatch(/come back with: .* --session \S+/);
+  },
+);
+
+test('C-3: a server that does not even answer has not confirmed anything', async () => {
+  const { command, args } = v1Stdio();
+  const folder = await temporaryFolder();
+  const pid = join(folder, 'pid');
+  const wrapper = join(folder, 'server.sh');
+  await writeFile(wrapper, `#!/bin/sh\necho $$ > '${pid}'\nexec '${command}' '${args[0]}'\n`, { mode: 0o755 });
+  const terminal = await programInTerminal(['call', wrapper, 'slow', 'ms=60000']);
+  await terminal.shows(/slow \ds/);
+  process.kill(Number(await readFile(pid, 'utf8')), 'SIGSTOP');
+  await terminal.press('C-c');
+  await terminal.shows('● Cancel it');
+  await terminal.press('Enter');
+  const { code, screen } = await terminal.ended();
+  expect(code).toBe(4);
+  expect(screen).toContain('meanwhile: cancelled; the server has not confirmed it');
+});

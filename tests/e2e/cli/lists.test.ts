@@ -51,7 +51,7 @@ test('C-3: resources lists resources and templates, and reads them', async () =>
   const listed = await runProgram(['resources', url]);
   expect(listed.code).toBe(0);
   expect(listed.stdout).toMatch(/^test:\/\/watched +text\/plain +Can be subscribed to$/m);
-  expect(listed.stdout).toMatch(/^test:\/\/item\/\{id\} +text\/plain +An item$/m);
+  expect(listed.stdout).toMatch(/^test:\/\/item\/\{id\} +template +text\/plain +An item$/m);
   const json = JSON.parse((await runProgram(['resources', url, '--json'])).stdout) as Record<string, unknown[]>;
   expect([json['resources']?.length, json['resourceTemplates']?.length]).toEqual([5, 1]);
 

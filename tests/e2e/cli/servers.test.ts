@@ -80,3 +80,23 @@ test('C-3, X-4: a server that wants to know who asks: the error names the header
   expect(stderr).toContain("--header 'Authorization: Bearer …'");
   expect(stderr).not.toContain('secret');
 });
+
+test('C-3: a server is a single word too: a program on the PATH, or a file here', async () => {
+  const { command, args } = v1Stdio();
+  const folder = await temporaryFolder();
+  const script = `#!/bin/sh\nexec '${command}' '${args[0]}'\n`;
+  await writeFile(join(folder, 'my-server'), script, { mode: 0o755 });
+  const onPath = await runProgram(['call', 'my-server', ...ECHO], {
+    env: { PATH: `${folder}:${process.env['PATH'] ?? ''}` },
+  });
+  expect(onPath).toMatchObject({ code: 0, stdout: 'hello' });
+  expect(await runProgram(['call', 'my-server', ...ECHO], { cwd: folder })).toMatchObject({ code: 0, stdout: 'hello' });
+  expect((await runProgram(['call', 'my-server', ...ECHO])).code).toBe(2);
+});
+
+test('C-3: serve at a port in use says only that', async () => {
+  const { port } = new URL((await listenRaw()).url);
+  const { code, stderr } = await runProgram(['serve', '--port', port, '--store', ':memory:']);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^meanwhile: port \d+ on 127\.0\.0\.1 is in use; .*$/);
+});

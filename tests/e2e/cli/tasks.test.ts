@@ -2,42 +2,9 @@ import { expect, test } from 'vitest';
 import { startTasksV1Http } from '../../servers/tasks-v1-http.ts';
 import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
 import { startV1Http } from '../../servers/v1-http.ts';
-import { TaskClient } from '../../../src/client/task-client.ts';
-import { owned, defer } from '../../support/owned.ts';
+import { owned } from '../../support/owned.ts';
 import { runProgram, startProgram } from '../../support/program.ts';
-
-interface Begun {
-  server: Awaited<ReturnType<typeof startTasksV1Http>> | Awaited<ReturnType<typeof startTasksV2Http>>;
-  /** What names the task on a command line: `<server> <task id> [--session ID]`. */
-  task: string[];
-  taskId: string;
-  session: string[];
-}
-
-/** A task that somebody began and left. */
-async function begin(
-  start: typeof startTasksV1Http | typeof startTasksV2Http,
-  tool: string,
-  args = {},
-): Promise<Begun> {
-  const server = owned(await start());
-  const client = new TaskClient({ url: server.url }, { elicitation: true, sampling: true });
-  defer(async () => client.disconnect());
-  const stream = client.callToolStream(tool, args);
-  for await (const message of stream) {
-    if (message.type !== 'taskCreated') continue;
-    const { taskId } = message.task;
-    const session = client.sessionId === undefined ? [] : ['--session', client.sessionId];
-    await client.disconnect({ keepSession: true });
-    return { server, taskId, session, task: [server.url, taskId, ...session] };
-  }
-  throw new Error('no task was made');
-}
-
-const GENERATIONS = [
-  ['2025-11-25', startTasksV1Http],
-  ['2026-07-28', startTasksV2Http],
-] as const;
+import { begin, GENERATIONS } from './begun.ts';
 
 test.each(GENERATIONS)('C-3: tasks get and result of a task (%s)', async (_generation, start) => {
   const { server, task, taskId } = await begin(start, 'hold', { text: 'kept' });
@@ -137,4 +104,29 @@ test('C-3: a task that nobody knows, a server without tasks, and wrong usage', a
   ]) {
     expect((await runProgram(args)).code).toBe(2);
   }
+});
+
+test('C-3: a task that is not known may be one of another session, and who asks is told so', async () => {
+  const { server, taskId, session, task } = await begin(startTasksV1Http, 'hold');
+  for (const action of ['get', 'result', 'watch', 'cancel']) {
+    const { code, stderr } = await runProgram(['tasks', action, server.url, 'other']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('give the one that the task was made in with --session ID');
+    const gone = await runProgram(['tasks', action, server.url, 'other', '--session', 'gone']);
+    expect(gone.code).toBe(1);
+    expect(gone.stderr).toContain("the server does not know the session 'gone' any more");
+    const known = await runProgram(['tasks', action, server.url, 'other', ...session]);
+    expect(known.code).toBe(1);
+    expect(known.stderr).not.toContain('session');
+  }
+  expect((await runProgram(['tasks', 'get', ...task])).stdout).toContain(taskId);
+
+  const modern = owned(await startTasksV2Http());
+  expect((await runProgram(['tasks', 'get', modern.url, 'other'])).stderr).not.toContain('session');
+}, 40_000);
+
+test('C-3: the times of a task are shown with their unit', async () => {
+  const { task } = await begin(startTasksV1Http, 'hold');
+  const { stdout } = await runProgram(['tasks', 'get', ...task]);
+  expect(stdout).toMatch(/^ttl +(?:no limit|\d+ ms(?: \(\S.*\))?)$/m);
 });

@@ -1,9 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { startTasksV1Http } from '../../servers/tasks-v1-http.ts';
+import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { temporaryFolder } from '../../support/gateway.ts';
 import { owned } from '../../support/owned.ts';
+import { v1Stdio } from '../../support/servers.ts';
 import { programInTerminal } from '../../support/tmux.ts';
 
 test('C-3: on a terminal a line shows the tool, the time, a bar and the message of the server', async () => {
@@ -75,6 +78,55 @@ test('C-3: a question that is withdrawn closes its form, with a word about it', 
   const { code, screen } = await terminal.ended();
   expect(screen).toMatch(/^withdrew$/m);
   expect(code).toBe(0);
+});
+
+test('C-3: a question that went with the connection is not called withdrawn', async () => {
+  const server = owned(await startTasksV1Http());
+  const terminal = await programInTerminal(['call', server.url, 'ask']);
+  await terminal.shows('● Answer');
+  await server.stop();
+  const screen = await terminal.shows('The connection was lost, and the question with it.');
+  expect(screen).not.toContain('took its question back');
+});
+
+test('C-3: while the connection is lost the line says so, and no longer once it is back', async () => {
+  const server = owned(await startTasksV2Http());
+  const terminal = await programInTerminal(['call', server.url, 'hold', 'text=kept']);
+  await terminal.shows(/hold \ds/);
+  await server.stop();
+  await terminal.shows(/hold \d+s .*connection lost, reconnecting/);
+  const again = owned(await startTasksV2Http({ port: server.port, state: server.state }));
+  await expect.poll(() => terminal.screen(), { timeout: 15_000 }).not.toContain('reconnecting');
+  again.state.release();
+  const { code, screen } = await terminal.ended();
+  expect(screen).toMatch(/^kept$/m);
+  expect(code).toBe(0);
+});
+
+test.each(['a command', 'a URL'])(
+  'C-3: a question of a server (%s) that is gone is not called withdrawn',
+  async (kind) => {
+    const server = owned(await startV1Http());
+    const { command, args } = v1Stdio();
+    const folder = await temporaryFolder();
+    const [pid, wrapper] = [join(folder, 'pid'), join(folder, 'server.sh')];
+    await writeFile(wrapper, `#!/bin/sh\necho $$ > '${pid}'\nexec '${command}' '${args[0]}'\n`, { mode: 0o755 });
+    const terminal = await programInTerminal(['call', kind === 'a URL' ? server.url : wrapper, 'ask']);
+    await terminal.shows('● Answer');
+    if (kind === 'a URL') await server.close();
+    else process.kill(Number(await readFile(pid, 'utf8')), 'SIGKILL');
+    const { code, screen } = await terminal.ended();
+    expect(code).toBe(1);
+    expect(screen).toContain('lost ');
+    expect(screen).not.toContain('took its question back');
+  },
+);
+
+test('C-3: started by hand on a terminal, the gateway says that it waits for a client', async () => {
+  const terminal = await programInTerminal(['--log-level', 'silent', '--store', ':memory:']);
+  await terminal.shows('meanwhile: this is an MCP server, waiting for a client on standard input; meanwhile --help');
+  await terminal.press('C-c');
+  expect((await terminal.ended()).code).toBe(0);
 });
 
 test('C-3: a link is shown, opened with BROWSER when the person says so, and then confirmed', async () => {
@@ -167,7 +219,7 @@ test('C-3: --answer is used first on a terminal too; one that does not fit leave
     '{"age":"old"}',
   ]);
   await terminal.shows('answered with --answer');
-  await terminal.shows("--answer does not fit the question: 'age': expected a number");
+  await terminal.shows("does not fit the question: 'age': expected a number");
   await terminal.shows('● Answer');
   await terminal.press('Enter');
   await terminal.shows('◆  Age');
