@@ -189,9 +189,7 @@ export class ServerConnection implements Connection {
     params: Record<string, unknown>,
     signal?: AbortSignal,
   ): Promise<Record<string, unknown>> {
-    const live = await this.#live();
-    const done = this.#calls.beginOther();
-    return this.#send(live, method, params, { signal }).finally(done);
+    return this.#send(await this.#live(), method, params, { signal });
   }
 
   async subscribe(uri: string): Promise<void> {
@@ -294,7 +292,9 @@ export class ServerConnection implements Connection {
     params: Record<string, unknown>,
     options: SendOptions,
   ): Promise<Record<string, unknown>> {
-    const result = await send(live.client, method, params, options);
+    const isOther = options.callId === undefined && !method.startsWith('tasks/');
+    const done = isOther ? this.#calls.beginOther() : (): void => {};
+    const result = await send(live.client, method, params, options).finally(done);
     return method === 'tools/list' ? this.#toolsOf(live, result) : result;
   }
 
