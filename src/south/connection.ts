@@ -292,7 +292,8 @@ export class ServerConnection implements Connection {
     params: Record<string, unknown>,
     options: SendOptions,
   ): Promise<Record<string, unknown>> {
-    const isOther = options.callId === undefined && !method.startsWith('tasks/');
+    // Nobody asks anything because of a ping, or because of a look at a task.
+    const isOther = options.callId === undefined && method !== 'ping' && !method.startsWith('tasks/');
     const done = isOther ? this.#calls.beginOther() : (): void => {};
     const result = await send(live.client, method, params, options).finally(done);
     return method === 'tools/list' ? this.#toolsOf(live, result) : result;
