@@ -199,9 +199,7 @@ export class ServerConnection implements Connection {
     params: Record<string, unknown>,
     signal?: AbortSignal,
   ): Promise<Record<string, unknown>> {
-    const live = await this.#live();
-    const done = this.#calls.beginOther();
-    return this.#send(live, method, params, { signal }).finally(done);
+    return this.#send(await this.#live(), method, params, { signal });
   }
 
   async subscribe(uri: string): Promise<void> {
@@ -315,7 +313,10 @@ export class ServerConnection implements Connection {
     params: Record<string, unknown>,
     options: SendOptions,
   ): Promise<Record<string, unknown>> {
-    const result = await send(live.client, method, params, options);
+    // Nobody asks anything because of a ping, or because of a look at a task.
+    const isOther = options.callId === undefined && method !== 'ping' && !method.startsWith('tasks/');
+    const done = isOther ? this.#calls.beginOther() : (): void => {};
+    const result = await send(live.client, method, params, options).finally(done);
     return method === 'tools/list' ? this.#toolsOf(live, result) : result;
   }
 
