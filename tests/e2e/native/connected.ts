@@ -62,6 +62,7 @@ export function connectTo(config: ServerConfig, { answer, ...settings }: Connect
       signal: new AbortController().signal,
       onProgress: () => {},
       onTask: () => {},
+      onStanding: async () => {},
       ...more,
     });
   return { connection, questions, call };
