@@ -6,13 +6,18 @@ test.each([
   ['500ms', 500],
   ['1.5m', 90_000],
   ['2h', 7_200_000],
+  ['1d', 86_400_000],
   ['10', 10_000],
 ])('C-3: the time %s is %i milliseconds', (text, ms) => {
   expect(parseDuration(text, 'timeout')).toBe(ms);
 });
 
-test.each(['', 'soon', '-1s', '0', '1d', '1e3s', '1000h', '30 s'])('C-3: %j is no time', (text) => {
+test.each(['', 'soon', '-1s', '0', '1w', '25d', '1e3s', '1000h', '30 s'])('C-3: %j is no time', (text) => {
   expect(() => parseDuration(text, 'timeout')).toThrow('--timeout: expected a time such as 30s');
+});
+
+test('P-1: a time that no timer has to run may be longer', () => {
+  expect(parseDuration('90d', 'older-than', Number.MAX_SAFE_INTEGER)).toBe(90 * 86_400_000);
 });
 
 test('C-3: times for people', () => {

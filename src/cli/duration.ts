@@ -6,13 +6,14 @@ const UNITS = new Map([
   ['s', 1000],
   ['m', 60_000],
   ['h', 3_600_000],
+  ['d', 86_400_000],
 ]);
 
-/** `500ms`, `30s`, `1.5m`, `2h`; a number alone is seconds. */
-export function parseDuration(text: string, flag: string): number {
-  const [, amount, unit = 's'] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim()) ?? [];
+/** `500ms`, `30s`, `1.5m`, `2h`, `7d`; a number alone is seconds. No longer than a timer can run, unless told otherwise. */
+export function parseDuration(text: string, flag: string, most: number = MAX_DELAY_MS): number {
+  const [, amount, unit = 's'] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text.trim()) ?? [];
   const ms = Math.round(Number(amount) * (UNITS.get(unit) ?? 1));
-  if (!(ms >= 1 && ms <= MAX_DELAY_MS)) {
+  if (!(ms >= 1 && ms <= most)) {
     throw new UsageError(`--${flag}: expected a time such as 30s, 5m or 500ms, got '${text}'`);
   }
   return ms;

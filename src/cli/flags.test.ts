@@ -22,7 +22,7 @@ test.each([
   [['doctor', '--answer', '{}'], "Unknown option '--answer'"],
   [
     ['nothing'],
-    "no command 'nothing'; there are stdio, serve, demo, call, tools, resources, prompts, tasks and doctor",
+    "no command 'nothing'; there are stdio, serve, demo, call, tools, resources, prompts, tasks, doctor and store",
   ],
   [['--nothing', 'x'], "Unknown option '--nothing'\nwhat begins with - and is no option stands after --"],
   [['call', '--jsn'], "Unknown option '--jsn'; did you mean '--json'?"],

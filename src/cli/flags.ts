@@ -15,6 +15,9 @@ export interface Flags {
   args?: string;
   answer?: string[];
   out?: string;
+  stdio?: boolean;
+  'older-than'?: string;
+  'with-secrets'?: boolean;
 }
 
 export interface CommandLine {
@@ -51,6 +54,15 @@ const CLIENT: Options = {
   json: { type: 'boolean' },
 };
 
+const STORE: Options = {
+  ...GENERAL,
+  store: { type: 'string' },
+  stdio: { type: 'boolean' },
+  json: { type: 'boolean' },
+  'older-than': { type: 'string' },
+  'with-secrets': { type: 'boolean' },
+};
+
 const SESSION: Options = { session: { type: 'string' } };
 const OUT: Options = { out: { type: 'string' } };
 const ANSWERS: Options = { answer: { type: 'string', multiple: true } };
@@ -66,6 +78,7 @@ const OPTIONS = {
   prompts: { ...CLIENT, ...SESSION, ...OUT },
   tasks: { ...CLIENT, ...SESSION, ...OUT, ...ANSWERS },
   doctor: CLIENT,
+  store: STORE,
 } satisfies Record<string, Options>;
 
 export type CommandName = keyof typeof OPTIONS;
@@ -113,7 +126,7 @@ function explained(message: string, options: Options): string {
   return `Unknown option '${option}'${didYouMean(option, known)}\nwhat begins with - and is no option stands after --`;
 }
 
-/** Whether the command is the gateway; all others are clients. */
+/** Whether the command is the gateway; all others do something and end. */
 export const isGateway = (name: CommandName): boolean => OPTIONS[name] === GATEWAY;
 
 const isCommand = (name: string): name is CommandName => Object.hasOwn(OPTIONS, name);

@@ -9,6 +9,7 @@ The gateway
   stdio     be an MCP server on standard input and output (the default)
   serve     be an MCP server at http://127.0.0.1:8080/mcp
   demo      play the story: a call that becomes a task, a question, an answer, a result
+  store     show, prune or export what the gateway keeps; has its own --help
 
 Flags of the gateway, each also as an environment variable and in the config file
   --config FILE      MEANWHILE_CONFIG     servers and settings
@@ -121,6 +122,32 @@ Flags
   --json               one JSON document on standard output
 `;
 
+const STORE = `Usage: meanwhile store [show|prune|export] [flags]
+
+What the gateway keeps on disk.
+  show    the file, its size, who is using it, and how much of what is in it (the default)
+  prune   removes ended tasks whose time is over, and sessions that were idle for longer than sessions.idleMs and have no
+          unfinished task, with all that is theirs; then makes the file smaller. Refused while a gateway is using the store
+  export  all records as JSON lines on standard output: {"kind":"session|server|task|question|event","record":{…}}. Tasks
+          with their arguments and results, sessions with their ids; secrets of added servers are hidden. While a gateway
+          is using the store, each record is as it is when it is read
+
+The store is the one that serve would use. show and export change nothing, and may be used while a gateway is running.
+
+Flags
+  --config FILE      MEANWHILE_CONFIG  where the store may be named
+  --store PATH       MEANWHILE_STORE   the store itself
+  --stdio            the store that stdio would use here: each folder or config file has one of its own
+  --json             exactly one JSON document on standard output; errors as {"error":{"code","message"}}
+  --older-than TIME  prune: also ended tasks that ended longer ago, whatever their time; 12h, 7d
+  --with-secrets     export: with headers, environment, arguments and credentials in URLs of added servers
+
+Exit codes
+  0  done
+  1  failed: no such store, in use, damaged, written by a newer version
+  2  wrong usage or configuration
+`;
+
 const HELP: Partial<Record<CommandName, string>> = {
   call: CALL,
   tools: TOOLS,
@@ -128,6 +155,7 @@ const HELP: Partial<Record<CommandName, string>> = {
   prompts: PROMPTS,
   tasks: TASKS,
   doctor: DOCTOR,
+  store: STORE,
 };
 
 /** The help of one command; those of the gateway share the general one. */

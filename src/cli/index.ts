@@ -21,6 +21,7 @@ const COMMANDS: Record<CommandName, () => Promise<Command>> = {
   prompts: async () => (await import('./commands/prompts.ts')).prompts,
   tasks: async () => (await import('./commands/tasks.ts')).tasks,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
+  store: async () => (await import('./commands/store.ts')).store,
 };
 
 async function main(args: string[]): Promise<number> {

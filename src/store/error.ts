@@ -1,6 +1,7 @@
 export type StoreErrorCode =
   | 'STORE_TOO_NEW'
   | 'STORE_NOT_OURS'
+  | 'STORE_MISSING'
   | 'STORE_UNUSABLE'
   | 'STORE_IN_USE'
   | 'STORE_DAMAGED'

@@ -20,6 +20,7 @@ export async function buildReply(context: ToolContext, body: ToolReply): Promise
   const { session, gateway, exchange } = context;
   const delivery = exchange.open ? session.events.take() : undefined;
   const pending = exchange.open ? pendingClientAction(session) : undefined;
+  if (notOurs.has(body) && pending === undefined && (delivery?.events.length ?? 0) === 0) return body;
   try {
     await gateway.store.settled();
   } catch (error) {

@@ -1,11 +1,11 @@
 /** Opens the database file: makes it if it is missing, refuses it untouched if it is not a store of ours. */
 
-import { chmod, mkdir, open } from 'node:fs/promises';
+import { chmod, mkdir, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type Libsql from 'libsql';
 import { messageOf } from '../../lib/log.ts';
 import { StoreError } from '../error.ts';
-import { APPLICATION_ID, migrate } from './migrations.ts';
+import { APPLICATION_ID, assertNotNewer, migrate } from './migrations.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
 
@@ -32,8 +32,51 @@ export async function openDatabase(path: string): Promise<Libsql.Database> {
     return db;
   } catch (error) {
     db.close();
-    throw isDamage(error) ? damaged(path, error) : error instanceof StoreError ? error : unusable(path, error);
+    throw inOurWords(path, error);
   }
+}
+
+/** Opens a store that is there, to look into it: nothing is made, brought up to date or changed. */
+export async function openToLook(path: string): Promise<Libsql.Database> {
+  await assertThere(path);
+  const file = await readHeader(path, 'r').catch((error: unknown) => {
+    throw unusable(path, error);
+  });
+  assertOurs(path, file);
+  const db = await connect(path);
+  try {
+    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA query_only = ON`);
+    assertNotNewer(db, path);
+    return db;
+  } catch (error) {
+    db.close();
+    throw inOurWords(path, error);
+  }
+}
+
+async function assertThere(path: string): Promise<void> {
+  if (path !== ':memory:' && (await sizeOf(path)) > 0) return;
+  const what = path === ':memory:' ? 'this store is in memory alone' : 'there is no such store';
+  throw new StoreError(
+    'STORE_MISSING',
+    `${path}: ${what}; give the path of one with --store, or the config file with --config`,
+  );
+}
+
+/** Nothing is as large as what is not there. */
+export async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return 0;
+    throw unusable(path, error);
+  }
+}
+
+export function inOurWords(path: string, error: unknown): StoreError {
+  if (isDamage(error)) return damaged(path, error);
+  return error instanceof StoreError ? error : unusable(path, error);
 }
 
 /** Looked for only after a run that did not end well: it means reading the whole file. */
@@ -68,30 +111,44 @@ async function connect(path: string): Promise<Libsql.Database> {
 
 /** The file is made here and not by SQLite so that it is never readable by others, not even for a moment. */
 async function prepareFile(path: string): Promise<void> {
-  let header: Buffer;
-  let size: number;
+  let file: FileStart;
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    const file = await open(path, 'a+', 0o600);
-    try {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0);
-      header = buffer.subarray(0, bytesRead);
-      size = (await file.stat()).size;
-    } finally {
-      await file.close();
-    }
+    file = await readHeader(path, 'a+');
   } catch (error) {
     throw unusable(path, error);
   }
-  if (isTruncated(header, size)) throw damaged(path, new Damage('a part of the file is missing'));
-  const refusal = foreign(header);
+  assertOurs(path, file);
+}
+
+interface FileStart {
+  header: Buffer;
+  size: number;
+  /** There are changes beside the file which are not in it yet. */
+  hasLog: boolean;
+}
+
+async function readHeader(path: string, flags: 'a+' | 'r'): Promise<FileStart> {
+  const file = await open(path, flags, 0o600);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0);
+    const { size } = await file.stat();
+    return { header: buffer.subarray(0, bytesRead), size, hasLog: (await sizeOf(`${path}-wal`)) > 0 };
+  } finally {
+    await file.close();
+  }
+}
+
+function assertOurs(path: string, file: FileStart): void {
+  if (isTruncated(file)) throw damaged(path, new Damage('a part of the file is missing'));
+  const refusal = foreign(file.header);
   if (refusal === undefined) return;
   throw new StoreError('STORE_NOT_OURS', `${path}: ${refusal}; nothing was changed; give another path as the store`);
 }
 
-/** Ours, but shorter than it says of itself. */
-function isTruncated(header: Buffer, size: number): boolean {
-  if (header.length === 0 || foreign(header) !== undefined) return false;
+/** Ours, but shorter than it says of itself. Where there is a log, what is missing may still be in it. */
+function isTruncated({ header, size, hasLog }: FileStart): boolean {
+  if (hasLog || header.length === 0 || foreign(header) !== undefined) return false;
   const pageSize = header.readUInt16BE(PAGE_SIZE_OFFSET);
   const pages = header.readUInt32BE(PAGE_COUNT_OFFSET);
   // The count holds only if it was written together with the last change.

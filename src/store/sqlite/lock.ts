@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type Libsql from 'libsql';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -27,7 +28,8 @@ export async function lockStore(path: string): Promise<StoreLock> {
   } catch (error) {
     lock.close();
     if (!isBusy(error)) throw error;
-    const who = ownerOf(new Database(path));
+    const pid = signatureOf(new Database(path));
+    const who = pid === undefined ? '' : ` (process ${pid})`;
     throw new StoreError(
       'STORE_IN_USE',
       `${path}: another meanwhile${who} is using this store; stop it, or give this one a store of its own with --store`,
@@ -52,18 +54,37 @@ export function signStore(db: Libsql.Database): void {
   db.prepare('INSERT OR REPLACE INTO owner (id, pid) VALUES (1, ?)').run(process.pid);
 }
 
-function ownerOf(db: Libsql.Database): string {
+/** Whether somebody has the lock, and who. Takes nothing away from anybody: a lock that is free stays free. */
+export async function userOf(path: string): Promise<{ pid?: number } | undefined> {
+  const file = `${path}.lock`;
+  if (!existsSync(file)) return undefined;
+  const { default: Database } = await import('libsql');
+  const lock = new Database(file);
+  try {
+    lock.exec('PRAGMA query_only = ON; PRAGMA busy_timeout = 0');
+    lock.prepare('SELECT name FROM sqlite_schema').all();
+    return undefined;
+  } catch (error) {
+    if (!isBusy(error)) throw unusable(path, error);
+    const pid = signatureOf(new Database(path));
+    return pid === undefined ? {} : { pid };
+  } finally {
+    lock.close();
+  }
+}
+
+function signatureOf(db: Libsql.Database): number | undefined {
   try {
     const row = db.prepare('SELECT pid FROM owner').get() as { pid: number } | undefined;
-    return row === undefined ? '' : ` (process ${row.pid})`;
+    return row?.pid;
   } catch {
     // A store of an older version has no such table; who it is matters less than that somebody is there.
-    return '';
+    return undefined;
   } finally {
     db.close();
   }
 }
 
-function isBusy(error: unknown): boolean {
+export function isBusy(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
 }

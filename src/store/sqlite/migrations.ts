@@ -31,18 +31,22 @@ export const MIGRATIONS: readonly string[] = [
 
 /** Brings the store up to date, or refuses it untouched when a newer version of the program wrote it. */
 export function migrate(db: Libsql.Database, path: string, migrations: readonly string[] = MIGRATIONS): void {
-  const found = schemaVersion(db);
-  if (found > migrations.length) {
-    throw new StoreError(
-      'STORE_TOO_NEW',
-      `${path}: the store has schema version ${found}, and this version of meanwhile knows ${migrations.length} at most; ` +
-        'update meanwhile, or give another path as the store',
-    );
-  }
+  const found = assertNotNewer(db, path, migrations);
   for (const [index, sql] of migrations.entries()) {
     const version = index + 1;
     if (version > found) step(db, path, version, sql);
   }
+}
+
+/** Tells the version that was found. */
+export function assertNotNewer(db: Libsql.Database, path: string, migrations: readonly string[] = MIGRATIONS): number {
+  const found = schemaVersion(db);
+  if (found <= migrations.length) return found;
+  throw new StoreError(
+    'STORE_TOO_NEW',
+    `${path}: the store has schema version ${found}, and this version of meanwhile knows ${migrations.length} at most; ` +
+      'update meanwhile, or give another path as the store',
+  );
 }
 
 function step(db: Libsql.Database, path: string, version: number, sql: string): void {

@@ -4,7 +4,7 @@ import type Libsql from 'libsql';
 import type { OwnedKind, RecordKind, Records } from '../../core/ports.ts';
 import { type Change, sessionIdOf } from './queue.ts';
 
-const TABLES: Record<RecordKind, string> = {
+export const TABLES: Record<RecordKind, string> = {
   session: 'sessions',
   task: 'tasks',
   question: 'questions',
@@ -12,7 +12,7 @@ const TABLES: Record<RecordKind, string> = {
   server: 'servers',
 };
 
-const OWNED_BY_A_SESSION: readonly OwnedKind[] = ['task', 'question', 'event'];
+export const OWNED_BY_A_SESSION: readonly OwnedKind[] = ['task', 'question', 'event'];
 
 type Prepared = Record<RecordKind, Libsql.Statement>;
 

@@ -161,6 +161,61 @@ it('P-3: a failed write that nobody waits for brings nothing down', async () => 
   repair();
 });
 
+it('P-3: a file that somebody else has locked is tried again, and everybody else goes on', async () => {
+  const other = new Database(path);
+  other.exec('BEGIN IMMEDIATE');
+  store.put('session', record('a'));
+  let written = false;
+  const settled = store.settled().then(() => {
+    written = true;
+  });
+  const begun = Date.now();
+  let turns = 0;
+  for (; Date.now() - begun < 300; turns++) await turn();
+  expect(turns).toBeGreaterThan(100);
+  expect(written).toBe(false);
+  // Whoever reads what is queued waits with it.
+  const read = store.all('session');
+  other.exec('ROLLBACK');
+  other.close();
+  await settled;
+  expect(await read).toEqual([record('a')]);
+  expect(logged).toEqual([]);
+});
+
+it('P-3: one that stays locked is an error, which ends by itself', async () => {
+  const other = new Database(path);
+  other.exec('BEGIN IMMEDIATE');
+  store.put('session', record('a'));
+  await expect(store.settled()).rejects.toMatchObject({ code: 'STORE_WRITE_FAILED' });
+  // From then on nobody is kept waiting.
+  await expect(store.settled()).rejects.toMatchObject({ code: 'STORE_WRITE_FAILED' });
+  other.exec('ROLLBACK');
+  await expect.poll(() => other.prepare('SELECT id FROM sessions').all(), { timeout: 5000 }).toEqual([{ id: 'a' }]);
+  other.close();
+  expect(logged.map((line) => (JSON.parse(line) as { event: string }).event)).toEqual([
+    'store_write_failed',
+    'store_write_recovered',
+  ]);
+});
+
+it('P-3: a record that cannot be stored is said also when the file was locked at first', async () => {
+  const other = new Database(path);
+  other.exec('BEGIN IMMEDIATE');
+  const endless: Record<string, unknown> = {};
+  endless['self'] = endless;
+  const task = createTask({ id: 't', sessionId: 's', server: 'a', tool: 'b', args: endless, ttlMs: 1 }, 1);
+  store.put('task', task);
+  store.put('session', record('a'));
+  const settled = store.settled();
+  await turn();
+  await turn();
+  other.exec('ROLLBACK');
+  other.close();
+  await expect(settled).rejects.toThrow('task t cannot be stored');
+  expect(await store.all('session')).toHaveLength(1);
+});
+
 it('P-3: close says when the last write failed', async () => {
   const repair = breakWrites();
   store.put('session', record('a'));

@@ -3,17 +3,19 @@
  *
  *   put, drop → queue → one transaction a turn of the event loop → settled
  *
- * A failed transaction leaves the queue as it was; the next change or the next `settled` tries again. Writing is
- * synchronous, so nothing can come into the queue while it is being written.
+ * A failed transaction leaves the queue as it was; the next change or the next `settled` tries again, and so does a
+ * timer. Writing is synchronous, so nothing can come into the queue while it is being written; for the same reason it
+ * never waits for a lock that another program has on the file, but comes back to it.
  */
 
 import { rename } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type Libsql from 'libsql';
 import type { OwnedKind, RecordKind, Records, Store } from '../../core/ports.ts';
 import { type Log, messageOf } from '../../lib/log.ts';
 import { StoreError } from '../error.ts';
 import { openDatabase } from './database.ts';
-import { lockStore, signStore, type StoreLock } from './lock.ts';
+import { isBusy, lockStore, signStore, type StoreLock } from './lock.ts';
 import { type Change, ChangeQueue } from './queue.ts';
 import { Statements } from './statements.ts';
 import { transaction } from './transaction.ts';
@@ -52,6 +54,15 @@ async function afresh(path: string, log: Log, error: unknown): Promise<Libsql.Da
   return openDatabase(path);
 }
 
+/** All clients stand still for as long as one write waits inside SQLite. */
+const BUSY_TIMEOUT_MS = 10;
+/** How often a write is tried again that found the file locked. */
+const BUSY_RETRY_MS = 50;
+/** How long those who wait for the write, or for reading, bear with that. */
+const PATIENCE_MS = 2000;
+/** How often a store that fails is tried without being asked. */
+const FAILING_RETRY_MS = 1000;
+
 /** Shared, because it is what a fast call gets: it costs nothing. */
 const NOTHING_QUEUED: Promise<void> = Promise.resolve();
 
@@ -64,8 +75,13 @@ class SqliteStore implements Store {
   readonly #lock: StoreLock | undefined;
   readonly #queue = new ChangeQueue();
   #turn: NodeJS.Immediate | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  /** Since when the file is locked by somebody else. */
+  #busySince: number | undefined;
   #waiting: Waiting | undefined;
   #failing = false;
+  /** Of a record that was given up: for those who wait for the write it was to be in. */
+  #refusal: StoreError | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(db: Libsql.Database, path: string, log: Log, lock: StoreLock | undefined) {
@@ -74,6 +90,7 @@ class SqliteStore implements Store {
     this.#path = path;
     this.#log = log;
     this.#statements = new Statements(db);
+    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
 
   put<K extends RecordKind>(kind: K, record: Records[K]): void {
@@ -94,32 +111,49 @@ class SqliteStore implements Store {
   }
 
   async all<K extends RecordKind>(kind: K): Promise<Records[K][]> {
-    return this.#current().all(kind);
+    return this.#current((statements) => statements.all(kind));
   }
 
   async of<K extends OwnedKind>(kind: K, sessionId: string): Promise<Records[K][]> {
-    return this.#current().of(kind, sessionId);
+    return this.#current((statements) => statements.of(kind, sessionId));
   }
 
   async sessionsAtWork(): Promise<Set<string>> {
-    return this.#current().sessionsAtWork();
+    return this.#current((statements) => statements.sessionsAtWork());
   }
 
   async dropOverdue(now: number): Promise<void> {
-    this.#current().dropOverdue(now);
+    await this.#current((statements) => statements.dropOverdue(now));
   }
 
   /** With all that is queued in it, so that nobody reads what is out of date. */
-  #current(): Statements {
-    if (this.#closing) throw this.#closedError();
-    const failure = this.#flush();
-    if (failure) throw failure;
-    return this.#statements;
+  async #current<T>(use: (statements: Statements) => T): Promise<T> {
+    const begun = Date.now();
+    for (;;) {
+      if (this.#queue.size > 0) this.#flush();
+      while (this.#queue.size > 0) await this.settled();
+      if (this.#closing) throw this.#closedError();
+      try {
+        return use(this.#statements);
+      } catch (error) {
+        if (!isBusy(error) || Date.now() - begun > PATIENCE_MS) throw error;
+        await delay(BUSY_RETRY_MS);
+      }
+    }
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close(this.#flush());
+    this.#closing ??= this.#close(this.#lastFlush());
     return this.#closing;
+  }
+
+  /** There is no later: this one waits, and nobody is served any more whom that could trouble. */
+  #lastFlush(): StoreError | undefined {
+    this.#db.exec(`PRAGMA busy_timeout = ${PATIENCE_MS}`);
+    this.#busySince = -Infinity;
+    const failure = this.#flush();
+    clearTimeout(this.#retry);
+    return failure;
   }
 
   async #close(failure: StoreError | undefined): Promise<void> {
@@ -133,15 +167,24 @@ class SqliteStore implements Store {
   }
 
   #schedule(): void {
+    // Whoever waits already waits for the next try.
+    if (this.#busySince !== undefined && !this.#failing) return;
     this.#turn ??= setImmediate(() => this.#flush());
   }
 
   #flush(): StoreError | undefined {
     clearImmediate(this.#turn);
+    clearTimeout(this.#retry);
     this.#turn = undefined;
+    const failure = this.#queue.size === 0 ? undefined : this.#write();
+    if (this.#queue.size === 0) this.#busySince = undefined;
+    else if (!this.#closing) {
+      const patient = this.#busySince !== undefined && !this.#failing;
+      this.#retry = setTimeout(() => this.#flush(), patient ? BUSY_RETRY_MS : FAILING_RETRY_MS);
+      if (patient) return failure;
+    }
     const waiting = this.#waiting;
     this.#waiting = undefined;
-    const failure = this.#queue.size === 0 ? undefined : this.#write();
     if (failure) waiting?.reject(failure);
     else waiting?.resolve();
     return failure;
@@ -149,7 +192,7 @@ class SqliteStore implements Store {
 
   #write(): StoreError | undefined {
     if (this.#closing) return this.#closedError();
-    const { rows, refused } = this.#serialise();
+    const rows = this.#serialise();
     try {
       transaction(this.#db, () => {
         for (const [change, data] of rows) this.#statements.make(change, data);
@@ -158,15 +201,17 @@ class SqliteStore implements Store {
       return this.#failed(error);
     }
     this.#queue.clear();
+    this.#busySince = undefined;
     if (this.#failing) this.#log.info('store_write_recovered', { changes: rows.length });
     this.#failing = false;
-    return refused;
+    const refusal = this.#refusal;
+    this.#refusal = undefined;
+    return refusal;
   }
 
   /** A record that has no JSON (nested too deeply, say) is given up: kept, it would stop every later write. */
-  #serialise(): { rows: [Change, string][]; refused: StoreError | undefined } {
+  #serialise(): [Change, string][] {
     const rows: [Change, string][] = [];
-    let refused: StoreError | undefined;
     for (const change of this.#queue) {
       if (change.op !== 'put') {
         rows.push([change, '']);
@@ -176,10 +221,10 @@ class SqliteStore implements Store {
         rows.push([change, JSON.stringify(change.record)]);
       } catch (error) {
         this.#queue.discard(change);
-        refused = this.#refused(change.kind, change.record.id, error);
+        this.#refusal = this.#refused(change.kind, change.record.id, error);
       }
     }
-    return { rows, refused };
+    return rows;
   }
 
   #refused(kind: RecordKind, id: string, error: unknown): StoreError {
@@ -191,8 +236,15 @@ class SqliteStore implements Store {
 
   #failed(error: unknown): StoreError {
     const changes = this.#queue.size;
+    this.#busySince = isBusy(error) ? (this.#busySince ?? Date.now()) : undefined;
+    if (this.#busySince !== undefined && Date.now() - this.#busySince <= PATIENCE_MS) return this.#notWritten(error);
     if (!this.#failing) this.#log.error('store_write_failed', { path: this.#path, changes, error: messageOf(error) });
     this.#failing = true;
+    return this.#notWritten(error);
+  }
+
+  #notWritten(error: unknown): StoreError {
+    const changes = this.#queue.size;
     return new StoreError(
       'STORE_WRITE_FAILED',
       `${this.#path}: ${changes} changes could not be written and are kept for the next try: ${messageOf(error)}`,

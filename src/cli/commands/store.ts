@@ -1,0 +1,161 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Config } from '../../config/schema.ts';
+import { drained } from '../../lib/drained.ts';
+import {
+  exportStore,
+  inspectStore,
+  pruneStore,
+  type KindSummary,
+  type PruneReport,
+  type StoreSummary,
+} from '../../main.ts';
+import { showBytes } from '../bytes.ts';
+import { configFor } from '../config.ts';
+import { parseDuration, showDuration } from '../duration.ts';
+import { EXIT_CODES, RESULT } from '../failure.ts';
+import { UsageError, type CommandLine, type Flags } from '../flags.ts';
+import { cleanLine } from '../terminal/clean.ts';
+import { Screen } from '../terminal/screen.ts';
+import { table } from '../terminal/table.ts';
+
+type Action = (settings: Config['settings'], flags: Flags) => Promise<number>;
+
+const ACTIONS = new Map<string, Action>([
+  ['show', show],
+  ['prune', prune],
+  ['export', exportAll],
+]);
+
+/** Flags that only one action has. */
+const ONLY_OF = [
+  ['older-than', prune],
+  ['with-secrets', exportAll],
+] as const;
+
+export async function store(line: CommandLine): Promise<number> {
+  const { operands, flags } = line;
+  const [name = 'show', extra] = operands;
+  const action = ACTIONS.get(name);
+  if (action === undefined || extra !== undefined) throw new UsageError('expected meanwhile store [show|prune|export]');
+  for (const [flag, only] of ONLY_OF) {
+    if (flags[flag] !== undefined && action !== only) throw new UsageError(`--${flag} is not for store ${name}`);
+  }
+  if (flags.stdio && flags.store !== undefined) throw new UsageError('either --stdio or --store names the store');
+  const { settings } = await configFor(line, flags.stdio ? 'stdio' : 'http');
+  return action(settings, flags);
+}
+
+// --- show ---
+
+async function show({ store: path }: Config['settings'], flags: Flags): Promise<number> {
+  const summary = await inspectStore(path);
+  const screen = new Screen(flags);
+  if (screen.json) screen.printJson(asJson(summary));
+  else screen.printOwn(described(summary));
+  return RESULT;
+}
+
+function asJson({ file, bytes, schemaVersion, usedBy, kinds, tasksByStatus }: StoreSummary): Record<string, unknown> {
+  return {
+    file,
+    bytes,
+    schemaVersion,
+    usedBy: usedBy === undefined ? null : { pid: usedBy.pid ?? null },
+    sessions: moments(kinds.session),
+    tasks: { ...moments(kinds.task), byStatus: tasksByStatus },
+    openQuestions: moments(kinds.question),
+    undeliveredEvents: moments(kinds.event),
+    addedServers: moments(kinds.server),
+  };
+}
+
+function moments({ count, oldest, newest }: KindSummary): Record<string, unknown> {
+  return { count, oldest: iso(oldest), newest: iso(newest) };
+}
+
+const iso = (moment: number | undefined): string | null =>
+  moment === undefined ? null : new Date(moment).toISOString();
+
+function described({ file, bytes, schemaVersion, usedBy, kinds, tasksByStatus }: StoreSummary): string {
+  const user = usedBy?.pid === undefined ? 'a running gateway' : `the gateway with process id ${usedBy.pid}`;
+  const row = (name: string, { count, oldest, newest }: KindSummary): string[] => [
+    name,
+    String(count),
+    age(oldest),
+    age(newest),
+  ];
+  const facts = table([
+    ['file', cleanLine(file)],
+    ['size', showBytes(bytes)],
+    ['version', String(schemaVersion)],
+    ['used by', usedBy === undefined ? 'nobody' : user],
+  ]);
+  const counts = table([
+    ['', 'count', 'oldest', 'newest'],
+    row('sessions', kinds.session),
+    row('tasks', kinds.task),
+    ...Object.entries(tasksByStatus).map(([status, count]) => [`  ${cleanLine(status)}`, String(count)]),
+    row('open questions', kinds.question),
+    row('undelivered events', kinds.event),
+    row('added servers', kinds.server),
+  ]);
+  return `${facts}\n\n${counts}`;
+}
+
+function age(moment: number | undefined): string {
+  return moment === undefined ? '' : `${showDuration(Math.max(0, Date.now() - moment))} ago`;
+}
+
+// --- prune ---
+
+async function prune({ store: path, sessions }: Config['settings'], flags: Flags): Promise<number> {
+  const olderThan = flags['older-than'];
+  const age = olderThan === undefined ? undefined : parseDuration(olderThan, 'older-than', Number.MAX_SAFE_INTEGER);
+  const now = Date.now();
+  const report = await pruneStore(path, {
+    now,
+    // A gateway notes only now and then that a session is active.
+    idleBefore: now - sessions.idleMs - sessions.checkMs,
+    ...(age !== undefined && { endedBefore: now - age }),
+  });
+  const screen = new Screen(flags);
+  if (screen.json) screen.printJson(report);
+  else screen.printOwn(pruned(report));
+  if (report.notCompacted === undefined) return RESULT;
+  screen.note(`meanwhile: the file could not be made smaller: ${report.notCompacted}`);
+  return EXIT_CODES.unexpected;
+}
+
+function pruned({ file, removed, bytesBefore, bytesAfter }: PruneReport): string {
+  const counts = Object.entries(removed).map(([name, count]) => `${count} ${count === 1 ? name.slice(0, -1) : name}`);
+  const size = `${showBytes(bytesBefore)} before, ${showBytes(bytesAfter)} now`;
+  return `${cleanLine(file)}\nremoved ${counts.join(', ')}\n${size}`;
+}
+
+// --- export ---
+
+/** Fewer, larger writes. */
+const CHUNK_CHARS = 65_536;
+
+async function exportAll({ store: path }: Config['settings'], flags: Flags): Promise<number> {
+  let unread = false;
+  process.stdout.once('error', () => {
+    unread = true;
+  });
+  let chunk = '';
+  for await (const line of exportStore(path, { secrets: flags['with-secrets'] === true })) {
+    chunk += line;
+    if (chunk.length < CHUNK_CHARS) continue;
+    await write(chunk);
+    if (unread) return RESULT;
+    chunk = '';
+  }
+  await write(chunk);
+  return RESULT;
+}
+
+async function write(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await drained(process.stdout);
+  // Only then it is known whether anybody still reads.
+  await turn();
+}

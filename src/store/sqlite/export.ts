@@ -1,0 +1,53 @@
+/** All records of a store, one at a time; a gateway may be using it meanwhile. */
+
+import type { RecordKind, ServerConfig, ServerRecord } from '../../core/ports.ts';
+import { redactUrl } from '../../lib/redact.ts';
+import { inOurWords, openToLook } from './database.ts';
+import { TABLES } from './statements.ts';
+
+const KINDS: readonly RecordKind[] = ['session', 'server', 'task', 'question', 'event'];
+
+const HIDDEN = '***';
+
+/**
+ * Each as one line of JSON. Every record is looked up for itself: one open query over all of them would keep the gateway
+ * from tidying up its log for as long as the reader takes, and a page of them may be large.
+ */
+export async function* exportStore(path: string, { secrets = false } = {}): AsyncGenerator<string> {
+  const db = await openToLook(path);
+  try {
+    for (const kind of KINDS) {
+      const after = db.prepare(`SELECT id, data FROM ${TABLES[kind]} WHERE id > ? ORDER BY id LIMIT 1`);
+      const next = (id: string) => after.get(id) as { id: string; data: string } | undefined;
+      for (let row = next(''); row !== undefined; row = next(row.id)) {
+        const data = kind === 'server' && !secrets ? withoutSecrets(row.data) : row.data;
+        yield `{"kind":"${kind}","record":${data}}\n`;
+      }
+    }
+  } catch (error) {
+    throw inOurWords(path, error);
+  } finally {
+    db.close();
+  }
+}
+
+function withoutSecrets(data: string): string {
+  const record = JSON.parse(data) as ServerRecord;
+  return JSON.stringify({ ...record, config: hidden(record.config) });
+}
+
+/** What can be a secret: where it goes and by which program stays to be seen. */
+function hidden(config: ServerConfig): ServerConfig {
+  if ('url' in config) {
+    return { url: redactUrl(config.url), ...(config.headers && { headers: valuesHidden(config.headers) }) };
+  }
+  return {
+    ...config,
+    ...(config.args && { args: config.args.map(() => HIDDEN) }),
+    ...(config.env && { env: valuesHidden(config.env) }),
+  };
+}
+
+function valuesHidden(values: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.keys(values).map((name) => [name, HIDDEN]));
+}

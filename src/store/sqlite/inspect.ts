@@ -1,0 +1,80 @@
+/** What is in a store, told without changing it; a gateway may be using it meanwhile. */
+
+import type Libsql from 'libsql';
+import type { RecordKind } from '../../core/ports.ts';
+import { inOurWords, openToLook, sizeOf } from './database.ts';
+import { userOf } from './lock.ts';
+import { schemaVersion } from './migrations.ts';
+import { TABLES } from './statements.ts';
+
+export interface KindSummary {
+  count: number;
+  /** Moments; absent where there are none. */
+  oldest?: number;
+  newest?: number;
+}
+
+export interface StoreSummary {
+  file: string;
+  /** On disk, with the changes that wait beside the file. */
+  bytes: number;
+  schemaVersion: number;
+  /** The gateway that has it. */
+  usedBy?: { pid?: number };
+  kinds: Record<RecordKind, KindSummary>;
+  tasksByStatus: Record<string, number>;
+}
+
+/** Answered questions that still wait for their server are nobody's business. */
+const WHICH: Partial<Record<RecordKind, string>> = { question: `WHERE json_extract(data, '$.status') = 'open'` };
+
+export async function inspectStore(path: string): Promise<StoreSummary> {
+  const db = await openToLook(path);
+  try {
+    const usedBy = await userOf(path);
+    const of = (kind: RecordKind): KindSummary => summaryOf(db, kind);
+    return {
+      file: path,
+      bytes: await bytesOf(path),
+      schemaVersion: schemaVersion(db),
+      ...(usedBy && { usedBy }),
+      kinds: {
+        session: of('session'),
+        task: of('task'),
+        question: of('question'),
+        event: of('event'),
+        server: of('server'),
+      },
+      tasksByStatus: tasksByStatus(db),
+    };
+  } catch (error) {
+    throw inOurWords(path, error);
+  } finally {
+    db.close();
+  }
+}
+
+export async function bytesOf(path: string): Promise<number> {
+  return (await sizeOf(path)) + (await sizeOf(`${path}-wal`));
+}
+
+function summaryOf(db: Libsql.Database, kind: RecordKind): KindSummary {
+  const moment = `json_extract(data, '$.${kind === 'server' ? 'addedAt' : 'createdAt'}')`;
+  const row = db
+    .prepare(
+      `SELECT count(*) AS count, min(${moment}) AS oldest, max(${moment}) AS newest FROM ${TABLES[kind]} ${WHICH[kind] ?? ''}`,
+    )
+    .get() as { count: number; oldest: number | null; newest: number | null };
+  return {
+    count: row.count,
+    ...(row.oldest !== null && { oldest: row.oldest }),
+    ...(row.newest !== null && { newest: row.newest }),
+  };
+}
+
+function tasksByStatus(db: Libsql.Database): Record<string, number> {
+  const rows = db
+    .prepare(`SELECT json_extract(data, '$.status') AS status, count(*) AS count FROM tasks GROUP BY 1 ORDER BY 1`)
+    .all() as { status: string; count: number }[];
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+}

@@ -1,0 +1,92 @@
+/** Removes from a store what nobody will ask for any more. Only while no gateway uses it. */
+
+import type Libsql from 'libsql';
+import { messageOf } from '../../lib/log.ts';
+import { StoreError } from '../error.ts';
+import { inOurWords, openDatabase, openToLook } from './database.ts';
+import { bytesOf } from './inspect.ts';
+import { lockStore, signStore, userOf } from './lock.ts';
+import { OWNED_BY_A_SESSION, TABLES } from './statements.ts';
+import { transaction } from './transaction.ts';
+
+export interface PruneRules {
+  now: number;
+  /** Sessions without an unfinished task that were last active before go, with all that is theirs. */
+  idleBefore: number;
+  /** Ended tasks go whose time is over, and those that ended before this moment. */
+  endedBefore?: number;
+}
+
+export interface PruneReport {
+  file: string;
+  removed: { sessions: number; tasks: number; questions: number; events: number };
+  bytesBefore: number;
+  bytesAfter: number;
+  /** Why the file could not be made smaller. */
+  notCompacted?: string;
+}
+
+export async function pruneStore(path: string, rules: PruneRules): Promise<PruneReport> {
+  // Before anything is made beside it: it may be somebody else's.
+  (await openToLook(path)).close();
+  const bytesBefore = await bytesOf(path);
+  const user = await userOf(path);
+  if (user) throw inUse(path, user.pid);
+  const lock = await lockStore(path);
+  try {
+    const db = await openDatabase(path);
+    let done: Omit<PruneReport, 'file' | 'bytesBefore' | 'bytesAfter'>;
+    try {
+      signStore(db);
+      const removed = remove(db, rules);
+      const notCompacted = compact(db);
+      done = { removed, ...(notCompacted !== undefined && { notCompacted }) };
+      db.exec('DELETE FROM owner; PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch (error) {
+      throw inOurWords(path, error);
+    } finally {
+      db.close();
+    }
+    return { file: path, ...done, bytesBefore, bytesAfter: await bytesOf(path) };
+  } finally {
+    lock.release();
+  }
+}
+
+function inUse(path: string, pid: number | undefined): StoreError {
+  const who = pid === undefined ? 'a meanwhile' : `meanwhile, process ${pid},`;
+  return new StoreError(
+    'STORE_IN_USE',
+    `${path}: ${who} is using this store; it removes by itself what is over, or stop it first`,
+  );
+}
+
+function remove(db: Libsql.Database, { now, idleBefore, endedBefore }: PruneRules): PruneReport['removed'] {
+  const removed = { sessions: 0, tasks: 0, questions: 0, events: 0 };
+  transaction(db, () => {
+    removed.tasks += db.prepare('DELETE FROM tasks WHERE keep_until <= ?').run(now).changes;
+    if (endedBefore !== undefined) {
+      removed.tasks += db
+        .prepare(`DELETE FROM tasks WHERE keep_until IS NOT NULL AND json_extract(data, '$.updatedAt') < ?`)
+        .run(endedBefore).changes;
+    }
+    const idle = `SELECT id FROM sessions WHERE json_extract(data, '$.lastActiveAt') < ?
+      AND id NOT IN (SELECT session_id FROM tasks WHERE keep_until IS NULL)`;
+    for (const kind of OWNED_BY_A_SESSION) {
+      const { changes } = db.prepare(`DELETE FROM ${TABLES[kind]} WHERE session_id IN (${idle})`).run(idleBefore);
+      removed[`${kind}s`] += changes;
+    }
+    removed.sessions = db.prepare(`DELETE FROM sessions WHERE id IN (${idle})`).run(idleBefore).changes;
+  });
+  return removed;
+}
+
+/** Needs as much room again as the file has: where there is none, what was removed stays removed. */
+function compact(db: Libsql.Database): string | undefined {
+  try {
+    db.exec('VACUUM');
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
