@@ -60,7 +60,7 @@ test.each(WAYS)('T-7: after promotion progress is what the task says of itself (
   const hub = await hubThrough(way, { one: { url: server.url } });
   await settle(hub);
   const heard: Step[] = [];
-  const call = { server: 'one', tool: 'slow', args: { ms: 60_000, steps: 300 }, timeout_ms: 100 };
+  const call = { server: 'one', tool: 'slow', args: { ms: 60_000, steps: 300 }, timeout_ms: 1500 };
   const promoted = await hub.call('execute_tool', call, { onprogress: (step) => heard.push(step) });
   const task_id = taskIdOf(promoted);
   const first = promoted.body['proxy_task'] as { last_updated_at: string };
