@@ -78,13 +78,22 @@ export async function startStdio(
 }
 
 async function startCore(
-  { settings, servers }: Config,
+  { settings, servers }: Pick<Config, 'settings' | 'servers'>,
   log: Log,
+  attempt = 1,
 ): Promise<{ gateway: Gateway; stop: (closeDoor?: () => Promise<void>) => Promise<void> }> {
   const store = await openSqliteStore({ path: settings.store, log });
   const backends = createBackends(settings.servers, log);
   const gateway = new Gateway({ store, backends, settings, log });
-  await gateway.start(servers);
+  try {
+    await gateway.start(servers);
+  } catch (error) {
+    await store.close();
+    const damaged = error instanceof StoreError && error.code === 'STORE_DAMAGED';
+    // Opened once more, it is looked through and put aside.
+    if (damaged && attempt === 1) return startCore({ settings, servers }, log, 2);
+    throw error;
+  }
   let stopping: Promise<void> | undefined;
   const stop = (closeDoor: () => Promise<void> = async () => {}): Promise<void> => {
     stopping ??= (async () => {

@@ -15,8 +15,14 @@ export interface GatewayParts {
   log: Log;
 }
 
-/** How the ids of sessions begin that no client can name. */
-export const PRINCIPAL_SESSION = 'principal:';
+/** How the ids of sessions begin that belong to whoever sends a request. */
+const PRINCIPAL_SESSION = 'principal:';
+
+/** How the ids of sessions begin that belong to a connection, of which there is one. */
+export const CONNECTION_SESSION = 'connection:';
+
+/** Whether a client can have been given this id; those of sessions that it reaches in another way have a colon. */
+export const canBeNamed = (id: string): boolean => !id.includes(':');
 
 /** All sessions and the servers they share. */
 export class Gateway {
@@ -29,6 +35,8 @@ export class Gateway {
   /** Sessions of an earlier run whose clients have not come back yet. */
   readonly #asleep = new Map<string, SessionRecord>();
   readonly #waking = new Map<string, Promise<Session>>();
+  /** Sessions that are being ended for good: until that is done, there is no other with the same id. */
+  readonly #leaving = new Map<string, Promise<void>>();
   #startedAt = 0;
   readonly #ending = new Set<Promise<void>>();
   readonly #timers: NodeJS.Timeout[] = [];
@@ -49,7 +57,12 @@ export class Gateway {
     this.#startedAt = Date.now();
     await this.registry.load(servers);
     await this.store.dropOverdue(this.#startedAt);
-    for (const record of await this.store.all('session')) this.#asleep.set(record.id, record);
+    for (const record of await this.store.all('session')) {
+      // Whoever connects next is taken for the same client only soon after the other was cut off.
+      const stale = record.lastActiveAt + this.settings.sessions.idleMs <= this.#startedAt;
+      if (stale && record.id.startsWith(CONNECTION_SESSION)) this.store.drop('session', record.id);
+      else this.#asleep.set(record.id, record);
+    }
     const unfinished = await this.store.sessionsAtWork();
     // What can go on does so at once, whether or not its client ever comes back to it.
     for (const record of this.#asleep.values()) if (unfinished.has(record.id)) await this.#wake(record);
@@ -60,8 +73,7 @@ export class Gateway {
   // --- Sessions ---
 
   open(principal: string, id: string = secretId()): Session {
-    if (this.#closing)
-      throw new GatewayError('TOOL_ERR_SHUTTING_DOWN', 'the gateway is shutting down; try again later');
+    if (this.#closing) throw shuttingDown();
     if (this.#sessions.size >= this.settings.sessions.max) {
       throw new GatewayError(
         'TOOL_ERR_LIMIT',
@@ -83,14 +95,16 @@ export class Gateway {
     return this.#sessions.get(id) ?? this.open(principal, id);
   }
 
-  /** Whether that session is one of an earlier run that is not awake yet. */
+  /** Whether that session has to be waited for: one of an earlier run is not awake yet, or the last one is still ending. */
   sleeps(principal: string): boolean {
     const id = principalSession(principal);
-    return this.#asleep.has(id) || this.#waking.has(id);
+    return this.#asleep.has(id) || this.#waking.has(id) || this.#leaving.has(id);
   }
 
   async wakePrincipal(principal: string): Promise<void> {
-    await this.wake(principalSession(principal), principal);
+    const id = principalSession(principal);
+    await this.#leaving.get(id)?.catch(() => {});
+    await this.wake(id, principal);
   }
 
   /** A session of an earlier run, when its own client comes back to it. */
@@ -100,7 +114,8 @@ export class Gateway {
       const live = this.#sessions.get(id) ?? (await this.#waking.get(id));
       return live?.principal === principal ? live : undefined;
     }
-    if (record.principal !== principal || this.#closing) return undefined;
+    if (record.principal !== principal) return undefined;
+    if (this.#closing) throw shuttingDown();
     return this.#wake(record);
   }
 
@@ -112,8 +127,9 @@ export class Gateway {
     try {
       return await waking;
     } catch (error) {
+      this.#sessions.delete(id);
       this.#asleep.set(id, record);
-      throw error;
+      throw error instanceof GatewayError ? error : new GatewayError('TOOL_ERR_STORE', messageOf(error));
     } finally {
       this.#waking.delete(id);
     }
@@ -126,6 +142,7 @@ export class Gateway {
       store.of('question', id),
       store.of('event', id),
     ]);
+    if (this.#closing) throw shuttingDown();
     const session = new Session({ id, principal, createdAt, store, backends: this.#backends, registry, settings, log });
     this.#sessions.set(id, session);
     session.restore({ tasks, questions, events });
@@ -140,18 +157,31 @@ export class Gateway {
 
   /** Ends a session for good: nobody will ask for what belongs to it. */
   async end(session: Session, reason: string): Promise<void> {
-    await this.#finish(session, { by: 'client', reason });
-    this.store.drop('session', session.id);
+    const { id } = session;
+    const earlier = this.#leaving.get(id);
+    if (earlier !== undefined) return earlier;
+    const leaving = this.#finish(session, { by: 'client', reason }).finally(() => {
+      this.store.drop('session', id);
+      this.#leaving.delete(id);
+    });
+    this.#leaving.set(id, leaving);
+    return leaving;
+  }
+
+  get closing(): boolean {
+    return this.#closing;
   }
 
   async close(reason: string): Promise<void> {
     this.#closing = true;
     for (const timer of this.#timers) clearInterval(timer);
     this.log.info('registry_shutdown_start', { serverCount: this.registry.list().length });
+    await Promise.allSettled(this.#waking.values());
     // What is stored stays: the clients may come back to it.
     await Promise.allSettled([
       ...this.sessions.map((session) => this.#finish(session, { by: 'gateway', reason })),
       ...this.#ending,
+      ...this.#leaving.values(),
     ]);
     this.log.info('registry_shutdown_complete', {});
   }
@@ -222,7 +252,10 @@ export class Gateway {
 
   #cleanUp(): void {
     const now = Date.now();
-    for (const session of this.#sessions.values()) session.tasks.sweep(now);
+    for (const session of this.#sessions.values()) {
+      session.tasks.sweep(now);
+      session.questions.sweep();
+    }
     if (this.#asleep.size === 0) return;
     this.store.dropOverdue(now).catch((error: unknown) => {
       this.log.error('clean_up_failed', { error: messageOf(error) });
@@ -257,6 +290,10 @@ export class Gateway {
     timer.unref();
     this.#timers.push(timer);
   }
+}
+
+function shuttingDown(): GatewayError {
+  return new GatewayError('TOOL_ERR_SHUTTING_DOWN', 'the gateway is shutting down; try again later');
 }
 
 function principalSession(principal: string): string {

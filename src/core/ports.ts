@@ -124,6 +124,8 @@ export interface OutgoingCall {
   onTask: (task: ServerTask) => void;
   /** Where the call stands now, or that it depends on its connection again; resolves when that is safely stored. */
   onStanding: (standing: Standing | undefined) => Promise<void>;
+  /** What the server asks now is all before somebody: it does not want to know any more what an earlier run was asked. */
+  onAllAsked?: () => void;
 }
 
 export type CallOutcome =

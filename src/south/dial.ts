@@ -72,6 +72,9 @@ export class Dialler {
   readonly #timeoutMs: number;
   readonly #face: ClientFace;
 
+  /** Clients in a session where somebody else has counted already, for as long as they live. */
+  readonly #countedBefore = new WeakSet<Client>();
+
   constructor(timeoutMs: number, face: ClientFace) {
     this.#timeoutMs = timeoutMs;
     this.#face = face;
@@ -117,7 +120,8 @@ export class Dialler {
     if (before === undefined) transport.setProtocolVersion(LATEST_WITH_SESSIONS);
     try {
       await client.connect(transport);
-      if (before === undefined) useFreshIds(transport);
+      if (before === undefined) this.#countedBefore.add(client);
+      if (this.#countedBefore.has(client)) useFreshIds(transport);
       await unlessUnwanted(hooks.unwanted, client.request({ method: 'ping' }, ANY_RESULT), this.#timeoutMs);
     } catch (error) {
       await transport.close();

@@ -56,7 +56,7 @@ async function asked(
 ): Promise<Answer> {
   const { method, params } = request;
   if (questionKind(method) === undefined) throw new PeerError(-32601, `Method not found: ${method}`);
-  return ask(method, params, { ...about, ...calls.asked(about.callId, request) }, sink, calls);
+  return ask(method, params, { ...about, ...calls.asked(about.callId, request, about.withdrawn) }, sink, calls);
 }
 
 /** Puts a server's question before somebody. */

@@ -127,8 +127,10 @@ export class Calls {
   /** Goes on with a task of an earlier run of the program; one that stands nowhere died with that. */
   resume(task: Task, connectionTo: (server: string) => Connection): void {
     const { id: taskId, server, tool, args, standing } = task;
-    const lost = (message: string): void =>
-      void this.#tasks.apply(taskId, { type: 'fail', error: { code: -32000, message } });
+    const lost = (message: string): void => {
+      this.#questions.taskEnded(taskId);
+      this.#tasks.apply(taskId, { type: 'fail', error: { code: -32000, message } });
+    };
     if (standing === undefined) {
       lost('gateway restarted: the call was running on the server, and its result did not arrive');
       return;
@@ -219,6 +221,9 @@ export class Calls {
         onProgress: (progress) => this.#progressed(call, progress),
         onTask: (task) => this.#taskChanged(call, task),
         onStanding: async (standing) => this.#stands(call, standing),
+        onAllAsked: () => {
+          if (call.taskId !== undefined) this.#questions.allAsked(call.taskId);
+        },
       }),
     );
     this.#live.delete(call.id);

@@ -49,12 +49,12 @@ export class QuestionBook {
   /** Resolves with the answer for the server, or rejects with the reason why there will be none. */
   async ask(server: string, incoming: IncomingQuestion): Promise<Answer> {
     if (incoming.withdrawn.aborted) throw new Error('the question was withdrawn');
-    if (this.#open.size >= this.#settings.perSession) {
-      throw new Error(`too many open questions (limit questions.perSession = ${this.#settings.perSession})`);
-    }
     const earlier = this.#askedBefore(incoming);
     if (earlier?.answer !== undefined) return this.#answerAgain(earlier, earlier.answer, incoming);
     if (earlier !== undefined && earlier.status !== 'open') throw notAnswered(earlier);
+    if (earlier === undefined && this.#open.size >= this.#settings.perSession) {
+      throw new Error(`too many open questions (limit questions.perSession = ${this.#settings.perSession})`);
+    }
     const question = earlier ?? this.#newQuestion(server, incoming);
     return new Promise((resolve, reject) => {
       const withdraw = (): void =>
@@ -144,6 +144,19 @@ export class QuestionBook {
   taskEnded(taskId: string): void {
     this.rejectWhere((question) => question.taskId === taskId, 'the call has ended');
     for (const question of this.#settled.values()) if (question.taskId === taskId) this.#forget(question.id);
+  }
+
+  /** What nobody has asked again by now, nobody will. */
+  allAsked(taskId: string): void {
+    const left = [...this.#open.values()].filter(
+      (entry) => entry.asker === undefined && entry.question.taskId === taskId,
+    );
+    for (const { question } of left) this.#settle(question.id, { type: 'reject', reason: 'withdrawn by the server' });
+  }
+
+  /** Timers stand still while the machine sleeps; deadlines do not. */
+  sweep(): void {
+    this.#expireDue();
   }
 
   get size(): number {

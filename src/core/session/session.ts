@@ -72,6 +72,7 @@ export class Session {
   readonly createdAt: number;
   lastActiveAt = Date.now();
   #open = true;
+  #comesBack = false;
   #holds = 0;
   readonly #attachments = new Map<string, Attachment>();
   /** Connections that are not kept yet. */
@@ -209,9 +210,10 @@ export class Session {
 
   async close(ending: Ending): Promise<void> {
     this.#open = false;
+    this.#comesBack = ending.by === 'gateway';
     this.questions.close(ending.reason, ({ key, taskId }) => {
       if (ending.by === 'client' || key === undefined || taskId === undefined) return false;
-      return this.tasks.get(taskId).standing !== undefined;
+      return this.tasks.atWork().some((task) => task.id === taskId && task.standing !== undefined);
     });
     const kept = this.calls.close(ending);
     this.tasks.close();
@@ -235,7 +237,10 @@ export class Session {
   }
 
   #assertOpen(): void {
-    if (!this.#open) throw new GatewayError('TOOL_ERR_SESSION_NOT_FOUND', 'the session has ended; start a new one');
+    if (this.#open) return;
+    if (this.#comesBack)
+      throw new GatewayError('TOOL_ERR_SHUTTING_DOWN', 'the gateway is shutting down; try again later');
+    throw new GatewayError('TOOL_ERR_SESSION_NOT_FOUND', 'the session has ended; start a new one');
   }
 
   #newAttachment(server: string, config: ServerConfig): Attachment {

@@ -116,6 +116,8 @@ export class TaskBook {
 
   /** Forgets ended tasks whose time is over. */
   sweep(now: number): void {
+    // Timers stand still while the machine sleeps; deadlines do not.
+    this.#expireDue();
     for (const task of this.#tasks.values()) {
       if (task.keepUntil !== undefined && task.keepUntil <= now) this.#forget(task);
     }

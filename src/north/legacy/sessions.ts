@@ -6,7 +6,7 @@ import {
   type Server,
 } from '@modelcontextprotocol/server';
 import { GatewayError } from '../../core/errors.ts';
-import { PRINCIPAL_SESSION, type Gateway } from '../../core/gateway.ts';
+import { canBeNamed, type Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
 import { messageOf } from '../../lib/log.ts';
 import { idOf, respondError, respondGatewayError } from '../http/respond.ts';
@@ -34,7 +34,12 @@ export class LegacySessions {
 
   constructor(options: LegacyOptions) {
     this.#options = options;
-    this.#onSessionEnded = ({ id }) => void this.#served.get(id)?.transport.close();
+    this.#onSessionEnded = ({ id }) => {
+      const transport = this.#served.get(id)?.transport;
+      if (transport === undefined) return;
+      transport.comesBack = options.gateway.closing;
+      void transport.close();
+    };
     options.gateway.onSessionEnded.add(this.#onSessionEnded);
   }
 
@@ -94,10 +99,19 @@ export class LegacySessions {
   async #find(sessionId: string, principal: string): Promise<Served | undefined> {
     const served = this.#served.get(sessionId);
     if (served !== undefined) return served.session.principal === principal ? served : undefined;
-    if (sessionId.startsWith(PRINCIPAL_SESSION)) return undefined;
+    if (!canBeNamed(sessionId)) return undefined;
     const session = await this.#options.gateway.wake(sessionId, principal);
     // Two requests may have come for it at the same moment.
     return session && (this.#served.get(sessionId) ?? this.#serve(session, true));
+  }
+
+  /** A client that hears that its session is gone lets go of it; one that is only away for a while must not be called so. */
+  #notFound(): GatewayError {
+    if (this.#options.gateway.closing) {
+      return new GatewayError('TOOL_ERR_SHUTTING_DOWN', 'the gateway is shutting down; try again later');
+    }
+    const message = 'no such session: it has ended, or never was; start a new one with initialize';
+    return new GatewayError('TOOL_ERR_SESSION_NOT_FOUND', message);
   }
 
   /** Said only when it holds: a session that is still stored would be back after a restart. */
@@ -120,10 +134,13 @@ export class LegacySessions {
     res: ServerResponse,
     body: unknown,
   ): Promise<void> {
-    const served = await this.#find(sessionId, principal);
-    if (served === undefined) {
-      const message = 'no such session: it has ended, or never was; start a new one with initialize';
-      respondGatewayError(res, new GatewayError('TOOL_ERR_SESSION_NOT_FOUND', message), { id: idOf(body) });
+    let served: Served | undefined;
+    try {
+      served = await this.#find(sessionId, principal);
+      if (served === undefined) throw this.#notFound();
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      respondGatewayError(res, error, { id: idOf(body) });
       return;
     }
     const version = req.headers['mcp-protocol-version'];

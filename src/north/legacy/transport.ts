@@ -42,6 +42,8 @@ export class LegacyTransport implements Transport, Carrier {
   readonly sessionId: string;
   /** Told when a stream opens, so that the session counts as used; calls the returned function when it ends. */
   onStreamOpen: () => () => void = () => () => {};
+  /** The session does not end with this; the program does. */
+  comesBack = false;
   #closed = false;
   readonly #restored: boolean;
   readonly #replay = new ReplayBuffer();
@@ -179,7 +181,8 @@ export class LegacyTransport implements Transport, Carrier {
     for (const stream of this.#streams.values()) {
       clearTimeout(stream.timer);
       if (stream.res !== undefined && !stream.res.headersSent) {
-        respondError(stream.res, 404, -32001, 'the session has ended');
+        if (this.comesBack) respondError(stream.res, 503, -32000, 'the gateway is shutting down; try again later');
+        else respondError(stream.res, 404, -32001, 'the session has ended');
       } else stream.res?.end();
     }
     this.#streams.clear();

@@ -37,7 +37,13 @@ export class ModernRequests {
   }
 
   async handle(req: IncomingMessage, res: ServerResponse, body: unknown, principal: string): Promise<void> {
-    if (this.#gateway.sleeps(principal)) await this.#gateway.wakePrincipal(principal);
+    try {
+      if (this.#gateway.sleeps(principal)) await this.#gateway.wakePrincipal(principal);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      respondGatewayError(res, error, { id: idOf(body) });
+      return;
+    }
     const request = new WireRequest(req, res, principal);
     const response = await this.#handler.fetch(request as unknown as Request, { parsedBody: body });
     if (request.refused === undefined) await writeResponse(response, res);

@@ -1,14 +1,14 @@
 import type { Readable, Writable } from 'node:stream';
 import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
-import type { Gateway } from '../../core/gateway.ts';
+import { CONNECTION_SESSION, type Gateway } from '../../core/gateway.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { Exchange } from '../exchange.ts';
 import { createHubServer, type Carrier } from '../hub-server.ts';
 import type { Hub } from '../hub/hub.ts';
 
 /** There is one client, and so one session. */
-const SESSION_ID = 'stdio';
+const SESSION_ID = `${CONNECTION_SESSION}stdio`;
 const PRINCIPAL = 'local';
 
 /** A larger message ends the connection: there is no way to answer what cannot be read. */

@@ -1,4 +1,4 @@
-import type { RequestId } from '@modelcontextprotocol/client';
+import { SdkError, SdkErrorCode, type RequestId } from '@modelcontextprotocol/client';
 import type { IncomingQuestion } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
 import { NOT_ANSWERED } from '../peer-error.ts';
@@ -31,7 +31,7 @@ export class AskedRequests {
     this.#live = live;
     this.#sessionId = sessionId;
     this.#onChange = onChange;
-    live.asked = (request) => this.#opened(request);
+    live.asked = (request, withdrawn) => this.#opened(request, withdrawn);
     live.answered = (id) => this.#answered(id);
   }
 
@@ -55,10 +55,16 @@ export class AskedRequests {
     for (const { withdraw } of this.#asked.values()) withdraw?.abort();
   }
 
-  #opened(request: AskedRequest): Required<Pick<IncomingQuestion, 'key' | 'taken'>> {
+  #opened(request: AskedRequest, withdrawn: AbortSignal): Required<Pick<IncomingQuestion, 'key' | 'taken'>> {
     const taken = new AbortController();
     const key = keyOf(request, this.#sessionId);
-    this.#asked.set(request.id, { request, key, taken });
+    const asked: Asked = { request, key, taken };
+    this.#asked.set(request.id, asked);
+    const onWithdrawn = (): void => {
+      // With the connection goes only the way that the answer would have taken.
+      if (!isConnectionClosed(withdrawn.reason)) this.#forget(asked);
+    };
+    withdrawn.addEventListener('abort', onWithdrawn, { once: true });
     this.#onChange();
     return { key, taken: taken.signal };
   }
@@ -98,6 +104,10 @@ export class AskedRequests {
       // The task is over, or its server is: whoever follows it says so.
     }
   }
+}
+
+function isConnectionClosed(reason: unknown): boolean {
+  return reason instanceof SdkError && reason.code === SdkErrorCode.ConnectionClosed;
 }
 
 /** Servers count their requests anew in each session. */

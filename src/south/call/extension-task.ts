@@ -93,6 +93,7 @@ export class ExtensionTask implements TaskKind {
       if (before === undefined) this.#ask(key, request);
       else this.#recheck(key, request, before);
     }
+    this.#live.call.onAllAsked?.();
   }
 
   /** A key stands for one question for as long as the task lives; the acknowledged answer may take a while to show. */

@@ -19,7 +19,7 @@ export interface LiveCall {
   news: Promise<void>;
   ring: () => void;
   /** There when what the server asks can be answered also later, by the id of its request. */
-  asked?: (request: AskedRequest) => Pick<IncomingQuestion, 'key' | 'taken'>;
+  asked?: (request: AskedRequest, withdrawn: AbortSignal) => Pick<IncomingQuestion, 'key' | 'taken'>;
   /** The server has the answer to that request. */
   answered?: (id: RequestId) => void;
   /** Tasks that changed before this call knew the name of its own. */
@@ -77,8 +77,12 @@ export class LiveCalls {
   }
 
   /** What is to be known of a question besides what it asks. */
-  asked(callId: string | undefined, request: AskedRequest): Pick<IncomingQuestion, 'key' | 'taken'> {
-    return (callId === undefined ? undefined : this.#calls.get(callId)?.asked?.(request)) ?? {};
+  asked(
+    callId: string | undefined,
+    request: AskedRequest,
+    withdrawn: AbortSignal,
+  ): Pick<IncomingQuestion, 'key' | 'taken'> {
+    return (callId === undefined ? undefined : this.#calls.get(callId)?.asked?.(request, withdrawn)) ?? {};
   }
 
   answered(id: RequestId): void {

@@ -15,24 +15,31 @@ export function isRound(result: Record<string, unknown>): result is Record<strin
   return result['resultType'] === 'input_required';
 }
 
-/** The parameters that the next sending of the call carries. */
-export async function answerRound(round: Round, call: OutgoingCall, line: Line): Promise<Record<string, unknown>> {
+/** What the next sending of the call carries, and what to abort once the server may have it. */
+export interface Answered {
+  params: Record<string, unknown>;
+  taken: AbortController;
+}
+
+export async function answerRound(round: Round, call: OutgoingCall, line: Line): Promise<Answered> {
   const asked = Object.entries(inputRequests(round.inputRequests));
   // A round that cannot be completed takes its other questions along: nobody would receive their answers.
   const over = new AbortController();
   const withdrawn = AbortSignal.any([call.signal, over.signal]);
-  const fate = { callId: call.id, withdrawn, taken: over.signal };
+  const taken = new AbortController();
+  const fate = { callId: call.id, withdrawn, taken: taken.signal };
   try {
     const answers = asked.map(async ([key, request]) => [key, await answerOne(request, { ...fate, key }, line)]);
     const inputResponses: Record<string, unknown> = Object.fromEntries(await Promise.all(answers));
-    // On record before the call goes out: from here on the server may have it, and it must not be sent twice.
-    await call.onStanding(undefined);
-    return {
+    const params = {
       ...(asked.length > 0 && { inputResponses }),
       ...(round.requestState !== undefined && { requestState: round.requestState }),
     };
-  } finally {
+    return { params, taken };
+  } catch (error) {
     over.abort();
+    if (!call.signal.aborted) taken.abort();
+    throw error;
   }
 }
 

@@ -1,11 +1,11 @@
 import { ProtocolError } from '@modelcontextprotocol/client';
-import type { CallOutcome, OutgoingCall } from '../../core/ports.ts';
+import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../../core/ports.ts';
 import { readServerTask, ServerFault } from '../server-task.ts';
 import { nativeTask } from '../transport/message.ts';
 import { followTask } from './follow.ts';
 import { failure, Gone, throughLosses, type Line } from './line.ts';
 import type { LiveCall } from './live-calls.ts';
-import { answerRound, isRound, type Round } from './rounds.ts';
+import { answerRound, isRound, type Answered, type Round } from './rounds.ts';
 import type { CallStanding } from './standing.ts';
 
 const MAX_ROUNDS = 100;
@@ -24,13 +24,19 @@ export async function runCall(line: Line, live: LiveCall, from?: Round): Promise
     live.native = asTask;
     let asked = from;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
-      const answers = asked === undefined ? {} : await betweenRounds(line, live, asked);
+      const answered = asked === undefined ? undefined : await betweenRounds(line, live, asked);
       const send = async (): Promise<Record<string, unknown>> => {
-        const params = { ...(await firstParams(line, call, asTask)), ...answers };
+        const params = { ...(await firstParams(line, call, asTask)), ...answered?.params };
+        if (answered !== undefined) return sendOnce(line, call, params, answered.standing);
         return asTask ? create(line, call, params) : sendWithHeaders(line, call, params);
       };
       // Between two rounds the server need not be there; but what may have arrived is not sent twice.
-      const reply = await (asked === undefined ? send() : throughLosses(line, call.signal, send, ['unreachable']));
+      const reply = await (answered === undefined
+        ? send()
+        : throughLosses(line, call.signal, send, ['unreachable']).finally(() => {
+            // The next run of the program will want the answers.
+            if (call.signal.reason !== LEAVE_RUNNING) answered.taken.abort();
+          }));
       // A plain result may have a field of that name, too.
       const task = asTask && !('content' in reply) ? reply['task'] : nativeTask(reply);
       if (task !== undefined) {
@@ -47,7 +53,7 @@ export async function runCall(line: Line, live: LiveCall, from?: Round): Promise
 }
 
 /** The server has forgotten the call until it is sent again: all that is known of it is here. */
-async function betweenRounds(line: Line, live: LiveCall, round: Round): Promise<Record<string, unknown>> {
+async function betweenRounds(line: Line, live: LiveCall, round: Round): Promise<Answered & { standing: CallStanding }> {
   const { inputRequests, requestState } = round;
   const standing: CallStanding = {
     round: { resultType: 'input_required', inputRequests, ...(requestState !== undefined && { requestState }) },
@@ -55,9 +61,26 @@ async function betweenRounds(line: Line, live: LiveCall, round: Round): Promise<
   live.away = true;
   try {
     await live.call.onStanding(standing);
-    return await answerRound(round, live.call, line);
+    return { ...(await answerRound(round, live.call, line)), standing };
   } finally {
     live.away = false;
+  }
+}
+
+/** On record before it goes out: from there on the server may have it. Where it certainly has not, all is as before. */
+async function sendOnce(
+  line: Line,
+  call: OutgoingCall,
+  params: Record<string, unknown>,
+  standing: CallStanding,
+): Promise<Record<string, unknown>> {
+  call.signal.throwIfAborted();
+  await call.onStanding(undefined);
+  try {
+    return await sendWithHeaders(line, call, params);
+  } catch (error) {
+    if (error instanceof Gone && error.kind === 'unreachable') await call.onStanding(standing);
+    throw error;
   }
 }
 

@@ -14,7 +14,7 @@ import type Libsql from 'libsql';
 import type { OwnedKind, RecordKind, Records, Store } from '../../core/ports.ts';
 import { type Log, messageOf } from '../../lib/log.ts';
 import { StoreError } from '../error.ts';
-import { openDatabase } from './database.ts';
+import { inOurWords, openDatabase } from './database.ts';
 import { isBusy, lockStore, signStore, type StoreLock } from './lock.ts';
 import { type Change, ChangeQueue } from './queue.ts';
 import { Statements } from './statements.ts';
@@ -33,7 +33,12 @@ export async function openSqliteStore({ path, log, shared = false }: SqliteStore
   const lock = await lockStore(path);
   try {
     const db = await openDatabase(path).catch(async (error: unknown) => afresh(path, log, error));
-    signStore(db);
+    try {
+      signStore(db);
+    } catch (error) {
+      db.close();
+      throw inOurWords(path, error);
+    }
     return new SqliteStore(db, path, log, lock);
   } catch (error) {
     lock.release();
@@ -80,6 +85,7 @@ class SqliteStore implements Store {
   #busySince: number | undefined;
   #waiting: Waiting | undefined;
   #failing = false;
+  #damaged = false;
   /** Of a record that was given up: for those who wait for the write it was to be in. */
   #refusal: StoreError | undefined;
   #closing: Promise<void> | undefined;
@@ -136,10 +142,16 @@ class SqliteStore implements Store {
       try {
         return use(this.#statements);
       } catch (error) {
-        if (!isBusy(error) || Date.now() - begun > PATIENCE_MS) throw error;
+        if (!isBusy(error) || Date.now() - begun > PATIENCE_MS) throw this.#readFailed(error);
         await delay(BUSY_RETRY_MS);
       }
     }
+  }
+
+  #readFailed(error: unknown): unknown {
+    const told = inOurWords(this.#path, error);
+    this.#damaged ||= told instanceof StoreError && told.code === 'STORE_DAMAGED';
+    return told;
   }
 
   close(): Promise<void> {
@@ -158,7 +170,8 @@ class SqliteStore implements Store {
 
   async #close(failure: StoreError | undefined): Promise<void> {
     try {
-      if (this.#lock) this.#db.exec('DELETE FROM owner; PRAGMA wal_checkpoint(TRUNCATE)');
+      // Not signed off, a damaged one is looked through by whoever opens it next.
+      if (this.#lock && !this.#damaged) this.#db.exec('DELETE FROM owner; PRAGMA wal_checkpoint(TRUNCATE)');
     } finally {
       this.#db.close();
       this.#lock?.release();

@@ -1,0 +1,23 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createLog } from '../../../src/lib/log.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
+import { httpGateway, temporaryFolder } from '../../support/gateway.ts';
+import { hubOverHttp } from '../../support/hub.ts';
+
+test('P-4: damage that shows only when the store is read is dealt with at the same start', async () => {
+  const folder = await temporaryFolder();
+  const path = join(folder, 'store.db');
+  const store = await openSqliteStore({ path, log: createLog('silent') });
+  for (let index = 0; index < 2000; index += 1) {
+    store.put('session', { id: `session ${index}`, principal: 'local', createdAt: 1, lastActiveAt: Date.now() });
+  }
+  await store.close();
+  const bytes = await readFile(path);
+  await writeFile(path, bytes.fill(0xff, bytes.length / 2));
+  const { url, logs } = await httpGateway({}, { store: path });
+  expect(logs.map(({ event }) => event)).toContain('store_damaged');
+  expect((await readdir(folder)).some((name) => name.startsWith('store.db.damaged-'))).toBe(true);
+  expect((await (await hubOverHttp(url)).call('list_servers')).isError).toBe(false);
+});
