@@ -37,7 +37,7 @@ import { GENERATION_DATES, taskOffer, type TaskOffer } from './server-task.ts';
 import { listenForTask, Subscriptions } from './subscriptions.ts';
 import { ToolFacts } from './tool-facts.ts';
 import { ChildTransport } from './transport/child.ts';
-import { HttpTransport, isBrokenWire } from './transport/http.ts';
+import { HttpTransport, isBrokenWire, isUnsent } from './transport/http.ts';
 import { headerMistake, paramHeaders } from './transport/param-headers.ts';
 
 export interface ConnectionSettings {
@@ -298,6 +298,7 @@ export class ServerConnection implements Connection {
       if (options.signal?.aborted) throw error;
       // What stands before the server says that it is away, or too busy; a task waits for that to pass.
       if (method.startsWith('tasks/') && isPassing(error)) throw new Gone('lost', messageOf(error));
+      if (isUnsent(error)) throw new Gone('unreachable', messageOf(error));
       const reason = await lossIn(error, live.transport);
       // One broken stream is not yet the loss of the server.
       if (reason !== undefined) await this.#check(live, reason);

@@ -27,7 +27,20 @@ const STEADY_MS = 3000;
 /** In the data of an error that no server sent: the stream of the answer is over, and the answer did not come. */
 const STREAM_LOST = 'meanwhile/stream-lost';
 
-class Unreachable extends Error {}
+class Unreachable extends Error {
+  /** Nobody was there to take it. */
+  readonly unsent: boolean;
+
+  constructor(message: string, unsent: boolean, cause: unknown) {
+    super(message, { cause });
+    this.unsent = unsent;
+  }
+}
+
+/** Whether a request that failed cannot have arrived. */
+export function isUnsent(error: unknown): boolean {
+  return error instanceof Unreachable && error.unsent;
+}
 
 /** What answers there is no MCP server, or not at this address. */
 class UnexpectedContent extends SdkError {
@@ -192,9 +205,11 @@ export class HttpTransport implements Transport {
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       if (anyAborted(signals)) throw error;
-      if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EHOSTUNREACH') this.#health.onLost(message);
+      const unsent = code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EHOSTUNREACH';
+      // Whoever sent it hears first that it did not arrive, and can wait for the server to be back.
+      if (unsent) setImmediate(() => this.#health.onLost(message));
       else this.#health.onDoubt(message);
-      throw new Unreachable(`cannot reach ${this.#url.origin}: ${code ?? message}`, { cause: error });
+      throw new Unreachable(`cannot reach ${this.#url.origin}: ${code ?? message}`, unsent, error);
     }
   }
 

@@ -208,6 +208,20 @@ test.each(SURVIVORS)('B-3: the question of $how survives the loss, and its answe
   expect((await hub.call('get_task_result', { task_id: taskIdOf(asked) })).text).toBe('Hello Ada');
 });
 
+test.each(SURVIVORS)(
+  'B-3: the answer to the question of $how may be what shows that its server is away',
+  async ({ start }) => {
+    const server = await start();
+    const hub = await hubFor({ url: server.url });
+    const asked = await execute(hub, 'ask');
+    await server.stop();
+    await answer(hub, asked.elicitations[0]?.requestId);
+    await eventsUntil(hub, has('server_disconnected'));
+    owned(await server.again());
+    expect((await hub.call('get_task_result', { task_id: taskIdOf(asked) })).text).toBe('Hello Ada');
+  },
+);
+
 test.each(SURVIVORS)('B-3: the answer to the question of $how may come while its server is away', async ({ start }) => {
   const server = await start();
   const hub = await hubFor({ url: server.url });

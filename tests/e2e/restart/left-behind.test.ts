@@ -1,0 +1,68 @@
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startTasksV1Http } from '../../servers/tasks-v1-http.ts';
+import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
+import { startV2Http } from '../../servers/v2-http.ts';
+import { owned } from '../../support/owned.ts';
+import { rawSession, type RawSession } from '../../support/raw-http.ts';
+import { begin, kill, killable, restart, rows, stateOf } from './killable.ts';
+
+const FAST = { servers: { reconnect: { firstMs: 50, maxMs: 200 } } };
+const START = { core: startTasksV1Http, ext: startTasksV2Http, rounds: () => startV2Http({ era: 'modern' }) };
+
+async function answer(session: RawSession, request_id: string | undefined) {
+  return session.reply('respond_to_elicitation', { request_id, action: 'accept', content: { name: 'Ada' } });
+}
+
+test.each(['ext', 'rounds'] as const)(
+  'P-2, B-3, T-2: a task whose server is not configured any more fails, and its question goes with it: %s',
+  async (kind) => {
+    const server = owned(await START[kind]());
+    const gateway = await killable({ far: { url: server.url } });
+    const session = await rawSession(gateway.url);
+    const { id, reply } = await begin(session, 'far', 'ask');
+    expect(reply.elicitations).toHaveLength(1);
+    await kill(gateway);
+    const meanwhile = { port: Number(new URL(gateway.url).port), store: gateway.store };
+    await writeFile(join(dirname(gateway.store), 'meanwhile.json'), JSON.stringify({ mcpServers: {}, meanwhile }));
+    await gateway.start();
+    expect(await stateOf(session, id)).toMatchObject({ status: 'failed' });
+    expect((await session.reply('get_elicitations')).body['elicitations']).toEqual([]);
+    expect(await gateway.stop()).toBe(0);
+    expect(rows(gateway.store, 'questions')).toEqual([]);
+  },
+);
+
+test('P-2, P-3: an answer given while the server of a round is away outlives a stop, and is sent once', async () => {
+  const first = owned(await startV2Http({ era: 'modern' }));
+  const gateway = await killable({ far: { url: first.url } }, FAST);
+  const session = await rawSession(gateway.url);
+  const { id, reply } = await begin(session, 'far', 'ask');
+  await kill(gateway);
+  await first.close();
+  await gateway.start();
+  expect((await answer(session, reply.elicitations[0]?.requestId)).body).toMatchObject({ success: true });
+  expect(await stateOf(session, id)).toMatchObject({ status: 'working' });
+  expect(await gateway.stop()).toBe(0);
+  const second = owned(await startV2Http({ era: 'modern', port: first.port }));
+  await gateway.start();
+  const { text } = await session.reply('get_task_result', { task_id: id, timeout_ms: 10_000 });
+  expect(text).toBe('Hello Ada');
+  expect(second.state.calls).toHaveLength(1);
+});
+
+test.each(['core', 'rounds'] as const)(
+  'P-2, X-3: a question that comes back after a kill is not one too many: %s',
+  async (kind) => {
+    const server = owned(await START[kind]());
+    const gateway = await killable({ far: { url: server.url } }, { ...FAST, questions: { perSession: 1 } });
+    const session = await rawSession(gateway.url);
+    const { id, reply } = await begin(session, 'far', 'ask');
+    expect(reply.elicitations).toHaveLength(1);
+    await restart(gateway);
+    await expect.poll(async () => (await session.reply('list_tasks')).elicitations).toEqual(reply.elicitations);
+    expect((await answer(session, reply.elicitations[0]?.requestId)).body).toMatchObject({ success: true });
+    expect((await session.reply('get_task_result', { task_id: id, timeout_ms: 10_000 })).text).toBe('Hello Ada');
+  },
+);

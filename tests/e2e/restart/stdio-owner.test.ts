@@ -1,0 +1,83 @@
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
+import { expect, test, vi } from 'vitest';
+import { KillableGateway } from '../../crash/gateway.ts';
+import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
+import { isAlive } from '../../support/alive.ts';
+import { configFile, PROGRAM, temporaryFolder } from '../../support/gateway.ts';
+import { takeApart, taskIdOf, type Json, type Reply } from '../../support/hub.ts';
+import { defer, owned } from '../../support/owned.ts';
+import { modernCall, modernHeaders, post, toolCall } from '../../support/raw-http.ts';
+import { rows } from './killable.ts';
+
+interface StdioHub {
+  call(tool: string, args?: Json): Promise<Reply>;
+  kill(): Promise<void>;
+}
+
+async function connect(config: string): Promise<StdioHub> {
+  const home = dirname(config);
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [PROGRAM, 'stdio', '--config', config],
+    cwd: home,
+    env: { PATH: process.env['PATH'] ?? '', HOME: home },
+    stderr: 'ignore',
+  });
+  const client = owned(new Client({ name: 'test', version: '1.0.0' }));
+  await client.connect(transport);
+  const pid = Number(transport.pid);
+  return {
+    call: async (name, args = {}) =>
+      takeApart(await client.request({ method: 'tools/call', params: { name, arguments: args } }, ResultSchema)),
+    kill: async () => {
+      process.kill(pid, 'SIGKILL');
+      await vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 10_000 });
+    },
+  };
+}
+
+/** A client on stdio whose gateway is killed while it has a task at work. */
+async function cutOff(config: string): Promise<string> {
+  const hub = await connect(config);
+  const id = taskIdOf(await hub.call('execute_tool', { server: 'ext', tool: 'hold', timeout_ms: 100 }));
+  await hub.kill();
+  return id;
+}
+
+test('S-1, X-2, P-2: the session of a client on stdio cannot be named over HTTP', async () => {
+  const server = owned(await startTasksV2Http());
+  const folder = await temporaryFolder();
+  const servers = { ext: { url: server.url } };
+  const store = join(folder, 'store.db');
+  const id = await cutOff(await configFile(servers, { store }));
+  const names = rows(store, 'sessions').map((row) => String(row['id']));
+  expect(names).toHaveLength(1);
+
+  const gateway = await KillableGateway.prepare({ folder, servers, settings: {} });
+  defer(() => gateway.stop());
+  await gateway.start();
+  // Another that has no name of its own.
+  expect((await post(gateway.url, modernCall('list_servers'), modernHeaders('list_servers'))).status).toBe(200);
+  for (const name of [...names, 'stdio', 'connection:stdio', 'principal:local']) {
+    const headers = { 'mcp-session-id': name, 'mcp-protocol-version': '2025-11-25' };
+    const { status, text } = await post(gateway.url, toolCall('list_tasks', { include_completed: true }), headers);
+    expect(status, name).toBe(404);
+    expect(text, name).not.toContain(id);
+  }
+});
+
+test('S-1, S-4: who connects on stdio long after another was cut off finds nothing of it', async () => {
+  const server = owned(await startTasksV2Http());
+  const store = join(await temporaryFolder(), 'store.db');
+  const idleMs = 1500;
+  const config = await configFile({ ext: { url: server.url } }, { store, sessions: { idleMs } });
+  await cutOff(config);
+  await delay(idleMs);
+  const { body, events } = await (await connect(config)).call('list_tasks', { include_completed: true });
+  expect(body['tasks']).toEqual([]);
+  expect(events).toEqual([]);
+});
