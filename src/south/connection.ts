@@ -1,13 +1,4 @@
-import {
-  CLIENT_CAPABILITIES_META_KEY,
-  LOG_LEVEL_META_KEY,
-  SdkError,
-  SdkErrorCode,
-  SdkHttpError,
-  type Client,
-  type ClientCapabilities,
-  type Transport,
-} from '@modelcontextprotocol/client';
+import type { Client } from '@modelcontextprotocol/client';
 import type {
   Arrival,
   CallOutcome,
@@ -22,23 +13,19 @@ import type {
 import { backoffDelay, type BackoffSettings } from '../lib/backoff.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { within } from '../lib/timers.ts';
-import { isObject } from '../lib/values.ts';
 import { followTask } from './call/follow.ts';
-import { Gone, type Line } from './call/line.ts';
 import { LiveCalls, type LiveCall } from './call/live-calls.ts';
 import { runCall } from './call/run.ts';
 import type { CallStanding } from './call/standing.ts';
-import { LATEST_WITH_SESSIONS, type Dialled, type Dialler, type DialHooks } from './dial.ts';
+import type { Dialled, Dialler, DialHooks } from './dial.ts';
 import { ask, hear } from './hear.ts';
 import { ping } from './ping.ts';
 import { TaskReceiver } from './receiver.ts';
-import { send, type SendOptions } from './send.ts';
-import { GENERATION_DATES, taskOffer, type TaskOffer } from './server-task.ts';
-import { listenForTask, Subscriptions } from './subscriptions.ts';
-import { ToolFacts } from './tool-facts.ts';
+import { infoOf, offerOf } from './server-info.ts';
+import { ServerLine, type Peer } from './server-line.ts';
+import { Subscriptions } from './subscriptions.ts';
 import { ChildTransport } from './transport/child.ts';
-import { HttpTransport, isBrokenWire, isUnsent } from './transport/http.ts';
-import { headerMistake, paramHeaders } from './transport/param-headers.ts';
+import { HttpTransport } from './transport/http.ts';
 
 export interface ConnectionSettings {
   /** A session with the server that somebody left to be gone on with. */
@@ -52,13 +39,8 @@ export interface ConnectionSettings {
 }
 
 /** A connection that is up. */
-interface Live {
-  client: Client;
-  transport: Transport;
+interface Live extends Peer {
   info: ServerInfo;
-  offer: TaskOffer | undefined;
-  /** Tasks that the server was asked to tell news of. */
-  listening: Set<string>;
   since: number;
   identity: string | undefined;
   pinging: NodeJS.Timeout;
@@ -75,8 +57,6 @@ type Mode =
 
 const RELISTEN_MS = 1000;
 const LAST_WORDS_MS = 1000;
-/** How long a process that is about to be gone may take to tell how it ended. */
-const EXIT_MS = 1000;
 
 /**
  * One session's connection to one server. It has one mode at a time, changed in one place (`#enter`): idle until first
@@ -99,10 +79,9 @@ export class ServerConnection implements Connection {
   #parting: Promise<void> = Promise.resolve();
   readonly #calls = new LiveCalls();
   readonly #receiver: TaskReceiver;
-  readonly #toolFacts = new ToolFacts();
   /** Calls that still have something to say before the connection is closed. */
   readonly #lastWords = new Set<Promise<unknown>>();
-  readonly line: Line;
+  readonly line: ServerLine;
   readonly #subscriptions = new Subscriptions((client) => void this.#streamEnded(client));
   readonly #server: string;
   readonly #config: ServerConfig;
@@ -136,7 +115,20 @@ export class ServerConnection implements Connection {
       },
       notify: (task) => this.#notify('notifications/tasks/status', { ...task }),
     });
-    this.line = this.#newLine();
+    this.line = new ServerLine({
+      server,
+      log,
+      calls: this.#calls,
+      capabilities: dialler.capabilities,
+      reconnect: settings.reconnect,
+      pollTimeoutMs: settings.pollTimeoutMs,
+      live: async () => this.#live(),
+      up: () => (this.#mode.mode === 'up' ? this.#mode.live : undefined),
+      closed: () => this.#mode.mode === 'closed',
+      isCurrent: (peer) => this.#isCurrent(peer),
+      check: async (peer, why) => this.#check(peer, why),
+      question: async (question) => sink.question(question),
+    });
   }
 
   get status(): ConnectionStatus {
@@ -157,7 +149,7 @@ export class ServerConnection implements Connection {
 
   /** The session that the server knows us by, where it has such. */
   get sessionId(): string | undefined {
-    return this.#mode.mode === 'up' ? this.#mode.live.transport.sessionId : undefined;
+    return this.line.sessionId;
   }
 
   async ready(): Promise<ServerInfo> {
@@ -199,7 +191,7 @@ export class ServerConnection implements Connection {
     params: Record<string, unknown>,
     signal?: AbortSignal,
   ): Promise<Record<string, unknown>> {
-    return this.#send(await this.#live(), method, params, { signal });
+    return this.line.send(await this.#live(), method, params, { signal });
   }
 
   async subscribe(uri: string): Promise<void> {
@@ -223,119 +215,6 @@ export class ServerConnection implements Connection {
       await before.attempt.catch(() => {});
     }
     await this.#parting;
-  }
-
-  #newLine(): Line {
-    const { reconnect, pollTimeoutMs } = this.#settings;
-    const isClosed = (): boolean => this.#mode.mode === 'closed';
-    const sessionId = (): string | undefined => this.sessionId;
-    const readTools = async (params: { cursor?: string }): Promise<Record<string, unknown>> =>
-      this.#request('tools/list', params, { timeoutMs: pollTimeoutMs });
-    return {
-      reconnect,
-      pollTimeoutMs,
-      get closed() {
-        return isClosed();
-      },
-      get sessionId() {
-        return sessionId();
-      },
-      request: async (method, params, options = {}) => this.#request(method, params, options),
-      callMeta: async (tasks) => callMeta((await this.#reached()).client, this.#dialler.capabilities, tasks),
-      taskOffer: async () => (await this.#reached()).offer,
-      taskSupport: async (tool, signal) => {
-        signal?.throwIfAborted();
-        await orAborted(this.#toolFacts.all(readTools), signal);
-        return this.#toolFacts.known(tool).taskSupport;
-      },
-      paramHeaders: async ({ tool, args }, anew) => {
-        if ((await this.#reached()).client.getProtocolEra() !== 'modern') return {};
-        if (anew) {
-          this.#toolFacts.forget();
-          await this.#toolFacts.all(readTools);
-        }
-        return paramHeaders(this.#toolFacts.known(tool).headers, args);
-      },
-      question: async (question) => this.#sink.question(question),
-      respond: async (id, response) => {
-        const { transport } = await this.#reached();
-        try {
-          await transport.send({ jsonrpc: '2.0', id, ...response });
-        } catch (error) {
-          throw new Gone('lost', messageOf(error));
-        }
-      },
-      listenForTask: (taskId, until) => {
-        const now = this.#mode;
-        if (now.mode !== 'up' || now.live.listening.has(taskId)) return;
-        const { client, listening } = now.live;
-        listening.add(taskId);
-        until.addEventListener('abort', () => listening.delete(taskId), { once: true });
-        listenForTask(client, taskId, until);
-      },
-    };
-  }
-
-  async #reached(): Promise<Live> {
-    try {
-      return await this.#live();
-    } catch (error) {
-      throw new Gone('unreachable', messageOf(error));
-    }
-  }
-
-  /** A request of a call. Whether a failed one means the loss of the server must be known before the call ends. */
-  async #request(
-    method: string,
-    params: Record<string, unknown>,
-    options: SendOptions = {},
-  ): Promise<Record<string, unknown>> {
-    const live = await this.#reached();
-    options.signal?.throwIfAborted();
-    try {
-      return await this.#send(live, method, params, options);
-    } catch (error) {
-      if (options.signal?.aborted) throw error;
-      // What stands before the server says that it is away, or too busy; a task waits for that to pass.
-      if (method.startsWith('tasks/') && isPassing(error)) throw new Gone('lost', messageOf(error));
-      if (isUnsent(error)) throw new Gone('unreachable', messageOf(error));
-      const reason = await lossIn(error, live.transport);
-      // One broken stream is not yet the loss of the server.
-      if (reason !== undefined) await this.#check(live, reason);
-      // An error that comes with the loss of the server is the loss.
-      if (reason !== undefined || !this.#isCurrent(live)) throw new Gone('lost', reason ?? messageOf(error));
-      throw error;
-    }
-  }
-
-  async #send(
-    live: Live,
-    method: string,
-    params: Record<string, unknown>,
-    options: SendOptions,
-  ): Promise<Record<string, unknown>> {
-    // Nobody asks anything because of a ping, or because of a look at a task.
-    const isOther = options.callId === undefined && method !== 'ping' && !method.startsWith('tasks/');
-    const done = isOther ? this.#calls.beginOther() : (): void => {};
-    const result = await send(live.client, method, params, options).finally(done);
-    return method === 'tools/list' ? this.#toolsOf(live, result) : result;
-  }
-
-  /** A page of tools, without those that the specification wants left out. */
-  #toolsOf({ client, transport }: Live, page: Record<string, unknown>): Record<string, unknown> {
-    const { tools } = page;
-    this.#toolFacts.learn(tools);
-    if (!Array.isArray(tools)) return page;
-    // Arguments are headers only over HTTP, and only in this era.
-    if (client.getProtocolEra() !== 'modern' || !(transport instanceof HttpTransport)) return page;
-    const offered = tools.filter((tool: unknown) => {
-      const reason = isObject(tool) ? headerMistake(tool['inputSchema']) : undefined;
-      if (reason === undefined) return true;
-      const name = isObject(tool) ? String(tool['name']) : '';
-      this.#log.warn('tool_left_out', { server: this.#server, tool: name, reason });
-      return false;
-    });
-    return { ...page, tools: offered };
   }
 
   #notify(method: string, params: Record<string, unknown>): void {
@@ -362,8 +241,8 @@ export class ServerConnection implements Connection {
     }
   }
 
-  #isCurrent(live: Live): boolean {
-    return this.#mode.mode === 'up' && this.#mode.live === live;
+  #isCurrent(peer: Peer): boolean {
+    return this.#mode.mode === 'up' && this.#mode.live === peer;
   }
 
   /** The one place where the mode changes; what belonged to the old mode is let go here. */
@@ -418,7 +297,7 @@ export class ServerConnection implements Connection {
           sink: this.#sink,
           calls: this.#calls,
           receiver: this.#receiver,
-          onToolsChanged: () => this.#toolFacts.forget(),
+          onToolsChanged: () => this.line.forgetTools(),
         });
         client.onerror = ({ message: error }) =>
           this.#log.debug('server_protocol_error', { server: this.#server, error });
@@ -431,12 +310,11 @@ export class ServerConnection implements Connection {
       else onLost('the connection was closed');
     };
     if (transport instanceof HttpTransport) transport.onanswered = (id) => this.#calls.answered(id);
-    const offer = taskOffer(client.getProtocolEra() === 'modern', capabilitiesOf(client));
     live = {
       client,
       transport,
-      info: infoOf(client, offer),
-      offer,
+      info: infoOf(client),
+      offer: offerOf(client),
       listening: new Set(),
       since: Date.now(),
       identity: transport.sessionId,
@@ -468,7 +346,7 @@ export class ServerConnection implements Connection {
     this.#lastIdentity = live.identity;
     this.#enter({ mode: 'up', live });
     this.#log.info('server_connected', { server: this.#server, arrival });
-    this.#toolFacts.forget();
+    this.line.forgetTools();
     if (arrival === 'restart') this.#receiver.clear('the server restarted');
     this.#calls.ringAll();
     this.#sink.connected(arrival, live.info);
@@ -528,9 +406,10 @@ export class ServerConnection implements Connection {
   }
 
   /** Asks whether the server is still there; who asks at the same time shares the answer. */
-  async #check(live: Live, why: string): Promise<void> {
-    if (!this.#isCurrent(live)) return;
-    this.#checking ??= this.#ping(live, why).finally(() => {
+  async #check(peer: Peer, why: string): Promise<void> {
+    const now = this.#mode;
+    if (now.mode !== 'up' || now.live !== peer) return;
+    this.#checking ??= this.#ping(now.live, why).finally(() => {
       this.#checking = undefined;
     });
     await this.#checking;
@@ -558,55 +437,4 @@ export class ServerConnection implements Connection {
       this.#log.warn('subscriptions_not_restored', { server: this.#server, error: messageOf(error) });
     });
   }
-}
-
-/** Servers of the new era read from each request what the client can do, and send no logs unless it names a level. */
-function callMeta(client: Client, capabilities: ClientCapabilities, tasks: 'use' | 'avoid'): Record<string, unknown> {
-  if (client.getProtocolEra() !== 'modern') return {};
-  const { extensions: _extensions, ...plain } = capabilities;
-  return { [LOG_LEVEL_META_KEY]: 'info', ...(tasks === 'avoid' && { [CLIENT_CAPABILITIES_META_KEY]: plain }) };
-}
-
-/** What several wait for goes on without the one who leaves. */
-async function orAborted<T>(shared: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return shared;
-  signal.throwIfAborted();
-  let leave = (): void => {};
-  const left = new Promise<never>((_resolve, reject) => {
-    leave = () => reject(new Error('nobody waits for it any more'));
-  });
-  signal.addEventListener('abort', leave, { once: true });
-  return Promise.race([shared, left]).finally(() => signal.removeEventListener('abort', leave));
-}
-
-function isPassing(error: unknown): boolean {
-  return error instanceof SdkHttpError && [429, 502, 503, 504].includes(error.status ?? 0);
-}
-
-/** Why an error means that the answer will never come on this connection. */
-async function lossIn(error: unknown, transport: Transport): Promise<string | undefined> {
-  if (isBrokenWire(error)) return messageOf(error);
-  if (!(error instanceof SdkError) || error.code !== SdkErrorCode.ConnectionClosed) return undefined;
-  const ended = transport instanceof ChildTransport ? await within(EXIT_MS, transport.exited) : undefined;
-  return ended ?? 'the connection was closed';
-}
-
-/** What a server can do whose session somebody left to be gone on with: it keeps tasks. */
-const WORTH_KEEPING = { tools: {}, tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } };
-
-function capabilitiesOf(client: Client): Record<string, unknown> {
-  return { ...(client.getServerCapabilities() ?? WORTH_KEEPING) };
-}
-
-function infoOf(client: Client, offer: TaskOffer | undefined): ServerInfo {
-  const implementation = client.getServerVersion();
-  const instructions = client.getInstructions();
-  return {
-    era: client.getProtocolEra() ?? 'legacy',
-    protocolVersion: client.getNegotiatedProtocolVersion() ?? LATEST_WITH_SESSIONS,
-    capabilities: capabilitiesOf(client),
-    ...(offer && { tasks: { ...offer, generation: GENERATION_DATES[offer.generation] } }),
-    ...(implementation && { implementation: { name: implementation.name, version: implementation.version } }),
-    ...(instructions !== undefined && { instructions }),
-  };
 }

@@ -1,0 +1,227 @@
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  LOG_LEVEL_META_KEY,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  type Client,
+  type ClientCapabilities,
+  type RequestId,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import type { IncomingQuestion, OutgoingCall } from '../core/ports.ts';
+import type { Answer } from '../core/question/question.ts';
+import { messageOf, type Log } from '../lib/log.ts';
+import { within } from '../lib/timers.ts';
+import { isObject } from '../lib/values.ts';
+import { Gone, type Line } from './call/line.ts';
+import type { LiveCalls } from './call/live-calls.ts';
+import { send, type SendOptions } from './send.ts';
+import type { TaskOffer } from './server-task.ts';
+import { listenForTask } from './subscriptions.ts';
+import { ToolFacts, type TaskSupport } from './tool-facts.ts';
+import { ChildTransport } from './transport/child.ts';
+import { HttpTransport, isBrokenWire, isUnsent } from './transport/http.ts';
+import { headerMistake, paramHeaders } from './transport/param-headers.ts';
+
+/** How long a process that is about to be gone may take to tell how it ended. */
+const EXIT_MS = 1000;
+
+/** A server on a connection that is up. */
+export interface Peer {
+  client: Client;
+  transport: Transport;
+  offer: TaskOffer | undefined;
+  /** Tasks that the server was asked to tell news of. */
+  listening: Set<string>;
+}
+
+/** The connection behind a line. */
+export interface LineHost {
+  readonly server: string;
+  readonly log: Log;
+  readonly calls: LiveCalls;
+  readonly capabilities: ClientCapabilities;
+  readonly reconnect: Line['reconnect'];
+  readonly pollTimeoutMs: number;
+  /** Connects unless connected. */
+  live: () => Promise<Peer>;
+  /** The server, if the connection is up now. */
+  up: () => Peer | undefined;
+  closed: () => boolean;
+  isCurrent: (peer: Peer) => boolean;
+  /** Asks whether the server is still there, and ends the connection if it is not. */
+  check: (peer: Peer, why: string) => Promise<void>;
+  question: (question: IncomingQuestion) => Promise<Answer>;
+}
+
+/** What calls see of one server, whichever connection to it is up. */
+export class ServerLine implements Line {
+  readonly #host: LineHost;
+  readonly #toolFacts = new ToolFacts();
+  readonly reconnect: Line['reconnect'];
+  readonly pollTimeoutMs: number;
+  readonly question: Line['question'];
+
+  constructor(host: LineHost) {
+    this.#host = host;
+    this.reconnect = host.reconnect;
+    this.pollTimeoutMs = host.pollTimeoutMs;
+    this.question = host.question;
+  }
+
+  get closed(): boolean {
+    return this.#host.closed();
+  }
+
+  get sessionId(): string | undefined {
+    return this.#host.up()?.transport.sessionId;
+  }
+
+  async taskOffer(): Promise<TaskOffer | undefined> {
+    return (await this.#reached()).offer;
+  }
+
+  async callMeta(tasks: 'use' | 'avoid'): Promise<Record<string, unknown>> {
+    return callMeta((await this.#reached()).client, this.#host.capabilities, tasks);
+  }
+
+  async taskSupport(tool: string, signal?: AbortSignal): Promise<TaskSupport> {
+    signal?.throwIfAborted();
+    await orAborted(this.#readTools(), signal);
+    return this.#toolFacts.known(tool).taskSupport;
+  }
+
+  async paramHeaders({ tool, args }: OutgoingCall, anew?: 'anew'): Promise<Record<string, string>> {
+    if ((await this.#reached()).client.getProtocolEra() !== 'modern') return {};
+    if (anew) {
+      this.forgetTools();
+      await this.#readTools();
+    }
+    return paramHeaders(this.#toolFacts.known(tool).headers, args);
+  }
+
+  /** Its list of tools has changed, or it may be another server altogether. */
+  forgetTools(): void {
+    this.#toolFacts.forget();
+  }
+
+  async respond(
+    id: RequestId,
+    response: { result: Answer } | { error: { code: number; message: string } },
+  ): Promise<void> {
+    const { transport } = await this.#reached();
+    try {
+      await transport.send({ jsonrpc: '2.0', id, ...response });
+    } catch (error) {
+      throw new Gone('lost', messageOf(error));
+    }
+  }
+
+  listenForTask(taskId: string, until: AbortSignal): void {
+    const { client, listening } = this.#host.up() ?? {};
+    if (client === undefined || listening === undefined || listening.has(taskId)) return;
+    listening.add(taskId);
+    until.addEventListener('abort', () => listening.delete(taskId), { once: true });
+    listenForTask(client, taskId, until);
+  }
+
+  /** A request of a call. Whether a failed one means the loss of the server must be known before the call ends. */
+  async request(
+    method: string,
+    params: Record<string, unknown>,
+    options: SendOptions = {},
+  ): Promise<Record<string, unknown>> {
+    const live = await this.#reached();
+    options.signal?.throwIfAborted();
+    try {
+      return await this.send(live, method, params, options);
+    } catch (error) {
+      if (options.signal?.aborted) throw error;
+      // What stands before the server says that it is away, or too busy; a task waits for that to pass.
+      if (method.startsWith('tasks/') && isPassing(error)) throw new Gone('lost', messageOf(error));
+      if (isUnsent(error)) throw new Gone('unreachable', messageOf(error));
+      const reason = await lossIn(error, live.transport);
+      // One broken stream is not yet the loss of the server.
+      if (reason !== undefined) await this.#host.check(live, reason);
+      // An error that comes with the loss of the server is the loss.
+      if (reason !== undefined || !this.#host.isCurrent(live)) throw new Gone('lost', reason ?? messageOf(error));
+      throw error;
+    }
+  }
+
+  /** Sends on a connection that is up; errors come as the SDK has them. */
+  async send(
+    live: Peer,
+    method: string,
+    params: Record<string, unknown>,
+    options: SendOptions,
+  ): Promise<Record<string, unknown>> {
+    // Nobody asks anything because of a ping, or because of a look at a task.
+    const isOther = options.callId === undefined && method !== 'ping' && !method.startsWith('tasks/');
+    const done = isOther ? this.#host.calls.beginOther() : (): void => {};
+    const result = await send(live.client, method, params, options).finally(done);
+    return method === 'tools/list' ? this.#toolsOf(live, result) : result;
+  }
+
+  /** A page of tools, without those that the specification wants left out. */
+  #toolsOf({ client, transport }: Peer, page: Record<string, unknown>): Record<string, unknown> {
+    const { tools } = page;
+    this.#toolFacts.learn(tools);
+    if (!Array.isArray(tools)) return page;
+    // Arguments are headers only over HTTP, and only in this era.
+    if (client.getProtocolEra() !== 'modern' || !(transport instanceof HttpTransport)) return page;
+    const offered = tools.filter((tool: unknown) => {
+      const reason = isObject(tool) ? headerMistake(tool['inputSchema']) : undefined;
+      if (reason === undefined) return true;
+      const name = isObject(tool) ? String(tool['name']) : '';
+      this.#host.log.warn('tool_left_out', { server: this.#host.server, tool: name, reason });
+      return false;
+    });
+    return { ...page, tools: offered };
+  }
+
+  async #readTools(): Promise<void> {
+    const { pollTimeoutMs: timeoutMs } = this;
+    return this.#toolFacts.all(async (params) => this.request('tools/list', params, { timeoutMs }));
+  }
+
+  async #reached(): Promise<Peer> {
+    try {
+      return await this.#host.live();
+    } catch (error) {
+      throw new Gone('unreachable', messageOf(error));
+    }
+  }
+}
+
+/** Servers of the new era read from each request what the client can do, and send no logs unless it names a level. */
+function callMeta(client: Client, capabilities: ClientCapabilities, tasks: 'use' | 'avoid'): Record<string, unknown> {
+  if (client.getProtocolEra() !== 'modern') return {};
+  const { extensions: _extensions, ...plain } = capabilities;
+  return { [LOG_LEVEL_META_KEY]: 'info', ...(tasks === 'avoid' && { [CLIENT_CAPABILITIES_META_KEY]: plain }) };
+}
+
+/** What several wait for goes on without the one who leaves. */
+async function orAborted<T>(shared: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return shared;
+  signal.throwIfAborted();
+  let leave = (): void => {};
+  const left = new Promise<never>((_resolve, reject) => {
+    leave = () => reject(new Error('nobody waits for it any more'));
+  });
+  signal.addEventListener('abort', leave, { once: true });
+  return Promise.race([shared, left]).finally(() => signal.removeEventListener('abort', leave));
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof SdkHttpError && [429, 502, 503, 504].includes(error.status ?? 0);
+}
+
+/** Why an error means that the answer will never come on this connection. */
+async function lossIn(error: unknown, transport: Transport): Promise<string | undefined> {
+  if (isBrokenWire(error)) return messageOf(error);
+  if (!(error instanceof SdkError) || error.code !== SdkErrorCode.ConnectionClosed) return undefined;
+  const ended = transport instanceof ChildTransport ? await within(EXIT_MS, transport.exited) : undefined;
+  return ended ?? 'the connection was closed';
+}
