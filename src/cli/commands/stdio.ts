@@ -7,9 +7,9 @@ import { closeInTime, untilStopped } from '../until-stopped.ts';
 const WAITING = 'meanwhile: this is an MCP server, waiting for a client on standard input; meanwhile --help shows more';
 
 export async function stdio(line: CommandLine): Promise<number> {
-  const config = await configFor(line, 'stdio');
+  const running = await startStdio(await configFor(line, 'stdio'));
+  const stopped = untilStopped(running.closed);
   if (process.stdin.isTTY) process.stderr.write(`${WAITING}\n`);
-  const running = await startStdio(config);
-  running.log.info('stopping', { reason: await untilStopped(running.closed) });
+  running.log.info('stopping', { reason: await stopped });
   return closeInTime(() => running.close(), running.log);
 }
