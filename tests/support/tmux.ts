@@ -1,7 +1,6 @@
 /** A real terminal for the program: a tmux server of its own for each. The test owns it. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { access } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { expect, vi } from 'vitest';
 import { PROGRAM, temporaryFolder } from './gateway.ts';
@@ -45,7 +44,6 @@ export async function shellInTerminal(
   script: string,
   { env = {}, columns = 100, rows = 40, cwd }: TerminalOptions = {},
 ): Promise<Terminal> {
-  await haveTmux();
   const home = await temporaryFolder();
   const socket = `meanwhile-${process.pid}-${randomUUID()}`;
   const clean = { PATH: process.env['PATH'] ?? '', HOME: home, TMUX_TMPDIR: home, LANG: 'C.UTF-8', ...env };
@@ -86,21 +84,4 @@ export async function shellInTerminal(
       return { code: Number(/\[exit (\d+)\]/.exec(text)?.[1]), screen: text };
     },
   };
-}
-
-async function haveTmux(): Promise<void> {
-  if (await works('tmux', '-V')) return;
-  const isDebian = await access('/etc/debian_version').then(
-    () => true,
-    () => false,
-  );
-  if (isDebian && process.getuid?.() === 0 && (await works('apt-get', 'install', '-y', 'tmux'))) return;
-  throw new Error('these tests need tmux: apt-get install tmux, dnf install tmux, or brew install tmux');
-}
-
-async function works(command: string, ...args: string[]): Promise<boolean> {
-  return run(command, args).then(
-    () => true,
-    () => false,
-  );
 }
