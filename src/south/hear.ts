@@ -4,7 +4,8 @@ import type { Answer } from '../core/question/question.ts';
 import { messageOf } from '../lib/log.ts';
 import type { LiveCalls } from './call/live-calls.ts';
 import type { AskedRequest } from './call/standing.ts';
-import { NOT_ANSWERED, PeerError } from './peer-error.ts';
+import { RpcError } from '../lib/rpc-error.ts';
+import { NOT_ANSWERED } from './not-answered.ts';
 import { questionKind, readQuestion } from './questions.ts';
 import type { TaskReceiver } from './receiver.ts';
 import { ServerFault } from './server-task.ts';
@@ -55,7 +56,7 @@ async function asked(
   calls: LiveCalls,
 ): Promise<Answer> {
   const { method, params } = request;
-  if (questionKind(method) === undefined) throw new PeerError(-32601, `Method not found: ${method}`);
+  if (questionKind(method) === undefined) throw new RpcError(-32601, `Method not found: ${method}`);
   return ask(method, params, { ...about, ...calls.asked(about.callId, request, about.withdrawn) }, sink, calls);
 }
 
@@ -72,7 +73,7 @@ export async function ask(
   } catch (error) {
     // First the cancel, then that its question has no answer: otherwise the task ends as failed, and not as cancelled.
     await calls.cancelled(about.callId);
-    throw new PeerError(error instanceof ServerFault ? INVALID_PARAMS : NOT_ANSWERED, messageOf(error));
+    throw new RpcError(error instanceof ServerFault ? INVALID_PARAMS : NOT_ANSWERED, messageOf(error));
   }
 }
 

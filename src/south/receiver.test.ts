@@ -9,7 +9,7 @@ import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { ServerTask } from '../core/ports.ts';
 import type { Answer } from '../core/question/question.ts';
-import { PeerError } from './peer-error.ts';
+import { RpcError } from '../lib/rpc-error.ts';
 import { RECEIVER_CAPABILITY, TaskReceiver } from './receiver.ts';
 
 const RELATED = 'io.modelcontextprotocol/related-task';
@@ -127,7 +127,7 @@ test('R-9: who takes the request back is not kept waiting, and the task goes on'
 });
 
 test.each([
-  { what: 'an error of its own code', error: new PeerError(-7, 'no', { why: 1 }), code: -7, data: { why: 1 } },
+  { what: 'an error of its own code', error: new RpcError(-7, 'no', { why: 1 }), code: -7, data: { why: 1 } },
   { what: 'any other error', error: new Error('no'), code: -1, data: undefined },
 ])('R-7, R-9: a question that ended with $what failed, and the error comes back', async ({ error, code, data }) => {
   const { asked, told, send, create } = receiver();
@@ -377,7 +377,7 @@ test('R-1, R-2, R-5, R-8, R-10, R-12: a v1 server drives it over a wire, and eve
   });
   client.fallbackRequestHandler = async (request, { mcpReq }) => {
     const answer = tasks.answer(request.method, request.params ?? {}, undefined, mcpReq.signal);
-    if (answer === undefined) throw new PeerError(-32601, 'Method not found');
+    if (answer === undefined) throw new RpcError(-32601, 'Method not found');
     return answer;
   };
   const server = new Server(

@@ -6,7 +6,8 @@ import { createTask, hasEnded, transition, type Task, type TaskError, type TaskE
 import { messageOf } from '../lib/log.ts';
 import { Alarm } from '../lib/timers.ts';
 import { isObject } from '../lib/values.ts';
-import { NOT_ANSWERED, PeerError } from './peer-error.ts';
+import { RpcError } from '../lib/rpc-error.ts';
+import { NOT_ANSWERED } from './not-answered.ts';
 import { questionKind } from './questions.ts';
 import { RELATED_TASK } from './server-task.ts';
 
@@ -172,7 +173,7 @@ export class TaskReceiver {
     if (this.#held.size < MAX_TASKS) return;
     const oldest = [...this.#held.values()].find(({ task }) => hasEnded(task));
     if (oldest === undefined) {
-      throw new PeerError(
+      throw new RpcError(
         NOT_ANSWERED,
         `${MAX_TASKS} tasks wait for their answers, and there may not be more; cancel some`,
       );
@@ -242,10 +243,10 @@ function shown(task: Task): ServerTask {
 }
 
 /** What there is instead of a result. */
-function failureOf({ status, statusMessage, error, ttlMs }: Task): PeerError {
+function failureOf({ status, statusMessage, error, ttlMs }: Task): RpcError {
   if (status === 'expired') return invalid(`the task has expired: its ttl of ${ttlMs} ms ran out`);
-  if (error !== undefined) return new PeerError(error.code, error.message, error.data);
-  return new PeerError(NOT_ANSWERED, `the task was ${statusMessage ?? status}`);
+  if (error !== undefined) return new RpcError(error.code, error.message, error.data);
+  return new RpcError(NOT_ANSWERED, `the task was ${statusMessage ?? status}`);
 }
 
 function errorOf(error: unknown): TaskError {
@@ -257,6 +258,6 @@ function errorOf(error: unknown): TaskError {
   };
 }
 
-function invalid(message: string): PeerError {
-  return new PeerError(-32602, message);
+function invalid(message: string): RpcError {
+  return new RpcError(-32602, message);
 }

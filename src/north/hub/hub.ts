@@ -3,7 +3,7 @@ import { GatewayError, known } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Exchange } from '../exchange.ts';
-import { RpcError } from '../rpc-error.ts';
+import { RpcError } from '../../lib/rpc-error.ts';
 import { buildReply, errorReply } from './reply.ts';
 import { DIAGRAMS_URI, diagramsResource, readDiagrams } from './resources/diagrams.ts';
 import type { HubTool, ToolContext, ToolReply } from './tool.ts';

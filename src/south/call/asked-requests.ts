@@ -1,7 +1,7 @@
 import { SdkError, SdkErrorCode, type RequestId } from '@modelcontextprotocol/client';
 import type { IncomingQuestion } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
-import { NOT_ANSWERED } from '../peer-error.ts';
+import { NOT_ANSWERED } from '../not-answered.ts';
 import { throughLosses, type Line } from './line.ts';
 import type { LiveCall } from './live-calls.ts';
 import { answerOne } from './rounds.ts';
