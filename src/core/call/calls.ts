@@ -1,5 +1,6 @@
 import { secretId } from '../../lib/ids.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
+import { roughSize } from '../../lib/rough-size.ts';
 import { clampDelay } from '../../lib/timers.ts';
 import { GatewayError } from '../errors.ts';
 import {
@@ -375,21 +376,4 @@ export class Calls {
     const message = `the result is larger than limits.resultBytes = ${this.#resultBytes}; raise it to receive such results`;
     return { kind: 'error', error: { code: -32000, message } };
   }
-}
-
-/** Length of all strings in a value, counted only until `limit` is passed: cheap for what is small. */
-function roughSize(value: unknown, limit: number): number {
-  let size = 0;
-  const pending: unknown[] = [value];
-  while (pending.length > 0 && size <= limit) {
-    const next = pending.pop();
-    if (typeof next === 'string') size += next.length;
-    else if (typeof next === 'object' && next !== null) {
-      for (const [key, inner] of Object.entries(next)) {
-        size += key.length;
-        pending.push(inner);
-      }
-    } else size += 8;
-  }
-  return size;
 }
