@@ -5,7 +5,7 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { ServerConfig } from '../core/ports.ts';
 import type { CommandLine } from './flags.ts';
-import { isSchema } from './json-schema.ts';
+import { isObject } from '../lib/values.ts';
 
 /** Without a config file there is one server of our own to try things with. */
 export async function configFor({ flags }: CommandLine, door: 'http' | 'stdio' = 'http'): Promise<Config> {
@@ -27,8 +27,8 @@ export async function clientConfigFor(line: CommandLine): Promise<ClientConfig> 
 
 async function disabledIn(file: string): Promise<string[]> {
   const written = parseJson(await readFile(file, 'utf8'));
-  const entries = isSchema(written) && isSchema(written['mcpServers']) ? Object.entries(written['mcpServers']) : [];
-  return entries.filter(([, entry]) => isSchema(entry) && entry['disabled'] === true).map(([name]) => name);
+  const entries = isObject(written) && isObject(written['mcpServers']) ? Object.entries(written['mcpServers']) : [];
+  return entries.filter(([, entry]) => isObject(entry) && entry['disabled'] === true).map(([name]) => name);
 }
 
 export function demoServerConfig(): ServerConfig {

@@ -1,20 +1,19 @@
 /** Reading the JSON Schemas of tools, which servers write in many ways. */
 
-export type Schema = Record<string, unknown>;
+import { isObject } from '../lib/values.ts';
 
-export const isSchema = (value: unknown): value is Schema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+export type Schema = Record<string, unknown>;
 
 /** Deep enough for real schemas, and an end for one that refers to itself. */
 const MAX_STEPS = 16;
 
 /** The schema with its reference into `root`, if it is one, followed. */
 export function resolve(schema: unknown, root: Schema): Schema {
-  let resolved = isSchema(schema) ? schema : {};
+  let resolved = isObject(schema) ? schema : {};
   for (let step = 0; step < MAX_STEPS; step += 1) {
     const { $ref: reference, allOf, ...rest } = resolved;
     if (typeof reference === 'string') resolved = { ...pointedAt(reference, root), ...rest };
-    else if (Array.isArray(allOf) && allOf.length === 1 && isSchema(allOf[0])) resolved = { ...allOf[0], ...rest };
+    else if (Array.isArray(allOf) && allOf.length === 1 && isObject(allOf[0])) resolved = { ...allOf[0], ...rest };
     else return resolved;
   }
   return {};
@@ -25,9 +24,9 @@ function pointedAt(reference: string, root: Schema): Schema {
   let found: unknown = root;
   for (const step of reference.slice(1).split('/').slice(1)) {
     const key = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
-    found = isSchema(found) && Object.hasOwn(found, key) ? found[key] : undefined;
+    found = isObject(found) && Object.hasOwn(found, key) ? found[key] : undefined;
   }
-  return isSchema(found) ? found : {};
+  return isObject(found) ? found : {};
 }
 
 /** Choices within choices, and lists of lists, are followed so far. */
@@ -50,7 +49,7 @@ export function itemsOf(schema: Schema, root: Schema, depth: number): Schema {
 }
 
 export function propertiesOf(root: Schema): Map<string, Schema> {
-  const properties = isSchema(root['properties']) ? root['properties'] : {};
+  const properties = isObject(root['properties']) ? root['properties'] : {};
   return new Map(Object.entries(properties).map(([name, schema]) => [name, resolve(schema, root)]));
 }
 
@@ -62,8 +61,8 @@ export function requiredOf(root: Schema): string[] {
 /** Whether names that the schema does not list are welcome. */
 export function isOpen(root: Schema): boolean {
   const { additionalProperties, patternProperties } = root;
-  if (isSchema(patternProperties) || isSchema(additionalProperties) || additionalProperties === true) return true;
-  return !isSchema(root['properties']) && additionalProperties !== false;
+  if (isObject(patternProperties) || isObject(additionalProperties) || additionalProperties === true) return true;
+  return !isObject(root['properties']) && additionalProperties !== false;
 }
 
 /** What a value has to be, in a few words: `integer, 1…100`, `"a" | "b"`, `array of string`. */

@@ -2,7 +2,7 @@ import { parseArguments } from '../arguments/given.ts';
 import { didYouMean } from '../did-you-mean.ts';
 import { RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
-import { isSchema } from '../json-schema.ts';
+
 import { OutFolder } from '../out-folder.ts';
 import { quoteWord } from '../server/shell-words.ts';
 import { showBlocks } from '../terminal/blocks.ts';
@@ -10,6 +10,7 @@ import { cleanLine } from '../terminal/clean.ts';
 import { table } from '../terminal/table.ts';
 import { offers, visit, type Visit } from '../visit.ts';
 import { firstLine } from './tools.ts';
+import { isObject } from '../../lib/values.ts';
 
 type Item = Record<string, unknown>;
 
@@ -25,7 +26,7 @@ export async function prompts(line: CommandLine): Promise<number> {
   return visit(line, server, async (stay) => {
     const { client, stop } = stay;
     const all = offers(stay, 'prompts')
-      ? (await stop.unless(client.listAll('prompts/list', 'prompts'))).filter(isSchema)
+      ? (await stop.unless(client.listAll('prompts/list', 'prompts'))).filter(isObject)
       : [];
     return name === undefined ? list(stay, all) : get(stay, all, name, new Map(given));
   });
@@ -67,9 +68,9 @@ async function get(stay: Visit, all: readonly Item[], name: string, given: Map<s
 
 async function showMessages({ messages }: Item, out: OutFolder | undefined): Promise<string> {
   const lines: string[] = [];
-  for (const message of Array.isArray(messages) ? messages.filter(isSchema) : []) {
+  for (const message of Array.isArray(messages) ? messages.filter(isObject) : []) {
     const { role, content } = message;
-    const blocks = (Array.isArray(content) ? content : [content]).filter(isSchema);
+    const blocks = (Array.isArray(content) ? content : [content]).filter(isObject);
     lines.push(`${String(role)}: ${(await showBlocks(blocks, out)).join('\n')}`);
   }
   return lines.join('\n');
@@ -82,7 +83,7 @@ interface PromptArgument {
 }
 
 function argumentsOf({ arguments: given }: Item): PromptArgument[] {
-  return (Array.isArray(given) ? given.filter(isSchema) : []).map(({ name, required, description }) => ({
+  return (Array.isArray(given) ? given.filter(isObject) : []).map(({ name, required, description }) => ({
     name: cleanLine(name),
     required: required === true,
     description: firstLine(description),

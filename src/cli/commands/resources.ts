@@ -1,12 +1,13 @@
 import { RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
-import { isSchema } from '../json-schema.ts';
+
 import { OutFolder } from '../out-folder.ts';
 import { showContents } from '../terminal/blocks.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { table } from '../terminal/table.ts';
 import { offers, visit, type Visit } from '../visit.ts';
 import { firstLine } from './tools.ts';
+import { isObject } from '../../lib/values.ts';
 
 type Item = Record<string, unknown>;
 
@@ -25,8 +26,8 @@ async function list(stay: Visit): Promise<number> {
   else if (found.length + templates.length === 0) screen.note(`${label} has no resources`);
   else {
     const rows = [
-      ...found.filter(isSchema).map((item) => row(item, item['uri'], templates.length === 0 ? [] : [''])),
-      ...templates.filter(isSchema).map((item) => row(item, item['uriTemplate'], ['template'])),
+      ...found.filter(isObject).map((item) => row(item, item['uri'], templates.length === 0 ? [] : [''])),
+      ...templates.filter(isObject).map((item) => row(item, item['uriTemplate'], ['template'])),
     ];
     screen.printOwn(table(rows, process.stdout.isTTY ? process.stdout.columns : undefined));
   }
@@ -52,7 +53,7 @@ async function read({ client, screen, stop, flags }: Visit, uris: readonly strin
   const results: Item[] = [];
   for (const uri of uris) results.push(await stop.unless(client.request('resources/read', { uri })));
   const contents = results.flatMap((result) =>
-    Array.isArray(result['contents']) ? result['contents'].filter(isSchema) : [],
+    Array.isArray(result['contents']) ? result['contents'].filter(isObject) : [],
   );
   const shown: string[] = [];
   for (const each of contents) shown.push(await showContents(each, out));

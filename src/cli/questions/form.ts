@@ -2,7 +2,8 @@
 
 import { formMistake } from '../../core/question/form.ts';
 import { cleanLine } from '../terminal/clean.ts';
-import { isSchema, limitsOf, requiredOf, type Schema } from '../json-schema.ts';
+import { limitsOf, requiredOf, type Schema } from '../json-schema.ts';
+import { isObject } from '../../lib/values.ts';
 
 export interface Choice {
   value: unknown;
@@ -44,10 +45,10 @@ export interface SeveralOfField extends FieldBase {
 export type Field = TextField | YesNoField | OneOfField | SeveralOfField;
 
 export function fieldsOf(form: Schema): Field[] {
-  const properties = isSchema(form['properties']) ? form['properties'] : {};
+  const properties = isObject(form['properties']) ? form['properties'] : {};
   const required = new Set(requiredOf(form));
   return Object.entries(properties).map(([name, schema]) =>
-    fieldOf(name, isSchema(schema) ? schema : {}, required.has(name)),
+    fieldOf(name, isObject(schema) ? schema : {}, required.has(name)),
   );
 }
 
@@ -69,7 +70,7 @@ function fieldOf(name: string, schema: Schema, required: boolean): Field {
   const choices = choicesOf(schema);
   if (choices !== undefined)
     return { ...base, kind: 'one of', choices, ...(isChoice(initial, choices) && { initial }) };
-  const several = schema['type'] === 'array' && isSchema(items) ? choicesOf(items) : undefined;
+  const several = schema['type'] === 'array' && isObject(items) ? choicesOf(items) : undefined;
   if (several !== undefined) {
     const chosen = Array.isArray(initial) ? initial.filter((value) => isChoice(value, several)) : [];
     return { ...base, kind: 'several of', choices: several, initial: chosen };
@@ -98,7 +99,7 @@ const TYPE_NAMES = new Map([
 
 function helpOf(schema: Schema, required: boolean): string {
   const { description, type, items } = schema;
-  const chosen = isSchema(items) && choicesOf(items) !== undefined;
+  const chosen = isObject(items) && choicesOf(items) !== undefined;
   const rules = [
     chosen ? '' : (TYPE_NAMES.get(String(type)) ?? ''),
     limitsOf(schema),
@@ -120,7 +121,7 @@ function choicesOf(schema: Schema): Choice[] | undefined {
     return values.map((value, index) => choice(value, labels[index]));
   }
   const titled = schema['oneOf'] ?? schema['anyOf'];
-  if (!Array.isArray(titled) || !titled.every((each) => isSchema(each) && 'const' in each)) return undefined;
+  if (!Array.isArray(titled) || !titled.every((each) => isObject(each) && 'const' in each)) return undefined;
   return titled.map((each: Schema) => choice(each['const'], each['title']));
 }
 

@@ -4,7 +4,8 @@ import type { ElicitResult, PendingElicitation, PendingSample } from '../../clie
 import { formMistake } from '../../core/question/form.ts';
 import { jsonOf } from '../arguments/given.ts';
 import { UsageError } from '../flags.ts';
-import { isSchema, type Schema } from '../json-schema.ts';
+import type { Schema } from '../json-schema.ts';
+import { isObject } from '../../lib/values.ts';
 
 export type Prepared<T> =
   | { kind: 'answer'; answer: T }
@@ -26,7 +27,7 @@ export class PreparedAnswers {
   constructor(flags: readonly string[] = []) {
     this.#all = flags.map((text) => {
       const value = jsonOf(text, '--answer');
-      if (isSchema(value)) return value;
+      if (isObject(value)) return value;
       throw new UsageError('--answer: expected a JSON object, as in --answer \'{"name":"Ada"}\'');
     });
   }
@@ -89,7 +90,7 @@ export function modelAnswer(text: string, others: Schema = {}): Record<string, u
 function asResult(given: Schema, form: Schema): ElicitResult {
   const { action, content } = given;
   const isContent =
-    isSchema(form['properties']) && Object.hasOwn(form['properties'], 'action') && content === undefined;
+    isObject(form['properties']) && Object.hasOwn(form['properties'], 'action') && content === undefined;
   if (isContent || !ACTIONS.has(action)) return { action: 'accept', content: given };
-  return { action: action as ElicitResult['action'], ...(isSchema(content) && { content }) };
+  return { action: action as ElicitResult['action'], ...(isObject(content) && { content }) };
 }

@@ -1,11 +1,12 @@
 /** Web pages that a server wants visited before it accepts a call at all (error -32042). */
 
 import { TaskClientError } from '../../client/error.ts';
-import { isSchema } from '../json-schema.ts';
+
 import { askLink } from '../terminal/ask-link.ts';
 import { clean, cleanLine } from '../terminal/clean.ts';
 import { Prompter } from '../terminal/prompter.ts';
 import type { Visit } from '../visit.ts';
+import { isObject } from '../../lib/values.ts';
 
 const LINKS_REQUIRED = -32042;
 
@@ -16,9 +17,9 @@ export interface RequiredLink {
 
 export function requiredLinks(error: unknown): RequiredLink[] {
   if (!(error instanceof TaskClientError) || error.code !== LINKS_REQUIRED) return [];
-  const listed = isSchema(error.data) ? error.data['elicitations'] : undefined;
+  const listed = isObject(error.data) ? error.data['elicitations'] : undefined;
   return (Array.isArray(listed) ? listed : []).flatMap((each: unknown) =>
-    isSchema(each) && typeof each['url'] === 'string' ? [{ message: clean(each['message']), url: each['url'] }] : [],
+    isObject(each) && typeof each['url'] === 'string' ? [{ message: clean(each['message']), url: each['url'] }] : [],
   );
 }
 

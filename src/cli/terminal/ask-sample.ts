@@ -1,8 +1,9 @@
 import type { PendingSample } from '../../client/types.ts';
-import { isSchema, type Schema } from '../json-schema.ts';
+import type { Schema } from '../json-schema.ts';
 import { modelAnswer, type SampleAnswer } from '../questions/prepared.ts';
 import { clean, cleanLine } from './clean.ts';
 import type { Asked, Prompter } from './prompter.ts';
+import { isObject } from '../../lib/values.ts';
 
 const REJECTED: SampleAnswer = { action: 'reject', reason: 'the user rejected the request' };
 
@@ -49,22 +50,22 @@ export function describeSample(params: Schema): string {
 }
 
 function modelHints(preferences: unknown): string {
-  const hints = isSchema(preferences) && Array.isArray(preferences['hints']) ? preferences['hints'] : [];
+  const hints = isObject(preferences) && Array.isArray(preferences['hints']) ? preferences['hints'] : [];
   const names = hints.map(nameOf).filter(Boolean);
   return names.length === 0 ? '' : `model: ${names.join(', ')}`;
 }
 
-const nameOf = (thing: unknown): string => (isSchema(thing) && typeof thing['name'] === 'string' ? thing['name'] : '');
+const nameOf = (thing: unknown): string => (isObject(thing) && typeof thing['name'] === 'string' ? thing['name'] : '');
 
 function describeMessage(message: unknown): string {
-  if (!isSchema(message)) return shorten(JSON.stringify(message));
+  if (!isObject(message)) return shorten(JSON.stringify(message));
   const { role, content } = message;
   const blocks = Array.isArray(content) ? content : [content];
   return `${cleanLine(role)}: ${blocks.map(describeBlock).join(' ')}`;
 }
 
 function describeBlock(block: unknown): string {
-  if (!isSchema(block)) return shorten(JSON.stringify(block) ?? '');
+  if (!isObject(block)) return shorten(JSON.stringify(block) ?? '');
   if (typeof block['text'] === 'string') return shorten(block['text']);
   const { data: _data, ...rest } = block;
   return shorten(JSON.stringify(rest));

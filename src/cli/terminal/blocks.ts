@@ -3,11 +3,12 @@
 import type { CallToolResult } from '../../client/types.ts';
 import type { OutFolder } from '../out-folder.ts';
 import { byteCount, showBytes } from '../bytes.ts';
+import { isObject } from '../../lib/values.ts';
 
 type Block = Record<string, unknown>;
 
 export async function showResult(result: CallToolResult, out: OutFolder | undefined): Promise<string> {
-  const blocks = Array.isArray(result.content) ? result.content.filter(isBlock) : [];
+  const blocks = Array.isArray(result.content) ? result.content.filter(isObject) : [];
   const lines = await showBlocks(blocks, out);
   if (result.structuredContent !== undefined && !blocks.some(hasText)) {
     lines.push(JSON.stringify(result.structuredContent, null, 2));
@@ -31,7 +32,7 @@ async function showBlock(block: Block, out: OutFolder | undefined): Promise<stri
     case 'resource_link':
       return showLink(block);
     case 'resource':
-      return showContents(isBlock(block['resource']) ? block['resource'] : {}, out);
+      return showContents(isObject(block['resource']) ? block['resource'] : {}, out);
     default:
       return JSON.stringify(block);
   }
@@ -64,10 +65,7 @@ function showLink({ uri, name, title, mimeType, size, description }: Block): str
 
 function hasText(block: Block): boolean {
   if (block['type'] === 'text') return true;
-  return block['type'] === 'resource' && isBlock(block['resource']) && typeof block['resource']['text'] === 'string';
+  return block['type'] === 'resource' && isObject(block['resource']) && typeof block['resource']['text'] === 'string';
 }
-
-const isBlock = (value: unknown): value is Block =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
