@@ -1,5 +1,5 @@
 import { ProtocolError } from '@modelcontextprotocol/client';
-import { LEAVE_RUNNING, type CallOutcome } from '../../core/ports.ts';
+import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../../core/ports.ts';
 import { hasEnded, readServerTask, ServerFault } from '../server-task.ts';
 import { CoreTask } from './core-task.ts';
 import { ExtensionTask } from './extension-task.ts';
@@ -60,7 +60,11 @@ export async function followTask(
       if (!hasEnded(task)) line.listenForTask(taskId, over.signal);
       told = state;
       const outcome = await kind.act(task, raw);
-      if (outcome !== undefined) return outcome;
+      if (outcome !== undefined) {
+        // The result may overtake the answer to an earlier question how the task is doing.
+        if (!hasEnded(task)) await tellEnd(line, call, taskId);
+        return outcome;
+      }
       const interval = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, task.pollInterval ?? DEFAULT_POLL_MS));
       await pause(interval, call.signal, live.news, kind.news);
       // A server that tells of every look must not be looked at without end.
@@ -96,6 +100,17 @@ async function cancel(line: Line, taskId: string): Promise<void> {
     if (!(error instanceof Gone) || line.closed) return;
     throughLosses(line, AbortSignal.timeout(CANCEL_LATE_MS), send).catch(() => {});
   });
+}
+
+/** Tells how a task ended whose outcome is known already. */
+async function tellEnd(line: Line, call: OutgoingCall, taskId: string): Promise<void> {
+  const { signal, onTask } = call;
+  try {
+    const raw = await line.request('tasks/get', { taskId }, { signal, timeoutMs: line.pollTimeoutMs });
+    onTask(readServerTask(raw, 'tasks/get'));
+  } catch {
+    // A server that forgets a task with its result cannot tell; the outcome counts all the same.
+  }
 }
 
 /** Asks how the task is doing. */

@@ -3,6 +3,7 @@ import { startTasksV1Http } from '../../servers/tasks-v1-http.ts';
 import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
 import { requestsOf } from '../../servers/tasks/state.ts';
 import { owned } from '../../support/owned.ts';
+import { liarStdio } from '../../support/servers.ts';
 import { clientOf, errorOf, messagesOf, next, soon, text } from './clients.ts';
 import { requestsTo, WITH_TASKS, WITHOUT_TASKS } from './servers.ts';
 
@@ -260,4 +261,11 @@ test.each(WITH_TASKS)('C-1: the tasks are forgotten on disconnect ($tasks, $door
   // Leaving is not cancelling, and the task has not failed.
   expect(of('taskFailed')).toEqual([]);
   expect(await requestsTo(server, 'tasks/cancel')).toEqual([]);
+});
+
+test('C-1: the last word on a task is its end, also when its result overtakes an earlier one', async () => {
+  const { client, of } = clientOf(liarStdio('legacy'));
+  const { taskId } = await client.callToolStream('overtaken');
+  expect(of('taskStatusChange').map(({ task }) => task.status)).toEqual(['input_required', 'working', 'completed']);
+  expect(client.getClientTasks()).toMatchObject([{ taskId, status: 'completed' }]);
 });

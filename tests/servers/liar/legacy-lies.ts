@@ -23,6 +23,7 @@ async function askBroken(peer: Peer, how: unknown, more: Json = {}): Promise<voi
 }
 
 const HOW = new Map<string, unknown>();
+const OVERTAKEN = new Map<string, () => void>();
 
 /** Tools of a server that declares tasks of the 2025-11-25 protocol. */
 export const LEGACY_LIES: Record<string, Lie> = {
@@ -51,6 +52,22 @@ export const LEGACY_LIES: Record<string, Lie> = {
   odd_poll: {
     taskSupport: 'required',
     call: (peer, { taskId, args }) => peer.reply({ task: { ...legacyTask(taskId), pollInterval: args['interval'] } }),
+  },
+
+  /** No lie: the answer to a look may be on its way while the result arrives. Its second look is answered after the result. */
+  overtaken: {
+    taskSupport: 'required',
+    call: create,
+    get: (peer, taskId, poll) => {
+      if (poll === 1) peer.reply(legacyTask(taskId, 'input_required'));
+      else if (poll === 2) OVERTAKEN.set(taskId, () => peer.reply(legacyTask(taskId, 'working')));
+      else peer.reply(legacyTask(taskId, 'completed'));
+    },
+    result: async (peer, taskId) => {
+      while (!OVERTAKEN.has(taskId)) await delay(5);
+      peer.reply(text('in the end'));
+      OVERTAKEN.get(taskId)?.();
+    },
   },
 
   plain_answer: { taskSupport: 'required', call: (peer) => peer.reply(text('plain')) },
