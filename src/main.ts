@@ -52,9 +52,10 @@ export async function startHttp(config: Config, log: Log = createLog(config.sett
   }
 }
 
-/** Serves the one client on standard input and output. */
+/** Serves the one client on standard input and output: the hub, or one server as it is. */
 export async function startStdio(
   config: Config,
+  server?: string,
   log: Log = createLog(config.settings.logLevel),
 ): Promise<StdioGateway> {
   const { gateway, stop } = await startCore(config, log).catch(async (error: unknown) => {
@@ -63,7 +64,9 @@ export async function startStdio(
     log.warn('store_in_use', { path: config.settings.store, instead: ':memory:' });
     return startCore({ ...config, settings: { ...config.settings, store: ':memory:' } }, log);
   });
-  const door = await openStdioDoor(gateway, new Hub(gateway));
+  const { taskAfterMs } = config.settings.direct;
+  const shown = server === undefined ? { hub: new Hub(gateway) } : { server, taskAfterMs };
+  const door = await openStdioDoor(gateway, shown);
   log.info('listening', { url: 'stdio:' });
   return {
     gateway,

@@ -9,7 +9,8 @@ import { isObject } from '../lib/values.ts';
 
 /** Without a config file there is one server of our own to try things with. */
 export async function configFor({ flags }: CommandLine, door: 'http' | 'stdio' = 'http'): Promise<Config> {
-  const config = await loadConfig({ flags, env: process.env, cwd: process.cwd(), door });
+  const { server } = flags;
+  const config = await loadConfig({ flags, env: process.env, cwd: process.cwd(), door, server });
   if (config.file !== undefined) return config;
   return { ...config, servers: new Map([...config.servers, ['demo', demoServerConfig()]]) };
 }

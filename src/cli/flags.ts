@@ -16,6 +16,7 @@ export interface Flags {
   answer?: string[];
   out?: string;
   stdio?: boolean;
+  server?: string;
   'older-than'?: string;
   'with-secrets'?: boolean;
 }
@@ -68,7 +69,7 @@ const OUT: Options = { out: { type: 'string' } };
 const ANSWERS: Options = { answer: { type: 'string', multiple: true } };
 
 const OPTIONS = {
-  stdio: GATEWAY,
+  stdio: { ...GATEWAY, server: { type: 'string' } },
   serve: GATEWAY,
   demo: GATEWAY,
   'demo-server': GATEWAY,

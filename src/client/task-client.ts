@@ -89,7 +89,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     super();
     const { name = 'meanwhile-client', version = VERSION, elicitation = false, sampling = false } = options;
     const { connectTimeoutMs = 30_000, pollTimeoutMs = 30_000, reconnectAttempts = 10, sessionId } = options;
-    this.#answers = { elicitation, sampling };
+    this.#answers = { elicitation, sampling, roots: false };
     this.#connection = new ServerConnection(
       placeOf(server),
       server,
@@ -438,6 +438,8 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   }
 
   async #asked(question: IncomingQuestion): Promise<Answer> {
+    // It works in no folders; an empty list is the truth.
+    if (question.kind === 'roots') return { roots: [] };
     if (!this.#answers[question.kind]) throw new Error(`this client answers no ${question.kind} requests`);
     const running = question.callId === undefined ? undefined : this.#running.get(question.callId);
     const taskId = relatedTask(question.params) ?? running?.taskId;

@@ -26,6 +26,8 @@ export interface ConfigSources {
   cwd: string;
   /** Programs on standard input are many at once, one for each client, and need a store each. */
   door?: 'http' | 'stdio';
+  /** The one server that such a program shows, if not all of them. */
+  server?: string | undefined;
 }
 
 /** A value and how it was given, so that a mistake in it can say so. */
@@ -44,7 +46,7 @@ const OVERRIDABLE = [
   ['logLevel', 'log-level', 'MEANWHILE_LOG_LEVEL'],
 ] as const satisfies readonly (readonly [keyof Settings, keyof Flags, string])[];
 
-export async function loadConfig({ flags, env, cwd, door = 'http' }: ConfigSources): Promise<Config> {
+export async function loadConfig({ flags, env, cwd, door = 'http', server }: ConfigSources): Promise<Config> {
   const given = (flag: keyof Flags, variable: string): Given | undefined => {
     const fromFlag = flags[flag];
     if (fromFlag !== undefined) return { value: fromFlag, by: `--${flag}` };
@@ -70,7 +72,9 @@ export async function loadConfig({ flags, env, cwd, door = 'http' }: ConfigSourc
   return {
     settings: {
       ...settings,
-      store: storePath(store, overrides.has('store') ? cwd : folder) ?? defaultStorePath(env, door, file ?? cwd),
+      store:
+        storePath(store, overrides.has('store') ? cwd : folder) ??
+        defaultStorePath(env, door, projectOf(file ?? cwd, server)),
     },
     ownStore: store !== undefined,
     servers: new Map(Object.entries(value.mcpServers).map(([name, entry]) => [name, serverConfig(entry, folder)])),
@@ -135,6 +139,10 @@ function line({ path, message }: Mistake, overrides: Overrides, file: string | u
   const given = path[0] === 'meanwhile' && path.length === 2 ? overrides.get(String(path[1])) : undefined;
   if (given) return `${given.by}: ${message}`;
   return [file, showPath(path), message].filter(Boolean).join(': ');
+}
+
+function projectOf(place: string, server: string | undefined): string {
+  return server === undefined ? place : `${place}\n${server}`;
 }
 
 function storePath(store: string | undefined, base: string): string | undefined {

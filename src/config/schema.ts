@@ -151,6 +151,9 @@ const settings = group('The settings of meanwhile itself.', {
     timeoutMs: ms(600_000, 'How long a question waits for an answer.'),
     perSession: count(100, 'How many open questions a session may have.'),
   }).prefault({}),
+  direct: group('Servers that clients see as they are, at `/mcp/<name>`.', {
+    taskAfterMs: ms(2000, 'How long a call may take before a client that takes tasks gets it as one.'),
+  }).prefault({}),
   sessions: group('Sessions of clients.', {
     idleMs: ms(1_800_000, 'How long a session may be idle before it ends.'),
     checkMs: every(300_000, 'How often idle sessions are looked for.'),

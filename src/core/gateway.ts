@@ -3,9 +3,10 @@ import { secretId } from '../lib/ids.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import type { Ending } from './call/calls.ts';
 import { GatewayError } from './errors.ts';
-import type { Backends, ServerConfig, ServerInfo, SessionRecord, Store } from './ports.ts';
+import type { EventSink } from './event/log.ts';
+import type { Backends, ClientRecord, ServerConfig, ServerInfo, SessionRecord, Store } from './ports.ts';
 import { ServerRegistry } from './session/registry.ts';
-import { Session } from './session/session.ts';
+import { Session, type SessionParts } from './session/session.ts';
 import type { CoreSettings } from './settings.ts';
 
 export interface GatewayParts {
@@ -15,8 +16,22 @@ export interface GatewayParts {
   log: Log;
 }
 
+export interface OpenOptions {
+  id?: string;
+  /** The one server that the client is to see as it is. */
+  server?: string;
+  client?: ClientRecord;
+  /** Its client has not introduced itself: servers are to be reached only when that is done. */
+  later?: boolean;
+}
+
+const NOBODY: ReadonlySet<Session> = new Set();
+
 /** How the ids of sessions begin that belong to whoever sends a request. */
 const PRINCIPAL_SESSION = 'principal:';
+
+/** The same where that is the client of one server, seen as it is. */
+const DIRECT_SESSION = 'direct:';
 
 /** How the ids of sessions begin that belong to a connection, of which there is one. */
 export const CONNECTION_SESSION = 'connection:';
@@ -32,6 +47,8 @@ export class Gateway {
   readonly store: Store;
   readonly #backends: Backends;
   readonly #sessions = new Map<string, Session>();
+  /** Those of single servers, by whose they are. */
+  readonly #direct = new Map<string, Set<Session>>();
   /** Sessions of an earlier run whose clients have not come back yet. */
   readonly #asleep = new Map<string, SessionRecord>();
   readonly #waking = new Map<string, Promise<Session>>();
@@ -64,15 +81,18 @@ export class Gateway {
       else this.#asleep.set(record.id, record);
     }
     const unfinished = await this.store.sessionsAtWork();
-    // What can go on does so at once, whether or not its client ever comes back to it.
-    for (const record of this.#asleep.values()) if (unfinished.has(record.id)) await this.#wake(record);
+    // What can go on does so at once, whether or not its client ever comes back to it; and what the client of one server
+    // left can be looked after by others.
+    for (const record of this.#asleep.values()) {
+      if (unfinished.has(record.id) || record.server !== undefined) await this.#wake(record);
+    }
     this.#every(this.settings.sessions.checkMs, () => this.#endIdle());
     this.#every(this.settings.tasks.cleanupMs, () => this.#cleanUp());
   }
 
   // --- Sessions ---
 
-  open(principal: string, id: string = secretId()): Session {
+  open(principal: string, { id = secretId(), server, client, later = false }: OpenOptions = {}): Session {
     if (this.#closing) throw shuttingDown();
     if (this.#sessions.size >= this.settings.sessions.max) {
       throw new GatewayError(
@@ -80,29 +100,56 @@ export class Gateway {
         `${this.#sessions.size} sessions are open (limit sessions.max = ${this.settings.sessions.max}); end one with DELETE or raise the limit`,
       );
     }
-    const { store, settings, log, registry } = this;
-    const session = new Session({ id, principal, store, backends: this.#backends, registry, settings, log });
-    this.#sessions.set(id, session);
-    store.put('session', session.record);
-    log.info('session_created', { sessionId: id });
-    session.connectAll();
+    if (server !== undefined) this.registry.require(server);
+    const session = this.#newSession({ id, principal, server, client });
+    this.#add(session);
+    this.store.put('session', session.record);
+    this.log.info('session_created', { sessionId: id });
+    if (!later) session.connectAll();
     return session;
   }
 
+  #newSession(about: Pick<SessionParts, 'id' | 'principal' | 'createdAt' | 'key' | 'server' | 'client'>): Session {
+    const { store, settings, log, registry } = this;
+    const tellHub: EventSink['add'] = (type, server, data) => {
+      for (const hub of this.#sessions.values()) {
+        if (hub.server === undefined && hub.principal === about.principal) hub.events.add(type, server, data);
+      }
+    };
+    return new Session({ ...about, tellHub, store, backends: this.#backends, registry, settings, log });
+  }
+
+  /** The clients of single servers that are the same one's as a client of the hub: it looks after what they leave. */
+  looksAfter({ principal }: Session): ReadonlySet<Session> {
+    return this.#direct.get(principal) ?? NOBODY;
+  }
+
+  #add(session: Session): void {
+    this.#sessions.set(session.id, session);
+    if (session.server === undefined) return;
+    const others = this.#direct.get(session.principal) ?? new Set();
+    this.#direct.set(session.principal, others.add(session));
+  }
+
+  #remove(session: Session): boolean {
+    this.#direct.get(session.principal)?.delete(session);
+    return this.#sessions.delete(session.id);
+  }
+
   /** The one session of a client that has none of its own in the protocol. It may have to be woken first. */
-  forPrincipal(principal: string): Session {
-    const id = principalSession(principal);
-    return this.#sessions.get(id) ?? this.open(principal, id);
+  forPrincipal(principal: string, server?: string): Session {
+    const id = principalSession(principal, server);
+    return this.#sessions.get(id) ?? this.open(principal, { id, ...(server !== undefined && { server }) });
   }
 
   /** Whether that session has to be waited for: one of an earlier run is not awake yet, or the last one is still ending. */
-  sleeps(principal: string): boolean {
-    const id = principalSession(principal);
+  sleeps(principal: string, server?: string): boolean {
+    const id = principalSession(principal, server);
     return this.#asleep.has(id) || this.#waking.has(id) || this.#leaving.has(id);
   }
 
-  async wakePrincipal(principal: string): Promise<void> {
-    const id = principalSession(principal);
+  async wakePrincipal(principal: string, server?: string): Promise<void> {
+    const id = principalSession(principal, server);
     await this.#leaving.get(id)?.catch(() => {});
     await this.wake(id, principal);
   }
@@ -127,7 +174,8 @@ export class Gateway {
     try {
       return await waking;
     } catch (error) {
-      this.#sessions.delete(id);
+      const half = this.#sessions.get(id);
+      if (half) this.#remove(half);
       this.#asleep.set(id, record);
       throw error instanceof GatewayError ? error : new GatewayError('TOOL_ERR_STORE', messageOf(error));
     } finally {
@@ -135,16 +183,16 @@ export class Gateway {
     }
   }
 
-  async #restored({ id, principal, createdAt }: SessionRecord): Promise<Session> {
-    const { store, settings, log, registry } = this;
+  async #restored({ id, principal, createdAt, key, server, client }: SessionRecord): Promise<Session> {
+    const { store, log } = this;
     const [tasks, questions, events] = await Promise.all([
       store.of('task', id),
       store.of('question', id),
       store.of('event', id),
     ]);
     if (this.#closing) throw shuttingDown();
-    const session = new Session({ id, principal, createdAt, store, backends: this.#backends, registry, settings, log });
-    this.#sessions.set(id, session);
+    const session = this.#newSession({ id, principal, createdAt, key, server, client });
+    this.#add(session);
     session.restore({ tasks, questions, events });
     store.put('session', session.record);
     log.info('session_restored', { sessionId: id, tasks: tasks.length, questions: questions.length });
@@ -204,7 +252,7 @@ export class Gateway {
       await this.#detachAll(name, `server '${name}' was replaced`);
       await keep();
       for (const session of this.#sessions.values()) {
-        if (session === caller) continue;
+        if (session === caller || session.server !== undefined) continue;
         const replaced = before !== undefined;
         session.events.add('server_added', name, { name, addedBy: 'another session', replaced });
         session.connectInBackground(name);
@@ -219,7 +267,10 @@ export class Gateway {
       this.registry.require(name);
       this.registry.remove(name);
       await this.#detachAll(name, `server '${name}' was removed`);
-      for (const session of this.#sessions.values()) session.events.add('server_removed', name, { name });
+      for (const session of this.sessions) {
+        if (session.server === undefined) session.events.add('server_removed', name, { name });
+        else if (session.server === name) await this.end(session, `server '${name}' was removed`);
+      }
     });
     this.log.info('server_config_removed', { server: name });
   }
@@ -237,7 +288,7 @@ export class Gateway {
   }
 
   async #finish(session: Session, ending: Ending): Promise<void> {
-    if (!this.#sessions.delete(session.id)) return;
+    if (!this.#remove(session)) return;
     this.log.info('session_destroying', { sessionId: session.id, reason: ending.reason });
     const closing = session.close(ending);
     this.#ending.add(closing);
@@ -296,8 +347,8 @@ function shuttingDown(): GatewayError {
   return new GatewayError('TOOL_ERR_SHUTTING_DOWN', 'the gateway is shutting down; try again later');
 }
 
-function principalSession(principal: string): string {
-  return PRINCIPAL_SESSION + principal;
+function principalSession(principal: string, server: string | undefined): string {
+  return server === undefined ? PRINCIPAL_SESSION + principal : `${DIRECT_SESSION}${server}:${principal}`;
 }
 
 async function orUnreachable<T>(connecting: Promise<T>, what: string): Promise<T> {

@@ -28,7 +28,8 @@ export interface ServerInfo {
   /** Whether it keeps tool calls as tasks of its own, of which generation, and what can be asked of them. */
   tasks?: { generation: string; list: boolean; cancel: boolean };
   capabilities: Record<string, unknown>;
-  implementation?: { name: string; version: string };
+  /** Its name and version, and whatever else it tells of itself. */
+  implementation?: { name: string; version: string; [field: string]: unknown };
   instructions?: string;
 }
 
@@ -75,6 +76,8 @@ export interface ConnectionSink {
   lost(reason: string): void;
   notification(method: string, params: Record<string, unknown>): void;
   log(entry: ServerLog): void;
+  /** Every notification of the server as it came, logs included, and the request on whose stream, if that is certain. */
+  heard?(method: string, params: Record<string, unknown>, requestId: string | undefined): void;
   /** Resolves with the answer; rejects with an error that goes back to the server. */
   question(question: IncomingQuestion): Promise<Answer>;
 }
@@ -83,6 +86,8 @@ export interface Progress {
   progress: number;
   total?: number | undefined;
   message?: string | undefined;
+  /** What else the server said with it. */
+  [field: string]: unknown;
 }
 
 /** A task that a server keeps, in the words that all servers share. */
@@ -113,6 +118,8 @@ export interface OutgoingCall {
   args: Record<string, unknown>;
   /** Goes along as the request's `_meta`. */
   meta?: Record<string, unknown>;
+  /** Whatever else goes along with it. */
+  more?: Record<string, unknown>;
   /** Whether the server may keep the call as a task of its own: wherever it offers that, or only if it insists. */
   tasks: 'use' | 'avoid';
   /** How long the server should keep such a task. */
@@ -126,6 +133,15 @@ export interface OutgoingCall {
   onStanding: (standing: Standing | undefined) => Promise<void>;
   /** What the server asks now is all before somebody: it does not want to know any more what an earlier run was asked. */
   onAllAsked?: () => void;
+}
+
+/** A request that is passed on as it is, and its result likewise. */
+export interface OutgoingRequest {
+  id: string;
+  method: string;
+  params: Record<string, unknown>;
+  signal: AbortSignal;
+  onProgress: (progress: Progress) => void;
 }
 
 export type CallOutcome =
@@ -145,14 +161,23 @@ export interface Connection {
   /** Goes on with a call from where it stands. */
   resume(standing: Standing, call: OutgoingCall): Promise<CallOutcome>;
   request(method: string, params: Record<string, unknown>, signal?: AbortSignal): Promise<Record<string, unknown>>;
+  /** May come back with questions in place of the result, to be asked again with the answers. */
+  relay(request: OutgoingRequest): Promise<Record<string, unknown>>;
+  /** Tells the server something, if it is there. */
+  notify(method: string, params: Record<string, unknown>): void;
   subscribe(uri: string): Promise<void>;
   unsubscribe(uri: string): Promise<void>;
   /** With `keepSession` the server is not told that we leave, so that somebody can go on with the session later. */
   close(options?: { keepSession?: boolean }): Promise<void>;
 }
 
+/** What servers are told that they may ask, besides what somebody behind a gateway can always be asked. */
+export interface ClientTraits {
+  roots: boolean;
+}
+
 export interface Backends {
-  connect(server: string, config: ServerConfig, sink: ConnectionSink): Connection;
+  connect(server: string, config: ServerConfig, sink: ConnectionSink, traits: ClientTraits): Connection;
 }
 
 // --- Store -------------------------------------------------------------------------------------------------------
@@ -163,6 +188,17 @@ export interface SessionRecord {
   createdAt: number;
   /** Refreshed from time to time while the session lives. */
   lastActiveAt: number;
+  /** The one server that the client sees as it is; absent where it sees all of them through the hub. */
+  server?: string;
+  /** What the client said of itself when the session began. */
+  client?: ClientRecord;
+  /** Signs what its client carries for it from one request to the next. */
+  key?: string;
+}
+
+export interface ClientRecord {
+  protocolVersion: string;
+  capabilities: Record<string, unknown>;
 }
 
 export interface ServerRecord {

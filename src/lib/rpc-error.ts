@@ -1,3 +1,10 @@
+/** What a JSON-RPC error says. */
+export interface RpcFailure {
+  code: number;
+  message: string;
+  data?: unknown;
+}
+
 /** An error that leaves as a JSON-RPC error, with its code. */
 export class RpcError extends Error {
   readonly code: number;
@@ -9,4 +16,9 @@ export class RpcError extends Error {
     this.code = code;
     this.data = data;
   }
+}
+
+/** What an error says that has a code. */
+export function rpcFailure({ code, message, data }: RpcFailure): RpcFailure {
+  return { code, message, ...(data !== undefined && { data }) };
 }

@@ -1,5 +1,6 @@
 import type { Caller, Leaving } from '../core/call/calls.ts';
 import type { Progress } from '../core/ports.ts';
+import type { RpcFailure } from '../lib/rpc-error.ts';
 
 /** A reason that says "I would not wait any longer", as opposed to "stop this". */
 const GAVE_UP = /time[ds]?[\s-]*out/i;
@@ -15,6 +16,8 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
   #settledListeners: ((delivered: boolean) => void)[] = [];
   /** Sends progress to the client; there only if it asked for it. */
   readonly progress: ((progress: Progress) => void) | undefined;
+  /** How the request failed, where the reply must say exactly that. */
+  failure: RpcFailure | undefined;
 
   constructor(progress?: (progress: Progress) => void) {
     this.progress = progress;

@@ -1,12 +1,13 @@
-import type { Backends, Connection, ConnectionSink, ServerConfig } from '../core/ports.ts';
+import type { Backends, ClientTraits, Connection, ConnectionSink, ServerConfig } from '../core/ports.ts';
 import type { Log } from '../lib/log.ts';
 import { ServerConnection, type ConnectionSettings } from './connection.ts';
 import { Dialler, GATEWAY_FACE } from './dial.ts';
 
 export function createBackends(settings: Omit<ConnectionSettings, 'persistent'>, log: Log): Backends {
   const dialler = new Dialler(settings.connectTimeoutMs, GATEWAY_FACE);
+  const withRoots = new Dialler(settings.connectTimeoutMs, { ...GATEWAY_FACE, roots: true });
   return {
-    connect: (server: string, config: ServerConfig, sink: ConnectionSink): Connection =>
-      new ServerConnection(server, config, sink, dialler, { ...settings, persistent: true }, log),
+    connect: (server: string, config: ServerConfig, sink: ConnectionSink, { roots }: ClientTraits): Connection =>
+      new ServerConnection(server, config, sink, roots ? withRoots : dialler, { ...settings, persistent: true }, log),
   };
 }

@@ -6,6 +6,7 @@ import type {
   ConnectionSink,
   ConnectionStatus,
   OutgoingCall,
+  OutgoingRequest,
   ServerConfig,
   ServerInfo,
   Standing,
@@ -113,7 +114,7 @@ export class ServerConnection implements Connection {
         setImmediate(onOpen);
         return answer;
       },
-      notify: (task) => this.#notify('notifications/tasks/status', { ...task }),
+      notify: (task) => this.notify('notifications/tasks/status', { ...task }),
     });
     this.line = new ServerLine({
       server,
@@ -194,6 +195,16 @@ export class ServerConnection implements Connection {
     return this.line.send(await this.#live(), method, params, { signal });
   }
 
+  async relay({ id, method, params, signal, onProgress }: OutgoingRequest): Promise<Record<string, unknown>> {
+    const live = await this.#live();
+    const done = this.#calls.beginOther({ id, onProgress });
+    try {
+      return await this.line.send(live, method, params, { signal, callId: id, mayAsk: true });
+    } finally {
+      done();
+    }
+  }
+
   async subscribe(uri: string): Promise<void> {
     await this.#subscriptions.add((await this.#live()).client, uri);
   }
@@ -217,7 +228,7 @@ export class ServerConnection implements Connection {
     await this.#parting;
   }
 
-  #notify(method: string, params: Record<string, unknown>): void {
+  notify(method: string, params: Record<string, unknown>): void {
     if (this.#mode.mode !== 'up') return;
     this.#mode.live.client.notification({ method, params }).catch((error: unknown) => {
       this.#log.debug('notification_not_sent', { server: this.#server, method, error: messageOf(error) });

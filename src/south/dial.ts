@@ -10,11 +10,11 @@ import {
 } from '@modelcontextprotocol/client';
 import type { CommandServerConfig, HttpServerConfig, ServerConfig } from '../core/ports.ts';
 import { VERSION } from '../lib/version.ts';
-import { ANY_RESULT } from './raw.ts';
+import { ANY_RESULT } from '../lib/any-result.ts';
 import { RECEIVER_CAPABILITY } from './receiver.ts';
 import { TASKS_EXTENSION } from './server-task.ts';
 import { ChildTransport } from './transport/child.ts';
-import { useFreshIds } from './transport/fresh-ids.ts';
+import { useFreshIds } from '../lib/fresh-ids.ts';
 import { HttpTransport, type HttpHealth } from './transport/http.ts';
 
 /** Who we say we are, and what we let servers ask. */
@@ -23,16 +23,18 @@ export interface ClientFace {
   version: string;
   elicitation: boolean;
   sampling: boolean;
+  roots?: boolean;
 }
 
 /** Everything that somebody behind a gateway may answer. */
 export const GATEWAY_FACE: ClientFace = { name: 'meanwhile', version: VERSION, elicitation: true, sampling: true };
 
 /** Questions may come as tasks, which only servers of the old era can tell; and calls may be answered with tasks. */
-function capabilitiesOf({ elicitation, sampling }: ClientFace): ClientCapabilities {
+function capabilitiesOf({ elicitation, sampling, roots }: ClientFace): ClientCapabilities {
   return {
     ...(elicitation && { elicitation: { form: {}, url: {} } }),
     ...(sampling && { sampling: { tools: {} } }),
+    ...(roots && { roots: { listChanged: true } }),
     tasks: {
       ...RECEIVER_CAPABILITY,
       requests: {

@@ -37,7 +37,8 @@ export function hear(client: Client, { sink, calls, receiver, onToolsChanged }: 
   };
   // In place of the SDK's own handler, which forgets a request's progress with its first answer: that of a task goes on.
   client.setNotificationHandler('notifications/progress', ({ params }) => calls.progressed({ ...params }));
-  client.fallbackNotificationHandler = async ({ method, params = {} }) => {
+  client.fallbackNotificationHandler = async ({ method, params: given = {} }) => {
+    const { params, stream } = takeOrigin(given);
     // They name the server's own tasks, which nobody behind us knows.
     if (TASK_NEWS.has(method)) {
       calls.taskChanged(params);
@@ -46,6 +47,7 @@ export function hear(client: Client, { sink, calls, receiver, onToolsChanged }: 
     if (method === 'notifications/tools/list_changed') onToolsChanged();
     if (method === 'notifications/message') logged(params, sink);
     else sink.notification(method, params);
+    sink.heard?.(method, params, calls.speaking(stream));
   };
 }
 
@@ -73,6 +75,7 @@ export async function ask(
   } catch (error) {
     // First the cancel, then that its question has no answer: otherwise the task ends as failed, and not as cancelled.
     await calls.cancelled(about.callId);
+    if (error instanceof RpcError) throw error;
     throw new RpcError(error instanceof ServerFault ? INVALID_PARAMS : NOT_ANSWERED, messageOf(error));
   }
 }

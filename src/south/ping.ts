@@ -1,6 +1,6 @@
 import { ProtocolError, SdkError, SdkErrorCode, type Client } from '@modelcontextprotocol/client';
 import { messageOf } from '../lib/log.ts';
-import { ANY_RESULT } from './raw.ts';
+import { ANY_RESULT } from '../lib/any-result.ts';
 import { isBrokenWire } from './transport/http.ts';
 
 const TIMEOUT_MS = 5000;

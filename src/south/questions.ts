@@ -5,6 +5,7 @@ import { ServerFault } from './server-task.ts';
 const KINDS: Record<string, QuestionKind> = {
   'elicitation/create': 'elicitation',
   'sampling/createMessage': 'sampling',
+  'roots/list': 'roots',
 };
 
 export function questionKind(method: string): QuestionKind | undefined {
@@ -20,10 +21,16 @@ export function readQuestion(
   if (kind === undefined)
     throw new ServerFault(`the server asked for ${JSON.stringify(method)}, which nobody can answer`);
   if (!isObject(params)) throw new ServerFault(`the server's ${kind} request has no parameters`);
-  const mistake = kind === 'elicitation' ? elicitationMistake(params) : samplingMistake(params);
+  const mistake = MISTAKES[kind](params);
   if (mistake !== undefined) throw new ServerFault(`the server's ${kind} request is broken: ${mistake}`);
   return { kind, params };
 }
+
+const MISTAKES: Record<QuestionKind, (params: Record<string, unknown>) => string | undefined> = {
+  elicitation: elicitationMistake,
+  sampling: samplingMistake,
+  roots: () => undefined,
+};
 
 function elicitationMistake({ message, mode, url, requestedSchema }: Record<string, unknown>): string | undefined {
   if (typeof message !== 'string') return "'message' is not a string";

@@ -76,9 +76,7 @@ export class TaskReceiver {
       case 'tasks/cancel':
         return this.#cancel(params);
       default:
-        return questionKind(method) !== undefined && 'task' in params
-          ? this.#create(method, params, callId)
-          : undefined;
+        return isAskedAsTask(method, params) ? this.#create(method, params, callId) : undefined;
     }
   }
 
@@ -260,4 +258,10 @@ function errorOf(error: unknown): TaskError {
 
 function invalid(message: string): RpcError {
   return new RpcError(-32602, message);
+}
+
+/** A client's folders are told at once; only people and models are waited for. */
+function isAskedAsTask(method: string, params: Params): boolean {
+  const kind = questionKind(method);
+  return kind !== undefined && kind !== 'roots' && 'task' in params;
 }

@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { MAX_DELAY_MS } from '../lib/timers.ts';
-import { ANY_RESULT } from './raw.ts';
+import { ANY_RESULT } from '../lib/any-result.ts';
 import { CALL_HEADER } from './transport/origin.ts';
 
 export interface SendOptions {

@@ -20,7 +20,7 @@ export function infoOf(client: Client): ServerInfo {
     protocolVersion: client.getNegotiatedProtocolVersion() ?? LATEST_WITH_SESSIONS,
     capabilities: capabilitiesOf(client),
     ...(offer && { tasks: { ...offer, generation: GENERATION_DATES[offer.generation] } }),
-    ...(implementation && { implementation: { name: implementation.name, version: implementation.version } }),
+    ...(implementation && { implementation: { ...implementation } }),
     ...(instructions !== undefined && { instructions }),
   };
 }

@@ -1,5 +1,5 @@
 import type { Client, McpSubscription } from '@modelcontextprotocol/client';
-import { ANY_RESULT } from './raw.ts';
+import { ANY_RESULT } from '../lib/any-result.ts';
 
 /**
  * What a session wants to hear of a server's changes, asked for anew on every connection. Servers of the old era are told

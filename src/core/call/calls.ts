@@ -14,17 +14,30 @@ import {
   type Store,
 } from '../ports.ts';
 import type { QuestionBook } from '../question/book.ts';
+import type { Desk } from '../question/desks.ts';
 import type { Question } from '../question/question.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
 import type { CallResult, Task } from '../task/task.ts';
 
 export interface CallRequest {
+  /** What the call is known by on its connection; made up if absent. */
+  id?: string;
   server: string;
   tool: string;
   args: Record<string, unknown>;
   timeoutMs: number;
   ttlMs?: number;
+  /** Goes along as the request's `_meta`. */
+  meta?: Record<string, unknown>;
+  /** Whatever else the client sent with it. */
+  more?: Record<string, unknown>;
+  /** Whether the server may keep it as a task wherever it offers that (as it may unless said otherwise). */
+  tasks?: OutgoingCall['tasks'];
+  /** It is to be a task from the start. */
+  asTask?: boolean;
+  /** Whoever gets it as a task is promised that task for all of its TTL. */
+  promised?: boolean;
 }
 
 /** How a client leaves its request: without wanting the work stopped, or wanting just that. */
@@ -35,12 +48,23 @@ export interface Caller {
   /** Calls back when the client leaves (at once if it has), until the returned function is called. */
   onLeaving: (listener: (leaving: Leaving) => void) => () => void;
   onProgress: (progress: Progress) => void;
+  /** Puts what the call asks before somebody, as long as its request is open. */
+  desk?: Desk;
+  /** Whether the request stays open in spite of a question; otherwise the call becomes a task at once. */
+  holdsFor?: (question: Question) => boolean;
+  /** Whether the caller wants a task as soon as the server has made one of its own. */
+  takesTask?: boolean;
+  /** Whether its client can tell in which folders it works. */
+  tellsRoots?: boolean;
 }
+
+/** Why a call became a task. */
+export type Because = 'timeout' | 'question' | 'gone' | 'asked' | 'server';
 
 export type CallReply =
   | { kind: 'result'; result: CallResult }
-  | { kind: 'task'; task: Task; because: 'timeout' | 'question' | 'gone' }
-  | { kind: 'failed'; error: GatewayError }
+  | { kind: 'task'; task: Task; because: Because }
+  | { kind: 'failed'; error: GatewayError; outcome: Exclude<CallOutcome, { kind: 'result' }> }
   | { kind: 'cancelled' };
 
 /** A client that leaves wants its work stopped; a gateway that stops leaves work undone. */
@@ -58,12 +82,14 @@ interface LiveCall {
   taskId?: string;
   /** From where it can go on, should its connection or this process be gone. */
   standing?: Standing | undefined;
+  /** The server keeps it as a task of its own. */
+  kept?: boolean;
   /** What the server said last of the task that it keeps for the call. */
   statusMessage?: string;
   /** Answers the request that waits for this call; only the first answer counts. */
   answer: (reply: CallReply) => void;
   answered: boolean;
-  onProgress: (progress: Progress) => void;
+  caller: Pick<Caller, 'onProgress' | 'holdsFor' | 'takesTask' | 'tellsRoots'>;
 }
 
 /**
@@ -99,29 +125,33 @@ export class Calls {
     this.#tasks.assertRoom(this.#live.size);
     return new Promise((resolve) => {
       let stopListening = (): void => {};
+      let closeDesk = (): void => {};
       const call: LiveCall = {
-        id: secretId(),
+        id: request.id ?? secretId(),
         request,
         abort: new AbortController(),
         startedAt: Date.now(),
         answered: false,
-        onProgress: caller.onProgress,
+        caller,
         answer: (reply) => {
           if (call.answered) return;
           call.answered = true;
           clearTimeout(timer);
           stopListening();
+          closeDesk();
           resolve(reply);
         },
       };
       const timer = setTimeout(() => this.#promote(call, 'timeout'), clampDelay(request.timeoutMs));
       this.#live.set(call.id, call);
+      if (caller.desk) closeDesk = this.#questions.desks.attend({ callId: call.id }, caller.desk);
       this.#log.debug('tool_execution_start', { server: request.server, tool: request.tool });
       void this.#run(call, (outgoing) => connection.call(outgoing));
       stopListening = caller.onLeaving((leaving) => {
         if (leaving === 'gone') this.#promote(call, 'gone');
         else this.#cancelRequest(call);
       });
+      if (request.asTask) this.#promote(call, 'asked');
     });
   }
 
@@ -152,7 +182,7 @@ export class Calls {
       standing,
       answered: true,
       answer: () => {},
-      onProgress: () => {},
+      caller: { onProgress: () => {} },
     };
     this.#live.set(call.id, call);
     void this.#run(call, (outgoing) => connection.resume(standing, outgoing));
@@ -162,7 +192,7 @@ export class Calls {
   keepResult({ server, tool, args, ttlMs }: CallRequest, result: CallResult): void {
     // With the session goes everybody who could ask for it.
     if (this.#closed) return;
-    const { id } = this.#tasks.create({ server, tool, args, ...(ttlMs !== undefined && { ttlMs }) });
+    const { id } = this.#tasks.create({ server, tool, args, orphan: true, ...(ttlMs !== undefined && { ttlMs }) });
     this.#tasks.apply(id, { type: 'complete', result });
   }
 
@@ -210,13 +240,20 @@ export class Calls {
     return this.#live.size;
   }
 
+  /** Whether whoever made this call can tell in which folders it works. */
+  tellsRoots(callId: string | undefined): boolean {
+    return callId !== undefined && this.#live.get(callId)?.caller.tellsRoots === true;
+  }
+
   async #run(call: LiveCall, start: (call: OutgoingCall) => Promise<CallOutcome>): Promise<void> {
     const outcome = this.#withinLimit(
       await start({
         id: call.id,
         tool: call.request.tool,
         args: call.request.args,
-        tasks: 'use',
+        ...(call.request.meta && { meta: call.request.meta }),
+        ...(call.request.more && { more: call.request.more }),
+        tasks: call.request.tasks ?? 'use',
         taskTtlMs: this.#remoteTtlMs,
         signal: call.abort.signal,
         onProgress: (progress) => this.#progressed(call, progress),
@@ -246,30 +283,42 @@ export class Calls {
 
   #replyFor(request: CallRequest, outcome: CallOutcome): CallReply {
     if (outcome.kind === 'result') return { kind: 'result', result: outcome.result };
+    return { kind: 'failed', error: this.#errorFor(request, outcome), outcome };
+  }
+
+  #errorFor(request: CallRequest, outcome: Exclude<CallOutcome, { kind: 'result' }>): GatewayError {
     const about = { server: request.server, tool: request.tool };
     if (outcome.kind === 'unreachable') {
       const message = `server '${request.server}' cannot be reached: ${outcome.reason}`;
-      return { kind: 'failed', error: new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', message, about) };
+      return new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', message, about);
     }
     if (outcome.kind === 'lost') {
       const message = `server '${request.server}' was lost during the call: ${outcome.reason}; try again`;
-      return { kind: 'failed', error: new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', message, about) };
+      return new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', message, about);
     }
     if (outcome.kind === 'cancelled') {
       const message = `server '${request.server}' cancelled '${request.tool}' itself: ${outcome.reason}`;
-      return { kind: 'failed', error: new GatewayError('TOOL_ERR_EXECUTION_FAILED', message, about) };
+      return new GatewayError('TOOL_ERR_EXECUTION_FAILED', message, about);
     }
     const message = `server '${request.server}' answered '${request.tool}' with an error: ${outcome.error.message}`;
-    const error = new GatewayError('TOOL_ERR_EXECUTION_FAILED', message, { ...about, error: outcome.error });
-    return { kind: 'failed', error };
+    return new GatewayError('TOOL_ERR_EXECUTION_FAILED', message, { ...about, error: outcome.error });
   }
 
-  #promote(call: LiveCall, because: 'timeout' | 'question' | 'gone'): void {
+  #promote(call: LiveCall, because: Because): void {
     if (call.answered) return;
-    const { server, tool, args, ttlMs } = call.request;
-    const { id } = this.#tasks.create({ server, tool, args, ...(ttlMs !== undefined && { ttlMs }) });
+    const { server, tool, args, ttlMs, promised } = call.request;
+    const { id } = this.#tasks.create({
+      server,
+      tool,
+      args,
+      ...(ttlMs !== undefined && { ttlMs }),
+      ...(promised && { promised }),
+      ...(because === 'gone' && { orphan: true }),
+    });
     call.taskId = id;
+    this.#questions.assign(call.id, id);
     if (call.standing) this.#tasks.apply(id, { type: 'stands', standing: call.standing });
+    if (call.kept) this.#tasks.apply(id, { type: 'kept' });
     this.#log.info('tool_execution_timeout', { server, tool, taskId: id, because });
     for (const question of this.#questions.mayBlock(server, call.id)) {
       const certain = question.callId === call.id;
@@ -299,7 +348,7 @@ export class Calls {
 
   #progressed(call: LiveCall, progress: Progress): void {
     if (call.taskId === undefined) {
-      call.onProgress(progress);
+      call.caller.onProgress(progress);
       return;
     }
     const steps = progress.total === undefined ? `${progress.progress}` : `${progress.progress}/${progress.total}`;
@@ -308,6 +357,9 @@ export class Calls {
 
   /** A server that keeps a task tells how it is doing. */
   #taskChanged(call: LiveCall, { statusMessage }: ServerTask): void {
+    if (call.caller.takesTask) this.#promote(call, 'server');
+    call.kept = true;
+    if (call.taskId !== undefined) this.#tasks.apply(call.taskId, { type: 'kept' });
     if (statusMessage === undefined || statusMessage === call.statusMessage) return;
     call.statusMessage = statusMessage;
     this.#progressed(call, { progress: 0, message: statusMessage });
@@ -342,7 +394,7 @@ export class Calls {
     const call = question.callId === undefined ? undefined : this.#live.get(question.callId);
     if (call) {
       // Nobody should wait out a timeout for a question that can be answered now.
-      this.#promote(call, 'question');
+      if (call.caller.holdsFor?.(question) !== true) this.#promote(call, 'question');
       if (call.taskId === undefined) return question;
       this.#tasks.apply(call.taskId, { type: 'question_opened', questionId: question.id, certain: true });
       return { ...question, taskId: call.taskId };

@@ -29,8 +29,13 @@ interface Waiter {
   wake: () => void;
 }
 
+/** Where it is told what happened. */
+export interface EventSink {
+  add(type: EventType, server: string, data: Record<string, unknown>): void;
+}
+
 /** The events of one session, in order. */
-export class EventLog {
+export class EventLog implements EventSink {
   #entries: Entry[] = [];
   #undelivered = 0;
   #newCount = 0;

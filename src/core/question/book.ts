@@ -3,9 +3,11 @@ import { secretId } from '../../lib/ids.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { Alarm } from '../../lib/timers.ts';
 import { GatewayError } from '../errors.ts';
-import type { EventLog } from '../event/log.ts';
+import { RpcError, type RpcFailure } from '../../lib/rpc-error.ts';
+import type { EventSink } from '../event/log.ts';
 import type { IncomingQuestion, Store } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
+import { Desks } from './desks.ts';
 import { settleQuestion, type Answer, type Question, type QuestionEvent, type QuestionKind } from './question.ts';
 
 /** Whoever brought the question from the server, and takes the answer there. */
@@ -29,7 +31,7 @@ export class QuestionBook {
   readonly #alarm = new Alarm(() => this.#expireDue());
   readonly #sessionId: string;
   readonly #store: Store;
-  readonly #events: EventLog;
+  readonly #events: EventSink;
   readonly #settings: CoreSettings['questions'];
   readonly #log: Log;
   /** Told before anybody else when a question opens (may tie it to a task) and when it is over. */
@@ -37,8 +39,10 @@ export class QuestionBook {
   /** The task that a call has become. */
   taskOf: (callId: string) => string | undefined = () => undefined;
   onClosed: (question: Question) => void = () => {};
+  /** Who can put questions before somebody. */
+  readonly desks = new Desks(() => [...this.#open.values()].map(({ question }) => question));
 
-  constructor(sessionId: string, store: Store, events: EventLog, settings: CoreSettings['questions'], log: Log) {
+  constructor(sessionId: string, store: Store, events: EventSink, settings: CoreSettings['questions'], log: Log) {
     this.#sessionId = sessionId;
     this.#store = store;
     this.#events = events;
@@ -70,11 +74,8 @@ export class QuestionBook {
         stopListening,
       };
       this.#open.set(question.id, { question, asker });
-      if (earlier !== undefined) return;
-      this.#store.put('question', question);
-      this.#alarm.at(question.expiresAt);
-      this.#events.add(`${question.kind}_request`, server, { requestId: question.id, params: question.params });
-      this.#log.info(`${question.kind}_received`, { requestId: question.id, server });
+      if (earlier === undefined) this.#announce(question);
+      this.desks.offer(question);
     });
   }
 
@@ -108,6 +109,34 @@ export class QuestionBook {
     this.#log.info(`${kind}_responded`, { requestId: id, durationMs: Date.now() - question.createdAt });
     asker?.resolve(answer);
     return question;
+  }
+
+  /** Whoever was asked answered with an error, which goes back to the server; `false` if the question is over already. */
+  refuse(id: string, error: RpcFailure): boolean {
+    if (!this.#open.has(id)) return false;
+    this.#settle(id, { type: 'refuse', error });
+    return true;
+  }
+
+  find(id: string): Question | undefined {
+    return this.#open.get(id)?.question;
+  }
+
+  /** Open questions of a task, or of a call that is none yet. */
+  of(owner: { taskId: string } | { callId: string }): Question[] {
+    const open = [...this.#open.values()].map(({ question }) => question);
+    return open.filter((question) =>
+      'taskId' in owner ? question.taskId === owner.taskId : question.callId === owner.callId,
+    );
+  }
+
+  /** A call has become a task, and with it what it asked before. */
+  assign(callId: string, taskId: string): void {
+    for (const entry of this.#open.values()) {
+      if (entry.question.callId !== callId || entry.question.taskId !== undefined) continue;
+      entry.question = { ...entry.question, taskId };
+      this.#store.put('question', entry.question);
+    }
   }
 
   get(id: string, kind: QuestionKind): Question {
@@ -174,6 +203,14 @@ export class QuestionBook {
     this.#alarm.stop();
   }
 
+  #announce({ id, kind, server, params, expiresAt }: Question): void {
+    const entry = this.#open.get(id);
+    if (entry) this.#store.put('question', entry.question);
+    this.#alarm.at(expiresAt);
+    if (kind !== 'roots') this.#events.add(`${kind}_request`, server, { requestId: id, params });
+    this.#log.info(`${kind}_received`, { requestId: id, server });
+  }
+
   #newQuestion(server: string, { kind, params, timeoutMs, detached, key, callId }: IncomingQuestion): Question {
     const now = Date.now();
     return this.onOpened({
@@ -228,6 +265,7 @@ export class QuestionBook {
     const settled = entry && settleQuestion(entry.question, event);
     if (entry === undefined || settled === undefined) throw new Error(`question ${id} is not open`);
     this.#open.delete(id);
+    this.desks.over(id);
     entry.asker?.stopListening();
     this.#store.drop('question', id);
     entry.question = settled;
@@ -239,7 +277,9 @@ export class QuestionBook {
   #settle(id: string, event: Exclude<QuestionEvent, { type: 'answer' }>): void {
     const { question, asker } = this.#close(id, event);
     const reason = question.reason ?? question.status;
-    this.#events.add(`${question.kind}_expired`, question.server, { requestId: id, reason });
+    if (question.kind !== 'roots') {
+      this.#events.add(`${question.kind}_expired`, question.server, { requestId: id, reason });
+    }
     if (event.type === 'expire') {
       this.#keepSettled(question);
       this.#log.warn(`${question.kind}_timeout`, { requestId: id, server: question.server });
@@ -256,7 +296,8 @@ export class QuestionBook {
   }
 }
 
-function notAnswered({ kind, status, reason = status }: Question): Error {
+function notAnswered({ kind, status, error, reason = status }: Question): Error {
+  if (error !== undefined) return new RpcError(error.code, error.message, error.data);
   return new Error(`${kind} request not answered: ${reason}`);
 }
 

@@ -5,10 +5,14 @@
  *   open → accepted | declined | cancelled      an elicitation was answered
  *   open → completed                            a sampling request was answered
  *   open → expired                              nobody answered in time
- *   open → rejected                             the server withdrew it, or is gone, or the session ended
+ *   open → rejected                             whoever was asked refused, the server withdrew it or is gone, or the
+ *                                               session ended
  */
 
-export type QuestionKind = 'elicitation' | 'sampling';
+import type { RpcFailure } from '../../lib/rpc-error.ts';
+
+/** What servers ask: a person, a model, or the client's own program (for the folders it works in). */
+export type QuestionKind = 'elicitation' | 'sampling' | 'roots';
 
 export type QuestionStatus = 'open' | 'accepted' | 'declined' | 'cancelled' | 'completed' | 'expired' | 'rejected';
 
@@ -34,14 +38,17 @@ export interface Question {
   taskId?: string;
   /** Why it was rejected or expired. */
   reason?: string;
+  /** The error of a client that refused to answer, as it is to reach the server. */
+  error?: RpcFailure;
 }
 
-/** What goes back to the server: an `ElicitResult` or a `CreateMessageResult`. */
+/** What goes back to the server: an `ElicitResult`, a `CreateMessageResult` or a `ListRootsResult`. */
 export type Answer = Record<string, unknown>;
 
 export type QuestionEvent =
   | { type: 'answer'; answer: Answer }
   | { type: 'expire' }
+  | { type: 'refuse'; error: RpcFailure }
   | { type: 'reject'; reason: string };
 
 /** The question after `event`, or `undefined` when it is not open any more. */
@@ -52,13 +59,15 @@ export function settleQuestion(question: Question, event: QuestionEvent): Questi
       return { ...question, status: answeredStatus(question.kind, event.answer), answer: event.answer };
     case 'expire':
       return { ...question, status: 'expired', reason: 'nobody answered in time' };
+    case 'refuse':
+      return { ...question, status: 'rejected', reason: event.error.message, error: event.error };
     case 'reject':
       return { ...question, status: 'rejected', reason: event.reason };
   }
 }
 
 function answeredStatus(kind: QuestionKind, answer: Answer): QuestionStatus {
-  if (kind === 'sampling') return 'completed';
+  if (kind !== 'elicitation') return 'completed';
   switch (answer['action']) {
     case 'decline':
       return 'declined';

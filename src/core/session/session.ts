@@ -1,15 +1,18 @@
+import { randomBytes } from 'node:crypto';
 import type { Log } from '../../lib/log.ts';
 import { messageOf } from '../../lib/log.ts';
 import { Ring } from '../../lib/ring.ts';
 import { Calls, type Ending } from '../call/calls.ts';
 import { GatewayError } from '../errors.ts';
-import type { SessionEvent } from '../event/event.ts';
-import { EventLog } from '../event/log.ts';
+import type { EventType, SessionEvent } from '../event/event.ts';
+import { EventLog, type EventSink } from '../event/log.ts';
 import type {
   Arrival,
   Backends,
+  ClientRecord,
   Connection,
   ConnectionSink,
+  IncomingQuestion,
   ServerConfig,
   ServerInfo,
   ServerLog,
@@ -17,7 +20,7 @@ import type {
   Store,
 } from '../ports.ts';
 import { QuestionBook } from '../question/book.ts';
-import type { Question, QuestionKind } from '../question/question.ts';
+import type { Answer, Question, QuestionKind } from '../question/question.ts';
 import type { CoreSettings } from '../settings.ts';
 import { TaskBook } from '../task/book.ts';
 import type { Task } from '../task/task.ts';
@@ -51,6 +54,13 @@ export interface SessionParts {
   principal: string;
   /** When it began, if that was in an earlier run of the program. */
   createdAt?: number;
+  /** What signs what its client carries, if it was made in an earlier run of the program. */
+  key?: string | undefined;
+  /** The one server that its client sees as it is. */
+  server?: string | undefined;
+  client?: ClientRecord | undefined;
+  /** Tells those who look after what the client of one server left, or cannot be asked. */
+  tellHub?: EventSink['add'];
   store: Store;
   backends: Backends;
   registry: ServerRegistry;
@@ -70,6 +80,13 @@ export class Session {
   readonly questions: QuestionBook;
   readonly calls: Calls;
   readonly createdAt: number;
+  /** The one server that the client sees as it is; absent where it sees all of them through the hub. */
+  readonly server: string | undefined;
+  /** Signs what the client carries for the session from one request to the next. */
+  readonly key: string;
+  #client: ClientRecord | undefined;
+  /** Told of every notification of a server as it came, and on which request's stream, if that is certain. */
+  readonly onHeard = new Set<(method: string, params: Record<string, unknown>, requestId?: string) => void>();
   lastActiveAt = Date.now();
   #open = true;
   #comesBack = false;
@@ -77,6 +94,8 @@ export class Session {
   readonly #attachments = new Map<string, Attachment>();
   /** Connections that are not kept yet. */
   readonly #trials = new Set<Connection>();
+  /** Questions that the hub was told of. */
+  readonly #left = new Set<string>();
   readonly #parts: SessionParts;
 
   constructor(parts: SessionParts) {
@@ -85,10 +104,15 @@ export class Session {
     this.id = id;
     this.principal = principal;
     this.createdAt = parts.createdAt ?? this.lastActiveAt;
+    this.server = parts.server;
+    this.key = parts.key ?? randomBytes(32).toString('base64url');
+    this.#client = parts.client;
     this.events = new EventLog(id, store, settings.events, log);
-    this.tasks = new TaskBook(id, store, this.events, settings.tasks, log);
-    this.questions = new QuestionBook(id, store, this.events, settings.questions, log);
+    const events = this.server === undefined ? this.events : this.#hubEvents();
+    this.tasks = new TaskBook(id, store, events, settings.tasks, log);
+    this.questions = new QuestionBook(id, store, events, settings.questions, log);
     this.calls = new Calls(this.tasks, this.questions, store, settings, log);
+    this.questions.desks.onUnattended = (question) => this.#leftToHub(question);
   }
 
   /** Brings back what an earlier run of the program left of this session, and goes on with what can go on. */
@@ -101,9 +125,21 @@ export class Session {
     for (const task of atWork) this.calls.resume(task, (server) => this.connection(server));
   }
 
+  /** What the client says of itself; before anything is sent to a server on its behalf. */
+  introduce(client: ClientRecord): void {
+    this.#client = client;
+    this.#parts.store.put('session', this.record);
+  }
+
+  get client(): ClientRecord | undefined {
+    return this.#client;
+  }
+
   /** Starts connecting to every configured server, side by side; nobody waits for it. */
   connectAll(): void {
-    for (const { id } of this.#parts.registry.list()) this.connectInBackground(id);
+    for (const { id } of this.#parts.registry.list()) {
+      if (this.server === undefined || this.server === id) this.connectInBackground(id);
+    }
   }
 
   connectInBackground(server: string): void {
@@ -171,8 +207,16 @@ export class Session {
   }
 
   get record(): SessionRecord {
-    const { id, principal, createdAt, lastActiveAt } = this;
-    return { id, principal, createdAt, lastActiveAt };
+    const { id, principal, createdAt, lastActiveAt, key, server, client } = this;
+    return {
+      id,
+      principal,
+      createdAt,
+      lastActiveAt,
+      key,
+      ...(server !== undefined && { server }),
+      ...(client !== undefined && { client }),
+    };
   }
 
   touch(): void {
@@ -249,6 +293,7 @@ export class Session {
       server,
       config,
       this.#sink(server, () => attachment),
+      { roots: this.server !== undefined && (this.#client === undefined || this.#tellsRoots(undefined)) },
     );
     const attachment: Attachment = {
       connection,
@@ -270,11 +315,16 @@ export class Session {
       lost: (reason) => {
         if (isCurrent()) this.#serverLost(server, of(), reason);
       },
-      question: async (question) => this.questions.ask(server, question),
+      question: async (question) => this.#asked(server, question),
+      heard: (method, params, requestId) => {
+        if (!isCurrent()) return;
+        for (const told of this.onHeard) told(method, params, requestId);
+      },
       notification: (method, params) => {
         if (!isCurrent()) return;
         const { catalog, notifications } = of();
         catalog.onNotification(method);
+        if (this.server !== undefined) return;
         const timestamp = Date.now();
         notifications.push({ server, timestamp, method, params });
         this.events.add('notification', server, { method, params, timestamp: new Date(timestamp).toISOString() });
@@ -283,7 +333,36 @@ export class Session {
     };
   }
 
+  async #asked(server: string, question: IncomingQuestion): Promise<Answer> {
+    // Nobody else knows in which folders a client works; that there are none is the truth of all others.
+    if (question.kind === 'roots' && !this.#tellsRoots(question.callId)) return { roots: [] };
+    return this.questions.ask(server, question);
+  }
+
+  #tellsRoots(callId: string | undefined): boolean {
+    return this.#client?.capabilities['roots'] !== undefined || this.calls.tellsRoots(callId);
+  }
+
+  /** A client of one server has no place for events; who keeps the hub for it hears of what that client does not. */
+  #hubEvents(): EventSink {
+    const add = (type: EventType, server: string, data: Record<string, unknown>): void => {
+      const { taskId, requestId } = data;
+      const left =
+        (typeof taskId === 'string' && this.tasks.find(taskId)?.orphan === true) ||
+        (typeof requestId === 'string' && this.#left.delete(requestId));
+      if (left) this.#parts.tellHub?.(type, server, data);
+    };
+    return { add };
+  }
+
+  #leftToHub({ id, kind, server, params }: Question): void {
+    if (this.server === undefined || kind === 'roots' || this.#left.has(id)) return;
+    this.#left.add(id);
+    this.#parts.tellHub?.(`${kind}_request`, server, { requestId: id, params });
+  }
+
   #serverConnected(server: string, attachment: Attachment, arrival: Arrival, info: ServerInfo): void {
+    if (this.server !== undefined) return;
     if (arrival === 'first') {
       this.events.add('server_connected', server, { name: server, capabilities: info.capabilities });
       return;
@@ -317,7 +396,7 @@ export class Session {
       invalidatedElicitations: reject('elicitation'),
       invalidatedSampling: reject('sampling'),
     };
-    this.events.add('server_disconnected', server, { name: server, reason });
+    if (this.server === undefined) this.events.add('server_disconnected', server, { name: server, reason });
   }
 
   #buffered<T extends { timestamp: number }>(server: string | undefined, items: (from: Attachment) => T[]): T[] {

@@ -1,8 +1,9 @@
 import type { Log } from '../../lib/log.ts';
+import { isDeepStrictEqual } from 'node:util';
 import { secretId } from '../../lib/ids.ts';
 import { Alarm, clampDelay } from '../../lib/timers.ts';
 import { GatewayError } from '../errors.ts';
-import type { EventLog } from '../event/log.ts';
+import type { EventSink } from '../event/log.ts';
 import type { Store } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
 import { createTask, hasEnded, transition, type Task, type TaskEvent } from './task.ts';
@@ -12,22 +13,27 @@ export interface TaskStart {
   tool: string;
   args: Record<string, unknown>;
   ttlMs?: number;
+  promised?: boolean;
+  orphan?: boolean;
 }
 
 /** The tasks of one session: every change goes through `apply`, which keeps store, events and waiters in step. */
 export class TaskBook {
   readonly #tasks = new Map<string, Task>();
-  readonly #waiters = new Map<string, Set<() => void>>();
+  readonly #watchers = new Set<(task: Task) => void>();
+  /** Those who wait for a change, to be sent home when the session ends. */
+  readonly #waiting = new Set<() => void>();
+  #closed = false;
   readonly #alarm = new Alarm(() => this.#expireDue());
   readonly #sessionId: string;
   readonly #store: Store;
-  readonly #events: EventLog;
+  readonly #events: EventSink;
   readonly #settings: CoreSettings['tasks'];
   readonly #log: Log;
   /** Told when the TTL of a task has run out, so that its work can be stopped. */
   onExpired: (task: Task) => void = () => {};
 
-  constructor(sessionId: string, store: Store, events: EventLog, settings: CoreSettings['tasks'], log: Log) {
+  constructor(sessionId: string, store: Store, events: EventSink, settings: CoreSettings['tasks'], log: Log) {
     this.#sessionId = sessionId;
     this.#store = store;
     this.#events = events;
@@ -48,10 +54,10 @@ export class TaskBook {
   create(start: TaskStart): Task {
     this.#evictOldestEnded();
     const ttlMs = Math.min(start.ttlMs ?? this.#settings.ttlMs, this.#settings.maxTtlMs);
-    const { server, tool, args } = start;
-    const task = createTask({ id: secretId(), sessionId: this.#sessionId, server, tool, args, ttlMs }, Date.now());
+    const { server } = start;
+    const task = createTask({ ...start, id: secretId(), sessionId: this.#sessionId, ttlMs }, Date.now());
     this.#keep(task);
-    this.#events.add('task_created', server, { taskId: task.id, toolName: tool, ttl: ttlMs });
+    this.#events.add('task_created', server, { taskId: task.id, toolName: task.tool, ttl: ttlMs });
     return task;
   }
 
@@ -72,8 +78,31 @@ export class TaskBook {
     if (event.type === 'progress') this.#tasks.set(id, next);
     else this.#keep(next);
     if (hasEnded(next)) this.#announceEnd(next);
-    if (hasEnded(next) || next.status === 'input_required') this.#wake(id);
+    for (const watcher of this.#watchers) watcher(next);
     return next;
+  }
+
+  /** Tells of every change, until the returned function is called. */
+  watch(watcher: (task: Task) => void): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  find(id: string): Task | undefined {
+    return this.#tasks.get(id);
+  }
+
+  /** The same call, made before by a client that then did not wait for it. */
+  findOrphan({ server, tool, args }: Pick<TaskStart, 'server' | 'tool' | 'args'>): Task | undefined {
+    return this.list().find(
+      (task) => task.orphan && task.server === server && task.tool === tool && isDeepStrictEqual(task.args, args),
+    );
+  }
+
+  /** Its client has the result of the ended task. */
+  delivered(id: string): void {
+    const task = this.#tasks.get(id);
+    if (task && hasEnded(task)) this.#forget(task);
   }
 
   get(id: string): Task {
@@ -95,23 +124,31 @@ export class TaskBook {
 
   /** Waits until the task has ended or waits for an answer itself, the time is up, or nobody waits any more. */
   async whenEndedOrAsking(id: string, timeoutMs: number, signal: AbortSignal): Promise<Task> {
-    const task = this.get(id);
-    if (hasEnded(task) || task.status === 'input_required' || signal.aborted) return task;
-    await new Promise<void>((resolve) => {
-      const waiters = this.#waiters.get(id) ?? new Set();
-      this.#waiters.set(id, waiters);
+    return this.until(id, (task) => hasEnded(task) || task.status === 'input_required', timeoutMs, signal);
+  }
+
+  /** Waits until the task is as wanted, the time is up, or nobody waits any more. */
+  async until(id: string, wanted: (task: Task) => boolean, timeoutMs: number, signal: AbortSignal): Promise<Task> {
+    const now = this.get(id);
+    if (wanted(now) || signal.aborted || this.#closed) return now;
+    return new Promise((resolve) => {
+      let latest = now;
       const finish = (): void => {
         clearTimeout(timer);
         signal.removeEventListener('abort', finish);
-        waiters.delete(finish);
-        if (waiters.size === 0) this.#waiters.delete(id);
-        resolve();
+        stopWatching();
+        this.#waiting.delete(finish);
+        resolve(latest);
       };
       const timer = setTimeout(finish, clampDelay(timeoutMs));
       signal.addEventListener('abort', finish, { once: true });
-      waiters.add(finish);
+      this.#waiting.add(finish);
+      const stopWatching = this.watch((task) => {
+        if (task.id !== id) return;
+        latest = task;
+        if (wanted(task)) finish();
+      });
     });
-    return this.#tasks.get(id) ?? task;
   }
 
   /** Forgets ended tasks whose time is over. */
@@ -124,8 +161,9 @@ export class TaskBook {
   }
 
   close(): void {
+    this.#closed = true;
     this.#alarm.stop();
-    for (const waiters of this.#waiters.values()) for (const finish of waiters) finish();
+    for (const finish of this.#waiting) finish();
   }
 
   #keep(task: Task): void {
@@ -182,9 +220,5 @@ export class TaskBook {
       case 'input_required':
         return;
     }
-  }
-
-  #wake(id: string): void {
-    for (const finish of this.#waiters.get(id) ?? []) finish();
   }
 }

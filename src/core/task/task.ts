@@ -43,10 +43,18 @@ export interface Task {
   standing?: Record<string, unknown>;
   /** How long the ended task stays readable, as a moment. */
   keepUntil?: number;
+  /** The client was promised the task for all of its TTL, however soon it ends. */
+  promised?: boolean;
+  /** The server keeps it as a task of its own. */
+  kept?: boolean;
+  /** Its client gave up waiting: the same call made again means this one. */
+  orphan?: boolean;
 }
 
 export type TaskEvent =
   | { type: 'progress'; message: string }
+  | { type: 'kept' }
+  | { type: 'promised' }
   | { type: 'stands'; standing: Record<string, unknown> | undefined }
   | { type: 'question_opened'; questionId: string; certain: boolean }
   | { type: 'question_closed'; questionId: string }
@@ -68,6 +76,8 @@ export interface NewTask {
   tool: string;
   args: Record<string, unknown>;
   ttlMs: number;
+  promised?: boolean;
+  orphan?: boolean;
 }
 
 export function createTask(from: NewTask, now: number): Task {
@@ -84,6 +94,10 @@ export function transition(task: Task, event: TaskEvent, { now, keepMs }: Moment
   switch (event.type) {
     case 'progress':
       return { ...task, statusMessage: event.message, updatedAt: now };
+    case 'kept':
+      return task.kept ? undefined : { ...task, kept: true };
+    case 'promised':
+      return task.promised ? undefined : { ...task, promised: true };
     case 'stands': {
       const { standing: _before, ...rest } = task;
       return { ...rest, ...(event.standing && { standing: event.standing }) };
@@ -125,5 +139,6 @@ function withQuestions(task: Task, questions: Task['questions'], now: number): T
 
 function ended(task: Task, status: TaskStatus, now: number, keepMs: number): Task {
   const { deadline: _deadline, remainingMs: _remainingMs, standing: _standing, ...rest } = task;
-  return { ...rest, status, questions: [], updatedAt: now, keepUntil: now + keepMs };
+  const promisedUntil = task.promised ? task.createdAt + task.ttlMs : 0;
+  return { ...rest, status, questions: [], updatedAt: now, keepUntil: Math.max(promisedUntil, now + keepMs) };
 }

@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isJsonContentType } from '@modelcontextprotocol/server';
-import { GatewayError } from '../../core/errors.ts';
+import { GatewayError, known } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { Hub } from '../hub/hub.ts';
+import type { Addressed } from '../addressed.ts';
 import { LegacySessions } from '../legacy/sessions.ts';
 import { ModernRequests } from '../modern/requests.ts';
 import { readBody } from './body.ts';
@@ -15,6 +16,7 @@ import { respondError, respondGatewayError } from './respond.ts';
 export interface HttpSettings extends GuardSettings {
   port: number;
   allowCommands: boolean;
+  direct: { taskAfterMs: number };
   limits: { bodyBytes: number };
 }
 
@@ -36,7 +38,8 @@ export class HttpDoor {
     this.#gateway = gateway;
     this.#settings = settings;
     this.#guard = new Guard(settings);
-    const options = { gateway, hub, mayRunCommands: settings.allowCommands };
+    const { taskAfterMs } = settings.direct;
+    const options = { gateway, hub, mayRunCommands: settings.allowCommands, taskAfterMs };
     this.#legacy = new LegacySessions(options);
     this.#modern = new ModernRequests(options);
     this.#server = createServer((req, res) => {
@@ -111,27 +114,33 @@ export class HttpDoor {
       respondGatewayError(res, error, { headers: { ...headers, connection: 'close' } });
       return;
     }
-    if (path !== '/mcp') {
-      respondError(res, 404, -32000, `nothing at '${path}'; the hub is at /mcp`);
+    const server = serverIn(path);
+    if (path !== '/mcp' && server === undefined) {
+      respondError(res, 404, -32000, `nothing at '${path}'; the hub is at /mcp, and each server at /mcp/<its name>`);
       return;
     }
-    await this.#mcp(req, res, principal);
+    if (server !== undefined && this.#gateway.registry.get(server) === undefined) {
+      const names = this.#gateway.registry.list().map(({ id }) => id);
+      respondError(res, 404, -32602, `no server '${server}'; ${known(names)}`);
+      return;
+    }
+    await this.#mcp(req, res, { principal, server });
   }
 
-  async #mcp(req: IncomingMessage, res: ServerResponse, principal: string): Promise<void> {
+  async #mcp(req: IncomingMessage, res: ServerResponse, whom: Addressed): Promise<void> {
     switch (req.method) {
       case 'POST':
-        await this.#post(req, res, principal);
+        await this.#post(req, res, whom);
         break;
       case 'GET':
         if (!accepts(req, 'text/event-stream')) {
           respondError(res, 406, -32000, 'Not Acceptable: the client must accept text/event-stream');
           break;
         }
-        await this.#legacy.handle(req, res, undefined, principal);
+        await this.#legacy.handle(req, res, undefined, whom);
         break;
       case 'DELETE':
-        await this.#legacy.handle(req, res, undefined, principal);
+        await this.#legacy.handle(req, res, undefined, whom);
         break;
       case undefined:
       default:
@@ -139,7 +148,7 @@ export class HttpDoor {
     }
   }
 
-  async #post(req: IncomingMessage, res: ServerResponse, principal: string): Promise<void> {
+  async #post(req: IncomingMessage, res: ServerResponse, whom: Addressed): Promise<void> {
     if (!isJsonContentType(req.headers['content-type'])) {
       respondError(res, 415, -32000, 'Unsupported Media Type: Content-Type must be application/json');
       return;
@@ -164,11 +173,11 @@ export class HttpDoor {
         break;
     }
     if (eraOf(req, body.value) === 'modern') {
-      await this.#modern.handle(req, res, body.value, principal);
+      await this.#modern.handle(req, res, body.value, whom);
       return;
     }
     const mistake = messageMistake(body.value);
-    if (mistake === undefined) await this.#legacy.handle(req, res, body.value, principal);
+    if (mistake === undefined) await this.#legacy.handle(req, res, body.value, whom);
     else respondError(res, 400, -32600, `Invalid Request: ${mistake}`);
   }
 
@@ -181,6 +190,16 @@ export class HttpDoor {
       : 'not listening';
     const body = JSON.stringify(problem === undefined ? { status: 'ready' } : { status: 'not ready', problem });
     res.writeHead(problem === undefined ? 200 : 503, { 'content-type': 'application/json' }).end(body);
+  }
+}
+
+/** The server whose endpoint this is. */
+function serverIn(path: string | undefined): string | undefined {
+  const [, name] = /^\/mcp\/([^/]+)$/.exec(path ?? '') ?? [];
+  try {
+    return name === undefined ? undefined : decodeURIComponent(name);
+  } catch {
+    return name;
   }
 }
 

@@ -16,7 +16,7 @@ import { resourceTools } from './tools/resources.ts';
 import { samplingTools } from './tools/sampling.ts';
 import { serverTools } from './tools/servers.ts';
 import { taskTools } from './tools/tasks.ts';
-import { whileWaiting } from './waiting.ts';
+import { whileWaiting } from '../waiting.ts';
 
 export const HUB_TOOLS: readonly HubTool[] = [
   ...serverTools,

@@ -19,7 +19,7 @@ export function passedOn(reply: ToolReply): ToolReply {
 export async function buildReply(context: ToolContext, body: ToolReply): Promise<ToolReply> {
   const { session, gateway, exchange } = context;
   const delivery = exchange.open ? session.events.take() : undefined;
-  const pending = exchange.open ? pendingClientAction(session) : undefined;
+  const pending = exchange.open ? pendingClientAction(context) : undefined;
   if (notOurs.has(body) && pending === undefined && (delivery?.events.length ?? 0) === 0) return body;
   try {
     await gateway.store.settled();

@@ -2,8 +2,8 @@
 
 import type { SessionEvent } from '../../core/event/event.ts';
 import type { Question } from '../../core/question/question.ts';
-import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
+import { anyQuestions, questionsIn, type Reach } from './reach.ts';
 
 const iso = (moment: number): string => new Date(moment).toISOString();
 
@@ -66,10 +66,9 @@ export function eventView(event: SessionEvent): Record<string, unknown> {
 }
 
 /** Everything that waits for the client, with enough in it to answer. */
-export function pendingClientAction(session: Session): Record<string, unknown> | undefined {
-  if (session.questions.size === 0) return undefined;
-  return {
-    elicitations: session.questions.list('elicitation').map(elicitationView),
-    sampling_requests: session.questions.list('sampling').map(samplingView),
-  };
+export function pendingClientAction(reach: Reach): Record<string, unknown> | undefined {
+  if (!anyQuestions(reach)) return undefined;
+  const elicitations = questionsIn(reach, 'elicitation').map(elicitationView);
+  const sampling_requests = questionsIn(reach, 'sampling').map(samplingView);
+  return elicitations.length + sampling_requests.length === 0 ? undefined : { elicitations, sampling_requests };
 }

@@ -2,13 +2,19 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   isInitializeRequest,
   SUPPORTED_PROTOCOL_VERSIONS,
+  type InitializeRequest,
   type JSONRPCMessage,
   type Server,
 } from '@modelcontextprotocol/server';
 import { GatewayError } from '../../core/errors.ts';
 import { canBeNamed, type Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
+import type { ServerInfo } from '../../core/ports.ts';
+import { useFreshIds } from '../../lib/fresh-ids.ts';
 import { messageOf } from '../../lib/log.ts';
+import type { Addressed } from '../addressed.ts';
+import { reached } from '../direct/reached.ts';
+import { LegacyFace } from '../direct/legacy-face.ts';
 import { idOf, respondError, respondGatewayError } from '../http/respond.ts';
 import { createHubServer } from '../hub-server.ts';
 import type { Hub } from '../hub/hub.ts';
@@ -17,7 +23,6 @@ import { LegacyTransport } from './transport.ts';
 interface Served {
   session: Session;
   transport: LegacyTransport;
-  server: Server;
 }
 
 export interface LegacyOptions {
@@ -43,12 +48,13 @@ export class LegacySessions {
     options.gateway.onSessionEnded.add(this.#onSessionEnded);
   }
 
-  async handle(req: IncomingMessage, res: ServerResponse, body: unknown, principal: string): Promise<void> {
+  /** `whom`: who sends it, and to which server if it is not for the hub. */
+  async handle(req: IncomingMessage, res: ServerResponse, body: unknown, whom: Addressed): Promise<void> {
     const sessionId = req.headers['mcp-session-id'];
     if (typeof sessionId === 'string') {
-      await this.#inSession(sessionId, principal, req, res, body);
+      await this.#inSession(sessionId, whom, req, res, body);
     } else if (req.method === 'POST' && isInitializeRequest(body)) {
-      await this.#initialize(res, body as unknown as JSONRPCMessage, principal);
+      await this.#initialize(res, body, whom);
     } else {
       const id = idOf(body);
       respondError(res, 400, -32000, 'no Mcp-Session-Id header: start with an initialize request', { id });
@@ -66,41 +72,65 @@ export class LegacySessions {
     return { sessions: all.length, streams: sum('streams'), requests: sum('requests') };
   }
 
-  async #initialize(res: ServerResponse, body: JSONRPCMessage, principal: string): Promise<void> {
+  async #initialize(res: ServerResponse, body: InitializeRequest, { principal, server }: Addressed): Promise<void> {
     const { gateway } = this.#options;
     let session: Session | undefined;
+    let info: ServerInfo | undefined;
     try {
-      session = gateway.open(principal);
-      await gateway.store.settled();
+      const { protocolVersion, capabilities } = body.params;
+      const client = { protocolVersion, capabilities };
+      session = gateway.open(principal, server === undefined ? {} : { server, client });
+      await stored(gateway);
+      // The client is to be told what this one server can do.
+      if (server !== undefined) info = await reached(server, session.connection(server));
     } catch (error) {
-      const refusal = error instanceof GatewayError ? error : new GatewayError('TOOL_ERR_STORE', messageOf(error));
-      respondGatewayError(res, refusal, { id: idOf(body) });
-      if (session) await gateway.end(session, 'the session could not be stored');
+      if (!(error instanceof GatewayError)) throw error;
+      respondGatewayError(res, error, { id: idOf(body) });
+      if (session) await gateway.end(session, 'the session could not begin');
       return;
     }
-    const { transport } = await this.#serve(session, false);
-    transport.post(res, body);
+    const { transport } = await this.#serve(session, false, info);
+    transport.post(res, body as unknown as JSONRPCMessage);
   }
 
-  async #serve(session: Session, restored: boolean): Promise<Served> {
-    const { gateway, hub, mayRunCommands } = this.#options;
+  async #serve(session: Session, restored: boolean, info?: ServerInfo): Promise<Served> {
+    const { gateway } = this.#options;
     const transport = new LegacyTransport(session.id, restored);
     transport.onStreamOpen = () => session.hold();
-    const server = createHubServer({ hub, session, carrier: transport, mayRunCommands });
-    server.onclose = () => this.#served.delete(session.id);
+    const { server, close } = this.#protocol(session, transport, info);
+    server.onclose = () => {
+      this.#served.delete(session.id);
+      close();
+    };
     server.onerror = (error) => gateway.log.debug('client_protocol_error', { error: error.message });
-    const served = { session, transport, server };
+    const served = { session, transport };
     this.#served.set(session.id, served);
     await server.connect(transport);
+    // Peers take no cancellation of a request with the id 0, with which the SDK begins.
+    useFreshIds(transport);
     return served;
   }
 
+  #protocol(session: Session, transport: LegacyTransport, info?: ServerInfo): { server: Server; close: () => void } {
+    const { gateway, hub, mayRunCommands } = this.#options;
+    if (session.server === undefined) {
+      const server = createHubServer({ hub, session, carrier: transport, mayRunCommands });
+      return { server, close: () => {} };
+    }
+    const face = new LegacyFace({ gateway, session, name: session.server, info, carrier: transport });
+    transport.onReachable = () => face.reachable();
+    return { server: face.server, close: () => face.close() };
+  }
+
   /** The session a client names, if it is its own; one of an earlier run of the program goes on where it was. */
-  async #find(sessionId: string, principal: string): Promise<Served | undefined> {
+  async #find(sessionId: string, { principal, server }: Addressed): Promise<Served | undefined> {
     const served = this.#served.get(sessionId);
-    if (served !== undefined) return served.session.principal === principal ? served : undefined;
+    if (served !== undefined) {
+      return served.session.principal === principal && served.session.server === server ? served : undefined;
+    }
     if (!canBeNamed(sessionId)) return undefined;
     const session = await this.#options.gateway.wake(sessionId, principal);
+    if (session?.server !== server) return undefined;
     // Two requests may have come for it at the same moment.
     return session && (this.#served.get(sessionId) ?? this.#serve(session, true));
   }
@@ -129,14 +159,14 @@ export class LegacySessions {
 
   async #inSession(
     sessionId: string,
-    principal: string,
+    whom: Addressed,
     req: IncomingMessage,
     res: ServerResponse,
     body: unknown,
   ): Promise<void> {
     let served: Served | undefined;
     try {
-      served = await this.#find(sessionId, principal);
+      served = await this.#find(sessionId, whom);
       if (served === undefined) throw this.#notFound();
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
@@ -162,4 +192,11 @@ export class LegacySessions {
         await this.#end(served.session, res);
     }
   }
+}
+
+/** Nobody is told of a session that is not on record. */
+async function stored({ store }: Gateway): Promise<void> {
+  await store.settled().catch((error: unknown) => {
+    throw new GatewayError('TOOL_ERR_STORE', messageOf(error));
+  });
 }

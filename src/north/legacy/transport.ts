@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/server';
 import type { Exchange } from '../exchange.ts';
-import type { Carrier } from '../hub-server.ts';
+import { exactReply, type Carrier } from '../carrier.ts';
 import { onceHandedOver } from '../http/handed-over.ts';
 import { respondError } from '../http/respond.ts';
 import { ReplayBuffer, requestsNamedIn } from './replay.ts';
@@ -42,6 +42,8 @@ export class LegacyTransport implements Transport, Carrier {
   readonly sessionId: string;
   /** Told when a stream opens, so that the session counts as used; calls the returned function when it ends. */
   onStreamOpen: () => () => void = () => () => {};
+  /** Told when what belongs to no request can reach the client. */
+  onReachable: () => void = () => {};
   /** The session does not end with this; the program does. */
   comesBack = false;
   #closed = false;
@@ -118,6 +120,7 @@ export class LegacyTransport implements Transport, Carrier {
       const stream = this.#standing ?? this.#newStanding();
       this.#attach(stream, res);
       this.#prime(stream);
+      this.onReachable();
       return;
     }
     const rest = this.#replay.after(lastEventId);
@@ -205,11 +208,17 @@ export class LegacyTransport implements Transport, Carrier {
     return { ...STREAM_HEADERS, 'mcp-session-id': this.sessionId };
   }
 
-  #reply(message: JSONRPCMessage): void {
-    const id = 'id' in message ? message.id : undefined;
+  /** Whether something that belongs to no request would reach the client now. */
+  reaches(): boolean {
+    return this.#standing?.res !== undefined;
+  }
+
+  #reply(given: JSONRPCMessage): void {
+    const id = 'id' in given ? given.id : undefined;
     const stream = id === undefined ? undefined : this.#streamOf.get(id);
     if (id === undefined || stream === undefined) return;
     const exchange = this.#exchanges.get(id);
+    const message = exactReply(given, exchange);
     this.#exchanges.delete(id);
     this.#streamOf.delete(id);
     stream.waiting.delete(id);

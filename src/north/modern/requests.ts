@@ -1,58 +1,166 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
+import {
+  classifyInboundRequest,
+  createMcpHandler,
+  type McpHttpHandler,
+  type RequestId,
+  type Server,
+} from '@modelcontextprotocol/server';
 import { GatewayError } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
 import { drained } from '../../lib/drained.ts';
+import { isObject } from '../../lib/values.ts';
+import type { Addressed } from '../addressed.ts';
+import type { Carrier } from '../carrier.ts';
+import { listen } from '../direct/listening.ts';
+import { ModernBenches } from '../direct/modern-bench.ts';
+import { clientIn } from '../direct/modern-client.ts';
+import { createModernServer } from '../direct/modern-face.ts';
+import { wireError } from '../direct/outcome.ts';
+import { reached } from '../direct/reached.ts';
 import type { Exchange } from '../exchange.ts';
 import { onceHandedOver } from '../http/handed-over.ts';
-import { idOf, respondGatewayError } from '../http/respond.ts';
-import { createHubServer, type Carrier } from '../hub-server.ts';
+import { idOf, respondError, respondGatewayError } from '../http/respond.ts';
+import { createHubServer } from '../hub-server.ts';
 import type { Hub } from '../hub/hub.ts';
 
 export interface ModernOptions {
   gateway: Gateway;
   hub: Hub;
   mayRunCommands: boolean;
+  /** After how long a direct call is offered as a task to a client that takes tasks. */
+  taskAfterMs: number;
 }
+
+const KEEP_ALIVE_MS = 15_000;
+
+/** The status that the specification wants with an error, where it wants one. */
+const STATUS: Record<number, number> = { [-32601]: 404, [-32020]: 400, [-32021]: 400, [-32022]: 400 };
 
 /** Clients without sessions over HTTP: each request stands alone, its state is that of the one who sends it. */
 export class ModernRequests {
+  readonly #options: ModernOptions;
   readonly #gateway: Gateway;
   readonly #handler: McpHttpHandler;
+  readonly #benches = new ModernBenches();
+  readonly #listening = new Set<ServerResponse>();
 
-  constructor({ gateway, hub, mayRunCommands }: ModernOptions) {
-    this.#gateway = gateway;
-    this.#handler = createMcpHandler(
-      ({ requestInfo }) => {
-        const request = requestInfo as unknown as WireRequest;
-        const session = openSession(gateway, request);
-        return createHubServer({ hub, session, carrier: request.carrier, mayRunCommands });
-      },
-      {
-        legacy: 'reject',
-        onerror: (error) => gateway.log.debug('client_protocol_error', { error: error.message }),
-      },
-    );
+  constructor(options: ModernOptions) {
+    this.#options = options;
+    this.#gateway = options.gateway;
+    this.#handler = createMcpHandler(async ({ requestInfo }) => this.#serve(requestInfo as unknown as WireRequest), {
+      legacy: 'reject',
+      onerror: (error) => options.gateway.log.debug('client_protocol_error', { error: error.message }),
+    });
   }
 
-  async handle(req: IncomingMessage, res: ServerResponse, body: unknown, principal: string): Promise<void> {
+  /** `whom`: who sends it, and to which server if it is not for the hub. */
+  async handle(req: IncomingMessage, res: ServerResponse, body: unknown, whom: Addressed): Promise<void> {
+    const { principal, server } = whom;
     try {
-      if (this.#gateway.sleeps(principal)) await this.#gateway.wakePrincipal(principal);
+      if (this.#gateway.sleeps(principal, server)) await this.#gateway.wakePrincipal(principal, server);
+      if (server !== undefined && isListen(req, body)) {
+        await this.#listen(res, body, principal, server);
+        return;
+      }
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       respondGatewayError(res, error, { id: idOf(body) });
       return;
     }
-    const request = new WireRequest(req, res, principal);
+    const request = new WireRequest(req, res, whom);
     const response = await this.#handler.fetch(request as unknown as Request, { parsedBody: body });
     if (request.refused === undefined) await writeResponse(response, res);
     else respondGatewayError(res, request.refused, { id: idOf(body) });
   }
 
   async close(): Promise<void> {
+    for (const res of this.#listening) res.end();
     await this.#handler.close();
   }
+
+  async #serve(request: WireRequest): Promise<Server> {
+    const { gateway, hub, mayRunCommands, taskAfterMs } = this.#options;
+    const { principal, server: name } = request.whom;
+    const { carrier } = request;
+    try {
+      const session = gateway.forPrincipal(principal, name);
+      if (name === undefined) return createHubServer({ hub, session, carrier, mayRunCommands });
+      const info = await reached(name, session.connection(name));
+      const bench = this.#benches.of(session, name);
+      return createModernServer({ gateway, session, name, info, carrier, bench, taskAfterMs });
+    } catch (error) {
+      if (error instanceof GatewayError) request.refused = error;
+      throw error;
+    }
+  }
+
+  /** Tells of changes on a stream that stays open. */
+  async #listen(res: ServerResponse, body: ListenRequest, principal: string, name: string): Promise<void> {
+    const gateway = this.#gateway;
+    const session = gateway.forPrincipal(principal, name);
+    const info = await reached(name, session.connection(name));
+    const { id, params } = body;
+    let said = false;
+    const send = (message: unknown): void => {
+      if (!said) {
+        said = true;
+        res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' });
+      }
+      res.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
+    };
+    const client = clientIn(isObject(params['_meta']) ? params['_meta'] : {});
+    let stop: () => void;
+    try {
+      stop = await listen({ gateway, session, info, bench: this.#benches.of(session, name), client, id, send }, params);
+    } catch (error) {
+      if (error instanceof GatewayError) throw error;
+      const { code = -32603, message, data } = wireError(name, error) as Error & { code?: number; data?: unknown };
+      respondError(res, STATUS[code] ?? 400, code, message, { id, data });
+      return;
+    }
+    this.#hold(res, session, stop);
+  }
+
+  #hold(res: ServerResponse, session: Session, stop: () => void): void {
+    const release = session.hold();
+    const beat = setInterval(() => res.write(': keep-alive\n\n'), KEEP_ALIVE_MS);
+    beat.unref();
+    this.#listening.add(res);
+    const over = (): void => {
+      clearInterval(beat);
+      this.#listening.delete(res);
+      stop();
+      release();
+    };
+    if (res.destroyed) over();
+    else res.once('close', over);
+  }
+}
+
+interface ListenRequest {
+  id: RequestId;
+  method: string;
+  params: Record<string, unknown>;
+}
+
+/** A request to listen that is in order; what is wrong with any other the SDK tells best. */
+function isListen(req: IncomingMessage, body: unknown): body is ListenRequest {
+  if (!isObject(body) || body['method'] !== 'subscriptions/listen' || !isObject(body['params'])) return false;
+  const header = (name: string): string | undefined => {
+    const value = req.headers[name];
+    return typeof value === 'string' ? value : undefined;
+  };
+  const protocolVersionHeader = header('mcp-protocol-version');
+  const mcpMethodHeader = header('mcp-method');
+  const route = classifyInboundRequest({
+    httpMethod: 'POST',
+    body,
+    ...(protocolVersionHeader !== undefined && { protocolVersionHeader }),
+    ...(mcpMethodHeader !== undefined && { mcpMethodHeader }),
+  });
+  return route.kind === 'modern' && route.messageKind === 'request' && protocolVersionHeader !== undefined;
 }
 
 /**
@@ -64,12 +172,12 @@ class WireRequest {
   readonly url: string;
   readonly headers: { get: (name: string) => string | null; has: (name: string) => boolean };
   readonly signal: AbortSignal;
-  readonly principal: string;
+  readonly whom: Addressed;
   readonly carrier: Carrier;
   /** Why there is no session for it; the handler would answer with an error of its own. */
   refused: GatewayError | undefined;
 
-  constructor(req: IncomingMessage, res: ServerResponse, principal: string) {
+  constructor(req: IncomingMessage, res: ServerResponse, whom: Addressed) {
     this.method = req.method ?? 'GET';
     this.url = `http://${req.headers.host ?? 'localhost'}${req.url ?? '/'}`;
     this.headers = {
@@ -79,7 +187,7 @@ class WireRequest {
       },
       has: (name) => req.headers[name.toLowerCase()] !== undefined,
     };
-    this.principal = principal;
+    this.whom = whom;
     const left = new AbortController();
     this.signal = left.signal;
     const exchanges: Exchange[] = [];
@@ -94,19 +202,11 @@ class WireRequest {
   }
 }
 
-function openSession(gateway: Gateway, request: WireRequest): Session {
-  try {
-    return gateway.forPrincipal(request.principal);
-  } catch (error) {
-    if (error instanceof GatewayError) request.refused = error;
-    throw error;
-  }
-}
-
 async function writeResponse(response: Response, res: ServerResponse): Promise<void> {
   const headers = Object.fromEntries(response.headers);
   if (response.body === null || !headers['content-type']?.startsWith('text/event-stream')) {
-    res.writeHead(response.status, headers).end(await response.text());
+    const text = await response.text();
+    res.writeHead(response.status === 200 ? statusOf(text) : response.status, headers).end(text);
     return;
   }
   res.writeHead(response.status, headers);
@@ -119,4 +219,12 @@ async function writeResponse(response: Response, res: ServerResponse): Promise<v
     if (!res.write(value)) await drained(res);
   }
   res.end();
+}
+
+/** The SDK gives a status only to the errors that it raises itself. */
+function statusOf(text: string): number {
+  const code = /^\{"jsonrpc":"2\.0",(?:"id":(?:"(?:[^"\\]|\\.)*"|[\d.e+-]+|null),)?"error":\{"code":(-\d+)/i.exec(
+    text,
+  )?.[1];
+  return (code === undefined ? undefined : STATUS[Number(code)]) ?? 200;
 }

@@ -3,6 +3,7 @@ import type { CallOutcome, IncomingQuestion, OutgoingCall } from '../../core/por
 import type { Answer } from '../../core/question/question.ts';
 import { backoffDelay, type BackoffSettings } from '../../lib/backoff.ts';
 import { messageOf } from '../../lib/log.ts';
+import { RpcError, rpcFailure } from '../../lib/rpc-error.ts';
 import type { SendOptions } from '../send.ts';
 import { ServerFault, type TaskOffer } from '../server-task.ts';
 import { pause } from './pause.ts';
@@ -62,10 +63,8 @@ export async function throughLosses<T>(
 export function failure(error: unknown): Exclude<CallOutcome, { kind: 'result' }> {
   if (error instanceof Gone) return { kind: error.kind, reason: error.message };
   if (error instanceof ServerFault) return { kind: 'error', error: { code: -32000, message: error.message } };
-  if (error instanceof ProtocolError) {
-    const { code, message, data } = error;
-    return { kind: 'error', error: { code, message, ...(data !== undefined && { data }) } };
-  }
+  if (error instanceof ProtocolError) return { kind: 'error', error: rpcFailure(error) };
+  if (error instanceof RpcError) return { kind: 'error', error: rpcFailure(error) };
   return { kind: 'error', error: { code: -32603, message: messageOf(error) } };
 }
 

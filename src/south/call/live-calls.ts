@@ -27,10 +27,16 @@ export interface LiveCall {
   readonly onEnd: (() => void)[];
 }
 
+export interface OtherRequest {
+  id?: string | undefined;
+  onProgress?: ((progress: Progress) => void) | undefined;
+}
+
 /** The calls that run on one connection: who a question, a progress report or a change of a task belongs to. */
 export class LiveCalls {
   readonly #calls = new Map<string, LiveCall>();
-  #others = 0;
+  /** Requests that are no calls, but in whose course the server may ask and tell, too. */
+  readonly #others = new Map<string | symbol, OtherRequest>();
 
   begin(call: OutgoingCall): LiveCall {
     const live: LiveCall = {
@@ -65,15 +71,25 @@ export class LiveCalls {
     const taskId = relatedTask(params);
     if (taskId !== undefined) return this.#ofTask(taskId)?.call.id;
     if (stream !== 'any') return stream === 'no call' ? undefined : stream.callId;
-    return this.#calls.size === 1 && this.#others === 0 ? [...this.#calls.keys()][0] : undefined;
+    return this.#only();
   }
 
-  /** A request that is no call, but in whose course the server may ask, too; it is over when the returned is called. */
-  beginOther(): () => void {
-    this.#others += 1;
-    return () => {
-      this.#others -= 1;
-    };
+  /** The request on whose stream something was said, or the only one there is. */
+  speaking(stream: StreamOrigin): string | undefined {
+    if (stream === 'no call') return undefined;
+    return stream === 'any' ? this.#only() : stream.callId;
+  }
+
+  /** It is over when the returned function is called. One that has a name can be told what belongs to it. */
+  beginOther({ id, onProgress }: OtherRequest = {}): () => void {
+    const key = id ?? Symbol('nameless');
+    this.#others.set(key, { id, onProgress });
+    return () => this.#others.delete(key);
+  }
+
+  #only(): string | undefined {
+    if (this.#calls.size + this.#others.size !== 1) return undefined;
+    return [...this.#calls.keys()][0] ?? [...this.#others.values()][0]?.id;
   }
 
   /** What is to be known of a question besides what it asks. */
@@ -95,14 +111,17 @@ export class LiveCalls {
   }
 
   progressed(params: Record<string, unknown>): void {
-    const { progressToken, progress, total, message } = params;
+    const { progressToken, progress, total, message, _meta, ...more } = params;
     const taskId = relatedTask(params);
     const live = this.#calls.get(String(progressToken)) ?? (taskId === undefined ? undefined : this.#ofTask(taskId));
-    if (live === undefined || typeof progress !== 'number') return;
-    const report: Progress = { progress };
+    const tell = live?.call.onProgress ?? this.#others.get(String(progressToken))?.onProgress;
+    if (tell === undefined || typeof progress !== 'number') return;
+    const report: Progress = { ...more, progress };
     if (typeof total === 'number') report.total = total;
     if (typeof message === 'string') report.message = message;
-    live.call.onProgress(report);
+    // What ties it to a task of the server says nothing to anybody behind us.
+    if (_meta !== undefined && taskId === undefined) report['_meta'] = _meta;
+    tell(report);
   }
 
   /** The server says that a task changed. */

@@ -61,7 +61,5 @@ export async function answerOne(
   line: Line,
 ): Promise<Record<string, unknown>> {
   const { method, params } = request;
-  // Nobody behind us has roots to tell; an empty list is the truth.
-  if (method === 'roots/list') return { roots: [] };
   return line.question({ ...readQuestion(method, params), ...fate, detached: true });
 }

@@ -100,6 +100,7 @@ async function wantsTask(line: Line, call: OutgoingCall): Promise<boolean> {
 
 async function firstParams(line: Line, call: OutgoingCall, asTask: boolean): Promise<Record<string, unknown>> {
   return {
+    ...call.more,
     name: call.tool,
     arguments: call.args,
     _meta: {

@@ -11,9 +11,10 @@ export type StreamOrigin = { callId: string } | 'no call' | 'any';
 
 const ORIGIN_KEY = 'meanwhile/call';
 
-/** Marks a server's request with the call whose stream it came on, or that it was another's. Other messages pass untouched. */
+/** Marks what a server asks or tells with the call whose stream it came on, or that it was another's. */
 export function stampOrigin(message: JSONRPCMessage, callId: string | undefined): JSONRPCMessage {
-  if (!('method' in message) || !('id' in message)) return message;
+  // Progress names its request by itself.
+  if (!('method' in message) || message.method === 'notifications/progress') return message;
   const meta = { ...message.params?._meta, [ORIGIN_KEY]: callId ?? null };
   return { ...message, params: { ...message.params, _meta: meta } };
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Delivery } from '../../../core/event/log.ts';
 import type { Session } from '../../../core/session/session.ts';
+import { questionsIn, tasksAtWork, type Reach } from '../reach.ts';
 import { settleWith } from '../reply.ts';
 import { json, READS, tool } from '../tool.ts';
 import { eventView, workingTask } from '../views.ts';
@@ -27,11 +28,11 @@ export const activityTools = [
       return json({
         triggers,
         events: byServer(events).map(({ server, items }) => ({ server, events: items.map(eventView) })),
-        pending_server: byServer(session.tasks.atWork()).map(({ server, items }) => ({
+        pending_server: byServer(tasksAtWork(context)).map(({ server, items }) => ({
           server,
           working_tasks: items.map(workingTask),
         })),
-        pending_client: pendingClient(session),
+        pending_client: pendingClient(context),
         ...(lastEventId !== undefined && { lastEventId }),
       });
     },
@@ -74,11 +75,13 @@ function byServer<T extends { server: string }>(items: T[]): { server: string; i
   return [...groups].map(([server, group]) => ({ server, items: group }));
 }
 
-function pendingClient(session: Session): Record<string, unknown[]> {
+function pendingClient(reach: Reach): Record<string, unknown[]> {
   return {
-    elicitations: session.questions
-      .list('elicitation')
-      .map(({ id, server, params }) => ({ requestId: id, server, message: params['message'] })),
-    sampling_requests: session.questions.list('sampling').map(({ id, server }) => ({ requestId: id, server })),
+    elicitations: questionsIn(reach, 'elicitation').map(({ id, server, params }) => ({
+      requestId: id,
+      server,
+      message: params['message'],
+    })),
+    sampling_requests: questionsIn(reach, 'sampling').map(({ id, server }) => ({ requestId: id, server })),
   };
 }

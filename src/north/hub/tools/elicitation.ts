@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Question } from '../../../core/question/question.ts';
 import { formMistake } from '../../../core/question/form.ts';
+import { ownerOfQuestion, questionsIn } from '../reach.ts';
 import { json, READS, tool } from '../tool.ts';
 import { elicitationView } from '../views.ts';
 import { serverName, shortText } from './arguments.ts';
@@ -12,8 +13,8 @@ export const elicitationTools = [
     description: 'Questions of servers to the user that wait for an answer.',
     input: z.object({ server: serverName.optional() }),
     annotations: READS,
-    run: async ({ server }, { session }) =>
-      json({ elicitations: session.questions.list('elicitation', server).map(elicitationView) }),
+    run: async ({ server }, context) =>
+      json({ elicitations: questionsIn(context, 'elicitation', server).map(elicitationView) }),
   }),
   tool({
     name: 'respond_to_elicitation',
@@ -25,11 +26,12 @@ export const elicitationTools = [
       content: z.record(z.string(), z.unknown()).optional(),
     }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
-    run: async ({ request_id, action, content }, { session }) => {
-      const question = session.questions.get(request_id, 'elicitation');
+    run: async ({ request_id, action, content }, context) => {
+      const { questions } = ownerOfQuestion(context, request_id);
+      const question = questions.get(request_id, 'elicitation');
       if (action === 'accept') checkContent(question, content);
       const answer = action === 'accept' && content !== undefined ? { action, content } : { action };
-      await session.questions.answer(request_id, 'elicitation', answer);
+      await questions.answer(request_id, 'elicitation', answer);
       return json({ success: true, message: `answered ${request_id} with ${action}` });
     },
   }),

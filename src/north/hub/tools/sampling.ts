@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { GatewayError, known } from '../../../core/errors.ts';
 import type { Question } from '../../../core/question/question.ts';
+import { ownerOfQuestion, questionsIn } from '../reach.ts';
 import { json, READS, tool } from '../tool.ts';
 import { samplingView } from '../views.ts';
 import { serverName, shortText } from './arguments.ts';
@@ -32,8 +33,8 @@ export const samplingTools = [
     description: 'Requests of servers for a model answer that wait.',
     input: z.object({ server: serverName.optional() }),
     annotations: READS,
-    run: async ({ server }, { session }) =>
-      json({ sampling_requests: session.questions.list('sampling', server).map(samplingView) }),
+    run: async ({ server }, context) =>
+      json({ sampling_requests: questionsIn(context, 'sampling', server).map(samplingView) }),
   }),
   tool({
     name: 'respond_to_sampling',
@@ -46,15 +47,16 @@ export const samplingTools = [
       stop_reason: shortText.optional().describe('Default endTurn, or toolUse if the answer has tool_use'),
     }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
-    run: async ({ request_id, content: given, role, model, stop_reason }, { session }) => {
-      const question = session.questions.get(request_id, 'sampling');
+    run: async ({ request_id, content: given, role, model, stop_reason }, context) => {
+      const { questions } = ownerOfQuestion(context, request_id);
+      const question = questions.get(request_id, 'sampling');
       const content = typeof given === 'string' ? { type: 'text' as const, text: given } : given;
       const used = (Array.isArray(content) ? content : [content]).flatMap((each) =>
         each.type === 'tool_use' ? [each.name] : [],
       );
       checkTools(question, used);
       const stopReason = stop_reason ?? (used.length > 0 ? 'toolUse' : 'endTurn');
-      await session.questions.answer(request_id, 'sampling', { role, content, model, stopReason });
+      await questions.answer(request_id, 'sampling', { role, content, model, stopReason });
       return json({ success: true, message: `answered ${request_id}` });
     },
   }),

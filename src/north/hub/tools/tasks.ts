@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { GatewayError } from '../../../core/errors.ts';
 import { hasEnded, type Task } from '../../../core/task/task.ts';
 import { errorReply } from '../reply.ts';
+import { ownerOfTask, questionsIn, tasksIn } from '../reach.ts';
 import { fromServer, json, READS, tool, type ToolContext, type ToolReply } from '../tool.ts';
 import { elicitationBrief, shownStatus, taskView } from '../views.ts';
 import { shortText, waitMs } from './arguments.ts';
@@ -20,11 +21,11 @@ export const taskTools = [
       include_completed: z.boolean().default(false),
     }),
     annotations: READS,
-    run: async ({ server, status, include_completed }, { session }) => {
+    run: async ({ server, status, include_completed }, context) => {
       const wanted = (task: Task): boolean =>
         (server === undefined || task.server === server) &&
         (status === undefined ? include_completed || !hasEnded(task) : shownStatus(task) === status);
-      return json({ tasks: session.tasks.list().filter(wanted).map(taskView) });
+      return json({ tasks: tasksIn(context).filter(wanted).map(taskView) });
     },
   }),
   tool({
@@ -32,7 +33,7 @@ export const taskTools = [
     description: 'State of a task and the open questions of its server.',
     input: z.object({ task_id: taskId }),
     annotations: READS,
-    run: async ({ task_id }, context) => json(stateOf(context, context.session.tasks.get(task_id))),
+    run: async ({ task_id }, context) => json(stateOf(context, ownerOfTask(context, task_id).tasks.get(task_id))),
   }),
   tool({
     name: 'get_task_result',
@@ -41,12 +42,13 @@ export const taskTools = [
     input: z.object({ task_id: taskId, timeout_ms: waitMs.optional().describe('Default: what is left of its TTL') }),
     annotations: READS,
     run: async ({ task_id, timeout_ms }, context) => {
-      const { session, exchange, gateway } = context;
-      const now = session.tasks.get(task_id);
+      const { exchange, gateway } = context;
+      const { tasks } = ownerOfTask(context, task_id);
+      const now = tasks.get(task_id);
       // Who waits for the whole TTL is to hear how it ended, not that it was just about to.
       const left = (now.remainingMs ?? (now.deadline ?? Date.now()) - Date.now()) + GRACE_MS;
       const wait = Math.min(timeout_ms ?? left, gateway.settings.limits.waitMs);
-      const task = await session.tasks.whenEndedOrAsking(task_id, wait, exchange.leavingSignal());
+      const task = await tasks.whenEndedOrAsking(task_id, wait, exchange.leavingSignal());
       return resultOf(context, task);
     },
   }),
@@ -55,19 +57,20 @@ export const taskTools = [
     description: 'Stop a task and its work on the server.',
     input: z.object({ task_id: taskId }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
-    run: async ({ task_id }, { session }) => {
-      const { status } = session.tasks.get(task_id);
-      const cancelled = session.calls.cancel(task_id, 'cancelled by the client');
+    run: async ({ task_id }, context) => {
+      const { tasks, calls } = ownerOfTask(context, task_id);
+      const { status } = tasks.get(task_id);
+      const cancelled = calls.cancel(task_id, 'cancelled by the client');
       const message = cancelled ? `task ${task_id} was cancelled` : `task ${task_id} had already ended: ${status}`;
       return json({ success: cancelled !== undefined, message });
     },
   }),
 ];
 
-function stateOf({ session }: ToolContext, task: Task): Record<string, unknown> {
+function stateOf(context: ToolContext, task: Task): Record<string, unknown> {
   return {
     task: taskView(task),
-    pending_elicitations_for_server: session.questions.list('elicitation', task.server).map(elicitationBrief),
+    pending_elicitations_for_server: questionsIn(context, 'elicitation', task.server).map(elicitationBrief),
   };
 }
 

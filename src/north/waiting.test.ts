@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { Progress } from '../../core/ports.ts';
-import { Exchange } from '../exchange.ts';
+import type { Progress } from '../core/ports.ts';
+import { Exchange } from './exchange.ts';
 import { whileWaiting } from './waiting.ts';
 
 beforeEach(() => {

@@ -1,4 +1,4 @@
-import type { StandardSchemaV1 } from '@modelcontextprotocol/client';
+import type { StandardSchemaV1 } from '@modelcontextprotocol/server';
 
 /** Lets a result through as the server gave it: a gateway has no business with the fields it does not know. */
 export const ANY_RESULT: StandardSchemaV1<unknown, Record<string, unknown>> = {

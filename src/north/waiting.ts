@@ -1,5 +1,5 @@
-import type { Progress } from '../../core/ports.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Progress } from '../core/ports.ts';
+import type { Exchange } from './exchange.ts';
 
 const BEAT_MS = 10_000;
 const SMALLEST_STEP = 0.001;

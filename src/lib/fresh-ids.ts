@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { JSONRPCMessage, RequestId, Transport } from '@modelcontextprotocol/client';
+import type { JSONRPCMessage, RequestId, Transport } from '@modelcontextprotocol/server';
 
 /**
  * For a session that an earlier run of the program began: no id of a request may be used twice in a session, and a client

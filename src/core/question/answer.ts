@@ -1,0 +1,35 @@
+import { isObject } from '../../lib/values.ts';
+import { formMistake } from './form.ts';
+import type { Question } from './question.ts';
+
+/** What is wrong with an answer as it came over the wire, or `undefined` if the server can have it. */
+export function answerMistake(
+  { kind, params }: Pick<Question, 'kind' | 'params'>,
+  answer: unknown,
+): string | undefined {
+  if (!isObject(answer)) return 'the answer is not an object';
+  switch (kind) {
+    case 'elicitation':
+      return elicitationMistake(params, answer);
+    case 'sampling':
+      return samplingMistake(answer);
+    case 'roots':
+      return Array.isArray(answer['roots']) ? undefined : "'roots' is not a list";
+  }
+}
+
+function elicitationMistake(params: Record<string, unknown>, answer: Record<string, unknown>): string | undefined {
+  const { action, content } = answer;
+  if (action !== 'accept' && action !== 'decline' && action !== 'cancel') {
+    return "'action' is none of accept, decline and cancel";
+  }
+  const { requestedSchema } = params;
+  if (action !== 'accept' || params['mode'] === 'url' || !isObject(requestedSchema)) return undefined;
+  return isObject(content) ? formMistake(requestedSchema, content) : "'content' is missing";
+}
+
+function samplingMistake({ role, model, content }: Record<string, unknown>): string | undefined {
+  if (role !== 'assistant' && role !== 'user') return "'role' is neither assistant nor user";
+  if (typeof model !== 'string') return "'model' is not a string";
+  return isObject(content) || Array.isArray(content) ? undefined : "'content' is missing";
+}

@@ -1,0 +1,95 @@
+import type { Question } from './question.ts';
+
+/**
+ * Somebody who can put a question before whoever is to answer it, right now. Tells whether it takes this one; `over` is
+ * aborted when the answer is not wanted any more, because it came another way or the question is over.
+ */
+export type Desk = (question: Question, over: AbortSignal) => boolean;
+
+/** Whose questions a desk takes: those of one call, of one task, or all that no other desk takes. */
+export type Scope = { callId: string } | { taskId: string } | 'any';
+
+interface Place {
+  scope: Scope;
+  desk: Desk;
+}
+
+/** The desks that are open now, and which question lies on which. A question lies on one at most. */
+export class Desks {
+  readonly #places = new Set<Place>();
+  readonly #taken = new Map<string, { place: Place; over: AbortController }>();
+  readonly #open: () => Question[];
+  /** Told of a question that no desk takes, or whose desk has closed. */
+  onUnattended: (question: Question) => void = () => {};
+
+  constructor(open: () => Question[]) {
+    this.#open = open;
+  }
+
+  /** Opens a desk until the returned function is called; what waits already is laid before it at once. */
+  attend(scope: Scope, desk: Desk): () => void {
+    const place: Place = { scope, desk };
+    this.#places.add(place);
+    for (const question of this.#open()) {
+      if (matches(place, question) && !this.#taken.has(question.id)) this.#lay(question, place);
+    }
+    return () => {
+      if (!this.#places.delete(place)) return;
+      const left = [...this.#taken].filter(([, taken]) => taken.place === place).map(([id]) => id);
+      for (const id of left) this.over(id);
+      for (const question of this.#open()) if (left.includes(question.id)) this.offer(question);
+    };
+  }
+
+  /** Looks for a desk: first that of the call, then that of the task, then any. */
+  offer(question: Question): void {
+    if (this.#taken.has(question.id)) return;
+    if (!this.#find(question)) this.onUnattended(question);
+  }
+
+  /** A desk may be able to take now what it could not take before. */
+  offerAgain(): void {
+    for (const question of this.#open()) {
+      if (!this.#taken.has(question.id)) this.#find(question);
+    }
+  }
+
+  isAttended(questionId: string): boolean {
+    return this.#taken.has(questionId);
+  }
+
+  /** The question is over, or its desk has closed. */
+  over(questionId: string): void {
+    const taken = this.#taken.get(questionId);
+    this.#taken.delete(questionId);
+    taken?.over.abort();
+  }
+
+  #find(question: Question): boolean {
+    const places = [...this.#places].filter((place) => matches(place, question)).toSorted(byNearness);
+    return places.some((place) => this.#lay(question, place));
+  }
+
+  #lay(question: Question, place: Place): boolean {
+    const over = new AbortController();
+    // First on record: a desk may have the answer at once.
+    this.#taken.set(question.id, { place, over });
+    if (place.desk(question, over.signal)) return true;
+    this.#taken.delete(question.id);
+    return false;
+  }
+}
+
+function matches({ scope }: Place, { callId, taskId }: Question): boolean {
+  if (scope === 'any') return true;
+  return 'callId' in scope ? scope.callId === callId : scope.taskId === taskId;
+}
+
+function byNearness(a: Place, b: Place): number {
+  return distance(a.scope) - distance(b.scope);
+}
+
+function distance(scope: Scope): number {
+  if (scope === 'any') return 2;
+  return 'callId' in scope ? 0 : 1;
+}

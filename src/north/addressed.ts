@@ -1,0 +1,6 @@
+/** Who sends a request, and whom it is for. */
+export interface Addressed {
+  principal: string;
+  /** The one server that is shown as it is; absent where it is for the hub. */
+  server?: string | undefined;
+}

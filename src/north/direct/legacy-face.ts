@@ -1,0 +1,474 @@
+import { Server, type RequestId, type ServerContext } from '@modelcontextprotocol/server';
+import type { Caller } from '../../core/call/calls.ts';
+import { GatewayError } from '../../core/errors.ts';
+import type { Gateway } from '../../core/gateway.ts';
+import type { Connection, ServerInfo } from '../../core/ports.ts';
+import { answerMistake } from '../../core/question/answer.ts';
+import type { Desk } from '../../core/question/desks.ts';
+import type { Question } from '../../core/question/question.ts';
+import type { Session } from '../../core/session/session.ts';
+import { hasEnded, type Task } from '../../core/task/task.ts';
+import { secretId } from '../../lib/ids.ts';
+import { RpcError, rpcFailure } from '../../lib/rpc-error.ts';
+import { MAX_DELAY_MS } from '../../lib/timers.ts';
+import { isObject } from '../../lib/values.ts';
+import { ANY_RESULT } from '../../lib/any-result.ts';
+import { openExchange, type Carrier } from '../carrier.ts';
+import type { Exchange } from '../exchange.ts';
+import { whileWaiting } from '../waiting.ts';
+import { asRequest, canBeAsked } from './asking.ts';
+import { sessionFace } from './face.ts';
+import { passedOnMeta, wantsAgain } from './meta.ts';
+import { errorOf, resultOf, wireError, withoutResultType } from './outcome.ts';
+import { coreTask, withRelatedTask } from './task-views.ts';
+
+type Params = Record<string, unknown>;
+type McpRequest = ServerContext['mcpReq'];
+
+/** How often a client that asked for no progress is pinged while it waits, so that nothing in between takes it for dead. */
+const PING_MS = 10_000;
+const MAX_ROUNDS = 100;
+const TASKS_SINCE = '2025-11-25';
+const TASK_PAGE = 100;
+
+/** Where notifications go that belong to no request, or to one that is open. */
+export interface Wire {
+  send(
+    message: { jsonrpc: '2.0'; method: string; params: Params },
+    options?: { relatedRequestId?: RequestId },
+  ): Promise<void>;
+  /** Whether something that belongs to no request would reach the client now. */
+  reaches(): boolean;
+}
+
+export interface LegacyFaceParts {
+  gateway: Gateway;
+  session: Session;
+  /** The server that is shown. */
+  name: string;
+  /** What the server told of itself; absent for a session of an earlier run, whose client has heard it already. */
+  info?: ServerInfo | undefined;
+  carrier: Carrier & Wire;
+  /** There is no hub where somebody else could answer what this client cannot be asked. */
+  alone?: boolean;
+}
+
+/**
+ * One server as a client sees it that begins with `initialize`: requests go through as they are, calls may be tasks of the
+ * 2025-11-25 protocol, and what the server asks reaches the client as requests on the stream of the call that it asks for.
+ */
+export class LegacyFace {
+  readonly server: Server;
+  readonly #gateway: Gateway;
+  readonly #session: Session;
+  readonly #name: string;
+  readonly #carrier: Carrier & Wire;
+  /** The client's request behind each request to the server that is open. */
+  readonly #open = new Map<string, RequestId>();
+  readonly #undo: (() => void)[] = [];
+  readonly #alone: boolean;
+  #logLevel: string | undefined;
+
+  constructor({ gateway, session, name, info, carrier, alone = false }: LegacyFaceParts) {
+    this.#alone = alone;
+    this.#gateway = gateway;
+    this.#session = session;
+    this.#name = name;
+    this.#carrier = carrier;
+    this.server = info === undefined ? resumedServer() : shownServer(name, info);
+    // The level belongs to the server behind us.
+    this.server.removeRequestHandler('logging/setLevel');
+    this.server.fallbackRequestHandler = async ({ method, params = {} }, { mcpReq }) => {
+      const exchange = openExchange(mcpReq, carrier);
+      try {
+        return await this.#handle(method, params, mcpReq, exchange);
+      } catch (error) {
+        const failure = wireError(name, error);
+        // The SDK would rewrite some codes, which are the server's own.
+        if (failure instanceof Error && 'code' in failure) exchange.failure = rpcFailure(failure as RpcError);
+        throw failure;
+      }
+    };
+    this.server.fallbackNotificationHandler = async ({ method, params = {} }) => this.#told(method, params);
+    this.#watch();
+  }
+
+  /** The client can be reached where it could not be before. */
+  reachable(): void {
+    this.#session.questions.desks.offerAgain();
+  }
+
+  /** The client is gone for good, or the program ends. */
+  close(): void {
+    for (const undo of this.#undo) undo();
+    this.#undo.length = 0;
+  }
+
+  get #connection(): Connection {
+    return this.#session.connection(this.#name);
+  }
+
+  get #capabilities(): Params {
+    return this.#session.client?.capabilities ?? {};
+  }
+
+  /** Hands on what the server says unasked, and how the tasks of this client are doing. */
+  #watch(): void {
+    const session = this.#session;
+    const heard = (method: string, params: Params, requestId?: string): void =>
+      this.#notify(method, params, requestId === undefined ? undefined : this.#open.get(requestId));
+    session.onHeard.add(heard);
+    this.#undo.push(
+      () => session.onHeard.delete(heard),
+      session.tasks.watch((task) => this.#taskChanged(task)),
+      // Whatever belongs to no request that is open.
+      session.questions.desks.attend('any', (question, over) => this.#askAnywhere(question, over)),
+    );
+  }
+
+  #notify(method: string, params: Params, relatedRequestId?: RequestId): void {
+    this.#carrier
+      .send({ jsonrpc: '2.0', method, params }, relatedRequestId === undefined ? {} : { relatedRequestId })
+      .catch((error: unknown) => {
+        this.#gateway.log.debug('notification_not_sent', { method, error: String(error) });
+      });
+  }
+
+  #taskChanged(task: Task): void {
+    if (!task.promised) return;
+    // What is told must be on record; a store that fails has told so elsewhere.
+    this.#gateway.store.settled().then(
+      () => this.#notify('notifications/tasks/status', coreTask(task)),
+      () => {},
+    );
+  }
+
+  /** What the client tells the server; only servers of its own era understand it. */
+  #told(method: string, params: Params): void {
+    const { status } = this.#connection;
+    if (status.state === 'connected' && status.info.era === 'legacy') this.#connection.notify(method, params);
+  }
+
+  async #handle(method: string, params: Params, mcpReq: McpRequest, exchange: Exchange): Promise<Params> {
+    this.#session.touch();
+    const done = this.#session.beginRequest();
+    try {
+      switch (method) {
+        case 'tools/call':
+          return await this.#call(params, mcpReq, exchange);
+        case 'tasks/get':
+          return coreTask(this.#task(params));
+        case 'tasks/result':
+          return await this.#taskResult(params, mcpReq, exchange);
+        case 'tasks/list':
+          return this.#listTasks(params);
+        case 'tasks/cancel':
+          return await this.#cancelTask(params);
+        case 'logging/setLevel':
+          return await this.#setLevel(params, mcpReq, exchange);
+        case 'resources/subscribe':
+          await this.#connection.subscribe(String(params['uri']));
+          return {};
+        case 'resources/unsubscribe':
+          await this.#connection.unsubscribe(String(params['uri']));
+          return {};
+        case 'tools/list':
+          return this.#withTaskSupport(await this.#relay(method, params, mcpReq, exchange));
+        default:
+          return await this.#relay(method, params, mcpReq, exchange);
+      }
+    } finally {
+      done();
+    }
+  }
+
+  // --- Calls ---
+
+  async #call(params: Params, mcpReq: McpRequest, exchange: Exchange): Promise<Params> {
+    const { name: tool, arguments: args = {}, task, _meta: _ownMeta, ...more } = params;
+    if (typeof tool !== 'string' || !isObject(args)) return this.#relay('tools/call', params, mcpReq, exchange);
+    const request = { server: this.#name, tool, args };
+    if (task === undefined && !wantsAgain(params)) {
+      const orphan = this.#session.tasks.findOrphan(request);
+      if (orphan) return this.#takeOver(orphan, mcpReq, exchange);
+    }
+    const meta = { ...passedOnMeta(params), ...this.#levelMeta() };
+    const id = secretId();
+    this.#open.set(id, mcpReq.id);
+    try {
+      return await this.#whileWaiting(mcpReq, exchange, `${tool} is at work`, async (onProgress) => {
+        const caller: Caller = {
+          onLeaving: (listener) => exchange.onLeaving(listener),
+          onProgress,
+          desk: this.#desk(() => mcpReq.id),
+          holdsFor: () => true,
+        };
+        const reply = await this.#session.calls.execute(
+          this.#connection,
+          {
+            ...request,
+            id,
+            meta,
+            more,
+            timeoutMs: MAX_DELAY_MS,
+            ...(task === undefined ? { tasks: 'avoid' } : { asTask: true, promised: true, ...ttlOf(task) }),
+          },
+          caller,
+        );
+        switch (reply.kind) {
+          case 'result':
+            exchange.whenSettled((delivered) => {
+              if (!delivered && !exchange.cancelled)
+                this.#session.calls.keepResult({ ...request, timeoutMs: 0 }, reply.result);
+            });
+            return withoutResultType(reply.result);
+          case 'task':
+            await this.#gateway.store.settled();
+            return { task: coreTask(this.#session.tasks.get(reply.task.id)) };
+          case 'failed':
+            throw errorOf(reply);
+          case 'cancelled':
+            throw new RpcError(-32000, 'the call was cancelled');
+        }
+      });
+    } finally {
+      // A task that asks or tells something goes on to do so, but not on this stream.
+      this.#open.delete(id);
+    }
+  }
+
+  /** The same call was made before, and its client did not wait: this is the one who comes back for it. */
+  async #takeOver({ id }: Task, mcpReq: McpRequest, exchange: Exchange): Promise<Params> {
+    const stopListening = exchange.onLeaving((leaving) => {
+      if (leaving === 'cancelled') this.#session.calls.cancel(id, 'cancelled by the client');
+    });
+    try {
+      const result = resultOf(await this.#ended(id, mcpReq, exchange));
+      exchange.whenSettled((delivered) => {
+        if (delivered) this.#session.tasks.delivered(id);
+      });
+      return result;
+    } finally {
+      stopListening();
+    }
+  }
+
+  /** Waits for the end of a task; what it asks meanwhile goes over the stream of the request that waits. */
+  async #ended(taskId: string, mcpReq: McpRequest, exchange: Exchange): Promise<Task> {
+    const closeDesk = this.#session.questions.desks.attend(
+      { taskId },
+      this.#desk(() => mcpReq.id, taskId),
+    );
+    try {
+      return await this.#whileWaiting(mcpReq, exchange, 'the task is at work', async () =>
+        this.#session.tasks.until(taskId, hasEnded, MAX_DELAY_MS, exchange.leavingSignal()),
+      );
+    } finally {
+      closeDesk();
+    }
+  }
+
+  async #whileWaiting<T>(
+    mcpReq: McpRequest,
+    exchange: Exchange,
+    what: string,
+    work: Parameters<typeof whileWaiting<T>>[2],
+  ): Promise<T> {
+    if (exchange.progress !== undefined) return whileWaiting(exchange, what, work);
+    const pinging = setInterval(() => {
+      // One that answers no pings may still be waiting; that it is gone shows otherwise.
+      this.server
+        .request({ method: 'ping' }, ANY_RESULT, { relatedRequestId: mcpReq.id, timeout: PING_MS })
+        .catch(() => {});
+    }, PING_MS);
+    try {
+      return await work(() => {});
+    } finally {
+      clearInterval(pinging);
+    }
+  }
+
+  // --- Tasks ---
+
+  #task({ taskId }: Params): Task {
+    const task = typeof taskId === 'string' ? this.#session.tasks.find(taskId) : undefined;
+    if (task === undefined) throw new RpcError(-32602, `Failed to retrieve task: no task '${String(taskId)}'`);
+    return task;
+  }
+
+  async #taskResult(params: Params, mcpReq: McpRequest, exchange: Exchange): Promise<Params> {
+    const { id } = this.#task(params);
+    return withRelatedTask(resultOf(await this.#ended(id, mcpReq, exchange)), id);
+  }
+
+  #listTasks({ cursor }: Params): Params {
+    const all = this.#session.tasks.list();
+    const from = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor) + 1;
+    if (cursor !== undefined && from === 0) throw new RpcError(-32602, `Invalid cursor: ${JSON.stringify(cursor)}`);
+    const page = all.slice(from, from + TASK_PAGE);
+    const last = page.at(-1);
+    const more = last !== undefined && from + TASK_PAGE < all.length;
+    return { tasks: page.map(coreTask), ...(more && { nextCursor: last.id }) };
+  }
+
+  async #cancelTask(params: Params): Promise<Params> {
+    const { id, status } = this.#task(params);
+    const cancelled = this.#session.calls.cancel(id, 'cancelled by the client');
+    if (cancelled === undefined)
+      throw new RpcError(-32602, `Cannot cancel task: already in terminal status '${status}'`);
+    await this.#gateway.store.settled();
+    return coreTask(cancelled);
+  }
+
+  // --- Everything else ---
+
+  /** Passes a request on, and asks its client whatever the server wants to know before it answers. */
+  async #relay(method: string, params: Params, mcpReq: McpRequest, exchange: Exchange): Promise<Params> {
+    const id = secretId();
+    const meta = { ...passedOnMeta(params), ...this.#levelMeta(), ...(exchange.progress && { progressToken: id }) };
+    const { _meta: _ownMeta, ...own } = params;
+    const signal = exchange.leavingSignal();
+    const closeDesk = this.#session.questions.desks.attend(
+      { callId: id },
+      this.#desk(() => mcpReq.id),
+    );
+    this.#open.set(id, mcpReq.id);
+    let answered: Params = {};
+    try {
+      for (let round = 0; round < MAX_ROUNDS; round += 1) {
+        const outgoing = { ...own, ...answered, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
+        const onProgress = exchange.progress ?? ((): void => {});
+        const result = await this.#connection.relay({ id, method, params: outgoing, signal, onProgress });
+        if (result['resultType'] !== 'input_required') return withoutResultType(result);
+        answered = await this.#answerRound(result, mcpReq, signal);
+      }
+      throw new RpcError(-32603, `the server asked for more than ${MAX_ROUNDS} rounds`);
+    } finally {
+      this.#open.delete(id);
+      closeDesk();
+    }
+  }
+
+  async #answerRound(
+    { inputRequests, requestState }: Params,
+    mcpReq: McpRequest,
+    signal: AbortSignal,
+  ): Promise<Params> {
+    const asked = Object.entries(isObject(inputRequests) ? inputRequests : {});
+    const answers = asked.map(async ([key, request]) => {
+      const { method, params } = isObject(request) ? request : {};
+      const asking = { method: String(method), params: isObject(params) ? params : {} };
+      const options = { relatedRequestId: mcpReq.id, timeout: MAX_DELAY_MS, signal };
+      return [key, await this.server.request(asking, ANY_RESULT, options)] as const;
+    });
+    const inputResponses = Object.fromEntries(await Promise.all(answers));
+    return { ...(asked.length > 0 && { inputResponses }), ...(requestState !== undefined && { requestState }) };
+  }
+
+  async #setLevel(params: Params, mcpReq: McpRequest, exchange: Exchange): Promise<Params> {
+    const { era } = await this.#connection.ready();
+    const result = era === 'legacy' ? await this.#relay('logging/setLevel', params, mcpReq, exchange) : {};
+    this.#logLevel = String(params['level']);
+    return result;
+  }
+
+  /** Servers of the other era have no standing level, but hear of it with each request. */
+  #levelMeta(): Params {
+    const { status } = this.#connection;
+    if (this.#logLevel === undefined || status.state !== 'connected' || status.info.era === 'legacy') return {};
+    return { 'io.modelcontextprotocol/logLevel': this.#logLevel };
+  }
+
+  /** Whatever the server says of its tools: through us every one can be called with or without a task. */
+  #withTaskSupport(result: Params): Params {
+    const { tools } = result;
+    if (!Array.isArray(tools) || (this.#session.client?.protocolVersion ?? TASKS_SINCE) < TASKS_SINCE) return result;
+    const shown = tools.map((tool: unknown) =>
+      isObject(tool)
+        ? { ...tool, execution: { ...(isObject(tool['execution']) && tool['execution']), taskSupport: 'optional' } }
+        : tool,
+    );
+    return { ...result, tools: shown };
+  }
+
+  // --- Questions ---
+
+  #someRequest(): RequestId | undefined {
+    return [...this.#open.values()][0];
+  }
+
+  #askAnywhere(question: Question, over: AbortSignal): boolean {
+    const { id, kind, taskId } = question;
+    if (canBeAsked(this.#capabilities, question)) {
+      // The client of a task fetches what that asks with its result.
+      if (taskId !== undefined && this.#session.tasks.find(taskId)?.promised) return false;
+      return this.#desk(() => this.#someRequest())(question, over);
+    }
+    if (!this.#alone) return false;
+    const message = `the client cannot be asked (${kind} was not declared), and there is nobody else to ask`;
+    // Not in the middle of its opening.
+    queueMicrotask(() => this.#session.questions.refuse(id, { code: -32600, message }));
+    return true;
+  }
+
+  /** Puts questions to the client, on the stream of one of its requests if there is one. */
+  #desk(on: () => RequestId | undefined, taskId?: string): Desk {
+    return (question, over) => {
+      if (!canBeAsked(this.#capabilities, question)) return false;
+      const relatedRequestId = on();
+      if (relatedRequestId === undefined && !this.#carrier.reaches()) return false;
+      void this.#ask(question, over, relatedRequestId, taskId);
+      return true;
+    };
+  }
+
+  async #ask(
+    question: Question,
+    over: AbortSignal,
+    relatedRequestId: RequestId | undefined,
+    taskId: string | undefined,
+  ): Promise<void> {
+    const { id, kind } = question;
+    const { method, params } = asRequest(question);
+    const { questions } = this.#session;
+    try {
+      await this.#gateway.store.settled();
+      const answer = await this.server.request(
+        { method, params: taskId === undefined ? params : withRelatedTask(params, taskId) },
+        ANY_RESULT,
+        { timeout: MAX_DELAY_MS, signal: over, ...(relatedRequestId !== undefined && { relatedRequestId }) },
+      );
+      const mistake = answerMistake(question, answer);
+      if (mistake !== undefined)
+        questions.refuse(id, { code: -32602, message: `the client's answer does not fit: ${mistake}` });
+      else if (questions.find(id)) await questions.answer(id, kind, answer);
+    } catch (error) {
+      if (over.aborted || error instanceof GatewayError) return;
+      const failure = wireError(this.#name, error);
+      // One that cannot be asked now may be asked later, or elsewhere; one that answers with an error has answered.
+      if ('code' in failure && Number.isInteger(failure.code) && failure === error) {
+        questions.refuse(id, rpcFailure(failure as RpcError));
+      }
+    }
+  }
+}
+
+function shownServer(name: string, info: ServerInfo): Server {
+  const { implementation, capabilities, instructions } = sessionFace(name, info);
+  return new Server(implementation, { capabilities, ...(instructions !== undefined && { instructions }) });
+}
+
+/** Its client was introduced in an earlier run of the program. */
+function resumedServer(): Server {
+  return new Server({ name: 'meanwhile', version: '0' }, { capabilities: {} });
+}
+
+function ttlOf(task: unknown): { ttlMs?: number } {
+  if (!isObject(task)) throw new RpcError(-32602, "'task' is not an object");
+  const { ttl } = task;
+  if (ttl === undefined || ttl === null) return {};
+  if (typeof ttl !== 'number' || !Number.isFinite(ttl) || ttl < 0) {
+    throw new RpcError(-32602, "'task.ttl' is not a number of milliseconds");
+  }
+  return { ttlMs: Math.max(1, Math.floor(ttl)) };
+}

@@ -1,0 +1,95 @@
+import { SUBSCRIPTION_ID_META_KEY, type RequestId } from '@modelcontextprotocol/server';
+import type { Gateway } from '../../core/gateway.ts';
+import type { ServerInfo } from '../../core/ports.ts';
+import type { Session } from '../../core/session/session.ts';
+import type { Task } from '../../core/task/task.ts';
+import { isObject } from '../../lib/values.ts';
+import type { ModernBench } from './modern-bench.ts';
+import { requireTasks, type ModernClient } from './modern-client.ts';
+
+type Params = Record<string, unknown>;
+
+const LISTS = {
+  toolsListChanged: 'tools',
+  resourcesListChanged: 'resources',
+  promptsListChanged: 'prompts',
+} as const;
+
+export interface ListeningParts {
+  gateway: Gateway;
+  session: Session;
+  info: ServerInfo;
+  bench: ModernBench;
+  client: ModernClient;
+  /** The id of the client's request, which everything that is told names. */
+  id: RequestId;
+  send: (message: { jsonrpc: '2.0'; method: string; params: Params }) => void;
+}
+
+/**
+ * Tells a client without sessions what changes, for as long as it listens: lists, resources and tasks. The SDK's own way
+ * knows no tasks. Resolves, when the client has been told what it will hear, with the function that ends it.
+ */
+export async function listen(parts: ListeningParts, { notifications: wanted }: Params): Promise<() => void> {
+  const { gateway, session, info, bench, client, id, send } = parts;
+  const filter = isObject(wanted) ? wanted : {};
+  const taskIds = texts(filter['taskIds']);
+  if (taskIds.length > 0) requireTasks(client);
+  const endRequest = session.beginRequest();
+  const undo: (() => void)[] = [endRequest];
+  const stop = (): void => {
+    for (const each of undo.splice(0)) each();
+  };
+  try {
+    const tell = (method: string, params: Params): void => {
+      const meta = isObject(params['_meta']) ? params['_meta'] : {};
+      send({ jsonrpc: '2.0', method, params: { ...params, _meta: { ...meta, [SUBSCRIPTION_ID_META_KEY]: id } } });
+    };
+    const lists = Object.entries(LISTS).filter(([key, kind]) => filter[key] === true && tellsChanges(info, kind));
+    const resources = await Promise.all(
+      texts(filter['resourceSubscriptions']).map(async (uri) => ({ uri, leave: await bench.watchResource(uri) })),
+    );
+    const watched = resources.flatMap(({ uri, leave }) => (leave === undefined ? [] : [{ uri, leave }]));
+    undo.push(...watched.map(({ leave }) => leave));
+    const known = taskIds.filter((taskId) => session.tasks.find(taskId) !== undefined);
+    tell('notifications/subscriptions/acknowledged', {
+      notifications: {
+        ...Object.fromEntries(lists.map(([key]) => [key, true])),
+        ...(watched.length > 0 && { resourceSubscriptions: watched.map(({ uri }) => uri) }),
+        ...(known.length > 0 && { taskIds: known }),
+      },
+    });
+    const methods = new Set(lists.map(([, kind]) => `notifications/${kind}/list_changed`));
+    const uris = new Set<unknown>(watched.map(({ uri }) => uri));
+    const heard = (method: string, params: Params): void => {
+      const updated = method === 'notifications/resources/updated' && uris.has(params['uri']);
+      if (updated || methods.has(method)) tell(method, params);
+    };
+    session.onHeard.add(heard);
+    undo.push(() => session.onHeard.delete(heard));
+    const tellTask = (task: Task): void => {
+      if (!known.includes(task.id)) return;
+      // What is told must be on record; a store that fails has told so elsewhere.
+      gateway.store.settled().then(
+        () => tell('notifications/tasks', bench.detailed(task, client.capabilities)),
+        () => {},
+      );
+    };
+    undo.push(session.tasks.watch(tellTask));
+    // As they are now: they may have changed before anybody listened.
+    for (const taskId of known) tellTask(session.tasks.get(taskId));
+    return stop;
+  } catch (error) {
+    stop();
+    throw error;
+  }
+}
+
+function tellsChanges({ capabilities }: ServerInfo, kind: string): boolean {
+  const offered = capabilities[kind];
+  return isObject(offered) && offered['listChanged'] === true;
+}
+
+function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];
+}

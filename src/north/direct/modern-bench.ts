@@ -1,0 +1,118 @@
+import type { ServerInfo } from '../../core/ports.ts';
+import { answerMistake } from '../../core/question/answer.ts';
+import type { Question } from '../../core/question/question.ts';
+import type { Session } from '../../core/session/session.ts';
+import type { Task } from '../../core/task/task.ts';
+import { AskedKeys } from './asked.ts';
+import { detailedTask } from './task-views.ts';
+
+type Params = Record<string, unknown>;
+type Tell = (method: string, params: Params) => void;
+
+/** From what tells most to what tells least. */
+const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
+
+/** These go to those who listen for them. */
+const CHANGES = /^notifications\/(?:(?:tools|resources|prompts)\/list_changed|resources\/updated)$/;
+
+interface Open {
+  level: string | undefined;
+  tell: Tell;
+}
+
+/** What the requests of one client without sessions share, as long as its session lives. */
+export class ModernBench {
+  readonly asked: AskedKeys;
+  readonly #session: Session;
+  readonly #name: string;
+  /** The requests that are open, oldest first. */
+  readonly #open = new Map<string, Open>();
+  /** How many listen for each resource. */
+  readonly #watched = new Map<string, number>();
+  /** What a server of the other era was told to log. */
+  #level: string | undefined;
+
+  constructor(session: Session, name: string) {
+    this.#session = session;
+    this.#name = name;
+    this.asked = new AskedKeys(session);
+    session.onHeard.add((method, params, requestId) => this.#heard(method, params, requestId));
+  }
+
+  /** A request is open until the returned function is called; `tell` says something in its course. */
+  enter(id: string, level: string | undefined, tell: Tell): () => void {
+    this.#open.set(id, { level, tell });
+    return () => this.#open.delete(id);
+  }
+
+  /** Answers a question with what its client sent along; `false` if that does not fit. */
+  answer(question: Question, answer: unknown): boolean {
+    if (answerMistake(question, answer) !== undefined) return false;
+    void this.#session.questions.answer(question.id, question.kind, answer as Params);
+    return true;
+  }
+
+  /** A task as its client may see it: one that asks what this client cannot be asked is at work, for it. */
+  shown(task: Task, capabilities: Params): Task {
+    const asks = task.status === 'input_required' && this.asked.of(task.id, capabilities).size > 0;
+    return task.status === 'input_required' && !asks
+      ? { ...task, status: 'working', statusMessage: 'waits for an answer that this client cannot give' }
+      : task;
+  }
+
+  detailed(task: Task, capabilities: Params): Params {
+    return detailedTask(this.shown(task, capabilities), this.asked.of(task.id, capabilities));
+  }
+
+  /** Servers with sessions have one level for all requests: the one that tells most. */
+  async useLevel(level: string, info: ServerInfo): Promise<void> {
+    if (info.era === 'modern' || info.capabilities['logging'] === undefined || !LEVELS.includes(level)) return;
+    if (this.#level !== undefined && LEVELS.indexOf(this.#level) <= LEVELS.indexOf(level)) return;
+    this.#level = level;
+    await this.#session.connection(this.#name).request('logging/setLevel', { level });
+  }
+
+  /** Asks the server to tell of changes of a resource; `undefined` if it does not. Whoever is the last to leave ends it. */
+  async watchResource(uri: string): Promise<(() => void) | undefined> {
+    const connection = this.#session.connection(this.#name);
+    this.#watched.set(uri, (this.#watched.get(uri) ?? 0) + 1);
+    const leave = (): void => {
+      const left = (this.#watched.get(uri) ?? 0) - 1;
+      if (left > 0) {
+        this.#watched.set(uri, left);
+        return;
+      }
+      this.#watched.delete(uri);
+      // A server that is away has forgotten it by itself.
+      connection.unsubscribe(uri).catch(() => {});
+    };
+    try {
+      if (this.#watched.get(uri) === 1) await connection.subscribe(uri);
+      return leave;
+    } catch {
+      this.#watched.delete(uri);
+      return undefined;
+    }
+  }
+
+  #heard(method: string, params: Params, requestId: string | undefined): void {
+    if (CHANGES.test(method)) return;
+    const isLog = method === 'notifications/message';
+    const wants = ({ level }: Open): boolean =>
+      !isLog || (level !== undefined && LEVELS.indexOf(String(params['level'])) >= LEVELS.indexOf(level));
+    // Where nothing says which request it belongs to, it is told once.
+    const open = requestId === undefined ? [...this.#open.values()].find(wants) : this.#open.get(requestId);
+    if (open !== undefined && wants(open)) open.tell(method, params);
+  }
+}
+
+/** The benches of all sessions. */
+export class ModernBenches {
+  readonly #benches = new WeakMap<Session, ModernBench>();
+
+  of(session: Session, name: string): ModernBench {
+    const bench = this.#benches.get(session) ?? new ModernBench(session, name);
+    this.#benches.set(session, bench);
+    return bench;
+  }
+}

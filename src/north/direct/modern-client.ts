@@ -1,0 +1,40 @@
+import type { ServerContext } from '@modelcontextprotocol/server';
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  LOG_LEVEL_META_KEY,
+  MissingRequiredClientCapabilityError,
+} from '@modelcontextprotocol/server';
+import { isObject } from '../../lib/values.ts';
+import { TASKS_EXTENSION } from './task-views.ts';
+
+/** What a request of a client without sessions says of that client. */
+export interface ModernClient {
+  capabilities: Record<string, unknown>;
+  /** It takes tasks. */
+  takesTasks: boolean;
+  logLevel: string | undefined;
+}
+
+export function clientOf({ envelope }: Pick<ServerContext['mcpReq'], 'envelope'>): ModernClient {
+  return clientIn(envelope ?? {});
+}
+
+export function clientIn(meta: Record<string, unknown>): ModernClient {
+  const declared = meta[CLIENT_CAPABILITIES_META_KEY];
+  const capabilities = isObject(declared) ? declared : {};
+  const { extensions } = capabilities;
+  const level = meta[LOG_LEVEL_META_KEY];
+  return {
+    capabilities,
+    takesTasks: isObject(extensions) && isObject(extensions[TASKS_EXTENSION]),
+    logLevel: typeof level === 'string' ? level : undefined,
+  };
+}
+
+/** What else the client must declare. */
+export const TASKS_REQUIRED = { extensions: { [TASKS_EXTENSION]: {} } };
+
+export function requireTasks({ takesTasks }: ModernClient): void {
+  if (takesTasks) return;
+  throw new MissingRequiredClientCapabilityError({ requiredCapabilities: TASKS_REQUIRED });
+}

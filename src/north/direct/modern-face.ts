@@ -1,0 +1,320 @@
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  LOG_LEVEL_META_KEY,
+  Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { setTimeout as delay } from 'node:timers/promises';
+import * as z from 'zod';
+import type { Caller, CallReply, CallRequest } from '../../core/call/calls.ts';
+import type { Gateway } from '../../core/gateway.ts';
+import type { Connection, ServerInfo } from '../../core/ports.ts';
+import type { Question } from '../../core/question/question.ts';
+import type { Session } from '../../core/session/session.ts';
+import { hasEnded, type Task } from '../../core/task/task.ts';
+import { secretId } from '../../lib/ids.ts';
+import { RpcError } from '../../lib/rpc-error.ts';
+import { MAX_DELAY_MS } from '../../lib/timers.ts';
+import { isObject } from '../../lib/values.ts';
+import { openExchange, type Carrier } from '../carrier.ts';
+import type { Exchange } from '../exchange.ts';
+import { whileWaiting } from '../waiting.ts';
+import { canBeAsked } from './asking.ts';
+import type { ModernBench } from './modern-bench.ts';
+import { clientOf, requireTasks, type ModernClient } from './modern-client.ts';
+import { requestFace } from './face.ts';
+import { passedOnMeta, wantsAgain } from './meta.ts';
+import { errorOf, resultOf, wireError } from './outcome.ts';
+import { readState, signState } from './request-state.ts';
+import { extensionTask, inputRequests } from './task-views.ts';
+
+type Params = Record<string, unknown>;
+type McpRequest = ServerContext['mcpReq'];
+
+/** What a server pushes one by one, but at once, is to reach the client in one round. */
+const GATHER_MS = 25;
+
+/** Of the older protocol: a client without sessions must not find them here. */
+const GONE_METHODS = new Set([
+  'initialize',
+  'ping',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'tasks/list',
+  'tasks/result',
+]);
+
+export interface ModernFaceParts {
+  gateway: Gateway;
+  session: Session;
+  name: string;
+  info: ServerInfo;
+  carrier: Carrier;
+  /** What the requests of one client share. */
+  bench: ModernBench;
+  /** After how long a call is offered as a task to a client that takes tasks. */
+  taskAfterMs: number;
+}
+
+/** A protocol object that shows one server to a client without sessions, for one of its requests. */
+export function createModernServer(parts: ModernFaceParts): Server {
+  const { implementation, capabilities, instructions } = requestFace(parts.name, parts.info);
+  const server = new Server(implementation, { capabilities, ...(instructions !== undefined && { instructions }) });
+  server.removeRequestHandler('logging/setLevel');
+  const handle =
+    (work: (request: ModernRequest, params: Params) => Promise<Params>) =>
+    async (params: Params, { mcpReq }: ServerContext): Promise<Params> => {
+      const exchange = openExchange(mcpReq, parts.carrier);
+      parts.session.touch();
+      try {
+        const done = parts.session.beginRequest();
+        try {
+          return await work(new ModernRequest(parts, mcpReq, exchange), params);
+        } finally {
+          done();
+        }
+      } catch (error) {
+        throw wireError(parts.name, error);
+      }
+    };
+  // Only with a schema of their own does the SDK let these through.
+  const params = z.looseObject({ taskId: z.string() });
+  server.setRequestHandler(
+    'tasks/get',
+    { params },
+    handle(async (request, given) => request.getTask(given)),
+  );
+  server.setRequestHandler(
+    'tasks/cancel',
+    { params },
+    handle(async (request, given) => request.cancelTask(given)),
+  );
+  server.setRequestHandler(
+    'tasks/update',
+    { params },
+    handle(async (request, given) => request.updateTask(given)),
+  );
+  server.fallbackRequestHandler = async ({ method, params: given = {} }, context) => {
+    if (GONE_METHODS.has(method)) throw new RpcError(-32601, `Method not found: ${method}`);
+    const work = async (request: ModernRequest, own: Params): Promise<Params> =>
+      method === 'tools/call' ? request.call(own) : request.relay(method, own);
+    return handle(work)(given, context);
+  };
+  return server;
+}
+
+/** One request of such a client. */
+class ModernRequest {
+  readonly #gateway: Gateway;
+  readonly #session: Session;
+  readonly #name: string;
+  readonly #info: ServerInfo;
+  readonly #bench: ModernBench;
+  readonly #taskAfterMs: number;
+  readonly #mcpReq: McpRequest;
+  readonly #exchange: Exchange;
+  readonly #client: ModernClient;
+  /** What this is known by on the connection to the server. */
+  readonly #id = secretId();
+
+  constructor(
+    { gateway, session, name, info, bench, taskAfterMs }: ModernFaceParts,
+    mcpReq: McpRequest,
+    exchange: Exchange,
+  ) {
+    this.#gateway = gateway;
+    this.#session = session;
+    this.#name = name;
+    this.#info = info;
+    this.#bench = bench;
+    this.#taskAfterMs = taskAfterMs;
+    this.#mcpReq = mcpReq;
+    this.#exchange = exchange;
+    this.#client = clientOf(mcpReq);
+  }
+
+  get #connection(): Connection {
+    return this.#session.connection(this.#name);
+  }
+
+  // --- Calls ---
+
+  async call(params: Params): Promise<Params> {
+    const { name: tool, arguments: args = {}, _meta: _ownMeta, ...more } = params;
+    if (typeof tool !== 'string' || !isObject(args)) return this.relay('tools/call', params);
+    const state = this.#mcpReq.requestState<string>();
+    if (state !== undefined) return this.#nextRound(state, tool);
+    const request: CallRequest = { server: this.#name, tool, args, timeoutMs: MAX_DELAY_MS };
+    const orphan = wantsAgain(params) ? undefined : this.#session.tasks.findOrphan(request);
+    if (orphan) return this.#follow(orphan.id);
+    const reply = await this.#listening(async () =>
+      this.#execute({
+        ...request,
+        id: this.#id,
+        meta: this.#meta(params),
+        more,
+        tasks: this.#client.takesTasks ? 'use' : 'avoid',
+        ...(this.#client.takesTasks && { timeoutMs: this.#taskAfterMs, promised: true }),
+      }),
+    );
+    switch (reply.kind) {
+      case 'result':
+        this.#exchange.whenSettled((delivered) => {
+          if (!delivered && !this.#exchange.cancelled) this.#session.calls.keepResult(request, reply.result);
+        });
+        return reply.result;
+      case 'task':
+        return reply.because === 'question' ? this.#askRound(reply.task.id) : this.#asTask(reply.task.id);
+      case 'failed':
+        throw errorOf(reply);
+      case 'cancelled':
+        throw new RpcError(-32000, 'the call was cancelled');
+    }
+  }
+
+  async #execute(request: CallRequest): Promise<CallReply> {
+    const { inputResponses = {} } = this.#mcpReq;
+    const { capabilities, takesTasks } = this.#client;
+    const answered = ({ key }: Question): boolean => key !== undefined && Object.hasOwn(inputResponses, key);
+    return whileWaiting(this.#exchange, `${request.tool} is at work`, async (onProgress) => {
+      const caller: Caller = {
+        onLeaving: (listener) => this.#exchange.onLeaving(listener),
+        onProgress,
+        // What the client cannot be asked others may answer, while it waits.
+        holdsFor: (question) => answered(question) || !canBeAsked(capabilities, question),
+        desk: (question) => answered(question) && this.#bench.answer(question, inputResponses[question.key ?? '']),
+        takesTask: takesTasks,
+        tellsRoots: isObject(capabilities['roots']),
+      };
+      return this.#session.calls.execute(this.#connection, request, caller);
+    });
+  }
+
+  /** The client brings the answers to what the call asked, and wants to go on with it. */
+  async #nextRound(state: string, tool: string): Promise<Params> {
+    const taskId = readState(this.#session.key, state);
+    const task = this.#session.tasks.find(taskId);
+    if (task?.tool !== tool) throw new RpcError(-32602, 'requestState names a call that is over: begin it anew');
+    await this.#bench.asked.answer(taskId, this.#client.capabilities, this.#mcpReq.inputResponses ?? {});
+    return this.#follow(taskId);
+  }
+
+  /** Waits for what comes next of a call that is a task already: its end, a question, or its turn to be shown as a task. */
+  async #follow(taskId: string): Promise<Params> {
+    const { takesTasks, capabilities } = this.#client;
+    const asks = (): boolean => this.#bench.asked.of(taskId, capabilities).size > 0;
+    const wanted = (task: Task): boolean => hasEnded(task) || (takesTasks && task.kept === true) || asks();
+    const patience = takesTasks ? this.#taskAfterMs : MAX_DELAY_MS;
+    const stopListening = this.#exchange.onLeaving((leaving) => {
+      if (leaving === 'cancelled') this.#session.calls.cancel(taskId, 'cancelled by the client');
+    });
+    const task = await whileWaiting(this.#exchange, 'the call is at work', async () =>
+      this.#session.tasks.until(taskId, wanted, patience, this.#exchange.leavingSignal()),
+    ).finally(stopListening);
+    if (!hasEnded(task)) return asks() ? this.#askRound(taskId) : this.#asTask(taskId);
+    this.#exchange.whenSettled((delivered) => {
+      if (delivered && task.promised !== true) this.#session.tasks.delivered(taskId);
+    });
+    return resultOf(task);
+  }
+
+  /** Answers with what the call asks; the client makes the same call again with the answers. */
+  async #askRound(taskId: string): Promise<Params> {
+    await delay(GATHER_MS);
+    const asked = this.#bench.asked.of(taskId, this.#client.capabilities);
+    if (asked.size === 0) return this.#follow(taskId);
+    await this.#gateway.store.settled();
+    return {
+      resultType: 'input_required',
+      inputRequests: inputRequests(asked),
+      requestState: signState(this.#session.key, taskId),
+    };
+  }
+
+  async #asTask(taskId: string): Promise<Params> {
+    if (!this.#client.takesTasks) throw new RpcError(-32000, 'the client left');
+    this.#session.tasks.apply(taskId, { type: 'promised' });
+    await this.#gateway.store.settled();
+    return { resultType: 'task', ...extensionTask(this.#shown(this.#session.tasks.get(taskId))) };
+  }
+
+  // --- Tasks ---
+
+  async getTask(params: Params): Promise<Params> {
+    const task = this.#task(params);
+    return this.#bench.detailed(task, this.#client.capabilities);
+  }
+
+  async cancelTask(params: Params): Promise<Params> {
+    const { id } = this.#task(params);
+    // Acknowledged also when it has ended already: then there is nothing to do.
+    this.#session.calls.cancel(id, 'cancelled by the client');
+    await this.#gateway.store.settled();
+    return {};
+  }
+
+  async updateTask(params: Params): Promise<Params> {
+    const { id } = this.#task(params);
+    await this.#bench.asked.answer(id, this.#client.capabilities, this.#mcpReq.inputResponses ?? {});
+    return {};
+  }
+
+  #task({ taskId }: Params): Task {
+    requireTasks(this.#client);
+    const task = typeof taskId === 'string' ? this.#session.tasks.find(taskId) : undefined;
+    if (task === undefined) throw new RpcError(-32602, `no task '${String(taskId)}'`);
+    return task;
+  }
+
+  #shown(task: Task): Task {
+    return this.#bench.shown(task, this.#client.capabilities);
+  }
+
+  // --- Everything else ---
+
+  async relay(method: string, params: Params): Promise<Params> {
+    const { _meta: _ownMeta, ...own } = params;
+    const { inputResponses } = this.#mcpReq;
+    const requestState = this.#mcpReq.requestState();
+    const meta = { ...this.#meta(params), ...(this.#exchange.progress && { progressToken: this.#id }) };
+    const outgoing = {
+      ...own,
+      ...(inputResponses !== undefined && { inputResponses }),
+      ...(requestState !== undefined && { requestState }),
+      _meta: meta,
+    };
+    const signal = this.#exchange.leavingSignal();
+    const onProgress = this.#exchange.progress ?? ((): void => {});
+    return this.#listening(async () =>
+      this.#connection.relay({ id: this.#id, method, params: outgoing, signal, onProgress }),
+    );
+  }
+
+  /** Servers of the client's own era hear from each request what its client can do. */
+  #meta(params: Params): Params {
+    const meta = passedOnMeta(params);
+    if (this.#info.era !== 'modern') return meta;
+    return {
+      ...meta,
+      [CLIENT_CAPABILITIES_META_KEY]: this.#client.capabilities,
+      [LOG_LEVEL_META_KEY]: this.#client.logLevel,
+    };
+  }
+
+  /** Hands on what the server says in the course of this request. */
+  async #listening<T>(work: () => Promise<T>): Promise<T> {
+    const { logLevel } = this.#client;
+    if (logLevel !== undefined) await this.#bench.useLevel(logLevel, this.#info);
+    const leave = this.#bench.enter(this.#id, logLevel, (method, params) => {
+      this.#mcpReq.notify({ method, params }).catch((error: unknown) => {
+        this.#gateway.log.debug('notification_not_sent', { method, error: String(error) });
+      });
+    });
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import type { CallReply } from '../../core/call/calls.ts';
+import { GatewayError, ERROR_TABLE } from '../../core/errors.ts';
+import type { CallResult, Task } from '../../core/task/task.ts';
+import { messageOf } from '../../lib/log.ts';
+import { RpcError } from '../../lib/rpc-error.ts';
+
+/** What the client gets for an ended task: the server's own result, or the server's own error. */
+export function resultOf(task: Task): CallResult {
+  switch (task.status) {
+    case 'completed':
+      return withoutResultType(task.result ?? {});
+    case 'cancelled':
+      throw new RpcError(-32000, `the call was cancelled: ${task.statusMessage ?? 'no reason was given'}`);
+    case 'failed':
+    case 'expired': {
+      const { code = -32603, message = task.status, data } = task.error ?? {};
+      throw new RpcError(code, message, data);
+    }
+    case 'working':
+    case 'input_required':
+      throw new RpcError(-32000, 'the call is still at work');
+  }
+}
+
+/** The same for a call that never became a task. */
+export function errorOf({ outcome, error }: Extract<CallReply, { kind: 'failed' }>): RpcError {
+  if (outcome.kind === 'error') return new RpcError(outcome.error.code, outcome.error.message, outcome.error.data);
+  return fromGateway(error);
+}
+
+/** An error as it is to leave: those of the server as they came, ours with the code of the table. */
+export function wireError(server: string, error: unknown): Error {
+  if (error instanceof GatewayError) return fromGateway(error);
+  if (error instanceof Error && 'code' in error && Number.isInteger(error.code)) return error;
+  return new RpcError(-32000, `server '${server}' did not answer: ${messageOf(error)}`);
+}
+
+function fromGateway({ code, message, details }: GatewayError): RpcError {
+  return new RpcError(ERROR_TABLE[code].rpc, message, { code, ...details });
+}
+
+/** What tells results apart from other answers is put on anew by whoever speaks a dialect that has it. */
+export function withoutResultType({ resultType: _resultType, ...result }: Record<string, unknown>): CallResult {
+  return result;
+}

@@ -1,0 +1,65 @@
+/** How tasks look on the wire, in both generations. */
+
+import type { Question } from '../../core/question/question.ts';
+import type { Task } from '../../core/task/task.ts';
+import { asRequest } from './asking.ts';
+
+export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
+export const RELATED_TASK = 'io.modelcontextprotocol/related-task';
+
+/** How often a client should look; it hears of changes sooner if it listens. */
+const POLL_MS = 500;
+
+const iso = (moment: number): string => new Date(moment).toISOString();
+
+/** Neither generation has a word for a task that ran out of time. */
+function statusOf({ status }: Task): string {
+  return status === 'expired' ? 'failed' : status;
+}
+
+function common(task: Task): Record<string, unknown> {
+  const statusMessage = task.statusMessage ?? task.error?.message;
+  return {
+    taskId: task.id,
+    status: statusOf(task),
+    ...(statusMessage !== undefined && { statusMessage }),
+    createdAt: iso(task.createdAt),
+    lastUpdatedAt: iso(task.updatedAt),
+  };
+}
+
+/** A task of the 2025-11-25 protocol. */
+export function coreTask(task: Task): Record<string, unknown> {
+  return { ...common(task), ttl: task.ttlMs, pollInterval: POLL_MS };
+}
+
+/** A task of the 2026-07-28 extension. */
+export function extensionTask(task: Task): Record<string, unknown> {
+  return { ...common(task), ttlMs: task.ttlMs, pollIntervalMs: POLL_MS };
+}
+
+/** The same with all there is to know of it: what it asks, its result, or its error. */
+export function detailedTask(task: Task, asked: ReadonlyMap<string, Question>): Record<string, unknown> {
+  const view = extensionTask(task);
+  switch (task.status) {
+    case 'working':
+    case 'cancelled':
+      return view;
+    case 'input_required':
+      return { ...view, inputRequests: inputRequests(asked) };
+    case 'completed':
+      return { ...view, result: { resultType: 'complete', ...task.result } };
+    case 'failed':
+    case 'expired':
+      return { ...view, error: task.error };
+  }
+}
+
+export function inputRequests(asked: ReadonlyMap<string, Question>): Record<string, unknown> {
+  return Object.fromEntries([...asked].map(([key, question]) => [key, asRequest(question)]));
+}
+
+export function withRelatedTask(value: Record<string, unknown>, taskId: string): Record<string, unknown> {
+  const meta = value['_meta'] as Record<string, unknown> | undefined;
+  return { ...value, _meta: { ...meta, [RELATED_TASK]: { taskId } } };
+}

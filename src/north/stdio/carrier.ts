@@ -1,0 +1,82 @@
+import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/server';
+import type { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { exactReply, type Carrier } from '../carrier.ts';
+import type { Exchange } from '../exchange.ts';
+
+/** The wire, and the knowledge which replies went over it. */
+export class StdioCarrier implements Transport, Carrier {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: NonNullable<Transport['onmessage']>;
+  onWireClosed: () => void = () => {};
+  /** Looks at what the client says before anybody else; tells whether it has been dealt with. */
+  onReceived: (message: JSONRPCMessage) => boolean = () => false;
+  readonly #wire: StdioServerTransport;
+  readonly #exchanges = new Map<RequestId, Exchange>();
+  /** Requests that have no answer yet. */
+  readonly #open = new Set<RequestId>();
+
+  constructor(wire: StdioServerTransport) {
+    this.#wire = wire;
+  }
+
+  track(id: RequestId, exchange: Exchange): void {
+    this.#exchanges.set(id, exchange);
+  }
+
+  abandon(id: RequestId): void {
+    this.#exchanges.delete(id);
+    this.#open.delete(id);
+  }
+
+  async start(): Promise<void> {
+    this.#wire.onmessage = (message) => this.#received(message);
+    this.#wire.onerror = (error) => this.onerror?.(error);
+    this.#wire.onclose = () => {
+      for (const exchange of this.#exchanges.values()) exchange.giveUp();
+      this.#exchanges.clear();
+      this.#open.clear();
+      this.onclose?.();
+      this.onWireClosed();
+    };
+    await this.#wire.start();
+  }
+
+  async send(message: JSONRPCMessage, _options?: TransportSendOptions): Promise<void> {
+    const answered = 'method' in message ? undefined : message.id;
+    const exchange = answered === undefined ? undefined : this.#exchanges.get(answered);
+    if (answered !== undefined) this.abandon(answered);
+    try {
+      await this.#wire.send(exactReply(message, exchange));
+      exchange?.settle(true);
+    } catch (error) {
+      exchange?.giveUp();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#wire.close();
+  }
+
+  /** Two open requests with one id would share an exchange, and what becomes of one reply be told of the other. */
+  #received(message: JSONRPCMessage): void {
+    if (!('method' in message && 'id' in message)) {
+      if (!this.onReceived(message)) this.onmessage?.(message);
+      return;
+    }
+    const { id } = message;
+    if (this.#open.has(id)) {
+      const error = { code: -32600, message: `request id ${JSON.stringify(id)} is already in use` };
+      this.#wire.send({ jsonrpc: '2.0', id, error }).catch((failure: Error) => this.onerror?.(failure));
+      return;
+    }
+    this.#open.add(id);
+    if (!this.onReceived(message)) this.onmessage?.(message);
+  }
+
+  /** There is one wire, and it reaches the client as long as there is one. */
+  reaches(): boolean {
+    return true;
+  }
+}

@@ -1,0 +1,77 @@
+import {
+  isInitializeRequest,
+  type JSONRPCMessage,
+  type McpServerFactory,
+  type RequestId,
+} from '@modelcontextprotocol/server';
+import type { Gateway } from '../../core/gateway.ts';
+import type { Session } from '../../core/session/session.ts';
+import { useFreshIds } from '../../lib/fresh-ids.ts';
+import { rpcFailure, type RpcError } from '../../lib/rpc-error.ts';
+import { isObject } from '../../lib/values.ts';
+import { LegacyFace } from '../direct/legacy-face.ts';
+import { listen } from '../direct/listening.ts';
+import { ModernBench } from '../direct/modern-bench.ts';
+import { clientIn } from '../direct/modern-client.ts';
+import { createModernServer } from '../direct/modern-face.ts';
+import { wireError } from '../direct/outcome.ts';
+import { reached } from '../direct/reached.ts';
+import type { StdioCarrier } from './carrier.ts';
+
+export interface DirectStdio {
+  gateway: Gateway;
+  session: Session;
+  carrier: StdioCarrier;
+  name: string;
+  taskAfterMs: number;
+}
+
+/** Shows one server to the client on the wire, in the era of its first message. */
+export function serveDirectly({ gateway, session, carrier, name, taskAfterMs }: DirectStdio): McpServerFactory {
+  const bench = new ModernBench(session, name);
+  const listening = new Map<RequestId, () => void>();
+  const listenTo = async (id: RequestId, params: Record<string, unknown>): Promise<void> => {
+    const info = await reached(name, session.connection(name));
+    const client = clientIn(isObject(params['_meta']) ? params['_meta'] : {});
+    const send = (message: JSONRPCMessage): void => void carrier.send(message).catch(() => {});
+    listening.set(id, await listen({ gateway, session, info, bench, client, id, send }, params));
+  };
+  carrier.onReceived = (message) => {
+    if (!('method' in message)) return false;
+    // Before anything is sent to the server: it is told what this client can be asked.
+    if (isInitializeRequest(message)) {
+      const { protocolVersion, capabilities } = message.params;
+      session.introduce({ protocolVersion, capabilities });
+      return false;
+    }
+    if (message.method === 'subscriptions/listen' && 'id' in message) {
+      const { id } = message;
+      listenTo(id, message.params ?? {}).catch((error: unknown) => {
+        const failure = rpcFailure(wireError(name, error) as RpcError);
+        carrier.send({ jsonrpc: '2.0', id, error: failure }).catch(() => {});
+      });
+      return true;
+    }
+    const stop = cancelled(message, listening);
+    stop?.();
+    return stop !== undefined;
+  };
+  return async ({ era }) => {
+    const info = await reached(name, session.connection(name));
+    if (era === 'modern') return createModernServer({ gateway, session, name, info, carrier, bench, taskAfterMs });
+    const face = new LegacyFace({ gateway, session, name, info, carrier, alone: true });
+    face.server.onclose = () => face.close();
+    // Peers take no cancellation of a request with the id 0, with which the SDK begins.
+    useFreshIds(carrier);
+    return face.server;
+  };
+}
+
+/** How to end the listening that a client does not want any more. */
+function cancelled(message: JSONRPCMessage, listening: Map<RequestId, () => void>): (() => void) | undefined {
+  if (!('method' in message) || message.method !== 'notifications/cancelled') return undefined;
+  const { requestId } = message.params ?? {};
+  const stop = listening.get(requestId as RequestId);
+  if (stop) listening.delete(requestId as RequestId);
+  return stop;
+}
