@@ -46,6 +46,8 @@ export interface IncomingQuestion {
   kind: QuestionKind;
   params: Record<string, unknown>;
   callId?: string;
+  /** The task that asks, where that is known without a call. */
+  taskId?: string;
   /** Aborted when the server withdraws the question. */
   withdrawn: AbortSignal;
   /** How long it may wait for an answer, where the server said so. */

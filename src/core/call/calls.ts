@@ -106,9 +106,18 @@ export class Calls {
   /** How long a server should keep a task of its own: as long as ours may take, a question and its reading included. */
   readonly #remoteTtlMs: number;
   readonly #store: Store;
+  readonly #lends: boolean;
   readonly #log: Log;
 
-  constructor(tasks: TaskBook, questions: QuestionBook, store: Store, settings: CoreSettings, log: Log) {
+  constructor(
+    tasks: TaskBook,
+    questions: QuestionBook,
+    store: Store,
+    settings: CoreSettings,
+    log: Log,
+    { lends = false } = {},
+  ) {
+    this.#lends = lends;
     this.#tasks = tasks;
     this.#store = store;
     this.#questions = questions;
@@ -265,6 +274,7 @@ export class Calls {
       }),
     );
     this.#live.delete(call.id);
+    if (!this.#closed) this.#passOn(call);
     if (this.#closed && outcome.kind !== 'result') return;
     this.#log.debug('tool_execution_complete', {
       server: call.request.server,
@@ -391,18 +401,50 @@ export class Calls {
   }
 
   #questionOpened(question: Question): Question {
-    const call = question.callId === undefined ? undefined : this.#live.get(question.callId);
+    if (question.taskId !== undefined) {
+      this.#tasks.apply(question.taskId, { type: 'question_opened', questionId: question.id, certain: true });
+      return question;
+    }
+    const call = question.callId === undefined ? this.#lender(question.server) : this.#live.get(question.callId);
     if (call) {
       // Nobody should wait out a timeout for a question that can be answered now.
       if (call.caller.holdsFor?.(question) !== true) this.#promote(call, 'question');
-      if (call.taskId === undefined) return question;
+      const owned = question.callId === undefined ? { ...question, callId: call.id, borrowed: true } : question;
+      if (call.taskId === undefined) return owned;
       this.#tasks.apply(call.taskId, { type: 'question_opened', questionId: question.id, certain: true });
-      return { ...question, taskId: call.taskId };
+      return { ...owned, taskId: call.taskId };
     }
     for (const task of this.#tasks.atWork(question.server)) {
       this.#tasks.apply(task.id, { type: 'question_opened', questionId: question.id, certain: false });
     }
     return question;
+  }
+
+  /**
+   * A call that carries a question of which nobody knows whose it is, where each client speaks of calls only: whichever it
+   * rides with, it reaches the one client that there is, and the answer finds its way back by itself.
+   */
+  #lender(server: string, except?: LiveCall): LiveCall | undefined {
+    if (!this.#lends) return undefined;
+    const able = this.#on(server).filter((call) => call !== except && !call.kept && call.standing === undefined);
+    const asking = ({ id }: LiveCall): boolean => this.#questions.of({ callId: id }).length > 0;
+    return able.find((call) => !asking(call)) ?? able[0];
+  }
+
+  /** A call has ended; what it only carried goes on with another one. */
+  #passOn(call: LiveCall): void {
+    for (const question of this.#questions.of({ callId: call.id })) {
+      if (!question.borrowed) continue;
+      const next = this.#lender(question.server, call);
+      if (call.taskId !== undefined) {
+        this.#tasks.apply(call.taskId, { type: 'question_closed', questionId: question.id });
+      }
+      if (next && next.caller.holdsFor?.(question) !== true) this.#promote(next, 'question');
+      if (next?.taskId !== undefined) {
+        this.#tasks.apply(next.taskId, { type: 'question_opened', questionId: question.id, certain: true });
+      }
+      this.#questions.move(question.id, next && { callId: next.id, taskId: next.taskId });
+    }
   }
 
   #questionClosed(question: Question): void {

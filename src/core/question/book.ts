@@ -139,6 +139,22 @@ export class QuestionBook {
     }
   }
 
+  /** Gives a question that nobody knows the owner of to another call, or to none. */
+  move(id: string, owner: { callId: string; taskId: string | undefined } | undefined): void {
+    const entry = this.#open.get(id);
+    if (entry === undefined) return;
+    const { callId: _callId, taskId: _taskId, borrowed: _borrowed, ...rest } = entry.question;
+    const { callId, taskId } = owner ?? {};
+    entry.question = {
+      ...rest,
+      ...(callId !== undefined && { callId, borrowed: true }),
+      ...(taskId !== undefined && { taskId }),
+    };
+    this.#store.put('question', entry.question);
+    this.desks.over(id);
+    this.desks.offer(entry.question);
+  }
+
   get(id: string, kind: QuestionKind): Question {
     const entry = this.#open.get(id);
     if (entry?.question.kind === kind) return entry.question;
@@ -211,7 +227,8 @@ export class QuestionBook {
     this.#log.info(`${kind}_received`, { requestId: id, server });
   }
 
-  #newQuestion(server: string, { kind, params, timeoutMs, detached, key, callId }: IncomingQuestion): Question {
+  #newQuestion(server: string, incoming: IncomingQuestion): Question {
+    const { kind, params, timeoutMs, detached, key, callId, taskId } = incoming;
     const now = Date.now();
     return this.onOpened({
       id: secretId(),
@@ -225,12 +242,13 @@ export class QuestionBook {
       ...(detached && { detached }),
       ...(key !== undefined && { key }),
       ...(callId !== undefined && { callId }),
+      ...(taskId !== undefined && { taskId }),
     });
   }
 
   /** The same question, asked by the same task before the program was started again. */
-  #askedBefore({ key, callId, params }: IncomingQuestion): Question | undefined {
-    const taskId = callId === undefined ? undefined : this.taskOf(callId);
+  #askedBefore({ key, callId, taskId: asking, params }: IncomingQuestion): Question | undefined {
+    const taskId = callId === undefined ? asking : this.taskOf(callId);
     if (key === undefined || taskId === undefined) return undefined;
     const left = [...this.#open.values()].filter(({ asker }) => asker === undefined).map(({ question }) => question);
     const earlier = [...left, ...this.#settled.values()].find(

@@ -34,6 +34,8 @@ export interface Question {
   answer?: Answer;
   /** The call that certainly asked; absent when nothing ties the question to one. */
   callId?: string;
+  /** That call only carries it: nobody knows which one asked. */
+  borrowed?: boolean;
   /** The task that call has become. */
   taskId?: string;
   /** Why it was rejected or expired. */

@@ -23,6 +23,7 @@ import { QuestionBook } from '../question/book.ts';
 import type { Answer, Question, QuestionKind } from '../question/question.ts';
 import type { CoreSettings } from '../settings.ts';
 import { TaskBook } from '../task/book.ts';
+import { BookTaskController, type TaskController } from '../task/controller.ts';
 import type { Task } from '../task/task.ts';
 import { Catalog } from './catalog.ts';
 import type { ServerRegistry } from './registry.ts';
@@ -79,6 +80,8 @@ export class Session {
   readonly tasks: TaskBook;
   readonly questions: QuestionBook;
   readonly calls: Calls;
+  /** The tasks as those see them who show them. */
+  readonly controller: TaskController;
   readonly createdAt: number;
   /** The one server that the client sees as it is; absent where it sees all of them through the hub. */
   readonly server: string | undefined;
@@ -111,7 +114,12 @@ export class Session {
     const events = this.server === undefined ? this.events : this.#hubEvents();
     this.tasks = new TaskBook(id, store, events, settings.tasks, log);
     this.questions = new QuestionBook(id, store, events, settings.questions, log);
-    this.calls = new Calls(this.tasks, this.questions, store, settings, log);
+    this.calls = new Calls(this.tasks, this.questions, store, settings, log, {
+      lends: this.server !== undefined,
+    });
+    this.controller = new BookTaskController(this.tasks, this.questions, store, (taskId, reason) =>
+      this.calls.cancel(taskId, reason),
+    );
     this.questions.desks.onUnattended = (question) => this.#leftToHub(question);
   }
 

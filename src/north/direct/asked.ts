@@ -1,7 +1,6 @@
-import { answerMistake } from '../../core/question/answer.ts';
 import type { Question } from '../../core/question/question.ts';
-import type { Session } from '../../core/session/session.ts';
-import { RpcError } from '../../lib/rpc-error.ts';
+import type { TaskController } from '../../core/task/controller.ts';
+import { hasEnded } from '../../core/task/task.ts';
 import { canBeAsked } from './asking.ts';
 
 /**
@@ -9,38 +8,29 @@ import { canBeAsked } from './asking.ts';
  * long as it stands for one question only: clients take a key that they have answered for done.
  */
 export class AskedKeys {
-  readonly #session: Session;
+  readonly #tasks: TaskController;
   /** For each task which question each key stood for. */
   readonly #meant = new Map<string, Map<string, string>>();
 
-  constructor(session: Session) {
-    this.#session = session;
-    session.tasks.watch(({ id, keepUntil }) => {
-      if (keepUntil !== undefined) this.#meant.delete(id);
+  constructor(tasks: TaskController) {
+    this.#tasks = tasks;
+    tasks.watch((task) => {
+      if (hasEnded(task)) this.#meant.delete(task.id);
     });
   }
 
   /** What a client with these capabilities can be asked of the task now. */
   of(taskId: string, capabilities: Record<string, unknown>): Map<string, Question> {
-    const open = this.#session.questions.of({ taskId }).filter((question) => canBeAsked(capabilities, question));
+    const open = this.#tasks.questions(taskId).filter((question) => canBeAsked(capabilities, question));
     return new Map(open.map((question) => [this.#keyOf(taskId, question), question]));
   }
 
   /** Takes answers; those to keys that nobody knows are ignored, as the specification wants. */
   async answer(taskId: string, capabilities: Record<string, unknown>, answers: Record<string, unknown>): Promise<void> {
     const asked = this.of(taskId, capabilities);
-    const given = Object.entries(answers).flatMap(([key, answer]) => {
+    for (const [key, answer] of Object.entries(answers)) {
       const question = asked.get(key);
-      return question === undefined ? [] : [{ key, question, answer }];
-    });
-    for (const { key, question, answer } of given) {
-      const mistake = answerMistake(question, answer);
-      if (mistake !== undefined) {
-        throw new RpcError(-32602, `the answer to '${key}' does not fit, and the question stays open: ${mistake}`);
-      }
-    }
-    for (const { question, answer } of given) {
-      await this.#session.questions.answer(question.id, question.kind, answer as Record<string, unknown>);
+      if (question !== undefined) await this.#tasks.answer(question, answer);
     }
   }
 

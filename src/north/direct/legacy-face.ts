@@ -120,7 +120,7 @@ export class LegacyFace {
     session.onHeard.add(heard);
     this.#undo.push(
       () => session.onHeard.delete(heard),
-      session.tasks.watch((task) => this.#taskChanged(task)),
+      session.controller.watch((task) => this.#taskChanged(task)),
       // Whatever belongs to no request that is open.
       session.questions.desks.attend('any', (question, over) => this.#askAnywhere(question, over)),
     );
@@ -261,7 +261,7 @@ export class LegacyFace {
     );
     try {
       return await this.#whileWaiting(mcpReq, exchange, 'the task is at work', async () =>
-        this.#session.tasks.until(taskId, hasEnded, MAX_DELAY_MS, exchange.leavingSignal()),
+        this.#session.controller.until(taskId, hasEnded, { signal: exchange.leavingSignal() }),
       );
     } finally {
       closeDesk();
@@ -291,7 +291,7 @@ export class LegacyFace {
   // --- Tasks ---
 
   #task({ taskId }: Params): Task {
-    const task = typeof taskId === 'string' ? this.#session.tasks.find(taskId) : undefined;
+    const task = typeof taskId === 'string' ? this.#session.controller.get(taskId) : undefined;
     if (task === undefined) throw new RpcError(-32602, `Failed to retrieve task: no task '${String(taskId)}'`);
     return task;
   }
@@ -302,7 +302,7 @@ export class LegacyFace {
   }
 
   #listTasks({ cursor }: Params): Params {
-    const all = this.#session.tasks.list();
+    const all = this.#session.controller.list();
     const from = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor) + 1;
     if (cursor !== undefined && from === 0) throw new RpcError(-32602, `Invalid cursor: ${JSON.stringify(cursor)}`);
     const page = all.slice(from, from + TASK_PAGE);
@@ -313,10 +313,9 @@ export class LegacyFace {
 
   async #cancelTask(params: Params): Promise<Params> {
     const { id, status } = this.#task(params);
-    const cancelled = this.#session.calls.cancel(id, 'cancelled by the client');
+    const cancelled = await this.#session.controller.cancel(id, 'cancelled by the client');
     if (cancelled === undefined)
       throw new RpcError(-32602, `Cannot cancel task: already in terminal status '${status}'`);
-    await this.#gateway.store.settled();
     return coreTask(cancelled);
   }
 

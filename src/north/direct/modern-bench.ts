@@ -1,6 +1,4 @@
 import type { ServerInfo } from '../../core/ports.ts';
-import { answerMistake } from '../../core/question/answer.ts';
-import type { Question } from '../../core/question/question.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 import { AskedKeys } from './asked.ts';
@@ -35,7 +33,7 @@ export class ModernBench {
   constructor(session: Session, name: string) {
     this.#session = session;
     this.#name = name;
-    this.asked = new AskedKeys(session);
+    this.asked = new AskedKeys(session.controller);
     session.onHeard.add((method, params, requestId) => this.#heard(method, params, requestId));
   }
 
@@ -43,13 +41,6 @@ export class ModernBench {
   enter(id: string, level: string | undefined, tell: Tell): () => void {
     this.#open.set(id, { level, tell });
     return () => this.#open.delete(id);
-  }
-
-  /** Answers a question with what its client sent along; `false` if that does not fit. */
-  answer(question: Question, answer: unknown): boolean {
-    if (answerMistake(question, answer) !== undefined) return false;
-    void this.#session.questions.answer(question.id, question.kind, answer as Params);
-    return true;
   }
 
   /** A task as its client may see it: one that asks what this client cannot be asked is at work, for it. */

@@ -13,6 +13,7 @@ import type { Question } from '../../core/question/question.ts';
 import type { Session } from '../../core/session/session.ts';
 import { hasEnded, type Task } from '../../core/task/task.ts';
 import { secretId } from '../../lib/ids.ts';
+import { messageOf } from '../../lib/log.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { MAX_DELAY_MS } from '../../lib/timers.ts';
 import { isObject } from '../../lib/values.ts';
@@ -183,7 +184,8 @@ class ModernRequest {
         onProgress,
         // What the client cannot be asked others may answer, while it waits.
         holdsFor: (question) => answered(question) || !canBeAsked(capabilities, question),
-        desk: (question) => answered(question) && this.#bench.answer(question, inputResponses[question.key ?? '']),
+        desk: (question) =>
+          this.#answerAtOnce(question, answered(question) ? inputResponses[question.key ?? ''] : undefined),
         takesTask: takesTasks,
         tellsRoots: isObject(capabilities['roots']),
       };
@@ -191,10 +193,19 @@ class ModernRequest {
     });
   }
 
+  /** With what the client sent along before it was asked. */
+  #answerAtOnce(question: Question, answer: unknown): boolean {
+    if (answer === undefined) return false;
+    this.#session.controller.answer(question, answer).catch((error: unknown) => {
+      this.#session.questions.refuse(question.id, { code: -32602, message: messageOf(error) });
+    });
+    return true;
+  }
+
   /** The client brings the answers to what the call asked, and wants to go on with it. */
   async #nextRound(state: string, tool: string): Promise<Params> {
     const taskId = readState(this.#session.key, state);
-    const task = this.#session.tasks.find(taskId);
+    const task = this.#session.controller.get(taskId);
     if (task?.tool !== tool) throw new RpcError(-32602, 'requestState names a call that is over: begin it anew');
     await this.#bench.asked.answer(taskId, this.#client.capabilities, this.#mcpReq.inputResponses ?? {});
     return this.#follow(taskId);
@@ -210,7 +221,7 @@ class ModernRequest {
       if (leaving === 'cancelled') this.#session.calls.cancel(taskId, 'cancelled by the client');
     });
     const task = await whileWaiting(this.#exchange, 'the call is at work', async () =>
-      this.#session.tasks.until(taskId, wanted, patience, this.#exchange.leavingSignal()),
+      this.#session.controller.until(taskId, wanted, { timeoutMs: patience, signal: this.#exchange.leavingSignal() }),
     ).finally(stopListening);
     if (!hasEnded(task)) return asks() ? this.#askRound(taskId) : this.#asTask(taskId);
     this.#exchange.whenSettled((delivered) => {
@@ -249,8 +260,7 @@ class ModernRequest {
   async cancelTask(params: Params): Promise<Params> {
     const { id } = this.#task(params);
     // Acknowledged also when it has ended already: then there is nothing to do.
-    this.#session.calls.cancel(id, 'cancelled by the client');
-    await this.#gateway.store.settled();
+    await this.#session.controller.cancel(id, 'cancelled by the client');
     return {};
   }
 
@@ -262,7 +272,7 @@ class ModernRequest {
 
   #task({ taskId }: Params): Task {
     requireTasks(this.#client);
-    const task = typeof taskId === 'string' ? this.#session.tasks.find(taskId) : undefined;
+    const task = typeof taskId === 'string' ? this.#session.controller.get(taskId) : undefined;
     if (task === undefined) throw new RpcError(-32602, `no task '${String(taskId)}'`);
     return task;
   }

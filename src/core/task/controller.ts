@@ -1,0 +1,148 @@
+import { GatewayError } from '../errors.ts';
+import type { Store } from '../ports.ts';
+import { answerMistake } from '../question/answer.ts';
+import type { QuestionBook } from '../question/book.ts';
+import type { Answer, Question, QuestionKind } from '../question/question.ts';
+import { MAX_DELAY_MS } from '../../lib/timers.ts';
+import type { TaskBook, TaskStart } from './book.ts';
+import type { CallResult, Task, TaskError } from './task.ts';
+
+/**
+ * The tasks of one client, as those see them who show them, and those who do the work. Both may be anywhere: they meet only
+ * here. What is told here is on record first.
+ */
+export interface TaskController {
+  create(start: TaskStart): Promise<Task>;
+  get(taskId: string): Task | undefined;
+  list(): Task[];
+  /** What the work is doing now. */
+  report(taskId: string, message: string): void;
+  /** Queues a question; resolves with the answer, and rejects when there will be none. */
+  ask(taskId: string, question: TaskQuestion): Promise<Answer>;
+  /** What the task waits to be answered. */
+  questions(taskId: string): Question[];
+  /** Answers a question; one that does not fit is refused, and the question stays open. */
+  answer(question: Question, answer: unknown): Promise<void>;
+  /** `false` when the task had ended already: of two ends the first counts. */
+  complete(taskId: string, result: CallResult): Promise<boolean>;
+  fail(taskId: string, error: TaskError): Promise<boolean>;
+  /** Stops the work, too. `undefined` when the task had ended already. */
+  cancel(taskId: string, reason: string): Promise<Task | undefined>;
+  /** Waits until the task is as wanted, nobody waits any more, or the time is up. */
+  until(taskId: string, wanted: (task: Task) => boolean, options?: Waiting): Promise<Task>;
+  /** Tells of every change, until the returned function is called. */
+  watch(watcher: (task: Task) => void): () => void;
+}
+
+export interface TaskQuestion {
+  kind: QuestionKind;
+  /** Those of `elicitation/create` or `sampling/createMessage`. */
+  params: Record<string, unknown>;
+  /** Asked again under the same key, it is the same question. */
+  key?: string;
+  /** Aborted to withdraw the question. */
+  signal?: AbortSignal;
+}
+
+export interface Waiting {
+  timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+const NEVER = new AbortController().signal;
+
+/** Tasks and questions in the books of a session, or of whoever else keeps such books. */
+export class BookTaskController implements TaskController {
+  readonly #tasks: TaskBook;
+  readonly #questions: QuestionBook;
+  readonly #store: Store;
+  /** Ends the task as cancelled and stops what works on it. */
+  readonly #cancel: (taskId: string, reason: string) => Task | undefined;
+
+  constructor(
+    tasks: TaskBook,
+    questions: QuestionBook,
+    store: Store,
+    cancel: (taskId: string, reason: string) => Task | undefined,
+  ) {
+    this.#tasks = tasks;
+    this.#questions = questions;
+    this.#store = store;
+    this.#cancel = cancel;
+  }
+
+  async create(start: TaskStart): Promise<Task> {
+    const task = this.#tasks.create(start);
+    await this.#store.settled();
+    return task;
+  }
+
+  get(taskId: string): Task | undefined {
+    return this.#tasks.find(taskId);
+  }
+
+  list(): Task[] {
+    return this.#tasks.list();
+  }
+
+  report(taskId: string, message: string): void {
+    this.#tasks.apply(taskId, { type: 'progress', message });
+  }
+
+  async ask(taskId: string, { kind, params, key, signal = NEVER }: TaskQuestion): Promise<Answer> {
+    const { server } = this.#tasks.get(taskId);
+    return this.#questions.ask(server, {
+      kind,
+      params,
+      withdrawn: signal,
+      taskId,
+      detached: true,
+      ...(key !== undefined && { key }),
+    });
+  }
+
+  questions(taskId: string): Question[] {
+    return this.#questions.of({ taskId });
+  }
+
+  async answer(question: Question, answer: unknown): Promise<void> {
+    const mistake = answerMistake(question, answer);
+    if (mistake !== undefined) {
+      throw new GatewayError(
+        'TOOL_ERR_INVALID_ANSWER',
+        `the answer does not fit, and the question stays open: ${mistake}`,
+      );
+    }
+    await this.#questions.answer(question.id, question.kind, answer as Answer);
+  }
+
+  async complete(taskId: string, result: CallResult): Promise<boolean> {
+    const ended = this.#tasks.apply(taskId, { type: 'complete', result });
+    await this.#store.settled();
+    return ended !== undefined;
+  }
+
+  async fail(taskId: string, error: TaskError): Promise<boolean> {
+    const ended = this.#tasks.apply(taskId, { type: 'fail', error });
+    await this.#store.settled();
+    return ended !== undefined;
+  }
+
+  async cancel(taskId: string, reason: string): Promise<Task | undefined> {
+    const cancelled = this.#cancel(taskId, reason);
+    await this.#store.settled();
+    return cancelled;
+  }
+
+  async until(
+    taskId: string,
+    wanted: (task: Task) => boolean,
+    { timeoutMs = MAX_DELAY_MS, signal = NEVER }: Waiting = {},
+  ): Promise<Task> {
+    return this.#tasks.until(taskId, wanted, timeoutMs, signal);
+  }
+
+  watch(watcher: (task: Task) => void): () => void {
+    return this.#tasks.watch(watcher);
+  }
+}
