@@ -150,6 +150,13 @@ const settings = group('The settings of meanwhile itself.', {
   questions: group('Questions that servers ask while they work.', {
     timeoutMs: ms(600_000, 'How long a question waits for an answer.'),
     perSession: count(100, 'How many open questions a session may have.'),
+    via: z
+      .enum(['tools', 'native', 'both'])
+      .default('both')
+      .describe(
+        'How the client of a hub call is asked while it waits: through the tools, as the protocol has it if the client can be ' +
+          'asked so, or both ways, where the first answer counts.',
+      ),
   }).prefault({}),
   direct: group('Servers that clients see as they are, at `/mcp/<name>`.', {
     taskAfterMs: ms(2000, 'How long a call may take before a client that takes tasks gets it as one.'),

@@ -118,6 +118,8 @@ export interface OutgoingCall {
   id: string;
   tool: string;
   args: Record<string, unknown>;
+  /** Sent without any arguments. */
+  bare?: boolean;
   /** Goes along as the request's `_meta`. */
   meta?: Record<string, unknown>;
   /** Whatever else goes along with it. */
@@ -166,9 +168,10 @@ export interface Connection {
   /** May come back with questions in place of the result, to be asked again with the answers. */
   relay(request: OutgoingRequest): Promise<Record<string, unknown>>;
   /** Tells the server something, if it is there. */
-  notify(method: string, params: Record<string, unknown>): void;
-  subscribe(uri: string): Promise<void>;
-  unsubscribe(uri: string): Promise<void>;
+  notify(method: string, params: Record<string, unknown> | undefined): void;
+  /** Bring what the server says to it. */
+  subscribe(uri: string): Promise<Record<string, unknown>>;
+  unsubscribe(uri: string): Promise<Record<string, unknown>>;
   /** With `keepSession` the server is not told that we leave, so that somebody can go on with the session later. */
   close(options?: { keepSession?: boolean }): Promise<void>;
 }

@@ -16,11 +16,11 @@ export async function whileWaiting<T>(
   const send = exchange.progress;
   if (send === undefined) return work(() => {});
   const started = Date.now();
-  let last = 0;
+  let last: number | undefined;
   let lastTotal: number | undefined;
   const report = (progress: Progress): void => {
     if (!exchange.open) return;
-    last = Math.max(progress.progress, last + SMALLEST_STEP);
+    last = last === undefined ? progress.progress : Math.max(progress.progress, last + SMALLEST_STEP);
     lastTotal = progress.total;
     beat.refresh();
     send({ ...progress, progress: last });
@@ -28,8 +28,8 @@ export async function whileWaiting<T>(
   const beat = setInterval(() => {
     const seconds = Math.round((Date.now() - started) / 1000);
     // Past its own total there is none that would make sense.
-    const total = lastTotal !== undefined && last < lastTotal ? lastTotal : undefined;
-    report({ progress: last, total, message: `${what}: ${seconds} s` });
+    const total = lastTotal !== undefined && (last ?? 0) < lastTotal ? lastTotal : undefined;
+    report({ progress: last ?? 0, total, message: `${what}: ${seconds} s` });
   }, BEAT_MS);
   try {
     return await work(report);

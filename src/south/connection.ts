@@ -205,12 +205,12 @@ export class ServerConnection implements Connection {
     }
   }
 
-  async subscribe(uri: string): Promise<void> {
-    await this.#subscriptions.add((await this.#live()).client, uri);
+  async subscribe(uri: string): Promise<Record<string, unknown>> {
+    return this.#subscriptions.add((await this.#live()).client, uri);
   }
 
-  async unsubscribe(uri: string): Promise<void> {
-    await this.#subscriptions.remove((await this.#live()).client, uri);
+  async unsubscribe(uri: string): Promise<Record<string, unknown>> {
+    return this.#subscriptions.remove((await this.#live()).client, uri);
   }
 
   async close({ keepSession = false } = {}): Promise<void> {
@@ -228,9 +228,9 @@ export class ServerConnection implements Connection {
     await this.#parting;
   }
 
-  notify(method: string, params: Record<string, unknown>): void {
+  notify(method: string, params: Record<string, unknown> | undefined): void {
     if (this.#mode.mode !== 'up') return;
-    this.#mode.live.client.notification({ method, params }).catch((error: unknown) => {
+    this.#mode.live.client.notification({ method, ...(params && { params }) }).catch((error: unknown) => {
       this.#log.debug('notification_not_sent', { server: this.#server, method, error: messageOf(error) });
     });
   }

@@ -1,21 +1,21 @@
 import {
-  Client,
   ProtocolError,
   SdkError,
   SdkErrorCode,
   SdkHttpError,
-  SSEClientTransport,
   type ClientCapabilities,
   type Transport,
 } from '@modelcontextprotocol/client';
 import type { CommandServerConfig, HttpServerConfig, ServerConfig } from '../core/ports.ts';
 import { VERSION } from '../lib/version.ts';
 import { ANY_RESULT } from '../lib/any-result.ts';
+import { ExactClient } from './exact-client.ts';
 import { RECEIVER_CAPABILITY } from './receiver.ts';
 import { TASKS_EXTENSION } from './server-task.ts';
 import { ChildTransport } from './transport/child.ts';
 import { useFreshIds } from '../lib/fresh-ids.ts';
 import { HttpTransport, type HttpHealth } from './transport/http.ts';
+import { SseTransport } from './transport/sse.ts';
 
 /** Who we say we are, and what we let servers ask. */
 export interface ClientFace {
@@ -54,14 +54,14 @@ export const LATEST_WITH_SESSIONS = '2025-11-25';
 
 export interface DialHooks extends HttpHealth {
   /** Called before the connection is made: installs the handlers that must not miss a first message. */
-  prepare: (client: Client) => void;
+  prepare: (client: ExactClient) => void;
   onStderr: (line: string) => void;
   /** Aborted when nobody waits for the connection any more. */
   unwanted: AbortSignal;
 }
 
 export interface Dialled {
-  client: Client;
+  client: ExactClient;
   transport: Transport;
 }
 
@@ -75,7 +75,7 @@ export class Dialler {
   readonly #face: ClientFace;
 
   /** Clients in a session where somebody else has counted already, for as long as they live. */
-  readonly #countedBefore = new WeakSet<Client>();
+  readonly #countedBefore = new WeakSet<ExactClient>();
 
   constructor(timeoutMs: number, face: ClientFace) {
     this.#timeoutMs = timeoutMs;
@@ -108,7 +108,7 @@ export class Dialler {
   async resume(
     config: HttpServerConfig,
     hooks: DialHooks,
-    before: Client | undefined,
+    before: ExactClient | undefined,
     sessionId: string,
   ): Promise<Dialled | undefined> {
     const client = before ?? this.#newClient(hooks, this.#timeoutMs);
@@ -144,7 +144,7 @@ export class Dialler {
       return await this.#connect(new HttpTransport(config, hooks), hooks, knownOld);
     } catch (error) {
       if (!refusesStreamableHttp(error)) throw error;
-      const dialled = await this.#connect(sseTransport(config), hooks, true).catch(() => {
+      const dialled = await this.#connect(new SseTransport(config), hooks, true).catch(() => {
         // Not a server of that kind either: its first answer says more about what is wrong.
         throw error;
       });
@@ -164,9 +164,9 @@ export class Dialler {
     return this.#connect(transport, hooks, knownOld);
   }
 
-  #newClient(hooks: DialHooks, probeMs: number): Client {
+  #newClient(hooks: DialHooks, probeMs: number): ExactClient {
     const { name, version } = this.#face;
-    const client = new Client(
+    const client = new ExactClient(
       { name, version },
       {
         capabilities: this.capabilities,
@@ -184,7 +184,11 @@ export class Dialler {
     return dialled;
   }
 
-  async #connect(transport: Transport, hooks: DialHooks, knownOld: boolean): Promise<Dialled> {
+  async #connect(
+    transport: ChildTransport | HttpTransport | SseTransport,
+    hooks: DialHooks,
+    knownOld: boolean,
+  ): Promise<Dialled> {
     const probeMs =
       transport instanceof ChildTransport ? Math.min(CHILD_PROBE_MS, this.#timeoutMs / 2) : this.#timeoutMs;
     const client = this.#newClient(hooks, probeMs);
@@ -198,6 +202,7 @@ export class Dialler {
       await transport.close();
       throw transport instanceof ChildTransport ? transport.explain(error) : error;
     }
+    client.hello = transport.hello.said;
     return { client, transport };
   }
 }
@@ -220,19 +225,6 @@ async function unlessUnwanted(unwanted: AbortSignal, connected: Promise<unknown>
 /** A server of the 2024 HTTP+SSE transport answers a POST to its stream's address like this. */
 function refusesStreamableHttp(error: unknown): boolean {
   return error instanceof SdkHttpError && [400, 404, 405].includes(error.status ?? 0);
-}
-
-/** Takes the credentials out of the URL: `fetch` accepts none there, and quotes them in its error. */
-function sseTransport({ url, headers = {} }: HttpServerConfig): SSEClientTransport {
-  const address = new URL(url);
-  const credentials = [address.username, address.password].map(decodeURIComponent).join(':');
-  address.username = '';
-  address.password = '';
-  const sent = new Headers(headers);
-  if (credentials !== ':' && !sent.has('authorization')) {
-    sent.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`);
-  }
-  return new SSEClientTransport(address, { requestInit: { headers: Object.fromEntries(sent) } });
 }
 
 function diedOfProbe(error: unknown): boolean {

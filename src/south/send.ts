@@ -1,6 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { MAX_DELAY_MS } from '../lib/timers.ts';
 import { ANY_RESULT } from '../lib/any-result.ts';
+import { exactly } from './exact-client.ts';
 import { CALL_HEADER } from './transport/origin.ts';
 
 export interface SendOptions {
@@ -15,17 +16,18 @@ export interface SendOptions {
   headers?: Record<string, string>;
 }
 
-/** One request to a server; its result comes back as the server gave it. */
+/** One request to a server; its result, or its error, comes back as the server gave it. */
 export async function send(
   client: Client,
   method: string,
   params: Record<string, unknown>,
   { signal, timeoutMs = MAX_DELAY_MS, callId, headers, mayAsk = false }: SendOptions = {},
 ): Promise<Record<string, unknown>> {
-  return client.request({ method, params }, ANY_RESULT, {
+  const options = {
     timeout: timeoutMs,
     ...(mayAsk && { allowInputRequired: true }),
     ...(signal && { signal }),
     ...(callId !== undefined && { headers: { ...headers, [CALL_HEADER]: callId } }),
-  });
+  };
+  return exactly(client.request({ method, params }, ANY_RESULT, options));
 }

@@ -1,30 +1,45 @@
-import type { Client } from '@modelcontextprotocol/client';
+import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/client';
 import type { ServerInfo } from '../core/ports.ts';
+import { isObject } from '../lib/values.ts';
 import { LATEST_WITH_SESSIONS } from './dial.ts';
+import type { ExactClient } from './exact-client.ts';
 import { GENERATION_DATES, taskOffer, type TaskOffer } from './server-task.ts';
 
 /** What a server can do whose session somebody left to be gone on with: it keeps tasks. */
 const WORTH_KEEPING = { tools: {}, tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } };
 
-export function offerOf(client: Client): TaskOffer | undefined {
+export function offerOf(client: ExactClient): TaskOffer | undefined {
   return taskOffer(client.getProtocolEra() === 'modern', capabilitiesOf(client));
 }
 
 /** What a connected server told about itself. */
-export function infoOf(client: Client): ServerInfo {
+export function infoOf(client: ExactClient): ServerInfo {
+  const { hello } = client;
   const offer = offerOf(client);
-  const implementation = client.getServerVersion();
+  const implementation = implementationOf(client);
   const instructions = client.getInstructions();
   return {
     era: client.getProtocolEra() ?? 'legacy',
     protocolVersion: client.getNegotiatedProtocolVersion() ?? LATEST_WITH_SESSIONS,
     capabilities: capabilitiesOf(client),
     ...(offer && { tasks: { ...offer, generation: GENERATION_DATES[offer.generation] } }),
-    ...(implementation && { implementation: { ...implementation } }),
+    ...(implementation && { implementation }),
     ...(instructions !== undefined && { instructions }),
+    ...(hello && { hello }),
   };
 }
 
-function capabilitiesOf(client: Client): Record<string, unknown> {
-  return { ...(client.getServerCapabilities() ?? WORTH_KEEPING) };
+// The SDK has found all that it knows of these to be in order, and has dropped the rest.
+
+function capabilitiesOf(client: ExactClient): Record<string, unknown> {
+  const capabilities = client.hello?.['capabilities'];
+  return { ...(isObject(capabilities) ? capabilities : (client.getServerCapabilities() ?? WORTH_KEEPING)) };
+}
+
+function implementationOf(client: ExactClient): ServerInfo['implementation'] {
+  const known = client.getServerVersion();
+  if (known === undefined) return undefined;
+  const { serverInfo, _meta } = client.hello ?? {};
+  const said = client.getProtocolEra() === 'modern' && isObject(_meta) ? _meta[SERVER_INFO_META_KEY] : serverInfo;
+  return { ...(isObject(said) ? said : known), name: known.name, version: known.version };
 }

@@ -1,5 +1,7 @@
 import type { Client, McpSubscription } from '@modelcontextprotocol/client';
+import { RpcError } from '../lib/rpc-error.ts';
 import { ANY_RESULT } from '../lib/any-result.ts';
+import { exactly } from './exact-client.ts';
 
 /**
  * What a session wants to hear of a server's changes, asked for anew on every connection. Servers of the old era are told
@@ -15,22 +17,29 @@ export class Subscriptions {
     this.#onStreamEnded = onStreamEnded;
   }
 
-  async add(client: Client, uri: string): Promise<void> {
+  async add(client: Client, uri: string): Promise<Record<string, unknown>> {
     this.#uris.add(uri);
     try {
-      if (!isModern(client)) await client.request({ method: 'resources/subscribe', params: { uri } }, ANY_RESULT);
-      else if (!(await this.#listen(client)).includes(uri))
-        throw new Error('subscribing to resources is not supported');
+      if (!isModern(client)) {
+        return await ask(client, 'resources/subscribe', uri);
+      }
+      if (!(await this.#listen(client)).includes(uri)) {
+        throw new RpcError(-32602, `the server does not tell of changes of '${uri}'`, { uri });
+      }
+      return {};
     } catch (error) {
       this.#uris.delete(uri);
       throw error;
     }
   }
 
-  async remove(client: Client, uri: string): Promise<void> {
+  async remove(client: Client, uri: string): Promise<Record<string, unknown>> {
     this.#uris.delete(uri);
-    if (isModern(client)) await this.#listen(client);
-    else await client.request({ method: 'resources/unsubscribe', params: { uri } }, ANY_RESULT);
+    if (!isModern(client)) {
+      return ask(client, 'resources/unsubscribe', uri);
+    }
+    await this.#listen(client);
+    return {};
   }
 
   async restore(client: Client): Promise<void> {
@@ -39,7 +48,7 @@ export class Subscriptions {
       return;
     }
     for (const uri of this.#uris) {
-      await client.request({ method: 'resources/subscribe', params: { uri } }, ANY_RESULT);
+      await ask(client, 'resources/subscribe', uri);
     }
   }
 
@@ -55,7 +64,7 @@ export class Subscriptions {
     const before = this.#stream;
     this.#stream = undefined;
     if (Object.keys(filter).length > 0) {
-      const subscription = await client.listen(filter);
+      const subscription = await exactly(client.listen(filter));
       this.#stream = { client, subscription };
       void subscription.closed.then((cause) => {
         if (cause === 'remote' && this.#stream?.subscription === subscription) this.#onStreamEnded(client);
@@ -74,6 +83,10 @@ export function listenForTask(client: Client, taskId: string, until: AbortSignal
   if (!isModern(client) || until.aborted) return;
   const filter: Parameters<Client['listen']>[0] & { taskIds: string[] } = { taskIds: [taskId] };
   client.listen(filter, { signal: until }).catch(() => {});
+}
+
+async function ask(client: Client, method: string, uri: string): Promise<Record<string, unknown>> {
+  return exactly(client.request({ method, params: { uri } }, ANY_RESULT));
 }
 
 function isModern(client: Client): boolean {

@@ -26,6 +26,8 @@ export interface CallRequest {
   server: string;
   tool: string;
   args: Record<string, unknown>;
+  /** The client sent no arguments at all, which is not the same as none. */
+  bare?: boolean;
   timeoutMs: number;
   ttlMs?: number;
   /** Goes along as the request's `_meta`. */
@@ -126,6 +128,7 @@ export class Calls {
     this.#log = log;
     tasks.onExpired = (task) => this.#stop(task, 'the task expired');
     questions.taskOf = (callId) => this.#live.get(callId)?.taskId;
+    questions.ownedBy = (question) => this.#withOwner(question);
     questions.onOpened = (question) => this.#questionOpened(question);
     questions.onClosed = (question) => this.#questionClosed(question);
   }
@@ -262,6 +265,7 @@ export class Calls {
         args: call.request.args,
         ...(call.request.meta && { meta: call.request.meta }),
         ...(call.request.more && { more: call.request.more }),
+        ...(call.request.bare && { bare: true }),
         tasks: call.request.tasks ?? 'use',
         taskTtlMs: this.#remoteTtlMs,
         signal: call.abort.signal,
@@ -400,24 +404,25 @@ export class Calls {
     return failed.length;
   }
 
-  #questionOpened(question: Question): Question {
-    if (question.taskId !== undefined) {
-      this.#tasks.apply(question.taskId, { type: 'question_opened', questionId: question.id, certain: true });
-      return question;
-    }
+  #withOwner(question: Question): Question {
+    if (question.taskId !== undefined) return question;
     const call = question.callId === undefined ? this.#lender(question.server) : this.#live.get(question.callId);
-    if (call) {
-      // Nobody should wait out a timeout for a question that can be answered now.
-      if (call.caller.holdsFor?.(question) !== true) this.#promote(call, 'question');
-      const owned = question.callId === undefined ? { ...question, callId: call.id, borrowed: true } : question;
-      if (call.taskId === undefined) return owned;
-      this.#tasks.apply(call.taskId, { type: 'question_opened', questionId: question.id, certain: true });
-      return { ...owned, taskId: call.taskId };
+    if (call === undefined) return question;
+    // Nobody should wait out a timeout for a question that can be answered now.
+    if (call.caller.holdsFor?.(question) !== true) this.#promote(call, 'question');
+    const { taskId } = call;
+    const lent = question.callId === undefined && { callId: call.id, borrowed: true };
+    return { ...question, ...lent, ...(taskId !== undefined && { taskId }) };
+  }
+
+  #questionOpened({ id: questionId, callId, taskId, server }: Question): void {
+    if (taskId !== undefined) {
+      this.#tasks.apply(taskId, { type: 'question_opened', questionId, certain: true });
+    } else if (callId === undefined || !this.#live.has(callId)) {
+      for (const task of this.#tasks.atWork(server)) {
+        this.#tasks.apply(task.id, { type: 'question_opened', questionId, certain: false });
+      }
     }
-    for (const task of this.#tasks.atWork(question.server)) {
-      this.#tasks.apply(task.id, { type: 'question_opened', questionId: question.id, certain: false });
-    }
-    return question;
   }
 
   /**

@@ -34,8 +34,10 @@ export class QuestionBook {
   readonly #events: EventSink;
   readonly #settings: CoreSettings['questions'];
   readonly #log: Log;
-  /** Told before anybody else when a question opens (may tie it to a task) and when it is over. */
-  onOpened: (question: Question) => Question = (question) => question;
+  /** Ties a new question to the call and the task that ask it, as far as they are known. */
+  ownedBy: (question: Question) => Question = (question) => question;
+  /** Told when a question is in the book, and when it is over. */
+  onOpened: (question: Question) => void = () => {};
   /** The task that a call has become. */
   taskOf: (callId: string) => string | undefined = () => undefined;
   onClosed: (question: Question) => void = () => {};
@@ -73,9 +75,14 @@ export class QuestionBook {
         reject,
         stopListening,
       };
-      this.#open.set(question.id, { question, asker });
-      if (earlier === undefined) this.#announce(question);
-      this.desks.offer(question);
+      const entry: Entry = { question, asker };
+      this.#open.set(question.id, entry);
+      if (earlier === undefined) {
+        entry.question = this.ownedBy(question);
+        this.#announce(entry.question);
+        this.onOpened(entry.question);
+      }
+      this.desks.offer(entry.question);
     });
   }
 
@@ -219,9 +226,9 @@ export class QuestionBook {
     this.#alarm.stop();
   }
 
-  #announce({ id, kind, server, params, expiresAt }: Question): void {
-    const entry = this.#open.get(id);
-    if (entry) this.#store.put('question', entry.question);
+  #announce(question: Question): void {
+    const { id, kind, server, params, expiresAt } = question;
+    this.#store.put('question', question);
     this.#alarm.at(expiresAt);
     if (kind !== 'roots') this.#events.add(`${kind}_request`, server, { requestId: id, params });
     this.#log.info(`${kind}_received`, { requestId: id, server });
@@ -230,7 +237,7 @@ export class QuestionBook {
   #newQuestion(server: string, incoming: IncomingQuestion): Question {
     const { kind, params, timeoutMs, detached, key, callId, taskId } = incoming;
     const now = Date.now();
-    return this.onOpened({
+    return {
       id: secretId(),
       sessionId: this.#sessionId,
       server,
@@ -243,7 +250,7 @@ export class QuestionBook {
       ...(key !== undefined && { key }),
       ...(callId !== undefined && { callId }),
       ...(taskId !== undefined && { taskId }),
-    });
+    };
   }
 
   /** The same question, asked by the same task before the program was started again. */

@@ -103,8 +103,10 @@ export function transition(task: Task, event: TaskEvent, { now, keepMs }: Moment
       return { ...rest, ...(event.standing && { standing: event.standing }) };
     }
     case 'question_opened': {
-      if (task.questions.some(({ id }) => id === event.questionId)) return undefined;
-      const questions = [...task.questions, { id: event.questionId, certain: event.certain }];
+      const before = task.questions.find(({ id }) => id === event.questionId);
+      if (before !== undefined && (before.certain || !event.certain)) return undefined;
+      const others = task.questions.filter((question) => question !== before);
+      const questions = [...others, { id: event.questionId, certain: event.certain }];
       return withQuestions(task, questions, now);
     }
     case 'question_closed': {

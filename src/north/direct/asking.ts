@@ -1,6 +1,8 @@
 import type { Question, QuestionKind } from '../../core/question/question.ts';
 import { isObject } from '../../lib/values.ts';
 
+export const RELATED_TASK = 'io.modelcontextprotocol/related-task';
+
 /** What a question is called on the wire, in both eras. */
 const METHODS: Record<QuestionKind, string> = {
   elicitation: 'elicitation/create',
@@ -8,9 +10,12 @@ const METHODS: Record<QuestionKind, string> = {
   roots: 'roots/list',
 };
 
-/** A question as a request to a client. */
+/** A question as a request to a client, who knows nothing of the tasks that the server keeps. */
 export function asRequest({ kind, params }: Question): { method: string; params: Record<string, unknown> } {
-  return { method: METHODS[kind], params };
+  const { _meta, ...rest } = params;
+  if (!isObject(_meta) || !(RELATED_TASK in _meta)) return { method: METHODS[kind], params };
+  const { [RELATED_TASK]: _task, ...meta } = _meta;
+  return { method: METHODS[kind], params: Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta } };
 }
 
 /** Whether a client that declares these capabilities can be asked this. */

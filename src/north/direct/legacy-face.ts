@@ -1,9 +1,7 @@
 import { Server, type RequestId, type ServerContext } from '@modelcontextprotocol/server';
 import type { Caller } from '../../core/call/calls.ts';
-import { GatewayError } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
-import type { Connection, ServerInfo } from '../../core/ports.ts';
-import { answerMistake } from '../../core/question/answer.ts';
+import type { Connection, ConnectionStatus, ServerInfo } from '../../core/ports.ts';
 import type { Desk } from '../../core/question/desks.ts';
 import type { Question } from '../../core/question/question.ts';
 import type { Session } from '../../core/session/session.ts';
@@ -13,11 +11,13 @@ import { RpcError, rpcFailure } from '../../lib/rpc-error.ts';
 import { MAX_DELAY_MS } from '../../lib/timers.ts';
 import { isObject } from '../../lib/values.ts';
 import { ANY_RESULT } from '../../lib/any-result.ts';
+import { askClient } from '../asking/ask-client.ts';
 import { openExchange, type Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
 import { whileWaiting } from '../waiting.ts';
-import { asRequest, canBeAsked } from './asking.ts';
+import { canBeAsked } from './asking.ts';
 import { sessionFace } from './face.ts';
+import { isLevel } from './levels.ts';
 import { passedOnMeta, wantsAgain } from './meta.ts';
 import { errorOf, resultOf, wireError, withoutResultType } from './outcome.ts';
 import { coreTask, withRelatedTask } from './task-views.ts';
@@ -34,7 +34,7 @@ const TASK_PAGE = 100;
 /** Where notifications go that belong to no request, or to one that is open. */
 export interface Wire {
   send(
-    message: { jsonrpc: '2.0'; method: string; params: Params },
+    message: { jsonrpc: '2.0'; method: string; params?: Params },
     options?: { relatedRequestId?: RequestId },
   ): Promise<void>;
   /** Whether something that belongs to no request would reach the client now. */
@@ -67,6 +67,8 @@ export class LegacyFace {
   readonly #open = new Map<string, RequestId>();
   readonly #undo: (() => void)[] = [];
   readonly #alone: boolean;
+  /** Tools whose results the client was told to expect within an object. */
+  readonly #wrapped = new Set<unknown>();
   #logLevel: string | undefined;
 
   constructor({ gateway, session, name, info, carrier, alone = false }: LegacyFaceParts) {
@@ -89,7 +91,7 @@ export class LegacyFace {
         throw failure;
       }
     };
-    this.server.fallbackNotificationHandler = async ({ method, params = {} }) => this.#told(method, params);
+    this.server.fallbackNotificationHandler = async ({ method, params }) => this.#told(method, params);
     this.#watch();
   }
 
@@ -115,7 +117,7 @@ export class LegacyFace {
   /** Hands on what the server says unasked, and how the tasks of this client are doing. */
   #watch(): void {
     const session = this.#session;
-    const heard = (method: string, params: Params, requestId?: string): void =>
+    const heard = (method: string, params: Params | undefined, requestId?: string): void =>
       this.#notify(method, params, requestId === undefined ? undefined : this.#open.get(requestId));
     session.onHeard.add(heard);
     this.#undo.push(
@@ -126,9 +128,12 @@ export class LegacyFace {
     );
   }
 
-  #notify(method: string, params: Params, relatedRequestId?: RequestId): void {
+  #notify(method: string, params: Params | undefined, relatedRequestId?: RequestId): void {
     this.#carrier
-      .send({ jsonrpc: '2.0', method, params }, relatedRequestId === undefined ? {} : { relatedRequestId })
+      .send(
+        { jsonrpc: '2.0', method, ...(params && { params }) },
+        relatedRequestId === undefined ? {} : { relatedRequestId },
+      )
       .catch((error: unknown) => {
         this.#gateway.log.debug('notification_not_sent', { method, error: String(error) });
       });
@@ -143,10 +148,11 @@ export class LegacyFace {
     );
   }
 
-  /** What the client tells the server; only servers of its own era understand it. */
-  #told(method: string, params: Params): void {
+  /** What the client tells the server. */
+  #told(method: string, params: Params | undefined): void {
     const { status } = this.#connection;
-    if (status.state === 'connected' && status.info.era === 'legacy') this.#connection.notify(method, params);
+    const foreign = method === 'notifications/roots/list_changed' && era(status) !== 'legacy';
+    if (!foreign) this.#connection.notify(method, params);
   }
 
   async #handle(method: string, params: Params, mcpReq: McpRequest, exchange: Exchange): Promise<Params> {
@@ -167,11 +173,9 @@ export class LegacyFace {
         case 'logging/setLevel':
           return await this.#setLevel(params, mcpReq, exchange);
         case 'resources/subscribe':
-          await this.#connection.subscribe(String(params['uri']));
-          return {};
+          return withoutResultType(await this.#connection.subscribe(String(params['uri'])));
         case 'resources/unsubscribe':
-          await this.#connection.unsubscribe(String(params['uri']));
-          return {};
+          return withoutResultType(await this.#connection.unsubscribe(String(params['uri'])));
         case 'tools/list':
           return this.#withTaskSupport(await this.#relay(method, params, mcpReq, exchange));
         default:
@@ -185,7 +189,8 @@ export class LegacyFace {
   // --- Calls ---
 
   async #call(params: Params, mcpReq: McpRequest, exchange: Exchange): Promise<Params> {
-    const { name: tool, arguments: args = {}, task, _meta: _ownMeta, ...more } = params;
+    const { name: tool, arguments: given, task, _meta: _ownMeta, ...more } = params;
+    const args = given ?? {};
     if (typeof tool !== 'string' || !isObject(args)) return this.#relay('tools/call', params, mcpReq, exchange);
     const request = { server: this.#name, tool, args };
     if (task === undefined && !wantsAgain(params)) {
@@ -210,8 +215,9 @@ export class LegacyFace {
             id,
             meta,
             more,
+            bare: given === undefined,
             timeoutMs: MAX_DELAY_MS,
-            ...(task === undefined ? { tasks: 'avoid' } : { asTask: true, promised: true, ...ttlOf(task) }),
+            ...(task !== undefined && { asTask: true, promised: true, ...ttlOf(task) }),
           },
           caller,
         );
@@ -221,7 +227,7 @@ export class LegacyFace {
               if (!delivered && !exchange.cancelled)
                 this.#session.calls.keepResult({ ...request, timeoutMs: 0 }, reply.result);
             });
-            return withoutResultType(reply.result);
+            return this.#asListed(tool, withoutResultType(reply.result));
           case 'task':
             await this.#gateway.store.settled();
             return { task: coreTask(this.#session.tasks.get(reply.task.id)) };
@@ -243,7 +249,8 @@ export class LegacyFace {
       if (leaving === 'cancelled') this.#session.calls.cancel(id, 'cancelled by the client');
     });
     try {
-      const result = resultOf(await this.#ended(id, mcpReq, exchange));
+      const task = await this.#ended(id, mcpReq, exchange);
+      const result = this.#asListed(task.tool, resultOf(task));
       exchange.whenSettled((delivered) => {
         if (delivered) this.#session.tasks.delivered(id);
       });
@@ -297,8 +304,8 @@ export class LegacyFace {
   }
 
   async #taskResult(params: Params, mcpReq: McpRequest, exchange: Exchange): Promise<Params> {
-    const { id } = this.#task(params);
-    return withRelatedTask(resultOf(await this.#ended(id, mcpReq, exchange)), id);
+    const { id, tool } = this.#task(params);
+    return withRelatedTask(this.#asListed(tool, resultOf(await this.#ended(id, mcpReq, exchange))), id);
   }
 
   #listTasks({ cursor }: Params): Params {
@@ -365,16 +372,18 @@ export class LegacyFace {
   }
 
   async #setLevel(params: Params, mcpReq: McpRequest, exchange: Exchange): Promise<Params> {
+    const { level } = params;
     const { era } = await this.#connection.ready();
-    const result = era === 'legacy' ? await this.#relay('logging/setLevel', params, mcpReq, exchange) : {};
-    this.#logLevel = String(params['level']);
-    return result;
+    // A server with a standing level says itself what it takes.
+    if (era === 'legacy') return this.#relay('logging/setLevel', params, mcpReq, exchange);
+    if (!isLevel(level)) throw new RpcError(-32602, `there is no log level ${JSON.stringify(level)}`);
+    this.#logLevel = level;
+    return {};
   }
 
   /** Servers of the other era have no standing level, but hear of it with each request. */
   #levelMeta(): Params {
-    const { status } = this.#connection;
-    if (this.#logLevel === undefined || status.state !== 'connected' || status.info.era === 'legacy') return {};
+    if (this.#logLevel === undefined || era(this.#connection.status) === 'legacy') return {};
     return { 'io.modelcontextprotocol/logLevel': this.#logLevel };
   }
 
@@ -382,12 +391,17 @@ export class LegacyFace {
   #withTaskSupport(result: Params): Params {
     const { tools } = result;
     if (!Array.isArray(tools) || (this.#session.client?.protocolVersion ?? TASKS_SINCE) < TASKS_SINCE) return result;
-    const shown = tools.map((tool: unknown) =>
-      isObject(tool)
-        ? { ...tool, execution: { ...(isObject(tool['execution']) && tool['execution']), taskSupport: 'optional' } }
-        : tool,
-    );
+    const shown = tools.map((tool: unknown) => (isObject(tool) ? withTaskSupport(tool) : tool));
+    for (const tool of tools) if (isObject(tool) && isWrapped(tool['outputSchema'])) this.#wrapped.add(tool['name']);
     return { ...result, tools: shown };
+  }
+
+  /** In this era results are objects: what is none is shown as its tool's schema was. */
+  #asListed(tool: string, result: Params): Params {
+    const { structuredContent } = result;
+    if (structuredContent === undefined) return result;
+    if (isObject(structuredContent) && !this.#wrapped.has(tool)) return result;
+    return { ...result, structuredContent: { result: structuredContent } };
   }
 
   // --- Questions ---
@@ -416,39 +430,11 @@ export class LegacyFace {
       if (!canBeAsked(this.#capabilities, question)) return false;
       const relatedRequestId = on();
       if (relatedRequestId === undefined && !this.#carrier.reaches()) return false;
-      void this.#ask(question, over, relatedRequestId, taskId);
+      const { questions } = this.#session;
+      const { store } = this.#gateway;
+      void askClient(question, over, { server: this.server, questions, store, on: relatedRequestId, taskId });
       return true;
     };
-  }
-
-  async #ask(
-    question: Question,
-    over: AbortSignal,
-    relatedRequestId: RequestId | undefined,
-    taskId: string | undefined,
-  ): Promise<void> {
-    const { id, kind } = question;
-    const { method, params } = asRequest(question);
-    const { questions } = this.#session;
-    try {
-      await this.#gateway.store.settled();
-      const answer = await this.server.request(
-        { method, params: taskId === undefined ? params : withRelatedTask(params, taskId) },
-        ANY_RESULT,
-        { timeout: MAX_DELAY_MS, signal: over, ...(relatedRequestId !== undefined && { relatedRequestId }) },
-      );
-      const mistake = answerMistake(question, answer);
-      if (mistake !== undefined)
-        questions.refuse(id, { code: -32602, message: `the client's answer does not fit: ${mistake}` });
-      else if (questions.find(id)) await questions.answer(id, kind, answer);
-    } catch (error) {
-      if (over.aborted || error instanceof GatewayError) return;
-      const failure = wireError(this.#name, error);
-      // One that cannot be asked now may be asked later, or elsewhere; one that answers with an error has answered.
-      if ('code' in failure && Number.isInteger(failure.code) && failure === error) {
-        questions.refuse(id, rpcFailure(failure as RpcError));
-      }
-    }
   }
 }
 
@@ -460,6 +446,20 @@ function shownServer(name: string, info: ServerInfo): Server {
 /** Its client was introduced in an earlier run of the program. */
 function resumedServer(): Server {
   return new Server({ name: 'meanwhile', version: '0' }, { capabilities: {} });
+}
+
+function withTaskSupport(tool: Params): Params {
+  const { execution } = tool;
+  return { ...tool, execution: { ...(isObject(execution) && execution), taskSupport: 'optional' } };
+}
+
+/** Whether the SDK shows a schema to clients of this era as that of an object with the value as its `result`. */
+function isWrapped(outputSchema: unknown): boolean {
+  return isObject(outputSchema) && outputSchema['type'] !== 'object';
+}
+
+function era(status: ConnectionStatus): string | undefined {
+  return status.state === 'connected' ? status.info.era : undefined;
 }
 
 function ttlOf(task: unknown): { ttlMs?: number } {

@@ -2,13 +2,11 @@ import type { ServerInfo } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 import { AskedKeys } from './asked.ts';
+import { includes, isLevel } from './levels.ts';
 import { detailedTask } from './task-views.ts';
 
 type Params = Record<string, unknown>;
 type Tell = (method: string, params: Params) => void;
-
-/** From what tells most to what tells least. */
-const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 
 /** These go to those who listen for them. */
 const CHANGES = /^notifications\/(?:(?:tools|resources|prompts)\/list_changed|resources\/updated)$/;
@@ -25,8 +23,8 @@ export class ModernBench {
   readonly #name: string;
   /** The requests that are open, oldest first. */
   readonly #open = new Map<string, Open>();
-  /** How many listen for each resource. */
-  readonly #watched = new Map<string, number>();
+  /** Who listens for each resource, and whether the server tells of it. */
+  readonly #watched = new Map<string, { listeners: number; told: Promise<boolean> }>();
   /** What a server of the other era was told to log. */
   #level: string | undefined;
 
@@ -57,8 +55,8 @@ export class ModernBench {
 
   /** Servers with sessions have one level for all requests: the one that tells most. */
   async useLevel(level: string, info: ServerInfo): Promise<void> {
-    if (info.era === 'modern' || info.capabilities['logging'] === undefined || !LEVELS.includes(level)) return;
-    if (this.#level !== undefined && LEVELS.indexOf(this.#level) <= LEVELS.indexOf(level)) return;
+    if (info.era === 'modern' || info.capabilities['logging'] === undefined || !isLevel(level)) return;
+    if (this.#level !== undefined && includes(this.#level, level)) return;
     this.#level = level;
     await this.#session.connection(this.#name).request('logging/setLevel', { level });
   }
@@ -66,31 +64,32 @@ export class ModernBench {
   /** Asks the server to tell of changes of a resource; `undefined` if it does not. Whoever is the last to leave ends it. */
   async watchResource(uri: string): Promise<(() => void) | undefined> {
     const connection = this.#session.connection(this.#name);
-    this.#watched.set(uri, (this.#watched.get(uri) ?? 0) + 1);
+    const subscribed = async (): Promise<boolean> =>
+      connection.subscribe(uri).then(
+        () => true,
+        // What it does not tell of is not acknowledged; that is all the client is to know.
+        () => false,
+      );
+    const watched = this.#watched.get(uri) ?? { listeners: 0, told: subscribed() };
+    this.#watched.set(uri, watched);
+    watched.listeners += 1;
+    const told = await watched.told;
     const leave = (): void => {
-      const left = (this.#watched.get(uri) ?? 0) - 1;
-      if (left > 0) {
-        this.#watched.set(uri, left);
-        return;
-      }
+      watched.listeners -= 1;
+      if (watched.listeners > 0) return;
       this.#watched.delete(uri);
       // A server that is away has forgotten it by itself.
-      connection.unsubscribe(uri).catch(() => {});
+      if (told) connection.unsubscribe(uri).catch(() => {});
     };
-    try {
-      if (this.#watched.get(uri) === 1) await connection.subscribe(uri);
-      return leave;
-    } catch {
-      this.#watched.delete(uri);
-      return undefined;
-    }
+    if (told) return leave;
+    leave();
+    return undefined;
   }
 
   #heard(method: string, params: Params, requestId: string | undefined): void {
     if (CHANGES.test(method)) return;
     const isLog = method === 'notifications/message';
-    const wants = ({ level }: Open): boolean =>
-      !isLog || (level !== undefined && LEVELS.indexOf(String(params['level'])) >= LEVELS.indexOf(level));
+    const wants = ({ level }: Open): boolean => !isLog || (level !== undefined && includes(level, params['level']));
     // Where nothing says which request it belongs to, it is told once.
     const open = requestId === undefined ? [...this.#open.values()].find(wants) : this.#open.get(requestId);
     if (open !== undefined && wants(open)) open.tell(method, params);

@@ -38,3 +38,14 @@ export function requireTasks({ takesTasks }: ModernClient): void {
   if (takesTasks) return;
   throw new MissingRequiredClientCapabilityError({ requiredCapabilities: TASKS_REQUIRED });
 }
+
+/**
+ * What the server of a call is told that this client can do. One that can be asked takes part in rounds, so it can also be
+ * given what the server runs only as a task: that task is kept here. One that cannot hears what the server says to such.
+ */
+export function calling({ capabilities }: ModernClient): Record<string, unknown> {
+  const takesRounds = isObject(capabilities['elicitation']) || isObject(capabilities['sampling']);
+  if (!takesRounds) return capabilities;
+  const extensions = isObject(capabilities['extensions']) ? capabilities['extensions'] : {};
+  return { ...capabilities, extensions: { ...extensions, [TASKS_EXTENSION]: {} } };
+}

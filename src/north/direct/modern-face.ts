@@ -22,7 +22,7 @@ import type { Exchange } from '../exchange.ts';
 import { whileWaiting } from '../waiting.ts';
 import { canBeAsked } from './asking.ts';
 import type { ModernBench } from './modern-bench.ts';
-import { clientOf, requireTasks, type ModernClient } from './modern-client.ts';
+import { calling, clientOf, requireTasks, type ModernClient } from './modern-client.ts';
 import { requestFace } from './face.ts';
 import { passedOnMeta, wantsAgain } from './meta.ts';
 import { errorOf, resultOf, wireError } from './outcome.ts';
@@ -96,6 +96,9 @@ export function createModernServer(parts: ModernFaceParts): Server {
     { params },
     handle(async (request, given) => request.updateTask(given)),
   );
+  server.fallbackNotificationHandler = async ({ method, params: told }) => {
+    parts.session.connection(parts.name).notify(method, told);
+  };
   server.fallbackRequestHandler = async ({ method, params: given = {} }, context) => {
     if (GONE_METHODS.has(method)) throw new RpcError(-32601, `Method not found: ${method}`);
     const work = async (request: ModernRequest, own: Params): Promise<Params> =>
@@ -142,7 +145,8 @@ class ModernRequest {
   // --- Calls ---
 
   async call(params: Params): Promise<Params> {
-    const { name: tool, arguments: args = {}, _meta: _ownMeta, ...more } = params;
+    const { name: tool, arguments: sent, _meta: _ownMeta, ...more } = params;
+    const args = sent ?? {};
     if (typeof tool !== 'string' || !isObject(args)) return this.relay('tools/call', params);
     const state = this.#mcpReq.requestState<string>();
     if (state !== undefined) return this.#nextRound(state, tool);
@@ -153,9 +157,9 @@ class ModernRequest {
       this.#execute({
         ...request,
         id: this.#id,
-        meta: this.#meta(params),
+        meta: this.#meta('tools/call', params),
         more,
-        tasks: this.#client.takesTasks ? 'use' : 'avoid',
+        bare: sent === undefined,
         ...(this.#client.takesTasks && { timeoutMs: this.#taskAfterMs, promised: true }),
       }),
     );
@@ -287,7 +291,7 @@ class ModernRequest {
     const { _meta: _ownMeta, ...own } = params;
     const { inputResponses } = this.#mcpReq;
     const requestState = this.#mcpReq.requestState();
-    const meta = { ...this.#meta(params), ...(this.#exchange.progress && { progressToken: this.#id }) };
+    const meta = { ...this.#meta(method, params), ...(this.#exchange.progress && { progressToken: this.#id }) };
     const outgoing = {
       ...own,
       ...(inputResponses !== undefined && { inputResponses }),
@@ -302,12 +306,12 @@ class ModernRequest {
   }
 
   /** Servers of the client's own era hear from each request what its client can do. */
-  #meta(params: Params): Params {
+  #meta(method: string, params: Params): Params {
     const meta = passedOnMeta(params);
     if (this.#info.era !== 'modern') return meta;
     return {
       ...meta,
-      [CLIENT_CAPABILITIES_META_KEY]: this.#client.capabilities,
+      [CLIENT_CAPABILITIES_META_KEY]: method === 'tools/call' ? calling(this.#client) : this.#client.capabilities,
       [LOG_LEVEL_META_KEY]: this.#client.logLevel,
     };
   }

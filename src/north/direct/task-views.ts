@@ -2,10 +2,9 @@
 
 import type { Question } from '../../core/question/question.ts';
 import type { Task } from '../../core/task/task.ts';
-import { asRequest } from './asking.ts';
+import { asRequest, RELATED_TASK } from './asking.ts';
 
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
-export const RELATED_TASK = 'io.modelcontextprotocol/related-task';
 
 /** How often a client should look; it hears of changes sooner if it listens. */
 const POLL_MS = 500;

@@ -102,7 +102,7 @@ async function firstParams(line: Line, call: OutgoingCall, asTask: boolean): Pro
   return {
     ...call.more,
     name: call.tool,
-    arguments: call.args,
+    ...(!call.bare && { arguments: call.args }),
     _meta: {
       ...(await line.callMeta(call.tasks)),
       ...call.meta,

@@ -4,6 +4,7 @@ import { serializeMessage, type JSONRPCMessage, type Transport } from '@modelcon
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import type { CommandServerConfig } from '../../core/ports.ts';
 import { drained } from '../../lib/drained.ts';
+import { Hello } from './hello.ts';
 import { onLines } from './lines.ts';
 import { MessageLines } from './message-lines.ts';
 import { readMessage } from './message.ts';
@@ -26,6 +27,7 @@ export class ChildTransport implements Transport {
   onmessage?: NonNullable<Transport['onmessage']>;
   /** One line the child wrote to standard error, or to standard output without being a message. */
   onnoise: (line: string) => void = () => {};
+  readonly hello = new Hello();
   #child: ChildProcess | undefined;
   #closing = false;
   #lastWords: string[] = [];
@@ -103,6 +105,7 @@ export class ChildTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
     if (!stdin?.writable) throw new Error('the server process is gone');
+    this.hello.sent(message);
     if (!stdin.write(serializeMessage(message))) await drained(stdin);
   }
 
@@ -165,8 +168,10 @@ export class ChildTransport implements Transport {
     }
     for (const line of lines) {
       const message = readMessage(parsed(line));
-      if (message !== undefined) this.onmessage?.(message);
-      else if (line.trim() !== '') this.#noise(line);
+      if (message !== undefined) {
+        this.hello.received(message);
+        this.onmessage?.(message);
+      } else if (line.trim() !== '') this.#noise(line);
     }
   }
 

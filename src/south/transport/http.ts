@@ -13,6 +13,7 @@ import {
 import { createParser } from 'eventsource-parser';
 import type { HttpServerConfig } from '../../core/ports.ts';
 import { httpRequest, keepAliveAgent, readText, type HttpAnswer } from './http-request.ts';
+import { Hello } from './hello.ts';
 import { readMessage } from './message.ts';
 import { modernHeaders } from './modern-headers.ts';
 import { CALL_HEADER, stampOrigin } from './origin.ts';
@@ -83,6 +84,7 @@ export class HttpTransport implements Transport {
   /** The server has taken the answer to a request of its own. */
   onanswered?: (id: RequestId) => void;
   readonly hasPerRequestStream = true;
+  readonly hello = new Hello();
   sessionId?: string;
   #protocolVersion: string | undefined;
   #closed = false;
@@ -112,6 +114,7 @@ export class HttpTransport implements Transport {
   }
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    this.hello.sent(message);
     const { requestSignal } = options ?? {};
     const signals = requestSignal ? [requestSignal, this.#abort.signal] : [this.#abort.signal];
     const { [CALL_HEADER]: callId, ...extra } = options?.headers ?? {};
@@ -156,7 +159,7 @@ export class HttpTransport implements Transport {
       for (const each of Array.isArray(parsed) ? parsed : [parsed]) {
         const message = readMessage(each);
         if (message === undefined) throw new UnexpectedContent('the answer is JSON, but not a JSON-RPC message');
-        this.onmessage?.(message);
+        this.#deliver(message);
       }
     } else {
       answer.body.resume();
@@ -309,7 +312,14 @@ export class HttpTransport implements Transport {
     if (!('method' in message) && stream.requestId !== undefined && message.id === stream.requestId) {
       stream.answered = true;
     }
-    this.onmessage?.(stream.requestId === undefined ? message : stampOrigin(message, stream.callId));
+    // What is told on the standing stream belongs to no request; what is asked there may still be asked for any of them.
+    const unclear = stream.requestId === undefined && 'id' in message;
+    this.#deliver(unclear ? message : stampOrigin(message, stream.callId));
+  }
+
+  #deliver(message: JSONRPCMessage): void {
+    this.hello.received(message);
+    this.onmessage?.(message);
   }
 
   /** Goes on with a broken stream where that is possible. */

@@ -9,21 +9,28 @@ export const CALL_HEADER = 'x-meanwhile-call';
 /** Where a question came from: the response stream of a call, that of another request, or where anything may come. */
 export type StreamOrigin = { callId: string } | 'no call' | 'any';
 
-const ORIGIN_KEY = 'meanwhile/call';
+type Params = Record<string, unknown> | undefined;
+
+/** No server can write it. */
+const ORIGIN = Symbol('origin');
+
+/** The call, if it was one, and what the server sent in truth: the stamp may need parameters where there are none. */
+interface Stamp {
+  callId: string | undefined;
+  params: Params;
+}
 
 /** Marks what a server asks or tells with the call whose stream it came on, or that it was another's. */
 export function stampOrigin(message: JSONRPCMessage, callId: string | undefined): JSONRPCMessage {
   // Progress names its request by itself.
   if (!('method' in message) || message.method === 'notifications/progress') return message;
-  const meta = { ...message.params?._meta, [ORIGIN_KEY]: callId ?? null };
-  return { ...message, params: { ...message.params, _meta: meta } };
+  const stamp: Stamp = { callId, params: message.params };
+  return { ...message, params: Object.assign({ ...message.params }, { [ORIGIN]: stamp }) };
 }
 
 /** Takes the mark off again. */
-export function takeOrigin(params: Record<string, unknown>): { params: Record<string, unknown>; stream: StreamOrigin } {
-  const { _meta, ...rest } = params;
-  if (typeof _meta !== 'object' || _meta === null || !(ORIGIN_KEY in _meta)) return { params, stream: 'any' };
-  const { [ORIGIN_KEY]: callId, ...meta } = _meta as Record<string, unknown>;
-  const clean = Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta };
-  return { params: clean, stream: typeof callId === 'string' ? { callId } : 'no call' };
+export function takeOrigin(params: Params): { params: Params; stream: StreamOrigin } {
+  const stamp = (params as { [ORIGIN]?: Stamp } | undefined)?.[ORIGIN];
+  if (stamp === undefined) return { params, stream: 'any' };
+  return { params: stamp.params, stream: stamp.callId === undefined ? 'no call' : { callId: stamp.callId } };
 }

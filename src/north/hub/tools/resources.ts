@@ -69,7 +69,7 @@ async function onServer(
   session: Session,
   server: string,
   what: string,
-  work: (connection: Connection) => Promise<void>,
+  work: (connection: Connection) => Promise<unknown>,
 ): Promise<void> {
   const connection = session.connection(server);
   try {

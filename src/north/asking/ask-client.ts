@@ -1,0 +1,55 @@
+import type { RequestId, Server } from '@modelcontextprotocol/server';
+import { GatewayError } from '../../core/errors.ts';
+import type { Store } from '../../core/ports.ts';
+import { answerMistake } from '../../core/question/answer.ts';
+import type { QuestionBook } from '../../core/question/book.ts';
+import type { Question } from '../../core/question/question.ts';
+import { ANY_RESULT } from '../../lib/any-result.ts';
+import { rpcFailure, type RpcFailure } from '../../lib/rpc-error.ts';
+import { MAX_DELAY_MS } from '../../lib/timers.ts';
+import { asRequest } from '../direct/asking.ts';
+import { withRelatedTask } from '../direct/task-views.ts';
+
+/** How a client that takes requests is reached. */
+export interface Reached {
+  server: Server;
+  questions: QuestionBook;
+  store: Store;
+  /** The client's own request on whose stream it is asked; on the standing one if absent. */
+  on?: RequestId | undefined;
+  /** The task that the client knows it by. */
+  taskId?: string | undefined;
+}
+
+/**
+ * Asks a client as the protocol has it, and takes its answer to the book: one that does not fit, and an error in place of
+ * one, go back to the server. Until `over`: then the client is told that its answer is not wanted any more.
+ */
+export async function askClient(
+  question: Question,
+  over: AbortSignal,
+  { server, questions, store, on, taskId }: Reached,
+): Promise<void> {
+  const { id, kind } = question;
+  const { method, params } = asRequest(question);
+  try {
+    await store.settled();
+    const answer = await server.request(
+      { method, params: taskId === undefined ? params : withRelatedTask(params, taskId) },
+      ANY_RESULT,
+      { timeout: MAX_DELAY_MS, signal: over, ...(on !== undefined && { relatedRequestId: on }) },
+    );
+    const mistake = answerMistake(question, answer);
+    if (mistake !== undefined) {
+      questions.refuse(id, { code: -32602, message: `the client's answer does not fit: ${mistake}` });
+    } else if (questions.find(id)) await questions.answer(id, kind, answer);
+  } catch (error) {
+    if (over.aborted || error instanceof GatewayError) return;
+    // One that cannot be asked now may be asked later, or elsewhere; one that answers with an error has answered.
+    if (isFailure(error)) questions.refuse(id, rpcFailure(error));
+  }
+}
+
+function isFailure(error: unknown): error is Error & RpcFailure {
+  return error instanceof Error && 'code' in error && Number.isInteger(error.code);
+}
