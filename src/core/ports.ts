@@ -31,6 +31,8 @@ export interface ServerInfo {
   /** Its name and version, and whatever else it tells of itself. */
   implementation?: { name: string; version: string; [field: string]: unknown };
   instructions?: string;
+  /** All that it said when it was met, as it came; absent where that was said to an earlier run of the program. */
+  hello?: Record<string, unknown>;
 }
 
 export type ConnectionStatus =
@@ -72,14 +74,17 @@ export interface ServerLog {
 /** Whether a reconnected server still knows us (`blip`) or started anew (`restart`). */
 export type Arrival = 'first' | 'blip' | 'restart';
 
+/** The request that something was said about; or that it was none; or that nobody can tell. */
+export type About = { requestId: string } | 'no request' | 'unknown';
+
 /** What one connection tells its session. */
 export interface ConnectionSink {
   connected(arrival: Arrival, info: ServerInfo): void;
   lost(reason: string): void;
   notification(method: string, params: Record<string, unknown>): void;
   log(entry: ServerLog): void;
-  /** Every notification of the server as it came, logs included, and the request on whose stream, if that is certain. */
-  heard?(method: string, params: Record<string, unknown>, requestId: string | undefined): void;
+  /** Every notification of the server as it came, logs included. */
+  heard?(method: string, params: Record<string, unknown> | undefined, about: About): void;
   /** Resolves with the answer; rejects with an error that goes back to the server. */
   question(question: IncomingQuestion): Promise<Answer>;
 }

@@ -1,7 +1,10 @@
-import { Server } from '@modelcontextprotocol/server';
+import { Server, type ServerContext } from '@modelcontextprotocol/server';
 import type { Session } from '../core/session/session.ts';
 import { VERSION } from '../lib/version.ts';
 import { openExchange, type Carrier } from './carrier.ts';
+import { clientOf } from './direct/modern-client.ts';
+import { readState } from './direct/request-state.ts';
+import type { Asking } from './hub/asking.ts';
 import { HUB_CAPABILITIES, HUB_INSTRUCTIONS, type Hub } from './hub/hub.ts';
 
 export interface HubServerParts {
@@ -9,20 +12,34 @@ export interface HubServerParts {
   session: Session;
   carrier: Carrier;
   mayRunCommands: boolean;
+  /** The client takes no requests, but says with each of its own what it can be asked in place of the reply. */
+  rounds: boolean;
 }
 
 /**
  * One protocol object for one client: of a session, or of a single request where there are no sessions. Everything goes
  * through the fallback handler, because results of registered handlers are stripped of what the SDK does not know.
  */
-export function createHubServer({ hub, session, carrier, mayRunCommands }: HubServerParts): Server {
+export function createHubServer({ hub, session, carrier, mayRunCommands, rounds }: HubServerParts): Server {
   const server = new Server(
     { name: 'meanwhile', title: 'Meanwhile', version: VERSION },
     { capabilities: HUB_CAPABILITIES, instructions: HUB_INSTRUCTIONS },
   );
   server.fallbackRequestHandler = async (request, { mcpReq }) => {
     const exchange = openExchange(mcpReq, carrier);
-    return hub.handle(request.method, request.params ?? {}, { session, exchange, mayRunCommands });
+    const asking: Asking = rounds
+      ? askingByRound(session, mcpReq)
+      : { by: 'request', capabilities: session.client?.capabilities ?? {}, server, on: mcpReq.id };
+    return hub.handle(request.method, request.params ?? {}, { session, exchange, mayRunCommands, asking });
   };
   return server;
+}
+
+function askingByRound({ key }: Session, mcpReq: ServerContext['mcpReq']): Asking {
+  const { capabilities } = clientOf(mcpReq);
+  const answers = mcpReq.inputResponses ?? {};
+  const state = mcpReq.requestState();
+  if (state === undefined) return { by: 'round', capabilities, answers };
+  const waiting = readState(key, state);
+  return { by: 'round', capabilities, answers, ...('task' in waiting && { taskId: waiting.task }) };
 }

@@ -19,6 +19,7 @@ import { LiveCalls, type LiveCall } from './call/live-calls.ts';
 import { runCall } from './call/run.ts';
 import type { CallStanding } from './call/standing.ts';
 import type { Dialled, Dialler, DialHooks } from './dial.ts';
+import type { ExactClient } from './exact-client.ts';
 import { ask, hear } from './hear.ts';
 import { ping } from './ping.ts';
 import { TaskReceiver } from './receiver.ts';
@@ -41,6 +42,7 @@ export interface ConnectionSettings {
 
 /** A connection that is up. */
 interface Live extends Peer {
+  client: ExactClient;
   info: ServerInfo;
   since: number;
   identity: string | undefined;

@@ -1,10 +1,11 @@
-import type { Client } from '@modelcontextprotocol/client';
+import { SUBSCRIPTION_ID_META_KEY, type Client } from '@modelcontextprotocol/client';
 import type { ConnectionSink, IncomingQuestion } from '../core/ports.ts';
 import type { Answer } from '../core/question/question.ts';
 import { messageOf } from '../lib/log.ts';
 import type { LiveCalls } from './call/live-calls.ts';
 import type { AskedRequest } from './call/standing.ts';
 import { RpcError } from '../lib/rpc-error.ts';
+import { isObject } from '../lib/values.ts';
 import { NOT_ANSWERED } from './not-answered.ts';
 import { questionKind, readQuestion } from './questions.ts';
 import type { TaskReceiver } from './receiver.ts';
@@ -26,8 +27,8 @@ const TASK_NEWS = new Set(['notifications/tasks/status', 'notifications/tasks'])
 
 /** Hands on what a server says unasked: questions, progress, changes of tasks, logs and other notifications. */
 export function hear(client: Client, { sink, calls, receiver, onToolsChanged }: Listeners): void {
-  client.fallbackRequestHandler = async ({ id, method, params: given = {} }, { mcpReq }) => {
-    const { params, stream } = takeOrigin(given);
+  client.fallbackRequestHandler = async ({ id, method, params: given }, { mcpReq }) => {
+    const { params = {}, stream } = takeOrigin(given);
     // Decided now: a moment later other calls may be there.
     const callId = calls.asking(params, stream);
     return (
@@ -35,10 +36,16 @@ export function hear(client: Client, { sink, calls, receiver, onToolsChanged }: 
       asked({ id, method, params }, { withdrawn: mcpReq.signal, ...(callId !== undefined && { callId }) }, sink, calls)
     );
   };
-  // In place of the SDK's own handler, which forgets a request's progress with its first answer: that of a task goes on.
-  client.setNotificationHandler('notifications/progress', ({ params }) => calls.progressed({ ...params }));
-  client.fallbackNotificationHandler = async ({ method, params: given = {} }) => {
-    const { params, stream } = takeOrigin(given);
+  // The SDK's own handler forgets a request's progress with its first answer: that of a task goes on.
+  client.removeNotificationHandler('notifications/progress');
+  client.fallbackNotificationHandler = async ({ method, params: given }) => {
+    const { params: told, stream } = takeOrigin(given);
+    const heard = client.getProtocolEra() === 'modern' ? withoutSubscription(told) : told;
+    const params = heard ?? {};
+    if (method === 'notifications/progress') {
+      calls.progressed(params);
+      return;
+    }
     // They name the server's own tasks, which nobody behind us knows.
     if (TASK_NEWS.has(method)) {
       calls.taskChanged(params);
@@ -47,8 +54,17 @@ export function hear(client: Client, { sink, calls, receiver, onToolsChanged }: 
     if (method === 'notifications/tools/list_changed') onToolsChanged();
     if (method === 'notifications/message') logged(params, sink);
     else sink.notification(method, params);
-    sink.heard?.(method, params, calls.speaking(stream));
+    sink.heard?.(method, heard, calls.speaking(stream));
   };
+}
+
+/** The stream that we asked for is nobody else's business. */
+function withoutSubscription(params: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
+  const { _meta, ...rest } = params ?? {};
+  if (!isObject(_meta) || !(SUBSCRIPTION_ID_META_KEY in _meta)) return params;
+  const { [SUBSCRIPTION_ID_META_KEY]: _id, ...meta } = _meta;
+  if (Object.keys(meta).length > 0) return { ...rest, _meta: meta };
+  return Object.keys(rest).length > 0 ? rest : undefined;
 }
 
 async function asked(

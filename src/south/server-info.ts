@@ -14,7 +14,8 @@ export function offerOf(client: ExactClient): TaskOffer | undefined {
 
 /** What a connected server told about itself. */
 export function infoOf(client: ExactClient): ServerInfo {
-  const { hello } = client;
+  // What every result has says nothing of the server.
+  const { resultType: _resultType, ...hello } = client.hello ?? {};
   const offer = offerOf(client);
   const implementation = implementationOf(client);
   const instructions = client.getInstructions();
@@ -25,7 +26,7 @@ export function infoOf(client: ExactClient): ServerInfo {
     ...(offer && { tasks: { ...offer, generation: GENERATION_DATES[offer.generation] } }),
     ...(implementation && { implementation }),
     ...(instructions !== undefined && { instructions }),
-    ...(hello && { hello }),
+    ...(client.hello && { hello }),
   };
 }
 

@@ -113,11 +113,12 @@ const isWell = ({ problems }: Findings): boolean => problems.length === 0;
 
 function asJson(diagnosis: Diagnosis): Record<string, unknown> {
   const { server, kind, info, tools, roundTripMs, problems } = diagnosis;
+  const { hello: _hello, ...facts } = info ?? {};
   return {
     server,
     kind,
     ok: isWell(diagnosis),
-    ...info,
+    ...facts,
     ...(tools !== undefined && { tools }),
     ...(roundTripMs !== undefined && { roundTripMs: Math.round(roundTripMs * 10) / 10 }),
     // Under a name of its own: `tasks` of the information would otherwise be missing where there are none.

@@ -75,8 +75,13 @@ export interface Ending {
   reason: string;
 }
 
-interface LiveCall {
+/** A request that can carry a question to its client. */
+export interface Carrier {
   id: string;
+  tellsRoots?: boolean;
+}
+
+interface LiveCall extends Carrier {
   request: CallRequest;
   abort: AbortController;
   startedAt: number;
@@ -101,6 +106,8 @@ interface LiveCall {
  */
 export class Calls {
   readonly #live = new Map<string, LiveCall>();
+  readonly #otherCarriers = new Set<Carrier>();
+  readonly #progressOf = new Map<string, Set<(progress: Progress) => void>>();
   #closed = false;
   readonly #tasks: TaskBook;
   readonly #questions: QuestionBook;
@@ -108,7 +115,7 @@ export class Calls {
   /** How long a server should keep a task of its own: as long as ours may take, a question and its reading included. */
   readonly #remoteTtlMs: number;
   readonly #store: Store;
-  readonly #lends: boolean;
+  readonly #lends: () => boolean;
   readonly #log: Log;
 
   constructor(
@@ -117,7 +124,7 @@ export class Calls {
     store: Store,
     settings: CoreSettings,
     log: Log,
-    { lends = false } = {},
+    { lends = (): boolean => false } = {},
   ) {
     this.#lends = lends;
     this.#tasks = tasks;
@@ -252,9 +259,27 @@ export class Calls {
     return this.#live.size;
   }
 
-  /** Whether whoever made this call can tell in which folders it works. */
-  tellsRoots(callId: string | undefined): boolean {
-    return callId !== undefined && this.#live.get(callId)?.caller.tellsRoots === true;
+  /** What the call behind a task is known by on its connection, while it is at work. */
+  idOf(taskId: string): string | undefined {
+    return [...this.#live.values()].find((call) => call.taskId === taskId)?.id;
+  }
+
+  /** Tells of the progress of a task, until the returned function is called. */
+  onProgress(taskId: string, listener: (progress: Progress) => void): () => void {
+    const listeners = this.#progressOf.get(taskId) ?? new Set();
+    this.#progressOf.set(taskId, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0) this.#progressOf.delete(taskId);
+    };
+  }
+
+  /** Whether whoever made this call, or would carry its question, can tell in which folders it works. */
+  tellsRoots(server: string, callId: string | undefined): boolean {
+    const carrier = callId === undefined ? this.#lender(server) : { id: callId };
+    if (carrier === undefined) return false;
+    const other = [...this.#otherCarriers].find(({ id }) => id === carrier.id);
+    return (other ?? this.#live.get(carrier.id)?.caller)?.tellsRoots === true;
   }
 
   async #run(call: LiveCall, start: (call: OutgoingCall) => Promise<CallOutcome>): Promise<void> {
@@ -367,6 +392,7 @@ export class Calls {
     }
     const steps = progress.total === undefined ? `${progress.progress}` : `${progress.progress}/${progress.total}`;
     this.#tasks.apply(call.taskId, { type: 'progress', message: progress.message ?? steps });
+    for (const listener of this.#progressOf.get(call.taskId) ?? []) listener(progress);
   }
 
   /** A server that keeps a task tells how it is doing. */
@@ -406,13 +432,13 @@ export class Calls {
 
   #withOwner(question: Question): Question {
     if (question.taskId !== undefined) return question;
-    const call = question.callId === undefined ? this.#lender(question.server) : this.#live.get(question.callId);
-    if (call === undefined) return question;
+    const carrier = question.callId === undefined ? this.#lender(question.server) : this.#live.get(question.callId);
+    if (carrier === undefined) return question;
+    const call = this.#live.get(carrier.id);
     // Nobody should wait out a timeout for a question that can be answered now.
-    if (call.caller.holdsFor?.(question) !== true) this.#promote(call, 'question');
-    const { taskId } = call;
-    const lent = question.callId === undefined && { callId: call.id, borrowed: true };
-    return { ...question, ...lent, ...(taskId !== undefined && { taskId }) };
+    if (call && call.caller.holdsFor?.(question) !== true) this.#promote(call, 'question');
+    const lent = question.callId === undefined && { callId: carrier.id, borrowed: true };
+    return { ...question, ...lent, ...(call?.taskId !== undefined && { taskId: call.taskId }) };
   }
 
   #questionOpened({ id: questionId, callId, taskId, server }: Question): void {
@@ -426,21 +452,31 @@ export class Calls {
   }
 
   /**
-   * A call that carries a question of which nobody knows whose it is, where each client speaks of calls only: whichever it
-   * rides with, it reaches the one client that there is, and the answer finds its way back by itself.
+   * What carries a question of which nobody knows whose it is, where each client speaks of requests only: whichever it rides
+   * with, it reaches the one client that there is, and the answer finds its way back by itself. Best is one whose client
+   * waits for it now, and has nothing to answer yet.
    */
-  #lender(server: string, except?: LiveCall): LiveCall | undefined {
-    if (!this.#lends) return undefined;
-    const able = this.#on(server).filter((call) => call !== except && !call.kept && call.standing === undefined);
-    const asking = ({ id }: LiveCall): boolean => this.#questions.of({ callId: id }).length > 0;
-    return able.find((call) => !asking(call)) ?? able[0];
+  #lender(server: string, except?: LiveCall): Carrier | undefined {
+    if (!this.#lends()) return undefined;
+    const calls = this.#on(server).filter((call) => call !== except && !call.kept && call.standing === undefined);
+    const free = calls.filter(({ id }) => this.#questions.of({ callId: id }).length === 0);
+    const looked = ({ taskId }: LiveCall): boolean => taskId === undefined || !this.#tasks.find(taskId)?.orphan;
+    const [other] = this.#otherCarriers;
+    return free.find((call) => !call.answered) ?? other ?? free.find(looked) ?? calls.at(-1);
   }
 
-  /** A call has ended; what it only carried goes on with another one. */
+  /** A request that is no call and whose client waits for it; until the returned function is called. */
+  lend(carrier: Carrier): () => void {
+    this.#otherCarriers.add(carrier);
+    return () => this.#otherCarriers.delete(carrier);
+  }
+
+  /** A call has ended; what it only carried goes on with another one, unless its client is at it already. */
   #passOn(call: LiveCall): void {
     for (const question of this.#questions.of({ callId: call.id })) {
-      if (!question.borrowed) continue;
-      const next = this.#lender(question.server, call);
+      if (!question.borrowed || this.#questions.isShown(question.id)) continue;
+      const carrier = this.#lender(question.server, call);
+      const next = carrier && this.#live.get(carrier.id);
       if (call.taskId !== undefined) {
         this.#tasks.apply(call.taskId, { type: 'question_closed', questionId: question.id });
       }
@@ -448,7 +484,7 @@ export class Calls {
       if (next?.taskId !== undefined) {
         this.#tasks.apply(next.taskId, { type: 'question_opened', questionId: question.id, certain: true });
       }
-      this.#questions.move(question.id, next && { callId: next.id, taskId: next.taskId });
+      this.#questions.move(question.id, carrier && { callId: carrier.id, taskId: next?.taskId });
     }
   }
 

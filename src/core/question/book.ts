@@ -19,6 +19,8 @@ interface Asker {
 
 interface Entry {
   question: Question;
+  /** Whoever it is for has been told of it. */
+  shown?: boolean;
   /** Absent after a restart, until the server has asked again. */
   asker?: Asker | undefined;
 }
@@ -146,6 +148,16 @@ export class QuestionBook {
     }
   }
 
+  /** Its client has it now: it may answer any time. */
+  show(id: string): void {
+    const entry = this.#open.get(id);
+    if (entry) entry.shown = true;
+  }
+
+  isShown(id: string): boolean {
+    return this.#open.get(id)?.shown === true;
+  }
+
   /** Gives a question that nobody knows the owner of to another call, or to none. */
   move(id: string, owner: { callId: string; taskId: string | undefined } | undefined): void {
     const entry = this.#open.get(id);
@@ -194,7 +206,7 @@ export class QuestionBook {
 
   /** Nobody will ask again for what belonged to this task. */
   taskEnded(taskId: string): void {
-    this.rejectWhere((question) => question.taskId === taskId, 'the call has ended');
+    this.rejectWhere((question) => question.taskId === taskId && !question.borrowed, 'the call has ended');
     for (const question of this.#settled.values()) if (question.taskId === taskId) this.#forget(question.id);
   }
 

@@ -7,6 +7,7 @@ import { GatewayError } from '../errors.ts';
 import type { EventType, SessionEvent } from '../event/event.ts';
 import { EventLog, type EventSink } from '../event/log.ts';
 import type {
+  About,
   Arrival,
   Backends,
   ClientRecord,
@@ -88,8 +89,8 @@ export class Session {
   /** Signs what the client carries for the session from one request to the next. */
   readonly key: string;
   #client: ClientRecord | undefined;
-  /** Told of every notification of a server as it came, and on which request's stream, if that is certain. */
-  readonly onHeard = new Set<(method: string, params: Record<string, unknown>, requestId?: string) => void>();
+  /** Told of every notification of a server as it came. */
+  readonly onHeard = new Set<(method: string, params: Record<string, unknown> | undefined, about: About) => void>();
   lastActiveAt = Date.now();
   #open = true;
   #comesBack = false;
@@ -97,6 +98,8 @@ export class Session {
   readonly #attachments = new Map<string, Attachment>();
   /** Connections that are not kept yet. */
   readonly #trials = new Set<Connection>();
+  /** Whether the client answers itself what it can, so that the hub is told only of the rest. */
+  readonly #leavesToHub: boolean;
   /** Questions that the hub was told of. */
   readonly #left = new Set<string>();
   readonly #parts: SessionParts;
@@ -113,9 +116,12 @@ export class Session {
     this.events = new EventLog(id, store, settings.events, log);
     const events = this.server === undefined ? this.events : this.#hubEvents();
     this.tasks = new TaskBook(id, store, events, settings.tasks, log);
-    this.questions = new QuestionBook(id, store, events, settings.questions, log);
+    this.#leavesToHub = this.server !== undefined || settings.questions.via === 'native';
+    const asked = this.#leavesToHub ? this.#hubEvents() : this.events;
+    this.questions = new QuestionBook(id, store, asked, settings.questions, log);
     this.calls = new Calls(this.tasks, this.questions, store, settings, log, {
-      lends: this.server !== undefined,
+      // A client that has introduced itself has a place for questions that belong to no call.
+      lends: () => this.server !== undefined && this.#client === undefined,
     });
     this.controller = new BookTaskController(this.tasks, this.questions, store, (taskId, reason) =>
       this.calls.cancel(taskId, reason),
@@ -129,6 +135,8 @@ export class Session {
     this.tasks.restore(tasks);
     const atWork = this.tasks.atWork();
     const standing = new Set(atWork.filter((task) => task.standing !== undefined).map(({ id }) => id));
+    // Whether the hub was told before is not known; that one is over it may hear.
+    if (this.server === undefined && this.#leavesToHub) for (const { id } of questions) this.#left.add(id);
     this.questions.restore(questions, (taskId) => standing.has(taskId));
     for (const task of atWork) this.calls.resume(task, (server) => this.connection(server));
   }
@@ -301,7 +309,7 @@ export class Session {
       server,
       config,
       this.#sink(server, () => attachment),
-      { roots: this.server !== undefined && (this.#client === undefined || this.#tellsRoots(undefined)) },
+      { roots: this.server !== undefined && (this.#client === undefined || this.#tellsRoots(server)) },
     );
     const attachment: Attachment = {
       connection,
@@ -324,9 +332,9 @@ export class Session {
         if (isCurrent()) this.#serverLost(server, of(), reason);
       },
       question: async (question) => this.#asked(server, question),
-      heard: (method, params, requestId) => {
+      heard: (method, params, about) => {
         if (!isCurrent()) return;
-        for (const told of this.onHeard) told(method, params, requestId);
+        for (const told of this.onHeard) told(method, params, about);
       },
       notification: (method, params) => {
         if (!isCurrent()) return;
@@ -343,12 +351,14 @@ export class Session {
 
   async #asked(server: string, question: IncomingQuestion): Promise<Answer> {
     // Nobody else knows in which folders a client works; that there are none is the truth of all others.
-    if (question.kind === 'roots' && !this.#tellsRoots(question.callId)) return { roots: [] };
+    if (question.kind === 'roots' && !this.#tellsRoots(server, question.callId)) return { roots: [] };
     return this.questions.ask(server, question);
   }
 
-  #tellsRoots(callId: string | undefined): boolean {
-    return this.#client?.capabilities['roots'] !== undefined || this.calls.tellsRoots(callId);
+  #tellsRoots(server: string, callId?: string): boolean {
+    // All servers of a hub client share it; none of them is to know its folders.
+    if (this.server === undefined) return false;
+    return this.#client?.capabilities['roots'] !== undefined || this.calls.tellsRoots(server, callId);
   }
 
   /** A client of one server has no place for events; who keeps the hub for it hears of what that client does not. */
@@ -358,15 +368,20 @@ export class Session {
       const left =
         (typeof taskId === 'string' && this.tasks.find(taskId)?.orphan === true) ||
         (typeof requestId === 'string' && this.#left.delete(requestId));
-      if (left) this.#parts.tellHub?.(type, server, data);
+      if (left) this.#tellHub(type, server, data);
     };
     return { add };
   }
 
   #leftToHub({ id, kind, server, params }: Question): void {
-    if (this.server === undefined || kind === 'roots' || this.#left.has(id)) return;
+    if (!this.#leavesToHub || kind === 'roots' || this.#left.has(id)) return;
     this.#left.add(id);
-    this.#parts.tellHub?.(`${kind}_request`, server, { requestId: id, params });
+    this.#tellHub(`${kind}_request`, server, { requestId: id, params });
+  }
+
+  #tellHub(type: EventType, server: string, data: Record<string, unknown>): void {
+    if (this.server === undefined) this.events.add(type, server, data);
+    else this.#parts.tellHub?.(type, server, data);
   }
 
   #serverConnected(server: string, attachment: Attachment, arrival: Arrival, info: ServerInfo): void {

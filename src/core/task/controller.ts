@@ -5,7 +5,7 @@ import type { QuestionBook } from '../question/book.ts';
 import type { Answer, Question, QuestionKind } from '../question/question.ts';
 import { MAX_DELAY_MS } from '../../lib/timers.ts';
 import type { TaskBook, TaskStart } from './book.ts';
-import type { CallResult, Task, TaskError } from './task.ts';
+import { hasEnded, type CallResult, type Task, type TaskError } from './task.ts';
 
 /**
  * The tasks of one client, as those see them who show them, and those who do the work. Both may be anywhere: they meet only
@@ -56,6 +56,8 @@ export class BookTaskController implements TaskController {
   readonly #tasks: TaskBook;
   readonly #questions: QuestionBook;
   readonly #store: Store;
+  /** What is being asked under a key now. */
+  readonly #asking = new Map<string, Promise<Answer>>();
   /** Ends the task as cancelled and stops what works on it. */
   readonly #cancel: (taskId: string, reason: string) => Task | undefined;
 
@@ -89,9 +91,20 @@ export class BookTaskController implements TaskController {
     this.#tasks.apply(taskId, { type: 'progress', message });
   }
 
-  async ask(taskId: string, { kind, params, key, signal = NEVER }: TaskQuestion): Promise<Answer> {
-    const { server } = this.#tasks.get(taskId);
-    return this.#questions.ask(server, {
+  async ask(taskId: string, question: TaskQuestion): Promise<Answer> {
+    if (question.key === undefined) return this.#ask(taskId, question);
+    const name = JSON.stringify([taskId, question.key]);
+    const earlier = this.#asking.get(name);
+    if (earlier !== undefined) return earlier;
+    const asking = this.#ask(taskId, question).finally(() => this.#asking.delete(name));
+    this.#asking.set(name, asking);
+    return asking;
+  }
+
+  async #ask(taskId: string, { kind, params, key, signal = NEVER }: TaskQuestion): Promise<Answer> {
+    const task = this.#tasks.get(taskId);
+    if (hasEnded(task)) throw new Error(`task ${taskId} has ended: ${task.status}`);
+    return this.#questions.ask(task.server, {
       kind,
       params,
       withdrawn: signal,

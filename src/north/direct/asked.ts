@@ -1,7 +1,10 @@
+import type { QuestionBook } from '../../core/question/book.ts';
 import type { Question } from '../../core/question/question.ts';
 import type { TaskController } from '../../core/task/controller.ts';
 import { hasEnded } from '../../core/task/task.ts';
 import { canBeAsked } from './asking.ts';
+
+type Owner = Parameters<QuestionBook['of']>[0];
 
 /**
  * The open questions of tasks by the keys under which a client answers them. A key is the server's own where it has one, as
@@ -9,35 +12,46 @@ import { canBeAsked } from './asking.ts';
  */
 export class AskedKeys {
   readonly #tasks: TaskController;
+  readonly #questions: QuestionBook;
   /** For each task which question each key stood for. */
   readonly #meant = new Map<string, Map<string, string>>();
 
-  constructor(tasks: TaskController) {
+  constructor(tasks: TaskController, questions: QuestionBook) {
     this.#tasks = tasks;
+    this.#questions = questions;
     tasks.watch((task) => {
       if (hasEnded(task)) this.#meant.delete(task.id);
     });
   }
 
-  /** What a client with these capabilities can be asked of the task now. */
-  of(taskId: string, capabilities: Record<string, unknown>): Map<string, Question> {
-    const open = this.#tasks.questions(taskId).filter((question) => canBeAsked(capabilities, question));
-    return new Map(open.map((question) => [this.#keyOf(taskId, question), question]));
+  /** What a client with these capabilities can be asked now of a task, or of a request that is none. */
+  of(owner: Owner, capabilities: Record<string, unknown>): Map<string, Question> {
+    const open = this.#questions.of(owner).filter((question) => canBeAsked(capabilities, question));
+    const group = 'taskId' in owner ? owner.taskId : owner.callId;
+    return new Map(open.map((question) => [this.#keyOf(group, question), question]));
+  }
+
+  /** The same, on its way to the client. */
+  shown(owner: Owner, capabilities: Record<string, unknown>): Map<string, Question> {
+    const asked = this.of(owner, capabilities);
+    for (const { id } of asked.values()) this.#questions.show(id);
+    return asked;
   }
 
   /** Takes answers; those to keys that nobody knows are ignored, as the specification wants. */
-  async answer(taskId: string, capabilities: Record<string, unknown>, answers: Record<string, unknown>): Promise<void> {
-    const asked = this.of(taskId, capabilities);
+  async answer(owner: Owner, capabilities: Record<string, unknown>, answers: Record<string, unknown>): Promise<void> {
+    const asked = this.of(owner, capabilities);
     for (const [key, answer] of Object.entries(answers)) {
-      const question = asked.get(key);
+      // One that belongs to no call for certain may have been shown with another one, under its own name.
+      const question = asked.get(key) ?? this.#questions.find(key);
       if (question !== undefined) await this.#tasks.answer(question, answer);
     }
   }
 
-  #keyOf(taskId: string, { id, key }: Question): string {
+  #keyOf(group: string, { id, key }: Question): string {
     if (key === undefined) return id;
-    const meant = this.#meant.get(taskId) ?? new Map<string, string>();
-    this.#meant.set(taskId, meant);
+    const meant = this.#meant.get(group) ?? new Map<string, string>();
+    this.#meant.set(group, meant);
     if (!meant.has(key)) meant.set(key, id);
     return meant.get(key) === id ? key : id;
   }

@@ -1,13 +1,18 @@
 /** What a client sees of the server before it: the server's own words, and that calls can be tasks. */
 
+import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
 import type { ServerInfo } from '../../core/ports.ts';
 import { isObject } from '../../lib/values.ts';
 import { TASKS_EXTENSION } from './task-views.ts';
 
+type Params = Record<string, unknown>;
+
 export interface Face {
   implementation: { name: string; version: string; [field: string]: unknown };
-  capabilities: Record<string, unknown>;
+  capabilities: Params;
   instructions?: string;
+  /** What else the server says when it is met, in the words of the client's era. */
+  more: Params;
 }
 
 const CORE_TASKS = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
@@ -23,6 +28,7 @@ export function sessionFace(server: string, info: ServerInfo): Face {
       ...(Object.keys(others).length > 0 && { extensions: others }),
       ...(capabilities['tools'] !== undefined && { tasks: CORE_TASKS }),
     },
+    more: info.era === 'modern' ? withoutDiscovery(info.hello ?? {}) : { ...info.hello },
   };
 }
 
@@ -36,12 +42,25 @@ export function requestFace(server: string, info: ServerInfo): Face {
   return {
     ...shared(server, info),
     capabilities: { ...capabilities, ...(Object.keys(offered).length > 0 && { extensions: offered }) },
+    more: info.era === 'modern' ? { ...info.hello } : withoutInitialization(info.hello ?? {}),
   };
 }
 
-function shared(server: string, { implementation, instructions }: ServerInfo): Omit<Face, 'capabilities'> {
+function shared(server: string, { implementation, instructions }: ServerInfo): Omit<Face, 'capabilities' | 'more'> {
   return {
     implementation: implementation ?? { name: server, version: '0' },
     ...(instructions !== undefined && { instructions }),
   };
+}
+
+/** Without what only `server/discover` says. */
+function withoutDiscovery(hello: Params): Params {
+  const { supportedVersions: _versions, ttlMs: _ttl, cacheScope: _scope, _meta, ...rest } = hello;
+  const { [SERVER_INFO_META_KEY]: _info, ...meta } = isObject(_meta) ? _meta : {};
+  return { ...rest, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
+}
+
+/** Without what only `initialize` says. */
+function withoutInitialization({ protocolVersion: _version, serverInfo: _info, ...rest }: Params): Params {
+  return rest;
 }

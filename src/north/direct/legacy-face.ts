@@ -1,7 +1,7 @@
 import { Server, type RequestId, type ServerContext } from '@modelcontextprotocol/server';
 import type { Caller } from '../../core/call/calls.ts';
 import type { Gateway } from '../../core/gateway.ts';
-import type { Connection, ConnectionStatus, ServerInfo } from '../../core/ports.ts';
+import type { About, Connection, ConnectionStatus, ServerInfo } from '../../core/ports.ts';
 import type { Desk } from '../../core/question/desks.ts';
 import type { Question } from '../../core/question/question.ts';
 import type { Session } from '../../core/session/session.ts';
@@ -20,6 +20,7 @@ import { sessionFace } from './face.ts';
 import { isLevel } from './levels.ts';
 import { passedOnMeta, wantsAgain } from './meta.ts';
 import { errorOf, resultOf, wireError, withoutResultType } from './outcome.ts';
+import { ShownServer } from './shown-server.ts';
 import { coreTask, withRelatedTask } from './task-views.ts';
 
 type Params = Record<string, unknown>;
@@ -65,6 +66,8 @@ export class LegacyFace {
   readonly #carrier: Carrier & Wire;
   /** The client's request behind each request to the server that is open. */
   readonly #open = new Map<string, RequestId>();
+  /** The client's request that waits for the result of each task. */
+  readonly #waiting = new Map<string, RequestId>();
   readonly #undo: (() => void)[] = [];
   readonly #alone: boolean;
   /** Tools whose results the client was told to expect within an object. */
@@ -77,7 +80,7 @@ export class LegacyFace {
     this.#session = session;
     this.#name = name;
     this.#carrier = carrier;
-    this.server = info === undefined ? resumedServer() : shownServer(name, info);
+    this.server = info === undefined ? resumedServer() : new ShownServer(sessionFace(name, info));
     // The level belongs to the server behind us.
     this.server.removeRequestHandler('logging/setLevel');
     this.server.fallbackRequestHandler = async ({ method, params = {} }, { mcpReq }) => {
@@ -117,8 +120,8 @@ export class LegacyFace {
   /** Hands on what the server says unasked, and how the tasks of this client are doing. */
   #watch(): void {
     const session = this.#session;
-    const heard = (method: string, params: Params | undefined, requestId?: string): void =>
-      this.#notify(method, params, requestId === undefined ? undefined : this.#open.get(requestId));
+    const heard = (method: string, params: Params | undefined, about: About): void =>
+      this.#notify(method, params, typeof about === 'string' ? undefined : this.#open.get(about.requestId));
     session.onHeard.add(heard);
     this.#undo.push(
       () => session.onHeard.delete(heard),
@@ -229,6 +232,7 @@ export class LegacyFace {
             });
             return this.#asListed(tool, withoutResultType(reply.result));
           case 'task':
+            this.#tellProgress(reply.task, mcpReq);
             await this.#gateway.store.settled();
             return { task: coreTask(this.#session.tasks.get(reply.task.id)) };
           case 'failed':
@@ -241,6 +245,20 @@ export class LegacyFace {
       // A task that asks or tells something goes on to do so, but not on this stream.
       this.#open.delete(id);
     }
+  }
+
+  /** The token of the call stays good until its task has ended. */
+  #tellProgress({ id }: Task, { _meta }: McpRequest): void {
+    const progressToken = _meta?.progressToken;
+    if (progressToken === undefined) return;
+    const deaf = this.#session.calls.onProgress(id, (progress) =>
+      this.#notify('notifications/progress', { ...progress, progressToken }, this.#waiting.get(id)),
+    );
+    const forget = this.#session.controller.watch((task) => {
+      if (task.id !== id || !hasEnded(task)) return;
+      deaf();
+      forget();
+    });
   }
 
   /** The same call was made before, and its client did not wait: this is the one who comes back for it. */
@@ -262,15 +280,17 @@ export class LegacyFace {
 
   /** Waits for the end of a task; what it asks meanwhile goes over the stream of the request that waits. */
   async #ended(taskId: string, mcpReq: McpRequest, exchange: Exchange): Promise<Task> {
-    const closeDesk = this.#session.questions.desks.attend(
-      { taskId },
-      this.#desk(() => mcpReq.id, taskId),
-    );
+    const promised = this.#session.controller.get(taskId)?.promised === true;
+    const desk = this.#desk(() => mcpReq.id, promised ? taskId : undefined);
+    const closeDesk = this.#session.questions.desks.attend({ taskId }, desk);
+    this.#waiting.set(taskId, mcpReq.id);
     try {
-      return await this.#whileWaiting(mcpReq, exchange, 'the task is at work', async () =>
-        this.#session.controller.until(taskId, hasEnded, { signal: exchange.leavingSignal() }),
-      );
+      return await this.#whileWaiting(mcpReq, exchange, 'the task is at work', async (onProgress) => {
+        const deaf = this.#session.calls.onProgress(taskId, onProgress);
+        return this.#session.controller.until(taskId, hasEnded, { signal: exchange.leavingSignal() }).finally(deaf);
+      });
     } finally {
+      if (this.#waiting.get(taskId) === mcpReq.id) this.#waiting.delete(taskId);
       closeDesk();
     }
   }
@@ -436,11 +456,6 @@ export class LegacyFace {
       return true;
     };
   }
-}
-
-function shownServer(name: string, info: ServerInfo): Server {
-  const { implementation, capabilities, instructions } = sessionFace(name, info);
-  return new Server(implementation, { capabilities, ...(instructions !== undefined && { instructions }) });
 }
 
 /** Its client was introduced in an earlier run of the program. */

@@ -41,7 +41,7 @@ export async function listen(parts: ListeningParts, { notifications: wanted }: P
     for (const each of undo.splice(0)) each();
   };
   try {
-    const tell = (method: string, params: Params): void => {
+    const tell = (method: string, params: Params = {}): void => {
       const meta = isObject(params['_meta']) ? params['_meta'] : {};
       send({ jsonrpc: '2.0', method, params: { ...params, _meta: { ...meta, [SUBSCRIPTION_ID_META_KEY]: id } } });
     };
@@ -61,7 +61,7 @@ export async function listen(parts: ListeningParts, { notifications: wanted }: P
     });
     const methods = new Set(lists.map(([, kind]) => `notifications/${kind}/list_changed`));
     const uris = new Set<unknown>(watched.map(({ uri }) => uri));
-    const heard = (method: string, params: Params): void => {
+    const heard = (method: string, params: Params = {}): void => {
       const updated = method === 'notifications/resources/updated' && uris.has(params['uri']);
       if (updated || methods.has(method)) tell(method, params);
     };

@@ -1,12 +1,13 @@
-import type { ServerInfo } from '../../core/ports.ts';
+import type { About, ServerInfo } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 import { AskedKeys } from './asked.ts';
+import { HeldRequests } from './held-requests.ts';
 import { includes, isLevel } from './levels.ts';
 import { detailedTask } from './task-views.ts';
 
 type Params = Record<string, unknown>;
-type Tell = (method: string, params: Params) => void;
+type Tell = (method: string, params: Params | undefined) => void;
 
 /** These go to those who listen for them. */
 const CHANGES = /^notifications\/(?:(?:tools|resources|prompts)\/list_changed|resources\/updated)$/;
@@ -19,6 +20,7 @@ interface Open {
 /** What the requests of one client without sessions share, as long as its session lives. */
 export class ModernBench {
   readonly asked: AskedKeys;
+  readonly held = new HeldRequests();
   readonly #session: Session;
   readonly #name: string;
   /** The requests that are open, oldest first. */
@@ -31,8 +33,8 @@ export class ModernBench {
   constructor(session: Session, name: string) {
     this.#session = session;
     this.#name = name;
-    this.asked = new AskedKeys(session.controller);
-    session.onHeard.add((method, params, requestId) => this.#heard(method, params, requestId));
+    this.asked = new AskedKeys(session.controller, session.questions);
+    session.onHeard.add((method, params, about) => this.#heard(method, params, about));
   }
 
   /** A request is open until the returned function is called; `tell` says something in its course. */
@@ -43,14 +45,14 @@ export class ModernBench {
 
   /** A task as its client may see it: one that asks what this client cannot be asked is at work, for it. */
   shown(task: Task, capabilities: Params): Task {
-    const asks = task.status === 'input_required' && this.asked.of(task.id, capabilities).size > 0;
+    const asks = task.status === 'input_required' && this.asked.of({ taskId: task.id }, capabilities).size > 0;
     return task.status === 'input_required' && !asks
       ? { ...task, status: 'working', statusMessage: 'waits for an answer that this client cannot give' }
       : task;
   }
 
   detailed(task: Task, capabilities: Params): Params {
-    return detailedTask(this.shown(task, capabilities), this.asked.of(task.id, capabilities));
+    return detailedTask(this.shown(task, capabilities), this.asked.shown({ taskId: task.id }, capabilities));
   }
 
   /** Servers with sessions have one level for all requests: the one that tells most. */
@@ -86,12 +88,14 @@ export class ModernBench {
     return undefined;
   }
 
-  #heard(method: string, params: Params, requestId: string | undefined): void {
+  #heard(method: string, params: Params | undefined, about: About): void {
     if (CHANGES.test(method)) return;
     const isLog = method === 'notifications/message';
-    const wants = ({ level }: Open): boolean => !isLog || (level !== undefined && includes(level, params['level']));
-    // Where nothing says which request it belongs to, it is told once.
-    const open = requestId === undefined ? [...this.#open.values()].find(wants) : this.#open.get(requestId);
+    const wants = ({ level }: Open): boolean => !isLog || (level !== undefined && includes(level, params?.['level']));
+    // What belongs to no request has no place in this era.
+    if (about === 'no request') return;
+    // Where nobody can tell which request it belongs to, it is told once.
+    const open = about === 'unknown' ? [...this.#open.values()].find(wants) : this.#open.get(about.requestId);
     if (open !== undefined && wants(open)) open.tell(method, params);
   }
 }

@@ -1,7 +1,7 @@
 import {
   CLIENT_CAPABILITIES_META_KEY,
   LOG_LEVEL_META_KEY,
-  Server,
+  type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -26,7 +26,9 @@ import { calling, clientOf, requireTasks, type ModernClient } from './modern-cli
 import { requestFace } from './face.ts';
 import { passedOnMeta, wantsAgain } from './meta.ts';
 import { errorOf, resultOf, wireError } from './outcome.ts';
-import { readState, signState } from './request-state.ts';
+import { HeldRequest } from './held-requests.ts';
+import { readState, signState, type Waiting } from './request-state.ts';
+import { ShownServer } from './shown-server.ts';
 import { extensionTask, inputRequests } from './task-views.ts';
 
 type Params = Record<string, unknown>;
@@ -60,8 +62,7 @@ export interface ModernFaceParts {
 
 /** A protocol object that shows one server to a client without sessions, for one of its requests. */
 export function createModernServer(parts: ModernFaceParts): Server {
-  const { implementation, capabilities, instructions } = requestFace(parts.name, parts.info);
-  const server = new Server(implementation, { capabilities, ...(instructions !== undefined && { instructions }) });
+  const server = new ShownServer(requestFace(parts.name, parts.info));
   server.removeRequestHandler('logging/setLevel');
   const handle =
     (work: (request: ModernRequest, params: Params) => Promise<Params>) =>
@@ -148,12 +149,12 @@ class ModernRequest {
     const { name: tool, arguments: sent, _meta: _ownMeta, ...more } = params;
     const args = sent ?? {};
     if (typeof tool !== 'string' || !isObject(args)) return this.relay('tools/call', params);
-    const state = this.#mcpReq.requestState<string>();
+    const state = this.#mcpReq.requestState();
     if (state !== undefined) return this.#nextRound(state, tool);
     const request: CallRequest = { server: this.#name, tool, args, timeoutMs: MAX_DELAY_MS };
     const orphan = wantsAgain(params) ? undefined : this.#session.tasks.findOrphan(request);
     if (orphan) return this.#follow(orphan.id);
-    const reply = await this.#listening(async () =>
+    const reply = await this.#listening(this.#id, async () =>
       this.#execute({
         ...request,
         id: this.#id,
@@ -170,9 +171,10 @@ class ModernRequest {
         });
         return reply.result;
       case 'task':
+        if (reply.because === 'gone') throw new RpcError(-32000, 'the client left');
         return reply.because === 'question' ? this.#askRound(reply.task.id) : this.#asTask(reply.task.id);
       case 'failed':
-        throw errorOf(reply);
+        return this.#instead(errorOf(reply));
       case 'cancelled':
         throw new RpcError(-32000, 'the call was cancelled');
     }
@@ -207,48 +209,66 @@ class ModernRequest {
   }
 
   /** The client brings the answers to what the call asked, and wants to go on with it. */
-  async #nextRound(state: string, tool: string): Promise<Params> {
-    const taskId = readState(this.#session.key, state);
+  async #nextRound(state: unknown, tool: string): Promise<Params> {
+    const waiting = readState(this.#session.key, state);
+    const taskId = 'task' in waiting ? waiting.task : '';
     const task = this.#session.controller.get(taskId);
     if (task?.tool !== tool) throw new RpcError(-32602, 'requestState names a call that is over: begin it anew');
-    await this.#bench.asked.answer(taskId, this.#client.capabilities, this.#mcpReq.inputResponses ?? {});
+    await this.#bench.asked.answer({ taskId }, this.#client.capabilities, this.#mcpReq.inputResponses ?? {});
     return this.#follow(taskId);
   }
 
   /** Waits for what comes next of a call that is a task already: its end, a question, or its turn to be shown as a task. */
   async #follow(taskId: string): Promise<Params> {
     const { takesTasks, capabilities } = this.#client;
-    const asks = (): boolean => this.#bench.asked.of(taskId, capabilities).size > 0;
+    const asks = (): boolean => this.#bench.asked.of({ taskId }, capabilities).size > 0;
     const wanted = (task: Task): boolean => hasEnded(task) || (takesTasks && task.kept === true) || asks();
-    const patience = takesTasks ? this.#taskAfterMs : MAX_DELAY_MS;
-    const stopListening = this.#exchange.onLeaving((leaving) => {
-      if (leaving === 'cancelled') this.#session.calls.cancel(taskId, 'cancelled by the client');
-    });
-    const task = await whileWaiting(this.#exchange, 'the call is at work', async () =>
-      this.#session.controller.until(taskId, wanted, { timeoutMs: patience, signal: this.#exchange.leavingSignal() }),
-    ).finally(stopListening);
-    if (!hasEnded(task)) return asks() ? this.#askRound(taskId) : this.#asTask(taskId);
+    const timeoutMs = takesTasks ? this.#taskAfterMs : MAX_DELAY_MS;
+    const signal = this.#exchange.leavingSignal();
+    const task = await this.#attending(taskId, async () =>
+      this.#session.controller.until(taskId, wanted, { timeoutMs, signal }),
+    );
+    if (!hasEnded(task)) {
+      if (asks()) return this.#askRound(taskId);
+      if (takesTasks) return this.#asTask(taskId);
+      if (!this.#exchange.open) throw new RpcError(-32000, 'the client left');
+      // What it was about to ask has been answered by somebody else.
+      return this.#follow(taskId);
+    }
     this.#exchange.whenSettled((delivered) => {
       if (delivered && task.promised !== true) this.#session.tasks.delivered(taskId);
     });
     return resultOf(task);
   }
 
+  /** While the client waits for the task, it hears what that tells, and can cancel it. */
+  async #attending<T>(taskId: string, work: () => Promise<T>): Promise<T> {
+    const stopListening = this.#exchange.onLeaving((leaving) => {
+      if (leaving === 'cancelled') this.#session.calls.cancel(taskId, 'cancelled by the client');
+    });
+    return this.#listening(this.#session.calls.idOf(taskId), async () =>
+      whileWaiting(this.#exchange, 'the call is at work', async (onProgress) => {
+        const deaf = this.#session.calls.onProgress(taskId, onProgress);
+        return work().finally(deaf);
+      }),
+    ).finally(stopListening);
+  }
+
   /** Answers with what the call asks; the client makes the same call again with the answers. */
   async #askRound(taskId: string): Promise<Params> {
     await delay(GATHER_MS);
-    const asked = this.#bench.asked.of(taskId, this.#client.capabilities);
+    const asked = this.#bench.asked.shown({ taskId }, this.#client.capabilities);
     if (asked.size === 0) return this.#follow(taskId);
     await this.#gateway.store.settled();
-    return {
-      resultType: 'input_required',
-      inputRequests: inputRequests(asked),
-      requestState: signState(this.#session.key, taskId),
-    };
+    return this.#round(asked, { task: taskId });
+  }
+
+  #round(asked: Map<string, Question>, waiting: Waiting): Params {
+    const requestState = signState(this.#session.key, waiting);
+    return { resultType: 'input_required', inputRequests: inputRequests(asked), requestState };
   }
 
   async #asTask(taskId: string): Promise<Params> {
-    if (!this.#client.takesTasks) throw new RpcError(-32000, 'the client left');
     this.#session.tasks.apply(taskId, { type: 'promised' });
     await this.#gateway.store.settled();
     return { resultType: 'task', ...extensionTask(this.#shown(this.#session.tasks.get(taskId))) };
@@ -270,7 +290,7 @@ class ModernRequest {
 
   async updateTask(params: Params): Promise<Params> {
     const { id } = this.#task(params);
-    await this.#bench.asked.answer(id, this.#client.capabilities, this.#mcpReq.inputResponses ?? {});
+    await this.#bench.asked.answer({ taskId: id }, this.#client.capabilities, this.#mcpReq.inputResponses ?? {});
     return {};
   }
 
@@ -291,18 +311,48 @@ class ModernRequest {
     const { _meta: _ownMeta, ...own } = params;
     const { inputResponses } = this.#mcpReq;
     const requestState = this.#mcpReq.requestState();
+    // Rounds with a server of the same era are its own affair.
+    const rounds = this.#info.era === 'modern' ? { inputResponses, requestState } : {};
+    if (requestState !== undefined && this.#info.era !== 'modern') return this.#nextOfHeld(requestState);
     const meta = { ...this.#meta(method, params), ...(this.#exchange.progress && { progressToken: this.#id }) };
-    const outgoing = {
-      ...own,
-      ...(inputResponses !== undefined && { inputResponses }),
-      ...(requestState !== undefined && { requestState }),
-      _meta: meta,
-    };
-    const signal = this.#exchange.leavingSignal();
+    const outgoing = { ...own, ...rounds, _meta: meta };
     const onProgress = this.#exchange.progress ?? ((): void => {});
-    return this.#listening(async () =>
-      this.#connection.relay({ id: this.#id, method, params: outgoing, signal, onProgress }),
+    const start = async (signal: AbortSignal): Promise<Params> =>
+      this.#connection.relay({ id: this.#id, method, params: outgoing, signal, onProgress });
+    const held = new HeldRequest(this.#session, this.#id, this.#client.capabilities, start);
+    return this.#waitFor(held).catch((error: unknown) => this.#instead(wireError(this.#name, error)));
+  }
+
+  async #nextOfHeld(state: unknown): Promise<Params> {
+    const waiting = readState(this.#session.key, state);
+    const held = this.#bench.held.get('request' in waiting ? waiting.request : '');
+    const { inputResponses = {} } = this.#mcpReq;
+    await this.#bench.asked.answer({ callId: held.id }, this.#client.capabilities, inputResponses);
+    return this.#waitFor(held);
+  }
+
+  async #waitFor(held: HeldRequest): Promise<Params> {
+    const stopListening = this.#exchange.onLeaving(() => held.stop());
+    const next = await this.#listening(held.id, async () => held.next()).finally(stopListening);
+    if (next !== 'asked') return next.result;
+    await delay(GATHER_MS);
+    const asked = this.#bench.asked.shown({ callId: held.id }, this.#client.capabilities);
+    if (asked.size === 0) return this.#waitFor(held);
+    this.#bench.held.keep(held);
+    return this.#round(asked, { request: held.id });
+  }
+
+  /** What this era has in place of an error that wants the client to visit an address first: a round. */
+  #instead(error: Error): Params {
+    const asked = elicitationsIn(error).filter((params) =>
+      canBeAsked(this.#client.capabilities, { kind: 'elicitation', params }),
     );
+    if (asked.length === 0 || this.#info.era === 'modern') throw error;
+    const requests = asked.map((params) => [
+      String(params['elicitationId'] ?? params['url']),
+      { method: 'elicitation/create', params },
+    ]);
+    return { resultType: 'input_required', inputRequests: Object.fromEntries(requests) as Params };
   }
 
   /** Servers of the client's own era hear from each request what its client can do. */
@@ -317,11 +367,11 @@ class ModernRequest {
   }
 
   /** Hands on what the server says in the course of this request. */
-  async #listening<T>(work: () => Promise<T>): Promise<T> {
+  async #listening<T>(id: string | undefined, work: () => Promise<T>): Promise<T> {
     const { logLevel } = this.#client;
     if (logLevel !== undefined) await this.#bench.useLevel(logLevel, this.#info);
-    const leave = this.#bench.enter(this.#id, logLevel, (method, params) => {
-      this.#mcpReq.notify({ method, params }).catch((error: unknown) => {
+    const leave = this.#bench.enter(id ?? this.#id, logLevel, (method, params) => {
+      this.#mcpReq.notify({ method, ...(params && { params }) }).catch((error: unknown) => {
         this.#gateway.log.debug('notification_not_sent', { method, error: String(error) });
       });
     });
@@ -331,4 +381,13 @@ class ModernRequest {
       leave();
     }
   }
+}
+
+const URL_ELICITATION_REQUIRED = -32042;
+
+/** The addresses that an error of the older protocol wants visited. */
+function elicitationsIn(error: Error): Params[] {
+  const { code, data } = error as Error & { code?: unknown; data?: unknown };
+  const listed = code === URL_ELICITATION_REQUIRED && isObject(data) ? data['elicitations'] : undefined;
+  return Array.isArray(listed) ? listed.filter(isObject).map((each) => ({ ...each, mode: 'url' })) : [];
 }

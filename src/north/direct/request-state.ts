@@ -1,18 +1,23 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 
+/** What waits for the client: a call that has become a task, or another request that is still open at the server. */
+export type Waiting = { task: string } | { request: string };
+
 /**
- * What a client without sessions carries from one round of a call to the next: the name of the task that waits for it,
- * signed with the key of the session it belongs to. So it is worth nothing to anybody else, nor when it was changed.
+ * What a client without sessions carries from one round to the next: the name of what waits for it, signed with the key of
+ * the session it belongs to. So it is worth nothing to anybody else, nor when it was changed.
  */
-export function signState(key: string, taskId: string): string {
-  const payload = Buffer.from(JSON.stringify({ task: taskId })).toString('base64url');
+export function signState(key: string, waiting: Waiting): string {
+  // No two rounds carry the same.
+  const once = randomBytes(6).toString('base64url');
+  const payload = Buffer.from(JSON.stringify({ ...waiting, once })).toString('base64url');
   return `${payload}.${signature(key, payload).toString('base64url')}`;
 }
 
-export function readState(key: string, state: string): string {
-  const [payload = '', signed = '', ...more] = state.split('.');
+export function readState(key: string, state: unknown): Waiting {
+  const [payload = '', signed = '', ...more] = String(state).split('.');
   const given = Buffer.from(signed, 'base64url');
   const expected = signature(key, payload);
   const genuine =
@@ -22,9 +27,15 @@ export function readState(key: string, state: string): string {
     // Another spelling of the same bytes was not signed by us.
     given.toString('base64url') === signed;
   if (!genuine) throw new RpcError(-32602, 'requestState is not one that was handed to you: begin the call anew');
+  const { task, request }: Record<string, unknown> = read(payload);
+  if (typeof task === 'string') return { task };
+  if (typeof request === 'string') return { request };
+  throw new RpcError(-32602, 'requestState names nothing: begin the call anew');
+}
+
+function read(payload: string): Record<string, unknown> {
   const value: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
-  if (!isObject(value) || typeof value['task'] !== 'string') throw new RpcError(-32602, 'requestState names no task');
-  return value['task'];
+  return isObject(value) ? value : {};
 }
 
 function signature(key: string, payload: string): Buffer {

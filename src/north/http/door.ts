@@ -31,15 +31,18 @@ export class HttpDoor {
   readonly #modern: ModernRequests;
   readonly #settings: HttpSettings;
   readonly #gateway: Gateway;
+  readonly #only: string | undefined;
   #ready = false;
   #closed: Promise<void> = Promise.resolve();
 
-  constructor(gateway: Gateway, hub: Hub, settings: HttpSettings) {
+  /** `only`: the one server that is shown, in place of the hub too. */
+  constructor(gateway: Gateway, hub: Hub, settings: HttpSettings, { only }: { only?: string } = {}) {
     this.#gateway = gateway;
+    this.#only = only;
     this.#settings = settings;
     this.#guard = new Guard(settings);
     const { taskAfterMs } = settings.direct;
-    const options = { gateway, hub, mayRunCommands: settings.allowCommands, taskAfterMs };
+    const options = { gateway, hub, mayRunCommands: settings.allowCommands, taskAfterMs, alone: only !== undefined };
     this.#legacy = new LegacySessions(options);
     this.#modern = new ModernRequests(options);
     this.#server = createServer((req, res) => {
@@ -52,7 +55,7 @@ export class HttpDoor {
     this.#server.keepAliveTimeout = 65_000;
   }
 
-  /** Resolves with the address of the hub. */
+  /** Resolves with the address of the hub, or of the only server. */
   async listen(): Promise<string> {
     const { host, port } = this.#settings;
     await new Promise<void>((resolve, reject) => {
@@ -114,9 +117,10 @@ export class HttpDoor {
       respondGatewayError(res, error, { headers: { ...headers, connection: 'close' } });
       return;
     }
-    const server = serverIn(path);
+    const server = path === '/mcp' ? this.#only : serverIn(path);
     if (path !== '/mcp' && server === undefined) {
-      respondError(res, 404, -32000, `nothing at '${path}'; the hub is at /mcp, and each server at /mcp/<its name>`);
+      const places = this.#only === undefined ? 'the hub is at /mcp, and each server at /mcp/<its name>' : 'try /mcp';
+      respondError(res, 404, -32000, `nothing at '${path}'; ${places}`);
       return;
     }
     if (server !== undefined && this.#gateway.registry.get(server) === undefined) {

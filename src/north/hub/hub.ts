@@ -3,10 +3,11 @@ import { GatewayError, known } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Exchange } from '../exchange.ts';
+import type { Asking } from './asking.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { buildReply, errorReply } from './reply.ts';
 import { DIAGRAMS_URI, diagramsResource, readDiagrams } from './resources/diagrams.ts';
-import type { HubTool, ToolContext, ToolReply } from './tool.ts';
+import type { HubTool, Round, ToolContext, ToolReply } from './tool.ts';
 import { activityTools } from './tools/activity.ts';
 import { elicitationTools } from './tools/elicitation.ts';
 import { executionTools } from './tools/execution.ts';
@@ -42,6 +43,8 @@ export interface HubCaller {
   session: Session;
   exchange: Exchange;
   mayRunCommands: boolean;
+  /** There if the client can itself be asked. */
+  asking?: Asking | undefined;
 }
 
 /** The fixed set of tools, behind every door and in every dialect. */
@@ -75,17 +78,22 @@ export class Hub {
     }
   }
 
-  async #call(params: Record<string, unknown>, caller: HubCaller): Promise<ToolReply> {
+  async #call(params: Record<string, unknown>, caller: HubCaller): Promise<Record<string, unknown>> {
     const { name, arguments: given = {} } = params;
     const found = typeof name === 'string' ? this.#tools.get(name) : undefined;
     if (found === undefined) throw new RpcError(-32602, `no tool '${String(name)}'; ${known(this.#tools.keys())}`);
     return whileWaiting(caller.exchange, `${found.name} is at work`, async (onProgress) => {
-      const context: ToolContext = { ...caller, gateway: this.#gateway, onProgress };
+      const context: ToolContext = { ...caller, gateway: this.#gateway, onProgress, asking: this.#asking(caller) };
       return buildReply(context, await this.#run(found, given, context));
     });
   }
 
-  async #run(found: HubTool, given: unknown, context: ToolContext): Promise<ToolReply> {
+  /** Asked through the tools alone, a client counts as one that cannot be asked in any other way. */
+  #asking({ asking }: HubCaller): Asking | undefined {
+    return asking && this.#gateway.settings.questions.via === 'tools' ? { ...asking, capabilities: {} } : asking;
+  }
+
+  async #run(found: HubTool, given: unknown, context: ToolContext): Promise<ToolReply | Round> {
     let endRequest = (): void => {};
     try {
       endRequest = context.session.beginRequest();

@@ -35,7 +35,13 @@ export function questionsIn(reach: Reach, kind: QuestionKind, server?: string): 
   const left = others(reach).flatMap((other) =>
     other.questions.list(kind, server).filter((question) => isLeft(other, question)),
   );
-  return [...reach.session.questions.list(kind, server), ...left];
+  return [...ownQuestions(reach, kind, server), ...left];
+}
+
+/** What the client's own calls ask; where it answers that itself, only what does not lie before it. */
+export function ownQuestions({ gateway, session }: Reach, kind: QuestionKind, server?: string): Question[] {
+  const all = session.questions.list(kind, server);
+  return gateway.settings.questions.via === 'native' ? all.filter((question) => isLeft(session, question)) : all;
 }
 
 /** Whether anything may wait for the client; for the many replies for which nothing does. */

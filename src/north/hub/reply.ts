@@ -1,7 +1,8 @@
 import { GatewayError } from '../../core/errors.ts';
+import type { SessionEvent } from '../../core/event/event.ts';
 import type { Delivery } from '../../core/event/log.ts';
 import { messageOf } from '../../lib/log.ts';
-import { jsonBlock, type ToolContext, type ToolReply } from './tool.ts';
+import { jsonBlock, Round, type ToolContext, type ToolReply } from './tool.ts';
 import { eventView, pendingClientAction } from './views.ts';
 
 /** Replies that are a server's own: they tell nothing of ours, so nothing has to be stored before they leave. */
@@ -16,8 +17,9 @@ export function passedOn(reply: ToolReply): ToolReply {
  * The one way a hub reply is made. Events that nobody has seen ride along, and so does all that waits for the client.
  * The reply leaves only when everything it tells is safely stored; its events count as delivered only when it arrived.
  */
-export async function buildReply(context: ToolContext, body: ToolReply): Promise<ToolReply> {
+export async function buildReply(context: ToolContext, body: ToolReply | Round): Promise<Record<string, unknown>> {
   const { session, gateway, exchange } = context;
+  if (body instanceof Round) return roundReply(context, body);
   const delivery = exchange.open ? session.events.take() : undefined;
   const pending = exchange.open ? pendingClientAction(context) : undefined;
   if (notOurs.has(body) && pending === undefined && (delivery?.events.length ?? 0) === 0) return body;
@@ -25,9 +27,7 @@ export async function buildReply(context: ToolContext, body: ToolReply): Promise
     await gateway.store.settled();
   } catch (error) {
     delivery?.settle(false);
-    if (notOurs.has(body)) return body;
-    exchange.settle(false);
-    return errorReply(new GatewayError('TOOL_ERR_STORE', `what happened could not be stored: ${messageOf(error)}`));
+    return notOurs.has(body) ? body : notStored(context, error);
   }
   const blocks = [];
   if (delivery !== undefined && delivery.events.length > 0) {
@@ -36,6 +36,29 @@ export async function buildReply(context: ToolContext, body: ToolReply): Promise
   }
   if (pending) blocks.push(jsonBlock({ pending_client_action: pending }));
   return blocks.length === 0 ? body : { ...body, content: [...body.content, ...blocks] };
+}
+
+/** It has no place for events: they come with the reply that it puts off. */
+async function roundReply(
+  context: ToolContext,
+  { inputRequests, requestState }: Round,
+): Promise<Record<string, unknown>> {
+  try {
+    await context.gateway.store.settled();
+  } catch (error) {
+    return notStored(context, error);
+  }
+  return { resultType: 'input_required', inputRequests, requestState };
+}
+
+function notStored({ exchange }: ToolContext, error: unknown): ToolReply {
+  exchange.settle(false);
+  return errorReply(new GatewayError('TOOL_ERR_STORE', `what happened could not be stored: ${messageOf(error)}`));
+}
+
+/** Events that tell the client what it knows already: they do not ride with the reply, but share its fate. */
+export function leaveOut(context: ToolContext, matching: (event: SessionEvent) => boolean): void {
+  settleWith(context, context.session.events.take(matching));
 }
 
 /** The events of `delivery` share the fate of the reply. */

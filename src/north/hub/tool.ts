@@ -4,6 +4,7 @@ import type { Progress } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { CallResult } from '../../core/task/task.ts';
 import type { Exchange } from '../exchange.ts';
+import type { Asking } from './asking.ts';
 
 /** What a hub tool works with. */
 export interface ToolContext {
@@ -14,6 +15,8 @@ export interface ToolContext {
   onProgress: (progress: Progress) => void;
   /** Whether the client may make the gateway start programs. */
   mayRunCommands: boolean;
+  /** There if the client can itself be asked. */
+  asking?: Asking | undefined;
 }
 
 export type ContentBlock = Record<string, unknown>;
@@ -23,6 +26,17 @@ export interface ToolReply {
   content: ContentBlock[];
   isError?: boolean;
   [field: string]: unknown;
+}
+
+/** What the client is to answer before there is a reply. */
+export class Round {
+  readonly inputRequests: Record<string, unknown>;
+  readonly requestState: string;
+
+  constructor(inputRequests: Record<string, unknown>, requestState: string) {
+    this.inputRequests = inputRequests;
+    this.requestState = requestState;
+  }
 }
 
 export interface Annotations {
@@ -37,7 +51,7 @@ export interface HubTool {
   description: string;
   input: z.ZodObject;
   annotations: Annotations;
-  run: (args: unknown, context: ToolContext) => Promise<ToolReply>;
+  run: (args: unknown, context: ToolContext) => Promise<ToolReply | Round>;
 }
 
 /** Ties the argument type of `run` to the schema that has checked it. */
@@ -46,7 +60,7 @@ export function tool<S extends z.ZodObject>(definition: {
   description: string;
   input: S;
   annotations: Annotations;
-  run: (args: z.infer<S>, context: ToolContext) => Promise<ToolReply>;
+  run: (args: z.infer<S>, context: ToolContext) => Promise<ToolReply | Round>;
 }): HubTool {
   return {
     ...definition,

@@ -29,6 +29,8 @@ export interface LegacyOptions {
   gateway: Gateway;
   hub: Hub;
   mayRunCommands: boolean;
+  /** There is no hub where others could answer what a client cannot be asked. */
+  alone: boolean;
 }
 
 /** Initialize-based clients over HTTP: each session has its own transport and its own protocol object. */
@@ -79,7 +81,7 @@ export class LegacySessions {
     try {
       const { protocolVersion, capabilities } = body.params;
       const client = { protocolVersion, capabilities };
-      session = gateway.open(principal, server === undefined ? {} : { server, client });
+      session = gateway.open(principal, { client, ...(server !== undefined && { server }) });
       await stored(gateway);
       // The client is to be told what this one server can do.
       if (server !== undefined) info = await reached(server, session.connection(server));
@@ -112,12 +114,12 @@ export class LegacySessions {
   }
 
   #protocol(session: Session, transport: LegacyTransport, info?: ServerInfo): { server: Server; close: () => void } {
-    const { gateway, hub, mayRunCommands } = this.#options;
+    const { gateway, hub, mayRunCommands, alone } = this.#options;
     if (session.server === undefined) {
-      const server = createHubServer({ hub, session, carrier: transport, mayRunCommands });
+      const server = createHubServer({ hub, session, carrier: transport, mayRunCommands, rounds: false });
       return { server, close: () => {} };
     }
-    const face = new LegacyFace({ gateway, session, name: session.server, info, carrier: transport });
+    const face = new LegacyFace({ gateway, session, name: session.server, info, carrier: transport, alone });
     transport.onReachable = () => face.reachable();
     return { server: face.server, close: () => face.close() };
   }

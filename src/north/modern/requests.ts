@@ -86,7 +86,7 @@ export class ModernRequests {
     const { carrier } = request;
     try {
       const session = gateway.forPrincipal(principal, name);
-      if (name === undefined) return createHubServer({ hub, session, carrier, mayRunCommands });
+      if (name === undefined) return createHubServer({ hub, session, carrier, mayRunCommands, rounds: true });
       const info = await reached(name, session.connection(name));
       const bench = this.#benches.of(session, name);
       return createModernServer({ gateway, session, name, info, carrier, bench, taskAfterMs });

@@ -1,7 +1,9 @@
 import type { Readable, Writable } from 'node:stream';
-import type { Server } from '@modelcontextprotocol/server';
+import { isInitializeRequest, type McpServerFactory } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { CONNECTION_SESSION, type Gateway } from '../../core/gateway.ts';
+import type { Session } from '../../core/session/session.ts';
+import { useFreshIds } from '../../lib/fresh-ids.ts';
 import { messageOf } from '../../lib/log.ts';
 import { createHubServer } from '../hub-server.ts';
 import { StdioCarrier } from './carrier.ts';
@@ -44,7 +46,7 @@ export async function openStdioDoor(
   });
   const serve =
     'hub' in shown
-      ? (): Server => createHubServer({ hub: shown.hub, session, carrier, mayRunCommands: true })
+      ? serveHub(shown.hub, session, carrier)
       : serveDirectly({ gateway, session, carrier, name: shown.server, taskAfterMs: shown.taskAfterMs });
   const handle = serveStdio(serve, {
     transport: carrier,
@@ -56,5 +58,22 @@ export async function openStdioDoor(
       await handle.close();
       await gateway.end(session, 'the client left');
     },
+  };
+}
+
+/** Shows the hub to the client on the wire, in the era of its first message. */
+function serveHub(hub: Hub, session: Session, carrier: StdioCarrier): McpServerFactory {
+  carrier.onReceived = (message) => {
+    if (isInitializeRequest(message)) {
+      const { protocolVersion, capabilities } = message.params;
+      session.introduce({ protocolVersion, capabilities });
+    }
+    return false;
+  };
+  return ({ era }) => {
+    const rounds = era === 'modern';
+    // Peers take no cancellation of a request with the id 0, with which the SDK begins.
+    if (!rounds) useFreshIds(carrier);
+    return createHubServer({ hub, session, carrier, mayRunCommands: true, rounds });
   };
 }

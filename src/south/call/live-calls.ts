@@ -1,5 +1,5 @@
 import type { RequestId } from '@modelcontextprotocol/client';
-import type { IncomingQuestion, OutgoingCall, Progress } from '../../core/ports.ts';
+import type { About, IncomingQuestion, OutgoingCall, Progress } from '../../core/ports.ts';
 import { relatedTask } from '../server-task.ts';
 import type { StreamOrigin } from '../transport/origin.ts';
 import type { AskedRequest } from './standing.ts';
@@ -75,9 +75,10 @@ export class LiveCalls {
   }
 
   /** The request on whose stream something was said, or the only one there is. */
-  speaking(stream: StreamOrigin): string | undefined {
-    if (stream === 'no call') return undefined;
-    return stream === 'any' ? this.#only() : stream.callId;
+  speaking(stream: StreamOrigin): About {
+    if (stream === 'no call') return 'no request';
+    const requestId = stream === 'any' ? this.#only() : stream.callId;
+    return requestId === undefined ? 'unknown' : { requestId };
   }
 
   /** It is over when the returned function is called. One that has a name can be told what belongs to it. */

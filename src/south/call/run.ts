@@ -12,6 +12,8 @@ const MAX_ROUNDS = 100;
 const HEADER_MISMATCH = -32020;
 /** How long a server has to name the task of a call that is already unwanted, so that the task can be cancelled. */
 const CREATION_GRACE_MS = 2000;
+/** The same where it may just as well be no task, which then is stopped only after that. */
+const POSSIBLE_GRACE_MS = 1000;
 
 /**
  * Runs one tool call to its end, in whichever of four ways the server has: it answers, and may ask on the way; it answers
@@ -28,7 +30,10 @@ export async function runCall(line: Line, live: LiveCall, from?: Round): Promise
       const send = async (): Promise<Record<string, unknown>> => {
         const params = { ...(await firstParams(line, call, asTask)), ...answered?.params };
         if (answered !== undefined) return sendOnce(line, call, params, answered.standing);
-        return asTask ? create(line, call, params) : sendWithHeaders(line, call, params);
+        if (!asTask) return sendWithHeaders(line, call, params);
+        return withGrace(call.signal, CREATION_GRACE_MS, async (signal) =>
+          line.request('tools/call', params, { callId: call.id, signal }),
+        );
       };
       // Between two rounds the server need not be there; but what may have arrived is not sent twice.
       const reply = await (answered === undefined
@@ -118,8 +123,13 @@ async function sendWithHeaders(
   call: OutgoingCall,
   params: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
+  const request = async (headers: Record<string, string>, signal: AbortSignal): Promise<Record<string, unknown>> =>
+    line.request('tools/call', params, { callId: call.id, signal, headers, mayAsk: true });
+  const mayBeTask = (await line.taskOffer())?.generation === 'extension';
   const send = async (headers: Record<string, string>): Promise<Record<string, unknown>> =>
-    line.request('tools/call', params, { callId: call.id, signal: call.signal, headers, mayAsk: true });
+    mayBeTask
+      ? withGrace(call.signal, POSSIBLE_GRACE_MS, async (signal) => request(headers, signal))
+      : request(headers, call.signal);
   try {
     return await send(await line.paramHeaders(call));
   } catch (error) {
@@ -129,26 +139,26 @@ async function sendWithHeaders(
 }
 
 /**
- * Asks for a task. A cancel that comes before the server has named the task waits for its name: the specification wants
- * tasks cancelled by name, and one that nobody knows by name would run to its end.
+ * A cancel that comes before the server has named its task waits for the name: the specification wants tasks cancelled by
+ * name, and one that nobody knows by name would run to its end.
  */
-async function create(
-  line: Line,
-  call: OutgoingCall,
-  params: Record<string, unknown>,
-): Promise<Record<string, unknown>> {
-  call.signal.throwIfAborted();
+async function withGrace<T>(
+  signal: AbortSignal,
+  graceMs: number,
+  send: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
   const given = new AbortController();
   let grace: NodeJS.Timeout | undefined;
   const onAbort = (): void => {
-    grace = setTimeout(() => given.abort(call.signal.reason), CREATION_GRACE_MS);
+    grace = setTimeout(() => given.abort(signal.reason), graceMs);
   };
-  call.signal.addEventListener('abort', onAbort, { once: true });
+  signal.addEventListener('abort', onAbort, { once: true });
   try {
-    return await line.request('tools/call', params, { callId: call.id, signal: given.signal });
+    return await send(given.signal);
   } finally {
     clearTimeout(grace);
-    call.signal.removeEventListener('abort', onAbort);
+    signal.removeEventListener('abort', onAbort);
   }
 }
 

@@ -10,12 +10,16 @@ test('H-3: a question is stamped with its call, and the stamp comes off without 
   });
 });
 
-test('H-3: without other metadata none is left behind', () => {
-  const stamped = stampOrigin({ jsonrpc: '2.0', id: 1, method: 'ping' }, 'c');
-  expect(takeOrigin((stamped as { params: Record<string, unknown> }).params)).toEqual({
-    params: {},
-    stream: { callId: 'c' },
-  });
+test.each([[undefined], [{}], [{ _meta: {} }]])('H-3, D-5: of parameters like %j nothing is lost or left', (params) => {
+  const message = { jsonrpc: '2.0' as const, method: 'notifications/tools/list_changed', ...(params && { params }) };
+  const stamped = stampOrigin(message, 'c');
+  const taken = takeOrigin((stamped as { params: Record<string, unknown> }).params);
+  expect(taken).toEqual({ params, stream: { callId: 'c' } });
+});
+
+test('H-3: nothing that a server writes is taken for the stamp', () => {
+  const params = { _meta: { 'meanwhile/call': 'another' }, 'meanwhile/call': 'another' };
+  expect(takeOrigin(params)).toEqual({ params, stream: 'any' });
 });
 
 test('H-3: replies and notifications pass untouched', () => {

@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import { GatewayError } from '../../../core/errors.ts';
-import type { Connection, ConnectionStatus, ServerConfig, ServerRecord } from '../../../core/ports.ts';
+import type { Connection, ConnectionStatus, ServerConfig, ServerInfo, ServerRecord } from '../../../core/ports.ts';
 import type { Session } from '../../../core/session/session.ts';
 import { redactUrl } from '../../../lib/redact.ts';
 import { serverNameSchema } from '../../../lib/server-name.ts';
+import { ownQuestions } from '../reach.ts';
 import { json, READS, tool } from '../tool.ts';
 import { elicitationBrief, workingTask } from '../views.ts';
 import { serverName } from './arguments.ts';
@@ -65,15 +66,16 @@ export const serverTools = [
     description: 'One server in detail: connection, capabilities, tasks at work, open questions.',
     input: z.object({ server: serverName }),
     annotations: READS,
-    run: async ({ server }, { session, gateway }) => {
+    run: async ({ server }, context) => {
+      const { session, gateway } = context;
       const record = gateway.registry.require(server);
       const connection = session.connectionIfAny(server);
       return json({
         ...serverView(session, record),
         ...infoView(connection),
         working_tasks: session.tasks.atWork(server).map(workingTask),
-        elicitations: session.questions.list('elicitation', server).map(elicitationBrief),
-        sampling_requests: session.questions.list('sampling', server).map(({ id }) => ({ requestId: id, server })),
+        elicitations: ownQuestions(context, 'elicitation', server).map(elicitationBrief),
+        sampling_requests: ownQuestions(context, 'sampling', server).map(({ id }) => ({ requestId: id, server })),
       });
     },
   }),
@@ -132,6 +134,11 @@ function offerView(status: ConnectionStatus): Record<string, unknown> {
   return { era, capabilities: Object.keys(capabilities), tasks: tasks?.generation ?? 'none' };
 }
 
+/** Whatever else a server tells of itself is for clients that show it. */
+function named({ name, version, title }: NonNullable<ServerInfo['implementation']>): Record<string, unknown> {
+  return { name, version, ...(title !== undefined && { title }) };
+}
+
 function infoView(connection: Connection | undefined): Record<string, unknown> {
   if (connection?.status.state !== 'connected') return {};
   const { protocolVersion, capabilities, tasks, implementation, instructions } = connection.status.info;
@@ -139,7 +146,7 @@ function infoView(connection: Connection | undefined): Record<string, unknown> {
     protocolVersion,
     capabilities,
     tasks: tasks ?? 'none',
-    ...(implementation && { implementation }),
+    ...(implementation && { implementation: named(implementation) }),
     ...(instructions !== undefined && { instructions }),
   };
 }

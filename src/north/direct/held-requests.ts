@@ -1,0 +1,77 @@
+import type { Session } from '../../core/session/session.ts';
+import { RpcError } from '../../lib/rpc-error.ts';
+import { isObject } from '../../lib/values.ts';
+import { canBeAsked } from './asking.ts';
+
+type Params = Record<string, unknown>;
+
+/** How long the end of a request waits for a client that was asked something in its course and has not come back. */
+const KEEP_MS = 60_000;
+
+/** A request that is open at the server while its client, asked something in between, has to come back for the result. */
+export class HeldRequest {
+  readonly id: string;
+  readonly #stop = new AbortController();
+  readonly #outcome: Promise<Params>;
+  #asked = new Promise<'asked'>(() => {});
+  #ring = (): void => {};
+
+  constructor(session: Session, id: string, capabilities: Params, start: (signal: AbortSignal) => Promise<Params>) {
+    this.id = id;
+    this.#listen();
+    const closeDesk = session.questions.desks.attend({ callId: id }, (question) => {
+      if (!canBeAsked(capabilities, question)) return false;
+      this.#ring();
+      return true;
+    });
+    const takeBack = session.calls.lend({ id, tellsRoots: isObject(capabilities['roots']) });
+    this.#outcome = start(this.#stop.signal).finally(() => {
+      takeBack();
+      closeDesk();
+    });
+    // Whoever waits for it hears of a failure.
+    this.#outcome.catch(() => {});
+  }
+
+  /** The result, or that the server asks something first. */
+  async next(): Promise<{ result: Params } | 'asked'> {
+    const next = await Promise.race([this.#outcome.then((result) => ({ result })), this.#asked]);
+    if (next === 'asked') this.#listen();
+    return next;
+  }
+
+  /** Nobody wants the result any more. */
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  async ended(): Promise<void> {
+    await this.#outcome.catch(() => {});
+  }
+
+  #listen(): void {
+    this.#asked = new Promise((resolve) => {
+      this.#ring = () => resolve('asked');
+    });
+  }
+}
+
+/** The requests of one client that are held so. */
+export class HeldRequests {
+  readonly #held = new Map<string, HeldRequest>();
+
+  /** From now on its client may come back to it, until some time after its end. */
+  keep(held: HeldRequest): void {
+    if (this.#held.has(held.id)) return;
+    this.#held.set(held.id, held);
+    void held.ended().then(() => {
+      setTimeout(() => this.#held.delete(held.id), KEEP_MS).unref();
+    });
+  }
+
+  get(id: string): HeldRequest {
+    const held = this.#held.get(id);
+    if (held === undefined) throw new RpcError(-32602, 'requestState names a request that is over: begin it anew');
+    return held;
+  }
+}

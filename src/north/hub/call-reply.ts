@@ -1,0 +1,78 @@
+import type { Because, CallReply, CallRequest } from '../../core/call/calls.ts';
+import { GatewayError, known } from '../../core/errors.ts';
+import type { Session } from '../../core/session/session.ts';
+import type { CallResult } from '../../core/task/task.ts';
+import { within } from '../../lib/timers.ts';
+import { ownQuestions } from './reach.ts';
+import { errorReply, passedOn } from './reply.ts';
+import { fromServer, jsonBlock, type ToolContext, type ToolReply } from './tool.ts';
+import { elicitationBrief, taskView } from './views.ts';
+
+/** What the client of a call is told. */
+export async function callReply(context: ToolContext, request: CallRequest, reply: CallReply): Promise<ToolReply> {
+  switch (reply.kind) {
+    case 'result':
+      keepUnlessDelivered(context, request, reply.result);
+      return passedOn(fromServer(reply.result));
+    case 'task':
+      return promoted(context, reply.task.id, reply.because, request.timeoutMs);
+    case 'failed':
+      return errorReply(await explained(context.session, reply.error));
+    case 'cancelled':
+      return errorReply(new GatewayError('TOOL_ERR_EXECUTION_FAILED', 'the call was cancelled'));
+  }
+}
+
+/** The call goes on as a task. */
+export function promoted(context: ToolContext, taskId: string, because: Because, timeoutMs: number): ToolReply {
+  const { session } = context;
+  const task = session.tasks.get(taskId);
+  const { server } = task;
+  const text = `${why(because, timeoutMs)} Promoted to task ${taskId}. Use get_task_result to retrieve the result when ready.`;
+  const proxy_task = taskView(task);
+  const pending_on_server = {
+    tasks: session.tasks.atWork(server).map(taskView),
+    elicitations_for_server: ownQuestions(context, 'elicitation', server).map(elicitationBrief),
+  };
+  return { content: [{ type: 'text', text }, jsonBlock({ proxy_task, pending_on_server })], isError: false };
+}
+
+function why(because: Because, timeoutMs: number): string {
+  switch (because) {
+    case 'timeout':
+      return `Tool call exceeded timeout (${timeoutMs}ms).`;
+    case 'question':
+      return 'The server asks something before it goes on: see pending_client_action.';
+    case 'gone':
+      return 'The client did not wait for the result.';
+    case 'asked':
+    case 'server':
+      return 'The call goes on.';
+  }
+}
+
+/** The work is done; that the client did not take the reply must not undo it. */
+function keepUnlessDelivered({ session, exchange }: ToolContext, request: CallRequest, result: CallResult): void {
+  exchange.whenSettled((delivered) => {
+    if (!delivered && !exchange.cancelled) session.calls.keepResult(request, result);
+  });
+}
+
+const NO_SUCH_TOOL = new Set([-32601, -32602]);
+const EXPLAIN_MS = 2000;
+
+/** A server's "no such tool" looks like other mistakes; whether it is that, its list of tools tells, if it comes soon. */
+async function explained(session: Session, error: GatewayError): Promise<GatewayError> {
+  const { server, tool: name, error: told } = error.details ?? {};
+  const code = typeof told === 'object' && told !== null && 'code' in told ? Number(told.code) : undefined;
+  if (typeof server !== 'string' || code === undefined || !NO_SUCH_TOOL.has(code)) return error;
+  const listing = session.catalog(server).list('tools');
+  const tools = await within(
+    EXPLAIN_MS,
+    listing.catch(() => undefined),
+  );
+  if (tools === undefined || tools.some((each) => each['name'] === name)) return error;
+  const names = tools.map((each) => String(each['name']));
+  const message = `server '${server}' has no tool '${String(name)}'; ${known(names)}`;
+  return new GatewayError('TOOL_ERR_NOT_FOUND', message, error.details);
+}

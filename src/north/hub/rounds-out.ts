@@ -1,0 +1,71 @@
+import type { Scope } from '../../core/question/desks.ts';
+import type { Question } from '../../core/question/question.ts';
+import type { Session } from '../../core/session/session.ts';
+import { clampDelay } from '../../lib/timers.ts';
+import { AskedKeys } from '../direct/asked.ts';
+import { canBeAsked } from '../direct/asking.ts';
+
+type Capabilities = Record<string, unknown>;
+
+/** A call whose client is asked in rounds. */
+interface Out {
+  /** From now on its questions lie before nobody. */
+  close: () => void;
+  /** What the client was asked so far. */
+  asked: Set<unknown>;
+  /** Runs while the client has a round, and ends the wait for one that does not come back. */
+  timer?: NodeJS.Timeout;
+}
+
+const NONE: ReadonlySet<unknown> = new Set();
+
+/** The calls of one session that are asked in rounds, by the tasks that they have become. */
+export class RoundsOut {
+  readonly keys: AskedKeys;
+  readonly #session: Session;
+  readonly #alone: boolean;
+  readonly #out = new Map<string, Out>();
+
+  /** `alone`: what lies before the client is for nobody else. */
+  constructor(session: Session, alone: boolean) {
+    this.#session = session;
+    this.#alone = alone;
+    this.keys = new AskedKeys(session.controller, session.questions);
+  }
+
+  /** Questions in the scope count as lying before the client, until the returned function is called. */
+  attend(scope: Scope, capabilities: Capabilities): () => void {
+    if (!this.#alone) return () => {};
+    return this.#session.questions.desks.attend(scope, (question) => canBeAsked(capabilities, question));
+  }
+
+  begin(taskId: string, close: () => void): void {
+    this.#out.set(taskId, { close, asked: new Set() });
+  }
+
+  /** The client has these questions; should it not come back in time, others may answer them. */
+  handedOut(taskId: string, questions: Question[], timeoutMs: number): void {
+    const out = this.#out.get(taskId);
+    if (out === undefined) return;
+    for (const { id } of questions) out.asked.add(id);
+    clearTimeout(out.timer);
+    out.timer = setTimeout(() => this.end(taskId), clampDelay(timeoutMs)).unref();
+  }
+
+  /** The client is back. */
+  goOn(taskId: string, capabilities: Capabilities): void {
+    const before = this.#out.get(taskId);
+    clearTimeout(before?.timer);
+    this.#out.set(taskId, { close: this.attend({ taskId }, capabilities), asked: before?.asked ?? new Set() });
+    before?.close();
+  }
+
+  /** It is a task like any other, or over. Tells what its client was asked. */
+  end(taskId: string): ReadonlySet<unknown> {
+    const out = this.#out.get(taskId);
+    this.#out.delete(taskId);
+    clearTimeout(out?.timer);
+    out?.close();
+    return out?.asked ?? NONE;
+  }
+}

@@ -1,0 +1,158 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CallReply, CallRequest } from '../../core/call/calls.ts';
+import { GatewayError } from '../../core/errors.ts';
+import type { Session } from '../../core/session/session.ts';
+import { hasEnded, type Task } from '../../core/task/task.ts';
+import { secretId } from '../../lib/ids.ts';
+import { signState } from '../direct/request-state.ts';
+import { inputRequests } from '../direct/task-views.ts';
+import type { AskingByRound } from './asking.ts';
+import { callReply, promoted } from './call-reply.ts';
+import { errorReply, leaveOut, passedOn } from './reply.ts';
+import { RoundsOut } from './rounds-out.ts';
+import { fromServer, Round, type ToolContext, type ToolReply } from './tool.ts';
+
+/** What a server pushes one by one, but at once, is to reach the client in one round. */
+const GATHER_MS = 25;
+
+const roundsOut = new WeakMap<Session, RoundsOut>();
+
+/** Makes a call, or goes on with one, whose client gets what the call asks in place of the reply and comes back with the answers. */
+export async function executeInRounds(
+  context: ToolContext,
+  asking: AskingByRound,
+  request: CallRequest,
+): Promise<ToolReply | Round> {
+  const { session } = context;
+  const out = roundsOut.get(session) ?? new RoundsOut(session, context.gateway.settings.questions.via === 'native');
+  roundsOut.set(session, out);
+  return new CallInRounds(context, asking, request, out).reply();
+}
+
+class CallInRounds {
+  readonly #context: ToolContext;
+  readonly #asking: AskingByRound;
+  readonly #request: CallRequest;
+  readonly #out: RoundsOut;
+  readonly #patienceEnds: number;
+
+  constructor(context: ToolContext, asking: AskingByRound, request: CallRequest, out: RoundsOut) {
+    this.#context = context;
+    this.#asking = asking;
+    this.#request = request;
+    this.#out = out;
+    this.#patienceEnds = Date.now() + request.timeoutMs;
+  }
+
+  async reply(): Promise<ToolReply | Round> {
+    const { taskId } = this.#asking;
+    return taskId === undefined ? this.#begin() : this.#goOn(taskId);
+  }
+
+  async #begin(): Promise<ToolReply | Round> {
+    const { session, exchange, onProgress } = this.#context;
+    const id = secretId();
+    const connection = session.connection(this.#request.server);
+    const close = this.#out.attend({ callId: id }, this.#asking.capabilities);
+    let reply: CallReply;
+    try {
+      reply = await session.calls.execute(
+        connection,
+        { ...this.#request, id },
+        { onLeaving: (listener) => exchange.onLeaving(listener), onProgress },
+      );
+    } catch (error) {
+      close();
+      throw error;
+    }
+    if (reply.kind === 'task' && reply.because === 'question') {
+      this.#out.begin(reply.task.id, close);
+      return this.#follow(reply.task.id);
+    }
+    close();
+    return callReply(this.#context, this.#request, reply);
+  }
+
+  /** The client brings the answers to what was asked in the last round. */
+  async #goOn(taskId: string): Promise<ToolReply | Round> {
+    const { server, tool } = this.#request;
+    const { capabilities, answers } = this.#asking;
+    const task = this.#context.session.tasks.find(taskId);
+    if (task?.server !== server || task.tool !== tool) {
+      const message = 'requestState names a call that is over, and whose result is not kept any more: begin it anew';
+      throw new GatewayError('TOOL_ERR_TASK_NOT_FOUND', message);
+    }
+    this.#out.goOn(taskId, capabilities);
+    try {
+      await this.#out.keys.answer({ taskId }, capabilities, answers);
+    } catch (error) {
+      // Somebody else was faster.
+      const isOver = error instanceof GatewayError && error.code === 'TOOL_ERR_REQUEST_NOT_FOUND';
+      if (!isOver) {
+        this.#out.end(taskId);
+        throw error;
+      }
+    }
+    return this.#follow(taskId);
+  }
+
+  /** Waits for what comes next of a call that is a task: its end, a question, or the end of the client's patience. */
+  async #follow(taskId: string): Promise<ToolReply | Round> {
+    const { session, exchange, onProgress } = this.#context;
+    const stopListening = exchange.onLeaving((leaving) => {
+      if (leaving === 'cancelled') session.calls.cancel(taskId, 'cancelled by the client');
+    });
+    const stopHearing = session.calls.onProgress(taskId, onProgress);
+    const task = await session.controller.until(taskId, (now) => hasEnded(now) || now.status === 'input_required', {
+      timeoutMs: Math.max(0, this.#patienceEnds - Date.now()),
+      signal: exchange.leavingSignal(),
+    });
+    stopHearing();
+    stopListening();
+    if (hasEnded(task)) return this.#ended(task);
+    const round = task.status === 'input_required' && exchange.open ? await this.#round(taskId) : undefined;
+    if (round !== undefined) return round;
+    // It may have been answered, or taken back, before it could be asked.
+    const now = session.tasks.find(taskId) ?? task;
+    const isPatient = exchange.open && Date.now() < this.#patienceEnds;
+    if (hasEnded(now) || (now.status === 'working' && isPatient)) return this.#follow(taskId);
+    this.#out.end(taskId);
+    const because = now.status === 'input_required' ? 'question' : 'timeout';
+    return promoted(this.#context, taskId, because, this.#request.timeoutMs);
+  }
+
+  /** What the client can be asked now, if it is anything. */
+  async #round(taskId: string): Promise<Round | undefined> {
+    const { session, exchange } = this.#context;
+    const { capabilities } = this.#asking;
+    if (this.#out.keys.of({ taskId }, capabilities).size === 0) return undefined;
+    await delay(GATHER_MS);
+    const asked = this.#out.keys.shown({ taskId }, capabilities);
+    if (asked.size === 0) return undefined;
+    this.#out.handedOut(taskId, [...asked.values()], this.#request.timeoutMs);
+    exchange.whenSettled((delivered) => {
+      if (!delivered) this.#out.end(taskId);
+    });
+    return new Round(inputRequests(asked), signState(session.key, { task: taskId }));
+  }
+
+  /** The client hears of the end as of that of any other call: that there was a task between its rounds is not its business. */
+  #ended(task: Task): ToolReply {
+    const { session, exchange } = this.#context;
+    const asked = this.#out.end(task.id);
+    leaveOut(this.#context, ({ data: { taskId, requestId } }) => taskId === task.id || asked.has(requestId));
+    exchange.whenSettled((delivered) => {
+      if (delivered) session.tasks.delivered(task.id);
+    });
+    return task.status === 'completed' ? passedOn(fromServer(task.result ?? {})) : errorReply(failure(task));
+  }
+}
+
+function failure({ server, tool, status, error, statusMessage }: Task): GatewayError {
+  const why = error?.message ?? statusMessage ?? status;
+  return new GatewayError(
+    status === 'expired' ? 'TOOL_ERR_TIMEOUT' : 'TOOL_ERR_EXECUTION_FAILED',
+    `'${tool}' on server '${server}' has no result, it is ${status}: ${why}`,
+    { server, tool, ...(error && { error }) },
+  );
+}
