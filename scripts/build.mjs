@@ -1,5 +1,5 @@
 // Bundles the program: one file that starts fast, with what the first answer does not need in files of their own.
-// The library is bundled beside it, with the types that its users see.
+// The libraries are bundled beside it, with the types that their users see.
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -25,25 +25,25 @@ const common = {
   logLevel: 'warning',
   metafile: true,
 };
-const [program, library] = await Promise.all([
+const [program, libraries] = await Promise.all([
   build({ ...common, entryPoints: { cli: 'src/cli/index.ts' }, splitting: true, minify: true, keepNames: true }),
-  // Readable: its errors show up in other people's programs.
-  build({ ...common, entryPoints: { client: 'src/client/index.ts' } }),
+  // Readable: their errors show up in other people's programs.
+  build({ ...common, entryPoints: { client: 'src/client/index.ts', server: 'src/server/index.ts' } }),
 ]);
 await chmod('dist/cli.js', 0o755);
-await writeTypes('client/index');
+await writeTypes('client/index', 'server/index');
 
 // What is left of an earlier build goes last, so that a program that is started meanwhile finds all of one or the other.
-const outputs = [program, library].flatMap(({ metafile }) => Object.keys(metafile.outputs));
+const outputs = [program, libraries].flatMap(({ metafile }) => Object.keys(metafile.outputs));
 const made = new Set(['types', ...outputs.map((file) => basename(file))]);
 for (const file of before) if (!made.has(file)) await rm(join('dist', file), { recursive: true, force: true });
 
-/** Declarations of one entry and of what they mention; the compiler writes those of everything that is imported. */
-async function writeTypes(entry) {
+/** Declarations of the entries and of what they mention; the compiler writes those of everything that is imported. */
+async function writeTypes(...entries) {
   const from = 'node_modules/.cache/meanwhile-types';
   const tsc = join('node_modules', 'typescript', 'bin', 'tsc');
   await promisify(execFile)(process.execPath, [tsc, '-p', 'tsconfig.types.json']);
-  const wanted = [entry];
+  const wanted = [...entries];
   for (const name of wanted) {
     const text = await readFile(join(from, 'src', `${name}.d.ts`), 'utf8');
     for (const [, target] of text.matchAll(/(?:from |import\()['"](\.[^'"]+)\.ts['"]/g)) {

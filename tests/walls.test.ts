@@ -19,6 +19,7 @@ const DOORS: Record<string, readonly string[]> = {
   client: ['core', 'lib', 'south'],
   store: ['core', 'lib'],
   config: ['core', 'lib'],
+  server: ['config', 'core', 'lib', 'north', 'store'],
   main: ['config', 'core', 'lib', 'north', 'south', 'store'],
   demo: ['config', 'core', 'lib', 'main', 'cli'],
   cli: ['client', 'config', 'core', 'demo', 'lib', 'main'],

@@ -1,0 +1,25 @@
+import { CLIENT_CAPABILITIES_META_KEY } from '@modelcontextprotocol/server';
+import type { ConnectionSink, IncomingQuestion } from '../core/ports.ts';
+import type { Answer } from '../core/question/question.ts';
+import { isObject } from '../lib/values.ts';
+import { canBeAsked } from '../north/direct/asking.ts';
+
+export type Capabilities = Record<string, unknown>;
+
+/** What a client without sessions said with its call that it can be asked; others are known to whoever shows them the server. */
+export function capabilitiesIn(meta: Record<string, unknown> = {}): Capabilities | undefined {
+  const declared = meta[CLIENT_CAPABILITIES_META_KEY];
+  return isObject(declared) ? declared : undefined;
+}
+
+/** Puts a question to the client of a call. There is nobody else: one that it cannot be asked is refused at once. */
+export async function askClient(
+  sink: ConnectionSink,
+  capabilities: Capabilities | undefined,
+  question: IncomingQuestion,
+): Promise<Answer> {
+  if (capabilities !== undefined && !canBeAsked(capabilities, question)) {
+    throw new Error(`the client cannot be asked (${question.kind} was not declared), and there is nobody else to ask`);
+  }
+  return sink.question(question);
+}

@@ -1,0 +1,96 @@
+import { known } from '../core/errors.ts';
+import type {
+  CallOutcome,
+  Connection,
+  ConnectionSink,
+  ConnectionStatus,
+  OutgoingCall,
+  OutgoingRequest,
+  ServerInfo,
+  Standing,
+} from '../core/ports.ts';
+import { RpcError } from '../lib/rpc-error.ts';
+import { capabilitiesIn, type Capabilities } from './asking.ts';
+import type { Definition, Tool } from './definition.ts';
+import { followTask, type TaskStanding } from './follow.ts';
+import { runTool, type RunStanding } from './run.ts';
+import type { StoredTasks } from './task-controller.ts';
+
+const NEVER = new AbortController().signal;
+
+/** One session's way to the server that is in this very process: it is always there, and cannot be lost. */
+export class AppConnection implements Connection {
+  readonly status: ConnectionStatus;
+  readonly #definition: Definition;
+  readonly #tasks: StoredTasks | undefined;
+  readonly #sink: ConnectionSink;
+
+  constructor(definition: Definition, tasks: StoredTasks | undefined, sink: ConnectionSink) {
+    this.#definition = definition;
+    this.#tasks = tasks;
+    this.#sink = sink;
+    this.status = { state: 'connected', since: Date.now(), info: definition.info };
+  }
+
+  async ready(): Promise<ServerInfo> {
+    return this.#definition.info;
+  }
+
+  async call(call: OutgoingCall): Promise<CallOutcome> {
+    return this.#run(call, capabilitiesIn(call.meta));
+  }
+
+  async resume(from: Standing, call: OutgoingCall): Promise<CallOutcome> {
+    const standing = from as unknown as RunStanding | TaskStanding;
+    if ('task' in standing) return this.#follow(standing.task, call, standing.capabilities);
+    return this.#run(call, standing.capabilities);
+  }
+
+  async #run(call: OutgoingCall, capabilities: Capabilities | undefined): Promise<CallOutcome> {
+    const tool = this.#definition.tools.get(call.tool);
+    if (tool === undefined) return { kind: 'error', error: this.#unknownTool(call.tool) };
+    const ran = await runTool(tool, call, this.#sink, capabilities);
+    return 'outcome' in ran ? ran.outcome : this.#follow(ran.taskId, call, capabilities);
+  }
+
+  async #follow(taskId: string, call: OutgoingCall, capabilities: Capabilities | undefined): Promise<CallOutcome> {
+    if (this.#tasks !== undefined) return followTask(this.#tasks, taskId, call, this.#sink, capabilities);
+    const message = `'${call.tool}' returned a task, but the server knows of none: give createTaskServer the 'tasks' it is in`;
+    return { kind: 'error', error: { code: -32603, message } };
+  }
+
+  async relay({ method, params, signal }: OutgoingRequest): Promise<Record<string, unknown>> {
+    return this.request(method, params, signal);
+  }
+
+  async request(
+    method: string,
+    params: Record<string, unknown>,
+    signal: AbortSignal = NEVER,
+  ): Promise<Record<string, unknown>> {
+    const { tools, requests } = this.#definition;
+    if (method === 'tools/list') return { tools: [...tools.values()].map(({ shown }: Tool) => shown) };
+    if (method === 'tools/call') throw new RpcError(-32602, "'name' is not a string, or 'arguments' not an object");
+    const handler = requests.get(method);
+    if (handler === undefined) throw new RpcError(-32601, `Method not found: ${method}`);
+    return handler(params, { signal });
+  }
+
+  async subscribe(): Promise<never> {
+    throw new RpcError(-32601, 'Method not found: resources/subscribe');
+  }
+
+  async unsubscribe(): Promise<never> {
+    throw new RpcError(-32601, 'Method not found: resources/unsubscribe');
+  }
+
+  notify(): void {
+    // Nothing that clients tell unasked is of interest to a handler.
+  }
+
+  async close(): Promise<void> {}
+
+  #unknownTool(name: string): { code: number; message: string } {
+    return { code: -32602, message: `Tool ${name} not found; ${known(this.#definition.tools.keys())}` };
+  }
+}

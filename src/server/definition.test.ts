@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { createTaskServer } from './task-server.ts';
+import { createTaskController } from './task-controller.ts';
+import { define } from './definition.ts';
+import type { TaskServerOptions } from './types.ts';
+
+const tool = { run: () => 'done' };
+const GOOD: TaskServerOptions = { name: 'shop', version: '1.0.0', tools: { order: tool } };
+
+test.each<[what: string, wrong: Record<string, unknown>, says: string]>([
+  ['a name for people', { name: 'My Shop' }, "goes into 'title'"],
+  ['no version', { version: undefined }, "'version' is missing"],
+  ['no tools', { tools: {} }, 'define at least one tool'],
+  ['a list of tools', { tools: [tool] }, 'define at least one tool'],
+  ['a name with a space', { tools: { 'my order': tool } }, "tools['my order']: a name has 1 to 128"],
+  ['no handler', { tools: { order: {} } }, "tools['order'].run is not a function"],
+  ['no tool', { tools: { order: 'run' } }, "tools['order'] is not an object"],
+  ['a schema that is none', { tools: { order: { ...tool, inputSchema: 'text' } } }, 'not the JSON Schema of an object'],
+  ['the schema of a text', { tools: { order: { ...tool, inputSchema: { type: 'string' } } } }, 'for example {'],
+  [
+    'a broken schema',
+    { tools: { order: { ...tool, inputSchema: { type: 'object', properties: { a: { type: 'nonsense' } } } } } },
+    "tools['order'].inputSchema is not a valid JSON Schema",
+  ],
+  ['a request of our own', { requests: { 'tools/list': () => ({}) } }, 'answered already'],
+  ['a request without a handler', { requests: { 'prompts/get': 'text' } }, "requests['prompts/get'] is not a function"],
+  ['a wrong setting', { settings: { tasks: { ttlMs: -1 } } }, 'tasks.ttlMs: expected at least 1, got -1'],
+  ['a setting that is none', { settings: { task: {} } }, "task: unknown key; did you mean 'tasks'?"],
+  ['tasks of another make', { tasks: {} }, 'createTaskController'],
+])('D-1: %s is refused at once, with the way out', (_what, wrong, says) => {
+  expect(() => createTaskServer({ ...GOOD, ...wrong })).toThrow(says);
+});
+
+test('D-1: tasks bring their store; another one beside them is refused', async () => {
+  const tasks = await createTaskController();
+  expect(() => createTaskServer({ ...GOOD, tasks, store: 'shop.db' })).toThrow("leave 'store' out");
+  await tasks.close();
+});
+
+test('D-1: capabilities are those of what is defined', () => {
+  const requests = { 'resources/list': () => ({}), 'resources/read': () => ({}), 'completion/complete': () => ({}) };
+  expect(define(GOOD).info.capabilities).toEqual({ tools: {} });
+  expect(define({ ...GOOD, requests }).info.capabilities).toEqual({ tools: {}, resources: {}, completions: {} });
+});
+
+test('D-1: two tools whose schemas have the same id are each checked by their own', () => {
+  const schema = (field: string) => ({ $id: 'args', type: 'object', required: [field] });
+  const { tools } = define({
+    ...GOOD,
+    tools: { one: { ...tool, inputSchema: schema('a') }, two: { ...tool, inputSchema: schema('b') } },
+  });
+  expect(tools.get('one')?.mistake({ a: 1 })).toBeUndefined();
+  expect(tools.get('two')?.mistake({ b: 1 })).toBeUndefined();
+  expect(tools.get('two')?.mistake({ a: 1 })).toContain("must have required property 'b'");
+});

@@ -1,0 +1,105 @@
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
+import type { ServerInfo } from '../core/ports.ts';
+import { messageOf } from '../lib/log.ts';
+import { serverNameSchema } from '../lib/server-name.ts';
+import { isObject } from '../lib/values.ts';
+import type { RequestHandler, TaskServerOptions, ToolDefinition } from './types.ts';
+
+const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
+
+/** What the core or the protocol answers itself. */
+const TAKEN =
+  /^(?:initialize|ping|(?:tools|tasks|server|logging|subscriptions|notifications)\/.*|resources\/(?:un)?subscribe)$/;
+
+/** The capability that a handler for such requests means. */
+const CAPABILITIES: Record<string, string> = { resources: 'resources', prompts: 'prompts', completion: 'completions' };
+
+const validator = new AjvJsonSchemaValidator();
+
+export interface Tool extends Pick<ToolDefinition, 'run'> {
+  name: string;
+  repeatable: boolean;
+  /** What is wrong with arguments, or `undefined` if the handler can have them. */
+  mistake: (args: unknown) => string | undefined;
+  /** As `tools/list` shows it. */
+  shown: Record<string, unknown>;
+}
+
+/** A server as its author wants it, checked. */
+export interface Definition {
+  name: string;
+  info: ServerInfo;
+  tools: ReadonlyMap<string, Tool>;
+  requests: ReadonlyMap<string, RequestHandler>;
+}
+
+/** Throws at once what would otherwise show only when a client comes. */
+export function define(options: TaskServerOptions): Definition {
+  const { name, version, title, instructions, tools, requests = {} } = options;
+  const named = serverNameSchema.safeParse(name);
+  if (!named.success)
+    wrong(`name ${JSON.stringify(name)}: a name for people goes into 'title'; ${firstOf(named.error)}`);
+  if (typeof version !== 'string' || version === '') wrong("'version' is missing; for example '1.0.0'");
+  if (!isObject(tools) || Object.keys(tools).length === 0) wrong("'tools' is empty; define at least one tool");
+  for (const [method, handler] of Object.entries(requests)) {
+    if (TAKEN.test(method)) wrong(`requests['${method}']: that is answered already; leave it out`);
+    if (typeof handler !== 'function') wrong(`requests['${method}'] is not a function`);
+  }
+  return {
+    name,
+    info: {
+      era: 'modern',
+      protocolVersion: '2026-07-28',
+      capabilities: { tools: {}, ...capabilitiesOf(Object.keys(requests)) },
+      implementation: { name, version, ...(title !== undefined && { title }) },
+      ...(instructions !== undefined && { instructions }),
+    },
+    tools: new Map(Object.entries(tools).map(([each, tool]) => [each, defineTool(each, tool)])),
+    requests: new Map(Object.entries(requests)),
+  };
+}
+
+function defineTool(name: string, tool: ToolDefinition): Tool {
+  if (!TOOL_NAME.test(name)) wrong(`tools['${name}']: a name has 1 to 128 of the characters A-Z a-z 0-9 _ . -`);
+  if (!isObject(tool)) wrong(`tools['${name}'] is not an object; give it a 'run' function`);
+  const { repeatable = false, inputSchema = { type: 'object' } } = tool;
+  if (typeof tool.run !== 'function') wrong(`tools['${name}'].run is not a function`);
+  const told = Object.entries(tool).filter(([field]) => field !== 'run' && field !== 'repeatable');
+  return {
+    name,
+    run: (args, task) => tool.run(args, task),
+    repeatable,
+    mistake: checker(name, inputSchema),
+    shown: { ...Object.fromEntries(told), name, inputSchema },
+  };
+}
+
+function checker(tool: string, schema: unknown): Tool['mistake'] {
+  const place = `tools['${tool}'].inputSchema`;
+  if (!isObject(schema) || schema['type'] !== 'object') {
+    wrong(`${place} is not the JSON Schema of an object; for example { type: 'object', properties: { … } }`);
+  }
+  try {
+    // Two schemas with the same id would be taken for one.
+    const validate = ('$id' in schema ? new AjvJsonSchemaValidator() : validator).getValidator(schema);
+    return (args) => {
+      const { valid, errorMessage } = validate(args);
+      return valid ? undefined : errorMessage;
+    };
+  } catch (error) {
+    wrong(`${place} is not a valid JSON Schema: ${messageOf(error)}`);
+  }
+}
+
+function capabilitiesOf(methods: string[]): Record<string, unknown> {
+  const named = methods.map((method) => CAPABILITIES[method.split('/', 1)[0] ?? '']);
+  return Object.fromEntries(named.flatMap((capability) => (capability === undefined ? [] : [[capability, {}]])));
+}
+
+function firstOf({ issues }: { issues: { message: string }[] }): string {
+  return issues[0]?.message ?? 'not valid';
+}
+
+function wrong(message: string): never {
+  throw new TypeError(`createTaskServer: ${message}`);
+}

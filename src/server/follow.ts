@@ -1,0 +1,84 @@
+import {
+  LEAVE_RUNNING,
+  type CallOutcome,
+  type ConnectionSink,
+  type OutgoingCall,
+  type ServerTask,
+} from '../core/ports.ts';
+import type { Question } from '../core/question/question.ts';
+import { hasEnded, type Task } from '../core/task/task.ts';
+import { messageOf } from '../lib/log.ts';
+import { rpcFailure, RpcError } from '../lib/rpc-error.ts';
+import { askClient, type Capabilities } from './asking.ts';
+import { failed, reasonOf } from './run.ts';
+import type { StoredTasks } from './task-controller.ts';
+
+/** Where a call stands whose work is a task of the application. */
+export interface TaskStanding {
+  task: string;
+  capabilities?: Capabilities;
+}
+
+/** Follows a task of the application for the call that it is the work of: what it asks goes to the call's client. */
+export async function followTask(
+  tasks: StoredTasks,
+  taskId: string,
+  call: OutgoingCall,
+  sink: ConnectionSink,
+  capabilities: Capabilities | undefined,
+): Promise<CallOutcome> {
+  const begun = tasks.get(taskId);
+  if (begun === undefined) return failed(`there is no task '${taskId}': it is over, or belongs to another controller`);
+  await call.onStanding({ task: taskId, ...(capabilities && { capabilities }) } satisfies TaskStanding);
+  const passOn = async (question: Question, over: AbortSignal): Promise<void> => {
+    const { id, kind, params, key = id } = question;
+    const taken = new AbortController();
+    try {
+      const asked = { kind, params, key, callId: call.id, withdrawn: over, detached: true, taken: taken.signal };
+      await tasks.answer(question, await askClient(sink, capabilities, asked));
+      taken.abort();
+    } catch (error) {
+      // Answered elsewhere, or the call is over: whoever asked knows.
+      if (over.aborted || call.signal.aborted) return;
+      const failure = error instanceof RpcError ? rpcFailure(error) : { code: -32000, message: messageOf(error) };
+      tasks.refuse(question, failure);
+    }
+  };
+  const stopWatching = tasks.watch((task) => {
+    if (task.id === taskId) call.onTask(serverTask(task));
+  });
+  call.onTask(serverTask(begun));
+  const closeDesk = tasks.attend(taskId, (question, over) => {
+    void passOn(question, over);
+    return true;
+  });
+  call.onAllAsked?.();
+  try {
+    const task = await tasks.until(taskId, hasEnded, { signal: call.signal });
+    if (hasEnded(task)) return outcomeOf(task);
+    // The call is over before its task, or the tasks were closed.
+    const stopped = call.signal.aborted && call.signal.reason !== LEAVE_RUNNING;
+    if (stopped) await tasks.cancel(taskId, reasonOf(call.signal));
+    return { kind: 'lost', reason: call.signal.aborted ? reasonOf(call.signal) : 'the tasks were closed' };
+  } finally {
+    stopWatching();
+    closeDesk();
+  }
+}
+
+function outcomeOf({ status, statusMessage = 'no reason was given', result = {}, error }: Task): CallOutcome {
+  if (status === 'completed') return { kind: 'result', result };
+  if (status === 'cancelled') return { kind: 'cancelled', reason: statusMessage };
+  return { kind: 'error', error: error ?? { code: -32603, message: status } };
+}
+
+function serverTask({ id, status, statusMessage, createdAt, updatedAt, ttlMs }: Task): ServerTask {
+  return {
+    taskId: id,
+    status: status === 'expired' ? 'failed' : status,
+    ...(statusMessage !== undefined && { statusMessage }),
+    createdAt: new Date(createdAt).toISOString(),
+    lastUpdatedAt: new Date(updatedAt).toISOString(),
+    ttl: ttlMs,
+  };
+}

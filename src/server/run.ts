@@ -1,0 +1,136 @@
+import { LEAVE_RUNNING, type CallOutcome, type ConnectionSink, type OutgoingCall } from '../core/ports.ts';
+import type { Answer, QuestionKind } from '../core/question/question.ts';
+import { messageOf } from '../lib/log.ts';
+import { rpcFailure, type RpcFailure } from '../lib/rpc-error.ts';
+import { isObject } from '../lib/values.ts';
+import { askClient, type Capabilities } from './asking.ts';
+import type { Tool } from './definition.ts';
+import { QuestionError } from './question-error.ts';
+import type { ElicitResult, RunningTask, SamplingResult } from './types.ts';
+
+/** Where a call stands whose tool can be run again. */
+export interface RunStanding {
+  again: true;
+  capabilities?: Capabilities;
+}
+
+/** How a handler ended: with the outcome of the call, or with the task that has it. */
+export type Ran = { outcome: CallOutcome } | { taskId: string };
+
+/** Calls the handler of a tool. */
+export async function runTool(
+  tool: Tool,
+  call: OutgoingCall,
+  sink: ConnectionSink,
+  capabilities: Capabilities | undefined,
+): Promise<Ran> {
+  const mistake = tool.mistake(call.args);
+  if (mistake !== undefined) return { outcome: failed(`the arguments of '${tool.name}' do not fit: ${mistake}`) };
+  if (tool.repeatable) {
+    await call.onStanding({ again: true, ...(capabilities && { capabilities }) } satisfies RunStanding);
+  }
+  const task = new HandledTask(tool, call, sink, capabilities);
+  try {
+    return ranTo(tool, await tool.run(call.args, task));
+  } catch (error) {
+    return { outcome: isFailure(error) ? { kind: 'error', error: rpcFailure(error) } : failed(messageOf(error)) };
+  } finally {
+    task.end();
+  }
+}
+
+class HandledTask implements RunningTask {
+  readonly signal: AbortSignal;
+  readonly #tool: Tool;
+  readonly #call: OutgoingCall;
+  readonly #sink: ConnectionSink;
+  readonly #capabilities: Capabilities | undefined;
+  readonly #ended = new AbortController();
+  #questions = 0;
+
+  constructor(tool: Tool, call: OutgoingCall, sink: ConnectionSink, capabilities: Capabilities | undefined) {
+    this.signal = call.signal;
+    this.#tool = tool;
+    this.#call = call;
+    this.#sink = sink;
+    this.#capabilities = capabilities;
+  }
+
+  progress(progress: number, total?: number, message?: string): void {
+    this.#call.onProgress({
+      progress,
+      ...(total !== undefined && { total }),
+      ...(message !== undefined && { message }),
+    });
+  }
+
+  async elicit<Content>(question: Record<string, unknown>): Promise<ElicitResult<Content>> {
+    const answer = await this.#ask('elicitation', question);
+    return (answer['action'] === 'accept' ? { content: {}, ...answer } : answer) as ElicitResult<Content>;
+  }
+
+  async sample(request: Record<string, unknown>): Promise<SamplingResult> {
+    return (await this.#ask('sampling', request)) as SamplingResult;
+  }
+
+  /** The answers are not needed any more, unless the next run of the program will run the handler again. */
+  end(): void {
+    if (this.signal.reason !== LEAVE_RUNNING) this.#ended.abort();
+  }
+
+  async #ask(kind: QuestionKind, params: Record<string, unknown>): Promise<Answer> {
+    this.#questions += 1;
+    // By its place in the order, in which a handler that is run again asks again.
+    const again = { key: `${kind}-${this.#questions}`, detached: true, taken: this.#ended.signal };
+    const asking = askClient(this.#sink, this.#capabilities, {
+      kind,
+      params,
+      callId: this.#call.id,
+      withdrawn: this.signal,
+      ...(this.#tool.repeatable && again),
+    });
+    try {
+      return await orAborted(asking, this.signal);
+    } catch (error) {
+      throw new QuestionError(error);
+    }
+  }
+}
+
+/** A question that is kept for the next run of the program has no end in this one. */
+async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(new Error(`the call is over: ${reasonOf(signal)}`));
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+}
+
+/** Why a call was aborted, in words. */
+export function reasonOf({ reason }: AbortSignal): string {
+  return reason === LEAVE_RUNNING ? 'the server is closing' : messageOf(reason);
+}
+
+function ranTo({ name }: Tool, given: unknown): Ran {
+  if (typeof given === 'string') return { outcome: { kind: 'result', result: textResult(given) } };
+  const { content, task } = isObject(given) ? given : {};
+  if (isObject(task) && typeof task['id'] === 'string') return { taskId: task['id'] };
+  if (isObject(given) && Array.isArray(content)) return { outcome: { kind: 'result', result: given } };
+  const message = `'${name}' returned neither a text nor { content: […] } nor { task }`;
+  return { outcome: { kind: 'error', error: { code: -32603, message } } };
+}
+
+/** Errors of the protocol have negative codes; those of processes and of aborted requests are other people's. */
+function isFailure(error: unknown): error is RpcFailure {
+  return error instanceof Error && 'code' in error && Number.isInteger(error.code) && Number(error.code) < 0;
+}
+
+/** The tool ran and says why it failed, which its caller's model can read. */
+export function failed(message: string): CallOutcome {
+  return { kind: 'result', result: { ...textResult(message), isError: true } };
+}
+
+function textResult(text: string): Record<string, unknown> {
+  return { content: [{ type: 'text', text }] };
+}

@@ -1,0 +1,39 @@
+import { explain, showPath } from '../config/mistakes.ts';
+import { fileSchema, type Settings } from '../config/schema.ts';
+import type { ListenOptions, ServerSettings } from './types.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** Where an application differs from a gateway: its work may be meant to take long, and its clients share a session or two. */
+const DEFAULTS = {
+  logLevel: 'error',
+  tasks: { ttlMs: HOUR_MS, maxTtlMs: 24 * HOUR_MS, perSession: 10_000 },
+  questions: { timeoutMs: HOUR_MS, perSession: 10_000 },
+  // Longer than a task takes: with an idle session its results would go.
+  sessions: { idleMs: 2 * HOUR_MS, max: 10_000 },
+} as const satisfies ServerSettings;
+
+/** The settings that hold, or an error that tells each mistake. */
+export function settingsFrom(
+  given: ServerSettings = {},
+  store = ':memory:',
+  { tokens, host, port = 0, allowedHosts, allowedOrigins }: ListenOptions = {},
+): Settings {
+  const meanwhile = {
+    ...DEFAULTS,
+    ...given,
+    tasks: { ...DEFAULTS.tasks, ...given.tasks },
+    questions: { ...DEFAULTS.questions, ...given.questions },
+    sessions: { ...DEFAULTS.sessions, ...given.sessions },
+    store,
+    port,
+    ...(host !== undefined && { host }),
+    ...(tokens && { auth: { tokens } }),
+    ...(allowedHosts && { allowedHosts }),
+    ...(allowedOrigins && { allowedOrigins }),
+  };
+  const parsed = fileSchema.safeParse({ meanwhile });
+  if (parsed.success) return { ...parsed.data.meanwhile, store };
+  const mistakes = explain(parsed.error.issues, { meanwhile });
+  throw new TypeError(mistakes.map(({ path, message }) => `${showPath(path.slice(1))}: ${message}`).join('\n'));
+}

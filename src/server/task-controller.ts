@@ -1,0 +1,124 @@
+import type { EventSink } from '../core/event/log.ts';
+import type { Store } from '../core/ports.ts';
+import { QuestionBook } from '../core/question/book.ts';
+import type { Desk } from '../core/question/desks.ts';
+import type { Question } from '../core/question/question.ts';
+import type { CoreSettings } from '../core/settings.ts';
+import { TaskBook } from '../core/task/book.ts';
+import { BookTaskController } from '../core/task/controller.ts';
+import { hasEnded, type Task } from '../core/task/task.ts';
+import { createLog, type Log } from '../lib/log.ts';
+import type { RpcFailure } from '../lib/rpc-error.ts';
+import { openSqliteStore } from '../store/sqlite/store.ts';
+import { settingsFrom } from './settings.ts';
+import type { AppTaskController, AppTaskStart, TaskControllerOptions } from './types.ts';
+
+/** Whose the tasks are in the store; no client has a session of that name. */
+const OWNER = 'application:tasks';
+
+const NO_EVENTS: EventSink = { add: () => {} };
+
+/** Tasks that any part of the program can work on, in a store of their own or in that of a server. */
+export async function createTaskController(options: TaskControllerOptions = {}): Promise<AppTaskController> {
+  const settings = settingsFrom(options.settings, options.store);
+  const log = createLog(settings.logLevel);
+  const store = await openSqliteStore({ path: settings.store, log });
+  try {
+    const [tasks, questions] = await Promise.all([store.of('task', OWNER), store.of('question', OWNER)]);
+    return new StoredTasks(store, settings, log, { tasks, questions });
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** What a server needs to know of them, besides what everybody sees. */
+export class StoredTasks extends BookTaskController implements AppTaskController {
+  readonly store: Store;
+  readonly #tasks: TaskBook;
+  readonly #questions: QuestionBook;
+  readonly #watchers = new Set<(task: Task) => void>();
+  readonly #sweeping: NodeJS.Timeout;
+  #claimed = false;
+
+  constructor(
+    store: Store,
+    settings: Pick<CoreSettings, 'tasks' | 'questions'>,
+    log: Log,
+    left: { tasks: Task[]; questions: Question[] },
+  ) {
+    const tasks = new TaskBook(OWNER, store, NO_EVENTS, settings.tasks, log);
+    const questions = new QuestionBook(OWNER, store, NO_EVENTS, settings.questions, log);
+    super(tasks, questions, store, (taskId, reason) => tasks.apply(taskId, { type: 'cancel', reason }));
+    this.store = store;
+    this.#tasks = tasks;
+    this.#questions = questions;
+    questions.onOpened = (question) => {
+      const { id: questionId, taskId } = question;
+      if (taskId !== undefined) tasks.apply(taskId, { type: 'question_opened', questionId, certain: true });
+      return question;
+    };
+    questions.onClosed = ({ id: questionId, taskId }) => {
+      if (taskId !== undefined) tasks.apply(taskId, { type: 'question_closed', questionId });
+    };
+    tasks.watch((task) => {
+      if (hasEnded(task)) questions.taskEnded(task.id);
+    });
+    tasks.restore(left.tasks);
+    questions.restore(left.questions, (taskId) => this.#isAtWork(taskId));
+    this.#sweeping = setInterval(() => {
+      tasks.sweep(Date.now());
+      questions.sweep();
+    }, settings.tasks.cleanupMs);
+    this.#sweeping.unref();
+  }
+
+  override async create({ tool, args, ttlMs, server = 'application' }: AppTaskStart): Promise<Task> {
+    const task = await super.create({ server, tool, args, ...(ttlMs !== undefined && { ttlMs }) });
+    for (const told of this.#watchers) told(task);
+    return task;
+  }
+
+  override watch(watcher: (task: Task) => void): () => void {
+    this.#watchers.add(watcher);
+    const stop = super.watch(watcher);
+    return () => {
+      this.#watchers.delete(watcher);
+      stop();
+    };
+  }
+
+  /** Takes what the task asks, until the returned function is called. */
+  attend(taskId: string, desk: Desk): () => void {
+    return this.#questions.desks.attend({ taskId }, desk);
+  }
+
+  /** Nobody will answer. */
+  refuse({ id }: Question, error: RpcFailure): void {
+    this.#questions.refuse(id, error);
+  }
+
+  /** For one server at a time: two of them would both go on with what is in the store. */
+  claim(): void {
+    if (this.#claimed) throw new Error('another server uses these tasks; close it first');
+    this.#claimed = true;
+  }
+
+  release(): void {
+    this.#claimed = false;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweeping);
+    this.#questions.close('the program ends', ({ key, taskId }) => {
+      return key !== undefined && taskId !== undefined && this.#isAtWork(taskId);
+    });
+    this.#tasks.close();
+    await this.store.close();
+  }
+
+  #isAtWork(taskId: string): boolean {
+    const task = this.#tasks.find(taskId);
+    return task !== undefined && !hasEnded(task);
+  }
+}
