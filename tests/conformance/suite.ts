@@ -12,10 +12,11 @@ const OLDEST_NODE = 22;
 
 export type Revision = '2025-11-25' | '2026-07-28';
 
-/** What a revision of the protocol asks of clients; beside it, what is run there without counting. */
+/** What a revision of the protocol asks of clients and of servers; beside it, what is run there without counting. */
 export interface RequirementSet {
   client: string[];
-  not_scored: { scenario: string; leg: string }[];
+  server: string[];
+  not_scored: { scenario: string; leg: string; reason: string }[];
 }
 
 export interface Output {
@@ -25,7 +26,8 @@ export interface Output {
 }
 
 export interface Suite {
-  run(args: string[]): Promise<Output>;
+  /** Ended after `timeoutMs`, if it takes longer. */
+  run(args: string[], timeoutMs?: number): Promise<Output>;
   requirements(revision: Revision): RequirementSet;
 }
 
@@ -37,9 +39,9 @@ export async function openSuite(): Promise<Suite> {
   if (!existsSync(node)) throw new Error(`the conformance suite needs Node ${OLDEST_NODE} or newer`);
   const script = join(MODULES, PACKAGE, 'dist/index.js');
   return {
-    run: async (args) =>
+    run: async (args, timeout = 0) =>
       new Promise((resolve) => {
-        execFile(node, [script, ...args], { maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
+        execFile(node, [script, ...args], { maxBuffer: 64 * 1024 * 1024, timeout }, (error, stdout, stderr) => {
           const code = typeof error?.code === 'number' ? error.code : 1;
           resolve({ code: error === null ? 0 : code, stdout, stderr });
         });

@@ -10,14 +10,17 @@ const SERVERS: readonly BundledServer[] = [
   'tasks-v1-stdio',
   'tasks-v2-stdio',
   'liar-stdio',
+  'rich-stdio',
   'receiver-driver-stdio',
+  'conformance-modern-stdio',
+  'conformance-legacy-stdio',
 ];
 
 export default async function setup(): Promise<void> {
   await Promise.all(SERVERS.map(bundle));
 }
 
-async function bundle(name: BundledServer): Promise<void> {
+export async function bundle(name: BundledServer): Promise<void> {
   const target = bundlePath(name);
   const { outputFiles } = await build({
     entryPoints: [sourcePath(name)],

@@ -11,7 +11,10 @@ export type BundledServer =
   | 'tasks-v1-stdio'
   | 'tasks-v2-stdio'
   | 'liar-stdio'
-  | 'receiver-driver-stdio';
+  | 'rich-stdio'
+  | 'receiver-driver-stdio'
+  | 'conformance-modern-stdio'
+  | 'conformance-legacy-stdio';
 
 export interface StdioServerConfig {
   readonly command: string;
@@ -45,4 +48,8 @@ export function tasksV2Stdio(env: Record<string, string> = {}): StdioServerConfi
 
 export function liarStdio(manner: Manner): StdioServerConfig {
   return { command: process.execPath, args: [bundlePath('liar-stdio')], env: { TEST_MANNER: manner } };
+}
+
+export function conformanceStdio(era: 'modern' | 'legacy'): StdioServerConfig {
+  return { command: process.execPath, args: [bundlePath(`conformance-${era}-stdio`)], env: {} };
 }

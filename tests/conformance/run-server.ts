@@ -1,0 +1,21 @@
+/**
+ * The server scenarios of the official conformance suite, against the direct endpoint of the gateway: with a backend of
+ * each era, over HTTP and over stdio.
+ *
+ * `npm run conformance`, with `-- --scenario NAME` for one scenario, `-- --target legacy-stdio` for one backend.
+ */
+import { parseArgs } from 'node:util';
+import { conformanceOfServers } from './server-runs.ts';
+
+const { values } = parseArgs({ options: { scenario: { type: 'string' }, target: { type: 'string' } } });
+
+const began = Date.now();
+const { findings, surprises, table } = await conformanceOfServers(values);
+for (const { set, target, scenario, lost, excuse } of findings) {
+  if (excuse === undefined || lost.length === 0) continue;
+  console.log(`known  ${set.name}/${scenario}, ${target.era} backend on ${target.transport}: ${excuse}`);
+}
+for (const surprise of surprises) console.log(`WRONG  ${surprise}`);
+console.log(`\n${table}\n`);
+console.log(`${surprises.length} unexpected; ${Math.round((Date.now() - began) / 1000)} s`);
+process.exitCode = surprises.length === 0 && findings.length > 0 ? 0 : 1;

@@ -1,0 +1,68 @@
+/** One run of the suite against one URL. */
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Revision, Suite } from './suite.ts';
+
+export interface Check {
+  id: string;
+  status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
+  description: string;
+  errorMessage?: string;
+}
+
+/** The checks of each scenario that came to its end. */
+export type Checks = ReadonlyMap<string, readonly Check[]>;
+
+/** More than the suite ever needs; a request without an answer would hold it up for ever. */
+const TIMEOUT_MS = 120_000;
+
+/** All server scenarios of a revision, counted there or not; or one of them. */
+export async function runSuite(suite: Suite, url: string, revision: Revision, scenario?: string): Promise<Checks> {
+  const folder = await mkdtemp(join(tmpdir(), 'meanwhile-conformance-'));
+  try {
+    const one = ['--spec-version', revision, '--force', '--scenario', scenario ?? ''];
+    const which = scenario === undefined ? ['--requirements', revision] : one;
+    await suite.run(['server', '--url', url, '--output-dir', folder, ...which], TIMEOUT_MS);
+    return await readChecks(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The suite leaves them in `server-<scenario>-<time>/checks.json`. */
+async function readChecks(folder: string): Promise<Checks> {
+  const checks = new Map<string, Check[]>();
+  for (const name of await readdir(folder)) {
+    const scenario = name.replace(/^server-/, '').replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, '');
+    const files = await readdir(join(folder, name));
+    if (!files.includes('checks.json')) continue;
+    checks.set(scenario, JSON.parse(await readFile(join(folder, name, 'checks.json'), 'utf8')) as Check[]);
+  }
+  return checks;
+}
+
+/** As the suite counts: something was right and nothing was wrong. */
+export function passes(checks: readonly Check[] | undefined): boolean {
+  const has = (status: Check['status']): boolean => (checks ?? []).some((check) => check.status === status);
+  return has('SUCCESS') && !has('FAILURE');
+}
+
+/** What was right alone and is not any more, in the words of the suite. Some checks are made several times. */
+export function lost(alone: readonly Check[] = [], through: readonly Check[] | undefined): string[] {
+  if (through === undefined) return ['the scenario did not come to its end'];
+  const wrong = (checks: readonly Check[], id: string): Check[] =>
+    checks.filter((check) => check.id === id && (check.status === 'FAILURE' || check.status === 'WARNING'));
+  const right = new Set(alone.filter(({ status }) => status === 'SUCCESS').map(({ id }) => id));
+  const worse = [...right].filter((id) => wrong(through, id).length > wrong(alone, id).length);
+  const missing = [...right].filter((id) => !through.some((check) => check.id === id));
+  return [
+    ...worse.flatMap((id) => wrong(through, id).map(complaint)),
+    ...through.filter(({ id, status }) => status === 'FAILURE' && !right.has(id)).map(complaint),
+    ...missing.map((id) => `${id}: the suite did not get that far`),
+  ];
+}
+
+function complaint({ id, status, description, errorMessage }: Check): string {
+  return `${id} (${status}): ${errorMessage ?? description}`;
+}

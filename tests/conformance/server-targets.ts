@@ -1,0 +1,66 @@
+/** The servers that the suite is sent to: the backends alone, and each of them behind the gateway. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ServerConfig } from '../../src/core/ports.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { loadConfig, startHttp, type Config } from '../../src/main.ts';
+import { startLegacyHttp } from '../servers/conformance-legacy-http.ts';
+import { startModernHttp } from '../servers/conformance-modern-http.ts';
+import { bundle } from '../support/bundle-servers.ts';
+import { conformanceStdio } from '../support/servers.ts';
+import type { Era } from './server-sets.ts';
+
+export type Transport = 'http' | 'stdio';
+
+export interface Target {
+  era: Era;
+  transport: Transport;
+  /** The direct endpoint of the gateway for it. */
+  url: string;
+}
+
+export interface Targets {
+  /** The URL of the backend itself. */
+  alone: Record<Era, string>;
+  behind: Target[];
+  close(): Promise<void>;
+}
+
+const ERAS: readonly Era[] = ['legacy', 'modern'];
+const TRANSPORTS: readonly Transport[] = ['http', 'stdio'];
+
+/** Short enough for a tool of the suite that asks, and works for a second after that, to become a task. */
+const SETTINGS = { direct: { taskAfterMs: 300 } };
+
+export async function openTargets(): Promise<Targets> {
+  await Promise.all(ERAS.map((era) => bundle(`conformance-${era}-stdio`)));
+  const backends = { legacy: await startLegacyHttp(), modern: await startModernHttp() };
+  const alone = { legacy: backends.legacy.url, modern: backends.modern.url };
+  const pairs = ERAS.flatMap((era) => TRANSPORTS.map((transport) => ({ era, transport })));
+  const servers = pairs.map(({ era, transport }): [string, ServerConfig] => [
+    `${era}-${transport}`,
+    transport === 'http' ? { url: alone[era] } : conformanceStdio(era),
+  ]);
+  const gateway = await startHttp(await configFor(Object.fromEntries(servers)), createLog('silent'));
+  return {
+    alone,
+    behind: pairs.map((pair) => ({ ...pair, url: `${gateway.url}/${pair.era}-${pair.transport}` })),
+    async close() {
+      await gateway.close();
+      await Promise.all([backends.legacy.close(), backends.modern.close()]);
+    },
+  };
+}
+
+/** Nothing of the machine's own configuration gets in. */
+async function configFor(mcpServers: Record<string, ServerConfig>): Promise<Config> {
+  const folder = await mkdtemp(join(tmpdir(), 'meanwhile-conformance-'));
+  try {
+    const file = join(folder, 'meanwhile.json');
+    await writeFile(file, JSON.stringify({ mcpServers, meanwhile: { port: 0, store: ':memory:', ...SETTINGS } }));
+    return await loadConfig({ flags: { config: file }, env: {}, cwd: folder });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { surprises, type Finding } from './server-report.ts';
+import { lost, type Check } from './server-run.ts';
+import { conformanceOfServers } from './server-runs.ts';
+
+test('D-3, D-4, D-5, D-6: the official conformance suite finds in the direct endpoint what it finds in the server alone, in either era', async () => {
+  const { surprises, findings, table } = await conformanceOfServers();
+  expect(surprises, table).toEqual([]);
+  // 30 + 37 + 9 scenarios, and some that do not count, with four backends.
+  expect(findings.length).toBeGreaterThanOrEqual(76 * 4);
+}, 240_000);
+
+function check(id: string, status: Check['status']): Check {
+  return { id, status, description: id };
+}
+
+test('D-5: a scenario is worse if a check is missing, or fails or warns more often than alone', () => {
+  const alone = [check('a', 'SUCCESS'), check('a', 'SUCCESS'), check('b', 'SUCCESS'), check('c', 'WARNING')];
+  expect(lost(alone, alone)).toEqual([]);
+  expect(lost(alone, [...alone, check('d', 'WARNING')])).toEqual([]);
+  expect(lost(alone, undefined)).toHaveLength(1);
+  expect(lost(alone, [check('a', 'SUCCESS'), check('c', 'WARNING')])).toHaveLength(1);
+  expect(lost(alone, [...alone, check('a', 'WARNING')])).toHaveLength(1);
+  expect(lost(alone, [...alone, check('d', 'FAILURE')])).toHaveLength(1);
+});
+
+test('D-5: an exception without a reason to be is unexpected, as is a loss without an exception', () => {
+  const set = { name: 'tasks', revision: '2026-07-28' as const, scenarios: ['s'] };
+  const target = { era: 'legacy' as const, transport: 'http' as const, url: 'http://127.0.0.1/' };
+  const finding: Finding = { set, target, scenario: 's', passed: true, lost: [], excuse: undefined };
+  const excused = { ...finding, excuse: 'it cannot be' };
+  const none = { sameEra: {}, otherEra: {} };
+  const one = { sameEra: {}, otherEra: { 'tasks/s': 'it cannot be' } };
+  expect(surprises([finding], none)).toEqual([]);
+  expect(surprises([{ ...excused, lost: ['x'] }], one)).toEqual([]);
+  expect(surprises([{ ...finding, lost: ['x'] }], none)).toHaveLength(1);
+  expect(surprises([excused], one)).toHaveLength(1);
+  expect(surprises([finding], { sameEra: { 'tasks/s': 'idle' }, otherEra: {} })).toHaveLength(1);
+});
