@@ -1,15 +1,19 @@
-/** Writes the generated parts of the README: the tools and the settings, as the program has them. */
+/** Writes the generated parts of the README: what the program has, and what its tests expect. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import { settingsReference } from '../src/config/schema.ts';
+import { DIFFERENCES } from '../tests/e2e/direct/same/differences.ts';
 import { HUB_TOOLS } from '../src/north/hub/hub.ts';
+import { matrixTable } from './matrix.ts';
 
 const README = fileURLToPath(new URL('../README.md', import.meta.url));
 
 export async function readmeWithReference(): Promise<{ before: string; after: string }> {
   const before = await readFile(README, 'utf8');
-  return { before, after: fill(fill(before, 'tools', toolTable()), 'settings', settingTable()) };
+  const parts = { tools: toolTable(), settings: settingTable(), matrix: matrixTable(), differences: differenceTable() };
+  const after = Object.entries(parts).reduce((text, [name, content]) => fill(text, name, content), before);
+  return { before, after };
 }
 
 function fill(text: string, name: string, content: string): string {
@@ -35,6 +39,18 @@ function settingTable(): string {
     ({ key, default: value, description }) => `| \`${key}\` | ${cell(shown(value))} | ${cell(description)} |`,
   );
   return ['| setting | default | meaning |', '|---|---|---|', ...rows].join('\n');
+}
+
+/** The differences that the comparison of the direct endpoint with its server expects. */
+function differenceTable(): string {
+  const rows = DIFFERENCES.map(
+    ({ what, between, from, to, why }) => `| ${[what, shortly(between), from, to, why].map(cell).join(' | ')} |`,
+  );
+  return ['| what | between | at the server | through the gateway | why |', '|---|---|---|---|---|', ...rows].join('\n');
+}
+
+function shortly(between: readonly string[]): string {
+  return between.length === 4 ? 'all' : between.join('; ').replaceAll(' server, ', ' → ').replaceAll(' client', '');
 }
 
 function shown(value: unknown): string {

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { isAlive } from '../../../support/alive.ts';
+import { configFile, PROGRAM } from '../../../support/gateway.ts';
+import type { ServerConfig } from '../../../../src/core/ports.ts';
+import { soon } from '../../flows/watch.ts';
+import { whoIs } from './answers.ts';
+import {
+  cancelWorks,
+  questionsAreAnswered,
+  resultsAreRight,
+  SETTINGS,
+  slowIsFine,
+  twoQuestionsAreAnswered,
+} from './checks.ts';
+import { CELLS, CLIENTS, SERVERS } from './cells.ts';
+import type { MatrixClient } from './client.ts';
+import { driversOf } from './drivers.ts';
+import { startServer } from './servers.ts';
+
+const PAIRS = CELLS.flatMap((cell) =>
+  driversOf(cell.client, 'stdio').map((driver) => ({
+    ...cell,
+    ...driver,
+    who: CLIENTS[cell.client],
+    what: SERVERS[cell.server],
+  })),
+);
+
+test.each(PAIRS)('D-6, D-7: $who with a server that $what (stdio, $player)', async (pair) => {
+  const { client: kind, server: serverKind, open, via } = pair;
+  const server = await startServer(serverKind, 'stdio');
+  const client = await open(await direct(server.config));
+
+  // There is no hub beside this door: who cannot be asked itself has nobody to answer for it.
+  const answers = via.length > 0 && kind !== 'tools';
+  if (via.length > 0 && !answers) await questionIsRefused(client);
+  const asking = { client, names: ['Ada', 'Ben', 'Cleo'], answerer: client, via, anonymous: serverKind === 'pushes' };
+  const [slow] = await Promise.all([
+    slowIsFine(client, server, serverKind),
+    resultsAreRight(client, server, serverKind),
+    cancelWorks(client, server),
+    ...(answers ? [questionsAreAnswered(asking), twoQuestionsAreAnswered(asking)] : []),
+  ]);
+  expect(slow.asTask).toBe(kind === 'tasks' || kind === 'extension');
+  expect(client.asked).toHaveLength(answers ? 8 : 0);
+
+  const pid = Number(client.pid());
+  expect(isAlive(pid)).toBe(true);
+  await client.close();
+  await soon(() => isAlive(pid)).toBe(false);
+});
+
+/** The call ends all the same, and says why. */
+async function questionIsRefused(client: MatrixClient): Promise<void> {
+  const ended = await client.call('ask', { message: whoIs('Ada') }).then(
+    ({ isError, content }) => `${isError ? 'refused' : 'answered'}: ${JSON.stringify(content)}`,
+    (error: unknown) => `refused: ${String(error)}`,
+  );
+  expect(ended).toMatch(/^refused: .*cannot be asked/);
+}
+
+async function direct(config: ServerConfig): Promise<ServerConfig> {
+  const file = await configFile({ one: config }, { logLevel: 'silent', ...SETTINGS });
+  return { command: process.execPath, args: [PROGRAM, 'stdio', '--server', 'one', '--config', file] };
+}
