@@ -2,7 +2,20 @@ import { expect, test } from 'vitest';
 import { sourceFiles } from './support/imports.ts';
 
 /** The requirements that the product must meet by now: first and last number of each group, or single ones. */
-const DUE = ['H-1..12', 'T-1..7', 'E-1..5', 'S-1..5', 'B-1..6', 'R-1..18', 'C-1..3', 'P-1..4', 'X-1..4', 'O-1', 'O-2'];
+const DUE = [
+  'H-1..13',
+  'T-1..7',
+  'E-1..5',
+  'S-1..5',
+  'B-1..6',
+  'R-1..18',
+  'C-1..3',
+  'D-1..7',
+  'P-1..4',
+  'X-1..4',
+  'O-1',
+  'O-2',
+];
 
 const ids = DUE.flatMap((entry) => {
   const [, group, first, last = first] = /^([A-Z])-(\d+)(?:\.\.(\d+))?$/.exec(entry) ?? [];
@@ -23,7 +36,7 @@ async function citedIds(): Promise<Set<string>> {
 
 test('every requirement that is due has a test that cites it', async () => {
   expect(ids).toContain('H-12');
-  expect(ids).toHaveLength(66);
+  expect(ids).toHaveLength(74);
   const cited = await citedIds();
   expect(cited.size).toBeGreaterThan(20);
   expect(ids.filter((id) => !cited.has(id))).toEqual([]);

@@ -6,8 +6,8 @@ const GENERAL = `meanwhile ${VERSION}: an MCP gateway in which slow calls become
 Usage: meanwhile [command] [flags]
 
 The gateway
-  stdio     be an MCP server on standard input and output (the default)
-  serve     be an MCP server at http://127.0.0.1:8080/mcp
+  stdio     be an MCP server on standard input and output (the default); with --server NAME be that server
+  serve     be an MCP server at http://127.0.0.1:8080/mcp, and each server at /mcp/NAME
   demo      play the story: a call that becomes a task, a question, an answer, a result
   store     show, prune or export what the gateway keeps; has its own --help
 

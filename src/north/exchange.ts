@@ -14,6 +14,7 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
   #delivered: boolean | undefined;
   readonly #leavingListeners = new Set<(leaving: Leaving) => void>();
   #settledListeners: ((delivered: boolean) => void)[] = [];
+  #taken = (): void => {};
   /** Sends progress to the client; there only if it asked for it. */
   readonly progress: ((progress: Progress) => void) | undefined;
   /** How the request failed, where the reply must say exactly that. */
@@ -41,8 +42,9 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
     this.#leave(GAVE_UP.test(reason) ? 'gone' : 'cancelled');
   }
 
-  /** Only the first word on whether the reply arrived counts. */
+  /** Only the first word on whether the reply arrived counts, but for those who want to know that it was taken at last. */
   settle(delivered: boolean): void {
+    if (delivered) this.#taken();
     if (this.#delivered !== undefined) return;
     this.#delivered = delivered;
     for (const listener of this.#settledListeners) listener(delivered);
@@ -52,6 +54,11 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
   whenSettled(listener: (delivered: boolean) => void): void {
     if (this.#delivered === undefined) this.#settledListeners.push(listener);
     else listener(this.#delivered);
+  }
+
+  /** Called when the client has taken the reply, be it that it had left and came back for it. */
+  whenTaken(listener: () => void): void {
+    this.#taken = listener;
   }
 
   /** Plain listeners, because every call has them: a signal for each costs more than the rest of the exchange. */

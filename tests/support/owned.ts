@@ -1,4 +1,7 @@
-/** What the current test opened, released in reverse order after it; importing this file arms the hooks. */
+/**
+ * What the current test opened, released in reverse order after it; importing this file arms the hooks. A program that is no
+ * test releases it itself.
+ */
 import { afterAll, afterEach, beforeAll, expect, vi } from 'vitest';
 
 const releases: (() => Promise<unknown>)[] = [];
@@ -13,7 +16,7 @@ export function owned<T extends { close(): Promise<void> }>(resource: T): T {
   return resource;
 }
 
-async function releaseAll(): Promise<void> {
+export async function releaseAll(): Promise<void> {
   for (const release of releases.splice(0).toReversed()) await release();
 }
 
@@ -21,10 +24,12 @@ function handles(): string[] {
   return process.getActiveResourcesInfo().filter((kind) => kind === 'TCPServerWrap' || kind === 'ProcessWrap');
 }
 
-beforeAll(() => {
-  before = handles();
-});
-afterEach(releaseAll);
-afterAll(async () => {
-  await vi.waitFor(() => expect(handles()).toEqual(before));
-});
+if (process.env['VITEST'] !== undefined) {
+  beforeAll(() => {
+    before = handles();
+  });
+  afterEach(releaseAll);
+  afterAll(async () => {
+    await vi.waitFor(() => expect(handles()).toEqual(before));
+  });
+}

@@ -208,11 +208,12 @@ export class Calls {
   }
 
   /** Keeps a result whose reply did not arrive, as the task that the client would have had a moment earlier. */
-  keepResult({ server, tool, args, ttlMs }: CallRequest, result: CallResult): void {
+  keepResult({ server, tool, args, ttlMs }: CallRequest, result: CallResult): string | undefined {
     // With the session goes everybody who could ask for it.
-    if (this.#closed) return;
+    if (this.#closed) return undefined;
     const { id } = this.#tasks.create({ server, tool, args, orphan: true, ...(ttlMs !== undefined && { ttlMs }) });
     this.#tasks.apply(id, { type: 'complete', result });
+    return id;
   }
 
   /** Cancels the task and the work on the server. `undefined` when it has already ended. */
@@ -351,7 +352,8 @@ export class Calls {
       tool,
       args,
       ...(ttlMs !== undefined && { ttlMs }),
-      ...(promised && { promised }),
+      // A client that is gone, or gets a question instead, is not given the task.
+      ...(promised && because !== 'gone' && because !== 'question' && { promised }),
       ...(because === 'gone' && { orphan: true }),
     });
     call.taskId = id;

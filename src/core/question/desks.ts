@@ -65,6 +65,13 @@ export class Desks {
     taken?.over.abort();
   }
 
+  /** Whoever sits at its desk cannot reach anybody any more; somebody else may. */
+  release(questionId: string): void {
+    const question = this.#open().find(({ id }) => id === questionId);
+    this.over(questionId);
+    if (question) this.offer(question);
+  }
+
   #find(question: Question): boolean {
     const places = [...this.#places].filter((place) => matches(place, question)).toSorted(byNearness);
     return places.some((place) => this.#lay(question, place));

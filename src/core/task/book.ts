@@ -92,11 +92,24 @@ export class TaskBook {
     return this.#tasks.get(id);
   }
 
-  /** The same call, made before by a client that then did not wait for it. */
+  /** The same call, made before by a client that then did not wait for it. One that was cancelled is nobody's wish. */
   findOrphan({ server, tool, args }: Pick<TaskStart, 'server' | 'tool' | 'args'>): Task | undefined {
     return this.list().find(
-      (task) => task.orphan && task.server === server && task.tool === tool && isDeepStrictEqual(task.args, args),
+      (task) =>
+        task.orphan &&
+        task.status !== 'cancelled' &&
+        task.server === server &&
+        task.tool === tool &&
+        isDeepStrictEqual(task.args, args),
     );
+  }
+
+  /** Whether its client has lost sight of it. That is no change of the task, which nobody is told of. */
+  setOrphan(id: string, orphan: boolean): void {
+    const task = this.#tasks.get(id);
+    if (task === undefined || (task.orphan === true) === orphan) return;
+    const { orphan: _before, ...rest } = task;
+    this.#keep(orphan ? { ...rest, orphan } : rest);
   }
 
   /** Its client has the result of the ended task. */

@@ -1,3 +1,5 @@
+import type { QuestionBook } from '../../core/question/book.ts';
+import type { Desk } from '../../core/question/desks.ts';
 import type { Question, QuestionKind } from '../../core/question/question.ts';
 import { isObject } from '../../lib/values.ts';
 
@@ -32,4 +34,15 @@ export function canBeAsked(
       : declared['form'] !== undefined || !declared['url'];
   }
   return kind !== 'sampling' || params['tools'] === undefined || declared['tools'] !== undefined;
+}
+
+/** Where there is no hub: what the client cannot be asked, nobody can, and its server is told so at once. */
+export function refuseUnaskable(questions: QuestionBook, capabilities: () => Record<string, unknown>): Desk {
+  return (question) => {
+    if (canBeAsked(capabilities(), question)) return false;
+    const message = `the client cannot be asked (${question.kind} was not declared), and there is nobody else to ask`;
+    // Not in the middle of its opening.
+    queueMicrotask(() => questions.refuse(question.id, { code: -32600, message }));
+    return true;
+  };
 }

@@ -15,7 +15,7 @@ import { askClient } from '../asking/ask-client.ts';
 import { openExchange, type Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
 import { whileWaiting } from '../waiting.ts';
-import { canBeAsked } from './asking.ts';
+import { canBeAsked, refuseUnaskable } from './asking.ts';
 import { sessionFace } from './face.ts';
 import { isLevel } from './levels.ts';
 import { passedOnMeta, wantsAgain } from './meta.ts';
@@ -28,6 +28,8 @@ type McpRequest = ServerContext['mcpReq'];
 
 /** How often a client that asked for no progress is pinged while it waits, so that nothing in between takes it for dead. */
 const PING_MS = 10_000;
+/** How long a client whose standing stream broke may take to go on with it, before others are to answer what it was asked there. */
+const STANDING_GRACE_MS = 5000;
 const MAX_ROUNDS = 100;
 const TASKS_SINCE = '2025-11-25';
 const TASK_PAGE = 100;
@@ -68,6 +70,11 @@ export class LegacyFace {
   readonly #open = new Map<string, RequestId>();
   /** The client's request that waits for the result of each task. */
   readonly #waiting = new Map<string, RequestId>();
+  /** What happens when the stream of a request of the client breaks, and when the client comes back to it. */
+  readonly #streams = new Map<RequestId, { broken: () => void; back: () => void }>();
+  /** Questions that were put on the standing stream. */
+  readonly #standing = new Set<string>();
+  #standingGone: NodeJS.Timeout | undefined;
   readonly #undo: (() => void)[] = [];
   readonly #alone: boolean;
   /** Tools whose results the client was told to expect within an object. */
@@ -98,13 +105,39 @@ export class LegacyFace {
     this.#watch();
   }
 
-  /** The client can be reached where it could not be before. */
-  reachable(): void {
+  /** The client can be reached on the streams of these requests, or on a standing one that it has just opened. */
+  reachable(requests: Iterable<RequestId> | 'standing'): void {
+    if (requests === 'standing') this.#releaseStanding();
+    else for (const id of requests) this.#streams.get(id)?.back();
     this.#session.questions.desks.offerAgain();
+  }
+
+  /** The standing stream goes on where it broke: what was on it is not lost. */
+  standingAgain(): void {
+    clearTimeout(this.#standingGone);
+    this.#session.questions.desks.offerAgain();
+  }
+
+  /** The streams of these requests, or the standing one, have broken. */
+  unreachable(requests: Iterable<RequestId> | 'standing'): void {
+    if (requests !== 'standing') {
+      for (const id of requests) this.#streams.get(id)?.broken();
+      return;
+    }
+    clearTimeout(this.#standingGone);
+    this.#standingGone = setTimeout(() => this.#releaseStanding(), STANDING_GRACE_MS);
+    this.#standingGone.unref();
+  }
+
+  /** Whoever is there now has not seen what was put on the stream before. */
+  #releaseStanding(): void {
+    clearTimeout(this.#standingGone);
+    for (const id of [...this.#standing]) this.#session.questions.desks.release(id);
   }
 
   /** The client is gone for good, or the program ends. */
   close(): void {
+    clearTimeout(this.#standingGone);
     for (const undo of this.#undo) undo();
     this.#undo.length = 0;
   }
@@ -196,9 +229,9 @@ export class LegacyFace {
     const args = given ?? {};
     if (typeof tool !== 'string' || !isObject(args)) return this.#relay('tools/call', params, mcpReq, exchange);
     const request = { server: this.#name, tool, args };
-    if (task === undefined && !wantsAgain(params)) {
-      const orphan = this.#session.tasks.findOrphan(request);
-      if (orphan) return this.#takeOver(orphan, mcpReq, exchange);
+    const orphan = wantsAgain(params) ? undefined : this.#session.tasks.findOrphan(request);
+    if (orphan) {
+      return task === undefined ? this.#takeOver(orphan, mcpReq, exchange) : this.#created(orphan, mcpReq, exchange);
     }
     const meta = { ...passedOnMeta(params), ...this.#levelMeta() };
     const id = secretId();
@@ -206,7 +239,12 @@ export class LegacyFace {
     try {
       return await this.#whileWaiting(mcpReq, exchange, `${tool} is at work`, async (onProgress) => {
         const caller: Caller = {
-          onLeaving: (listener) => exchange.onLeaving(listener),
+          onLeaving: (listener) =>
+            exchange.onLeaving((leaving) => {
+              // What is asked from now on must not go on this stream.
+              this.#open.delete(id);
+              listener(leaving);
+            }),
           onProgress,
           desk: this.#desk(() => mcpReq.id),
           holdsFor: () => true,
@@ -227,14 +265,15 @@ export class LegacyFace {
         switch (reply.kind) {
           case 'result':
             exchange.whenSettled((delivered) => {
-              if (!delivered && !exchange.cancelled)
-                this.#session.calls.keepResult({ ...request, timeoutMs: 0 }, reply.result);
+              if (delivered || exchange.cancelled) return;
+              const kept = this.#session.calls.keepResult({ ...request, timeoutMs: 0 }, reply.result);
+              if (kept !== undefined) exchange.whenTaken(() => this.#session.tasks.delivered(kept));
             });
             return this.#asListed(tool, withoutResultType(reply.result));
           case 'task':
-            this.#tellProgress(reply.task, mcpReq);
-            await this.#gateway.store.settled();
-            return { task: coreTask(this.#session.tasks.get(reply.task.id)) };
+            // A client may come back to a stream that broke, for what it was to bring.
+            if (reply.because === 'gone') return this.#takeOver(reply.task, mcpReq, exchange);
+            return this.#created(reply.task, mcpReq, exchange);
           case 'failed':
             throw errorOf(reply);
           case 'cancelled':
@@ -245,6 +284,18 @@ export class LegacyFace {
       // A task that asks or tells something goes on to do so, but not on this stream.
       this.#open.delete(id);
     }
+  }
+
+  /** Gives the client a task for its call. */
+  async #created(task: Task, mcpReq: McpRequest, exchange: Exchange): Promise<Params> {
+    const { tasks } = this.#session;
+    tasks.apply(task.id, { type: 'promised' });
+    this.#tellProgress(task, mcpReq);
+    exchange.whenSettled((delivered) => {
+      if (!exchange.cancelled) tasks.setOrphan(task.id, !delivered);
+    });
+    await this.#gateway.store.settled();
+    return { task: coreTask(tasks.get(task.id)) };
   }
 
   /** The token of the call stays good until its task has ended. */
@@ -268,11 +319,8 @@ export class LegacyFace {
     });
     try {
       const task = await this.#ended(id, mcpReq, exchange);
-      const result = this.#asListed(task.tool, resultOf(task));
-      exchange.whenSettled((delivered) => {
-        if (delivered) this.#session.tasks.delivered(id);
-      });
-      return result;
+      if (hasEnded(task)) exchange.whenTaken(() => this.#session.tasks.delivered(id));
+      return this.#asListed(task.tool, resultOf(task));
     } finally {
       stopListening();
     }
@@ -282,15 +330,23 @@ export class LegacyFace {
   async #ended(taskId: string, mcpReq: McpRequest, exchange: Exchange): Promise<Task> {
     const promised = this.#session.controller.get(taskId)?.promised === true;
     const desk = this.#desk(() => mcpReq.id, promised ? taskId : undefined);
-    const closeDesk = this.#session.questions.desks.attend({ taskId }, desk);
+    const attend = (): (() => void) => this.#session.questions.desks.attend({ taskId }, desk);
+    let closeDesk = exchange.open ? attend() : (): void => {};
+    const back = (): void => {
+      closeDesk();
+      closeDesk = attend();
+    };
+    this.#streams.set(mcpReq.id, { broken: () => closeDesk(), back });
     this.#waiting.set(taskId, mcpReq.id);
     try {
       return await this.#whileWaiting(mcpReq, exchange, 'the task is at work', async (onProgress) => {
         const deaf = this.#session.calls.onProgress(taskId, onProgress);
-        return this.#session.controller.until(taskId, hasEnded, { signal: exchange.leavingSignal() }).finally(deaf);
+        // Also when the stream has broken: the client may come back to it.
+        return this.#session.controller.until(taskId, hasEnded, { signal: mcpReq.signal }).finally(deaf);
       });
     } finally {
       if (this.#waiting.get(taskId) === mcpReq.id) this.#waiting.delete(taskId);
+      this.#streams.delete(mcpReq.id);
       closeDesk();
     }
   }
@@ -325,7 +381,9 @@ export class LegacyFace {
 
   async #taskResult(params: Params, mcpReq: McpRequest, exchange: Exchange): Promise<Params> {
     const { id, tool } = this.#task(params);
-    return withRelatedTask(this.#asListed(tool, resultOf(await this.#ended(id, mcpReq, exchange))), id);
+    const task = await this.#ended(id, mcpReq, exchange);
+    exchange.whenTaken(() => this.#session.tasks.setOrphan(id, false));
+    return withRelatedTask(this.#asListed(tool, resultOf(task)), id);
   }
 
   #listTasks({ cursor }: Params): Params {
@@ -431,17 +489,13 @@ export class LegacyFace {
   }
 
   #askAnywhere(question: Question, over: AbortSignal): boolean {
-    const { id, kind, taskId } = question;
+    const { taskId } = question;
     if (canBeAsked(this.#capabilities, question)) {
       // The client of a task fetches what that asks with its result.
       if (taskId !== undefined && this.#session.tasks.find(taskId)?.promised) return false;
       return this.#desk(() => this.#someRequest())(question, over);
     }
-    if (!this.#alone) return false;
-    const message = `the client cannot be asked (${kind} was not declared), and there is nobody else to ask`;
-    // Not in the middle of its opening.
-    queueMicrotask(() => this.#session.questions.refuse(id, { code: -32600, message }));
-    return true;
+    return this.#alone && refuseUnaskable(this.#session.questions, () => this.#capabilities)(question, over);
   }
 
   /** Puts questions to the client, on the stream of one of its requests if there is one. */
@@ -449,7 +503,11 @@ export class LegacyFace {
     return (question, over) => {
       if (!canBeAsked(this.#capabilities, question)) return false;
       const relatedRequestId = on();
-      if (relatedRequestId === undefined && !this.#carrier.reaches()) return false;
+      if (relatedRequestId === undefined) {
+        if (!this.#carrier.reaches()) return false;
+        this.#standing.add(question.id);
+        over.addEventListener('abort', () => this.#standing.delete(question.id), { once: true });
+      }
       const { questions } = this.#session;
       const { store } = this.#gateway;
       void askClient(question, over, { server: this.server, questions, store, on: relatedRequestId, taskId });

@@ -21,6 +21,8 @@ interface Open {
 export class ModernBench {
   readonly asked: AskedKeys;
   readonly held = new HeldRequests();
+  /** What the client declared last. */
+  capabilities: Params = {};
   readonly #session: Session;
   readonly #name: string;
   /** The requests that are open, oldest first. */

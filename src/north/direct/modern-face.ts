@@ -137,6 +137,7 @@ class ModernRequest {
     this.#mcpReq = mcpReq;
     this.#exchange = exchange;
     this.#client = clientOf(mcpReq);
+    bench.capabilities = this.#client.capabilities;
   }
 
   get #connection(): Connection {
@@ -229,16 +230,25 @@ class ModernRequest {
       this.#session.controller.until(taskId, wanted, { timeoutMs, signal }),
     );
     if (!hasEnded(task)) {
+      if (!this.#exchange.open) {
+        this.#handingOver(taskId);
+        throw new RpcError(-32000, 'the client left');
+      }
       if (asks()) return this.#askRound(taskId);
       if (takesTasks) return this.#asTask(taskId);
-      if (!this.#exchange.open) throw new RpcError(-32000, 'the client left');
       // What it was about to ask has been answered by somebody else.
       return this.#follow(taskId);
     }
-    this.#exchange.whenSettled((delivered) => {
-      if (delivered && task.promised !== true) this.#session.tasks.delivered(taskId);
-    });
+    this.#handingOver(taskId, { forget: task.promised !== true });
     return resultOf(task);
+  }
+
+  /** A client that does not get what the call has come to makes the same call again, and means this one. */
+  #handingOver(taskId: string, { forget = false } = {}): void {
+    this.#exchange.whenSettled((delivered) => {
+      if (delivered && forget) this.#session.tasks.delivered(taskId);
+      else if (!this.#exchange.cancelled) this.#session.tasks.setOrphan(taskId, !delivered);
+    });
   }
 
   /** While the client waits for the task, it hears what that tells, and can cancel it. */
@@ -259,6 +269,7 @@ class ModernRequest {
     await delay(GATHER_MS);
     const asked = this.#bench.asked.shown({ taskId }, this.#client.capabilities);
     if (asked.size === 0) return this.#follow(taskId);
+    this.#handingOver(taskId);
     await this.#gateway.store.settled();
     return this.#round(asked, { task: taskId });
   }
@@ -270,6 +281,7 @@ class ModernRequest {
 
   async #asTask(taskId: string): Promise<Params> {
     this.#session.tasks.apply(taskId, { type: 'promised' });
+    this.#handingOver(taskId);
     await this.#gateway.store.settled();
     return { resultType: 'task', ...extensionTask(this.#shown(this.#session.tasks.get(taskId))) };
   }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CallReply, CallRequest } from '../../core/call/calls.ts';
+import type { Because, CallReply, CallRequest } from '../../core/call/calls.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Session } from '../../core/session/session.ts';
 import { hasEnded, type Task } from '../../core/task/task.ts';
@@ -67,7 +67,7 @@ class CallInRounds {
     }
     if (reply.kind === 'task' && reply.because === 'question') {
       this.#out.begin(reply.task.id, close);
-      return this.#follow(reply.task.id);
+      return this.#attending(reply.task.id, async () => this.#next(reply.task.id));
     }
     close();
     return callReply(this.#context, this.#request, reply);
@@ -83,42 +83,56 @@ class CallInRounds {
       throw new GatewayError('TOOL_ERR_TASK_NOT_FOUND', message);
     }
     this.#out.goOn(taskId, capabilities);
-    try {
-      await this.#out.keys.answer({ taskId }, capabilities, answers);
-    } catch (error) {
-      // Somebody else was faster.
-      const isOver = error instanceof GatewayError && error.code === 'TOOL_ERR_REQUEST_NOT_FOUND';
-      if (!isOver) {
-        this.#out.end(taskId);
-        throw error;
+    return this.#attending(taskId, async () => {
+      try {
+        await this.#out.keys.answer({ taskId }, capabilities, answers);
+      } catch (error) {
+        // Unless somebody else was faster, which is no mistake.
+        if (!(error instanceof GatewayError) || error.code !== 'TOOL_ERR_REQUEST_NOT_FOUND') {
+          this.#out.end(taskId);
+          throw error;
+        }
       }
-    }
-    return this.#follow(taskId);
+      return this.#next(taskId);
+    });
   }
 
-  /** Waits for what comes next of a call that is a task: its end, a question, or the end of the client's patience. */
-  async #follow(taskId: string): Promise<ToolReply | Round> {
+  /** While the client waits for the task, it hears what that tells, and can cancel it. */
+  async #attending(taskId: string, work: () => Promise<ToolReply | Round>): Promise<ToolReply | Round> {
     const { session, exchange, onProgress } = this.#context;
+    const stopHearing = session.calls.onProgress(taskId, onProgress);
     const stopListening = exchange.onLeaving((leaving) => {
       if (leaving === 'cancelled') session.calls.cancel(taskId, 'cancelled by the client');
     });
-    const stopHearing = session.calls.onProgress(taskId, onProgress);
-    const task = await session.controller.until(taskId, (now) => hasEnded(now) || now.status === 'input_required', {
-      timeoutMs: Math.max(0, this.#patienceEnds - Date.now()),
-      signal: exchange.leavingSignal(),
+    return work().finally(() => {
+      stopHearing();
+      stopListening();
     });
-    stopHearing();
-    stopListening();
-    if (hasEnded(task)) return this.#ended(task);
-    const round = task.status === 'input_required' && exchange.open ? await this.#round(taskId) : undefined;
-    if (round !== undefined) return round;
-    // It may have been answered, or taken back, before it could be asked.
-    const now = session.tasks.find(taskId) ?? task;
-    const isPatient = exchange.open && Date.now() < this.#patienceEnds;
-    if (hasEnded(now) || (now.status === 'working' && isPatient)) return this.#follow(taskId);
-    this.#out.end(taskId);
-    const because = now.status === 'input_required' ? 'question' : 'timeout';
-    return promoted(this.#context, taskId, because, this.#request.timeoutMs);
+  }
+
+  /** Waits for what comes next of a call that is a task: its end, a question, or the end of the client's patience. */
+  async #next(taskId: string): Promise<ToolReply | Round> {
+    const { session, exchange } = this.#context;
+    const signal = exchange.leavingSignal();
+    for (;;) {
+      const task = await session.controller.until(taskId, (now) => hasEnded(now) || now.status === 'input_required', {
+        timeoutMs: Math.max(0, this.#patienceEnds - Date.now()),
+        signal,
+      });
+      if (hasEnded(task)) return this.#ended(task);
+      const asks = task.status === 'input_required' && exchange.open;
+      const round = asks ? await this.#round(taskId) : undefined;
+      if (round !== undefined) return round;
+      // What it was about to ask may have been answered by somebody else.
+      if (asks && session.tasks.get(taskId).status !== 'input_required') continue;
+      this.#out.end(taskId);
+      return promoted(this.#context, taskId, this.#why(task), this.#request.timeoutMs);
+    }
+  }
+
+  #why({ status }: Task): Because {
+    if (status === 'input_required') return 'question';
+    return this.#context.exchange.open ? 'timeout' : 'gone';
   }
 
   /** What the client can be asked now, if it is anything. */

@@ -120,7 +120,9 @@ export class LegacySessions {
       return { server, close: () => {} };
     }
     const face = new LegacyFace({ gateway, session, name: session.server, info, carrier: transport, alone });
-    transport.onReachable = () => face.reachable();
+    transport.onReachable = (requests) => face.reachable(requests);
+    transport.onStandingAgain = () => face.standingAgain();
+    transport.onUnreachable = (requests) => face.unreachable(requests);
     return { server: face.server, close: () => face.close() };
   }
 

@@ -10,6 +10,7 @@ import { ReplayBuffer, requestsNamedIn } from './replay.ts';
 const STREAM_AFTER_MS = 250;
 const KEEP_ALIVE_MS = 15_000;
 const RETRY_MS = 1000;
+const MAX_MISSED = 100;
 
 const STREAM_HEADERS = {
   'content-type': 'text/event-stream',
@@ -42,8 +43,12 @@ export class LegacyTransport implements Transport, Carrier {
   readonly sessionId: string;
   /** Told when a stream opens, so that the session counts as used; calls the returned function when it ends. */
   onStreamOpen: () => () => void = () => () => {};
-  /** Told when what belongs to no request can reach the client. */
-  onReachable: () => void = () => {};
+  /** Told when the client comes to a standing stream, or back to the streams of these requests. */
+  onReachable: (requests: Iterable<RequestId> | 'standing') => void = () => {};
+  /** Told when the client goes on with a standing stream that broke. */
+  onStandingAgain: () => void = () => {};
+  /** Told when such a stream breaks, before anybody is told that the client has left. */
+  onUnreachable: (requests: Iterable<RequestId> | 'standing') => void = () => {};
   /** The session does not end with this; the program does. */
   comesBack = false;
   #closed = false;
@@ -52,6 +57,8 @@ export class LegacyTransport implements Transport, Carrier {
   readonly #streams = new Map<string, Stream>();
   readonly #streamOf = new Map<RequestId, Stream>();
   readonly #exchanges = new Map<RequestId, Exchange>();
+  /** Replies that nobody was there to take, by their streams: the client may come back for those. */
+  readonly #missed = new Map<string, Exchange[]>();
   #standing: Stream | undefined;
 
   /** `restored`: the session was begun in an earlier run of the program. */
@@ -120,7 +127,7 @@ export class LegacyTransport implements Transport, Carrier {
       const stream = this.#standing ?? this.#newStanding();
       this.#attach(stream, res);
       this.#prime(stream);
-      this.onReachable();
+      this.onReachable('standing');
       return;
     }
     const rest = this.#replay.after(lastEventId);
@@ -131,6 +138,12 @@ export class LegacyTransport implements Transport, Carrier {
     const stream = this.#streams.get(rest.streamId);
     if (stream === undefined) {
       // All of it was said already: what the client missed is all there is.
+      const missed = this.#missed.get(rest.streamId) ?? [];
+      onceHandedOver(res, (complete) => {
+        if (!complete) return;
+        this.#missed.delete(rest.streamId);
+        for (const exchange of missed) exchange.settle(true);
+      });
       res.writeHead(200, this.#headers());
       for (const { id, data } of rest.events) res.write(frame(id, data));
       res.end();
@@ -139,6 +152,8 @@ export class LegacyTransport implements Transport, Carrier {
     stream.res?.end();
     this.#attach(stream, res);
     for (const { id, data } of rest.events) res.write(frame(id, data));
+    if (stream === this.#standing) this.onStandingAgain();
+    else this.onReachable(stream.waiting);
   }
 
   /**
@@ -155,6 +170,7 @@ export class LegacyTransport implements Transport, Carrier {
       const stream = this.#standing ?? this.#newStanding();
       this.#attach(stream, res);
       this.#prime(stream);
+      this.onReachable('standing');
       return;
     }
     const message = 'gateway restarted while this request was open; list_tasks shows what became of its work';
@@ -225,8 +241,12 @@ export class LegacyTransport implements Transport, Carrier {
     const done = stream.waiting.size === 0;
     const { res } = stream;
     if (done) this.#forget(stream);
-    if (res === undefined) exchange?.settle(false);
-    else onceHandedOver(res, (complete) => exchange?.settle(complete));
+    const settle = (complete: boolean): void => {
+      if (!complete && exchange) this.#miss(stream, exchange);
+      exchange?.settle(complete);
+    };
+    if (res === undefined) settle(false);
+    else onceHandedOver(res, settle);
     if (stream.streaming) {
       this.#write(stream, JSON.stringify(message));
       if (done) res?.end();
@@ -242,6 +262,14 @@ export class LegacyTransport implements Transport, Carrier {
         'content-length': Buffer.byteLength(body),
       })
       .end(body);
+  }
+
+  #miss({ id, streaming }: Stream, exchange: Exchange): void {
+    // What is no stream cannot be gone on with.
+    if (!streaming) return;
+    this.#missed.set(id, [...(this.#missed.get(id) ?? []), exchange]);
+    const [oldest] = this.#missed.keys();
+    if (this.#missed.size > MAX_MISSED && oldest !== undefined) this.#missed.delete(oldest);
   }
 
   #startStreaming(stream: Stream): void {
@@ -303,6 +331,7 @@ export class LegacyTransport implements Transport, Carrier {
     if (stream.res !== res) return;
     stream.res = undefined;
     if (!stream.streaming) clearTimeout(stream.timer);
+    this.onUnreachable(stream === this.#standing ? 'standing' : stream.waiting);
     for (const id of stream.waiting) this.#exchanges.get(id)?.giveUp();
   }
 

@@ -9,6 +9,7 @@ import type { Session } from '../../core/session/session.ts';
 import { useFreshIds } from '../../lib/fresh-ids.ts';
 import { rpcFailure, type RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
+import { refuseUnaskable } from '../direct/asking.ts';
 import { LegacyFace } from '../direct/legacy-face.ts';
 import { listen } from '../direct/listening.ts';
 import { ModernBench } from '../direct/modern-bench.ts';
@@ -30,6 +31,8 @@ export interface DirectStdio {
 export function serveDirectly({ gateway, session, carrier, name, taskAfterMs }: DirectStdio): McpServerFactory {
   const bench = new ModernBench(session, name);
   const listening = new Map<RequestId, () => void>();
+  // More than one is made where the client asks around before it begins.
+  let stopRefusing = (): void => {};
   const listenTo = async (id: RequestId, params: Record<string, unknown>): Promise<void> => {
     const info = await reached(name, session.connection(name));
     const client = clientIn(isObject(params['_meta']) ? params['_meta'] : {});
@@ -58,7 +61,12 @@ export function serveDirectly({ gateway, session, carrier, name, taskAfterMs }: 
   };
   return async ({ era }) => {
     const info = await reached(name, session.connection(name));
-    if (era === 'modern') return createModernServer({ gateway, session, name, info, carrier, bench, taskAfterMs });
+    if (era === 'modern') {
+      const refuse = refuseUnaskable(session.questions, () => bench.capabilities);
+      stopRefusing();
+      stopRefusing = session.questions.desks.attend('any', refuse);
+      return createModernServer({ gateway, session, name, info, carrier, bench, taskAfterMs });
+    }
     const face = new LegacyFace({ gateway, session, name, info, carrier, alone: true });
     face.server.onclose = () => face.close();
     // Peers take no cancellation of a request with the id 0, with which the SDK begins.

@@ -70,7 +70,7 @@ test('C-3: resources lists resources and templates, and reads them', async () =>
   expect([...(await readFile(join(out, 'resource-1.bin')))]).toEqual([0, 1, 2, 255]);
   const missing = await runProgram(['resources', url, 'test://nowhere', '--json']);
   expect(missing.code).toBe(1);
-  expect(JSON.parse(missing.stdout)).toMatchObject({ error: { code: 'server_error', rpcCode: -32602 } });
+  expect(JSON.parse(missing.stdout)).toMatchObject({ error: { code: 'server_error', rpcCode: -32002 } });
 });
 
 test('C-3: prompts lists prompts with their arguments, and gets them', async () => {

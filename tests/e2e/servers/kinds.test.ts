@@ -7,6 +7,7 @@ import { httpGateway } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
 import { v1Stdio, v2Stdio } from '../../support/servers.ts';
+import { clientOf } from '../client/clients.ts';
 import { echo, statusOf } from './activity.ts';
 
 interface Kind {
@@ -63,4 +64,12 @@ test.each(KINDS)('B-1: a server that is $name is used like any other', async ({ 
     content: { name: 'Ada' },
   });
   expect((await hub.call('get_task_result', { task_id: taskIdOf(asking) })).text).toBe('Hello Ada');
+});
+
+test.each(KINDS)('D-5: what a server that is $name says of itself is there as it came', async ({ start }) => {
+  const { era, capabilities, implementation, hello } = await clientOf(await start()).client.connect();
+  expect(hello).toMatchObject({ capabilities });
+  const named = era === 'modern' ? (hello?.['_meta'] as object) : hello;
+  expect(Object.values(named ?? {})).toContainEqual(implementation);
+  expect(hello).not.toHaveProperty('resultType');
 });
