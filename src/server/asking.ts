@@ -2,7 +2,7 @@ import { CLIENT_CAPABILITIES_META_KEY } from '@modelcontextprotocol/server';
 import type { ConnectionSink, IncomingQuestion } from '../core/ports.ts';
 import type { Answer } from '../core/question/question.ts';
 import { isObject } from '../lib/values.ts';
-import { canBeAsked } from '../north/direct/asking.ts';
+import { canBeAsked } from '../north/asking/asking.ts';
 
 export type Capabilities = Record<string, unknown>;
 

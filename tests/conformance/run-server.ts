@@ -11,9 +11,9 @@ const { values } = parseArgs({ options: { scenario: { type: 'string' }, target: 
 
 const began = Date.now();
 const { findings, surprises, table } = await conformanceOfServers(values);
-for (const { set, target, scenario, lost, excuse } of findings) {
-  if (excuse === undefined || lost.length === 0) continue;
-  console.log(`known  ${set.name}/${scenario}, ${target.era} backend on ${target.transport}: ${excuse}`);
+for (const { set, target, scenario, exception } of findings) {
+  if (exception === undefined) continue;
+  console.log(`known  ${set.name}/${scenario}, ${target.era} backend on ${target.transport}: ${exception.reason}`);
 }
 for (const surprise of surprises) console.log(`WRONG  ${surprise}`);
 console.log(`\n${table}\n`);

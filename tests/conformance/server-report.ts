@@ -1,11 +1,17 @@
 /** Compares what the suite found of the backends alone with what it found of them behind the gateway. */
 import { readFileSync } from 'node:fs';
-import { lost, passes, type Checks } from './server-run.ts';
+import { lost, passes, type Checks, type Loss } from './server-run.ts';
 import { eraOf, type ScenarioSet } from './server-sets.ts';
 import type { Target } from './server-targets.ts';
 
-/** What cannot be the same through the gateway, by `set/scenario`, and why. */
-export type ServerExceptions = Record<'sameEra' | 'otherEra', Record<string, string>>;
+/** What cannot be the same through the gateway, by `set/scenario`. */
+export type ServerExceptions = Record<'sameEra' | 'otherEra', Record<string, Exception>>;
+
+export interface Exception {
+  /** The checks that come out differently. */
+  checks: string[];
+  reason: string;
+}
 
 export interface Finding {
   set: ScenarioSet;
@@ -13,10 +19,8 @@ export interface Finding {
   scenario: string;
   /** Whether the suite would count it. */
   passed: boolean;
-  /** What the backend alone gets right and the gateway does not. */
-  lost: string[];
-  /** Why that is so, where it is known. */
-  excuse: string | undefined;
+  lost: Loss[];
+  exception: Exception | undefined;
 }
 
 export function readServerExceptions(): ServerExceptions {
@@ -39,20 +43,32 @@ export function compare(
     .filter((scenario) => passes(alone.get(scenario)))
     .map((scenario) => {
       const checks = through.get(scenario);
-      const excuse = exceptions[relation(set, target)][`${set.name}/${scenario}`];
-      return { set, target, scenario, passed: passes(checks), lost: lost(alone.get(scenario), checks), excuse };
+      const exception = exceptions[relation(set, target)][`${set.name}/${scenario}`];
+      return { set, target, scenario, passed: passes(checks), lost: lost(alone.get(scenario), checks), exception };
     });
 }
 
-/** What must not be: something lost without a reason, or a reason where nothing is lost. */
+/** Something lost without an exception, or an exception where nothing is lost. */
+export function isUnexpected(finding: Finding): boolean {
+  return mistakes(finding).length > 0;
+}
+
+function mistakes({ lost, exception }: Finding): string[] {
+  const excused = exception?.checks ?? [];
+  const unexcused = lost.filter(({ check }) => !excused.includes(check));
+  const right = excused.filter((id) => !lost.some(({ check }) => check === id));
+  return [
+    ...unexcused.map(({ check, complaint }) => `${check}: ${complaint}`),
+    ...right.map((id) => `${id}: is right, take it out of server-exceptions.json`),
+  ];
+}
+
+/** What must not be. */
 export function surprises(findings: readonly Finding[], exceptions: ServerExceptions): string[] {
-  const unexpected = findings
-    .filter(({ lost, excuse }) => lost.length > 0 !== (excuse !== undefined))
-    .map(({ set, target, scenario, lost, excuse }) => {
-      const where = `${set.name}/${scenario}, ${target.era} backend on ${target.transport}`;
-      const what = excuse === undefined ? lost : ['passes: take it out of server-exceptions.json'];
-      return [where, ...what].join('\n    ');
-    });
+  const unexpected = findings.filter(isUnexpected).map((finding) => {
+    const { era, transport } = finding.target;
+    return [`${nameOf(finding)}, ${era} backend on ${transport}`, ...mistakes(finding)].join('\n    ');
+  });
   const known = new Set(findings.map((finding) => `${relation(finding.set, finding.target)} ${nameOf(finding)}`));
   const idle = Object.entries(exceptions).flatMap(([relation, entries]) =>
     Object.keys(entries)

@@ -48,21 +48,28 @@ export function passes(checks: readonly Check[] | undefined): boolean {
   return has('SUCCESS') && !has('FAILURE');
 }
 
-/** What was right alone and is not any more, in the words of the suite. Some checks are made several times. */
-export function lost(alone: readonly Check[] = [], through: readonly Check[] | undefined): string[] {
-  if (through === undefined) return ['the scenario did not come to its end'];
+/** A check that came out right of the backend alone and not through the gateway. */
+export interface Loss {
+  check: string;
+  /** In the words of the suite. */
+  complaint: string;
+}
+
+/** What is worse than alone. Some checks are made several times. */
+export function lost(alone: readonly Check[] = [], through: readonly Check[] | undefined): Loss[] {
+  if (through === undefined) return [{ check: 'all', complaint: 'the scenario did not come to its end' }];
   const wrong = (checks: readonly Check[], id: string): Check[] =>
     checks.filter((check) => check.id === id && (check.status === 'FAILURE' || check.status === 'WARNING'));
   const right = new Set(alone.filter(({ status }) => status === 'SUCCESS').map(({ id }) => id));
   const worse = [...right].filter((id) => wrong(through, id).length > wrong(alone, id).length);
   const missing = [...right].filter((id) => !through.some((check) => check.id === id));
   return [
-    ...worse.flatMap((id) => wrong(through, id).map(complaint)),
-    ...through.filter(({ id, status }) => status === 'FAILURE' && !right.has(id)).map(complaint),
-    ...missing.map((id) => `${id}: the suite did not get that far`),
+    ...worse.flatMap((id) => wrong(through, id).map(asLoss)),
+    ...through.filter(({ id, status }) => status === 'FAILURE' && !right.has(id)).map(asLoss),
+    ...missing.map((check) => ({ check, complaint: 'the suite did not get that far' })),
   ];
 }
 
-function complaint({ id, status, description, errorMessage }: Check): string {
-  return `${id} (${status}): ${errorMessage ?? description}`;
+function asLoss({ id, status, description, errorMessage }: Check): Loss {
+  return { check: id, complaint: `${errorMessage ?? description} (${status})` };
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ServerConfig } from '../../src/core/ports.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { loadConfig, startHttp, type Config } from '../../src/main.ts';
+import { loadConfig, startHttp, type HttpGateway } from '../../src/main.ts';
 import { startLegacyHttp } from '../servers/conformance-legacy-http.ts';
 import { startModernHttp } from '../servers/conformance-modern-http.ts';
 import { bundle } from '../support/bundle-servers.ts';
@@ -42,24 +42,31 @@ export async function openTargets(): Promise<Targets> {
     `${era}-${transport}`,
     transport === 'http' ? { url: alone[era] } : conformanceStdio(era),
   ]);
-  const gateway = await startHttp(await configFor(Object.fromEntries(servers)), createLog('silent'));
+  const closeBackends = async (): Promise<void> => {
+    await Promise.all([backends.legacy.close(), backends.modern.close()]);
+  };
+  const gateway = await startGateway(Object.fromEntries(servers)).catch(async (error: unknown) => {
+    await closeBackends();
+    throw error;
+  });
   return {
     alone,
     behind: pairs.map((pair) => ({ ...pair, url: `${gateway.url}/${pair.era}-${pair.transport}` })),
     async close() {
       await gateway.close();
-      await Promise.all([backends.legacy.close(), backends.modern.close()]);
+      await closeBackends();
     },
   };
 }
 
 /** Nothing of the machine's own configuration gets in. */
-async function configFor(mcpServers: Record<string, ServerConfig>): Promise<Config> {
+async function startGateway(mcpServers: Record<string, ServerConfig>): Promise<HttpGateway> {
   const folder = await mkdtemp(join(tmpdir(), 'meanwhile-conformance-'));
   try {
     const file = join(folder, 'meanwhile.json');
     await writeFile(file, JSON.stringify({ mcpServers, meanwhile: { port: 0, store: ':memory:', ...SETTINGS } }));
-    return await loadConfig({ flags: { config: file }, env: {}, cwd: folder });
+    const config = await loadConfig({ flags: { config: file }, env: {}, cwd: folder });
+    return await startHttp(config, createLog('silent'));
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { surprises, type Finding } from './server-report.ts';
-import { lost, type Check } from './server-run.ts';
+import { lost, type Check, type Loss } from './server-run.ts';
 import { conformanceOfServers } from './server-runs.ts';
 
 test('D-3, D-4, D-5, D-6: the official conformance suite finds in the direct endpoint what it finds in the server alone, in either era', async () => {
@@ -27,13 +27,15 @@ test('D-5: a scenario is worse if a check is missing, or fails or warns more oft
 test('D-5: an exception without a reason to be is unexpected, as is a loss without an exception', () => {
   const set = { name: 'tasks', revision: '2026-07-28' as const, scenarios: ['s'] };
   const target = { era: 'legacy' as const, transport: 'http' as const, url: 'http://127.0.0.1/' };
-  const finding: Finding = { set, target, scenario: 's', passed: true, lost: [], excuse: undefined };
-  const excused = { ...finding, excuse: 'it cannot be' };
+  const fine: Finding = { set, target, scenario: 's', passed: true, lost: [], exception: undefined };
+  const exception = { checks: ['a'], reason: 'it cannot be' };
+  const loss = (check: string): Loss => ({ check, complaint: 'wrong' });
   const none = { sameEra: {}, otherEra: {} };
-  const one = { sameEra: {}, otherEra: { 'tasks/s': 'it cannot be' } };
-  expect(surprises([finding], none)).toEqual([]);
-  expect(surprises([{ ...excused, lost: ['x'] }], one)).toEqual([]);
-  expect(surprises([{ ...finding, lost: ['x'] }], none)).toHaveLength(1);
-  expect(surprises([excused], one)).toHaveLength(1);
-  expect(surprises([finding], { sameEra: { 'tasks/s': 'idle' }, otherEra: {} })).toHaveLength(1);
+  const one = { sameEra: {}, otherEra: { 'tasks/s': exception } };
+  expect(surprises([fine], none)).toEqual([]);
+  expect(surprises([{ ...fine, lost: [loss('a')], exception }], one)).toEqual([]);
+  expect(surprises([{ ...fine, lost: [loss('a'), loss('b')], exception }], one)).toHaveLength(1);
+  expect(surprises([{ ...fine, lost: [loss('a')] }], none)).toHaveLength(1);
+  expect(surprises([{ ...fine, exception }], one)).toHaveLength(1);
+  expect(surprises([fine], { sameEra: { 'tasks/s': exception }, otherEra: {} })).toHaveLength(1);
 });

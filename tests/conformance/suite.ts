@@ -1,12 +1,14 @@
 /** The official conformance suite: brought here on first use, and started with a Node that is new enough for it. */
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const MODULES = join(FOLDER, 'node_modules');
+const WORKSHOP = fileURLToPath(new URL('../../node_modules/.cache/meanwhile-tests', import.meta.url));
 const PACKAGE = '@modelcontextprotocol/conformance';
 const OLDEST_NODE = 22;
 
@@ -35,7 +37,8 @@ export interface Suite {
 export async function openSuite(): Promise<Suite> {
   const ownNode = Number(process.versions.node.split('.')[0]) >= OLDEST_NODE;
   const node = ownNode ? process.execPath : packagedNode();
-  if (!isInstalled() || !existsSync(node)) await install(ownNode ? ['--omit=optional'] : []);
+  const isThere = (): boolean => isInstalled() && existsSync(node);
+  if (!isThere()) await install(ownNode ? ['--omit=optional'] : [], isThere);
   if (!existsSync(node)) throw new Error(`the conformance suite needs Node ${OLDEST_NODE} or newer`);
   const script = join(MODULES, PACKAGE, 'dist/index.js');
   return {
@@ -72,15 +75,30 @@ function readJson(path: string): unknown {
   return JSON.parse(readFileSync(path, 'utf8'));
 }
 
-async function install(options: string[]): Promise<void> {
+/** Beside its place, and then into it at once: another test may want the suite, too, and install it at the same time. */
+async function install(options: string[], isThere: () => boolean): Promise<void> {
+  await mkdir(WORKSHOP, { recursive: true });
+  const folder = await mkdtemp(join(WORKSHOP, 'conformance-'));
+  try {
+    for (const file of ['package.json', 'package-lock.json']) await copyFile(join(FOLDER, file), join(folder, file));
+    await npmCi(folder, options);
+    if (isThere()) return;
+    await rm(MODULES, { recursive: true, force: true });
+    await rename(join(folder, 'node_modules'), MODULES);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function npmCi(cwd: string, options: string[]): Promise<void> {
   const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error', ...options];
   const shell = process.platform === 'win32';
-  const npm = spawn('npm', args, { cwd: FOLDER, stdio: ['ignore', 'ignore', 'inherit'], shell });
+  const npm = spawn('npm', args, { cwd, stdio: ['ignore', 'ignore', 'inherit'], shell });
   await new Promise<void>((resolve, reject) => {
     npm.once('error', reject);
     npm.once('exit', (code) => {
       if (code === 0) resolve();
-      else reject(new Error(`npm ci in ${FOLDER} ended with ${String(code)}`));
+      else reject(new Error(`npm ci for the conformance suite ended with ${String(code)}`));
     });
   });
 }

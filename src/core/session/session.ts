@@ -147,6 +147,10 @@ export class Session {
     this.#parts.store.put('session', this.record);
   }
 
+  get ended(): boolean {
+    return !this.#open;
+  }
+
   get client(): ClientRecord | undefined {
     return this.#client;
   }

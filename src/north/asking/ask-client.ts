@@ -7,7 +7,7 @@ import type { Question } from '../../core/question/question.ts';
 import { ANY_RESULT } from '../../lib/any-result.ts';
 import { rpcFailure, type RpcFailure } from '../../lib/rpc-error.ts';
 import { MAX_DELAY_MS } from '../../lib/timers.ts';
-import { asRequest } from '../direct/asking.ts';
+import { asRequest } from './asking.ts';
 import { withRelatedTask } from '../direct/task-views.ts';
 
 /** How a client that takes requests is reached. */

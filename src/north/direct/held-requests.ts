@@ -1,7 +1,7 @@
 import type { Session } from '../../core/session/session.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
-import { canBeAsked } from './asking.ts';
+import { canBeAsked } from '../asking/asking.ts';
 
 type Params = Record<string, unknown>;
 

@@ -15,7 +15,7 @@ import { askClient } from '../asking/ask-client.ts';
 import { openExchange, type Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
 import { whileWaiting } from '../waiting.ts';
-import { canBeAsked, refuseUnaskable } from './asking.ts';
+import { canBeAsked, refuseUnaskable } from '../asking/asking.ts';
 import { sessionFace } from './face.ts';
 import { isLevel } from './levels.ts';
 import { passedOnMeta, wantsAgain } from './meta.ts';

@@ -1,7 +1,7 @@
 import type { About, ServerInfo } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
-import { AskedKeys } from './asked.ts';
+import { AskedKeys } from '../asking/asked.ts';
 import { HeldRequests } from './held-requests.ts';
 import { includes, isLevel } from './levels.ts';
 import { detailedTask } from './task-views.ts';

@@ -7,6 +7,7 @@ import {
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
 import type { Caller, CallReply, CallRequest } from '../../core/call/calls.ts';
+import { GatewayError } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Connection, ServerInfo } from '../../core/ports.ts';
 import type { Question } from '../../core/question/question.ts';
@@ -20,14 +21,14 @@ import { isObject } from '../../lib/values.ts';
 import { openExchange, type Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
 import { whileWaiting } from '../waiting.ts';
-import { canBeAsked } from './asking.ts';
+import { canBeAsked } from '../asking/asking.ts';
 import type { ModernBench } from './modern-bench.ts';
 import { calling, clientOf, requireTasks, type ModernClient } from './modern-client.ts';
 import { requestFace } from './face.ts';
 import { passedOnMeta, wantsAgain } from './meta.ts';
 import { errorOf, resultOf, wireError } from './outcome.ts';
 import { HeldRequest } from './held-requests.ts';
-import { readState, signState, type Waiting } from './request-state.ts';
+import { readState, signState, type Waiting } from '../asking/request-state.ts';
 import { ShownServer } from './shown-server.ts';
 import { extensionTask, inputRequests } from './task-views.ts';
 
@@ -236,6 +237,8 @@ class ModernRequest {
       }
       if (asks()) return this.#askRound(taskId);
       if (takesTasks) return this.#asTask(taskId);
+      // Nobody waits in a session that ends.
+      if (this.#session.ended) throw new GatewayError('TOOL_ERR_SHUTTING_DOWN', 'the session has ended; try again');
       // What it was about to ask has been answered by somebody else.
       return this.#follow(taskId);
     }

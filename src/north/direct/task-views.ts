@@ -2,7 +2,7 @@
 
 import type { Question } from '../../core/question/question.ts';
 import type { Task } from '../../core/task/task.ts';
-import { asRequest, RELATED_TASK } from './asking.ts';
+import { asRequest, RELATED_TASK } from '../asking/asking.ts';
 
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 

@@ -1,6 +1,6 @@
 import type { Caller, CallRequest } from '../../core/call/calls.ts';
 import { askClient } from '../asking/ask-client.ts';
-import { canBeAsked } from '../direct/asking.ts';
+import { canBeAsked } from '../asking/asking.ts';
 import type { AskingByRequest } from './asking.ts';
 import { callReply } from './call-reply.ts';
 import { leaveOut } from './reply.ts';

@@ -2,8 +2,8 @@ import type { Scope } from '../../core/question/desks.ts';
 import type { Question } from '../../core/question/question.ts';
 import type { Session } from '../../core/session/session.ts';
 import { clampDelay } from '../../lib/timers.ts';
-import { AskedKeys } from '../direct/asked.ts';
-import { canBeAsked } from '../direct/asking.ts';
+import { AskedKeys } from '../asking/asked.ts';
+import { canBeAsked } from '../asking/asking.ts';
 
 type Capabilities = Record<string, unknown>;
 

@@ -4,7 +4,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Session } from '../../core/session/session.ts';
 import { hasEnded, type Task } from '../../core/task/task.ts';
 import { secretId } from '../../lib/ids.ts';
-import { signState } from '../direct/request-state.ts';
+import { signState } from '../asking/request-state.ts';
 import { inputRequests } from '../direct/task-views.ts';
 import type { AskingByRound } from './asking.ts';
 import { callReply, promoted } from './call-reply.ts';

@@ -9,7 +9,7 @@ import type { Session } from '../../core/session/session.ts';
 import { useFreshIds } from '../../lib/fresh-ids.ts';
 import { rpcFailure, type RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
-import { refuseUnaskable } from '../direct/asking.ts';
+import { refuseUnaskable } from '../asking/asking.ts';
 import { LegacyFace } from '../direct/legacy-face.ts';
 import { listen } from '../direct/listening.ts';
 import { ModernBench } from '../direct/modern-bench.ts';

@@ -12,6 +12,7 @@ function embedded(uri: string, mimeType: string, content: string): Json {
   return { type: 'resource', resource: { uri, mimeType, text: content } };
 }
 
+/** With time in between, for a client that loses what comes together with the result. */
 async function reportProgress(_args: Json, call: Call): Promise<Json> {
   for (const progress of [0, 50, 100]) {
     await call.progress(progress, 100);
@@ -23,7 +24,6 @@ async function reportProgress(_args: Json, call: Call): Promise<Json> {
 async function writeLog(_args: Json, call: Call): Promise<Json> {
   for (const line of ['Tool execution started', 'Tool processing data', 'Tool execution completed']) {
     await call.log(line);
-    await delay(STEP_MS);
   }
   return text('Logged');
 }
