@@ -233,7 +233,13 @@ export class Calls {
   serverRemoved(server: string, reason: string): void {
     const calls = this.#on(server);
     this.#failTasks(calls, reason);
-    for (const call of calls) this.#abandon(call, reason);
+    for (const call of calls) {
+      const { tool } = call.request;
+      const error = new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', reason, { server, tool });
+      // First the reason, so that its client does not hear that it has cancelled the call itself.
+      call.answer({ kind: 'failed', error, outcome: { kind: 'lost', reason } });
+      this.#abandon(call, reason);
+    }
   }
 
   /** Stops everything; what becomes of the tasks depends on who ended them. Tells which servers keep something for later. */

@@ -95,6 +95,7 @@ export class Session {
   #open = true;
   #comesBack = false;
   #holds = 0;
+  #requests = 0;
   readonly #attachments = new Map<string, Attachment>();
   /** Connections that are not kept yet. */
   readonly #trials = new Set<Connection>();
@@ -247,13 +248,20 @@ export class Session {
   beginRequest(): () => void {
     this.#assertOpen();
     const { requestsPerSession } = this.#parts.settings.limits;
-    if (this.#holds >= requestsPerSession) {
+    if (this.#requests >= requestsPerSession) {
       throw new GatewayError(
         'TOOL_ERR_LIMIT',
-        `${this.#holds} requests of this session are open (limits.requestsPerSession); let some of them finish`,
+        `${this.#requests} requests of this session are open (limits.requestsPerSession); let some of them finish`,
       );
     }
-    return this.hold();
+    this.#requests += 1;
+    const release = this.hold();
+    let open = true;
+    return () => {
+      if (open) this.#requests -= 1;
+      open = false;
+      release();
+    };
   }
 
   /** Keeps the session from ending as idle until the returned function is called. */

@@ -107,7 +107,7 @@ export class TaskBook {
   /** Whether its client has lost sight of it. That is no change of the task, which nobody is told of. */
   setOrphan(id: string, orphan: boolean): void {
     const task = this.#tasks.get(id);
-    if (task === undefined || (task.orphan === true) === orphan) return;
+    if (this.#closed || task === undefined || (task.orphan === true) === orphan) return;
     const { orphan: _before, ...rest } = task;
     this.#keep(orphan ? { ...rest, orphan } : rest);
   }

@@ -15,8 +15,8 @@ export interface Reached {
   server: Server;
   questions: QuestionBook;
   store: Store;
-  /** The client's own request on whose stream it is asked; on the standing one if absent. */
-  on?: RequestId | undefined;
+  /** Where it can be asked at that moment: on the stream of a request of its own, or on the standing one, if anywhere. */
+  where: () => RequestId | 'standing' | undefined;
   /** The task that the client knows it by. */
   taskId?: string | undefined;
 }
@@ -28,16 +28,23 @@ export interface Reached {
 export async function askClient(
   question: Question,
   over: AbortSignal,
-  { server, questions, store, on, taskId }: Reached,
+  { server, questions, store, where, taskId }: Reached,
 ): Promise<void> {
   const { id, kind } = question;
   const { method, params } = asRequest(question);
   try {
     await store.settled();
+    const on = where();
+    if (over.aborted) return;
+    if (on === undefined) {
+      // Its request has ended meanwhile.
+      questions.desks.release(id);
+      return;
+    }
     const answer = await server.request(
       { method, params: taskId === undefined ? params : withRelatedTask(params, taskId) },
       ANY_RESULT,
-      { timeout: MAX_DELAY_MS, signal: over, ...(on !== undefined && { relatedRequestId: on }) },
+      { timeout: MAX_DELAY_MS, signal: over, ...(on !== 'standing' && { relatedRequestId: on }) },
     );
     const mistake = answerMistake(question, answer);
     if (mistake !== undefined) {

@@ -501,18 +501,20 @@ export class LegacyFace {
   /** Puts questions to the client, on the stream of one of its requests if there is one. */
   #desk(on: () => RequestId | undefined, taskId?: string): Desk {
     return (question, over) => {
-      if (!canBeAsked(this.#capabilities, question)) return false;
-      const relatedRequestId = on();
-      if (relatedRequestId === undefined) {
-        if (!this.#carrier.reaches()) return false;
-        this.#standing.add(question.id);
-        over.addEventListener('abort', () => this.#standing.delete(question.id), { once: true });
-      }
+      if (!canBeAsked(this.#capabilities, question) || (on() === undefined && !this.#carrier.reaches())) return false;
+      const where = (): RequestId | 'standing' | undefined => on() ?? this.#onStanding(question, over);
       const { questions } = this.#session;
       const { store } = this.#gateway;
-      void askClient(question, over, { server: this.server, questions, store, on: relatedRequestId, taskId });
+      void askClient(question, over, { server: this.server, questions, store, where, taskId });
       return true;
     };
+  }
+
+  #onStanding({ id }: Question, over: AbortSignal): 'standing' | undefined {
+    if (!this.#carrier.reaches()) return undefined;
+    this.#standing.add(id);
+    over.addEventListener('abort', () => this.#standing.delete(id), { once: true });
+    return 'standing';
   }
 }
 

@@ -44,11 +44,16 @@ export class ModernRequests {
   readonly #gateway: Gateway;
   readonly #handler: McpHttpHandler;
   readonly #benches = new ModernBenches();
-  readonly #listening = new Set<ServerResponse>();
+  readonly #listening = new Map<ServerResponse, Session>();
+  readonly #onSessionEnded: (session: Session) => void;
 
   constructor(options: ModernOptions) {
     this.#options = options;
     this.#gateway = options.gateway;
+    this.#onSessionEnded = (ended) => {
+      for (const [res, session] of this.#listening) if (session === ended) res.end();
+    };
+    options.gateway.onSessionEnded.add(this.#onSessionEnded);
     this.#handler = createMcpHandler(async ({ requestInfo }) => this.#serve(requestInfo as unknown as WireRequest), {
       legacy: 'reject',
       onerror: (error) => options.gateway.log.debug('client_protocol_error', { error: error.message }),
@@ -76,7 +81,8 @@ export class ModernRequests {
   }
 
   async close(): Promise<void> {
-    for (const res of this.#listening) res.end();
+    this.#gateway.onSessionEnded.delete(this.#onSessionEnded);
+    for (const res of this.#listening.keys()) res.end();
     await this.#handler.close();
   }
 
@@ -104,6 +110,8 @@ export class ModernRequests {
     const { id, params } = body;
     let said = false;
     const send = (message: unknown): void => {
+      // One that was ended stays open until a slow client has read all of it.
+      if (res.writableEnded) return;
       if (!said) {
         said = true;
         res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' });
@@ -124,15 +132,15 @@ export class ModernRequests {
   }
 
   #hold(res: ServerResponse, session: Session, stop: () => void): void {
-    const release = session.hold();
-    const beat = setInterval(() => res.write(': keep-alive\n\n'), KEEP_ALIVE_MS);
+    const beat = setInterval(() => {
+      if (!res.writableEnded) res.write(': keep-alive\n\n');
+    }, KEEP_ALIVE_MS);
     beat.unref();
-    this.#listening.add(res);
+    this.#listening.set(res, session);
     const over = (): void => {
       clearInterval(beat);
       this.#listening.delete(res);
       stop();
-      release();
     };
     if (res.destroyed) over();
     else res.once('close', over);

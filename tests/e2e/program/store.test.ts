@@ -54,7 +54,14 @@ test('P-1, P-3: sessions, tasks, results, open questions, undelivered events and
   const other = owned(await startV1Http());
   const hub = await hubOverHttp(program.url);
   expect(rows(store, 'sessions')).toEqual([
-    { id: hub.sessionId(), principal: 'local', createdAt: expect.any(Number), lastActiveAt: expect.any(Number) },
+    {
+      id: hub.sessionId(),
+      principal: 'local',
+      createdAt: expect.any(Number),
+      lastActiveAt: expect.any(Number),
+      key: expect.any(String),
+      client: { protocolVersion: expect.any(String), capabilities: {} },
+    },
   ]);
   // What the config file names is there anyway; what is added is kept.
   expect(rows(store, 'servers')).toEqual([]);
