@@ -12,6 +12,7 @@ const GAVE_UP = /time[ds]?[\s-]*out/i;
 export class Exchange implements Pick<Caller, 'onLeaving'> {
   #leaving: Leaving | undefined;
   #delivered: boolean | undefined;
+  #back = false;
   readonly #leavingListeners = new Set<(leaving: Leaving) => void>();
   #settledListeners: ((delivered: boolean) => void)[] = [];
   #taken = (): void => {};
@@ -28,13 +29,24 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
     return this.#delivered === undefined && this.#leaving === undefined;
   }
 
+  /** Whether something said now in the course of the request reaches the client. */
+  get reaches(): boolean {
+    return this.open || this.#back;
+  }
+
   get cancelled(): boolean {
     return this.#leaving === 'cancelled';
   }
 
   /** The client does not wait for the reply any more, but may want the result. */
   giveUp(): void {
+    this.#back = false;
     this.#leave('gone');
+  }
+
+  /** One that had gone is there again, to wait for the same reply. */
+  comeBack(): void {
+    this.#back = !this.cancelled;
   }
 
   /** What a client's cancellation means depends on why: a time-out is not a wish to have the work stopped. */
@@ -63,8 +75,8 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
 
   /** Plain listeners, because every call has them: a signal for each costs more than the rest of the exchange. */
   onLeaving(listener: (leaving: Leaving) => void): () => void {
-    if (this.#leaving === undefined) this.#leavingListeners.add(listener);
-    else listener(this.#leaving);
+    if (this.#leaving !== 'cancelled') this.#leavingListeners.add(listener);
+    if (this.#leaving !== undefined) listener(this.#leaving);
     return () => this.#leavingListeners.delete(listener);
   }
 
@@ -75,11 +87,12 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
     return controller.signal;
   }
 
+  /** One that is gone may come back, and cancel. */
   #leave(how: Leaving): void {
-    if (this.#leaving !== undefined) return;
+    if (this.#leaving === how || this.#leaving === 'cancelled') return;
     this.#leaving = how;
     for (const listener of this.#leavingListeners) listener(how);
-    this.#leavingListeners.clear();
+    if (how === 'cancelled') this.#leavingListeners.clear();
     this.settle(false);
   }
 }

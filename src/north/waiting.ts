@@ -19,7 +19,7 @@ export async function whileWaiting<T>(
   let last: number | undefined;
   let lastTotal: number | undefined;
   const report = (progress: Progress): void => {
-    if (!exchange.open) return;
+    if (!exchange.reaches) return;
     last = last === undefined ? progress.progress : Math.max(progress.progress, last + SMALLEST_STEP);
     lastTotal = progress.total;
     beat.refresh();

@@ -58,6 +58,7 @@ type Mode =
   | { mode: 'failed'; error: string }
   | { mode: 'closed' };
 
+const SET_LEVEL = 'logging/setLevel';
 const RELISTEN_MS = 1000;
 const LAST_WORDS_MS = 1000;
 
@@ -73,6 +74,8 @@ export class ServerConnection implements Connection {
   #failures = 0;
   #lastIdentity: string | undefined;
   #everUp = false;
+  /** What the server was asked to log. */
+  #logLevel: unknown;
   /** A session with the server that an earlier run of the program left. */
   #sessionBefore: string | undefined;
   /** The connection that was lost last, as long as its session may still be known. */
@@ -197,11 +200,21 @@ export class ServerConnection implements Connection {
     return this.line.send(await this.#live(), method, params, { signal });
   }
 
+  /** A server that was started anew knows nothing of the level it was asked for. */
+  #restoreLogLevel(live: Live): void {
+    if (this.#logLevel === undefined) return;
+    this.line.send(live, SET_LEVEL, { level: this.#logLevel }, {}).catch((error: unknown) => {
+      this.#log.warn('log_level_not_restored', { server: this.#server, error: messageOf(error) });
+    });
+  }
+
   async relay({ id, method, params, signal, onProgress }: OutgoingRequest): Promise<Record<string, unknown>> {
     const live = await this.#live();
     const done = this.#calls.beginOther({ id, onProgress });
     try {
-      return await this.line.send(live, method, params, { signal, callId: id, mayAsk: true });
+      const result = await this.line.send(live, method, params, { signal, callId: id, mayAsk: true });
+      if (method === SET_LEVEL) this.#logLevel = params['level'];
+      return result;
     } finally {
       done();
     }
@@ -363,6 +376,7 @@ export class ServerConnection implements Connection {
     if (arrival === 'restart') this.#receiver.clear('the server restarted');
     this.#calls.ringAll();
     this.#sink.connected(arrival, live.info);
+    if (arrival === 'restart') this.#restoreLogLevel(live);
     this.#restoreSubscriptions(live.client);
   }
 

@@ -10,6 +10,8 @@ import { exactly } from './exact-client.ts';
 export class Subscriptions {
   readonly #uris = new Set<string>();
   #stream: { client: Client; subscription: McpSubscription } | undefined;
+  /** One stream takes the place of another: two changes at once would leave one behind that nobody closes. */
+  #lastChange: Promise<unknown> = Promise.resolve();
   readonly #onStreamEnded: (client: Client) => void;
 
   /** `onStreamEnded`: the server ended the stream; whoever knows whether it is still there may restore it. */
@@ -54,6 +56,13 @@ export class Subscriptions {
 
   /** Asks for one stream with all there is to hear, in place of the one before; tells which resources are on it. */
   async #listen(client: Client): Promise<string[]> {
+    const change = this.#lastChange.then(async () => this.#replace(client));
+    // Whoever asked hears of a failure; who comes next does not.
+    this.#lastChange = change.catch(() => {});
+    return change;
+  }
+
+  async #replace(client: Client): Promise<string[]> {
     const capabilities = client.getServerCapabilities() ?? {};
     const filter = {
       ...(capabilities.tools?.listChanged && { toolsListChanged: true }),

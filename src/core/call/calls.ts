@@ -291,7 +291,7 @@ export class Calls {
 
   async #run(call: LiveCall, start: (call: OutgoingCall) => Promise<CallOutcome>): Promise<void> {
     const outcome = this.#withinLimit(
-      await start({
+      await this.#started(start, {
         id: call.id,
         tool: call.request.tool,
         args: call.request.args,
@@ -319,6 +319,14 @@ export class Calls {
     });
     if (call.taskId === undefined) call.answer(this.#replyFor(call.request, outcome));
     else this.#finishTask(call.taskId, outcome);
+  }
+
+  /** A connection that fails in an unforeseen way must not leave its call without an end. */
+  async #started(start: (call: OutgoingCall) => Promise<CallOutcome>, outgoing: OutgoingCall): Promise<CallOutcome> {
+    return start(outgoing).catch((error: unknown) => {
+      this.#log.error('call_failed', { tool: outgoing.tool, error: messageOf(error) });
+      return { kind: 'error', error: { code: -32603, message: messageOf(error) } };
+    });
   }
 
   #cancelRequest(call: LiveCall): void {
@@ -440,7 +448,8 @@ export class Calls {
 
   #withOwner(question: Question): Question {
     if (question.taskId !== undefined) return question;
-    const carrier = question.callId === undefined ? this.#lender(question.server) : this.#live.get(question.callId);
+    const carrier =
+      question.callId === undefined ? this.#lender(question.server, { question }) : this.#live.get(question.callId);
     if (carrier === undefined) return question;
     const call = this.#live.get(carrier.id);
     // Nobody should wait out a timeout for a question that can be answered now.
@@ -464,13 +473,16 @@ export class Calls {
    * with, it reaches the one client that there is, and the answer finds its way back by itself. Best is one whose client
    * waits for it now, and has nothing to answer yet.
    */
-  #lender(server: string, except?: LiveCall): Carrier | undefined {
+  #lender(server: string, { except, question }: { except?: LiveCall; question?: Question } = {}): Carrier | undefined {
     if (!this.#lends()) return undefined;
     const calls = this.#on(server).filter((call) => call !== except && !call.kept && call.standing === undefined);
     const free = calls.filter(({ id }) => this.#questions.of({ callId: id }).length === 0);
     const looked = ({ taskId }: LiveCall): boolean => taskId === undefined || !this.#tasks.find(taskId)?.orphan;
     const [other] = this.#otherCarriers;
-    return free.find((call) => !call.answered) ?? other ?? free.find(looked) ?? calls.at(-1);
+    const waiting = free.filter((call) => !call.answered);
+    // One that would be held in spite of the question has a client that cannot be asked.
+    const asks = waiting.find(({ caller }) => question !== undefined && caller.holdsFor?.(question) !== true);
+    return asks ?? waiting[0] ?? other ?? free.find(looked) ?? calls.at(-1);
   }
 
   /** A request that is no call and whose client waits for it; until the returned function is called. */
@@ -482,17 +494,20 @@ export class Calls {
   /** A call has ended; what it only carried goes on with another one, unless its client is at it already. */
   #passOn(call: LiveCall): void {
     for (const question of this.#questions.of({ callId: call.id })) {
-      if (!question.borrowed || this.#questions.isShown(question.id)) continue;
-      const carrier = this.#lender(question.server, call);
+      // A client that cancelled the call does not answer what that carried.
+      const atIt = this.#questions.isShown(question.id) && !call.abort.signal.aborted;
+      if (!question.borrowed || atIt) continue;
+      const carrier = this.#lender(question.server, { except: call, question });
       const next = carrier && this.#live.get(carrier.id);
       if (call.taskId !== undefined) {
         this.#tasks.apply(call.taskId, { type: 'question_closed', questionId: question.id });
       }
       if (next && next.caller.holdsFor?.(question) !== true) this.#promote(next, 'question');
+      this.#questions.move(question.id, carrier && { callId: carrier.id, taskId: next?.taskId });
+      // In the book first: whoever follows the task looks there.
       if (next?.taskId !== undefined) {
         this.#tasks.apply(next.taskId, { type: 'question_opened', questionId: question.id, certain: true });
       }
-      this.#questions.move(question.id, carrier && { callId: carrier.id, taskId: next?.taskId });
     }
   }
 
@@ -508,7 +523,10 @@ export class Calls {
 
   #abandon(call: LiveCall, reason: string): void {
     // First the questions, so that they end for this reason and not because the stopped call withdraws them.
-    this.#questions.rejectWhere((question) => question.callId === call.id, reason);
+    this.#questions.rejectWhere((question) => {
+      const others = question.borrowed && this.#lender(question.server, { except: call, question }) !== undefined;
+      return question.callId === call.id && !others;
+    }, reason);
     call.abort.abort(new Error(reason));
   }
 

@@ -128,6 +128,12 @@ export class Session {
       this.calls.cancel(taskId, reason),
     );
     this.questions.desks.onUnattended = (question) => this.#leftToHub(question);
+    const { onClosed } = this.questions;
+    this.questions.onClosed = (question) => {
+      onClosed(question);
+      // Once its end has been told.
+      queueMicrotask(() => this.#left.delete(question.id));
+    };
   }
 
   /** Brings back what an earlier run of the program left of this session, and goes on with what can go on. */

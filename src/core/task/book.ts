@@ -104,6 +104,13 @@ export class TaskBook {
     );
   }
 
+  /** The same, for whoever comes back for it: it means this one call and no other. */
+  takeOrphan(start: Pick<TaskStart, 'server' | 'tool' | 'args'>): Task | undefined {
+    const orphan = this.findOrphan(start);
+    if (orphan) this.setOrphan(orphan.id, false);
+    return orphan;
+  }
+
   /** Whether its client has lost sight of it. That is no change of the task, which nobody is told of. */
   setOrphan(id: string, orphan: boolean): void {
     const task = this.#tasks.get(id);

@@ -10,13 +10,15 @@ import { MAX_DELAY_MS } from '../../lib/timers.ts';
 import { asRequest } from './asking.ts';
 import { withRelatedTask } from '../direct/task-views.ts';
 
+/** Where a client can be asked at a moment: on the stream of a request of its own, or on the standing one. */
+export type Where = { on: RequestId } | 'standing';
+
 /** How a client that takes requests is reached. */
 export interface Reached {
   server: Server;
   questions: QuestionBook;
   store: Store;
-  /** Where it can be asked at that moment: on the stream of a request of its own, or on the standing one, if anywhere. */
-  where: () => RequestId | 'standing' | undefined;
+  where: () => Where | undefined;
   /** The task that the client knows it by. */
   taskId?: string | undefined;
 }
@@ -34,9 +36,9 @@ export async function askClient(
   const { method, params } = asRequest(question);
   try {
     await store.settled();
-    const on = where();
+    const place = where();
     if (over.aborted) return;
-    if (on === undefined) {
+    if (place === undefined) {
       // Its request has ended meanwhile.
       questions.desks.release(id);
       return;
@@ -44,7 +46,7 @@ export async function askClient(
     const answer = await server.request(
       { method, params: taskId === undefined ? params : withRelatedTask(params, taskId) },
       ANY_RESULT,
-      { timeout: MAX_DELAY_MS, signal: over, ...(on !== 'standing' && { relatedRequestId: on }) },
+      { timeout: MAX_DELAY_MS, signal: over, ...(place !== 'standing' && { relatedRequestId: place.on }) },
     );
     const mistake = answerMistake(question, answer);
     if (mistake !== undefined) {

@@ -44,7 +44,8 @@ export class AskedKeys {
     for (const [key, answer] of Object.entries(answers)) {
       // One that belongs to no call for certain may have been shown with another one, under its own name.
       const question = asked.get(key) ?? this.#questions.find(key);
-      if (question !== undefined) await this.#tasks.answer(question, answer);
+      // Somebody else may have answered while this was on its way.
+      if (question !== undefined && this.#questions.find(question.id)) await this.#tasks.answer(question, answer);
     }
   }
 

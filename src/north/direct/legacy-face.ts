@@ -11,7 +11,7 @@ import { RpcError, rpcFailure } from '../../lib/rpc-error.ts';
 import { MAX_DELAY_MS } from '../../lib/timers.ts';
 import { isObject } from '../../lib/values.ts';
 import { ANY_RESULT } from '../../lib/any-result.ts';
-import { askClient } from '../asking/ask-client.ts';
+import { askClient, type Where } from '../asking/ask-client.ts';
 import { openExchange, type Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
 import { whileWaiting } from '../waiting.ts';
@@ -74,6 +74,8 @@ export class LegacyFace {
   readonly #streams = new Map<RequestId, { broken: () => void; back: () => void }>();
   /** Questions that were put on the standing stream. */
   readonly #standing = new Set<string>();
+  /** Questions that belong to no request for certain, and the request on whose stream they were put. */
+  readonly #lent = new Map<string, RequestId>();
   #standingGone: NodeJS.Timeout | undefined;
   readonly #undo: (() => void)[] = [];
   readonly #alone: boolean;
@@ -121,7 +123,7 @@ export class LegacyFace {
   /** The streams of these requests, or the standing one, have broken. */
   unreachable(requests: Iterable<RequestId> | 'standing'): void {
     if (requests !== 'standing') {
-      for (const id of requests) this.#streams.get(id)?.broken();
+      for (const id of requests) this.#broken(id);
       return;
     }
     clearTimeout(this.#standingGone);
@@ -129,10 +131,20 @@ export class LegacyFace {
     this.#standingGone.unref();
   }
 
+  #broken(request: RequestId): void {
+    this.#streams.get(request)?.broken();
+    for (const [id, open] of this.#open) if (open === request) this.#open.delete(id);
+    // What belongs to no request for certain is put before whoever can be reached now.
+    const left = [...this.#lent].filter(([, on]) => on === request).map(([id]) => id);
+    for (const id of left) this.#session.questions.desks.release(id);
+  }
+
   /** Whoever is there now has not seen what was put on the stream before. */
   #releaseStanding(): void {
     clearTimeout(this.#standingGone);
-    for (const id of [...this.#standing]) this.#session.questions.desks.release(id);
+    // They may be put there again at once.
+    const asked = [...this.#standing];
+    for (const id of asked) this.#session.questions.desks.release(id);
   }
 
   /** The client is gone for good, or the program ends. */
@@ -198,20 +210,22 @@ export class LegacyFace {
       switch (method) {
         case 'tools/call':
           return await this.#call(params, mcpReq, exchange);
-        case 'tasks/get':
-          return coreTask(this.#task(params));
+        case 'tasks/get': {
+          const task = this.#task(params);
+          await this.#gateway.store.settled();
+          return coreTask(task);
+        }
         case 'tasks/result':
           return await this.#taskResult(params, mcpReq, exchange);
         case 'tasks/list':
-          return this.#listTasks(params);
+          return await this.#listTasks(params);
         case 'tasks/cancel':
           return await this.#cancelTask(params);
         case 'logging/setLevel':
           return await this.#setLevel(params, mcpReq, exchange);
         case 'resources/subscribe':
-          return withoutResultType(await this.#connection.subscribe(String(params['uri'])));
         case 'resources/unsubscribe':
-          return withoutResultType(await this.#connection.unsubscribe(String(params['uri'])));
+          return await this.#subscribe(method, params, mcpReq, exchange);
         case 'tools/list':
           return this.#withTaskSupport(await this.#relay(method, params, mcpReq, exchange));
         default:
@@ -227,9 +241,13 @@ export class LegacyFace {
   async #call(params: Params, mcpReq: McpRequest, exchange: Exchange): Promise<Params> {
     const { name: tool, arguments: given, task, _meta: _ownMeta, ...more } = params;
     const args = given ?? {};
-    if (typeof tool !== 'string' || !isObject(args)) return this.#relay('tools/call', params, mcpReq, exchange);
+    if (typeof tool !== 'string' || !isObject(args)) {
+      // What is wrong with it the server tells best, which need not know of tasks.
+      const { task: _task, ...odd } = params;
+      return this.#relay('tools/call', odd, mcpReq, exchange);
+    }
     const request = { server: this.#name, tool, args };
-    const orphan = wantsAgain(params) ? undefined : this.#session.tasks.findOrphan(request);
+    const orphan = wantsAgain(params) ? undefined : this.#session.tasks.takeOrphan(request);
     if (orphan) {
       return task === undefined ? this.#takeOver(orphan, mcpReq, exchange) : this.#created(orphan, mcpReq, exchange);
     }
@@ -299,9 +317,10 @@ export class LegacyFace {
   }
 
   /** The token of the call stays good until its task has ended. */
-  #tellProgress({ id }: Task, { _meta }: McpRequest): void {
+  #tellProgress(told: Task, { _meta }: McpRequest): void {
+    const { id } = told;
     const progressToken = _meta?.progressToken;
-    if (progressToken === undefined) return;
+    if (progressToken === undefined || hasEnded(told)) return;
     const deaf = this.#session.calls.onProgress(id, (progress) =>
       this.#notify('notifications/progress', { ...progress, progressToken }, this.#waiting.get(id)),
     );
@@ -316,6 +335,9 @@ export class LegacyFace {
   async #takeOver({ id }: Task, mcpReq: McpRequest, exchange: Exchange): Promise<Params> {
     const stopListening = exchange.onLeaving((leaving) => {
       if (leaving === 'cancelled') this.#session.calls.cancel(id, 'cancelled by the client');
+    });
+    exchange.whenSettled((delivered) => {
+      if (!delivered && !exchange.cancelled) this.#session.tasks.setOrphan(id, true);
     });
     try {
       const task = await this.#ended(id, mcpReq, exchange);
@@ -342,7 +364,9 @@ export class LegacyFace {
       return await this.#whileWaiting(mcpReq, exchange, 'the task is at work', async (onProgress) => {
         const deaf = this.#session.calls.onProgress(taskId, onProgress);
         // Also when the stream has broken: the client may come back to it.
-        return this.#session.controller.until(taskId, hasEnded, { signal: mcpReq.signal }).finally(deaf);
+        const task = await this.#session.controller.until(taskId, hasEnded, { signal: mcpReq.signal }).finally(deaf);
+        await this.#gateway.store.settled();
+        return task;
       });
     } finally {
       if (this.#waiting.get(taskId) === mcpReq.id) this.#waiting.delete(taskId);
@@ -359,6 +383,7 @@ export class LegacyFace {
   ): Promise<T> {
     if (exchange.progress !== undefined) return whileWaiting(exchange, what, work);
     const pinging = setInterval(() => {
+      if (!exchange.reaches) return;
       // One that answers no pings may still be waiting; that it is gone shows otherwise.
       this.server
         .request({ method: 'ping' }, ANY_RESULT, { relatedRequestId: mcpReq.id, timeout: PING_MS })
@@ -386,10 +411,11 @@ export class LegacyFace {
     return withRelatedTask(this.#asListed(tool, resultOf(task)), id);
   }
 
-  #listTasks({ cursor }: Params): Params {
+  async #listTasks({ cursor }: Params): Promise<Params> {
     const all = this.#session.controller.list();
     const from = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor) + 1;
     if (cursor !== undefined && from === 0) throw new RpcError(-32602, `Invalid cursor: ${JSON.stringify(cursor)}`);
+    await this.#gateway.store.settled();
     const page = all.slice(from, from + TASK_PAGE);
     const last = page.at(-1);
     const more = last !== undefined && from + TASK_PAGE < all.length;
@@ -449,6 +475,21 @@ export class LegacyFace {
     return { ...(asked.length > 0 && { inputResponses }), ...(requestState !== undefined && { requestState }) };
   }
 
+  async #subscribe(
+    method: 'resources/subscribe' | 'resources/unsubscribe',
+    params: Params,
+    mcpReq: McpRequest,
+    exchange: Exchange,
+  ): Promise<Params> {
+    const { uri } = params;
+    // What is wrong with it the server tells best.
+    if (typeof uri !== 'string') return this.#relay(method, params, mcpReq, exchange);
+    const connection = this.#connection;
+    return withoutResultType(
+      await (method === 'resources/subscribe' ? connection.subscribe(uri) : connection.unsubscribe(uri)),
+    );
+  }
+
   async #setLevel(params: Params, mcpReq: McpRequest, exchange: Exchange): Promise<Params> {
     const { level } = params;
     const { era } = await this.#connection.ready();
@@ -468,9 +509,10 @@ export class LegacyFace {
   /** Whatever the server says of its tools: through us every one can be called with or without a task. */
   #withTaskSupport(result: Params): Params {
     const { tools } = result;
-    if (!Array.isArray(tools) || (this.#session.client?.protocolVersion ?? TASKS_SINCE) < TASKS_SINCE) return result;
-    const shown = tools.map((tool: unknown) => (isObject(tool) ? withTaskSupport(tool) : tool));
+    if (!Array.isArray(tools)) return result;
     for (const tool of tools) if (isObject(tool) && isWrapped(tool['outputSchema'])) this.#wrapped.add(tool['name']);
+    if ((this.#session.client?.protocolVersion ?? TASKS_SINCE) < TASKS_SINCE) return result;
+    const shown = tools.map((tool: unknown) => (isObject(tool) ? withTaskSupport(tool) : tool));
     return { ...result, tools: shown };
   }
 
@@ -484,8 +526,12 @@ export class LegacyFace {
 
   // --- Questions ---
 
-  #someRequest(): RequestId | undefined {
-    return [...this.#open.values()][0];
+  #lend({ id }: Question, over: AbortSignal): RequestId | undefined {
+    const [request] = this.#open.values();
+    if (request === undefined) return undefined;
+    this.#lent.set(id, request);
+    over.addEventListener('abort', () => this.#lent.delete(id), { once: true });
+    return request;
   }
 
   #askAnywhere(question: Question, over: AbortSignal): boolean {
@@ -493,7 +539,7 @@ export class LegacyFace {
     if (canBeAsked(this.#capabilities, question)) {
       // The client of a task fetches what that asks with its result.
       if (taskId !== undefined && this.#session.tasks.find(taskId)?.promised) return false;
-      return this.#desk(() => this.#someRequest())(question, over);
+      return this.#desk(() => this.#lend(question, over))(question, over);
     }
     return this.#alone && refuseUnaskable(this.#session.questions, () => this.#capabilities)(question, over);
   }
@@ -502,7 +548,10 @@ export class LegacyFace {
   #desk(on: () => RequestId | undefined, taskId?: string): Desk {
     return (question, over) => {
       if (!canBeAsked(this.#capabilities, question) || (on() === undefined && !this.#carrier.reaches())) return false;
-      const where = (): RequestId | 'standing' | undefined => on() ?? this.#onStanding(question, over);
+      const where = (): Where | undefined => {
+        const request = on();
+        return request === undefined ? this.#onStanding(question, over) : { on: request };
+      };
       const { questions } = this.#session;
       const { store } = this.#gateway;
       void askClient(question, over, { server: this.server, questions, store, where, taskId });

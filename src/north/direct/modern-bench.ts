@@ -1,6 +1,7 @@
 import type { About, ServerInfo } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
+import { secretId } from '../../lib/ids.ts';
 import { AskedKeys } from '../asking/asked.ts';
 import { HeldRequests } from './held-requests.ts';
 import { includes, isLevel } from './levels.ts';
@@ -62,7 +63,15 @@ export class ModernBench {
     if (info.era === 'modern' || info.capabilities['logging'] === undefined || !isLevel(level)) return;
     if (this.#level !== undefined && includes(this.#level, level)) return;
     this.#level = level;
-    await this.#session.connection(this.#name).request('logging/setLevel', { level });
+    const signal = new AbortController().signal;
+    const request = {
+      id: secretId(),
+      method: 'logging/setLevel',
+      params: { level },
+      signal,
+      onProgress: (): void => {},
+    };
+    await this.#session.connection(this.#name).relay(request);
   }
 
   /** Asks the server to tell of changes of a resource; `undefined` if it does not. Whoever is the last to leave ends it. */

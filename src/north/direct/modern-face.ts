@@ -154,7 +154,7 @@ class ModernRequest {
     const state = this.#mcpReq.requestState();
     if (state !== undefined) return this.#nextRound(state, tool);
     const request: CallRequest = { server: this.#name, tool, args, timeoutMs: MAX_DELAY_MS };
-    const orphan = wantsAgain(params) ? undefined : this.#session.tasks.findOrphan(request);
+    const orphan = wantsAgain(params) ? undefined : this.#session.tasks.takeOrphan(request);
     if (orphan) return this.#follow(orphan.id);
     const reply = await this.#listening(this.#id, async () =>
       this.#execute({
@@ -163,7 +163,10 @@ class ModernRequest {
         meta: this.#meta('tools/call', params),
         more,
         bare: sent === undefined,
-        ...(this.#client.takesTasks && { timeoutMs: this.#taskAfterMs, promised: true }),
+        // A client that waits for the call itself is not to lose it to a clock that it knows nothing of.
+        ...(this.#client.takesTasks
+          ? { timeoutMs: this.#taskAfterMs, promised: true }
+          : { ttlMs: this.#gateway.settings.tasks.maxTtlMs }),
       }),
     );
     switch (reply.kind) {
@@ -243,6 +246,7 @@ class ModernRequest {
       return this.#follow(taskId);
     }
     this.#handingOver(taskId, { forget: task.promised !== true });
+    await this.#gateway.store.settled();
     return resultOf(task);
   }
 
@@ -293,6 +297,7 @@ class ModernRequest {
 
   async getTask(params: Params): Promise<Params> {
     const task = this.#task(params);
+    await this.#gateway.store.settled();
     return this.#bench.detailed(task, this.#client.capabilities);
   }
 
@@ -343,7 +348,9 @@ class ModernRequest {
     const held = this.#bench.held.get('request' in waiting ? waiting.request : '');
     const { inputResponses = {} } = this.#mcpReq;
     await this.#bench.asked.answer({ callId: held.id }, this.#client.capabilities, inputResponses);
-    return this.#waitFor(held);
+    // What was not answered is asked again: nothing new would tell of it.
+    const left = this.#bench.asked.shown({ callId: held.id }, this.#client.capabilities);
+    return left.size > 0 ? this.#round(left, { request: held.id }) : this.#waitFor(held);
   }
 
   async #waitFor(held: HeldRequest): Promise<Params> {

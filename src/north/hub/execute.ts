@@ -33,7 +33,7 @@ function askedBy(
     desk: (question, over) => {
       if (!canBeAsked(capabilities, question)) return false;
       asked.add(question.id);
-      void askClient(question, over, { server, questions, store, where: () => on });
+      void askClient(question, over, { server, questions, store, where: () => ({ on }) });
       return true;
     },
   };

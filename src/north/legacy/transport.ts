@@ -96,9 +96,11 @@ export class LegacyTransport implements Transport, Carrier {
       for (const message of messages) this.onmessage?.(message);
       return;
     }
-    const taken = requests.find((id, index) => this.#streamOf.has(id) || requests.indexOf(id) !== index);
-    if (taken !== undefined) {
-      respondError(res, 400, -32600, `request id ${JSON.stringify(taken)} is already in use`, { id: taken });
+    const taken = requests.filter((id, index) => this.#streamOf.has(id) || requests.indexOf(id) !== index);
+    if (taken.length > 0) {
+      const left = taken.filter((id) => this.#isLeft(id));
+      if (left.length === taken.length) this.#giveUpAll(left, () => this.post(res, body));
+      else respondError(res, 400, -32600, `request id ${JSON.stringify(taken[0])} is already in use`, { id: taken[0] });
       return;
     }
     const stream: Stream = {
@@ -116,7 +118,27 @@ export class LegacyTransport implements Transport, Carrier {
     // Each reply of a batch listens whether it arrives; that is many, not a leak.
     res.setMaxListeners(0);
     res.once('close', () => this.#clientLeft(stream, res));
+    if (res.destroyed) this.#clientLeft(stream, res);
     for (const message of messages) this.onmessage?.(message);
+  }
+
+  /** Nobody is at its stream. */
+  #isLeft(id: RequestId): boolean {
+    const stream = this.#streamOf.get(id);
+    return stream !== undefined && stream.res === undefined;
+  }
+
+  /** A client that has left requests and then counts anew does not come back for them. */
+  #giveUpAll(left: RequestId[], then: () => void): void {
+    for (const requestId of left) {
+      const params = { requestId, reason: 'timed out: the client has left it' };
+      this.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
+    }
+    // The protocol object does it in a moment.
+    setImmediate(() => {
+      for (const id of left) this.abandon(id);
+      then();
+    });
   }
 
   /** A GET: the standing stream, or the rest of one that broke. */
@@ -152,6 +174,7 @@ export class LegacyTransport implements Transport, Carrier {
     stream.res?.end();
     this.#attach(stream, res);
     for (const { id, data } of rest.events) res.write(frame(id, data));
+    for (const id of stream.waiting) this.#exchanges.get(id)?.comeBack();
     if (stream === this.#standing) this.onStandingAgain();
     else this.onReachable(stream.waiting);
   }

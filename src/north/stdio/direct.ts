@@ -37,7 +37,10 @@ export function serveDirectly({ gateway, session, carrier, name, taskAfterMs }: 
     const info = await reached(name, session.connection(name));
     const client = clientIn(isObject(params['_meta']) ? params['_meta'] : {});
     const send = (message: JSONRPCMessage): void => void carrier.send(message).catch(() => {});
-    listening.set(id, await listen({ gateway, session, info, bench, client, id, send }, params));
+    const stop = await listen({ gateway, session, info, bench, client, id, send }, params);
+    // The client may have changed its mind meanwhile.
+    if (listening.has(id)) listening.set(id, stop);
+    else stop();
   };
   carrier.onReceived = (message) => {
     if (!('method' in message)) return false;
@@ -49,13 +52,15 @@ export function serveDirectly({ gateway, session, carrier, name, taskAfterMs }: 
     }
     if (message.method === 'subscriptions/listen' && 'id' in message) {
       const { id } = message;
+      listening.set(id, () => {});
       listenTo(id, message.params ?? {}).catch((error: unknown) => {
+        if (!listening.delete(id)) return;
         const failure = rpcFailure(wireError(name, error) as RpcError);
         carrier.send({ jsonrpc: '2.0', id, error: failure }).catch(() => {});
       });
       return true;
     }
-    const stop = cancelled(message, listening);
+    const stop = cancelled(message, listening, carrier);
     stop?.();
     return stop !== undefined;
   };
@@ -76,10 +81,17 @@ export function serveDirectly({ gateway, session, carrier, name, taskAfterMs }: 
 }
 
 /** How to end the listening that a client does not want any more. */
-function cancelled(message: JSONRPCMessage, listening: Map<RequestId, () => void>): (() => void) | undefined {
+function cancelled(
+  message: JSONRPCMessage,
+  listening: Map<RequestId, () => void>,
+  carrier: StdioCarrier,
+): (() => void) | undefined {
   if (!('method' in message) || message.method !== 'notifications/cancelled') return undefined;
   const { requestId } = message.params ?? {};
   const stop = listening.get(requestId as RequestId);
-  if (stop) listening.delete(requestId as RequestId);
+  if (stop) {
+    listening.delete(requestId as RequestId);
+    carrier.abandon(requestId as RequestId);
+  }
   return stop;
 }

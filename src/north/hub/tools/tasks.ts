@@ -49,6 +49,8 @@ export const taskTools = [
       const left = (now.remainingMs ?? (now.deadline ?? Date.now()) - Date.now()) + GRACE_MS;
       const wait = Math.min(timeout_ms ?? left, gateway.settings.limits.waitMs);
       const task = await tasks.whenEndedOrAsking(task_id, wait, exchange.leavingSignal());
+      // Who has its result does not come back for it with the same call.
+      if (hasEnded(task)) exchange.whenSettled((delivered) => delivered && tasks.setOrphan(task_id, false));
       return resultOf(context, task);
     },
   }),
