@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { secretId } from '../lib/ids.ts';
 import { messageOf, type Log } from '../lib/log.ts';
-import type { Ending } from './call/calls.ts';
+import type { Ending } from './call/request.ts';
 import { GatewayError } from './errors.ts';
 import type { EventSink } from './event/log.ts';
 import type { Backends, ClientRecord, ServerConfig, ServerInfo, SessionRecord, Store } from './ports.ts';

@@ -1,4 +1,4 @@
-import type { Caller, Leaving } from '../core/call/calls.ts';
+import type { Caller, Leaving } from '../core/call/request.ts';
 import type { Progress } from '../core/ports.ts';
 import type { RpcFailure } from '../lib/rpc-error.ts';
 

@@ -2,7 +2,7 @@ import { Server, type ServerContext } from '@modelcontextprotocol/server';
 import type { Session } from '../core/session/session.ts';
 import { VERSION } from '../lib/version.ts';
 import { openExchange, type Carrier } from './carrier.ts';
-import { clientOf } from './direct/modern-client.ts';
+import { clientOf } from './modern-client.ts';
 import { readState } from './asking/request-state.ts';
 import type { Asking } from './hub/asking.ts';
 import { HUB_CAPABILITIES, HUB_INSTRUCTIONS, type Hub } from './hub/hub.ts';

@@ -2,7 +2,7 @@ import { CLIENT_CAPABILITIES_META_KEY } from '@modelcontextprotocol/server';
 import type { ConnectionSink, IncomingQuestion } from '../core/ports.ts';
 import type { Answer } from '../core/question/question.ts';
 import { isObject } from '../lib/values.ts';
-import { canBeAsked } from '../north/asking/asking.ts';
+import { canBeAsked, nobodyToAsk } from '../north/asking/asking.ts';
 
 export type Capabilities = Record<string, unknown>;
 
@@ -13,13 +13,13 @@ export function capabilitiesIn(meta: Record<string, unknown> = {}): Capabilities
 }
 
 /** Puts a question to the client of a call. There is nobody else: one that it cannot be asked is refused at once. */
-export async function askClient(
+export async function putToClient(
   sink: ConnectionSink,
   capabilities: Capabilities | undefined,
   question: IncomingQuestion,
 ): Promise<Answer> {
   if (capabilities !== undefined && !canBeAsked(capabilities, question)) {
-    throw new Error(`the client cannot be asked (${question.kind} was not declared), and there is nobody else to ask`);
+    throw new Error(nobodyToAsk(question));
   }
   return sink.question(question);
 }

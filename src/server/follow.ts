@@ -9,7 +9,7 @@ import type { Question } from '../core/question/question.ts';
 import { hasEnded, type Task } from '../core/task/task.ts';
 import { messageOf } from '../lib/log.ts';
 import { rpcFailure, RpcError } from '../lib/rpc-error.ts';
-import { askClient, type Capabilities } from './asking.ts';
+import { putToClient, type Capabilities } from './asking.ts';
 import { failed, reasonOf } from './run.ts';
 import type { StoredTasks } from './task-controller.ts';
 
@@ -35,7 +35,7 @@ export async function followTask(
     const taken = new AbortController();
     try {
       const asked = { kind, params, key, callId: call.id, withdrawn: over, detached: true, taken: taken.signal };
-      await tasks.answer(question, await askClient(sink, capabilities, asked));
+      await tasks.answer(question, await putToClient(sink, capabilities, asked));
       taken.abort();
     } catch (error) {
       // Answered elsewhere, or the call is over: whoever asked knows.

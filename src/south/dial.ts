@@ -24,10 +24,18 @@ export interface ClientFace {
   elicitation: boolean;
   sampling: boolean;
   roots?: boolean;
+  /** Whether somebody shows the server to others, and so must know all that it says of itself. */
+  shows?: boolean;
 }
 
 /** Everything that somebody behind a gateway may answer. */
-export const GATEWAY_FACE: ClientFace = { name: 'meanwhile', version: VERSION, elicitation: true, sampling: true };
+export const GATEWAY_FACE: ClientFace = {
+  name: 'meanwhile',
+  version: VERSION,
+  elicitation: true,
+  sampling: true,
+  shows: true,
+};
 
 /** Questions may come as tasks, which only servers of the old era can tell; and calls may be answered with tasks. */
 function capabilitiesOf({ elicitation, sampling, roots }: ClientFace): ClientCapabilities {
@@ -131,8 +139,30 @@ export class Dialler {
       throw error;
     }
     resumed = true;
+    if (before === undefined && this.#face.shows) client.hello = await this.#greeting(config, hooks);
     transport.openStandingStream();
     return { client, transport };
+  }
+
+  /** What a server says of itself to somebody new; in a session that was begun before it says it no more. */
+  async #greeting(config: HttpServerConfig, { unwanted }: DialHooks): Promise<Record<string, unknown> | undefined> {
+    const hooks: DialHooks = {
+      onLost: () => {},
+      onDoubt: () => {},
+      onStderr: () => {},
+      prepare: () => {},
+      unwanted,
+    };
+    try {
+      const { client, transport } = await this.#connect(new HttpTransport(config, hooks), hooks, true);
+      const { hello } = client;
+      if (transport instanceof HttpTransport) await transport.terminate().catch(() => {});
+      await client.close();
+      return hello;
+    } catch {
+      // One that takes nobody new goes on with what it has; that it keeps tasks is known.
+      return undefined;
+    }
   }
 
   async #dialOnce(config: ServerConfig, hooks: DialHooks, knownOld: boolean): Promise<Dialled> {

@@ -18,10 +18,11 @@ export function infoOf(client: ExactClient): ServerInfo {
   const { resultType: _resultType, ...hello } = client.hello ?? {};
   const offer = offerOf(client);
   const implementation = implementationOf(client);
-  const instructions = client.getInstructions();
+  // One who goes on with a session of somebody else was not greeted itself.
+  const instructions = client.getInstructions() ?? text(hello['instructions']);
   return {
     era: client.getProtocolEra() ?? 'legacy',
-    protocolVersion: client.getNegotiatedProtocolVersion() ?? LATEST_WITH_SESSIONS,
+    protocolVersion: client.getNegotiatedProtocolVersion() ?? text(hello['protocolVersion']) ?? LATEST_WITH_SESSIONS,
     capabilities: capabilitiesOf(client),
     ...(offer && { tasks: { ...offer, generation: GENERATION_DATES[offer.generation] } }),
     ...(implementation && { implementation }),
@@ -38,9 +39,19 @@ function capabilitiesOf(client: ExactClient): Record<string, unknown> {
 }
 
 function implementationOf(client: ExactClient): ServerInfo['implementation'] {
-  const known = client.getServerVersion();
-  if (known === undefined) return undefined;
   const { serverInfo, _meta } = client.hello ?? {};
+  const known = client.getServerVersion() ?? named(serverInfo);
+  if (known === undefined) return undefined;
   const said = client.getProtocolEra() === 'modern' && isObject(_meta) ? _meta[SERVER_INFO_META_KEY] : serverInfo;
   return { ...(isObject(said) ? said : known), name: known.name, version: known.version };
+}
+
+function named(serverInfo: unknown): { name: string; version: string } | undefined {
+  if (!isObject(serverInfo)) return undefined;
+  const { name, version } = serverInfo;
+  return typeof name === 'string' && typeof version === 'string' ? { name, version } : undefined;
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }

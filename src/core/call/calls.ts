@@ -1,6 +1,5 @@
 import { secretId } from '../../lib/ids.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
-import { roughSize } from '../../lib/rough-size.ts';
 import { clampDelay } from '../../lib/timers.ts';
 import { GatewayError } from '../errors.ts';
 import {
@@ -14,90 +13,14 @@ import {
   type Store,
 } from '../ports.ts';
 import type { QuestionBook } from '../question/book.ts';
-import type { Desk } from '../question/desks.ts';
 import type { Question } from '../question/question.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
 import type { CallResult, Task } from '../task/task.ts';
-
-export interface CallRequest {
-  /** What the call is known by on its connection; made up if absent. */
-  id?: string;
-  server: string;
-  tool: string;
-  args: Record<string, unknown>;
-  /** The client sent no arguments at all, which is not the same as none. */
-  bare?: boolean;
-  timeoutMs: number;
-  ttlMs?: number;
-  /** Goes along as the request's `_meta`. */
-  meta?: Record<string, unknown>;
-  /** Whatever else the client sent with it. */
-  more?: Record<string, unknown>;
-  /** Whether the server may keep it as a task wherever it offers that (as it may unless said otherwise). */
-  tasks?: OutgoingCall['tasks'];
-  /** It is to be a task from the start. */
-  asTask?: boolean;
-  /** Whoever gets it as a task is promised that task for all of its TTL. */
-  promised?: boolean;
-}
-
-/** How a client leaves its request: without wanting the work stopped, or wanting just that. */
-export type Leaving = 'gone' | 'cancelled';
-
-/** The client's side of a call, for as long as its request is open. */
-export interface Caller {
-  /** Calls back when the client leaves (at once if it has), until the returned function is called. */
-  onLeaving: (listener: (leaving: Leaving) => void) => () => void;
-  onProgress: (progress: Progress) => void;
-  /** Puts what the call asks before somebody, as long as its request is open. */
-  desk?: Desk;
-  /** Whether the request stays open in spite of a question; otherwise the call becomes a task at once. */
-  holdsFor?: (question: Question) => boolean;
-  /** Whether the caller wants a task as soon as the server has made one of its own. */
-  takesTask?: boolean;
-  /** Whether its client can tell in which folders it works. */
-  tellsRoots?: boolean;
-}
-
-/** Why a call became a task. */
-export type Because = 'timeout' | 'question' | 'gone' | 'asked' | 'server';
-
-export type CallReply =
-  | { kind: 'result'; result: CallResult }
-  | { kind: 'task'; task: Task; because: Because }
-  | { kind: 'failed'; error: GatewayError; outcome: Exclude<CallOutcome, { kind: 'result' }> }
-  | { kind: 'cancelled' };
-
-/** A client that leaves wants its work stopped; a gateway that stops leaves work undone. */
-export interface Ending {
-  by: 'client' | 'gateway';
-  reason: string;
-}
-
-/** A request that can carry a question to its client. */
-export interface Carrier {
-  id: string;
-  tellsRoots?: boolean;
-}
-
-interface LiveCall extends Carrier {
-  request: CallRequest;
-  abort: AbortController;
-  startedAt: number;
-  /** Set once the call has become a task. */
-  taskId?: string;
-  /** From where it can go on, should its connection or this process be gone. */
-  standing?: Standing | undefined;
-  /** The server keeps it as a task of its own. */
-  kept?: boolean;
-  /** What the server said last of the task that it keeps for the call. */
-  statusMessage?: string;
-  /** Answers the request that waits for this call; only the first answer counts. */
-  answer: (reply: CallReply) => void;
-  answered: boolean;
-  caller: Pick<Caller, 'onProgress' | 'holdsFor' | 'takesTask' | 'tellsRoots'>;
-}
+import { Lending } from './lending.ts';
+import type { LiveCall } from './live-call.ts';
+import { replyFor, withinLimit } from './outcome.ts';
+import type { Because, Caller, CallReply, CallRequest, Ending } from './request.ts';
 
 /**
  * The calls of one session. A call answers its request with whatever happens first: its outcome, the end of the
@@ -105,8 +28,9 @@ interface LiveCall extends Carrier {
  * call goes on as a task.
  */
 export class Calls {
+  /** Who carries a question of which nobody knows whose it is. */
+  readonly lending: Lending;
   readonly #live = new Map<string, LiveCall>();
-  readonly #otherCarriers = new Set<Carrier>();
   readonly #progressOf = new Map<string, Set<(progress: Progress) => void>>();
   #closed = false;
   readonly #tasks: TaskBook;
@@ -115,7 +39,6 @@ export class Calls {
   /** How long a server should keep a task of its own: as long as ours may take, a question and its reading included. */
   readonly #remoteTtlMs: number;
   readonly #store: Store;
-  readonly #lends: () => boolean;
   readonly #log: Log;
 
   constructor(
@@ -126,16 +49,22 @@ export class Calls {
     log: Log,
     { lends = (): boolean => false } = {},
   ) {
-    this.#lends = lends;
     this.#tasks = tasks;
     this.#store = store;
     this.#questions = questions;
     this.#resultBytes = settings.limits.resultBytes;
     this.#remoteTtlMs = settings.tasks.maxTtlMs + settings.questions.timeoutMs + settings.tasks.keepMs;
     this.#log = log;
+    this.lending = new Lending({
+      calls: this.#live,
+      tasks,
+      questions,
+      lends,
+      promote: (call) => this.#promote(call, 'question'),
+    });
     tasks.onExpired = (task) => this.#stop(task, 'the task expired');
     questions.taskOf = (callId) => this.#live.get(callId)?.taskId;
-    questions.ownedBy = (question) => this.#withOwner(question);
+    questions.ownedBy = (question) => this.lending.withOwner(question);
     questions.onOpened = (question) => this.#questionOpened(question);
     questions.onClosed = (question) => this.#questionClosed(question);
   }
@@ -281,16 +210,8 @@ export class Calls {
     };
   }
 
-  /** Whether whoever made this call, or would carry its question, can tell in which folders it works. */
-  tellsRoots(server: string, callId: string | undefined): boolean {
-    const carrier = callId === undefined ? this.#lender(server) : { id: callId };
-    if (carrier === undefined) return false;
-    const other = [...this.#otherCarriers].find(({ id }) => id === carrier.id);
-    return (other ?? this.#live.get(carrier.id)?.caller)?.tellsRoots === true;
-  }
-
   async #run(call: LiveCall, start: (call: OutgoingCall) => Promise<CallOutcome>): Promise<void> {
-    const outcome = this.#withinLimit(
+    const outcome = withinLimit(
       await this.#started(start, {
         id: call.id,
         tool: call.request.tool,
@@ -308,16 +229,17 @@ export class Calls {
           if (call.taskId !== undefined) this.#questions.allAsked(call.taskId);
         },
       }),
+      this.#resultBytes,
     );
     this.#live.delete(call.id);
-    if (!this.#closed) this.#passOn(call);
+    if (!this.#closed) this.lending.passOn(call);
     if (this.#closed && outcome.kind !== 'result') return;
     this.#log.debug('tool_execution_complete', {
       server: call.request.server,
       tool: call.request.tool,
       durationMs: Date.now() - call.startedAt,
     });
-    if (call.taskId === undefined) call.answer(this.#replyFor(call.request, outcome));
+    if (call.taskId === undefined) call.answer(replyFor(call.request, outcome));
     else this.#finishTask(call.taskId, outcome);
   }
 
@@ -333,29 +255,6 @@ export class Calls {
     if (call.answered) return;
     this.#abandon(call, 'cancelled by the client');
     call.answer({ kind: 'cancelled' });
-  }
-
-  #replyFor(request: CallRequest, outcome: CallOutcome): CallReply {
-    if (outcome.kind === 'result') return { kind: 'result', result: outcome.result };
-    return { kind: 'failed', error: this.#errorFor(request, outcome), outcome };
-  }
-
-  #errorFor(request: CallRequest, outcome: Exclude<CallOutcome, { kind: 'result' }>): GatewayError {
-    const about = { server: request.server, tool: request.tool };
-    if (outcome.kind === 'unreachable') {
-      const message = `server '${request.server}' cannot be reached: ${outcome.reason}`;
-      return new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', message, about);
-    }
-    if (outcome.kind === 'lost') {
-      const message = `server '${request.server}' was lost during the call: ${outcome.reason}; try again`;
-      return new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', message, about);
-    }
-    if (outcome.kind === 'cancelled') {
-      const message = `server '${request.server}' cancelled '${request.tool}' itself: ${outcome.reason}`;
-      return new GatewayError('TOOL_ERR_EXECUTION_FAILED', message, about);
-    }
-    const message = `server '${request.server}' answered '${request.tool}' with an error: ${outcome.error.message}`;
-    return new GatewayError('TOOL_ERR_EXECUTION_FAILED', message, { ...about, error: outcome.error });
   }
 
   #promote(call: LiveCall, because: Because): void {
@@ -446,67 +345,12 @@ export class Calls {
     return failed.length;
   }
 
-  #withOwner(question: Question): Question {
-    if (question.taskId !== undefined) return question;
-    const carrier =
-      question.callId === undefined ? this.#lender(question.server, { question }) : this.#live.get(question.callId);
-    if (carrier === undefined) return question;
-    const call = this.#live.get(carrier.id);
-    // Nobody should wait out a timeout for a question that can be answered now.
-    if (call && call.caller.holdsFor?.(question) !== true) this.#promote(call, 'question');
-    const lent = question.callId === undefined && { callId: carrier.id, borrowed: true };
-    return { ...question, ...lent, ...(call?.taskId !== undefined && { taskId: call.taskId }) };
-  }
-
   #questionOpened({ id: questionId, callId, taskId, server }: Question): void {
     if (taskId !== undefined) {
       this.#tasks.apply(taskId, { type: 'question_opened', questionId, certain: true });
     } else if (callId === undefined || !this.#live.has(callId)) {
       for (const task of this.#tasks.atWork(server)) {
         this.#tasks.apply(task.id, { type: 'question_opened', questionId, certain: false });
-      }
-    }
-  }
-
-  /**
-   * What carries a question of which nobody knows whose it is, where each client speaks of requests only: whichever it rides
-   * with, it reaches the one client that there is, and the answer finds its way back by itself. Best is one whose client
-   * waits for it now, and has nothing to answer yet.
-   */
-  #lender(server: string, { except, question }: { except?: LiveCall; question?: Question } = {}): Carrier | undefined {
-    if (!this.#lends()) return undefined;
-    const calls = this.#on(server).filter((call) => call !== except && !call.kept && call.standing === undefined);
-    const free = calls.filter(({ id }) => this.#questions.of({ callId: id }).length === 0);
-    const looked = ({ taskId }: LiveCall): boolean => taskId === undefined || !this.#tasks.find(taskId)?.orphan;
-    const [other] = this.#otherCarriers;
-    const waiting = free.filter((call) => !call.answered);
-    // One that would be held in spite of the question has a client that cannot be asked.
-    const asks = waiting.find(({ caller }) => question !== undefined && caller.holdsFor?.(question) !== true);
-    return asks ?? waiting[0] ?? other ?? free.find(looked) ?? calls.at(-1);
-  }
-
-  /** A request that is no call and whose client waits for it; until the returned function is called. */
-  lend(carrier: Carrier): () => void {
-    this.#otherCarriers.add(carrier);
-    return () => this.#otherCarriers.delete(carrier);
-  }
-
-  /** A call has ended; what it only carried goes on with another one, unless its client is at it already. */
-  #passOn(call: LiveCall): void {
-    for (const question of this.#questions.of({ callId: call.id })) {
-      // A client that cancelled the call does not answer what that carried.
-      const atIt = this.#questions.isShown(question.id) && !call.abort.signal.aborted;
-      if (!question.borrowed || atIt) continue;
-      const carrier = this.#lender(question.server, { except: call, question });
-      const next = carrier && this.#live.get(carrier.id);
-      if (call.taskId !== undefined) {
-        this.#tasks.apply(call.taskId, { type: 'question_closed', questionId: question.id });
-      }
-      if (next && next.caller.holdsFor?.(question) !== true) this.#promote(next, 'question');
-      this.#questions.move(question.id, carrier && { callId: carrier.id, taskId: next?.taskId });
-      // In the book first: whoever follows the task looks there.
-      if (next?.taskId !== undefined) {
-        this.#tasks.apply(next.taskId, { type: 'question_opened', questionId: question.id, certain: true });
       }
     }
   }
@@ -524,17 +368,10 @@ export class Calls {
   #abandon(call: LiveCall, reason: string): void {
     // First the questions, so that they end for this reason and not because the stopped call withdraws them.
     this.#questions.rejectWhere((question) => {
-      const others = question.borrowed && this.#lender(question.server, { except: call, question }) !== undefined;
+      const others =
+        question.borrowed && this.lending.lender(question.server, { except: call, question }) !== undefined;
       return question.callId === call.id && !others;
     }, reason);
     call.abort.abort(new Error(reason));
-  }
-
-  #withinLimit(outcome: CallOutcome): CallOutcome {
-    if (outcome.kind !== 'result') return outcome;
-    const bytes = roughSize(outcome.result, this.#resultBytes);
-    if (bytes <= this.#resultBytes) return outcome;
-    const message = `the result is larger than limits.resultBytes = ${this.#resultBytes}; raise it to receive such results`;
-    return { kind: 'error', error: { code: -32000, message } };
   }
 }

@@ -210,6 +210,11 @@ export class QuestionBook {
     for (const question of this.#settled.values()) if (question.taskId === taskId) this.#forget(question.id);
   }
 
+  /** A request that is no call is over, and with it what it asked; its server may not get to say so. */
+  requestEnded(callId: string): void {
+    this.rejectWhere((question) => question.callId === callId && !question.borrowed, 'the request has ended');
+  }
+
   /** What nobody has asked again by now, nobody will. */
   allAsked(taskId: string): void {
     const left = [...this.#open.values()].filter(

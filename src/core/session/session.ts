@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Log } from '../../lib/log.ts';
 import { messageOf } from '../../lib/log.ts';
 import { Ring } from '../../lib/ring.ts';
-import { Calls, type Ending } from '../call/calls.ts';
+import { Calls } from '../call/calls.ts';
+import type { Ending } from '../call/request.ts';
 import { GatewayError } from '../errors.ts';
 import type { EventType, SessionEvent } from '../event/event.ts';
 import { EventLog, type EventSink } from '../event/log.ts';
@@ -376,7 +377,7 @@ export class Session {
   #tellsRoots(server: string, callId?: string): boolean {
     // All servers of a hub client share it; none of them is to know its folders.
     if (this.server === undefined) return false;
-    return this.#client?.capabilities['roots'] !== undefined || this.calls.tellsRoots(server, callId);
+    return this.#client?.capabilities['roots'] !== undefined || this.calls.lending.tellsRoots(server, callId);
   }
 
   /** A client of one server has no place for events; who keeps the hub for it hears of what that client does not. */

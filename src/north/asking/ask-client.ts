@@ -7,8 +7,7 @@ import type { Question } from '../../core/question/question.ts';
 import { ANY_RESULT } from '../../lib/any-result.ts';
 import { rpcFailure, type RpcFailure } from '../../lib/rpc-error.ts';
 import { MAX_DELAY_MS } from '../../lib/timers.ts';
-import { asRequest } from './asking.ts';
-import { withRelatedTask } from '../direct/task-views.ts';
+import { asRequest, withRelatedTask } from './asking.ts';
 
 /** Where a client can be asked at a moment: on the stream of a request of its own, or on the standing one. */
 export type Where = { on: RequestId } | 'standing';

@@ -1,8 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { QuestionBook } from '../../core/question/book.ts';
 import type { Question } from '../../core/question/question.ts';
 import type { TaskController } from '../../core/task/controller.ts';
 import { hasEnded } from '../../core/task/task.ts';
 import { canBeAsked } from './asking.ts';
+
+/** What a server pushes one by one, but at once, is to reach the client in one round. */
+const GATHER_MS = 25;
 
 type Owner = Parameters<QuestionBook['of']>[0];
 
@@ -36,6 +40,12 @@ export class AskedKeys {
     const asked = this.of(owner, capabilities);
     for (const { id } of asked.values()) this.#questions.show(id);
     return asked;
+  }
+
+  /** The same, with what else the server is about to ask. */
+  async gathered(owner: Owner, capabilities: Record<string, unknown>): Promise<Map<string, Question>> {
+    await delay(GATHER_MS);
+    return this.shown(owner, capabilities);
   }
 
   /** Takes answers; those to keys that nobody knows are ignored, as the specification wants. */

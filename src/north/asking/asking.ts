@@ -3,7 +3,7 @@ import type { Desk } from '../../core/question/desks.ts';
 import type { Question, QuestionKind } from '../../core/question/question.ts';
 import { isObject } from '../../lib/values.ts';
 
-export const RELATED_TASK = 'io.modelcontextprotocol/related-task';
+const RELATED_TASK = 'io.modelcontextprotocol/related-task';
 
 /** What a question is called on the wire, in both eras. */
 const METHODS: Record<QuestionKind, string> = {
@@ -18,6 +18,17 @@ export function asRequest({ kind, params }: Question): { method: string; params:
   if (!isObject(_meta) || !(RELATED_TASK in _meta)) return { method: METHODS[kind], params };
   const { [RELATED_TASK]: _task, ...meta } = _meta;
   return { method: METHODS[kind], params: Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta } };
+}
+
+/** The questions of one round, by the keys under which they are answered. */
+export function inputRequests(asked: ReadonlyMap<string, Question>): Record<string, unknown> {
+  return Object.fromEntries([...asked].map(([key, question]) => [key, asRequest(question)]));
+}
+
+/** For a client that keeps tasks apart by what they say and ask. */
+export function withRelatedTask(value: Record<string, unknown>, taskId: string): Record<string, unknown> {
+  const meta = value['_meta'] as Record<string, unknown> | undefined;
+  return { ...value, _meta: { ...meta, [RELATED_TASK]: { taskId } } };
 }
 
 /** Whether a client that declares these capabilities can be asked this. */
@@ -36,11 +47,15 @@ export function canBeAsked(
   return kind !== 'sampling' || params['tools'] === undefined || declared['tools'] !== undefined;
 }
 
+export function nobodyToAsk({ kind }: Pick<Question, 'kind'>): string {
+  return `the client cannot be asked (${kind} was not declared), and there is nobody else to ask`;
+}
+
 /** Where there is no hub: what the client cannot be asked, nobody can, and its server is told so at once. */
 export function refuseUnaskable(questions: QuestionBook, capabilities: () => Record<string, unknown>): Desk {
   return (question) => {
     if (canBeAsked(capabilities(), question)) return false;
-    const message = `the client cannot be asked (${question.kind} was not declared), and there is nobody else to ask`;
+    const message = nobodyToAsk(question);
     // Not in the middle of its opening.
     queueMicrotask(() => questions.refuse(question.id, { code: -32600, message }));
     return true;

@@ -3,7 +3,7 @@
 import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
 import type { ServerInfo } from '../../core/ports.ts';
 import { isObject } from '../../lib/values.ts';
-import { TASKS_EXTENSION } from './task-views.ts';
+import { TASKS_EXTENSION } from '../modern-client.ts';
 
 type Params = Record<string, unknown>;
 

@@ -24,10 +24,11 @@ export class HeldRequest {
       this.#ring();
       return true;
     });
-    const takeBack = session.calls.lend({ id, tellsRoots: isObject(capabilities['roots']) });
+    const takeBack = session.calls.lending.lend({ id, tellsRoots: isObject(capabilities['roots']) });
     this.#outcome = start(this.#stop.signal).finally(() => {
       takeBack();
       closeDesk();
+      session.questions.requestEnded(id);
     });
     // Whoever waits for it hears of a failure.
     this.#outcome.catch(() => {});

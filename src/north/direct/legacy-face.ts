@@ -1,5 +1,5 @@
 import { Server, type RequestId, type ServerContext } from '@modelcontextprotocol/server';
-import type { Caller } from '../../core/call/calls.ts';
+import type { Caller } from '../../core/call/request.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { About, Connection, ConnectionStatus, ServerInfo } from '../../core/ports.ts';
 import type { Desk } from '../../core/question/desks.ts';
@@ -15,13 +15,13 @@ import { askClient, type Where } from '../asking/ask-client.ts';
 import { openExchange, type Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
 import { whileWaiting } from '../waiting.ts';
-import { canBeAsked, refuseUnaskable } from '../asking/asking.ts';
+import { canBeAsked, refuseUnaskable, withRelatedTask } from '../asking/asking.ts';
 import { sessionFace } from './face.ts';
 import { isLevel } from './levels.ts';
 import { passedOnMeta, wantsAgain } from './meta.ts';
 import { errorOf, resultOf, wireError, withoutResultType } from './outcome.ts';
 import { ShownServer } from './shown-server.ts';
-import { coreTask, withRelatedTask } from './task-views.ts';
+import { coreTask } from './task-views.ts';
 
 type Params = Record<string, unknown>;
 type McpRequest = ServerContext['mcpReq'];
@@ -456,6 +456,7 @@ export class LegacyFace {
     } finally {
       this.#open.delete(id);
       closeDesk();
+      this.#session.questions.requestEnded(id);
     }
   }
 

@@ -5,7 +5,7 @@ import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 import { isObject } from '../../lib/values.ts';
 import type { ModernBench } from './modern-bench.ts';
-import { requireTasks, type ModernClient } from './modern-client.ts';
+import { requireTasks, type ModernClient } from '../modern-client.ts';
 
 type Params = Record<string, unknown>;
 

@@ -1,4 +1,4 @@
-import type { CallReply } from '../../core/call/calls.ts';
+import type { CallReply } from '../../core/call/request.ts';
 import { GatewayError, ERROR_TABLE } from '../../core/errors.ts';
 import type { CallResult, Task } from '../../core/task/task.ts';
 import { messageOf } from '../../lib/log.ts';

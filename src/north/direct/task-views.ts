@@ -2,9 +2,7 @@
 
 import type { Question } from '../../core/question/question.ts';
 import type { Task } from '../../core/task/task.ts';
-import { asRequest, RELATED_TASK } from '../asking/asking.ts';
-
-export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
+import { inputRequests } from '../asking/asking.ts';
 
 /** How often a client should look; it hears of changes sooner if it listens. */
 const POLL_MS = 500;
@@ -52,13 +50,4 @@ export function detailedTask(task: Task, asked: ReadonlyMap<string, Question>): 
     case 'expired':
       return { ...view, error: task.error };
   }
-}
-
-export function inputRequests(asked: ReadonlyMap<string, Question>): Record<string, unknown> {
-  return Object.fromEntries([...asked].map(([key, question]) => [key, asRequest(question)]));
-}
-
-export function withRelatedTask(value: Record<string, unknown>, taskId: string): Record<string, unknown> {
-  const meta = value['_meta'] as Record<string, unknown> | undefined;
-  return { ...value, _meta: { ...meta, [RELATED_TASK]: { taskId } } };
 }

@@ -1,4 +1,4 @@
-import type { Because, CallReply, CallRequest } from '../../core/call/calls.ts';
+import type { Because, CallReply, CallRequest } from '../../core/call/request.ts';
 import { GatewayError, known } from '../../core/errors.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { CallResult } from '../../core/task/task.ts';

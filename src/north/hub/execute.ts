@@ -1,4 +1,4 @@
-import type { Caller, CallRequest } from '../../core/call/calls.ts';
+import type { Caller, CallRequest } from '../../core/call/request.ts';
 import { askClient } from '../asking/ask-client.ts';
 import { canBeAsked } from '../asking/asking.ts';
 import type { AskingByRequest } from './asking.ts';

@@ -1,19 +1,16 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Because, CallReply, CallRequest } from '../../core/call/calls.ts';
+import type { Because, CallReply, CallRequest } from '../../core/call/request.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Session } from '../../core/session/session.ts';
 import { hasEnded, type Task } from '../../core/task/task.ts';
 import { secretId } from '../../lib/ids.ts';
+import { inputRequests } from '../asking/asking.ts';
 import { signState } from '../asking/request-state.ts';
-import { inputRequests } from '../direct/task-views.ts';
+import { attending } from '../attending.ts';
 import type { AskingByRound } from './asking.ts';
 import { callReply, promoted } from './call-reply.ts';
 import { errorReply, leaveOut, passedOn } from './reply.ts';
 import { RoundsOut } from './rounds-out.ts';
 import { fromServer, Round, type ToolContext, type ToolReply } from './tool.ts';
-
-/** What a server pushes one by one, but at once, is to reach the client in one round. */
-const GATHER_MS = 25;
 
 const roundsOut = new WeakMap<Session, RoundsOut>();
 
@@ -67,7 +64,7 @@ class CallInRounds {
     }
     if (reply.kind === 'task' && reply.because === 'question') {
       this.#out.begin(reply.task.id, close);
-      return this.#attending(reply.task.id, async () => this.#next(reply.task.id));
+      return attending(this.#context, reply.task.id, async () => this.#next(reply.task.id));
     }
     close();
     return callReply(this.#context, this.#request, reply);
@@ -83,7 +80,7 @@ class CallInRounds {
       throw new GatewayError('TOOL_ERR_TASK_NOT_FOUND', message);
     }
     this.#out.goOn(taskId, capabilities);
-    return this.#attending(taskId, async () => {
+    return attending(this.#context, taskId, async () => {
       try {
         await this.#out.keys.answer({ taskId }, capabilities, answers);
       } catch (error) {
@@ -94,19 +91,6 @@ class CallInRounds {
         }
       }
       return this.#next(taskId);
-    });
-  }
-
-  /** While the client waits for the task, it hears what that tells, and can cancel it. */
-  async #attending(taskId: string, work: () => Promise<ToolReply | Round>): Promise<ToolReply | Round> {
-    const { session, exchange, onProgress } = this.#context;
-    const stopHearing = session.calls.onProgress(taskId, onProgress);
-    const stopListening = exchange.onLeaving((leaving) => {
-      if (leaving === 'cancelled') session.calls.cancel(taskId, 'cancelled by the client');
-    });
-    return work().finally(() => {
-      stopHearing();
-      stopListening();
     });
   }
 
@@ -140,8 +124,7 @@ class CallInRounds {
     const { session, exchange } = this.#context;
     const { capabilities } = this.#asking;
     if (this.#out.keys.of({ taskId }, capabilities).size === 0) return undefined;
-    await delay(GATHER_MS);
-    const asked = this.#out.keys.shown({ taskId }, capabilities);
+    const asked = await this.#out.keys.gathered({ taskId }, capabilities);
     if (asked.size === 0) return undefined;
     this.#out.handedOut(taskId, [...asked.values()], this.#request.timeoutMs);
     exchange.whenSettled((delivered) => {

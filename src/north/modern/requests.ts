@@ -15,7 +15,7 @@ import type { Addressed } from '../addressed.ts';
 import type { Carrier } from '../carrier.ts';
 import { listen } from '../direct/listening.ts';
 import { ModernBenches } from '../direct/modern-bench.ts';
-import { clientIn } from '../direct/modern-client.ts';
+import { clientIn } from '../modern-client.ts';
 import { createModernServer } from '../direct/modern-face.ts';
 import { wireError } from '../direct/outcome.ts';
 import { reached } from '../direct/reached.ts';

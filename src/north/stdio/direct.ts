@@ -13,7 +13,7 @@ import { refuseUnaskable } from '../asking/asking.ts';
 import { LegacyFace } from '../direct/legacy-face.ts';
 import { listen } from '../direct/listening.ts';
 import { ModernBench } from '../direct/modern-bench.ts';
-import { clientIn } from '../direct/modern-client.ts';
+import { clientIn } from '../modern-client.ts';
 import { createModernServer } from '../direct/modern-face.ts';
 import { wireError } from '../direct/outcome.ts';
 import { reached } from '../direct/reached.ts';

@@ -94,6 +94,8 @@ export class HttpTransport implements Transport {
   readonly #abort = new AbortController();
   readonly #agent: Agent;
   readonly #timers = new Set<NodeJS.Timeout>();
+  /** Requests that have no answer yet. */
+  readonly #requests = new Map<RequestId, AbortController>();
 
   constructor(config: HttpServerConfig, health: HttpHealth, sessionId?: string) {
     this.#url = new URL(config.url);
@@ -114,9 +116,23 @@ export class HttpTransport implements Transport {
   }
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    try {
+      await this.#send(message, options);
+    } catch (error) {
+      if ('method' in message && 'id' in message) this.#requests.delete(message.id);
+      throw error;
+    }
+  }
+
+  async #send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     this.hello.sent(message);
     const { requestSignal } = options ?? {};
-    const signals = requestSignal ? [requestSignal, this.#abort.signal] : [this.#abort.signal];
+    const dropped = this.#droppable(message);
+    const signals = [
+      this.#abort.signal,
+      ...(requestSignal ? [requestSignal] : []),
+      ...(dropped ? [dropped.signal] : []),
+    ];
     const { [CALL_HEADER]: callId, ...extra } = options?.headers ?? {};
     const isRequest = 'method' in message && 'id' in message;
     const isHandshake = isRequest && message.method === 'initialize';
@@ -131,6 +147,7 @@ export class HttpTransport implements Transport {
     const exchange = (): Promise<HttpAnswer> => this.#exchange('POST', headers, body, signals);
     // An answer to the server's question may arrive twice without harm, but not never.
     const answer = await ('method' in message ? exchange() : exchange().catch(exchange));
+    this.#dropCancelled(message);
     if (answer.status < 200 || answer.status > 299) {
       await this.#refused(message, answer);
       return;
@@ -166,6 +183,22 @@ export class HttpTransport implements Transport {
       const contentType = answer.headers['content-type'] ?? 'none';
       throw new UnexpectedContent(`the answer has the content type ${contentType}`);
     }
+  }
+
+  /** What ends a request that is not wanted any more; its stream may otherwise stay open as long as the connection. */
+  #droppable(message: JSONRPCMessage): AbortController | undefined {
+    if (!('method' in message && 'id' in message)) return undefined;
+    const dropped = new AbortController();
+    this.#requests.set(message.id, dropped);
+    return dropped;
+  }
+
+  /** A server with sessions need not answer what was cancelled, and would keep its stream open. */
+  #dropCancelled(message: JSONRPCMessage): void {
+    if (!('method' in message) || message.method !== 'notifications/cancelled') return;
+    const id = message.params?.['requestId'] as RequestId;
+    this.#requests.get(id)?.abort();
+    this.#requests.delete(id);
   }
 
   /** Ends the session on the server, as a client that leaves should. */
@@ -224,7 +257,7 @@ export class HttpTransport implements Transport {
       // A protocol error inside an HTTP error is still the answer to the request.
       const error = errorFor(message, text);
       if (error !== undefined) {
-        this.onmessage?.(error);
+        this.#deliver(error);
         return;
       }
     }
@@ -318,6 +351,7 @@ export class HttpTransport implements Transport {
   }
 
   #deliver(message: JSONRPCMessage): void {
+    if (!('method' in message) && message.id !== undefined) this.#requests.delete(message.id);
     this.hello.received(message);
     this.onmessage?.(message);
   }
@@ -345,6 +379,7 @@ export class HttpTransport implements Transport {
   #streamOver(stream: Stream, reason: string): void {
     if (this.#closed || stream.answered || stream.requestId === undefined) return;
     stream.answered = true;
+    this.#requests.delete(stream.requestId);
     if (stream.onEnd) {
       stream.onEnd();
       return;

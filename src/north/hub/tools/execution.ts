@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { CallRequest } from '../../../core/call/calls.ts';
+import type { CallRequest } from '../../../core/call/request.ts';
 import { matchesPattern } from '../../../lib/pattern.ts';
 import { execute } from '../execute.ts';
 import { executeInRounds } from '../rounds.ts';

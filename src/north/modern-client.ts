@@ -4,8 +4,9 @@ import {
   LOG_LEVEL_META_KEY,
   MissingRequiredClientCapabilityError,
 } from '@modelcontextprotocol/server';
-import { isObject } from '../../lib/values.ts';
-import { TASKS_EXTENSION } from './task-views.ts';
+import { isObject } from '../lib/values.ts';
+
+export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
 /** What a request of a client without sessions says of that client. */
 export interface ModernClient {

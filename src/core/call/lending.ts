@@ -1,0 +1,104 @@
+import type { QuestionBook } from '../question/book.ts';
+import type { Question } from '../question/question.ts';
+import type { TaskBook } from '../task/book.ts';
+import type { LiveCall } from './live-call.ts';
+import type { Carrier } from './request.ts';
+
+export interface LendingParts {
+  /** The calls that are at work, by their ids. */
+  calls: ReadonlyMap<string, LiveCall>;
+  tasks: TaskBook;
+  questions: QuestionBook;
+  /** Whether a request may carry what is perhaps not its own. */
+  lends: () => boolean;
+  /** Makes a task of a call, because it asks. */
+  promote: (call: LiveCall) => void;
+}
+
+/**
+ * What carries a question of which nobody knows whose it is, where each client speaks of requests only: whichever it rides
+ * with, it reaches the one client that there is, and the answer finds its way back by itself.
+ */
+export class Lending {
+  readonly #calls: ReadonlyMap<string, LiveCall>;
+  readonly #others = new Set<Carrier>();
+  readonly #tasks: TaskBook;
+  readonly #questions: QuestionBook;
+  readonly #lends: () => boolean;
+  readonly #promote: (call: LiveCall) => void;
+
+  constructor({ calls, tasks, questions, lends, promote }: LendingParts) {
+    this.#calls = calls;
+    this.#tasks = tasks;
+    this.#questions = questions;
+    this.#lends = lends;
+    this.#promote = promote;
+  }
+
+  /** A request that is no call and whose client waits for it; until the returned function is called. */
+  lend(carrier: Carrier): () => void {
+    this.#others.add(carrier);
+    return () => this.#others.delete(carrier);
+  }
+
+  /** Best is one whose client waits for it now, and has nothing to answer yet. */
+  lender(server: string, { except, question }: { except?: LiveCall; question?: Question } = {}): Carrier | undefined {
+    if (!this.#lends()) return undefined;
+    const calls = [...this.#calls.values()].filter(
+      (call) => call.request.server === server && call !== except && !call.kept && call.standing === undefined,
+    );
+    const free = calls.filter(({ id }) => this.#questions.of({ callId: id }).length === 0);
+    const looked = ({ taskId }: LiveCall): boolean => taskId === undefined || !this.#tasks.find(taskId)?.orphan;
+    const [other] = this.#others;
+    const waiting = free.filter((call) => !call.answered);
+    // One that would be held in spite of the question has a client that cannot be asked.
+    const asks = waiting.find((call) => question !== undefined && !holds(call, question));
+    return asks ?? waiting[0] ?? other ?? free.find(looked) ?? calls.at(-1);
+  }
+
+  /** The question with the call and the task that ask it, or carry it. */
+  withOwner(question: Question): Question {
+    if (question.taskId !== undefined) return question;
+    const carrier =
+      question.callId === undefined ? this.lender(question.server, { question }) : this.#calls.get(question.callId);
+    if (carrier === undefined) return question;
+    const call = this.#calls.get(carrier.id);
+    // Nobody should wait out a timeout for a question that can be answered now.
+    if (call && !holds(call, question)) this.#promote(call);
+    const lent = question.callId === undefined && { callId: carrier.id, borrowed: true };
+    return { ...question, ...lent, ...(call?.taskId !== undefined && { taskId: call.taskId }) };
+  }
+
+  /** A call has ended; what it only carried goes on with another one, unless its client is at it already. */
+  passOn(call: LiveCall): void {
+    for (const question of this.#questions.of({ callId: call.id })) {
+      // A client that cancelled the call does not answer what that carried.
+      const atIt = this.#questions.isShown(question.id) && !call.abort.signal.aborted;
+      if (!question.borrowed || atIt) continue;
+      const carrier = this.lender(question.server, { except: call, question });
+      const next = carrier && this.#calls.get(carrier.id);
+      if (call.taskId !== undefined) {
+        this.#tasks.apply(call.taskId, { type: 'question_closed', questionId: question.id });
+      }
+      if (next && !holds(next, question)) this.#promote(next);
+      this.#questions.move(question.id, carrier && { callId: carrier.id, taskId: next?.taskId });
+      // In the book first: whoever follows the task looks there.
+      if (next?.taskId !== undefined) {
+        this.#tasks.apply(next.taskId, { type: 'question_opened', questionId: question.id, certain: true });
+      }
+    }
+  }
+
+  /** Whether whoever made this call, or would carry its question, can tell in which folders it works. */
+  tellsRoots(server: string, callId: string | undefined): boolean {
+    const carrier = callId === undefined ? this.lender(server) : { id: callId };
+    if (carrier === undefined) return false;
+    const other = [...this.#others].find(({ id }) => id === carrier.id);
+    return (other ?? this.#calls.get(carrier.id)?.caller)?.tellsRoots === true;
+  }
+}
+
+/** Whether the request of the call stays open in spite of the question. */
+function holds({ caller }: LiveCall, question: Question): boolean {
+  return caller.holdsFor?.(question) === true;
+}

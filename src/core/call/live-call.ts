@@ -1,0 +1,21 @@
+import type { Standing } from '../ports.ts';
+import type { Caller, CallReply, CallRequest, Carrier } from './request.ts';
+
+/** A call that is at work on its server. */
+export interface LiveCall extends Carrier {
+  request: CallRequest;
+  abort: AbortController;
+  startedAt: number;
+  /** Set once the call has become a task. */
+  taskId?: string;
+  /** From where it can go on, should its connection or this process be gone. */
+  standing?: Standing | undefined;
+  /** The server keeps it as a task of its own. */
+  kept?: boolean;
+  /** What the server said last of the task that it keeps for the call. */
+  statusMessage?: string;
+  /** Answers the request that waits for this call; only the first answer counts. */
+  answer: (reply: CallReply) => void;
+  answered: boolean;
+  caller: Pick<Caller, 'onProgress' | 'holdsFor' | 'takesTask' | 'tellsRoots'>;
+}

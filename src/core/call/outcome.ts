@@ -1,0 +1,41 @@
+import { roughSize } from '../../lib/rough-size.ts';
+import { GatewayError } from '../errors.ts';
+import type { CallOutcome } from '../ports.ts';
+import type { CallReply, CallRequest } from './request.ts';
+
+/** What a request gets whose call has come to its end before it became a task. */
+export function replyFor(request: CallRequest, outcome: CallOutcome): CallReply {
+  if (outcome.kind === 'result') return { kind: 'result', result: outcome.result };
+  return { kind: 'failed', error: errorFor(request, outcome), outcome };
+}
+
+function errorFor({ server, tool }: CallRequest, outcome: Exclude<CallOutcome, { kind: 'result' }>): GatewayError {
+  const about = { server, tool };
+  switch (outcome.kind) {
+    case 'unreachable': {
+      const message = `server '${server}' cannot be reached: ${outcome.reason}`;
+      return new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', message, about);
+    }
+    case 'lost': {
+      const message = `server '${server}' was lost during the call: ${outcome.reason}; try again`;
+      return new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', message, about);
+    }
+    case 'cancelled': {
+      const message = `server '${server}' cancelled '${tool}' itself: ${outcome.reason}`;
+      return new GatewayError('TOOL_ERR_EXECUTION_FAILED', message, about);
+    }
+    case 'error': {
+      const message = `server '${server}' answered '${tool}' with an error: ${outcome.error.message}`;
+      return new GatewayError('TOOL_ERR_EXECUTION_FAILED', message, { ...about, error: outcome.error });
+    }
+  }
+}
+
+/** A result that is too large to be kept is an error. */
+export function withinLimit(outcome: CallOutcome, resultBytes: number): CallOutcome {
+  if (outcome.kind !== 'result') return outcome;
+  const bytes = roughSize(outcome.result, resultBytes);
+  if (bytes <= resultBytes) return outcome;
+  const message = `the result is larger than limits.resultBytes = ${resultBytes}; raise it to receive such results`;
+  return { kind: 'error', error: { code: -32000, message } };
+}

@@ -1,0 +1,66 @@
+import type { GatewayError } from '../errors.ts';
+import type { CallOutcome, OutgoingCall, Progress } from '../ports.ts';
+import type { Desk } from '../question/desks.ts';
+import type { Question } from '../question/question.ts';
+import type { CallResult, Task } from '../task/task.ts';
+
+export interface CallRequest {
+  /** What the call is known by on its connection; made up if absent. */
+  id?: string;
+  server: string;
+  tool: string;
+  args: Record<string, unknown>;
+  /** The client sent no arguments at all, which is not the same as none. */
+  bare?: boolean;
+  timeoutMs: number;
+  ttlMs?: number;
+  /** Goes along as the request's `_meta`. */
+  meta?: Record<string, unknown>;
+  /** Whatever else the client sent with it. */
+  more?: Record<string, unknown>;
+  /** Whether the server may keep it as a task wherever it offers that (as it may unless said otherwise). */
+  tasks?: OutgoingCall['tasks'];
+  /** It is to be a task from the start. */
+  asTask?: boolean;
+  /** Whoever gets it as a task is promised that task for all of its TTL. */
+  promised?: boolean;
+}
+
+/** How a client leaves its request: without wanting the work stopped, or wanting just that. */
+export type Leaving = 'gone' | 'cancelled';
+
+/** The client's side of a call, for as long as its request is open. */
+export interface Caller {
+  /** Calls back when the client leaves (at once if it has), until the returned function is called. */
+  onLeaving: (listener: (leaving: Leaving) => void) => () => void;
+  onProgress: (progress: Progress) => void;
+  /** Puts what the call asks before somebody, as long as its request is open. */
+  desk?: Desk;
+  /** Whether the request stays open in spite of a question; otherwise the call becomes a task at once. */
+  holdsFor?: (question: Question) => boolean;
+  /** Whether the caller wants a task as soon as the server has made one of its own. */
+  takesTask?: boolean;
+  /** Whether its client can tell in which folders it works. */
+  tellsRoots?: boolean;
+}
+
+/** Why a call became a task. */
+export type Because = 'timeout' | 'question' | 'gone' | 'asked' | 'server';
+
+export type CallReply =
+  | { kind: 'result'; result: CallResult }
+  | { kind: 'task'; task: Task; because: Because }
+  | { kind: 'failed'; error: GatewayError; outcome: Exclude<CallOutcome, { kind: 'result' }> }
+  | { kind: 'cancelled' };
+
+/** A client that leaves wants its work stopped; a gateway that stops leaves work undone. */
+export interface Ending {
+  by: 'client' | 'gateway';
+  reason: string;
+}
+
+/** A request that can carry a question to its client. */
+export interface Carrier {
+  id: string;
+  tellsRoots?: boolean;
+}

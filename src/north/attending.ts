@@ -1,0 +1,26 @@
+import type { Progress } from '../core/ports.ts';
+import type { Session } from '../core/session/session.ts';
+import type { Exchange } from './exchange.ts';
+
+/** Whose client waits, and what tells it of progress. */
+export interface Attendance {
+  session: Session;
+  exchange: Exchange;
+  onProgress: (progress: Progress) => void;
+}
+
+/** While a client waits for a task, it hears what that tells, and can cancel it. */
+export async function attending<T>(
+  { session, exchange, onProgress }: Attendance,
+  taskId: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const stopHearing = session.calls.onProgress(taskId, onProgress);
+  const stopListening = exchange.onLeaving((leaving) => {
+    if (leaving === 'cancelled') session.calls.cancel(taskId, 'cancelled by the client');
+  });
+  return work().finally(() => {
+    stopHearing();
+    stopListening();
+  });
+}

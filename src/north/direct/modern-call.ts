@@ -1,0 +1,153 @@
+import type { Caller, CallReply, CallRequest } from '../../core/call/request.ts';
+import { GatewayError } from '../../core/errors.ts';
+import type { Question } from '../../core/question/question.ts';
+import { hasEnded, type Task } from '../../core/task/task.ts';
+import { messageOf } from '../../lib/log.ts';
+import { RpcError } from '../../lib/rpc-error.ts';
+import { MAX_DELAY_MS } from '../../lib/timers.ts';
+import { isObject } from '../../lib/values.ts';
+import { canBeAsked } from '../asking/asking.ts';
+import { readState } from '../asking/request-state.ts';
+import { attending } from '../attending.ts';
+import { whileWaiting } from '../waiting.ts';
+import { wantsAgain } from './meta.ts';
+import { relay, roundInstead } from './modern-relay.ts';
+import type { ModernRequest, Params } from './modern-request.ts';
+import { errorOf, resultOf } from './outcome.ts';
+import { extensionTask } from './task-views.ts';
+
+/** Makes a call, or goes on with one: with its next round, or with one that its client had given up. */
+export async function call(request: ModernRequest, params: Params): Promise<Params> {
+  const { gateway, session, name, taskAfterMs } = request.parts;
+  const { id, exchange, client } = request;
+  const { name: tool, arguments: sent, _meta: _ownMeta, ...more } = params;
+  const args = sent ?? {};
+  if (typeof tool !== 'string' || !isObject(args)) return relay(request, 'tools/call', params);
+  if (request.state !== undefined) return nextRound(request, tool);
+  const wanted: CallRequest = { server: name, tool, args, timeoutMs: MAX_DELAY_MS };
+  const orphan = wantsAgain(params) ? undefined : session.tasks.takeOrphan(wanted);
+  if (orphan) return follow(request, orphan.id);
+  const reply = await request.listening(id, async () =>
+    execute(request, {
+      ...wanted,
+      id,
+      meta: request.meta('tools/call', params),
+      more,
+      bare: sent === undefined,
+      // A client that waits for the call itself is not to lose it to a clock that it knows nothing of.
+      ...(client.takesTasks ? { timeoutMs: taskAfterMs, promised: true } : { ttlMs: gateway.settings.tasks.maxTtlMs }),
+    }),
+  );
+  switch (reply.kind) {
+    case 'result':
+      exchange.whenSettled((delivered) => {
+        if (!delivered && !exchange.cancelled) session.calls.keepResult(wanted, reply.result);
+      });
+      return reply.result;
+    case 'task':
+      if (reply.because === 'gone') throw new RpcError(-32000, 'the client left');
+      return reply.because === 'question' ? askRound(request, reply.task.id) : asTask(request, reply.task.id);
+    case 'failed':
+      return roundInstead(request, errorOf(reply));
+    case 'cancelled':
+      throw new RpcError(-32000, 'the call was cancelled');
+  }
+}
+
+async function execute(request: ModernRequest, wanted: CallRequest): Promise<CallReply> {
+  const { exchange, answers = {} } = request;
+  const { capabilities, takesTasks } = request.client;
+  const answered = ({ key }: Question): boolean => key !== undefined && Object.hasOwn(answers, key);
+  return whileWaiting(exchange, `${wanted.tool} is at work`, async (onProgress) => {
+    const caller: Caller = {
+      onLeaving: (listener) => exchange.onLeaving(listener),
+      onProgress,
+      // What the client cannot be asked others may answer, while it waits.
+      holdsFor: (question) => answered(question) || !canBeAsked(capabilities, question),
+      desk: (question) => answerAtOnce(request, question, answered(question) ? answers[question.key ?? ''] : undefined),
+      takesTask: takesTasks,
+      tellsRoots: isObject(capabilities['roots']),
+    };
+    return request.parts.session.calls.execute(request.connection, wanted, caller);
+  });
+}
+
+/** With what the client sent along before it was asked. */
+function answerAtOnce({ parts: { session } }: ModernRequest, question: Question, answer: unknown): boolean {
+  if (answer === undefined) return false;
+  session.controller.answer(question, answer).catch((error: unknown) => {
+    session.questions.refuse(question.id, { code: -32602, message: messageOf(error) });
+  });
+  return true;
+}
+
+/** The client brings the answers to what the call asked, and wants to go on with it. */
+async function nextRound(request: ModernRequest, tool: string): Promise<Params> {
+  const { session, bench } = request.parts;
+  const waiting = readState(session.key, request.state);
+  const taskId = 'task' in waiting ? waiting.task : '';
+  const task = session.controller.get(taskId);
+  if (task?.tool !== tool) throw new RpcError(-32602, 'requestState names a call that is over: begin it anew');
+  await bench.asked.answer({ taskId }, request.client.capabilities, request.answers ?? {});
+  return follow(request, taskId);
+}
+
+/** Waits for what comes next of a call that is a task already: its end, a question, or its turn to be shown as a task. */
+async function follow(request: ModernRequest, taskId: string): Promise<Params> {
+  const { gateway, session, bench, taskAfterMs } = request.parts;
+  const { exchange } = request;
+  const { takesTasks, capabilities } = request.client;
+  const asks = (): boolean => bench.asked.of({ taskId }, capabilities).size > 0;
+  const wanted = (task: Task): boolean => hasEnded(task) || (takesTasks && task.kept === true) || asks();
+  const timeoutMs = takesTasks ? taskAfterMs : MAX_DELAY_MS;
+  const signal = exchange.leavingSignal();
+  const task = await whileWaiting(exchange, 'the call is at work', async (onProgress) =>
+    attending({ session, exchange, onProgress }, taskId, async () =>
+      request.listening(session.calls.idOf(taskId), async () =>
+        session.controller.until(taskId, wanted, { timeoutMs, signal }),
+      ),
+    ),
+  );
+  if (!hasEnded(task)) {
+    if (!exchange.open) {
+      handingOver(request, taskId);
+      throw new RpcError(-32000, 'the client left');
+    }
+    if (asks()) return askRound(request, taskId);
+    if (takesTasks) return asTask(request, taskId);
+    // Nobody waits in a session that ends.
+    if (session.ended) throw new GatewayError('TOOL_ERR_SHUTTING_DOWN', 'the session has ended; try again');
+    // What it was about to ask has been answered by somebody else.
+    return follow(request, taskId);
+  }
+  handingOver(request, taskId, { forget: task.promised !== true });
+  await gateway.store.settled();
+  return resultOf(task);
+}
+
+/** A client that does not get what the call has come to makes the same call again, and means this one. */
+function handingOver({ exchange, parts }: ModernRequest, taskId: string, { forget = false } = {}): void {
+  const { tasks } = parts.session;
+  exchange.whenSettled((delivered) => {
+    if (delivered && forget) tasks.delivered(taskId);
+    else if (!exchange.cancelled) tasks.setOrphan(taskId, !delivered);
+  });
+}
+
+async function askRound(request: ModernRequest, taskId: string): Promise<Params> {
+  const { gateway, bench } = request.parts;
+  const asked = await bench.asked.gathered({ taskId }, request.client.capabilities);
+  if (asked.size === 0) return follow(request, taskId);
+  handingOver(request, taskId);
+  await gateway.store.settled();
+  return request.round(asked, { task: taskId });
+}
+
+async function asTask(request: ModernRequest, taskId: string): Promise<Params> {
+  const { gateway, session, bench } = request.parts;
+  session.tasks.apply(taskId, { type: 'promised' });
+  handingOver(request, taskId);
+  await gateway.store.settled();
+  const task = bench.shown(session.tasks.get(taskId), request.client.capabilities);
+  return { resultType: 'task', ...extensionTask(task) };
+}

@@ -1,0 +1,67 @@
+import { isObject } from '../../lib/values.ts';
+import { canBeAsked } from '../asking/asking.ts';
+import { readState } from '../asking/request-state.ts';
+import { HeldRequest } from './held-requests.ts';
+import type { ModernRequest, Params } from './modern-request.ts';
+import { wireError } from './outcome.ts';
+
+const URL_ELICITATION_REQUIRED = -32042;
+
+/** Passes a request on as it is; what the server asks before it answers reaches the client in rounds. */
+export async function relay(request: ModernRequest, method: string, params: Params): Promise<Params> {
+  const { parts, id, exchange, client, state, answers } = request;
+  const { _meta: _ownMeta, ...own } = params;
+  // Rounds with a server of the same era are its own affair.
+  const rounds = parts.info.era === 'modern' ? { inputResponses: answers, requestState: state } : {};
+  if (state !== undefined && parts.info.era !== 'modern') return nextOfHeld(request);
+  const meta = { ...request.meta(method, params), ...(exchange.progress && { progressToken: id }) };
+  const outgoing = { ...own, ...rounds, _meta: meta };
+  const onProgress = exchange.progress ?? ((): void => {});
+  const start = async (signal: AbortSignal): Promise<Params> =>
+    request.connection.relay({ id, method, params: outgoing, signal, onProgress });
+  const held = new HeldRequest(parts.session, id, client.capabilities, start);
+  return waitFor(request, held).catch((error: unknown) => roundInstead(request, wireError(parts.name, error)));
+}
+
+/** The client brings the answers to what the server asked, and waits for the same request again. */
+async function nextOfHeld(request: ModernRequest): Promise<Params> {
+  const { session, bench } = request.parts;
+  const { capabilities } = request.client;
+  const waiting = readState(session.key, request.state);
+  const held = bench.held.get('request' in waiting ? waiting.request : '');
+  await bench.asked.answer({ callId: held.id }, capabilities, request.answers ?? {});
+  // What was not answered is asked again: nothing new would tell of it.
+  const left = bench.asked.shown({ callId: held.id }, capabilities);
+  return left.size > 0 ? request.round(left, { request: held.id }) : waitFor(request, held);
+}
+
+async function waitFor(request: ModernRequest, held: HeldRequest): Promise<Params> {
+  const { bench } = request.parts;
+  const stopListening = request.exchange.onLeaving(() => held.stop());
+  const next = await request.listening(held.id, async () => held.next()).finally(stopListening);
+  if (next !== 'asked') return next.result;
+  const asked = await bench.asked.gathered({ callId: held.id }, request.client.capabilities);
+  if (asked.size === 0) return waitFor(request, held);
+  bench.held.keep(held);
+  return request.round(asked, { request: held.id });
+}
+
+/** What this era has in place of an error that wants the client to visit an address first: a round. */
+export function roundInstead({ client, parts }: ModernRequest, error: Error): Params {
+  const asked = elicitationsIn(error).filter((params) =>
+    canBeAsked(client.capabilities, { kind: 'elicitation', params }),
+  );
+  if (asked.length === 0 || parts.info.era === 'modern') throw error;
+  const requests = asked.map((params) => [
+    String(params['elicitationId'] ?? params['url']),
+    { method: 'elicitation/create', params },
+  ]);
+  return { resultType: 'input_required', inputRequests: Object.fromEntries(requests) as Params };
+}
+
+/** The addresses that an error of the older protocol wants visited. */
+function elicitationsIn(error: Error): Params[] {
+  const { code, data } = error as Error & { code?: unknown; data?: unknown };
+  const listed = code === URL_ELICITATION_REQUIRED && isObject(data) ? data['elicitations'] : undefined;
+  return Array.isArray(listed) ? listed.filter(isObject).map((each) => ({ ...each, mode: 'url' })) : [];
+}

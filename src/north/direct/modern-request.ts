@@ -1,0 +1,90 @@
+import { CLIENT_CAPABILITIES_META_KEY, LOG_LEVEL_META_KEY, type ServerContext } from '@modelcontextprotocol/server';
+import type { Gateway } from '../../core/gateway.ts';
+import type { Connection, ServerInfo } from '../../core/ports.ts';
+import type { Question } from '../../core/question/question.ts';
+import type { Session } from '../../core/session/session.ts';
+import { secretId } from '../../lib/ids.ts';
+import { inputRequests } from '../asking/asking.ts';
+import { signState, type Waiting } from '../asking/request-state.ts';
+import type { Carrier } from '../carrier.ts';
+import type { Exchange } from '../exchange.ts';
+import { calling, clientOf, type ModernClient } from '../modern-client.ts';
+import { passedOnMeta } from './meta.ts';
+import type { ModernBench } from './modern-bench.ts';
+
+export type Params = Record<string, unknown>;
+type McpRequest = ServerContext['mcpReq'];
+
+export interface ModernFaceParts {
+  gateway: Gateway;
+  session: Session;
+  name: string;
+  info: ServerInfo;
+  carrier: Carrier;
+  /** What the requests of one client share. */
+  bench: ModernBench;
+  /** After how long a call is offered as a task to a client that takes tasks. */
+  taskAfterMs: number;
+}
+
+/** One request of a client without sessions, and what its server is told and the client is given in its course. */
+export class ModernRequest {
+  readonly parts: ModernFaceParts;
+  readonly exchange: Exchange;
+  readonly client: ModernClient;
+  /** What this is known by on the connection to the server. */
+  readonly id = secretId();
+  /** What the client was given in the last round. */
+  readonly state: unknown;
+  /** What the client answers to what it was asked. */
+  readonly answers: Params | undefined;
+  readonly #mcpReq: McpRequest;
+
+  constructor(parts: ModernFaceParts, mcpReq: McpRequest, exchange: Exchange) {
+    this.parts = parts;
+    this.exchange = exchange;
+    this.client = clientOf(mcpReq);
+    this.state = mcpReq.requestState();
+    this.answers = mcpReq.inputResponses;
+    this.#mcpReq = mcpReq;
+    parts.bench.capabilities = this.client.capabilities;
+  }
+
+  get connection(): Connection {
+    return this.parts.session.connection(this.parts.name);
+  }
+
+  /** Servers of the client's own era hear from each request what its client can do. */
+  meta(method: string, params: Params): Params {
+    const meta = passedOnMeta(params);
+    if (this.parts.info.era !== 'modern') return meta;
+    return {
+      ...meta,
+      [CLIENT_CAPABILITIES_META_KEY]: method === 'tools/call' ? calling(this.client) : this.client.capabilities,
+      [LOG_LEVEL_META_KEY]: this.client.logLevel,
+    };
+  }
+
+  /** Hands on what the server says in the course of this request. */
+  async listening<T>(id: string | undefined, work: () => Promise<T>): Promise<T> {
+    const { bench, info, gateway } = this.parts;
+    const { logLevel } = this.client;
+    if (logLevel !== undefined) await bench.useLevel(logLevel, info);
+    const leave = bench.enter(id ?? this.id, logLevel, (method, params) => {
+      this.#mcpReq.notify({ method, ...(params && { params }) }).catch((error: unknown) => {
+        gateway.log.debug('notification_not_sent', { method, error: String(error) });
+      });
+    });
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  }
+
+  /** Answers with what is asked; the client makes the same request again with the answers. */
+  round(asked: ReadonlyMap<string, Question>, waiting: Waiting): Params {
+    const requestState = signState(this.parts.session.key, waiting);
+    return { resultType: 'input_required', inputRequests: inputRequests(asked), requestState };
+  }
+}

@@ -1,0 +1,76 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { textOf } from '../answered.ts';
+import { accept, ModernWire, onlyQuestion, ROUNDS } from '../modern-wire.ts';
+import { behind } from './behind.ts';
+
+const swapped = (text: string): string => text.replace(/^(.)(.)/, '$2$1');
+
+const FORGERIES: Record<string, (state: string) => unknown> = {
+  'another signature': (state) => `${state.split('.')[0]}.${swapped(state.split('.')[1] ?? '')}`,
+  'another name': (state) => {
+    const [, signature] = state.split('.');
+    return `${Buffer.from(JSON.stringify({ task: 'other' })).toString('base64url')}.${signature}`;
+  },
+  'no signature': (state) => state.split('.')[0],
+  'an empty signature': (state) => `${state.split('.')[0]}.`,
+  'one part more': (state) => `${state}.x`,
+  'another spelling': (state) => `${state}=`,
+  nothing: () => '',
+  'a dot': () => '.',
+  'a long text': () => 'x'.repeat(100_000),
+};
+
+test.each(Object.entries(FORGERIES))('D-4, X-4: a state that is not ours opens nothing: %s', async (_what, forge) => {
+  const { one, plain } = await behind();
+  const wire = new ModernWire(one, { capabilities: ROUNDS });
+  const round = await wire.ask('ask');
+  const { key } = onlyQuestion(round);
+  const inputResponses = { [key]: accept({ name: 'Ada' }) };
+  const params = { name: 'ask', arguments: {}, inputResponses, requestState: forge(round.requestState) };
+  expect(await wire.error('tools/call', params)).toMatchObject({ code: -32602 });
+  // The true one still does.
+  const { requestState } = round;
+  expect(textOf(await wire.call('ask', {}, { requestState, inputResponses }))).toBe('Hello Ada');
+  expect(plain.state.calls).toHaveLength(1);
+});
+
+test.each([5, true, {}, ['x']])('D-4, X-4: %j is no state', async (requestState) => {
+  const { one, plain } = await behind();
+  const wire = new ModernWire(one, { capabilities: ROUNDS });
+  const { error } = await wire.send('tools/call', { name: 'ask', arguments: {}, requestState });
+  expect(error).toMatchObject({ code: -32602 });
+  expect(plain.state.calls).toEqual([]);
+});
+
+test('D-4: a state belongs to the tool that was called', async () => {
+  const { one } = await behind();
+  const wire = new ModernWire(one, { capabilities: ROUNDS });
+  const { requestState } = await wire.ask('ask');
+  const error = await wire.error('tools/call', { name: 'ask_twice', arguments: {}, requestState });
+  expect(error).toMatchObject({ code: -32602 });
+});
+
+test('D-4, T-2: a state whose call has ended and is forgotten says so', async () => {
+  const { one } = await behind({ tasks: { ttlMs: 1000, keepMs: 10, cleanupMs: 10 }, questions: { timeoutMs: 200 } });
+  const wire = new ModernWire(one, { capabilities: ROUNDS });
+  const round = await wire.ask('ask');
+  const { key } = onlyQuestion(round);
+  const inputResponses = { [key]: accept({ name: 'Ada' }) };
+  await delay(500);
+  const error = await wire.error('tools/call', {
+    name: 'ask',
+    arguments: {},
+    requestState: round.requestState,
+    inputResponses,
+  });
+  expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('over') });
+});
+
+test('D-4: a state without answers asks the same again', async () => {
+  const { one } = await behind();
+  const wire = new ModernWire(one, { capabilities: ROUNDS });
+  const round = await wire.ask('ask');
+  const again = await wire.call('ask', {}, { requestState: round.requestState });
+  expect(again).toMatchObject({ resultType: 'input_required', inputRequests: round.inputRequests });
+});

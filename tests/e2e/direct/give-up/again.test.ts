@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { soon, tasksOf } from '../../flows/watch.ts';
+import { textOf } from '../answered.ts';
+import { left, SAME } from './left.ts';
+import { FEW, WAYS } from './leavers.ts';
+
+test.each(WAYS)(
+  'T-4: the identical call takes over the one that still works; the next one runs anew: $how',
+  async (way) => {
+    const { leaver, ran, hub } = await left(way);
+    expect(textOf(await leaver.call('slow', SAME))).toBe('same');
+    expect(ran()).toEqual(['same']);
+    expect((await tasksOf(hub)).filter(({ status }) => status === 'working')).toEqual([]);
+    expect(textOf(await leaver.call('slow', SAME))).toBe('same');
+    expect(ran()).toEqual(['same', 'same']);
+  },
+);
+
+test.each(WAYS)('T-4: the identical call gets what has ended meanwhile; the next one runs anew: $how', async (way) => {
+  const { leaver, ran, hub } = await left(way);
+  await soon(() => tasksOf(hub)).toMatchObject([{ status: 'completed' }]);
+  expect(textOf(await leaver.call('slow', SAME))).toBe('same');
+  expect(ran()).toEqual(['same']);
+  expect(textOf(await leaver.call('slow', SAME))).toBe('same');
+  expect(ran()).toEqual(['same', 'same']);
+});
+
+test.each(FEW)(
+  'T-4: a client that wants it run again says so, and other arguments are another call: $how',
+  async (way) => {
+    const { leaver, ran } = await left(way);
+    const [again, other] = await Promise.all([
+      leaver.call('slow', SAME, { 'meanwhile/again': true }),
+      leaver.call('slow', { ...SAME, text: 'other' }),
+    ]);
+    expect([textOf(again), textOf(other)]).toEqual(['same', 'other']);
+    expect(ran().map(String).toSorted()).toEqual(['other', 'same', 'same']);
+    // What was left is still there.
+    expect(textOf(await leaver.call('slow', SAME))).toBe('same');
+    expect(ran()).toHaveLength(3);
+  },
+);

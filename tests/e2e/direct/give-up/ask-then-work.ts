@@ -1,0 +1,56 @@
+/** A server on the v1 SDK whose only tool asks for a name and then works until the test lets it end. The test owns it. */
+import { randomUUID } from 'node:crypto';
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { CallToolRequestSchema, ElicitResultSchema } from '@modelcontextprotocol/sdk/types.js';
+import { greeting, nameForm } from '../../../servers/shared/forms.ts';
+import { listen } from '../../../servers/shared/http-host.ts';
+import { SessionTable } from '../../../servers/shared/sessions.ts';
+import { owned } from '../../../support/owned.ts';
+
+export interface AskThenWork {
+  url: string;
+  /** How often the tool was called, and how often it has its answer. */
+  calls: number;
+  answered: number;
+  release: () => void;
+}
+
+export async function startAskThenWork(): Promise<AskThenWork> {
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const state = { url: '', calls: 0, answered: 0, release };
+  const table = new SessionTable(async ({ opened, closed }) => {
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => opened(id, transport),
+    });
+    transport.onclose = () => closed(transport.sessionId, transport);
+    const server = new Server({ name: 'ask-then-work', version: '1.0.0' }, { capabilities: { tools: {} } });
+    server.setRequestHandler(CallToolRequestSchema, async (_request, { sendRequest, signal }) => {
+      state.calls += 1;
+      const request = { method: 'elicitation/create' as const, params: nameForm() };
+      const answer = await sendRequest(request, ElicitResultSchema, { timeout: 60_000, signal });
+      state.answered += 1;
+      await released;
+      return { content: [{ type: 'text', text: greeting(answer) }] };
+    });
+    await server.connect(transport);
+    return transport;
+  });
+  const host = await listen({
+    port: undefined,
+    onerror: () => {},
+    handle: (request, response) => table.handle(request, response),
+  });
+  owned({
+    close: async () => {
+      await table.close();
+      await host.close();
+    },
+  });
+  state.url = `http://127.0.0.1:${host.port}/mcp`;
+  return state;
+}

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { startTasksV2Http } from '../../../servers/tasks-v2-http.ts';
+import { requestsOf } from '../../../servers/tasks/state.ts';
+import { httpGateway } from '../../../support/gateway.ts';
+import { hubOverHttp } from '../../../support/hub.ts';
+import { owned } from '../../../support/owned.ts';
+import { soon, tasksOf } from '../../flows/watch.ts';
+import { left, SAME } from './left.ts';
+import { FEW, LEGACY_WAYS, MODERN_WAYS } from './leavers.ts';
+
+const [LEGACY] = LEGACY_WAYS.slice(-1);
+// Without a word on what it can do, the server would not make a task of the call.
+const [, MODERN] = MODERN_WAYS;
+const EACH = [LEGACY, MODERN].flatMap((way) => way ?? []);
+
+test.each(FEW)('T-4: one that was cancelled at the hub is not taken over: $how', async (way) => {
+  const { leaver, ran, hub, server } = await left(way);
+  const [task] = await tasksOf(hub);
+  await hub.call('cancel_task', { task_id: task?.['task_id'] });
+  await soon(() => server.state.cancelled).toEqual(['slow:same']);
+  expect(await leaver.call('slow', SAME)).toMatchObject({ content: [{ text: 'same' }] });
+  expect(ran()).toEqual(['same', 'same']);
+});
+
+test.each(EACH)('T-4, T-5: how one failed is told once; the next one runs anew: $how', async ({ open }) => {
+  const server = owned(await startTasksV2Http());
+  const { url } = await httpGateway({ one: { url: server.url } });
+  const hub = await hubOverHttp(url, 'modern');
+  const leaver = await open(`${url}/one`);
+  const runs = (): number => requestsOf(server.state, 'tools/call').length;
+  await leaver.leave('hold', {}, () => soon(runs).toBe(1));
+  await soon(() => tasksOf(hub)).toMatchObject([{ status: 'working' }]);
+  // A server that dies and has forgotten what it was at.
+  server.state.forget();
+  await soon(() => tasksOf(hub)).toMatchObject([{ status: 'failed' }]);
+  await expect(leaver.call('hold', {})).rejects.toThrow(/does not know its task/);
+  expect(runs()).toBe(1);
+  server.state.release();
+  expect(await leaver.call('hold', {})).toMatchObject({ content: [{ text: 'released' }] });
+  expect(runs()).toBe(2);
+});

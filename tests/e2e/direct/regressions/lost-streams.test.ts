@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest';
+import type { Session } from '../../../../src/core/session/session.ts';
+import { httpGateway } from '../../../support/gateway.ts';
+import { soon } from '../../flows/watch.ts';
+import { textOf } from '../answered.ts';
+import { LegacyWire, type LegacyStream } from '../legacy-wire.ts';
+import { accept } from '../modern-wire.ts';
+import { puppet, TOOL, type Puppet } from './puppet.ts';
+
+const YES = accept({});
+
+interface Behind {
+  server: Puppet;
+  wire: LegacyWire;
+  session: () => Session | undefined;
+  /** The stream of a call that has reached the server. */
+  call: (name: string, more?: object) => Promise<LegacyStream>;
+}
+
+async function behind(): Promise<Behind> {
+  const server = await puppet();
+  const { url, gateway } = await httpGateway({ one: server.config });
+  const wire = await LegacyWire.open(`${url}/one`);
+  const call = async (name: string, more: object = {}): Promise<LegacyStream> => {
+    const stream = await wire.callStream(TOOL, { name }, { ...more });
+    await server.begun(name);
+    return stream;
+  };
+  return { server, wire, call, session: () => gateway.sessions.find((each) => each.server === 'one') };
+}
+
+const asked = (stream: LegacyStream): boolean => stream.told('elicitation/create').length > 0;
+
+test('D-2: a question that comes with the end of another call is not lost with the stream of that', async () => {
+  const { server, call } = await behind();
+  const [a, b] = [await call('a'), await call('b')];
+  server.ask('b', 'of b', ['a']);
+  expect(textOf(await a.result())).toBe('end of a');
+  const on = [a, b].find(asked) ?? b;
+  await on.answer(await on.heard('elicitation/create'), YES);
+  expect(await server.answer('of b')).toMatchObject({ result: YES });
+  server.end('b');
+  expect(textOf(await b.result())).toBe('end of b');
+});
+
+test('D-2, T-4: a question of no certain call whose stream broke is put on another one', async () => {
+  const { server, call } = await behind();
+  const [a, b] = [await call('a'), await call('b')];
+  server.ask('b', 'of b');
+  await soon(() => [a, b].some(asked)).toBe(true);
+  const [broken, other] = asked(a) ? [a, b] : [b, a];
+  broken.drop();
+  await other.answer(await other.heard('elicitation/create'), YES);
+  expect(await server.answer('of b')).toMatchObject({ result: YES });
+});
+
+test('E-5, T-7: progress goes on, on the stream that a client has come back to', async () => {
+  const { server, wire, call, session } = await behind();
+  const stream = await call('a', { _meta: { progressToken: 'mine' } });
+  server.report('a', 1);
+  await stream.heard('notifications/progress');
+  const { lastEventId } = stream;
+  stream.drop();
+  await soon(() => session()?.tasks.list()).toMatchObject([{ status: 'working', orphan: true }]);
+  const rest = await wire.listen(lastEventId);
+  server.report('a', 2);
+  expect(await rest.heard('notifications/progress')).toMatchObject({ params: { progressToken: 'mine', progress: 2 } });
+  server.end('a');
+  expect(textOf(await rest.result())).toBe('end of a');
+});
+
+test('T-4, D-2: who has lost the stream of a call can still cancel it', async () => {
+  const { wire, call, session } = await behind();
+  const stream = await call('a');
+  stream.drop();
+  await soon(() => session()?.tasks.list()).toMatchObject([{ status: 'working', orphan: true }]);
+  await wire.notify('notifications/cancelled', { requestId: stream.id, reason: 'the user pressed stop' });
+  await soon(() => session()?.tasks.list()).toMatchObject([{ status: 'cancelled' }]);
+});

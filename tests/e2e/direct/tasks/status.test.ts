@@ -1,0 +1,101 @@
+import { TaskStatusNotificationV1Schema } from '@modelcontextprotocol/ext-tasks/core/v1';
+import { expect, test } from 'vitest';
+import { startTasksV1Http } from '../../../servers/tasks-v1-http.ts';
+import { startTasksV2Http } from '../../../servers/tasks-v2-http.ts';
+import { startV1Http } from '../../../servers/v1-http.ts';
+import { startV2Http } from '../../../servers/v2-http.ts';
+import { httpGateway } from '../../../support/gateway.ts';
+import type { Json } from '../../../support/hub.ts';
+import { owned } from '../../../support/owned.ts';
+import { soon } from '../../flows/watch.ts';
+import { textOf } from '../answered.ts';
+import { LegacyWire, type LegacyStream } from '../legacy-wire.ts';
+import { accept } from '../modern-wire.ts';
+
+const SERVERS = {
+  pushes: startV1Http,
+  core: startTasksV1Http,
+  rounds: () => startV2Http({ era: 'modern' }),
+  ext: startTasksV2Http,
+};
+
+async function behind(start: () => Promise<{ url: string; close(): Promise<void> }>) {
+  const server = owned(await start());
+  const { url } = await httpGateway({ one: { url: server.url } });
+  const wire = await LegacyWire.open(`${url}/one`);
+  return { wire, standing: await wire.listen() };
+}
+
+const RELATED = 'io.modelcontextprotocol/related-task';
+
+function changes(stream: LegacyStream, taskId: string): Json[] {
+  return stream.told('notifications/tasks/status').filter((task) => task['taskId'] === taskId);
+}
+
+/** In order, each state once however often it was told. */
+function passed(tasks: Json[]): unknown[] {
+  const states = tasks.map(({ status }) => status);
+  return states.filter((state, index) => state !== states[index - 1]);
+}
+
+test.each(Object.entries(SERVERS))(
+  'D-3: the client is told how its task is doing, in order: a server that %s',
+  async (_how, start) => {
+    const { wire, standing } = await behind(start);
+    const { taskId, status } = await wire.begin('ask', { message: 'Who?' });
+    expect(status).toBe('working');
+    const result = await wire.stream('tasks/result', { taskId });
+    const asked = await result.heard('elicitation/create');
+    expect(asked['params']).toMatchObject({ message: 'Who?', _meta: { [RELATED]: { taskId } } });
+    await soon(() => changes(standing, taskId).at(-1)?.['status']).toBe('input_required');
+    expect(await wire.request('tasks/get', { taskId })).toMatchObject({ status: 'input_required' });
+    await result.answer(asked, accept({ name: 'Ada' }));
+    const ended = await result.result();
+    expect(textOf(ended)).toBe('Hello Ada');
+    expect(ended['_meta']).toMatchObject({ [RELATED]: { taskId } });
+    await soon(() => changes(standing, taskId).at(-1)?.['status']).toBe('completed');
+    const told = changes(standing, taskId);
+    const states = passed(told);
+    expect(states.filter((state) => state !== 'working')).toEqual(['input_required', 'completed']);
+    for (const params of told) {
+      TaskStatusNotificationV1Schema.parse({ jsonrpc: '2.0', method: 'notifications/tasks/status', params });
+    }
+    const moments = told.map(({ lastUpdatedAt }) => Date.parse(String(lastUpdatedAt)));
+    expect(moments).toEqual(moments.toSorted((a, b) => a - b));
+  },
+);
+
+test('D-3, T-5: a task that fails says so, and its result is the server’s own error', async () => {
+  const { wire, standing } = await behind(startTasksV2Http);
+  const { taskId } = await wire.begin('rpc_error');
+  const error = await wire.error('tasks/result', { taskId });
+  expect(error).toMatchObject({ code: -32011, message: 'quota used up', data: { retryAfter: 7 } });
+  await soon(() => changes(standing, taskId).at(-1)).toMatchObject({
+    status: 'failed',
+    statusMessage: 'quota used up',
+  });
+});
+
+test('D-3, T-5: a tool that reports an error has completed its task', async () => {
+  const { wire } = await behind(startV1Http);
+  const { taskId } = await wire.begin('fail');
+  expect(await wire.request('tasks/result', { taskId })).toMatchObject({ isError: true });
+  expect(await wire.request('tasks/get', { taskId })).toMatchObject({ status: 'completed' });
+});
+
+test('D-3: who waits for the result of a task that is cancelled hears so', async () => {
+  const { wire, standing } = await behind(startV1Http);
+  const { taskId } = await wire.begin('slow', { ms: 600_000 });
+  const waiting = await wire.stream('tasks/result', { taskId });
+  await wire.request('tasks/cancel', { taskId });
+  expect((await waiting.answered()).error?.message).toContain('cancelled');
+  await soon(() => changes(standing, taskId).at(-1)?.['status']).toBe('cancelled');
+});
+
+test('D-3: the result can be read by many, before the end and after it', async () => {
+  const { wire } = await behind(startV1Http);
+  const { taskId } = await wire.begin('slow', { ms: 400, text: 'for all' });
+  const before = await Promise.all([wire.stream('tasks/result', { taskId }), wire.stream('tasks/result', { taskId })]);
+  for (const stream of before) expect(textOf(await stream.result())).toBe('for all');
+  expect(textOf(await wire.request('tasks/result', { taskId }))).toBe('for all');
+});

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { startV1Http } from '../../../servers/v1-http.ts';
+import { httpGateway } from '../../../support/gateway.ts';
+import { owned } from '../../../support/owned.ts';
+import { textOf } from '../answered.ts';
+import { LegacyWire } from '../legacy-wire.ts';
+import { ModernWire, ROUNDS } from '../modern-wire.ts';
+
+/** Something is said every ten seconds. */
+const LONG_MS = 11_500;
+
+test('D-2, T-7: a client that waits long is kept company, as it can be', { timeout: 30_000 }, async () => {
+  const server = owned(await startV1Http());
+  const { url } = await httpGateway({ one: { url: server.url } });
+  const wire = await LegacyWire.open(`${url}/one`);
+  const modern = new ModernWire(`${url}/one`, { capabilities: ROUNDS });
+  const { taskId } = await wire.begin('slow', { ms: LONG_MS, text: 'task' });
+  const args = { ms: LONG_MS, text: 'long' };
+  const params = { name: 'slow', arguments: args, _meta: { progressToken: 'mine' } };
+  const [plain, withToken, result, modernToken] = await Promise.all([
+    wire.callStream('slow', args),
+    wire.stream('tools/call', params),
+    wire.stream('tasks/result', { taskId }),
+    // It begins with the first thing that there is to say.
+    modern.stream('tools/call', params),
+  ]);
+  for (const stream of [plain, withToken, modernToken]) expect(textOf(await stream.result())).toBe('long');
+  expect(textOf(await result.result())).toBe('task');
+  for (const stream of [plain, result]) {
+    expect(stream.told('ping')).toHaveLength(1);
+    expect(stream.told('notifications/progress')).toEqual([]);
+  }
+  for (const stream of [withToken, modernToken]) {
+    const [progress, ...more] = stream.told('notifications/progress');
+    expect(progress).toMatchObject({ progressToken: 'mine', message: expect.stringContaining('slow') });
+    expect(more).toEqual([]);
+    expect(stream.told('ping')).toEqual([]);
+  }
+});
