@@ -1,43 +1,31 @@
 /**
  * The server behind everything: MCP in plain `node:http`, as cheap as can be, so that what is measured is the way to it.
- * At /legacy it speaks 2025-11-25, at /modern 2026-07-28. Sends its origin to its parent.
+ * At /legacy it speaks 2025-11-25, at /modern 2026-07-28. Sends its origin to its parent, which may ask how many calls of
+ * `wait` are `held`, and say `release`.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { respond, type Message } from './echo.ts';
 
-interface Message {
-  id?: number | string;
-  method: string;
-  params?: { name?: string; arguments?: { text?: string } };
-}
-
-const INFO = { name: 'bench', version: '1.0.0' };
-const ECHO = {
-  name: 'echo',
-  inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
-};
 /** Long enough to become a task of whoever does not wait. */
 const SLOW_MS = 30;
-const DISCOVERED = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, serverInfo: INFO };
-const CACHE = { ttlMs: 60_000, cacheScope: 'private' };
 
-function answer({ method, params }: Message, modern: boolean): object | undefined {
-  const complete = modern ? { resultType: 'complete' } : {};
-  switch (method) {
-    case 'initialize':
-      return modern ? undefined : { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: INFO };
-    case 'server/discover':
-      return modern ? { ...complete, ...DISCOVERED, ...CACHE } : undefined;
-    case 'ping':
-      return {};
-    case 'tools/list':
-      return { ...complete, tools: [ECHO], ...(modern && CACHE) };
-    case 'tools/call':
-      return { ...complete, content: [{ type: 'text', text: params?.arguments?.text ?? '' }] };
-    default:
-      return undefined;
-  }
+let held = 0;
+let release = (): void => {};
+const released = new Promise<void>((resolve) => {
+  release = resolve;
+});
+
+process.on('message', (message) => {
+  if (message === 'release') release();
+  if (message === 'release' || message === 'held') process.send?.({ held });
+});
+
+async function waitForRelease(): Promise<void> {
+  held += 1;
+  await released;
+  held -= 1;
 }
 
 async function read(req: IncomingMessage): Promise<string> {
@@ -64,9 +52,8 @@ async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     return;
   }
   if (message.params?.name === 'slow') await delay(SLOW_MS);
-  const result = answer(message, req.url === '/modern');
-  const rest = result ? { result } : { error: { code: -32601, message: `Method not found: ${message.method}` } };
-  const body = JSON.stringify({ jsonrpc: '2.0', id: message.id, ...rest });
+  if (message.params?.name === 'wait') await waitForRelease();
+  const body = respond(message, req.url === '/modern');
   res.writeHead(200, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),

@@ -2,6 +2,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 export const PROGRAM = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
@@ -12,12 +14,41 @@ export interface Usage {
   rssBytes: number;
 }
 
+/** After everything was thrown away that can be, if the child was started with `--expose-gc`. */
+export interface Memory {
+  rssBytes: number;
+  heapBytes: number;
+  /** What keeps it running, by kind. */
+  handles: Record<string, number>;
+}
+
+export interface ChildOptions {
+  execArgv?: string[];
+  /** Where it will answer, for a program that does not say so itself. */
+  url?: string;
+  /** Its standard input and output are for the one who started it. */
+  piped?: boolean;
+}
+
+const LOOK_MS = 50;
+
 /** Loaded into each child before its program. The listener alone does not keep it running. */
 const REPORTER = `
+  const answers = {
+    usage: () => {
+      const { user, system } = process.cpuUsage();
+      return { cpuMs: (user + system) / 1000, rssBytes: process.memoryUsage.rss() };
+    },
+    memory: () => {
+      globalThis.gc?.();
+      const { rss, heapUsed } = process.memoryUsage();
+      const handles = {};
+      for (const kind of process.getActiveResourcesInfo()) handles[kind] = (handles[kind] ?? 0) + 1;
+      return { rssBytes: rss, heapBytes: heapUsed, handles };
+    },
+  };
   process.on('message', (message) => {
-    if (message !== 'usage') return;
-    const { user, system } = process.cpuUsage();
-    process.send({ usage: { cpuMs: (user + system) / 1000, rssBytes: process.memoryUsage.rss() } });
+    if (message in answers) process.send(answers[message]());
   });
   process.on('disconnect', () => process.exit(1));
 `;
@@ -35,19 +66,36 @@ export class Child {
   readonly url: Promise<string>;
 
   /** `url` is what the child sends as `{url}`, or the address in its log. */
-  constructor(args: string[], execArgv: string[] = []) {
+  constructor(args: string[], { execArgv = [], url, piped = false }: ChildOptions = {}) {
+    const stdout = url === undefined ? 'inherit' : 'ignore';
     this.#process = spawn(process.execPath, [...execArgv, '--import', REPORTER_URL, ...args], {
-      stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+      stdio: piped ? ['pipe', 'pipe', 'inherit', 'ipc'] : ['ignore', stdout, 'pipe', 'ipc'],
     });
     running.add(this.#process);
     this.#process.once('exit', () => running.delete(this.#process));
-    this.url = this.#address();
+    if (piped) this.url = Promise.resolve('stdio:');
+    else this.url = url === undefined ? this.#address() : this.#answersAt(url);
+  }
+
+  get pipes(): { stdin: Writable; stdout: Readable } {
+    const { stdin, stdout } = this.#process;
+    if (stdin === null || stdout === null) throw new Error('this child is not piped');
+    return { stdin, stdout };
   }
 
   async usage(): Promise<Usage> {
-    const answer = once(this.#process, 'message') as Promise<[{ usage: Usage }]>;
-    this.#process.send('usage');
-    return (await answer)[0].usage;
+    return this.ask('usage');
+  }
+
+  async memory(): Promise<Memory> {
+    return this.ask('memory');
+  }
+
+  /** One question at a time. */
+  async ask<T>(question: string): Promise<T> {
+    const answer = once(this.#process, 'message') as Promise<[T]>;
+    this.#process.send(question);
+    return (await answer)[0];
   }
 
   async stop(): Promise<void> {
@@ -69,9 +117,25 @@ export class Child {
       });
     });
   }
+
+  async #answersAt(url: string): Promise<string> {
+    let said = '';
+    this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      said = (said + text).slice(-1000);
+    });
+    for (;;) {
+      if (!running.has(this.#process)) throw new Error(`a child ended early: ${said}`);
+      const answered = await fetch(url).then(
+        async (response) => response.body?.cancel().then(() => true),
+        () => false,
+      );
+      if (answered) return url;
+      await delay(LOOK_MS);
+    }
+  }
 }
 
 /** A helper of the benchmark, written in TypeScript. */
 export function script(name: string, ...args: string[]): Child {
-  return new Child([fileURLToPath(new URL(name, import.meta.url)), ...args], ['--import', 'tsx']);
+  return new Child([fileURLToPath(new URL(name, import.meta.url)), ...args], { execArgv: ['--import', 'tsx'] });
 }

@@ -1,64 +1,105 @@
 /** How the figures look. */
 
+import { REFERENCES, type Direct } from './direct.ts';
 import type { Durability } from './durability.ts';
+import type { CellFigures } from './lanes.ts';
 
-export interface Row {
-  path: string;
-  era: string;
-  parallel: number;
-  callsPerSecond: number;
-  p50Ms: number;
-  p99Ms: number;
+export interface Row extends CellFigures {
   /** Calls per second, as a share of what the two others reach. */
   ofDirect: number;
   ofNaive: number;
-  /** CPU time of the process that is called, in the round that was disturbed least. */
-  cpuMsPerCall: number;
 }
 
-export interface Figures {
-  rows: Row[];
+export interface Idle {
   /** All runs, fastest first. */
   startUpMs: number[];
   idleRssBytes: number;
   sessionRssBytes: number;
+}
+
+export interface HubFigures extends Idle {
+  rows: Row[];
   durability: Durability;
+}
+
+export interface Figures {
+  hub?: HubFigures;
+  direct?: Direct;
 }
 
 /** What we want to stay below. */
 const AIMS = { cpuMsPerCall: 0.6, startUpMs: 400, idleRssMb: 90, fullStartUpMs: 500 };
 
-const COLUMNS = ['path', 'era', 'parallel', 'calls/s', 'p50 ms', 'p99 ms', 'x direct', 'x naive', 'CPU ms/call'];
+const SPEED = ['calls/s', 'p50 ms', 'p99 ms'];
 
 export function print(figures: Figures, asJson: boolean): void {
-  console.log(asJson ? JSON.stringify(figures, undefined, 2) : asText(figures));
+  const { hub, direct } = figures;
+  const parts = [...(hub ? [hubText(hub)] : []), ...(direct ? [directText(direct)] : [])];
+  console.log(asJson ? JSON.stringify(figures, undefined, 2) : parts.join('\n\n'));
 }
 
-function asText({ rows, startUpMs, idleRssBytes, sessionRssBytes, durability }: Figures): string {
+function hubText({ rows, startUpMs, idleRssBytes, sessionRssBytes, durability }: HubFigures): string {
+  const columns = ['path', 'era', 'parallel', ...SPEED, 'x direct', 'x naive', 'CPU ms/call'];
   const cells = rows.map((row) => [
     row.path,
     row.era,
     String(row.parallel),
-    row.callsPerSecond.toFixed(0),
-    row.p50Ms.toFixed(2),
-    row.p99Ms.toFixed(2),
+    ...speedOf(row),
     row.ofDirect.toFixed(2),
     row.ofNaive.toFixed(2),
     row.cpuMsPerCall.toFixed(3),
   ]);
-  const table = [COLUMNS, ...cells].map((line) => line.map((text, column) => pad(text, column)).join('  '));
   const median = startUpMs[Math.floor(startUpMs.length / 2)] ?? Number.NaN;
   const cpu = rows
     .filter(({ path, parallel }) => path === 'gateway' && parallel === 16)
     .map(({ era, cpuMsPerCall }) => `${cpuMsPerCall.toFixed(3)} (${era})`);
   return [
-    ...table,
+    'Through the hub',
+    ...table(columns, cells, 2),
     '',
     `CPU of the gateway, 16 in parallel  ${cpu.join(', ')} ms a call; aim: at most ${AIMS.cpuMsPerCall}`,
     `start-up to the first answer        median ${median.toFixed(0)} ms of ${startUpMs.length}; aim: under ${AIMS.startUpMs}`,
     `idle memory                         ${mb(idleRssBytes)}, with one session ${mb(sessionRssBytes)}; aim: under ${AIMS.idleRssMb} MB`,
     ...durabilityLines(durability),
   ].join('\n');
+}
+
+function directText({ rows, versions, silent }: Direct): string {
+  const columns = [
+    'server',
+    'path',
+    'era',
+    'parallel',
+    ...SPEED,
+    ...REFERENCES.map((path) => `x ${path}`),
+    'CPU ms/call',
+  ];
+  const cells = rows
+    .toSorted((a, b) => b.server.localeCompare(a.server) || a.era.localeCompare(b.era) || a.parallel - b.parallel)
+    .map((row) => [
+      row.server,
+      row.path,
+      row.era,
+      String(row.parallel),
+      ...speedOf(row),
+      ...REFERENCES.map((path) => (Number.isNaN(row.of[path]) ? '-' : row.of[path].toFixed(2))),
+      row.cpuMsPerCall.toFixed(3),
+    ]);
+  return [
+    `Through the direct endpoint, beside ${Object.entries(versions)
+      .map((each) => each.join(' '))
+      .join(' and ')}`,
+    ...table(columns, cells, 3),
+    '',
+    ...silent.map(({ path, era, why }) => `${path} does not speak the ${era} era: ${why}`),
+    'CPU is that of the process that is called: the server alone, or the proxy without the servers that it starts.',
+    'Alone, the server that is a program is called over its pipes, the others over HTTP.',
+    'supergateway starts the server anew for each modern request.',
+  ].join('\n');
+}
+
+function speedOf({ callsPerSecond, p50Ms, p99Ms }: CellFigures): string[] {
+  return [callsPerSecond.toFixed(0), p50Ms.toFixed(2), p99Ms.toFixed(2)];
 }
 
 function durabilityLines({ promotions, commitMs, full, empty }: Durability): string[] {
@@ -71,11 +112,15 @@ function durabilityLines({ promotions, commitMs, full, empty }: Durability): str
   ];
 }
 
-function pad(text: string, column: number): string {
-  const width = Math.max(COLUMNS[column]?.length ?? 0, 7);
-  return column < 2 ? text.padEnd(width) : text.padStart(width);
+/** Names to the left, the `names` first columns; figures to the right. */
+function table(columns: string[], cells: string[][], names: number): string[] {
+  const lines = [columns, ...cells];
+  const width = (column: number): number => Math.max(7, ...lines.map((line) => line[column]?.length ?? 0));
+  const pad = (text: string, column: number): string =>
+    column < names ? text.padEnd(width(column)) : text.padStart(width(column));
+  return lines.map((line) => line.map(pad).join('  '));
 }
 
-function mb(bytes: number): string {
+export function mb(bytes: number): string {
   return `${(bytes / 1e6).toFixed(0)} MB`;
 }

@@ -1,0 +1,82 @@
+/** Ways that are measured beside each other, in turns. */
+import type { Child } from './child.ts';
+import { runLoad, type Era, type Load, type Sample } from './load.ts';
+
+export interface Lane<P extends string> {
+  path: P;
+  era: Era;
+  client: Load;
+  /** Whose CPU time is counted. */
+  child: Child;
+}
+
+export interface Cell<P extends string> extends Lane<P> {
+  parallel: number;
+  samples: Sample[];
+  /** CPU time per call, round by round. */
+  cpuMsPerCall: number[];
+}
+
+/** What is said of a cell by itself. */
+export interface CellFigures {
+  path: string;
+  era: Era;
+  parallel: number;
+  callsPerSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  /** In the round that was disturbed least. */
+  cpuMsPerCall: number;
+}
+
+const ROUNDS = 3;
+const ROUND_MS = 800;
+
+/** Every lane with each number of calls in flight, one after the other, and that again and again. */
+export async function measureLanes<P extends string, L extends Lane<P>>(
+  lanes: readonly L[],
+  parallels: readonly number[],
+): Promise<(L & Cell<P>)[]> {
+  const cells = parallels.flatMap((parallel) =>
+    lanes.map((lane) => ({ ...lane, parallel, samples: [], cpuMsPerCall: [] })),
+  );
+  for (let round = 0; round < ROUNDS; round += 1) for (const cell of cells) await measure(cell);
+  return cells;
+}
+
+async function measure<P extends string>(cell: Cell<P>): Promise<void> {
+  const before = await cell.child.usage();
+  const sample = await runLoad(cell.client, cell.parallel, ROUND_MS);
+  const after = await cell.child.usage();
+  cell.samples.push(sample);
+  cell.cpuMsPerCall.push((after.cpuMs - before.cpuMs) / sample.calls);
+}
+
+export function figuresOf<P extends string>(cell: Cell<P>): CellFigures {
+  const { path, era, parallel } = cell;
+  const latencies = cell.samples.flatMap(({ latenciesMs }) => latenciesMs).toSorted((a, b) => a - b);
+  return {
+    path,
+    era,
+    parallel,
+    callsPerSecond: speed(cell),
+    p50Ms: quantile(latencies, 0.5),
+    p99Ms: quantile(latencies, 0.99),
+    cpuMsPerCall: Math.min(...cell.cpuMsPerCall),
+  };
+}
+
+/** How fast a cell is, as a share of how fast another one is under the same load. */
+export function shareOf<P extends string>(cell: Cell<P>, path: P, cells: readonly Cell<P>[]): number {
+  const other = cells.find((each) => each.path === path && each.era === cell.era && each.parallel === cell.parallel);
+  return other ? speed(cell) / speed(other) : Number.NaN;
+}
+
+function speed({ samples }: { samples: readonly Sample[] }): number {
+  const total = (key: 'calls' | 'seconds'): number => samples.reduce((sum, sample) => sum + sample[key], 0);
+  return total('calls') / total('seconds');
+}
+
+function quantile(sorted: number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
