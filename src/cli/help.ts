@@ -17,6 +17,7 @@ Flags of the gateway, each also as an environment variable and in the config fil
   --host NAME        MEANWHILE_HOST       address for serve
   --store PATH       MEANWHILE_STORE      where tasks are kept, or :memory:
   --log-level LEVEL  MEANWHILE_LOG_LEVEL  debug, info, warn, error, silent
+  --server NAME                           for stdio: be this one server, as it is
 
 A client for any MCP server; each has its own --help
   call       <server> <tool> [key=value …]      call a tool and wait for its result

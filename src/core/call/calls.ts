@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { secretId } from '../../lib/ids.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { clampDelay } from '../../lib/timers.ts';
@@ -193,6 +194,14 @@ export class Calls {
 
   get size(): number {
     return this.#live.size;
+  }
+
+  /** Whether somebody waits for just such a call. */
+  isOpen({ server, tool, args }: Pick<CallRequest, 'server' | 'tool' | 'args'>): boolean {
+    return [...this.#live.values()].some(
+      ({ answered, request }) =>
+        !answered && request.server === server && request.tool === tool && isDeepStrictEqual(request.args, args),
+    );
   }
 
   /** What the call behind a task is known by on its connection, while it is at work. */

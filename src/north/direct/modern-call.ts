@@ -10,6 +10,7 @@ import { canBeAsked } from '../asking/asking.ts';
 import { readState } from '../asking/request-state.ts';
 import { attending } from '../attending.ts';
 import { whileWaiting } from '../waiting.ts';
+import { leftBehind } from './left-behind.ts';
 import { wantsAgain } from './meta.ts';
 import { relay, roundInstead } from './modern-relay.ts';
 import type { ModernRequest, Params } from './modern-request.ts';
@@ -25,7 +26,7 @@ export async function call(request: ModernRequest, params: Params): Promise<Para
   if (typeof tool !== 'string' || !isObject(args)) return relay(request, 'tools/call', params);
   if (request.state !== undefined) return nextRound(request, tool);
   const wanted: CallRequest = { server: name, tool, args, timeoutMs: MAX_DELAY_MS };
-  const orphan = wantsAgain(params) ? undefined : session.tasks.takeOrphan(wanted);
+  const orphan = wantsAgain(params) ? undefined : await leftBehind(session, wanted);
   if (orphan) return follow(request, orphan.id);
   const reply = await request.listening(id, async () =>
     execute(request, {
@@ -87,7 +88,8 @@ async function nextRound(request: ModernRequest, tool: string): Promise<Params> 
   const waiting = readState(session.key, request.state);
   const taskId = 'task' in waiting ? waiting.task : '';
   const task = session.controller.get(taskId);
-  if (task?.tool !== tool) throw new RpcError(-32602, 'requestState names a call that is over: begin it anew');
+  if (task === undefined) throw new RpcError(-32602, 'requestState names a call that is over: begin it anew');
+  if (task.tool !== tool) throw new RpcError(-32602, `requestState belongs to a call of '${task.tool}'`);
   await bench.asked.answer({ taskId }, request.client.capabilities, request.answers ?? {});
   return follow(request, taskId);
 }

@@ -197,9 +197,9 @@ export class HttpDoor {
   }
 }
 
-/** The server whose endpoint this is. */
+/** The server whose endpoint this is. Some clients put `/mcp` at the end of whatever address they are given. */
 function serverIn(path: string | undefined): string | undefined {
-  const [, name] = /^\/mcp\/([^/]+)$/.exec(path ?? '') ?? [];
+  const [, name] = /^\/mcp\/([^/]+)(?:\/mcp)?$/.exec(path ?? '') ?? [];
   try {
     return name === undefined ? undefined : decodeURIComponent(name);
   } catch {

@@ -1,6 +1,7 @@
 import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/server';
 import type { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { exactReply, type Carrier } from '../carrier.ts';
+import { within } from '../../lib/timers.ts';
 import type { Exchange } from '../exchange.ts';
 
 /** The wire, and the knowledge which replies went over it. */
@@ -15,6 +16,7 @@ export class StdioCarrier implements Transport, Carrier {
   readonly #exchanges = new Map<RequestId, Exchange>();
   /** Requests that have no answer yet. */
   readonly #open = new Set<RequestId>();
+  #onAllAnswered: () => void = () => {};
 
   constructor(wire: StdioServerTransport) {
     this.#wire = wire;
@@ -27,6 +29,7 @@ export class StdioCarrier implements Transport, Carrier {
   abandon(id: RequestId): void {
     this.#exchanges.delete(id);
     this.#open.delete(id);
+    if (this.#open.size === 0) this.#onAllAnswered();
   }
 
   async start(): Promise<void> {
@@ -53,6 +56,15 @@ export class StdioCarrier implements Transport, Carrier {
       exchange?.giveUp();
       throw error;
     }
+  }
+
+  /** Resolves when every request has its answer, or the time is up. */
+  async allAnswered(ms: number): Promise<void> {
+    if (this.#open.size === 0) return;
+    const answered = new Promise<void>((resolve) => {
+      this.#onAllAnswered = resolve;
+    });
+    await within(ms, answered);
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Readable, Writable } from 'node:stream';
+import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { isInitializeRequest, type McpServerFactory } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { CONNECTION_SESSION, type Gateway } from '../../core/gateway.ts';
@@ -16,6 +16,9 @@ const PRINCIPAL = 'local';
 
 /** A larger message ends the connection: there is no way to answer what cannot be read. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+
+/** How long a client that has closed its end may wait for answers. */
+const LAST_ANSWERS_MS = 2000;
 
 export interface StdioDoor {
   /** Resolves when the client has left. */
@@ -38,9 +41,13 @@ export async function openStdioDoor(
   const session = (await gateway.wake(id, PRINCIPAL)) ?? gateway.open(PRINCIPAL, options);
   // It ends with the connection, however long the client says nothing.
   session.hold();
+  // The transport closes with its input; what was asked just before that is still to be answered.
+  const input = new PassThrough();
+  streams.input.pipe(input, { end: false });
   const carrier = new StdioCarrier(
-    new StdioServerTransport(streams.input, streams.output, { maxBufferSize: MAX_MESSAGE_BYTES }),
+    new StdioServerTransport(input, streams.output, { maxBufferSize: MAX_MESSAGE_BYTES }),
   );
+  streams.input.once('end', () => void carrier.allAnswered(LAST_ANSWERS_MS).then(() => input.end()));
   const closed = new Promise<void>((resolve) => {
     carrier.onWireClosed = resolve;
   });

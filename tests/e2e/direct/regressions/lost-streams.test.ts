@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Session } from '../../../../src/core/session/session.ts';
 import { httpGateway } from '../../../support/gateway.ts';
+import { hubOverHttp } from '../../../support/hub.ts';
 import { soon } from '../../flows/watch.ts';
 import { textOf } from '../answered.ts';
 import { LegacyWire, type LegacyStream } from '../legacy-wire.ts';
@@ -12,6 +13,8 @@ const YES = accept({});
 interface Behind {
   server: Puppet;
   wire: LegacyWire;
+  /** Messages of the questions that the hub has. */
+  atHub: () => Promise<string[]>;
   session: () => Session | undefined;
   /** The stream of a call that has reached the server. */
   call: (name: string, more?: object) => Promise<LegacyStream>;
@@ -26,7 +29,12 @@ async function behind(): Promise<Behind> {
     await server.begun(name);
     return stream;
   };
-  return { server, wire, call, session: () => gateway.sessions.find((each) => each.server === 'one') };
+  const hub = await hubOverHttp(url, 'modern');
+  const atHub = async (): Promise<string[]> => {
+    const { elicitations } = (await hub.call('get_elicitations')).body as { elicitations: { message: string }[] };
+    return elicitations.map(({ message }) => message);
+  };
+  return { server, wire, call, atHub, session: () => gateway.sessions.find((each) => each.server === 'one') };
 }
 
 const asked = (stream: LegacyStream): boolean => stream.told('elicitation/create').length > 0;
@@ -41,6 +49,15 @@ test('D-2: a question that comes with the end of another call is not lost with t
   expect(await server.answer('of b')).toMatchObject({ result: YES });
   server.end('b');
   expect(textOf(await b.result())).toBe('end of b');
+});
+
+test('D-2, D-7: a question that comes with the end of all calls waits at the hub', async () => {
+  const { server, call, atHub } = await behind();
+  const [a, b] = [await call('a'), await call('b')];
+  server.ask('b', 'of nobody', ['a', 'b']);
+  expect(textOf(await a.result())).toBe('end of a');
+  expect(textOf(await b.result())).toBe('end of b');
+  await soon(atHub).toEqual(['of nobody']);
 });
 
 test('D-2, T-4: a question of no certain call whose stream broke is put on another one', async () => {

@@ -81,7 +81,7 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     what: '`execution.taskSupport` of a tool',
-    from: 'absent',
+    from: 'what the server says',
     to: '`optional`',
     why: 'any call may be made as a task, and none must be',
     between: [OLD, TO_OLD],

@@ -1,0 +1,26 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { startV1Http } from '../../servers/v1-http.ts';
+import { configFile, httpGateway, PROGRAM } from '../../support/gateway.ts';
+import { owned } from '../../support/owned.ts';
+import { INITIALIZE, post } from '../../support/raw-http.ts';
+
+test('D-5: a server is also found by clients that put /mcp at the end of every address', async () => {
+  const server = owned(await startV1Http());
+  const { url } = await httpGateway({ one: { url: server.url } });
+  for (const address of [`${url}/one`, `${url}/one/mcp`]) {
+    expect((await post(address, INITIALIZE)).text).toContain('v1-test-server');
+  }
+});
+
+test('D-5, S-4: over stdio a request is answered whose client says nothing more', async () => {
+  const server = owned(await startV1Http());
+  const config = await configFile({ one: { url: server.url } });
+  const child = spawn(process.execPath, [PROGRAM, 'stdio', '--server', 'one', '--config', config], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  const said = text(child.stdout);
+  child.stdin.end(`${JSON.stringify(INITIALIZE)}\n`);
+  expect(JSON.parse(await said)).toMatchObject({ id: 0, result: { serverInfo: { name: 'v1-test-server' } } });
+});

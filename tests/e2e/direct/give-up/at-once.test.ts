@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { startV1Http } from '../../../servers/v1-http.ts';
+import { httpGateway } from '../../../support/gateway.ts';
+import { owned } from '../../../support/owned.ts';
+import { modernCall, modernHeaders, post, postAndLeave } from '../../../support/raw-http.ts';
+
+test('T-4: who comes back at once, before its leaving was noticed, does not run the tool twice', async () => {
+  const server = owned(await startV1Http());
+  const { url } = await httpGateway({ one: { url: server.url } });
+  for (let meeting = 0; meeting < 10; meeting += 1) {
+    const args = { ms: 400, text: `meeting ${meeting}` };
+    const before = server.state.calls.length;
+    const first = postAndLeave(`${url}/one`, modernCall('slow', args), modernHeaders('slow'));
+    await expect.poll(() => server.state.calls.length).toBe(before + 1);
+    const again = post(`${url}/one`, modernCall('slow', args, 2), modernHeaders('slow'));
+    first.destroy();
+    expect((await again).text).toContain(`meeting ${meeting}`);
+    expect(server.state.calls).toHaveLength(before + 1);
+  }
+});
