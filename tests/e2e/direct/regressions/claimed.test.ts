@@ -12,8 +12,8 @@ const CALL = { name: TOOL, arguments: { name: 'a' } };
 
 async function behind() {
   const server = await puppet();
-  const { url, gateway } = await httpGateway({ one: server.config });
-  return { server, url, gateway, direct: `${url}/one`, hub: await hubOverHttp(url, 'modern') };
+  const { url } = await httpGateway({ one: server.config });
+  return { server, direct: `${url}/one`, hub: await hubOverHttp(url, 'modern') };
 }
 
 /** One call that its client has left. */

@@ -17,7 +17,7 @@ export interface Puppet {
   calls: string[];
   /** Once the call by that name has. */
   begun(name: string): Promise<void>;
-  /** Asks something while the calls by that name run; ends others in the same breath. */
+  /** Asks something for that call, without saying so; ends others in the same breath. */
   ask(name: string, message: string, ends?: string[]): void;
   /** What came back for a question. */
   answer(message: string): Promise<Json>;
