@@ -120,9 +120,9 @@ export class LegacySessions {
       return { server, close: () => {} };
     }
     const face = new LegacyFace({ gateway, session, name: session.server, info, carrier: transport, alone });
-    transport.onReachable = (requests) => face.reachable(requests);
-    transport.onStandingAgain = () => face.standingAgain();
-    transport.onUnreachable = (requests) => face.unreachable(requests);
+    transport.onReachable = (requests) => face.desk.reachable(requests);
+    transport.onStandingAgain = () => face.desk.standingAgain();
+    transport.onUnreachable = (requests) => face.desk.unreachable(requests);
     return { server: face.server, close: () => face.close() };
   }
 

@@ -1,0 +1,111 @@
+import type { Caller } from '../../core/call/request.ts';
+import { hasEnded, type Task } from '../../core/task/task.ts';
+import { secretId } from '../../lib/ids.ts';
+import { RpcError } from '../../lib/rpc-error.ts';
+import { MAX_DELAY_MS } from '../../lib/timers.ts';
+import { isObject } from '../../lib/values.ts';
+import { leftBehind } from './left-behind.ts';
+import type { LegacyDesk } from './legacy-desk.ts';
+import type { LegacyRelay } from './legacy-relay.ts';
+import type { LegacyFaceParts, LegacyRequest, Params } from './legacy-request.ts';
+import { ttlOf, type LegacyTasks } from './legacy-tasks.ts';
+import type { LegacyTools } from './legacy-tools.ts';
+import { wantsAgain } from './meta.ts';
+import { errorOf, resultOf, withoutResultType } from './outcome.ts';
+
+/** What the calls of one client need of what else is done for it. */
+export interface LegacyCallParts extends LegacyFaceParts {
+  desk: LegacyDesk;
+  relay: LegacyRelay;
+  tasks: LegacyTasks;
+  tools: LegacyTools;
+}
+
+/** Makes a call, or goes on with one that its client had given up. */
+export async function call(parts: LegacyCallParts, request: LegacyRequest, params: Params): Promise<Params> {
+  const { session, name, desk, relay, tasks, tools } = parts;
+  const { exchange } = request;
+  const { name: tool, arguments: given, task, _meta: _ownMeta, ...more } = params;
+  const args = given ?? {};
+  if (typeof tool !== 'string' || !isObject(args)) {
+    // What is wrong with it the server tells best, which need not know of tasks.
+    const { task: _task, ...odd } = params;
+    return relay.pass(request, 'tools/call', odd);
+  }
+  const wanted = { server: name, tool, args };
+  const orphan = wantsAgain(params) ? undefined : await leftBehind(session, wanted);
+  if (orphan) return task === undefined ? takeOver(parts, request, orphan) : tasks.created(request, orphan);
+  const meta = relay.meta(params);
+  const id = secretId();
+  const close = desk.opened(id, request.id);
+  try {
+    return await request.waiting(`${tool} is at work`, async (onProgress) => {
+      const caller: Caller = {
+        onLeaving: (listener) =>
+          exchange.onLeaving((leaving) => {
+            // What is asked from now on must not go on this stream.
+            close();
+            listener(leaving);
+          }),
+        onProgress,
+        desk: desk.on(request.id),
+        holdsFor: () => true,
+      };
+      const reply = await session.calls.execute(
+        session.connection(name),
+        {
+          ...wanted,
+          id,
+          meta,
+          more,
+          bare: given === undefined,
+          timeoutMs: MAX_DELAY_MS,
+          ...(task !== undefined && { asTask: true, promised: true, ...ttlOf(task) }),
+        },
+        caller,
+      );
+      switch (reply.kind) {
+        case 'result':
+          exchange.whenSettled((delivered) => {
+            if (delivered || exchange.cancelled) return;
+            const kept = session.calls.keepResult({ ...wanted, timeoutMs: 0 }, reply.result);
+            if (kept !== undefined) exchange.whenTaken(() => session.tasks.delivered(kept));
+          });
+          return tools.asListed(tool, withoutResultType(reply.result));
+        case 'task':
+          // A client may come back to a stream that broke, for what it was to bring.
+          if (reply.because === 'gone') return takeOver(parts, request, reply.task);
+          return tasks.created(request, reply.task);
+        case 'failed':
+          throw errorOf(reply);
+        case 'cancelled':
+          throw new RpcError(-32000, 'the call was cancelled');
+      }
+    });
+  } finally {
+    // A task that asks or tells something goes on to do so, but not on this stream.
+    close();
+  }
+}
+
+/** The same call was made before, and its client did not wait: this is the one who comes back for it. */
+async function takeOver(
+  { session, tasks, tools }: LegacyCallParts,
+  request: LegacyRequest,
+  { id }: Task,
+): Promise<Params> {
+  const { exchange } = request;
+  const stopListening = exchange.onLeaving((leaving) => {
+    if (leaving === 'cancelled') session.calls.cancel(id, 'cancelled by the client');
+  });
+  exchange.whenSettled((delivered) => {
+    if (!delivered && !exchange.cancelled) session.tasks.setOrphan(id, true);
+  });
+  try {
+    const task = await tasks.ended(request, id);
+    if (hasEnded(task)) exchange.whenTaken(() => session.tasks.delivered(id));
+    return tools.asListed(task.tool, resultOf(task));
+  } finally {
+    stopListening();
+  }
+}

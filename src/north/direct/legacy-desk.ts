@@ -1,0 +1,161 @@
+import type { RequestId, Server } from '@modelcontextprotocol/server';
+import type { Desk, Desks } from '../../core/question/desks.ts';
+import type { Question } from '../../core/question/question.ts';
+import { askClient, type Where } from '../asking/ask-client.ts';
+import { canBeAsked, refuseUnaskable } from '../asking/asking.ts';
+import type { LegacyFaceParts, LegacyRequest, Params } from './legacy-request.ts';
+
+/** How long a client whose standing stream broke may take to go on with it, before others are to answer what it was asked there. */
+const STANDING_GRACE_MS = 5000;
+
+/** Puts what the server asks before the client, as requests on the streams on which that can be reached. */
+export class LegacyDesk {
+  readonly #server: Server;
+  readonly #parts: LegacyFaceParts;
+  /** The client's request behind each request to the server that is open. */
+  readonly #open = new Map<string, RequestId>();
+  /** What happens when the stream of a request of the client breaks, and when the client comes back to it. */
+  readonly #streams = new Map<RequestId, { broken: () => void; back: () => void }>();
+  /** Questions that were put on the standing stream. */
+  readonly #standing = new Set<string>();
+  /** Questions that belong to no request for certain, and the request on whose stream they were put. */
+  readonly #lent = new Map<string, RequestId>();
+  #standingGone: NodeJS.Timeout | undefined;
+
+  constructor(server: Server, parts: LegacyFaceParts) {
+    this.#server = server;
+    this.#parts = parts;
+  }
+
+  /** Takes whatever belongs to no request that is open, until the returned function is called. */
+  attendAll(): () => void {
+    const close = this.#desks.attend('any', (question, over) => this.#askAnywhere(question, over));
+    return () => {
+      clearTimeout(this.#standingGone);
+      close();
+    };
+  }
+
+  /** Takes what a task asks, whenever the stream of the request that waits for it is there. */
+  attendTask(taskId: string, { id, exchange }: LegacyRequest): () => void {
+    const promised = this.#parts.session.controller.get(taskId)?.promised === true;
+    const desk = this.on(id, promised ? taskId : undefined);
+    const attend = (): (() => void) => this.#desks.attend({ taskId }, desk);
+    let closeDesk = exchange.open ? attend() : (): void => {};
+    const back = (): void => {
+      closeDesk();
+      closeDesk = attend();
+    };
+    this.#streams.set(id, { broken: () => closeDesk(), back });
+    return () => {
+      this.#streams.delete(id);
+      closeDesk();
+    };
+  }
+
+  /** Puts questions on the stream of one of the client's requests. */
+  on(request: RequestId, taskId?: string): Desk {
+    return this.#desk(() => request, taskId);
+  }
+
+  /** Until the returned function is called, a request to the server is open on behalf of one of the client. */
+  opened(id: string, request: RequestId): () => void {
+    this.#open.set(id, request);
+    return () => this.#open.delete(id);
+  }
+
+  /** The client's request behind one to the server. */
+  behind(id: string): RequestId | undefined {
+    return this.#open.get(id);
+  }
+
+  /** The client can be reached on the streams of these requests, or on a standing one that it has just opened. */
+  reachable(requests: Iterable<RequestId> | 'standing'): void {
+    if (requests === 'standing') this.#releaseStanding();
+    else for (const id of requests) this.#streams.get(id)?.back();
+    this.#desks.offerAgain();
+  }
+
+  /** The standing stream goes on where it broke: what was on it is not lost. */
+  standingAgain(): void {
+    clearTimeout(this.#standingGone);
+    this.#desks.offerAgain();
+  }
+
+  /** The streams of these requests, or the standing one, have broken. */
+  unreachable(requests: Iterable<RequestId> | 'standing'): void {
+    if (requests !== 'standing') {
+      for (const id of requests) this.#broken(id);
+      return;
+    }
+    clearTimeout(this.#standingGone);
+    this.#standingGone = setTimeout(() => this.#releaseStanding(), STANDING_GRACE_MS);
+    this.#standingGone.unref();
+  }
+
+  get #desks(): Desks {
+    return this.#parts.session.questions.desks;
+  }
+
+  get #capabilities(): Params {
+    return this.#parts.session.client?.capabilities ?? {};
+  }
+
+  #broken(request: RequestId): void {
+    this.#streams.get(request)?.broken();
+    for (const [id, open] of this.#open) if (open === request) this.#open.delete(id);
+    // What belongs to no request for certain is put before whoever can be reached now.
+    const left = [...this.#lent].filter(([, on]) => on === request).map(([id]) => id);
+    for (const id of left) this.#desks.release(id);
+  }
+
+  /** Whoever is there now has not seen what was put on the stream before. */
+  #releaseStanding(): void {
+    clearTimeout(this.#standingGone);
+    // They may be put there again at once.
+    const asked = [...this.#standing];
+    for (const id of asked) this.#desks.release(id);
+  }
+
+  #askAnywhere(question: Question, over: AbortSignal): boolean {
+    const { session, alone = false } = this.#parts;
+    const { taskId } = question;
+    if (canBeAsked(this.#capabilities, question)) {
+      // The client of a task fetches what that asks with its result.
+      if (taskId !== undefined && session.tasks.find(taskId)?.promised) return false;
+      return this.#desk(() => this.#lend(question, over))(question, over);
+    }
+    return alone && refuseUnaskable(session.questions, () => this.#capabilities)(question, over);
+  }
+
+  /** Puts questions to the client, on the stream of one of its requests if there is one. */
+  #desk(on: () => RequestId | undefined, taskId?: string): Desk {
+    const { carrier, gateway, session } = this.#parts;
+    return (question, over) => {
+      if (!canBeAsked(this.#capabilities, question) || (on() === undefined && !carrier.reaches())) return false;
+      const where = (): Where | undefined => {
+        const request = on();
+        return request === undefined ? this.#onStanding(question, over) : { on: request };
+      };
+      const { questions } = session;
+      const { store } = gateway;
+      void askClient(question, over, { server: this.#server, questions, store, where, taskId });
+      return true;
+    };
+  }
+
+  #lend({ id }: Question, over: AbortSignal): RequestId | undefined {
+    const [request] = this.#open.values();
+    if (request === undefined) return undefined;
+    this.#lent.set(id, request);
+    over.addEventListener('abort', () => this.#lent.delete(id), { once: true });
+    return request;
+  }
+
+  #onStanding({ id }: Question, over: AbortSignal): 'standing' | undefined {
+    if (!this.#parts.carrier.reaches()) return undefined;
+    this.#standing.add(id);
+    over.addEventListener('abort', () => this.#standing.delete(id), { once: true });
+    return 'standing';
+  }
+}

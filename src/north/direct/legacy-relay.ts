@@ -1,0 +1,117 @@
+import type { Server } from '@modelcontextprotocol/server';
+import type { Connection, ConnectionStatus } from '../../core/ports.ts';
+import { ANY_RESULT } from '../../lib/any-result.ts';
+import { secretId } from '../../lib/ids.ts';
+import { RpcError } from '../../lib/rpc-error.ts';
+import { MAX_DELAY_MS } from '../../lib/timers.ts';
+import { isObject } from '../../lib/values.ts';
+import type { LegacyDesk } from './legacy-desk.ts';
+import type { LegacyFaceParts, LegacyRequest, Params } from './legacy-request.ts';
+import { isLevel } from './levels.ts';
+import { passedOnMeta } from './meta.ts';
+import { withoutResultType } from './outcome.ts';
+
+const MAX_ROUNDS = 100;
+
+function era(status: ConnectionStatus): string | undefined {
+  return status.state === 'connected' ? status.info.era : undefined;
+}
+
+/** Passes on what a client with a session says, to a server of either era. */
+export class LegacyRelay {
+  readonly #server: Server;
+  readonly #parts: LegacyFaceParts;
+  readonly #desk: LegacyDesk;
+  #logLevel: string | undefined;
+
+  constructor(server: Server, parts: LegacyFaceParts, desk: LegacyDesk) {
+    this.#server = server;
+    this.#parts = parts;
+    this.#desk = desk;
+  }
+
+  /** What the client tells the server. */
+  tell(method: string, params: Params | undefined): void {
+    const { status } = this.#connection;
+    const foreign = method === 'notifications/roots/list_changed' && era(status) !== 'legacy';
+    if (!foreign) this.#connection.notify(method, params);
+  }
+
+  /** Passes a request on, and asks its client whatever the server wants to know before it answers. */
+  async pass(request: LegacyRequest, method: string, params: Params): Promise<Params> {
+    const { questions } = this.#parts.session;
+    const { exchange } = request;
+    const id = secretId();
+    const meta = { ...this.meta(params), ...(exchange.progress && { progressToken: id }) };
+    const { _meta: _ownMeta, ...own } = params;
+    const signal = exchange.leavingSignal();
+    const closeDesk = questions.desks.attend({ callId: id }, this.#desk.on(request.id));
+    const close = this.#desk.opened(id, request.id);
+    let answered: Params = {};
+    try {
+      for (let round = 0; round < MAX_ROUNDS; round += 1) {
+        const outgoing = { ...own, ...answered, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
+        const onProgress = exchange.progress ?? ((): void => {});
+        const result = await this.#connection.relay({ id, method, params: outgoing, signal, onProgress });
+        if (result['resultType'] !== 'input_required') return withoutResultType(result);
+        answered = await this.#answerRound(request, result, signal);
+      }
+      throw new RpcError(-32603, `the server asked for more than ${MAX_ROUNDS} rounds`);
+    } finally {
+      close();
+      closeDesk();
+      questions.requestEnded(id);
+    }
+  }
+
+  async subscribe(
+    request: LegacyRequest,
+    method: 'resources/subscribe' | 'resources/unsubscribe',
+    params: Params,
+  ): Promise<Params> {
+    const { uri } = params;
+    // What is wrong with it the server tells best.
+    if (typeof uri !== 'string') return this.pass(request, method, params);
+    const connection = this.#connection;
+    return withoutResultType(
+      await (method === 'resources/subscribe' ? connection.subscribe(uri) : connection.unsubscribe(uri)),
+    );
+  }
+
+  async setLevel(request: LegacyRequest, params: Params): Promise<Params> {
+    const { level } = params;
+    const { era } = await this.#connection.ready();
+    // A server with a standing level says itself what it takes.
+    if (era === 'legacy') return this.pass(request, 'logging/setLevel', params);
+    if (!isLevel(level)) throw new RpcError(-32602, `there is no log level ${JSON.stringify(level)}`);
+    this.#logLevel = level;
+    return {};
+  }
+
+  /** The metadata of a request; servers of the other era have no standing level, but hear of it with each of them. */
+  meta(params: Params): Params {
+    const meta = passedOnMeta(params);
+    if (this.#logLevel === undefined || era(this.#connection.status) === 'legacy') return meta;
+    return { ...meta, 'io.modelcontextprotocol/logLevel': this.#logLevel };
+  }
+
+  get #connection(): Connection {
+    return this.#parts.session.connection(this.#parts.name);
+  }
+
+  async #answerRound(
+    { id }: LegacyRequest,
+    { inputRequests, requestState }: Params,
+    signal: AbortSignal,
+  ): Promise<Params> {
+    const asked = Object.entries(isObject(inputRequests) ? inputRequests : {});
+    const answers = asked.map(async ([key, request]) => {
+      const { method, params } = isObject(request) ? request : {};
+      const asking = { method: String(method), params: isObject(params) ? params : {} };
+      const options = { relatedRequestId: id, timeout: MAX_DELAY_MS, signal };
+      return [key, await this.#server.request(asking, ANY_RESULT, options)] as const;
+    });
+    const inputResponses = Object.fromEntries(await Promise.all(answers));
+    return { ...(asked.length > 0 && { inputResponses }), ...(requestState !== undefined && { requestState }) };
+  }
+}

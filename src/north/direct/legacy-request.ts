@@ -1,0 +1,62 @@
+import type { ProgressToken, RequestId, Server, ServerContext } from '@modelcontextprotocol/server';
+import type { Gateway } from '../../core/gateway.ts';
+import type { ServerInfo } from '../../core/ports.ts';
+import type { Session } from '../../core/session/session.ts';
+import { ANY_RESULT } from '../../lib/any-result.ts';
+import type { Carrier } from '../carrier.ts';
+import type { Exchange } from '../exchange.ts';
+import { whileWaiting } from '../waiting.ts';
+import type { Wire } from './legacy-wire.ts';
+
+export type Params = Record<string, unknown>;
+
+/** How often a client that asked for no progress is pinged while it waits, so that nothing in between takes it for dead. */
+const PING_MS = 10_000;
+
+export interface LegacyFaceParts {
+  gateway: Gateway;
+  session: Session;
+  /** The server that is shown. */
+  name: string;
+  /** What the server told of itself; absent for a session of an earlier run, whose client has heard it already. */
+  info?: ServerInfo | undefined;
+  carrier: Carrier & Wire;
+  /** There is no hub where somebody else could answer what this client cannot be asked. */
+  alone?: boolean;
+}
+
+/** One request of a client with a session. */
+export class LegacyRequest {
+  /** What the client calls it, and so the stream on which the client waits for the reply. */
+  readonly id: RequestId;
+  readonly signal: AbortSignal;
+  readonly progressToken: ProgressToken | undefined;
+  readonly exchange: Exchange;
+  readonly #server: Server;
+
+  constructor(server: Server, { id, signal, _meta }: ServerContext['mcpReq'], exchange: Exchange) {
+    this.id = id;
+    this.signal = signal;
+    this.progressToken = _meta?.progressToken;
+    this.exchange = exchange;
+    this.#server = server;
+  }
+
+  /** Runs something that may take long while the client waits, with progress or pings. */
+  async waiting<T>(what: string, work: Parameters<typeof whileWaiting<T>>[2]): Promise<T> {
+    const { exchange } = this;
+    if (exchange.progress !== undefined) return whileWaiting(exchange, what, work);
+    const pinging = setInterval(() => {
+      if (!exchange.reaches) return;
+      // One that answers no pings may still be waiting; that it is gone shows otherwise.
+      this.#server
+        .request({ method: 'ping' }, ANY_RESULT, { relatedRequestId: this.id, timeout: PING_MS })
+        .catch(() => {});
+    }, PING_MS);
+    try {
+      return await work(() => {});
+    } finally {
+      clearInterval(pinging);
+    }
+  }
+}

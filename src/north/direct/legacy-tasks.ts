@@ -1,0 +1,136 @@
+import type { RequestId } from '@modelcontextprotocol/server';
+import { hasEnded, type Task } from '../../core/task/task.ts';
+import { RpcError } from '../../lib/rpc-error.ts';
+import { isObject } from '../../lib/values.ts';
+import { withRelatedTask } from '../asking/asking.ts';
+import type { LegacyDesk } from './legacy-desk.ts';
+import type { LegacyFaceParts, LegacyRequest, Params } from './legacy-request.ts';
+import type { LegacyTools } from './legacy-tools.ts';
+import { tellClient } from './legacy-wire.ts';
+import { resultOf } from './outcome.ts';
+import { coreTask } from './task-views.ts';
+
+const TASK_PAGE = 100;
+
+/** How long the client wants to have a task, from what it says of that in its call. */
+export function ttlOf(task: unknown): { ttlMs?: number } {
+  if (!isObject(task)) throw new RpcError(-32602, "'task' is not an object");
+  const { ttl } = task;
+  if (ttl === undefined || ttl === null) return {};
+  if (typeof ttl !== 'number' || !Number.isFinite(ttl) || ttl < 0) {
+    throw new RpcError(-32602, "'task.ttl' is not a number of milliseconds");
+  }
+  return { ttlMs: Math.max(1, Math.floor(ttl)) };
+}
+
+/** The tasks of the 2025-11-25 protocol, as one client has them. */
+export class LegacyTasks {
+  readonly #parts: LegacyFaceParts;
+  readonly #desk: LegacyDesk;
+  readonly #tools: LegacyTools;
+  /** The client's request that waits for the result of each task. */
+  readonly #waiting = new Map<string, RequestId>();
+
+  constructor(parts: LegacyFaceParts, desk: LegacyDesk, tools: LegacyTools) {
+    this.#parts = parts;
+    this.#desk = desk;
+    this.#tools = tools;
+  }
+
+  async get(params: Params): Promise<Params> {
+    const task = this.#find(params);
+    await this.#parts.gateway.store.settled();
+    return coreTask(task);
+  }
+
+  async result(request: LegacyRequest, params: Params): Promise<Params> {
+    const { id, tool } = this.#find(params);
+    const task = await this.ended(request, id);
+    request.exchange.whenTaken(() => this.#parts.session.tasks.setOrphan(id, false));
+    return withRelatedTask(this.#tools.asListed(tool, resultOf(task)), id);
+  }
+
+  async list({ cursor }: Params): Promise<Params> {
+    const { gateway, session } = this.#parts;
+    const all = session.controller.list();
+    const from = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor) + 1;
+    if (cursor !== undefined && from === 0) throw new RpcError(-32602, `Invalid cursor: ${JSON.stringify(cursor)}`);
+    await gateway.store.settled();
+    const page = all.slice(from, from + TASK_PAGE);
+    const last = page.at(-1);
+    const more = last !== undefined && from + TASK_PAGE < all.length;
+    return { tasks: page.map(coreTask), ...(more && { nextCursor: last.id }) };
+  }
+
+  async cancel(params: Params): Promise<Params> {
+    const { id, status } = this.#find(params);
+    const cancelled = await this.#parts.session.controller.cancel(id, 'cancelled by the client');
+    if (cancelled === undefined)
+      throw new RpcError(-32602, `Cannot cancel task: already in terminal status '${status}'`);
+    return coreTask(cancelled);
+  }
+
+  /** Gives the client a task for its call. */
+  async created(request: LegacyRequest, task: Task): Promise<Params> {
+    const { gateway, session } = this.#parts;
+    const { exchange } = request;
+    const { tasks } = session;
+    tasks.apply(task.id, { type: 'promised' });
+    this.#tellProgress(request, task);
+    exchange.whenSettled((delivered) => {
+      if (!exchange.cancelled) tasks.setOrphan(task.id, !delivered);
+    });
+    await gateway.store.settled();
+    return { task: coreTask(tasks.get(task.id)) };
+  }
+
+  /** Waits for the end of a task; what it asks meanwhile goes over the stream of the request that waits. */
+  async ended(request: LegacyRequest, taskId: string): Promise<Task> {
+    const { gateway, session } = this.#parts;
+    const closeDesk = this.#desk.attendTask(taskId, request);
+    this.#waiting.set(taskId, request.id);
+    try {
+      return await request.waiting('the task is at work', async (onProgress) => {
+        const deaf = session.calls.onProgress(taskId, onProgress);
+        // Also when the stream has broken: the client may come back to it.
+        const task = await session.controller.until(taskId, hasEnded, { signal: request.signal }).finally(deaf);
+        await gateway.store.settled();
+        return task;
+      });
+    } finally {
+      if (this.#waiting.get(taskId) === request.id) this.#waiting.delete(taskId);
+      closeDesk();
+    }
+  }
+
+  /** Tells the client how the tasks are doing that it was given. */
+  changed(task: Task): void {
+    if (!task.promised) return;
+    // What is told must be on record; a store that fails has told so elsewhere.
+    this.#parts.gateway.store.settled().then(
+      () => tellClient(this.#parts, 'notifications/tasks/status', coreTask(task)),
+      () => {},
+    );
+  }
+
+  /** The token of the call stays good until its task has ended. */
+  #tellProgress({ progressToken }: LegacyRequest, told: Task): void {
+    const { session } = this.#parts;
+    const { id } = told;
+    if (progressToken === undefined || hasEnded(told)) return;
+    const deaf = session.calls.onProgress(id, (progress) =>
+      tellClient(this.#parts, 'notifications/progress', { ...progress, progressToken }, this.#waiting.get(id)),
+    );
+    const forget = session.controller.watch((task) => {
+      if (task.id !== id || !hasEnded(task)) return;
+      deaf();
+      forget();
+    });
+  }
+
+  #find({ taskId }: Params): Task {
+    const task = typeof taskId === 'string' ? this.#parts.session.controller.get(taskId) : undefined;
+    if (task === undefined) throw new RpcError(-32602, `Failed to retrieve task: no task '${String(taskId)}'`);
+    return task;
+  }
+}
