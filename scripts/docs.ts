@@ -46,7 +46,9 @@ function differenceTable(): string {
   const rows = DIFFERENCES.map(
     ({ what, between, from, to, why }) => `| ${[what, shortly(between), from, to, why].map(cell).join(' | ')} |`,
   );
-  return ['| what | between | at the server | through the gateway | why |', '|---|---|---|---|---|', ...rows].join('\n');
+  return ['| what | between | at the server | through the gateway | why |', '|---|---|---|---|---|', ...rows].join(
+    '\n',
+  );
 }
 
 function shortly(between: readonly string[]): string {

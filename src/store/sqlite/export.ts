@@ -1,6 +1,6 @@
 /** All records of a store, one at a time; a gateway may be using it meanwhile. */
 
-import type { RecordKind, ServerConfig, ServerRecord } from '../../core/ports.ts';
+import type { RecordKind, ServerConfig, ServerRecord, SessionRecord } from '../../core/ports.ts';
 import { redactUrl } from '../../lib/redact.ts';
 import { inOurWords, openToLook } from './database.ts';
 import { TABLES } from './statements.ts';
@@ -20,7 +20,7 @@ export async function* exportStore(path: string, { secrets = false } = {}): Asyn
       const after = db.prepare(`SELECT id, data FROM ${TABLES[kind]} WHERE id > ? ORDER BY id LIMIT 1`);
       const next = (id: string) => after.get(id) as { id: string; data: string } | undefined;
       for (let row = next(''); row !== undefined; row = next(row.id)) {
-        const data = kind === 'server' && !secrets ? withoutSecrets(row.data) : row.data;
+        const data = secrets ? row.data : withoutSecrets(kind, row.data);
         yield `{"kind":"${kind}","record":${data}}\n`;
       }
     }
@@ -31,9 +31,14 @@ export async function* exportStore(path: string, { secrets = false } = {}): Asyn
   }
 }
 
-function withoutSecrets(data: string): string {
-  const record = JSON.parse(data) as ServerRecord;
-  return JSON.stringify({ ...record, config: hidden(record.config) });
+function withoutSecrets(kind: RecordKind, data: string): string {
+  if (kind === 'server') {
+    const record = JSON.parse(data) as ServerRecord;
+    return JSON.stringify({ ...record, config: hidden(record.config) });
+  }
+  if (kind !== 'session') return data;
+  const record = JSON.parse(data) as SessionRecord;
+  return JSON.stringify({ ...record, ...(record.key !== undefined && { key: HIDDEN }) });
 }
 
 /** What can be a secret: where it goes and by which program stays to be seen. */

@@ -155,10 +155,15 @@ test('P-1, X-4: an export hides the secrets of added servers, unless they are as
   };
   await fill(path, (store) => {
     for (const [id, config] of Object.entries(servers)) store.put('server', { id, config, addedAt: 1, addedBy: 'x' });
+    store.put('session', { ...session('one'), key: secret });
   });
   const hidden = await runProgram(['store', 'export', '--store', path]);
   expect(hidden.stdout).not.toContain(secret);
   expect(linesOf(hidden.stdout)).toEqual([
+    {
+      kind: 'session',
+      record: { ...session('one'), createdAt: expect.any(Number), lastActiveAt: expect.any(Number), key: '***' },
+    },
     {
       kind: 'server',
       record: {
@@ -179,7 +184,9 @@ test('P-1, X-4: an export hides the secrets of added servers, unless they are as
     },
   ]);
   const open = await runProgram(['store', 'export', '--store', path, '--with-secrets']);
-  expect(linesOf(open.stdout).map(({ record }) => record['config'])).toEqual(Object.values(servers));
+  const [ours, ...theirs] = linesOf(open.stdout);
+  expect(ours).toMatchObject({ record: { key: secret } });
+  expect(theirs.map(({ record }) => record['config'])).toEqual(Object.values(servers));
 });
 
 test('P-1: which store it is: that of serve, that of stdio in this folder, or the one that is named', async () => {
