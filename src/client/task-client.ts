@@ -443,15 +443,27 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     if (!this.#answers[question.kind]) throw new Error(`this client answers no ${question.kind} requests`);
     const running = question.callId === undefined ? undefined : this.#running.get(question.callId);
     const taskId = relatedTask(question.params) ?? running?.taskId;
+    const asked = running === undefined ? question : { ...question, withdrawn: untilCancelled(question, running) };
     if (question.kind === 'elicitation') {
-      const { pending, answer } = pendingElicitation(question, taskId);
+      const { pending, answer } = pendingElicitation(asked, taskId);
       this.#tell('newPendingElicitation', pending);
       return answer;
     }
-    const { pending, answer } = pendingSample(question, taskId);
+    const { pending, answer } = pendingSample(asked, taskId);
     this.#tell('newPendingSample', pending);
     return answer;
   }
+}
+
+/** Aborted when the server withdraws the question, or when the call that asks it is cancelled and nobody needs the answer. */
+function untilCancelled({ withdrawn }: IncomingQuestion, { stop }: Running): AbortSignal {
+  const over = new AbortController();
+  whenAborted(withdrawn, () => over.abort(withdrawn.reason));
+  whenAborted(stop.signal, () => {
+    // One that is only left goes on to wait for it.
+    if (stop.signal.reason !== LEAVE_RUNNING) over.abort(stop.signal.reason);
+  });
+  return over.signal;
 }
 
 /** The server in words; its address may hold secrets. */

@@ -96,8 +96,6 @@ export class HttpTransport implements Transport {
   readonly #timers = new Set<NodeJS.Timeout>();
   /** Requests that have no answer yet. */
   readonly #requests = new Map<RequestId, AbortController>();
-  /** What the server asked and has no answer to, and on the stream of which request. */
-  readonly #asked = new Map<RequestId, RequestId>();
 
   constructor(config: HttpServerConfig, health: HttpHealth, sessionId?: string) {
     this.#url = new URL(config.url);
@@ -145,7 +143,6 @@ export class HttpTransport implements Transport {
       ...extra,
       'content-type': 'application/json',
     };
-    if (!('method' in message) && message.id !== undefined) this.#asked.delete(message.id);
     const body = JSON.stringify(message);
     const exchange = (): Promise<HttpAnswer> => this.#exchange('POST', headers, body, signals);
     // An answer to the server's question may arrive twice without harm, but not never.
@@ -202,13 +199,6 @@ export class HttpTransport implements Transport {
     const id = message.params?.['requestId'] as RequestId;
     this.#requests.get(id)?.abort();
     this.#requests.delete(id);
-    for (const [requestId, on] of this.#asked) {
-      if (on !== id) continue;
-      this.#asked.delete(requestId);
-      // The server would withdraw on that stream what it asked there.
-      const params = { requestId, reason: 'the request it belongs to was cancelled' };
-      this.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
-    }
   }
 
   /** Ends the session on the server, as a client that leaves should. */
@@ -355,24 +345,15 @@ export class HttpTransport implements Transport {
     if (!('method' in message) && stream.requestId !== undefined && message.id === stream.requestId) {
       stream.answered = true;
     }
-    if ('method' in message && 'id' in message && stream.requestId !== undefined) {
-      this.#asked.set(message.id, stream.requestId);
-    }
     // What is told on the standing stream belongs to no request; what is asked there may still be asked for any of them.
     const unclear = stream.requestId === undefined && 'id' in message;
     this.#deliver(unclear ? message : stampOrigin(message, stream.callId));
   }
 
   #deliver(message: JSONRPCMessage): void {
-    if (!('method' in message) && message.id !== undefined) this.#answered(message.id);
+    if (!('method' in message) && message.id !== undefined) this.#requests.delete(message.id);
     this.hello.received(message);
     this.onmessage?.(message);
-  }
-
-  #answered(id: RequestId): void {
-    this.#requests.delete(id);
-    // Nobody waits for an answer to what was asked in its course.
-    for (const [requestId, on] of this.#asked) if (on === id) this.#asked.delete(requestId);
   }
 
   /** Goes on with a broken stream where that is possible. */
