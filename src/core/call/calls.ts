@@ -196,11 +196,16 @@ export class Calls {
     return this.#live.size;
   }
 
-  /** Whether somebody waits for just such a call. */
-  isOpen({ server, tool, args }: Pick<CallRequest, 'server' | 'tool' | 'args'>): boolean {
+  /** Whether somebody has been waiting for just such a call for so long. */
+  isWaitedFor({ server, tool, args }: Pick<CallRequest, 'server' | 'tool' | 'args'>, forMs: number): boolean {
+    const before = Date.now() - forMs;
     return [...this.#live.values()].some(
-      ({ answered, request }) =>
-        !answered && request.server === server && request.tool === tool && isDeepStrictEqual(request.args, args),
+      ({ answered, startedAt, request }) =>
+        !answered &&
+        startedAt <= before &&
+        request.server === server &&
+        request.tool === tool &&
+        isDeepStrictEqual(request.args, args),
     );
   }
 
