@@ -110,7 +110,7 @@ test('D-1: what is in a file is there again, with its questions and their answer
     const unkept = { kind: QUESTION.kind, params: QUESTION.params };
     const over = expect(first.ask(forgets.id, unkept)).rejects.toThrow('the program ends');
     const before = first.questions(asks.id);
-    await vi.waitFor(() => expect(before).toHaveLength(1));
+    await vi.waitFor(() => expect(before).toHaveLength(1), 10_000);
     await close(first);
     await over;
 

@@ -19,5 +19,5 @@ test('P-1, P-2, P-3, E-1, S-1, B-3: nothing is lost, nothing is told or done twi
   expect(counts['kills']).toBe(KILLS);
   expect(counts['tasks']).toBeGreaterThan(0);
   expect(counts['events']).toBeGreaterThan(0);
-  await vi.waitFor(() => expect(handles()).toEqual(before));
+  await vi.waitFor(() => expect(handles()).toEqual(before), 10_000);
 }, 120_000);

@@ -65,7 +65,7 @@ describe.each(Object.entries(v1Doors))('the rich server over %s, v1 client', (na
     expect(textOf(await client.callTool({ name: 'talk' }))).toBe('said');
     await client.subscribeResource({ uri: 'rich://text' });
     await client.callTool({ name: 'change', arguments: { what: ['rich://text'] } });
-    await vi.waitFor(() => expect(updated).toEqual(['rich://text']));
+    await vi.waitFor(() => expect(updated).toEqual(['rich://text']), 10_000);
     const steps: unknown[] = [];
     await client.callTool({ name: 'steps' }, undefined, { onprogress: ({ progress }) => steps.push(progress) });
     if (!ALL_AT_ONCE.has(name)) expect(steps).toEqual([0, 0.5, 3]);
@@ -94,7 +94,7 @@ describe.each(Object.entries(v2Doors))('the rich server over %s, modern client',
     const subscription = await client.listen({ resourceSubscriptions: ['rich://text', 'rich://missing'] });
     expect(subscription.honoredFilter).toEqual({ resourceSubscriptions: ['rich://text'] });
     await client.callTool({ name: 'change', arguments: { what: ['rich://text'] } });
-    await vi.waitFor(() => expect(updated).toEqual(['rich://text']));
+    await vi.waitFor(() => expect(updated).toEqual(['rich://text']), 10_000);
     await subscription.close();
     const steps: unknown[] = [];
     await client.callTool({ name: 'steps' }, { onprogress: ({ progress }) => steps.push(progress) });

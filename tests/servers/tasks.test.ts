@@ -127,7 +127,10 @@ describe('2025-11-25 tasks over HTTP', () => {
 
     const second = owned(await startTasksV1Http({ port: first.port, state: first.state }));
     // Sockets to the old listener may still be in the pool of `fetch`.
-    const { client } = await vi.waitFor(() => connectV1(new StreamableHTTPClientTransport(new URL(second.url))));
+    const { client } = await vi.waitFor(
+      () => connectV1(new StreamableHTTPClientTransport(new URL(second.url))),
+      10_000,
+    );
     first.state.release();
     expect(textOf(await client.experimental.tasks.getTaskResult(held, ResultSchema))).toBe('kept');
     expect(textOf(await client.experimental.tasks.getTaskResult(asking, ResultSchema))).toBe('Hello Ada');
@@ -279,7 +282,7 @@ describe('tasks extension over HTTP', () => {
     const held = await before.create('hold', { text: 'kept' });
     await first.stop();
     const second = owned(await startTasksV2Http({ port: first.port, state: first.state }));
-    const { until, request } = await vi.waitFor(() => modern(new ModernHttp(new URL(second.url))));
+    const { until, request } = await vi.waitFor(() => modern(new ModernHttp(new URL(second.url))), 10_000);
     second.state.release();
     await until(held.taskId, 'completed');
     const { inputRequests } = await until(taskId, 'input_required');

@@ -30,6 +30,6 @@ if (process.env['VITEST'] !== undefined) {
   });
   afterEach(releaseAll);
   afterAll(async () => {
-    await vi.waitFor(() => expect(handles()).toEqual(before));
+    await vi.waitFor(() => expect(handles()).toEqual(before), 10_000);
   });
 }

@@ -77,8 +77,9 @@ describe('S-1, X-2: whose session it is', () => {
     const gateway = await killable({ ext: { url: server.url } }, { auth: { tokens: TOKENS } });
     const alice = await rawSession(gateway.url, as('alice'));
     const { id } = await begin(alice, 'ext', 'required', { text: 'for alice' }, { timeout_ms: 0 });
-    await vi.waitFor(async () =>
-      expect((await alice.reply('get_task_result', { task_id: id })).text).toBe('for alice'),
+    await vi.waitFor(
+      async () => expect((await alice.reply('get_task_result', { task_id: id })).text).toBe('for alice'),
+      10_000,
     );
     await restart(gateway);
     const asBob = { ...alice.headers, ...as('bob') };

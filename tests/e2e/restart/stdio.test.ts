@@ -127,7 +127,7 @@ describe('P-1: a second gateway on the same store', () => {
     await vi.waitFor(() => {
       const warning = second.logs.find(({ event }) => event === 'store_in_use');
       expect(warning).toMatchObject({ level: 'warn', data: { instead: ':memory:' } });
-    });
+    }, 10_000);
     const { text } = await second.call('execute_tool', { server: 'ext', tool: 'echo', args: { text: 'two' } });
     expect(text).toBe('two');
     const { body } = await second.call('list_tasks', { include_completed: true });

@@ -57,7 +57,7 @@ test('P-2, S-1, S-4: while the gateway stops, no client hears that its session i
   await vi.waitFor(() => {
     const started = gateway.logs.filter(({ event }) => event === 'tool_execution_start');
     expect(started.map(({ data }) => data?.['tool'])).toEqual(['echo', 'slow']);
-  });
+  }, 10_000);
   gateway.door.stopListening();
   const closing = { over: false };
   const closed = gateway.gateway.close('the gateway is shutting down').finally(() => {

@@ -197,7 +197,7 @@ async function serveWithin(kilobytes: number, config: string): Promise<{ url: st
   });
   return vi.waitFor(
     () => {
-      const [, url] = /"url":"([^"]+)"/.exec(text) ?? [];
+      const [, url] = /"url":"([^"]+, 10_000)"/.exec(text) ?? [];
       if (url === undefined) throw new Error(text);
       return { url };
     },

@@ -52,7 +52,7 @@ test('X-3: a client that cannot be let in because the store fails leaves no sess
     expect(refused.status).toBe(503);
     expect(refused.headers['mcp-session-id']).toBeUndefined();
   }
-  await vi.waitFor(() => expect(running.gateway.sessions.map(({ id }) => id)).toEqual([client.id]));
+  await vi.waitFor(() => expect(running.gateway.sessions.map(({ id }) => id)).toEqual([client.id]), 10_000);
   expect(running.door.counts.sessions).toBe(1);
 
   other.exec('ALTER TABLE elsewhere RENAME TO sessions');

@@ -52,7 +52,7 @@ test('S-4: a gateway that is about to stop lets nobody in any more', async () =>
 test('S-4, H-12: a session that is being deleted answers no more requests', async () => {
   const { running, client, pid } = await setup();
   const deleting = send(running.url, { method: 'DELETE', headers: client.headers });
-  await vi.waitFor(() => expect(running.gateway.sessions).toEqual([]));
+  await vi.waitFor(() => expect(running.gateway.sessions).toEqual([]), 10_000);
   for (const [tool, args] of [
     ['execute_tool', { server: 'stubborn', tool: 'pid' }],
     ['list_tools', {}],

@@ -50,7 +50,7 @@ test('B-2, B-3: a stream for changes that ended is asked for again, and the serv
   const server = await startChanging();
   const { url, logs } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
-  await vi.waitFor(() => expect(server.listens()).toBe(1));
+  await vi.waitFor(() => expect(server.listens()).toBe(1), 10_000);
   server.cut();
   await vi.waitFor(() => expect(server.listens()).toBe(2), { timeout: 10_000 });
   await hub.call('get_notifications');

@@ -27,7 +27,7 @@ test('E-3: a log entry of a level that is not in the protocol is shown', async (
   await vi.waitFor(async () => {
     const { body } = await hub.call('get_logs');
     expect(body['logs']).toMatchObject([{ server: 'odd', level: 'warn', data: 'disk nearly full' }]);
-  });
+  }, 10_000);
 });
 
 test('H-8: a tool is that of its server, whatever the server says', async () => {

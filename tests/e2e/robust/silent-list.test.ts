@@ -42,7 +42,7 @@ async function setup(): Promise<Setup> {
 }
 
 async function nobodyBusy({ gateway, door }: TestGateway): Promise<void> {
-  await vi.waitFor(() => expect(gateway.sessions.map(({ busy }) => busy)).toEqual([false]));
+  await vi.waitFor(() => expect(gateway.sessions.map(({ busy }) => busy)).toEqual([false]), 10_000);
   expect(door.counts.requests).toBe(0);
 }
 

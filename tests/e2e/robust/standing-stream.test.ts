@@ -51,7 +51,7 @@ test('B-1: a server with sessions that knows no GET at all is used and kept', as
   const { url, logs } = await httpGateway({ odd: { url: server.url } }, { servers: { pingMs: 50 } });
   const hub = await hubOverHttp(url);
   expect((await hub.call('execute_tool', { server: 'odd', tool: 'any' })).text).toBe('ok');
-  await vi.waitFor(() => expect(server.seen.get('GET')).toBeGreaterThan(0));
+  await vi.waitFor(() => expect(server.seen.get('GET')).toBeGreaterThan(0), 10_000);
   const pings = server.seen.get('ping') ?? 0;
   await vi.waitFor(() => expect(server.seen.get('ping')).toBeGreaterThan(pings + 3), { timeout: 10_000 });
   expect((await hub.call('execute_tool', { server: 'odd', tool: 'any' })).text).toBe('ok');

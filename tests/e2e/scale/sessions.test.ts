@@ -107,7 +107,10 @@ test(
 
     // The first one finds out what the servers speak; they remember having been asked.
     const first = await LightClient.open(running.url);
-    await vi.waitFor(() => expect(logs.filter(({ event }) => event === 'server_connected')).toHaveLength(SERVERS));
+    await vi.waitFor(
+      () => expect(logs.filter(({ event }) => event === 'server_connected')).toHaveLength(SERVERS),
+      10_000,
+    );
     await first.send('DELETE');
     const strays = known();
 

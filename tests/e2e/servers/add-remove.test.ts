@@ -67,7 +67,7 @@ test('S-3: a name that is added again with another address is replaced for all',
     expect(await statusOf(hub, 'one')).toMatchObject({ implementation: { name: 'v2-test-server' } });
   }
   expect(after.state.calls.filter(({ tool }) => tool === 'echo')).toHaveLength(2);
-  await vi.waitFor(() => expect(before.state.cancelled).toEqual(['slow']));
+  await vi.waitFor(() => expect(before.state.cancelled).toEqual(['slow']), 10_000);
   expect(await names(caller)).toEqual(['one']);
 });
 
@@ -156,7 +156,7 @@ test('S-3: a server that is removed is gone for all, with what ran there', async
     expect(reply.text).toContain("no server 'one'; known: kept");
   }
   expect(pids.filter(isAlive)).toEqual([]);
-  await vi.waitFor(() => expect(server.state.cancelled.toSorted()).toEqual(['ask', 'slow']));
+  await vi.waitFor(() => expect(server.state.cancelled.toSorted()).toEqual(['ask', 'slow']), 10_000);
   expect((await other.call('get_task', { task_id: untouched })).body['task']).toMatchObject({ status: 'working' });
   expect((await caller.call('remove_server', { name: 'one' })).code).toBe('TOOL_ERR_SERVER_NOT_FOUND');
 });

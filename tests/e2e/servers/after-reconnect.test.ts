@@ -113,7 +113,7 @@ test('B-3: what ran on a lost server fails with the reason, and what had ended s
   const slow = taskIdOf(await execute('slow', { ms: 600_000 }, 0));
   const waiting = hub.call('get_task_result', { task_id: slow });
   const open = execute('slow', { ms: 600_000, text: 'open' });
-  await vi.waitFor(() => expect(server.state.calls.filter(({ tool }) => tool === 'slow')).toHaveLength(3));
+  await vi.waitFor(() => expect(server.state.calls.filter(({ tool }) => tool === 'slow')).toHaveLength(3), 10_000);
   await server.close();
 
   expect(await open).toMatchObject({ isError: true, code: 'TOOL_ERR_SERVER_DISCONNECTED' });

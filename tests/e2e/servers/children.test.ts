@@ -24,7 +24,7 @@ test('B-4, E-3: a child that writes much to stderr goes on, and what it wrote is
     expect(text).toMatch(/^e+$/);
     // The last piece is not full, and so may not be complete.
     expect(text.length).toBeGreaterThan(190_000);
-  });
+  }, 10_000);
   expect((await hub.call('get_logs', { server: 'one', source: 'protocol' })).body).toEqual({ logs: [] });
 });
 

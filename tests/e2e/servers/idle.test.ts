@@ -23,8 +23,8 @@ test('S-4: an idle session ends, with its children, and its id opens nothing any
   const session = await rawSession(running.url);
   const pid = Number((await session.reply('execute_tool', { server: 'one', tool: 'pid' })).text);
   await ended(running, session);
-  await vi.waitFor(() => expect(isAlive(pid)).toBe(false));
-  await vi.waitFor(() => expect(running.door.counts).toEqual({ sessions: 0, streams: 0, requests: 0 }));
+  await vi.waitFor(() => expect(isAlive(pid)).toBe(false), 10_000);
+  await vi.waitFor(() => expect(running.door.counts).toEqual({ sessions: 0, streams: 0, requests: 0 }), 10_000);
   expect((await post(running.url, toolCall('list_tasks'), session.headers)).status).toBe(404);
   const stream = await openStream(running.url, { headers: { ...session.headers, accept: 'text/event-stream' } });
   expect(stream.status).toBe(404);
@@ -37,7 +37,7 @@ test('S-4: the state of a client without sessions ends when it is idle, and begi
   const hub = await hubOverHttp(running.url, 'modern');
   const pid = Number(await ask(hub, 'one', 'pid'));
   await vi.waitFor(() => expect(running.gateway.sessions).toEqual([]), { timeout: 10_000 });
-  await vi.waitFor(() => expect(isAlive(pid)).toBe(false));
+  await vi.waitFor(() => expect(isAlive(pid)).toBe(false), 10_000);
   expect(Number(await ask(hub, 'one', 'pid'))).not.toBe(pid);
 });
 

@@ -18,7 +18,7 @@ async function whileWaiting(
   happens: () => void | Promise<void>,
 ): Promise<Activity> {
   const waiting = activity(hub);
-  await vi.waitFor(() => expect(gateway.sessions[0]?.events.counts.waiters).toBe(1));
+  await vi.waitFor(() => expect(gateway.sessions[0]?.events.counts.waiters).toBe(1), 10_000);
   await happens();
   return waiting;
 }

@@ -49,11 +49,13 @@ test.each<ClientKind>(['v1', 'v2', 'modern'])(
     expect(await echo(hub, 'good', 'at once')).toBe('at once');
     expect(mute.sockets.size).toBe(1);
     expect(await statusOf(hub, 'mute')).toMatchObject({ status: 'connecting', connected: false });
-    await vi.waitFor(async () =>
-      expect(await statusOf(hub, 'dead')).toMatchObject({
-        status: 'disconnected',
-        lastError: expect.stringContaining('ECONNREFUSED'),
-      }),
+    await vi.waitFor(
+      async () =>
+        expect(await statusOf(hub, 'dead')).toMatchObject({
+          status: 'disconnected',
+          lastError: expect.stringContaining('ECONNREFUSED'),
+        }),
+      10_000,
     );
     const failed = await hub.call('execute_tool', { server: 'dead', tool: 'echo', args: { text: 'x' } });
     expect(failed).toMatchObject({ isError: true, code: 'TOOL_ERR_SERVER_DISCONNECTED' });
@@ -67,10 +69,10 @@ test('S-2: a session that ends does not wait for a server that never answered', 
   const mute = await startMute();
   const { url, gateway } = await httpGateway({ mute: { url: mute.url } });
   const session = await rawSession(url);
-  await vi.waitFor(() => expect(mute.sockets.size).toBe(1));
+  await vi.waitFor(() => expect(mute.sockets.size).toBe(1), 10_000);
   expect((await send(url, { method: 'DELETE', headers: session.headers })).status).toBe(200);
   expect(gateway.sessions).toEqual([]);
-  await vi.waitFor(() => expect(mute.sockets.size).toBe(0));
+  await vi.waitFor(() => expect(mute.sockets.size).toBe(0), 10_000);
 });
 
 test('S-2, S-3: nor for one that it was just adding', async () => {
@@ -79,11 +81,11 @@ test('S-2, S-3: nor for one that it was just adding', async () => {
   const session = await rawSession(url);
   const adding = session.reply('add_server', { name: 'mute', url: mute.url });
   const unanswered = expect(adding).rejects.toThrow();
-  await vi.waitFor(() => expect(mute.sockets.size).toBe(1));
+  await vi.waitFor(() => expect(mute.sockets.size).toBe(1), 10_000);
   expect((await send(url, { method: 'DELETE', headers: session.headers })).status).toBe(200);
   await unanswered;
   expect(gateway.registry.list()).toEqual([]);
-  await vi.waitFor(() => expect(mute.sockets.size).toBe(0));
+  await vi.waitFor(() => expect(mute.sockets.size).toBe(0), 10_000);
 });
 
 test('S-2: all who need a server at the same time share one attempt', async () => {

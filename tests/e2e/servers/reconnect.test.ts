@@ -100,7 +100,10 @@ test('B-2: one session never has two children of one server', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const pid = Number(await ask(hub, 'one', 'pid'));
     process.kill(pid, 'SIGKILL');
-    await vi.waitFor(() => expect(logs.filter(({ event }) => event === 'server_disconnected')).toHaveLength(round + 1));
+    await vi.waitFor(
+      () => expect(logs.filter(({ event }) => event === 'server_disconnected')).toHaveLength(round + 1),
+      10_000,
+    );
     const callers = Array.from({ length: 5 }, () => ask(hub, 'one', 'pid'));
     const answers = new Set(await Promise.all(callers));
     expect(answers.size).toBe(1);

@@ -28,7 +28,7 @@ async function stopsInTime(program: Program, server: V1Http, stop: () => void): 
   expect(await program.exited).toBe(0);
   expect(Date.now() - started).toBeLessThan(DEADLINE_MS);
   // Its goodbye ended our sessions on the server, and with them the work.
-  await vi.waitFor(() => expect(server.state.cancelled.toSorted()).toEqual(['ask', 'slow']));
+  await vi.waitFor(() => expect(server.state.cancelled.toSorted()).toEqual(['ask', 'slow']), 10_000);
 }
 
 test.each(['SIGTERM', 'SIGINT'] as const)('S-4: serve ends on %s, with work and questions open', async (signal) => {

@@ -91,9 +91,9 @@ test('P-2, S-5: one that was killed is started again and goes on with its own', 
   const taskId = await begun(first, { text: 'went on' });
   await begun(other, {});
   // The server names its task in its answer; only then can it be followed.
-  await vi.waitFor(() => expect(requestsOf(one.state, 'tasks/get').length).toBeGreaterThan(0));
+  await vi.waitFor(() => expect(requestsOf(one.state, 'tasks/get').length).toBeGreaterThan(0), 10_000);
   process.kill(first.pid, 'SIGKILL');
-  await vi.waitFor(() => expect(isAlive(first.pid)).toBe(false));
+  await vi.waitFor(() => expect(isAlive(first.pid)).toBe(false), 10_000);
   const again = await direct(here, 'one');
   expect((await again.request('tasks/list'))['tasks']).toMatchObject([{ taskId, status: 'working' }]);
   one.state.release();
@@ -108,7 +108,7 @@ test('S-4: one whose client left by itself leaves nothing', async () => {
   const first = await direct(here, 'one');
   await begun(first, { text: 'unwanted' });
   await first.close();
-  await vi.waitFor(() => expect(one.state.cancelled).toEqual(['hold:unwanted']));
+  await vi.waitFor(() => expect(one.state.cancelled).toEqual(['hold:unwanted']), 10_000);
   const again = await direct(here, 'one');
   expect((await again.request('tasks/list'))['tasks']).toEqual([]);
 });

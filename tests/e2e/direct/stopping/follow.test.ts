@@ -12,8 +12,9 @@ test('S-4, D-2: the gateway stops while a client waits for a task that its serve
   call.params._meta['io.modelcontextprotocol/clientCapabilities'] = { elicitation: {} };
   const called = (): number => server.state.received.filter(({ message }) => message.method === 'tools/call').length;
   const first = postAndLeave(url, call, modernHeaders('hold'));
-  await vi.waitFor(() =>
-    expect(server.state.received.some(({ message }) => message.method === 'tasks/get')).toBe(true),
+  await vi.waitFor(
+    () => expect(server.state.received.some(({ message }) => message.method === 'tasks/get')).toBe(true),
+    10_000,
   );
   first.destroy();
   await vi.waitFor(() => expect(rows(gateway.store, 'tasks')).toMatchObject([{ orphan: true, standing: {} }]), 5000);
