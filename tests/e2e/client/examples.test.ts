@@ -1,14 +1,14 @@
 /** The examples as a user runs them: with the packed package, in a project of their own. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ROOT } from '../../support/imports.ts';
 import { defer } from '../../support/owned.ts';
+import { linkInto, packedProject } from '../../support/packed-project.ts';
 
 const run = promisify(execFile);
 const MODULES = join(ROOT, 'node_modules');
@@ -21,17 +21,8 @@ const PATIENT = { timeout: 60_000 };
 let project = '';
 
 beforeAll(async () => {
-  project = await mkdtemp(join(tmpdir(), 'meanwhile-user-'));
-  const packed = join(project, 'node_modules/meanwhile');
-  await mkdir(packed, { recursive: true });
-  // Built already, like the program in the other tests; building again would disturb them.
-  const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', project], {
-    cwd: ROOT,
-  });
-  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
-  await run('tar', ['-xzf', join(project, filename), '-C', packed, '--strip-components', '1']);
-  for (const name of [EVERYTHING, 'tsx', '@types/node']) await link(join(MODULES, name), `node_modules/${name}`);
-  await link(join(MODULES, EVERYTHING, 'dist/index.js'), 'node_modules/.bin/mcp-server-everything');
+  project = await packedProject([EVERYTHING, 'tsx', '@types/node']);
+  await linkInto(project, join(MODULES, EVERYTHING, 'dist/index.js'), 'node_modules/.bin/mcp-server-everything');
   await cp(join(ROOT, 'examples/client'), project, { recursive: true });
   await writeFile(
     join(project, 'package.json'),
@@ -40,11 +31,6 @@ beforeAll(async () => {
 }, PATIENT.timeout);
 
 afterAll(() => rm(project, { recursive: true, force: true }));
-
-async function link(target: string, name: string): Promise<void> {
-  await mkdir(dirname(join(project, name)), { recursive: true });
-  await symlink(target, join(project, name));
-}
 
 interface Example {
   /** What it has printed so far. */

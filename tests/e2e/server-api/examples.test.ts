@@ -1,13 +1,13 @@
 /** The examples as a user runs them: with the packed package, in a project of their own. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { cp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ROOT } from '../../support/imports.ts';
 import { defer } from '../../support/owned.ts';
+import { packedProject } from '../../support/packed-project.ts';
 
 const run = promisify(execFile);
 const MODULES = join(ROOT, 'node_modules');
@@ -19,20 +19,7 @@ const PATIENT = { timeout: 60_000 };
 let project = '';
 
 beforeAll(async () => {
-  project = await mkdtemp(join(tmpdir(), 'meanwhile-user-'));
-  const packed = join(project, 'node_modules/meanwhile');
-  await mkdir(packed, { recursive: true });
-  // Built already, like the program in the other tests; building again would disturb them.
-  const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', project], {
-    cwd: ROOT,
-  });
-  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
-  await run('tar', ['-xzf', join(project, filename), '-C', packed, '--strip-components', '1']);
-  for (const name of ['tsx', '@types/node', 'libsql']) {
-    const link = join(project, 'node_modules', name);
-    await mkdir(dirname(link), { recursive: true });
-    await symlink(join(MODULES, name), link);
-  }
+  project = await packedProject(['tsx', '@types/node', 'libsql']);
   await cp(join(ROOT, 'examples/server'), project, { recursive: true });
   await writeFile(join(project, 'package.json'), JSON.stringify({ type: 'module' }));
 }, PATIENT.timeout);
