@@ -197,7 +197,7 @@ async function serveWithin(kilobytes: number, config: string): Promise<{ url: st
   });
   return vi.waitFor(
     () => {
-      const [, url] = /"url":"([^"]+, 10_000)"/.exec(text) ?? [];
+      const [, url] = /"url":"([^"]+)"/.exec(text) ?? [];
       if (url === undefined) throw new Error(text);
       return { url };
     },
