@@ -193,6 +193,7 @@ const settings = group('The settings of meanwhile itself.', {
     resultBytes: bytes(16_777_216, 'The largest result of a task that is kept.'),
     waitMs: ms(1_800_000, 'The longest a client may wait in one request.'),
     requestsPerSession: count(1000, 'Requests of one session that may be open at once.'),
+    subscriptionsPerServer: count(1000, 'Resources of one server that a session may be told about.'),
   }).prefault({}),
 });
 

@@ -81,10 +81,11 @@ export class Gateway {
       else this.#asleep.set(record.id, record);
     }
     const unfinished = await this.store.sessionsAtWork();
-    // What can go on does so at once, whether or not its client ever comes back to it; and what the client of one server
-    // left can be looked after by others.
+    // What can go on does so at once, whether or not its client ever comes back to it; what a client wanted to hear, it
+    // hears of from now on; and what the client of one server left can be looked after by others.
     for (const record of this.#asleep.values()) {
-      if (unfinished.has(record.id) || record.server !== undefined) await this.#wake(record);
+      const { id, server, wishes } = record;
+      if (unfinished.has(id) || server !== undefined || wishes !== undefined) await this.#wake(record);
     }
     this.#every(this.settings.sessions.checkMs, () => this.#endIdle());
     this.#every(this.settings.tasks.cleanupMs, () => this.#cleanUp());
@@ -109,7 +110,9 @@ export class Gateway {
     return session;
   }
 
-  #newSession(about: Pick<SessionParts, 'id' | 'principal' | 'createdAt' | 'key' | 'server' | 'client'>): Session {
+  #newSession(
+    about: Pick<SessionParts, 'id' | 'principal' | 'createdAt' | 'key' | 'server' | 'client' | 'wishes'>,
+  ): Session {
     const { store, settings, log, registry } = this;
     const tellHub: EventSink['add'] = (type, server, data) => {
       for (const hub of this.#sessions.values()) {
@@ -183,7 +186,7 @@ export class Gateway {
     }
   }
 
-  async #restored({ id, principal, createdAt, key, server, client }: SessionRecord): Promise<Session> {
+  async #restored({ id, principal, createdAt, key, server, client, wishes }: SessionRecord): Promise<Session> {
     const { store, log } = this;
     const [tasks, questions, events] = await Promise.all([
       store.of('task', id),
@@ -191,7 +194,7 @@ export class Gateway {
       store.of('event', id),
     ]);
     if (this.#closing) throw shuttingDown();
-    const session = this.#newSession({ id, principal, createdAt, key, server, client });
+    const session = this.#newSession({ id, principal, createdAt, key, server, client, wishes });
     this.#add(session);
     session.restore({ tasks, questions, events });
     store.put('session', session.record);

@@ -181,9 +181,18 @@ export interface Connection {
   close(options?: { keepSession?: boolean }): Promise<void>;
 }
 
-/** What servers are told that they may ask, besides what somebody behind a gateway can always be asked. */
+/** What a client asked a server for until it says otherwise. */
+export interface Wish {
+  /** The resources of whose changes it wants to hear. */
+  uris: string[];
+  logLevel?: string;
+}
+
 export interface ClientTraits {
+  /** Whether servers are told that they may ask for its folders; others can be asked by somebody behind a gateway. */
   roots: boolean;
+  /** What it wished for before there was this connection. */
+  wish: Wish;
 }
 
 export interface Backends {
@@ -204,6 +213,8 @@ export interface SessionRecord {
   client?: ClientRecord;
   /** Signs what its client carries for it from one request to the next. */
   key?: string;
+  /** What the client asked each server for until it says otherwise. */
+  wishes?: Record<string, Wish>;
 }
 
 export interface ClientRecord {

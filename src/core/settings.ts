@@ -5,5 +5,5 @@ export interface CoreSettings {
   questions: { timeoutMs: number; perSession: number; via: 'tools' | 'native' | 'both' };
   sessions: { idleMs: number; checkMs: number; max: number };
   events: { perSession: number; notificationsPerServer: number; logsPerServer: number };
-  limits: { resultBytes: number; waitMs: number; requestsPerSession: number };
+  limits: { resultBytes: number; waitMs: number; requestsPerSession: number; subscriptionsPerServer: number };
 }

@@ -10,6 +10,7 @@ import type {
   ServerConfig,
   ServerInfo,
   Standing,
+  Wish,
 } from '../core/ports.ts';
 import { backoffDelay, type BackoffSettings } from '../lib/backoff.ts';
 import { messageOf, type Log } from '../lib/log.ts';
@@ -32,6 +33,8 @@ import { HttpTransport } from './transport/http.ts';
 export interface ConnectionSettings {
   /** A session with the server that somebody left to be gone on with. */
   sessionId?: string;
+  /** What was asked of the server on connections before this one. */
+  wish?: Wish;
   connectTimeoutMs: number;
   pingMs: number;
   pollTimeoutMs: number;
@@ -88,7 +91,7 @@ export class ServerConnection implements Connection {
   /** Calls that still have something to say before the connection is closed. */
   readonly #lastWords = new Set<Promise<unknown>>();
   readonly line: ServerLine;
-  readonly #subscriptions = new Subscriptions((client) => void this.#streamEnded(client));
+  readonly #subscriptions: Subscriptions;
   readonly #server: string;
   readonly #config: ServerConfig;
   readonly #sink: ConnectionSink;
@@ -110,6 +113,8 @@ export class ServerConnection implements Connection {
     this.#dialler = dialler;
     this.#settings = settings;
     this.#sessionBefore = settings.sessionId;
+    this.#logLevel = settings.wish?.logLevel;
+    this.#subscriptions = new Subscriptions(settings.wish?.uris, (client) => void this.#streamEnded(client));
     this.#log = log;
     this.#receiver = new TaskReceiver({
       ask: async (method, params, about, onOpen) => {
@@ -200,9 +205,9 @@ export class ServerConnection implements Connection {
     return this.line.send(await this.#live(), method, params, { signal });
   }
 
-  /** A server that was started anew knows nothing of the level it was asked for. */
+  /** A server that was started anew knows nothing of the level it was asked for; in the new era each request says it. */
   #restoreLogLevel(live: Live): void {
-    if (this.#logLevel === undefined) return;
+    if (this.#logLevel === undefined || live.info.era === 'modern') return;
     this.line.send(live, SET_LEVEL, { level: this.#logLevel }, {}).catch((error: unknown) => {
       this.#log.warn('log_level_not_restored', { server: this.#server, error: messageOf(error) });
     });
@@ -376,7 +381,7 @@ export class ServerConnection implements Connection {
     if (arrival === 'restart') this.#receiver.clear('the server restarted');
     this.#calls.ringAll();
     this.#sink.connected(arrival, live.info);
-    if (arrival === 'restart') this.#restoreLogLevel(live);
+    if (arrival !== 'blip') this.#restoreLogLevel(live);
     this.#restoreSubscriptions(live.client);
   }
 

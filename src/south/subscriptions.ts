@@ -8,14 +8,15 @@ import { exactly } from './exact-client.ts';
  * of each resource and push the rest unasked; those of the new era push everything on one stream that was asked for.
  */
 export class Subscriptions {
-  readonly #uris = new Set<string>();
+  readonly #uris: Set<string>;
   #stream: { client: Client; subscription: McpSubscription } | undefined;
   /** One stream takes the place of another: two changes at once would leave one behind that nobody closes. */
   #lastChange: Promise<unknown> = Promise.resolve();
   readonly #onStreamEnded: (client: Client) => void;
 
   /** `onStreamEnded`: the server ended the stream; whoever knows whether it is still there may restore it. */
-  constructor(onStreamEnded: (client: Client) => void) {
+  constructor(uris: Iterable<string> | undefined, onStreamEnded: (client: Client) => void) {
+    this.#uris = new Set(uris);
     this.#onStreamEnded = onStreamEnded;
   }
 

@@ -20,6 +20,7 @@ import type {
   ServerLog,
   SessionRecord,
   Store,
+  Wish,
 } from '../ports.ts';
 import { QuestionBook } from '../question/book.ts';
 import type { Answer, Question, QuestionKind } from '../question/question.ts';
@@ -29,6 +30,7 @@ import { BookTaskController, type TaskController } from '../task/controller.ts';
 import type { Task } from '../task/task.ts';
 import { Catalog } from './catalog.ts';
 import type { ServerRegistry } from './registry.ts';
+import { Wishes } from './wishes.ts';
 
 export interface BufferedLog extends ServerLog {
   server: string;
@@ -62,6 +64,8 @@ export interface SessionParts {
   /** The one server that its client sees as it is. */
   server?: string | undefined;
   client?: ClientRecord | undefined;
+  /** What the client asked of the servers in an earlier run of the program. */
+  wishes?: Record<string, Wish> | undefined;
   /** Tells those who look after what the client of one server left, or cannot be asked. */
   tellHub?: EventSink['add'];
   store: Store;
@@ -89,6 +93,7 @@ export class Session {
   readonly server: string | undefined;
   /** Signs what the client carries for the session from one request to the next. */
   readonly key: string;
+  readonly #wishes: Wishes;
   #client: ClientRecord | undefined;
   /** Told of every notification of a server as it came. */
   readonly onHeard = new Set<(method: string, params: Record<string, unknown> | undefined, about: About) => void>();
@@ -115,6 +120,7 @@ export class Session {
     this.server = parts.server;
     this.key = parts.key ?? randomBytes(32).toString('base64url');
     this.#client = parts.client;
+    this.#wishes = new Wishes(parts.wishes, () => store.put('session', this.record));
     this.events = new EventLog(id, store, settings.events, log);
     const events = this.server === undefined ? this.events : this.#hubEvents();
     this.tasks = new TaskBook(id, store, events, settings.tasks, log);
@@ -147,6 +153,7 @@ export class Session {
     if (this.server === undefined && this.#leavesToHub) for (const { id } of questions) this.#left.add(id);
     this.questions.restore(questions, (taskId) => standing.has(taskId));
     for (const task of atWork) this.calls.resume(task, (server) => this.connection(server));
+    for (const server of this.#wishes.servers) if (this.#parts.registry.get(server)) this.connectInBackground(server);
   }
 
   /** What the client says of itself; before anything is sent to a server on its behalf. */
@@ -192,6 +199,39 @@ export class Session {
     return this.#attachments.get(server)?.connection;
   }
 
+  /** Asks a server to tell of changes of a resource, also after a restart of either program. */
+  async subscribe(server: string, uri: string): Promise<Record<string, unknown>> {
+    const { subscriptionsPerServer } = this.#parts.settings.limits;
+    const { uris } = this.#wishes.of(server);
+    if (uris.length >= subscriptionsPerServer && !uris.includes(uri)) {
+      throw new GatewayError(
+        'TOOL_ERR_LIMIT',
+        `this session has ${subscriptionsPerServer} subscriptions at '${server}' (limits.subscriptionsPerServer); unsubscribe from some`,
+      );
+    }
+    const result = await this.connection(server).subscribe(uri);
+    this.#wishes.hear(server, uri);
+    await this.#parts.store.settled();
+    return result;
+  }
+
+  async unsubscribe(server: string, uri: string): Promise<Record<string, unknown>> {
+    const result = await this.connection(server).unsubscribe(uri);
+    this.#wishes.hearNoMore(server, uri);
+    await this.#parts.store.settled();
+    return result;
+  }
+
+  /** What the client wants to hear of a server's log. */
+  async setLogLevel(server: string, level: string): Promise<void> {
+    this.#wishes.log(server, level);
+    await this.#parts.store.settled();
+  }
+
+  logLevel(server: string): string | undefined {
+    return this.#wishes.of(server).logLevel;
+  }
+
   notifications(server?: string): BufferedNotification[] {
     return this.#buffered(server, ({ notifications }) => notifications.items());
   }
@@ -226,6 +266,7 @@ export class Session {
 
   /** Ends this session's dealings with a server that was removed or replaced. */
   async detach(server: string, reason: string): Promise<void> {
+    this.#wishes.forget(server);
     const attachment = this.#attachments.get(server);
     if (attachment === undefined) return;
     this.#attachments.delete(server);
@@ -236,6 +277,7 @@ export class Session {
 
   get record(): SessionRecord {
     const { id, principal, createdAt, lastActiveAt, key, server, client } = this;
+    const wishes = this.#wishes.record;
     return {
       id,
       principal,
@@ -244,6 +286,7 @@ export class Session {
       key,
       ...(server !== undefined && { server }),
       ...(client !== undefined && { client }),
+      ...(Object.keys(wishes).length > 0 && { wishes }),
     };
   }
 
@@ -328,7 +371,10 @@ export class Session {
       server,
       config,
       this.#sink(server, () => attachment),
-      { roots: this.server !== undefined && (this.#client === undefined || this.#tellsRoots(server)) },
+      {
+        roots: this.server !== undefined && (this.#client === undefined || this.#tellsRoots(server)),
+        wish: this.#wishes.of(server),
+      },
     );
     const attachment: Attachment = {
       connection,

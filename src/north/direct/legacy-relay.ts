@@ -22,7 +22,6 @@ export class LegacyRelay {
   readonly #server: Server;
   readonly #parts: LegacyFaceParts;
   readonly #desk: LegacyDesk;
-  #logLevel: string | undefined;
 
   constructor(server: Server, parts: LegacyFaceParts, desk: LegacyDesk) {
     this.#server = server;
@@ -72,27 +71,28 @@ export class LegacyRelay {
     const { uri } = params;
     // What is wrong with it the server tells best.
     if (typeof uri !== 'string') return this.pass(request, method, params);
-    const connection = this.#connection;
-    return withoutResultType(
-      await (method === 'resources/subscribe' ? connection.subscribe(uri) : connection.unsubscribe(uri)),
-    );
+    const { session, name } = this.#parts;
+    const changed = method === 'resources/subscribe' ? session.subscribe(name, uri) : session.unsubscribe(name, uri);
+    return withoutResultType(await changed);
   }
 
   async setLevel(request: LegacyRequest, params: Params): Promise<Params> {
     const { level } = params;
+    const { session, name } = this.#parts;
     const { era } = await this.#connection.ready();
     // A server with a standing level says itself what it takes.
-    if (era === 'legacy') return this.pass(request, 'logging/setLevel', params);
-    if (!isLevel(level)) throw new RpcError(-32602, `there is no log level ${JSON.stringify(level)}`);
-    this.#logLevel = level;
-    return {};
+    const result = era === 'legacy' ? await this.pass(request, 'logging/setLevel', params) : {};
+    if (isLevel(level)) await session.setLogLevel(name, level);
+    else if (era !== 'legacy') throw new RpcError(-32602, `there is no log level ${JSON.stringify(level)}`);
+    return result;
   }
 
   /** The metadata of a request; servers of the other era have no standing level, but hear of it with each of them. */
   meta(params: Params): Params {
     const meta = passedOnMeta(params);
-    if (this.#logLevel === undefined || era(this.#connection.status) === 'legacy') return meta;
-    return { ...meta, 'io.modelcontextprotocol/logLevel': this.#logLevel };
+    const logLevel = this.#parts.session.logLevel(this.#parts.name);
+    if (logLevel === undefined || era(this.#connection.status) === 'legacy') return meta;
+    return { ...meta, 'io.modelcontextprotocol/logLevel': logLevel };
   }
 
   get #connection(): Connection {

@@ -51,6 +51,13 @@ export async function beginNative(
   return begun;
 }
 
+/** Starts a call that asks: the question makes it a task, however long that takes. */
+export async function beginAsking(
+  ...[session, server, tool, args = {}, more = {}]: Parameters<typeof begin>
+): Promise<{ id: string; reply: Reply }> {
+  return begin(session, server, tool, args, { timeout_ms: 15_000, ...more });
+}
+
 /** A row as another process sees it. */
 export function stored({ store }: KillableGateway, table: string, id: string): Json | undefined {
   return rows(store, table).find((row) => row['id'] === id);

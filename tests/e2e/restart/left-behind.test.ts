@@ -6,7 +6,7 @@ import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
 import { startV2Http } from '../../servers/v2-http.ts';
 import { owned } from '../../support/owned.ts';
 import { rawSession, type RawSession } from '../../support/raw-http.ts';
-import { begin, kill, killable, restart, rows, stateOf } from './killable.ts';
+import { beginAsking, kill, killable, restart, rows, stateOf } from './killable.ts';
 
 const FAST = { servers: { reconnect: { firstMs: 50, maxMs: 200 } } };
 const START = { core: startTasksV1Http, ext: startTasksV2Http, rounds: () => startV2Http({ era: 'modern' }) };
@@ -21,7 +21,7 @@ test.each(['ext', 'rounds'] as const)(
     const server = owned(await START[kind]());
     const gateway = await killable({ far: { url: server.url } });
     const session = await rawSession(gateway.url);
-    const { id, reply } = await begin(session, 'far', 'ask');
+    const { id, reply } = await beginAsking(session, 'far', 'ask');
     expect(reply.elicitations).toHaveLength(1);
     await kill(gateway);
     const meanwhile = { port: Number(new URL(gateway.url).port), store: gateway.store };
@@ -38,7 +38,7 @@ test('P-2, P-3: an answer given while the server of a round is away outlives a s
   const first = owned(await startV2Http({ era: 'modern' }));
   const gateway = await killable({ far: { url: first.url } }, FAST);
   const session = await rawSession(gateway.url);
-  const { id, reply } = await begin(session, 'far', 'ask');
+  const { id, reply } = await beginAsking(session, 'far', 'ask');
   await kill(gateway);
   await first.close();
   await gateway.start();
@@ -58,7 +58,7 @@ test.each(['core', 'rounds'] as const)(
     const server = owned(await START[kind]());
     const gateway = await killable({ far: { url: server.url } }, { ...FAST, questions: { perSession: 1 } });
     const session = await rawSession(gateway.url);
-    const { id, reply } = await begin(session, 'far', 'ask');
+    const { id, reply } = await beginAsking(session, 'far', 'ask');
     expect(reply.elicitations).toHaveLength(1);
     await restart(gateway);
     await expect.poll(async () => (await session.reply('list_tasks')).elicitations).toEqual(reply.elicitations);

@@ -8,7 +8,7 @@ import { startV2Http } from '../../servers/v2-http.ts';
 import type { HubEvent, PendingElicitation } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
 import { rawSession, type RawSession } from '../../support/raw-http.ts';
-import { begin, kill, killable, restart, stateOf } from './killable.ts';
+import { beginAsking, kill, killable, restart, stateOf } from './killable.ts';
 
 const FAST = { servers: { reconnect: { firstMs: 50, maxMs: 200 } } };
 
@@ -25,7 +25,7 @@ describe('P-1, P-2: questions of a task that the server keeps', () => {
     const first = owned(await startTasksV2Http());
     const gateway = await killable({ ext: { url: first.url } }, FAST);
     const session = await rawSession(gateway.url);
-    const { id, reply } = await begin(session, 'ext', 'ask', { message: 'Who?' });
+    const { id, reply } = await beginAsking(session, 'ext', 'ask', { message: 'Who?' });
     const [asked] = reply.elicitations;
     await kill(gateway);
     await first.stop();
@@ -44,7 +44,7 @@ describe('P-1, P-2: questions of a task that the server keeps', () => {
     const first = owned(await startTasksV2Http());
     const gateway = await killable({ ext: { url: first.url } }, FAST);
     const session = await rawSession(gateway.url);
-    const { id, reply } = await begin(session, 'ext', 'ask');
+    const { id, reply } = await beginAsking(session, 'ext', 'ask');
     await first.stop();
     expect((await answer(session, reply.elicitations[0]?.requestId)).body).toMatchObject({ success: true });
     await kill(gateway);
@@ -62,7 +62,7 @@ describe('P-1, P-2: questions of a task that the server keeps', () => {
     const server = owned(await startTasksV2Http());
     const gateway = await killable({ ext: { url: server.url } }, FAST);
     const session = await rawSession(gateway.url);
-    const { id, reply } = await begin(session, 'ext', 'sample', { prompt: 'Rhyme' });
+    const { id, reply } = await beginAsking(session, 'ext', 'sample', { prompt: 'Rhyme' });
     const [asked] = reply.samplings;
     await restart(gateway);
     const { body } = await session.reply('get_sampling_requests');
@@ -75,7 +75,7 @@ describe('P-1, P-2: questions of a task that the server keeps', () => {
     const server = owned(await startTasksV2Http());
     const gateway = await killable({ ext: { url: server.url } }, FAST);
     const session = await rawSession(gateway.url);
-    const { id, reply } = await begin(session, 'ext', 'ask_twice');
+    const { id, reply } = await beginAsking(session, 'ext', 'ask_twice');
     await answer(session, reply.elicitations[0]?.requestId);
     await expect
       .poll(async () => (await openQuestions(session)).map(({ message }) => message))
@@ -92,7 +92,7 @@ describe('P-1, P-2: questions of a task that the server keeps', () => {
     const server = owned(await startTasksV1Http());
     const gateway = await killable({ core: { url: server.url } }, FAST);
     const session = await rawSession(gateway.url);
-    const { id, reply } = await begin(session, 'core', 'ask');
+    const { id, reply } = await beginAsking(session, 'core', 'ask');
     expect(reply.elicitations).toHaveLength(1);
     await restart(gateway);
     const open = await vi.waitFor(
@@ -113,7 +113,7 @@ describe('P-2: rounds, which are nowhere but here', () => {
     const server = owned(await startV2Http({ era: 'modern' }));
     const gateway = await killable({ rounds: { url: server.url } }, FAST);
     const session = await rawSession(gateway.url);
-    const { id, reply } = await begin(session, 'rounds', 'ask_twice');
+    const { id, reply } = await beginAsking(session, 'rounds', 'ask_twice');
     const [first] = reply.elicitations;
     await restart(gateway);
     expect(await openQuestions(session)).toEqual([first]);
@@ -134,7 +134,7 @@ describe('P-2: rounds, which are nowhere but here', () => {
     const first = owned(await startV2Http({ era: 'modern' }));
     const gateway = await killable({ rounds: { url: first.url } }, FAST);
     const session = await rawSession(gateway.url);
-    const { id, reply } = await begin(session, 'rounds', 'ask');
+    const { id, reply } = await beginAsking(session, 'rounds', 'ask');
     await kill(gateway);
     await first.close();
     await gateway.start();
@@ -153,7 +153,7 @@ test('P-2: a question that only its connection could answer is over, and its eve
   const server = owned(await startV1Http());
   const gateway = await killable({ plain: { url: server.url } });
   const session = await rawSession(gateway.url);
-  const { id, reply } = await begin(session, 'plain', 'ask');
+  const { id, reply } = await beginAsking(session, 'plain', 'ask');
   const requestId = reply.elicitations[0]?.requestId;
   await restart(gateway);
   const { events, elicitations } = await session.reply('get_task', { task_id: id });
@@ -169,7 +169,7 @@ test('P-1: a question whose time ran out in between has expired, and is not aske
   const server = owned(await startTasksV2Http());
   const gateway = await killable({ ext: { url: server.url } }, { questions: { timeoutMs: 1000 } });
   const session = await rawSession(gateway.url);
-  const { id, reply } = await begin(session, 'ext', 'ask');
+  const { id, reply } = await beginAsking(session, 'ext', 'ask');
   const requestId = reply.elicitations[0]?.requestId;
   await kill(gateway);
   await delay(1000);

@@ -6,7 +6,7 @@ import { requestsOf } from '../../servers/tasks/state.ts';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { owned } from '../../support/owned.ts';
 import { rawSession } from '../../support/raw-http.ts';
-import { begin, beginNative, kill, killable, restart, stateOf } from './killable.ts';
+import { begin, beginAsking, beginNative, kill, killable, restart, stateOf } from './killable.ts';
 
 const START = { core: startTasksV1Http, ext: startTasksV2Http };
 
@@ -199,7 +199,7 @@ describe('T-2, P-1: moments are stored, not counted from the start', () => {
     const server = owned(await startTasksV2Http());
     const gateway = await killable({ ext: { url: server.url } });
     const session = await rawSession(gateway.url);
-    const { id, reply } = await begin(session, 'ext', 'ask', {}, { task_ttl_ms: 1000 });
+    const { id, reply } = await beginAsking(session, 'ext', 'ask', {}, { task_ttl_ms: 1000 });
     await kill(gateway);
     await delay(1500);
     await gateway.start();

@@ -4,7 +4,7 @@ import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
 import { startV2Http } from '../../servers/v2-http.ts';
 import { owned } from '../../support/owned.ts';
 import { rawSession } from '../../support/raw-http.ts';
-import { begin, beginNative, killable } from './killable.ts';
+import { beginAsking, beginNative, killable } from './killable.ts';
 
 const START = { core: startTasksV1Http, ext: startTasksV2Http, rounds: () => startV2Http({ era: 'modern' }) };
 
@@ -14,7 +14,7 @@ test.each(['core', 'ext', 'rounds'] as const)(
     const server = owned(await START[kind]());
     const gateway = await killable({ far: { url: server.url } });
     const session = await rawSession(gateway.url);
-    const { id, reply } = await begin(session, 'far', 'ask');
+    const { id, reply } = await beginAsking(session, 'far', 'ask');
     const [asked] = reply.elicitations;
     expect(await gateway.stop()).toBe(0);
     await gateway.start();

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import type { Connection } from '../../../core/ports.ts';
 import type { Session } from '../../../core/session/session.ts';
 import { json, jsonBlock, READS_SERVER, tool, type Annotations } from '../tool.ts';
 import { serverName } from './arguments.ts';
@@ -49,7 +48,7 @@ export const resourceTools = [
     input: z.object({ server: serverName, uri }),
     annotations: SUBSCRIBES,
     run: async ({ server, uri: wanted }, { session }) => {
-      await onServer(session, server, 'resources/subscribe', (connection) => connection.subscribe(wanted));
+      await onServer(session, server, 'resources/subscribe', async () => session.subscribe(server, wanted));
       return json({ success: true, message: `subscribed to ${wanted}` });
     },
   }),
@@ -59,21 +58,16 @@ export const resourceTools = [
     input: z.object({ server: serverName, uri }),
     annotations: SUBSCRIBES,
     run: async ({ server, uri: wanted }, { session }) => {
-      await onServer(session, server, 'resources/unsubscribe', (connection) => connection.unsubscribe(wanted));
+      await onServer(session, server, 'resources/unsubscribe', async () => session.unsubscribe(server, wanted));
       return json({ success: true, message: `unsubscribed from ${wanted}` });
     },
   }),
 ];
 
-async function onServer(
-  session: Session,
-  server: string,
-  what: string,
-  work: (connection: Connection) => Promise<unknown>,
-): Promise<void> {
+async function onServer(session: Session, server: string, what: string, work: () => Promise<unknown>): Promise<void> {
   const connection = session.connection(server);
   try {
-    await work(connection);
+    await work();
   } catch (error) {
     throw failureOn(connection, server, what, error);
   }
