@@ -6,12 +6,11 @@ import { createInterface } from 'node:readline';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { portToReturnTo } from '../support/port-to-return-to.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 const START_MS = 20_000;
 const STOP_MS = 10_000;
-/** Below the ports that systems give to outgoing connections, so that none of those is in the way of a restart. */
-const PORTS = { first: 20_000, count: 12_000 };
 const LINES_KEPT = 5000;
 
 export interface GatewayOptions {
@@ -113,7 +112,7 @@ export class KillableGateway {
 
 async function freePort(): Promise<number> {
   for (;;) {
-    const port = PORTS.first + Math.floor(Math.random() * PORTS.count);
+    const port = portToReturnTo();
     if (await isFree(port)) return port;
   }
 }

@@ -1,5 +1,7 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { portToReturnTo } from '../../support/port-to-return-to.ts';
 
 export interface HttpHost {
   readonly port: number;
@@ -10,22 +12,24 @@ export interface HttpHost {
 }
 
 export interface HttpHostOptions {
+  /** The one to return to; without it, any. */
   readonly port: number | undefined;
   readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
   readonly onerror: (error: unknown) => void;
 }
 
-export async function listen({ port = 0, handle, onerror }: HttpHostOptions): Promise<HttpHost> {
+export async function listen({ port, handle, onerror }: HttpHostOptions): Promise<HttpHost> {
   const server = createServer((request, response) => {
     handle(request, response).catch((error: unknown) => {
       onerror(error);
       response.destroy();
     });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
-  });
+  while (!server.listening) {
+    await bind(server, port ?? portToReturnTo()).catch((error: NodeJS.ErrnoException) => {
+      if (port !== undefined || error.code !== 'EADDRINUSE') throw error;
+    });
+  }
   const stop = () =>
     new Promise<void>((resolve, reject) => {
       server.close((error) => (error === undefined ? resolve() : reject(error)));
@@ -37,6 +41,11 @@ export async function listen({ port = 0, handle, onerror }: HttpHostOptions): Pr
     breakStreams: () => server.closeAllConnections(),
     close: () => (stopped ??= stop()),
   };
+}
+
+async function bind(server: Server, port: number): Promise<void> {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
 }
 
 export function answer(response: ServerResponse, status: number, message: string): void {
