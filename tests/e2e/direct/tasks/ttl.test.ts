@@ -1,16 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { startTasksV1Http } from '../../../servers/tasks-v1-http.ts';
+import { startTasksV2Http } from '../../../servers/tasks-v2-http.ts';
 import { startV1Http } from '../../../servers/v1-http.ts';
+import { startV2Http } from '../../../servers/v2-http.ts';
 import { httpGateway } from '../../../support/gateway.ts';
+import type { Json } from '../../../support/hub.ts';
 import { owned } from '../../../support/owned.ts';
 import { soon } from '../../flows/watch.ts';
+import { textOf } from '../answered.ts';
 import { LegacyWire } from '../legacy-wire.ts';
-import { ModernWire } from '../modern-wire.ts';
+import { accept, ModernWire } from '../modern-wire.ts';
 
 const TASKS = { keepMs: 10, cleanupMs: 10 };
 
-async function behind(tasks: Record<string, number>) {
-  const server = owned(await startV1Http());
+const SERVERS = {
+  pushes: startV1Http,
+  core: startTasksV1Http,
+  rounds: () => startV2Http({ era: 'modern' }),
+  ext: startTasksV2Http,
+};
+
+async function behind(tasks: Record<string, number>, kind: keyof typeof SERVERS = 'pushes') {
+  const server = owned(await SERVERS[kind]());
   const { url } = await httpGateway({ one: { url: server.url } }, { tasks, direct: { taskAfterMs: 50 } });
   return { server, direct: `${url}/one` };
 }
@@ -19,27 +31,27 @@ test('D-3, T-2: a task can be read for the time that was asked for, however soon
   const { direct } = await behind(TASKS);
   const wire = await LegacyWire.open(direct);
   const begun = Date.now();
-  const { taskId, ttl } = await wire.begin('echo', { text: 'short' }, { ttl: 1500 });
-  expect(ttl).toBe(1500);
+  const { taskId, ttl } = await wire.begin('echo', { text: 'short' }, { ttl: 3000 });
+  expect(ttl).toBe(3000);
   await wire.request('tasks/result', { taskId });
-  await delay(1200 - (Date.now() - begun));
-  expect(await wire.request('tasks/get', { taskId })).toMatchObject({ status: 'completed', ttl: 1500 });
+  await delay(2000 - (Date.now() - begun));
+  expect(await wire.request('tasks/get', { taskId })).toMatchObject({ status: 'completed', ttl: 3000 });
   await soon(async () => (await wire.send('tasks/get', { taskId })).error?.code).toBe(-32602);
-  expect(Date.now() - begun).toBeGreaterThanOrEqual(1500);
+  expect(Date.now() - begun).toBeGreaterThanOrEqual(3000);
   expect(await wire.error('tasks/result', { taskId })).toMatchObject({ code: -32602 });
 });
 
 test('D-4, T-2: a modern one likewise', async () => {
-  const { direct } = await behind({ ...TASKS, ttlMs: 1500 });
+  const { direct } = await behind({ ...TASKS, ttlMs: 3000 });
   const wire = new ModernWire(direct);
   const begun = Date.now();
   const { taskId, ttlMs } = await wire.call('slow', { ms: 200 });
-  expect(ttlMs).toBe(1500);
+  expect(ttlMs).toBe(3000);
   await wire.task(taskId, 'completed');
-  await delay(1200 - (Date.now() - begun));
+  await delay(2000 - (Date.now() - begun));
   expect(await wire.request('tasks/get', { taskId })).toMatchObject({ status: 'completed' });
   await soon(async () => (await wire.send('tasks/get', { taskId })).error?.code).toBe(-32602);
-  expect(Date.now() - begun).toBeGreaterThanOrEqual(1500);
+  expect(Date.now() - begun).toBeGreaterThanOrEqual(3000);
 });
 
 test('D-3, T-2: a task that works longer than its time has failed, with the reason, and its work is stopped', async () => {
@@ -58,4 +70,34 @@ test('D-3, T-2: no task lives longer than the operator allows', async () => {
   const wire = await LegacyWire.open(direct);
   expect(await wire.begin('slow', { ms: 100 }, { ttl: 3_600_000 })).toMatchObject({ ttl: 2000 });
   expect(await wire.begin('slow', { ms: 100 })).toMatchObject({ ttl: 1000 });
+});
+
+test.each(['pushes', 'core', 'rounds', 'ext'] as const)(
+  'T-3, D-3: the time that a question waits does not count: a server that %s',
+  async (kind) => {
+    const { direct } = await behind({ cleanupMs: 10 }, kind);
+    const wire = await LegacyWire.open(direct);
+    const state = async (taskId: string): Promise<unknown> => (await wire.request('tasks/get', { taskId }))['status'];
+    const { taskId } = await wire.begin('ask', {}, { ttl: 2000 });
+    await soon(() => state(taskId)).toBe('input_required');
+    // Its time is over before that of one that began later.
+    const later = await wire.begin('slow', { ms: 600_000 }, { ttl: 2000 });
+    await soon(() => state(later.taskId)).toBe('failed');
+    const result = await wire.stream('tasks/result', { taskId });
+    await result.answer(await result.heard('elicitation/create'), accept({ name: 'Ada' }));
+    expect(textOf(await result.result())).toBe('Hello Ada');
+  },
+);
+
+test('T-3, D-4: nor does it for a modern client', async () => {
+  const { direct } = await behind({ cleanupMs: 10, ttlMs: 2000 }, 'ext');
+  const wire = new ModernWire(direct);
+  const { taskId } = await wire.call('ask');
+  const { inputRequests } = await wire.task(taskId, 'input_required');
+  const later = await wire.call('slow', { ms: 600_000 });
+  await wire.task(later['taskId'], 'failed');
+  const [key] = Object.keys(inputRequests as object);
+  await wire.request('tasks/update', { taskId, inputResponses: { [String(key)]: accept({ name: 'Ada' }) } });
+  const { result } = await wire.task(taskId, 'completed');
+  expect(textOf(result as Json)).toBe('Hello Ada');
 });
