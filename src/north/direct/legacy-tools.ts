@@ -1,12 +1,19 @@
 import type { Session } from '../../core/session/session.ts';
 import { isObject } from '../../lib/values.ts';
 import type { Params } from './legacy-request.ts';
-
-const TASKS_SINCE = '2025-11-25';
+import { TASKS_SINCE } from './shown-server.ts';
 
 function withTaskSupport(tool: Params): Params {
   const { execution } = tool;
   return { ...tool, execution: { ...(isObject(execution) && execution), taskSupport: 'optional' } };
+}
+
+/** For clients of a version without tasks; some SDKs would still refuse to call what is said to be only a task. */
+function withoutTaskSupport(tool: Params): Params {
+  const { execution, ...rest } = tool;
+  if (!isObject(execution)) return tool;
+  const { taskSupport: _taskSupport, ...others } = execution;
+  return { ...rest, ...(Object.keys(others).length > 0 && { execution: others }) };
 }
 
 /** Whether the SDK shows a schema to clients of this era as that of an object with the value as its `result`. */
@@ -29,9 +36,9 @@ export class LegacyTools {
     const { tools } = result;
     if (!Array.isArray(tools)) return result;
     for (const tool of tools) if (isObject(tool) && isWrapped(tool['outputSchema'])) this.#wrapped.add(tool['name']);
-    if ((this.#session.client?.protocolVersion ?? TASKS_SINCE) < TASKS_SINCE) return result;
-    const shown = tools.map((tool: unknown) => (isObject(tool) ? withTaskSupport(tool) : tool));
-    return { ...result, tools: shown };
+    const knowsTasks = (this.#session.client?.protocolVersion ?? TASKS_SINCE) >= TASKS_SINCE;
+    const asKnown = knowsTasks ? withTaskSupport : withoutTaskSupport;
+    return { ...result, tools: tools.map((tool: unknown) => (isObject(tool) ? asKnown(tool) : tool)) };
   }
 
   /** In this era results are objects: what is none is shown as its tool's schema was. */

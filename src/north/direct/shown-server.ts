@@ -1,7 +1,10 @@
 import { Server } from '@modelcontextprotocol/server';
+import { isObject } from '../../lib/values.ts';
 import type { Face } from './face.ts';
 
 const INTRODUCTIONS = new Set(['initialize', 'server/discover']);
+/** The version of the protocol that has tasks, and those after it up to the new era. */
+export const TASKS_SINCE = '2025-11-25';
 
 type Handler = Parameters<Server['_wrapHandler']>[1];
 
@@ -17,6 +20,15 @@ export class ShownServer extends Server {
   protected override _wrapHandler(method: string, handler: Handler): Handler {
     const wrapped = super._wrapHandler(method, handler);
     if (!INTRODUCTIONS.has(method)) return wrapped;
-    return async (request, context) => ({ ...this.#more, ...(await wrapped(request, context)) });
+    return async (request, context) => asOfItsVersion({ ...this.#more, ...(await wrapped(request, context)) });
   }
+}
+
+/** An older version of the protocol, which the client may insist on, has no tasks. */
+function asOfItsVersion(introduction: Record<string, unknown>): Record<string, unknown> {
+  const { protocolVersion, capabilities } = introduction;
+  if (typeof protocolVersion !== 'string' || protocolVersion >= TASKS_SINCE || !isObject(capabilities))
+    return introduction;
+  const { tasks: _tasks, ...others } = capabilities;
+  return { ...introduction, capabilities: others };
 }

@@ -100,3 +100,21 @@ test('D-4: without the extension nobody gets a task, however long the call takes
     content: [{ text: 'waited' }],
   });
 });
+
+test.each(Object.entries(SERVERS))(
+  'D-3, D-5: a version of the protocol without tasks is told of none, in front of a server of the kind %s',
+  async (_kind, start) => {
+    const direct = await behind(start);
+    const { params } = INITIALIZE;
+    const opened = await post(direct, { ...INITIALIZE, params: { ...params, protocolVersion: '2025-06-18' } });
+    const { protocolVersion, capabilities } = resultIn(answeredIn(opened));
+    expect({ protocolVersion, capabilities }).toMatchObject({
+      protocolVersion: '2025-06-18',
+      capabilities: { tools: {} },
+    });
+    expect(capabilities).not.toHaveProperty('tasks');
+    const wire = new LegacyWire(direct, String(opened.headers['mcp-session-id']));
+    const { tools } = await wire.request('tools/list');
+    for (const tool of tools as Json[]) expect(tool['execution']).toEqual(undefined);
+  },
+);
