@@ -66,12 +66,15 @@ export class LiveCalls {
     });
   }
 
-  /** The call that certainly asks: the one whose task is named, the one on whose stream it came, or the only one there is. */
+  /** The call that certainly asks: the one whose task is named, the one on whose stream it came, or the only one that can. */
   asking(params: Record<string, unknown>, stream: StreamOrigin): string | undefined {
     const taskId = relatedTask(params);
     if (taskId !== undefined) return this.#ofTask(taskId)?.call.id;
     if (stream !== 'any') return stream === 'no call' ? undefined : stream.callId;
-    return this.#only();
+    // What a task asks names it; so a question that names none is of the one call that is no task, whatever works beside it.
+    const plain = [...this.#calls.values()].filter(({ native, away }) => !native && !away);
+    const [only] = plain;
+    return plain.length === 1 && this.#others.size === 0 ? only?.call.id : this.#only();
   }
 
   /** The request on whose stream something was said, or the only one there is. */

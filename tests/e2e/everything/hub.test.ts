@@ -35,6 +35,15 @@ test('B-6, H-9: it asks a model, and gets its answer', async () => {
   expect(await resultOf(hub, promoted)).toContain('hi there');
 });
 
+test('H-3, B-6: it asks at once also while it keeps a task', async () => {
+  const hub = await everything();
+  await execute(hub, 'simulate-research-query', { topic: 'tea' }, { timeout_ms: 0 });
+  const promoted = await execute(hub, 'trigger-sampling-request', { prompt: 'Say hi' });
+  expect(promoted.samplings).toMatchObject([{ taskId: taskIdOf(promoted) }]);
+  await hub.call('respond_to_sampling', { request_id: promoted.samplings[0]?.requestId, content: 'hi there' });
+  expect(await resultOf(hub, promoted)).toContain('hi there');
+});
+
 test('B-6, H-9: it asks a person with every kind of field, and gets the answer', async () => {
   const hub = await everything();
   const promoted = await execute(hub, 'trigger-elicitation-request');

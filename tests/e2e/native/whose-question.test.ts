@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { httpGateway } from '../../support/gateway.ts';
-import { hubOverHttp } from '../../support/hub.ts';
+import { hubOverHttp, type Json } from '../../support/hub.ts';
 import { soon } from '../flows/watch.ts';
 import { asking, coreTask, httpByHand, legacy, modern, programByHand, question, text } from './by-hand.ts';
 import { connectTo } from './connected.ts';
@@ -100,6 +100,42 @@ test('H-3, B-6: a question that names a task is that of its call, whichever stre
   expect(questions[0]?.callId).toBe('b');
   stop.abort();
   await Promise.all([running, other]);
+});
+
+test('H-3, B-6: a question that names no task is not that of a task: the one call beside it has asked', async () => {
+  const program = await programByHand(
+    legacy({
+      'tools/list': (asker) => {
+        const tool = (name: string, taskSupport: string): Json => ({
+          name,
+          inputSchema: { type: 'object' },
+          execution: { taskSupport },
+        });
+        asker.reply({ tools: [tool('long', 'required'), tool('plain', 'forbidden')] });
+      },
+      'tools/call': (asker, { name }) => {
+        if (name === 'long') asker.reply({ task: coreTask('working', { taskId: 'long' }) });
+        else asker.say(asking('q', 'Sure?'));
+      },
+      'tasks/get': (asker) => asker.reply(coreTask('working', { taskId: 'long' })),
+    }),
+  );
+  const { call, questions } = connectTo(program.config);
+  const stop = new AbortController();
+  const named = new Promise((resolve) => {
+    void call('a', { tool: 'long', signal: stop.signal, onTask: resolve }).finally(() => ended.push('a'));
+  });
+  const ended: string[] = [];
+  await named;
+  const plain = call('b', { tool: 'plain', signal: stop.signal });
+  await soon(() => questions.length).toBe(1);
+  expect(questions[0]?.callId).toBe('b');
+  const other = call('c', { tool: 'plain', signal: stop.signal });
+  await soon(() => questions.length).toBe(2);
+  expect(questions[1]?.callId).toBeUndefined();
+  stop.abort();
+  await Promise.all([plain, other]);
+  await soon(() => ended).toEqual(['a']);
 });
 
 const ASKED_BACK = {
