@@ -1,7 +1,7 @@
 import { ProtocolError, SdkError, SdkErrorCode, type Client } from '@modelcontextprotocol/client';
 import { messageOf } from '../lib/log.ts';
 import { ANY_RESULT } from '../lib/any-result.ts';
-import { isBrokenWire } from './transport/http.ts';
+import { isBrokenWire } from './transport/broken-wire.ts';
 
 const TIMEOUT_MS = 5000;
 const METHOD_NOT_FOUND = -32601;

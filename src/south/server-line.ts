@@ -20,8 +20,9 @@ import { send, type SendOptions } from './send.ts';
 import type { TaskOffer } from './server-task.ts';
 import { listenForTask } from './subscriptions.ts';
 import { ToolFacts, type TaskSupport } from './tool-facts.ts';
+import { isBrokenWire, isUnsent } from './transport/broken-wire.ts';
 import { ChildTransport } from './transport/child.ts';
-import { HttpTransport, isBrokenWire, isUnsent } from './transport/http.ts';
+import { HttpTransport } from './transport/http.ts';
 import { headerMistake, paramHeaders } from './transport/param-headers.ts';
 
 /** How long a process that is about to be gone may take to tell how it ended. */

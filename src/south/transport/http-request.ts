@@ -7,6 +7,9 @@ import https from 'node:https';
  */
 const MAX_IDLE_MS = 4000;
 
+/** In characters; more at once is taken from no server. */
+export const MAX_ANSWER = 64 * 1024 * 1024;
+
 /** Keeps connections to one server open between requests; destroying it closes them all. */
 export function keepAliveAgent(url: URL): http.Agent {
   const agent = url.protocol === 'https:' ? new https.Agent({ keepAlive: true }) : new http.Agent({ keepAlive: true });
@@ -78,14 +81,14 @@ async function requestOnce(
   });
 }
 
-/** The body as text, up to a limit. */
-export async function readText(body: http.IncomingMessage, limit: number): Promise<string> {
+/** The body as text. */
+export async function readText(body: http.IncomingMessage): Promise<string> {
   body.setEncoding('utf8');
   return new Promise((resolve, reject) => {
     let text = '';
     body.on('data', (chunk: string) => {
       text += chunk;
-      if (text.length > limit) body.destroy(new Error(`the answer is larger than ${limit} characters`));
+      if (text.length > MAX_ANSWER) body.destroy(new Error(`the answer is larger than ${MAX_ANSWER} characters`));
     });
     body.on('end', () => resolve(text));
     body.on('error', reject);

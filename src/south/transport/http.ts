@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Agent } from 'node:http';
 import {
-  ProtocolError,
   SdkError,
   SdkErrorCode,
   SdkHttpError,
@@ -10,38 +9,14 @@ import {
   type Transport,
   type TransportSendOptions,
 } from '@modelcontextprotocol/client';
-import { createParser } from 'eventsource-parser';
 import type { HttpServerConfig } from '../../core/ports.ts';
+import { streamLost, Unreachable } from './broken-wire.ts';
 import { httpRequest, keepAliveAgent, readText, type HttpAnswer } from './http-request.ts';
 import { Hello } from './hello.ts';
 import { readMessage } from './message.ts';
 import { modernHeaders } from './modern-headers.ts';
-import { CALL_HEADER, stampOrigin } from './origin.ts';
-
-const MAX_ANSWER = 64 * 1024 * 1024;
-const RESUME_ATTEMPTS = 5;
-const RESUME_FIRST_MS = 300;
-const RESUME_MAX_MS = 30_000;
-/** A stream that held this long did not fail; its end is a fresh start. */
-const STEADY_MS = 3000;
-
-/** In the data of an error that no server sent: the stream of the answer is over, and the answer did not come. */
-const STREAM_LOST = 'meanwhile/stream-lost';
-
-class Unreachable extends Error {
-  /** Nobody was there to take it. */
-  readonly unsent: boolean;
-
-  constructor(message: string, unsent: boolean, cause: unknown) {
-    super(message, { cause });
-    this.unsent = unsent;
-  }
-}
-
-/** Whether a request that failed cannot have arrived. */
-export function isUnsent(error: unknown): boolean {
-  return error instanceof Unreachable && error.unsent;
-}
+import { CALL_HEADER } from './origin.ts';
+import { ResponseStreams } from './response-streams.ts';
 
 /** What answers there is no MCP server, or not at this address. */
 class UnexpectedContent extends SdkError {
@@ -50,30 +25,12 @@ class UnexpectedContent extends SdkError {
   }
 }
 
-/** The request may or may not have arrived; its answer did not. */
-export function isBrokenWire(error: unknown): boolean {
-  return error instanceof Unreachable || (error instanceof ProtocolError && error.data === STREAM_LOST);
-}
-
 /** How the transport tells that something is wrong with the server, before anybody asks. */
 export interface HttpHealth {
   /** Certain: nobody listens there any more, or our session is not known any more. */
   onLost: (reason: string) => void;
   /** A stream broke: worth asking whether the server is still there. */
   onDoubt: (reason: string) => void;
-}
-
-/** One response stream: a POST's own, or the standing GET stream of a session. */
-interface Stream {
-  /** The request it answers; none for the standing stream. */
-  requestId?: RequestId;
-  /** The call that request belongs to: what the server asks on this stream, it asks for that call. */
-  callId?: string;
-  signals: readonly AbortSignal[];
-  answered: boolean;
-  lastEventId?: string;
-  retryMs?: number;
-  onEnd?: (() => void) | undefined;
 }
 
 /** Streamable HTTP as a client, for both generations of the protocol. */
@@ -93,7 +50,7 @@ export class HttpTransport implements Transport {
   readonly #health: HttpHealth;
   readonly #abort = new AbortController();
   readonly #agent: Agent;
-  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #streams: ResponseStreams;
   /** Requests that have no answer yet. */
   readonly #requests = new Map<RequestId, AbortController>();
 
@@ -104,6 +61,13 @@ export class HttpTransport implements Transport {
       Object.entries(config.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
     );
     this.#health = health;
+    this.#streams = new ResponseStreams({
+      get: async (lastEventId, signals) => this.#getStream(lastEventId, signals),
+      deliver: (message) => this.#deliver(message),
+      onUnanswered: (requestId, reason, onEnd) => this.#unanswered(requestId, reason, onEnd),
+      onDoubt: (reason) => health.onDoubt(reason),
+      onError: (error) => this.onerror?.(error),
+    });
     if (sessionId !== undefined) this.sessionId = sessionId;
     // Every request in flight listens to it; that is many, not a leak.
     setMaxListeners(0, this.#abort.signal);
@@ -164,15 +128,14 @@ export class HttpTransport implements Transport {
     }
     const type = answer.headers['content-type'] ?? '';
     if (type.startsWith('text/event-stream')) {
-      this.#readStream(answer, {
+      this.#streams.read(answer, {
         requestId: message.id,
         ...(callId !== undefined && { callId }),
         signals,
-        answered: false,
         onEnd: options?.onRequestStreamEnd,
       });
     } else if (type.startsWith('application/json')) {
-      const parsed: unknown = JSON.parse(await readText(answer.body, MAX_ANSWER));
+      const parsed: unknown = JSON.parse(await readText(answer.body));
       for (const each of Array.isArray(parsed) ? parsed : [parsed]) {
         const message = readMessage(each);
         if (message === undefined) throw new UnexpectedContent('the answer is JSON, but not a JSON-RPC message');
@@ -214,8 +177,7 @@ export class HttpTransport implements Transport {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    for (const timer of this.#timers) clearTimeout(timer);
-    this.#timers.clear();
+    this.#streams.close();
     this.#abort.abort();
     this.#agent.destroy();
     this.onclose?.();
@@ -240,7 +202,7 @@ export class HttpTransport implements Transport {
       return await httpRequest(this.#agent, this.#url, method, headers, body, signals);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      if (anyAborted(signals)) throw error;
+      if (signals.some(({ aborted }) => aborted)) throw error;
       const unsent = code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EHOSTUNREACH';
       // Whoever sent it hears first that it did not arrive, and can wait for the server to be back.
       if (unsent) setImmediate(() => this.#health.onLost(message));
@@ -250,7 +212,7 @@ export class HttpTransport implements Transport {
   }
 
   async #refused(message: JSONRPCMessage, answer: HttpAnswer): Promise<void> {
-    const text = await readText(answer.body, MAX_ANSWER);
+    const text = await readText(answer.body);
     if (answer.status === 404 && this.sessionId !== undefined) {
       this.#health.onLost('the server forgot our session');
     } else {
@@ -270,84 +232,15 @@ export class HttpTransport implements Transport {
 
   /** The stream for what belongs to no request; opened with the session, or when going on with one. */
   openStandingStream(): void {
-    this.#attach({ signals: [this.#abort.signal], answered: false }, 0);
+    this.#streams.openStanding(this.#abort.signal);
   }
 
-  /** Opens a GET stream: the standing one, or the rest of a POST stream that broke. */
-  #attach(stream: Stream, attempt: number): void {
+  async #getStream(lastEventId: string | undefined, signals: readonly AbortSignal[]): Promise<HttpAnswer> {
     const headers = {
       ...this.#commonHeaders('text/event-stream'),
-      ...(stream.lastEventId !== undefined && { 'last-event-id': stream.lastEventId }),
+      ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
     };
-    this.#exchange('GET', headers, undefined, stream.signals).then(
-      (answer) => {
-        const isStream = (answer.headers['content-type'] ?? '').startsWith('text/event-stream');
-        if (answer.status === 200 && isStream) {
-          this.#readStream(answer, stream, attempt);
-          return;
-        }
-        answer.body.resume();
-        // A server need not have a standing stream. 405 says so; a 404 may say so too, or that it forgot our session.
-        if (answer.status !== 405) this.#health.onDoubt(`HTTP ${answer.status} to a GET`);
-        this.#streamOver(stream, `HTTP ${answer.status}`);
-      },
-      (error: unknown) => this.#again(stream, attempt, (error as Error).message),
-    );
-  }
-
-  #readStream(answer: HttpAnswer, stream: Stream, attempt = 0): void {
-    const opened = Date.now();
-    const parser = createParser({
-      maxBufferSize: MAX_ANSWER,
-      onRetry: (ms) => {
-        stream.retryMs = ms;
-      },
-      onEvent: ({ id, data }) => {
-        if (id) stream.lastEventId = id;
-        if (data !== '') this.#streamMessage(stream, data);
-      },
-      onError: ({ type }) => {
-        if (type !== 'max-buffer-size-exceeded') return;
-        answer.body.destroy();
-        this.#streamOver(stream, `an event is larger than ${MAX_ANSWER} characters`);
-      },
-    });
-    answer.body.setEncoding('utf8');
-    answer.body.on('data', (chunk: string) => {
-      if (!answer.body.destroyed) parser.feed(chunk);
-    });
-    answer.body.on('error', () => {
-      // 'close' follows and decides.
-    });
-    answer.body.once('close', () => {
-      if (anyAborted(stream.signals)) return;
-      if (stream.answered) {
-        stream.onEnd?.();
-        return;
-      }
-      this.#health.onDoubt('a response stream ended early');
-      this.#again(stream, Date.now() - opened > STEADY_MS ? 0 : attempt, 'the stream ended without an answer');
-    });
-  }
-
-  #streamMessage(stream: Stream, data: string): void {
-    let message: JSONRPCMessage | undefined;
-    try {
-      message = readMessage(JSON.parse(data));
-    } catch (error) {
-      this.onerror?.(new Error(`not JSON on the stream: ${(error as Error).message}`));
-      return;
-    }
-    if (message === undefined) {
-      this.onerror?.(new Error('not a JSON-RPC message on the stream'));
-      return;
-    }
-    if (!('method' in message) && stream.requestId !== undefined && message.id === stream.requestId) {
-      stream.answered = true;
-    }
-    // What is told on the standing stream belongs to no request; what is asked there may still be asked for any of them.
-    const unclear = stream.requestId === undefined && 'id' in message;
-    this.#deliver(unclear ? message : stampOrigin(message, stream.callId));
+    return this.#exchange('GET', headers, undefined, signals);
   }
 
   #deliver(message: JSONRPCMessage): void {
@@ -356,41 +249,11 @@ export class HttpTransport implements Transport {
     this.onmessage?.(message);
   }
 
-  /** Goes on with a broken stream where that is possible. */
-  #again(stream: Stream, attempt: number, reason: string): void {
-    if (this.#closed || anyAborted(stream.signals)) return;
-    const isStanding = stream.requestId === undefined;
-    // The standing stream is never given up: what the server says unasked would be lost from then on, and unnoticed.
-    if (!isStanding && (stream.lastEventId === undefined || attempt >= RESUME_ATTEMPTS)) {
-      this.#streamOver(stream, reason);
-      return;
-    }
-    const timer = setTimeout(
-      () => {
-        this.#timers.delete(timer);
-        this.#attach(stream, attempt + 1);
-      },
-      Math.min(RESUME_MAX_MS, Math.max(stream.retryMs ?? 0, RESUME_FIRST_MS * 2 ** attempt)),
-    );
-    this.#timers.add(timer);
+  #unanswered(requestId: RequestId, reason: string, onEnd: (() => void) | undefined): void {
+    this.#requests.delete(requestId);
+    if (onEnd) onEnd();
+    else this.onmessage?.(streamLost(requestId, reason));
   }
-
-  /** Nothing more will come on this stream: whoever waits for its answer must know. */
-  #streamOver(stream: Stream, reason: string): void {
-    if (this.#closed || stream.answered || stream.requestId === undefined) return;
-    stream.answered = true;
-    this.#requests.delete(stream.requestId);
-    if (stream.onEnd) {
-      stream.onEnd();
-      return;
-    }
-    const message = `the server closed the connection before it answered (${reason})`;
-    this.onmessage?.({ jsonrpc: '2.0', id: stream.requestId, error: { code: -32000, message, data: STREAM_LOST } });
-  }
-}
-
-function anyAborted(signals: readonly AbortSignal[]): boolean {
-  return signals.some(({ aborted }) => aborted);
 }
 
 /** The JSON-RPC error in an HTTP error's body, if it answers this request. */

@@ -1,0 +1,30 @@
+import { ProtocolError, type JSONRPCMessage, type RequestId } from '@modelcontextprotocol/client';
+
+/** In the data of an error that no server sent: the stream of the answer is over, and the answer did not come. */
+const STREAM_LOST = 'meanwhile/stream-lost';
+
+export class Unreachable extends Error {
+  /** Nobody was there to take it. */
+  readonly unsent: boolean;
+
+  constructor(message: string, unsent: boolean, cause: unknown) {
+    super(message, { cause });
+    this.unsent = unsent;
+  }
+}
+
+/** What stands in for an answer that will not come any more. */
+export function streamLost(id: RequestId, reason: string): JSONRPCMessage {
+  const message = `the server closed the connection before it answered (${reason})`;
+  return { jsonrpc: '2.0', id, error: { code: -32000, message, data: STREAM_LOST } };
+}
+
+/** Whether a request that failed cannot have arrived. */
+export function isUnsent(error: unknown): boolean {
+  return error instanceof Unreachable && error.unsent;
+}
+
+/** The request may or may not have arrived; its answer did not. */
+export function isBrokenWire(error: unknown): boolean {
+  return error instanceof Unreachable || (error instanceof ProtocolError && error.data === STREAM_LOST);
+}

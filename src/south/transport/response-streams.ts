@@ -1,0 +1,170 @@
+import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
+import { createParser } from 'eventsource-parser';
+import { MAX_ANSWER, type HttpAnswer } from './http-request.ts';
+import { readMessage } from './message.ts';
+import { stampOrigin } from './origin.ts';
+
+const RESUME_ATTEMPTS = 5;
+const RESUME_FIRST_MS = 300;
+const RESUME_MAX_MS = 30_000;
+/** A stream that held this long did not fail; its end is a fresh start. */
+const STEADY_MS = 3000;
+
+/** Whose response stream it is: that of a POST, or the standing GET stream of a session. */
+export interface StreamOwner {
+  /** The request it answers; none for the standing stream. */
+  requestId?: RequestId;
+  /** The call that request belongs to: what the server asks on this stream, it asks for that call. */
+  callId?: string;
+  /** Any of them aborted: nobody reads it any more. */
+  signals: readonly AbortSignal[];
+  /** The stream is over, with the answer or without it. */
+  onEnd?: (() => void) | undefined;
+}
+
+interface Stream extends StreamOwner {
+  answered: boolean;
+  lastEventId?: string;
+  retryMs?: number;
+}
+
+/** The transport whose streams they are. */
+export interface StreamHost {
+  /** Asks for a stream: the standing one, or what comes after an event. */
+  get: (lastEventId: string | undefined, signals: readonly AbortSignal[]) => Promise<HttpAnswer>;
+  deliver: (message: JSONRPCMessage) => void;
+  /** Nothing more will come, and the answer did not: whoever waits for it must know. */
+  onUnanswered: (requestId: RequestId, reason: string, onEnd: (() => void) | undefined) => void;
+  /** A stream broke: worth asking whether the server is still there. */
+  onDoubt: (reason: string) => void;
+  onError: (error: Error) => void;
+}
+
+/** The streams on which a server answers and speaks; one that breaks is gone on with where that is possible. */
+export class ResponseStreams {
+  readonly #host: StreamHost;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #closed = false;
+
+  constructor(host: StreamHost) {
+    this.#host = host;
+  }
+
+  /** The stream for what belongs to no request. */
+  openStanding(signal: AbortSignal): void {
+    this.#attach({ signals: [signal], answered: false }, 0);
+  }
+
+  /** Reads the stream that a POST was answered with. */
+  read(answer: HttpAnswer, owner: StreamOwner): void {
+    this.#read(answer, { ...owner, answered: false }, 0);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+  }
+
+  /** Opens a GET stream: the standing one, or the rest of a POST stream that broke. */
+  #attach(stream: Stream, attempt: number): void {
+    this.#host.get(stream.lastEventId, stream.signals).then(
+      (answer) => {
+        const isStream = (answer.headers['content-type'] ?? '').startsWith('text/event-stream');
+        if (answer.status === 200 && isStream) {
+          this.#read(answer, stream, attempt);
+          return;
+        }
+        answer.body.resume();
+        // A server need not have a standing stream. 405 says so; a 404 may say so too, or that it forgot our session.
+        if (answer.status !== 405) this.#host.onDoubt(`HTTP ${answer.status} to a GET`);
+        this.#over(stream, `HTTP ${answer.status}`);
+      },
+      (error: unknown) => this.#again(stream, attempt, (error as Error).message),
+    );
+  }
+
+  #read(answer: HttpAnswer, stream: Stream, attempt: number): void {
+    const opened = Date.now();
+    const parser = createParser({
+      maxBufferSize: MAX_ANSWER,
+      onRetry: (ms) => {
+        stream.retryMs = ms;
+      },
+      onEvent: ({ id, data }) => {
+        if (id) stream.lastEventId = id;
+        if (data !== '') this.#message(stream, data);
+      },
+      onError: ({ type }) => {
+        if (type !== 'max-buffer-size-exceeded') return;
+        answer.body.destroy();
+        this.#over(stream, `an event is larger than ${MAX_ANSWER} characters`);
+      },
+    });
+    answer.body.setEncoding('utf8');
+    answer.body.on('data', (chunk: string) => {
+      if (!answer.body.destroyed) parser.feed(chunk);
+    });
+    answer.body.on('error', () => {
+      // 'close' follows and decides.
+    });
+    answer.body.once('close', () => {
+      if (isUnwanted(stream)) return;
+      if (stream.answered) {
+        stream.onEnd?.();
+        return;
+      }
+      this.#host.onDoubt('a response stream ended early');
+      this.#again(stream, Date.now() - opened > STEADY_MS ? 0 : attempt, 'the stream ended without an answer');
+    });
+  }
+
+  #message(stream: Stream, data: string): void {
+    let message: JSONRPCMessage | undefined;
+    try {
+      message = readMessage(JSON.parse(data));
+    } catch (error) {
+      this.#host.onError(new Error(`not JSON on the stream: ${(error as Error).message}`));
+      return;
+    }
+    if (message === undefined) {
+      this.#host.onError(new Error('not a JSON-RPC message on the stream'));
+      return;
+    }
+    if (!('method' in message) && stream.requestId !== undefined && message.id === stream.requestId) {
+      stream.answered = true;
+    }
+    // What is told on the standing stream belongs to no request; what is asked there may still be asked for any of them.
+    const unclear = stream.requestId === undefined && 'id' in message;
+    this.#host.deliver(unclear ? message : stampOrigin(message, stream.callId));
+  }
+
+  /** Goes on with a broken stream where that is possible. */
+  #again(stream: Stream, attempt: number, reason: string): void {
+    if (this.#closed || isUnwanted(stream)) return;
+    const isStanding = stream.requestId === undefined;
+    // The standing stream is never given up: what the server says unasked would be lost from then on, and unnoticed.
+    if (!isStanding && (stream.lastEventId === undefined || attempt >= RESUME_ATTEMPTS)) {
+      this.#over(stream, reason);
+      return;
+    }
+    const timer = setTimeout(
+      () => {
+        this.#timers.delete(timer);
+        this.#attach(stream, attempt + 1);
+      },
+      Math.min(RESUME_MAX_MS, Math.max(stream.retryMs ?? 0, RESUME_FIRST_MS * 2 ** attempt)),
+    );
+    this.#timers.add(timer);
+  }
+
+  #over(stream: Stream, reason: string): void {
+    if (this.#closed || stream.answered || stream.requestId === undefined) return;
+    stream.answered = true;
+    this.#host.onUnanswered(stream.requestId, reason, stream.onEnd);
+  }
+}
+
+function isUnwanted({ signals }: StreamOwner): boolean {
+  return signals.some(({ aborted }) => aborted);
+}
