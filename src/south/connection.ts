@@ -1,6 +1,5 @@
 import type { Client } from '@modelcontextprotocol/client';
 import type {
-  Arrival,
   CallOutcome,
   Connection,
   ConnectionSink,
@@ -15,6 +14,7 @@ import type {
 import { backoffDelay, type BackoffSettings } from '../lib/backoff.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { within } from '../lib/timers.ts';
+import { Acquaintance } from './acquaintance.ts';
 import { followTask } from './call/follow.ts';
 import { LiveCalls, type LiveCall } from './call/live-calls.ts';
 import { runCall } from './call/run.ts';
@@ -22,7 +22,7 @@ import type { CallStanding } from './call/standing.ts';
 import type { Dialled, Dialler, DialHooks } from './dial.ts';
 import type { ExactClient } from './exact-client.ts';
 import { ask, hear } from './hear.ts';
-import { ping } from './ping.ts';
+import { Heartbeat } from './heartbeat.ts';
 import { TaskReceiver } from './receiver.ts';
 import { infoOf, offerOf } from './server-info.ts';
 import { ServerLine, type Peer } from './server-line.ts';
@@ -48,8 +48,7 @@ interface Live extends Peer {
   client: ExactClient;
   info: ServerInfo;
   since: number;
-  identity: string | undefined;
-  pinging: NodeJS.Timeout;
+  heartbeat: Heartbeat;
   relisten?: NodeJS.Timeout;
 }
 
@@ -75,15 +74,9 @@ export class ServerConnection implements Connection {
   #mode: Mode = { mode: 'idle' };
   /** Attempts that failed, or came to nothing soon after they succeeded. */
   #failures = 0;
-  #lastIdentity: string | undefined;
-  #everUp = false;
   /** What the server was asked to log. */
   #logLevel: unknown;
-  /** A session with the server that an earlier run of the program left. */
-  #sessionBefore: string | undefined;
-  /** The connection that was lost last, as long as its session may still be known. */
-  #lastLive: Live | undefined;
-  #checking: Promise<void> | undefined;
+  readonly #acquaintance: Acquaintance;
   /** The end of the connection that was lost last: what is left of it goes before there is another. */
   #parting: Promise<void> = Promise.resolve();
   readonly #calls = new LiveCalls();
@@ -112,7 +105,7 @@ export class ServerConnection implements Connection {
     this.#sink = sink;
     this.#dialler = dialler;
     this.#settings = settings;
-    this.#sessionBefore = settings.sessionId;
+    this.#acquaintance = new Acquaintance(settings.sessionId);
     this.#logLevel = settings.wish?.logLevel;
     this.#subscriptions = new Subscriptions(settings.wish?.uris, (client) => void this.#streamEnded(client));
     this.#log = log;
@@ -175,8 +168,7 @@ export class ServerConnection implements Connection {
     const standing = from as CallStanding;
     if ('round' in standing) return this.#run(call, (live) => runCall(this.line, live, standing.round));
     const { task } = standing;
-    // The session in which the task was made may still be known; where tasks belong to sessions, only that one has it.
-    if (!this.#everUp && task.sessionId !== undefined) this.#sessionBefore = task.sessionId;
+    this.#acquaintance.mayKnow(task.sessionId);
     return this.#run(call, (live) => followTask(this.line, live, task));
   }
 
@@ -280,7 +272,7 @@ export class ServerConnection implements Connection {
   #enter(next: Mode): void {
     if (this.#mode.mode === 'waiting') clearTimeout(this.#mode.timer);
     if (this.#mode.mode === 'up') {
-      clearInterval(this.#mode.live.pinging);
+      this.#mode.live.heartbeat.stop();
       clearTimeout(this.#mode.live.relisten);
     }
     this.#mode = next;
@@ -298,7 +290,7 @@ export class ServerConnection implements Connection {
       (error: unknown) => {
         if (this.#mode.mode !== 'connecting' || this.#mode.attempt !== attempt) return;
         if (because === 'schedule') this.#failures += 1;
-        this.#log.warn(this.#everUp ? 'server_reconnect_failed' : 'server_connect_failed', {
+        this.#log.warn(this.#acquaintance.met ? 'server_reconnect_failed' : 'server_connect_failed', {
           server: this.#server,
           attempt: this.#failures,
           error: messageOf(error),
@@ -348,12 +340,14 @@ export class ServerConnection implements Connection {
       offer: offerOf(client),
       listening: new Set(),
       since: Date.now(),
-      identity: transport.sessionId,
-      pinging: setInterval(() => live && void this.#check(live, 'ping'), this.#settings.pingMs),
+      heartbeat: new Heartbeat(client, {
+        everyMs: this.#settings.pingMs,
+        mayBeSilent: () => this.#calls.atWork,
+        onGone: onLost,
+      }),
     };
-    live.pinging.unref();
     if (this.#mode.mode === 'closed' || lostEarly !== undefined) {
-      clearInterval(live.pinging);
+      live.heartbeat.stop();
       await this.#hangUp(live, true);
       throw new Error(lostEarly ?? `the connection to '${this.#server}' is closed`);
     }
@@ -361,20 +355,16 @@ export class ServerConnection implements Connection {
     return live;
   }
 
-  /** A server that was only out of reach may still know our session. */
   async #resume(hooks: DialHooks): Promise<Dialled | undefined> {
-    const { client, identity = this.#sessionBefore } = this.#lastLive ?? {};
-    if (identity === undefined || !('url' in this.#config)) return undefined;
-    if (client === undefined && this.#everUp) return undefined;
-    const resumed = await this.#dialler.resume(this.#config, hooks, client, identity);
-    if (resumed === undefined) this.#lastLive = undefined;
+    const { session } = this.#acquaintance;
+    if (session === undefined || !('url' in this.#config)) return undefined;
+    const resumed = await this.#dialler.resume(this.#config, hooks, session.client, session.id);
+    if (resumed === undefined) this.#acquaintance.sessionForgotten();
     return resumed;
   }
 
   #up(live: Live): void {
-    const arrival = this.#arrival(live);
-    this.#everUp = true;
-    this.#lastIdentity = live.identity;
+    const arrival = this.#acquaintance.connected(live);
     this.#enter({ mode: 'up', live });
     this.#log.info('server_connected', { server: this.#server, arrival });
     this.line.forgetTools();
@@ -385,19 +375,13 @@ export class ServerConnection implements Connection {
     this.#restoreSubscriptions(live.client);
   }
 
-  #arrival(live: Live): Arrival {
-    if (!this.#everUp) return 'first';
-    if (live.transport instanceof ChildTransport) return 'restart';
-    return live.identity === this.#lastIdentity ? 'blip' : 'restart';
-  }
-
   #lost(live: Live, reason: string): void {
     if (!this.#isCurrent(live)) return;
     const { stableMs } = this.#settings.reconnect;
     // "Started" is not "works": a server that dies soon after each start uses up its attempts like one that never starts.
     this.#failures = Date.now() - live.since >= stableMs ? 0 : this.#failures + 1;
     this.#log.info('server_disconnected', { server: this.#server, reason });
-    this.#lastLive = live;
+    this.#acquaintance.lost(live);
     this.#waitOrFail(reason);
     // A process that is gone takes along what it asked.
     if (live.transport instanceof ChildTransport) this.#receiver.clear(reason);
@@ -410,7 +394,7 @@ export class ServerConnection implements Connection {
   #waitOrFail(error: string): void {
     const { reconnect } = this.#settings;
     const attempt = Math.max(1, this.#failures);
-    if (attempt > reconnect.attempts || (!this.#everUp && !this.#settings.persistent)) {
+    if (attempt > reconnect.attempts || (!this.#acquaintance.met && !this.#settings.persistent)) {
       this.#enter({ mode: 'failed', error });
       return;
     }
@@ -437,22 +421,10 @@ export class ServerConnection implements Connection {
     await live.transport.close();
   }
 
-  /** Asks whether the server is still there; who asks at the same time shares the answer. */
+  /** Asks whether the server is still there, unless another connection has taken its place. */
   async #check(peer: Peer, why: string): Promise<void> {
     const now = this.#mode;
-    if (now.mode !== 'up' || now.live !== peer) return;
-    this.#checking ??= this.#ping(now.live, why).finally(() => {
-      this.#checking = undefined;
-    });
-    await this.#checking;
-  }
-
-  async #ping(live: Live, why: string): Promise<void> {
-    const pulse = await ping(live.client);
-    if (pulse.kind === 'alive') return;
-    // A server at work may have no time for pings; that is what we are here for. If it died, that shows otherwise.
-    if (pulse.kind === 'silent' && this.#calls.atWork) return;
-    this.#lost(live, `no answer to a ping (${why}): ${pulse.reason}`);
+    if (now.mode === 'up' && now.live === peer) await now.live.heartbeat.check(why);
   }
 
   /** The stream for changes ended: gone with its server, or to be asked for again. */

@@ -1,0 +1,43 @@
+import type { Client } from '@modelcontextprotocol/client';
+import { ping } from './ping.ts';
+
+export interface HeartbeatSettings {
+  everyMs: number;
+  /** A server at work may have no time for pings; that is what we are here for. If it died, that shows otherwise. */
+  mayBeSilent: () => boolean;
+  onGone: (reason: string) => void;
+}
+
+/** Asks a server from time to time, and when somebody doubts it, whether it is still there. */
+export class Heartbeat {
+  readonly #client: Client;
+  readonly #settings: HeartbeatSettings;
+  readonly #timer: NodeJS.Timeout;
+  #checking: Promise<void> | undefined;
+
+  constructor(client: Client, settings: HeartbeatSettings) {
+    this.#client = client;
+    this.#settings = settings;
+    this.#timer = setInterval(() => void this.check('ping'), settings.everyMs);
+    this.#timer.unref();
+  }
+
+  /** Who asks at the same time shares the answer. */
+  async check(why: string): Promise<void> {
+    this.#checking ??= this.#ping(why).finally(() => {
+      this.#checking = undefined;
+    });
+    await this.#checking;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #ping(why: string): Promise<void> {
+    const pulse = await ping(this.#client);
+    if (pulse.kind === 'alive') return;
+    if (pulse.kind === 'silent' && this.#settings.mayBeSilent()) return;
+    this.#settings.onGone(`no answer to a ping (${why}): ${pulse.reason}`);
+  }
+}
