@@ -9,6 +9,7 @@ import type { IncomingQuestion, Store } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
 import { Desks } from './desks.ts';
 import { settleQuestion, type Answer, type Question, type QuestionEvent, type QuestionKind } from './question.ts';
+import { SettledQuestions } from './settled.ts';
 
 /** Whoever brought the question from the server, and takes the answer there. */
 interface Asker {
@@ -28,8 +29,7 @@ interface Entry {
 /** The open questions of one session. What has been answered, has expired or was rejected is gone from here. */
 export class QuestionBook {
   readonly #open = new Map<string, Entry>();
-  /** What is settled, but not known to the server yet: should it ask again, nobody else is asked. */
-  readonly #settled = new Map<string, Question>();
+  readonly #settled: SettledQuestions;
   readonly #alarm = new Alarm(() => this.#expireDue());
   readonly #sessionId: string;
   readonly #store: Store;
@@ -44,11 +44,12 @@ export class QuestionBook {
   taskOf: (callId: string) => string | undefined = () => undefined;
   onClosed: (question: Question) => void = () => {};
   /** Who can put questions before somebody. */
-  readonly desks = new Desks(() => [...this.#open.values()].map(({ question }) => question));
+  readonly desks = new Desks(() => this.#questions());
 
   constructor(sessionId: string, store: Store, events: EventSink, settings: CoreSettings['questions'], log: Log) {
     this.#sessionId = sessionId;
     this.#store = store;
+    this.#settled = new SettledQuestions(store);
     this.#events = events;
     this.#settings = settings;
     this.#log = log;
@@ -58,7 +59,10 @@ export class QuestionBook {
   async ask(server: string, incoming: IncomingQuestion): Promise<Answer> {
     if (incoming.withdrawn.aborted) throw new Error('the question was withdrawn');
     const earlier = this.#askedBefore(incoming);
-    if (earlier?.answer !== undefined) return this.#answerAgain(earlier, earlier.answer, incoming);
+    if (earlier?.answer !== undefined) {
+      this.#settled.forgetOnceTaken(earlier.id, incoming.taken);
+      return earlier.answer;
+    }
     if (earlier !== undefined && earlier.status !== 'open') throw notAnswered(earlier);
     if (earlier === undefined && this.#open.size >= this.#settings.perSession) {
       throw new Error(`too many open questions (limit questions.perSession = ${this.#settings.perSession})`);
@@ -71,7 +75,7 @@ export class QuestionBook {
       const stopListening = (): void => incoming.withdrawn.removeEventListener('abort', withdraw);
       const asker: Asker = {
         resolve: (answer) => {
-          if (incoming.taken) this.#forgetOnceTaken(question.id, incoming.taken);
+          this.#settled.forgetOnceTaken(question.id, incoming.taken);
           resolve(answer);
         },
         reject,
@@ -92,23 +96,21 @@ export class QuestionBook {
   restore(questions: Question[], goesOn: (taskId: string) => boolean): void {
     for (const question of questions) {
       if (question.status === 'open') this.#open.set(question.id, { question });
-      else this.#settled.set(question.id, question);
     }
     for (const { question } of this.#open.values()) {
       const waits = question.key !== undefined && question.taskId !== undefined && goesOn(question.taskId);
       if (waits) this.#alarm.at(question.expiresAt);
       else this.#settle(question.id, { type: 'reject', reason: 'gateway restarted' });
     }
-    for (const { id, taskId } of this.#settled.values()) {
-      if (taskId === undefined || !goesOn(taskId)) this.#forget(id);
-    }
+    const settled = questions.filter(({ status }) => status !== 'open');
+    this.#settled.restore(settled, goesOn);
   }
 
   /** Settles the question; the answer travels on to the server once the record is safe. */
   async answer(id: string, kind: QuestionKind, answer: Answer): Promise<Question> {
     const { asker } = this.#open.get(this.get(id, kind).id) ?? {};
     const { question } = this.#close(id, { type: 'answer', answer });
-    this.#keepSettled(question);
+    this.#settled.keep(question);
     try {
       await this.#store.settled();
     } catch (error) {
@@ -133,8 +135,7 @@ export class QuestionBook {
 
   /** Open questions of a task, or of a call that is none yet. */
   of(owner: { taskId: string } | { callId: string }): Question[] {
-    const open = [...this.#open.values()].map(({ question }) => question);
-    return open.filter((question) =>
+    return this.#questions().filter((question) =>
       'taskId' in owner ? question.taskId === owner.taskId : question.callId === owner.callId,
     );
   }
@@ -185,29 +186,27 @@ export class QuestionBook {
   }
 
   list(kind: QuestionKind, server?: string): Question[] {
-    return [...this.#open.values()]
-      .map(({ question }) => question)
-      .filter((question) => question.kind === kind && (server === undefined || question.server === server));
+    return this.#questions().filter(
+      (question) => question.kind === kind && (server === undefined || question.server === server),
+    );
   }
 
   /** Open questions that are known to belong to this call, or that nothing ties to another one. */
   mayBlock(server: string, callId: string): Question[] {
-    return [...this.#open.values()]
-      .map(({ question }) => question)
-      .filter((question) => question.server === server && (question.callId ?? callId) === callId);
+    return this.#questions().filter((question) => question.server === server && (question.callId ?? callId) === callId);
   }
 
   /** Rejects every open question that matches. */
   rejectWhere(matching: (question: Question) => boolean, reason: string): number {
-    const doomed = [...this.#open.values()].filter(({ question }) => matching(question));
-    for (const { question } of doomed) this.#settle(question.id, { type: 'reject', reason });
+    const doomed = this.#questions().filter(matching);
+    for (const { id } of doomed) this.#settle(id, { type: 'reject', reason });
     return doomed.length;
   }
 
   /** Nobody will ask again for what belonged to this task. */
   taskEnded(taskId: string): void {
     this.rejectWhere((question) => question.taskId === taskId && !question.borrowed, 'the call has ended');
-    for (const question of this.#settled.values()) if (question.taskId === taskId) this.#forget(question.id);
+    this.#settled.taskEnded(taskId);
   }
 
   /** A request that is no call is over, and with it what it asked; its server may not get to say so. */
@@ -217,10 +216,8 @@ export class QuestionBook {
 
   /** What nobody has asked again by now, nobody will. */
   allAsked(taskId: string): void {
-    const left = [...this.#open.values()].filter(
-      (entry) => entry.asker === undefined && entry.question.taskId === taskId,
-    );
-    for (const { question } of left) this.#settle(question.id, { type: 'reject', reason: 'withdrawn by the server' });
+    const left = this.#notAskedAgain().filter((question) => question.taskId === taskId);
+    for (const { id } of left) this.#settle(id, { type: 'reject', reason: 'withdrawn by the server' });
   }
 
   /** Timers stand still while the machine sleeps; deadlines do not. */
@@ -241,6 +238,15 @@ export class QuestionBook {
     }
     this.rejectWhere(() => true, reason);
     this.#alarm.stop();
+  }
+
+  #questions(): Question[] {
+    return [...this.#open.values()].map(({ question }) => question);
+  }
+
+  /** Of an earlier run of the program, and not asked again by the server yet. */
+  #notAskedAgain(): Question[] {
+    return [...this.#open.values()].filter(({ asker }) => asker === undefined).map(({ question }) => question);
   }
 
   #announce(question: Question): void {
@@ -274,32 +280,9 @@ export class QuestionBook {
   #askedBefore({ key, callId, taskId: asking, params }: IncomingQuestion): Question | undefined {
     const taskId = callId === undefined ? asking : this.taskOf(callId);
     if (key === undefined || taskId === undefined) return undefined;
-    const left = [...this.#open.values()].filter(({ asker }) => asker === undefined).map(({ question }) => question);
-    const earlier = [...left, ...this.#settled.values()].find(
-      (question) => question.taskId === taskId && question.key === key,
-    );
+    const isSame = (question: Question): boolean => question.taskId === taskId && question.key === key;
+    const earlier = this.#notAskedAgain().find(isSame) ?? this.#settled.find(isSame);
     return earlier !== undefined && isDeepStrictEqual(earlier.params, params) ? earlier : undefined;
-  }
-
-  #answerAgain({ id }: Question, answer: Answer, { taken }: IncomingQuestion): Answer {
-    if (taken) this.#forgetOnceTaken(id, taken);
-    return answer;
-  }
-
-  #forgetOnceTaken(id: string, taken: AbortSignal): void {
-    taken.addEventListener('abort', () => this.#forget(id), { once: true });
-  }
-
-  /** Only what the server can ask again by its key is worth keeping. */
-  #keepSettled(question: Question): void {
-    if (question.key === undefined) return;
-    this.#settled.set(question.id, question);
-    this.#store.put('question', question);
-  }
-
-  #forget(id: string): void {
-    this.#settled.delete(id);
-    this.#store.drop('question', id);
   }
 
   #close(id: string, event: QuestionEvent): Entry {
@@ -323,7 +306,7 @@ export class QuestionBook {
       this.#events.add(`${question.kind}_expired`, question.server, { requestId: id, reason });
     }
     if (event.type === 'expire') {
-      this.#keepSettled(question);
+      this.#settled.keep(question);
       this.#log.warn(`${question.kind}_timeout`, { requestId: id, server: question.server });
     }
     asker?.reject(notAnswered(question));
