@@ -1,23 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../../lib/log.ts';
 import { messageOf } from '../../lib/log.ts';
-import { Ring } from '../../lib/ring.ts';
 import { Calls } from '../call/calls.ts';
 import type { Ending } from '../call/request.ts';
 import { GatewayError } from '../errors.ts';
-import type { EventType, SessionEvent } from '../event/event.ts';
+import type { SessionEvent } from '../event/event.ts';
 import { EventLog, type EventSink } from '../event/log.ts';
 import type {
   About,
-  Arrival,
   Backends,
   ClientRecord,
   Connection,
-  ConnectionSink,
   IncomingQuestion,
   ServerConfig,
   ServerInfo,
-  ServerLog,
   SessionRecord,
   Store,
   Wish,
@@ -28,31 +24,11 @@ import type { CoreSettings } from '../settings.ts';
 import { TaskBook } from '../task/book.ts';
 import { BookTaskController, type TaskController } from '../task/controller.ts';
 import type { Task } from '../task/task.ts';
-import { Catalog } from './catalog.ts';
+import { Attachment, type BufferedLog, type BufferedNotification } from './attachment.ts';
+import type { Catalog } from './catalog.ts';
+import { LeftToHub } from './left-to-hub.ts';
 import type { ServerRegistry } from './registry.ts';
 import { Wishes } from './wishes.ts';
-
-export interface BufferedLog extends ServerLog {
-  server: string;
-  timestamp: number;
-}
-
-export interface BufferedNotification {
-  server: string;
-  timestamp: number;
-  method: string;
-  params: Record<string, unknown>;
-}
-
-/** One server as this session sees it. */
-interface Attachment {
-  connection: Connection;
-  catalog: Catalog;
-  notifications: Ring<BufferedNotification>;
-  logs: Ring<BufferedLog>;
-  /** What the last loss has cost, told again when the server is back. */
-  invalidated: Record<string, number>;
-}
 
 export interface SessionParts {
   id: string;
@@ -105,10 +81,8 @@ export class Session {
   readonly #attachments = new Map<string, Attachment>();
   /** Connections that are not kept yet. */
   readonly #trials = new Set<Connection>();
-  /** Whether the client answers itself what it can, so that the hub is told only of the rest. */
-  readonly #leavesToHub: boolean;
-  /** Questions that the hub was told of. */
-  readonly #left = new Set<string>();
+  /** Where the client answers itself what it can, so that the hub is told only of the rest. */
+  readonly #leavesQuestions: LeftToHub | undefined;
   readonly #parts: SessionParts;
 
   constructor(parts: SessionParts) {
@@ -122,11 +96,13 @@ export class Session {
     this.#client = parts.client;
     this.#wishes = new Wishes(parts.wishes, () => store.put('session', this.record));
     this.events = new EventLog(id, store, settings.events, log);
-    const events = this.server === undefined ? this.events : this.#hubEvents();
-    this.tasks = new TaskBook(id, store, events, settings.tasks, log);
-    this.#leavesToHub = this.server !== undefined || settings.questions.via === 'native';
-    const asked = this.#leavesToHub ? this.#hubEvents() : this.events;
-    this.questions = new QuestionBook(id, store, asked, settings.questions, log);
+    const left = new LeftToHub({
+      isOrphan: (taskId) => this.tasks.find(taskId)?.orphan === true,
+      tell: (...event) => (this.server === undefined ? this.events.add(...event) : parts.tellHub?.(...event)),
+    });
+    this.tasks = new TaskBook(id, store, this.server === undefined ? this.events : left, settings.tasks, log);
+    if (this.server !== undefined || settings.questions.via === 'native') this.#leavesQuestions = left;
+    this.questions = new QuestionBook(id, store, this.#leavesQuestions ?? this.events, settings.questions, log);
     this.calls = new Calls(this.tasks, this.questions, store, settings, log, {
       // A client that has introduced itself has a place for questions that belong to no call.
       lends: () => this.server !== undefined && this.#client === undefined,
@@ -134,13 +110,7 @@ export class Session {
     this.controller = new BookTaskController(this.tasks, this.questions, store, (taskId, reason) =>
       this.calls.cancel(taskId, reason),
     );
-    this.questions.desks.onUnattended = (question) => this.#leftToHub(question);
-    const { onClosed } = this.questions;
-    this.questions.onClosed = (question) => {
-      onClosed(question);
-      // Once its end has been told.
-      queueMicrotask(() => this.#left.delete(question.id));
-    };
+    this.#leavesQuestions?.watch(this.questions);
   }
 
   /** Brings back what an earlier run of the program left of this session, and goes on with what can go on. */
@@ -149,8 +119,7 @@ export class Session {
     this.tasks.restore(tasks);
     const atWork = this.tasks.atWork();
     const standing = new Set(atWork.filter((task) => task.standing !== undefined).map(({ id }) => id));
-    // Whether the hub was told before is not known; that one is over it may hear.
-    if (this.server === undefined && this.#leavesToHub) for (const { id } of questions) this.#left.add(id);
+    if (this.server === undefined) this.#leavesQuestions?.restore(questions);
     this.questions.restore(questions, (taskId) => standing.has(taskId));
     for (const task of atWork) this.calls.resume(task, (server) => this.connection(server));
     for (const server of this.#wishes.servers) if (this.#parts.registry.get(server)) this.connectInBackground(server);
@@ -259,7 +228,7 @@ export class Session {
       const wanted = this.#open && this.#parts.registry.get(server)?.config === config;
       if (!wanted || this.#attachments.has(server)) return connection.close();
       this.#attachments.set(server, attachment);
-      this.#serverConnected(server, attachment, 'first', info);
+      attachment.connected('first', info);
     };
     return { info, keep };
   }
@@ -366,52 +335,18 @@ export class Session {
   }
 
   #newAttachment(server: string, config: ServerConfig): Attachment {
-    const { notificationsPerServer, logsPerServer } = this.#parts.settings.events;
-    const connection = this.#parts.backends.connect(
-      server,
-      config,
-      this.#sink(server, () => attachment),
-      {
-        roots: this.server !== undefined && (this.#client === undefined || this.#tellsRoots(server)),
-        wish: this.#wishes.of(server),
-      },
-    );
-    const attachment: Attachment = {
-      connection,
-      catalog: new Catalog(connection, this.#parts.settings.calls.timeoutMs),
-      notifications: new Ring(notificationsPerServer),
-      logs: new Ring(logsPerServer),
-      invalidated: {},
-    };
-    return attachment;
-  }
-
-  /** What a connection tells is heard only while it is the one that this session has to that server. */
-  #sink(server: string, of: () => Attachment): ConnectionSink {
-    const isCurrent = (): boolean => this.#attachments.get(server) === of();
-    return {
-      connected: (arrival, info) => {
-        if (isCurrent()) this.#serverConnected(server, of(), arrival, info);
-      },
-      lost: (reason) => {
-        if (isCurrent()) this.#serverLost(server, of(), reason);
-      },
-      question: async (question) => this.#asked(server, question),
+    const { backends, settings } = this.#parts;
+    const roots = this.server !== undefined && (this.#client === undefined || this.#tellsRoots(server));
+    const traits = { roots, wish: this.#wishes.of(server) };
+    return new Attachment(server, (sink) => backends.connect(server, config, sink, traits), settings, {
+      isCurrent: (attachment) => this.#attachments.get(server) === attachment,
+      events: this.server === undefined ? this.events : undefined,
+      asked: async (question) => this.#asked(server, question),
       heard: (method, params, about) => {
-        if (!isCurrent()) return;
         for (const told of this.onHeard) told(method, params, about);
       },
-      notification: (method, params) => {
-        if (!isCurrent()) return;
-        const { catalog, notifications } = of();
-        catalog.onNotification(method);
-        if (this.server !== undefined) return;
-        const timestamp = Date.now();
-        notifications.push({ server, timestamp, method, params });
-        this.events.add('notification', server, { method, params, timestamp: new Date(timestamp).toISOString() });
-      },
-      log: (entry) => of().logs.push({ ...entry, server, timestamp: Date.now() }),
-    };
+      lost: (message) => this.#serverLost(server, message),
+    });
   }
 
   async #asked(server: string, question: IncomingQuestion): Promise<Answer> {
@@ -426,65 +361,18 @@ export class Session {
     return this.#client?.capabilities['roots'] !== undefined || this.calls.lending.tellsRoots(server, callId);
   }
 
-  /** A client of one server has no place for events; who keeps the hub for it hears of what that client does not. */
-  #hubEvents(): EventSink {
-    const add = (type: EventType, server: string, data: Record<string, unknown>): void => {
-      const { taskId, requestId } = data;
-      const left =
-        (typeof taskId === 'string' && this.tasks.find(taskId)?.orphan === true) ||
-        (typeof requestId === 'string' && this.#left.delete(requestId));
-      if (left) this.#tellHub(type, server, data);
-    };
-    return { add };
-  }
-
-  #leftToHub({ id, kind, server, params }: Question): void {
-    if (!this.#leavesToHub || kind === 'roots' || this.#left.has(id)) return;
-    this.#left.add(id);
-    this.#tellHub(`${kind}_request`, server, { requestId: id, params });
-  }
-
-  #tellHub(type: EventType, server: string, data: Record<string, unknown>): void {
-    if (this.server === undefined) this.events.add(type, server, data);
-    else this.#parts.tellHub?.(type, server, data);
-  }
-
-  #serverConnected(server: string, attachment: Attachment, arrival: Arrival, info: ServerInfo): void {
-    if (this.server !== undefined) return;
-    if (arrival === 'first') {
-      this.events.add('server_connected', server, { name: server, capabilities: info.capabilities });
-      return;
-    }
-    void this.#reconcile(server, attachment, arrival);
-  }
-
-  async #reconcile(server: string, attachment: Attachment, arrival: Arrival): Promise<void> {
-    const refreshed = await attachment.catalog.refresh();
-    if (this.#attachments.get(server) !== attachment) return;
-    this.events.add('server_reconnected', server, {
-      name: server,
-      type: arrival === 'restart' ? 'restart' : 'network_blip',
-      refreshedTools: refreshed.tools,
-      refreshedResources: refreshed.resources,
-      refreshedPrompts: refreshed.prompts,
-      ...attachment.invalidated,
-    });
-  }
-
-  #serverLost(server: string, attachment: Attachment, reason: string): void {
-    const message = `server '${server}' disconnected: ${reason}`;
+  #serverLost(server: string, message: string): Record<string, number> {
     const invalidatedTasks = this.calls.serverLost(server, message);
     const reject = (kind: QuestionKind): number =>
       this.questions.rejectWhere(
         (question) => question.server === server && question.kind === kind && question.detached !== true,
         message,
       );
-    attachment.invalidated = {
+    return {
       invalidatedTasks,
       invalidatedElicitations: reject('elicitation'),
       invalidatedSampling: reject('sampling'),
     };
-    if (this.server === undefined) this.events.add('server_disconnected', server, { name: server, reason });
   }
 
   #buffered<T extends { timestamp: number }>(server: string | undefined, items: (from: Attachment) => T[]): T[] {
