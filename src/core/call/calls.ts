@@ -14,13 +14,13 @@ import {
   type Store,
 } from '../ports.ts';
 import type { QuestionBook } from '../question/book.ts';
-import type { Question } from '../question/question.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
 import type { CallResult, Task } from '../task/task.ts';
+import { Blocking } from './blocking.ts';
 import { Lending } from './lending.ts';
 import type { LiveCall } from './live-call.ts';
-import { replyFor, withinLimit } from './outcome.ts';
+import { replyFor, taskEnd, withinLimit } from './outcome.ts';
 import type { Because, Caller, CallReply, CallRequest, Ending } from './request.ts';
 
 /**
@@ -31,6 +31,7 @@ import type { Because, Caller, CallReply, CallRequest, Ending } from './request.
 export class Calls {
   /** Who carries a question of which nobody knows whose it is. */
   readonly lending: Lending;
+  readonly #blocking: Blocking;
   readonly #live = new Map<string, LiveCall>();
   readonly #progressOf = new Map<string, Set<(progress: Progress) => void>>();
   #closed = false;
@@ -63,11 +64,12 @@ export class Calls {
       lends,
       promote: (call) => this.#promote(call, 'question'),
     });
+    this.#blocking = new Blocking(tasks, questions, (callId) => this.#live.has(callId));
     tasks.onExpired = (task) => this.#stop(task, 'the task expired');
     questions.taskOf = (callId) => this.#live.get(callId)?.taskId;
     questions.ownedBy = (question) => this.lending.withOwner(question);
-    questions.onOpened = (question) => this.#questionOpened(question);
-    questions.onClosed = (question) => this.#questionClosed(question);
+    questions.onOpened = (question) => this.#blocking.opened(question);
+    questions.onClosed = (question) => this.#blocking.closed(question);
   }
 
   async execute(connection: Connection, request: CallRequest, caller: Caller): Promise<CallReply> {
@@ -288,30 +290,13 @@ export class Calls {
     if (call.standing) this.#tasks.apply(id, { type: 'stands', standing: call.standing });
     if (call.kept) this.#tasks.apply(id, { type: 'kept' });
     this.#log.info('tool_execution_timeout', { server, tool, taskId: id, because });
-    for (const question of this.#questions.mayBlock(server, call.id)) {
-      const certain = question.callId === call.id;
-      this.#tasks.apply(id, { type: 'question_opened', questionId: question.id, certain });
-    }
+    this.#blocking.promoted(call.id, server, id);
     call.answer({ kind: 'task', task: this.#tasks.get(id), because });
   }
 
   #finishTask(taskId: string, outcome: CallOutcome): void {
     this.#questions.taskEnded(taskId);
-    switch (outcome.kind) {
-      case 'result':
-        this.#tasks.apply(taskId, { type: 'complete', result: outcome.result });
-        break;
-      case 'error':
-        this.#tasks.apply(taskId, { type: 'fail', error: outcome.error });
-        break;
-      case 'cancelled':
-        this.#tasks.apply(taskId, { type: 'cancel', reason: `by the server: ${outcome.reason}` });
-        break;
-      case 'unreachable':
-      case 'lost':
-        this.#tasks.apply(taskId, { type: 'fail', error: { code: -32000, message: outcome.reason } });
-        break;
-    }
+    this.#tasks.apply(taskId, taskEnd(outcome));
   }
 
   #progressed(call: LiveCall, progress: Progress): void {
@@ -357,22 +342,6 @@ export class Calls {
         taskId !== undefined && this.#tasks.apply(taskId, { type: 'fail', error: { code: -32000, message } }),
     );
     return failed.length;
-  }
-
-  #questionOpened({ id: questionId, callId, taskId, server }: Question): void {
-    if (taskId !== undefined) {
-      this.#tasks.apply(taskId, { type: 'question_opened', questionId, certain: true });
-    } else if (callId === undefined || !this.#live.has(callId)) {
-      for (const task of this.#tasks.atWork(server)) {
-        this.#tasks.apply(task.id, { type: 'question_opened', questionId, certain: false });
-      }
-    }
-  }
-
-  #questionClosed(question: Question): void {
-    for (const task of this.#tasks.atWork(question.server)) {
-      this.#tasks.apply(task.id, { type: 'question_closed', questionId: question.id });
-    }
   }
 
   #stop(task: Task, reason: string): void {

@@ -1,6 +1,7 @@
 import { roughSize } from '../../lib/rough-size.ts';
 import { GatewayError } from '../errors.ts';
 import type { CallOutcome } from '../ports.ts';
+import type { TaskEvent } from '../task/task.ts';
 import type { CallReply, CallRequest } from './request.ts';
 
 /** What a request gets whose call has come to its end before it became a task. */
@@ -28,6 +29,21 @@ function errorFor({ server, tool }: CallRequest, outcome: Exclude<CallOutcome, {
       const message = `server '${server}' answered '${tool}' with an error: ${outcome.error.message}`;
       return new GatewayError('TOOL_ERR_EXECUTION_FAILED', message, { ...about, error: outcome.error });
     }
+  }
+}
+
+/** How a task ends whose call has come to its end. */
+export function taskEnd(outcome: CallOutcome): TaskEvent {
+  switch (outcome.kind) {
+    case 'result':
+      return { type: 'complete', result: outcome.result };
+    case 'error':
+      return { type: 'fail', error: outcome.error };
+    case 'cancelled':
+      return { type: 'cancel', reason: `by the server: ${outcome.reason}` };
+    case 'unreachable':
+    case 'lost':
+      return { type: 'fail', error: { code: -32000, message: outcome.reason } };
   }
 }
 
