@@ -1,9 +1,13 @@
-import type { IncomingQuestion } from '../core/ports.ts';
+import { LEAVE_RUNNING, type IncomingQuestion } from '../core/ports.ts';
 import { formMistake } from '../core/question/form.ts';
 import type { Answer } from '../core/question/question.ts';
 import { secretId } from '../lib/ids.ts';
 import { isObject } from '../lib/values.ts';
-import type { ElicitResult, PendingElicitation, PendingSample } from './types.ts';
+import { relatedTask } from '../south/server-task.ts';
+import { whenAborted } from './abort.ts';
+import type { Running } from './following.ts';
+import type { Tell } from './typed-event-target.ts';
+import type { ElicitResult, PendingElicitation, PendingSample, TaskClientEvents } from './types.ts';
 
 interface Open {
   id: string;
@@ -45,7 +49,36 @@ function open({ withdrawn }: IncomingQuestion): Open {
   };
 }
 
-export function pendingElicitation(
+/** Puts a question before those who listen; `running` is what asks it, as far as that is known. */
+export async function askListeners(
+  question: IncomingQuestion,
+  running: Running | undefined,
+  tell: Tell<TaskClientEvents>,
+): Promise<Answer> {
+  const taskId = relatedTask(question.params) ?? running?.taskId;
+  const asked = running === undefined ? question : { ...question, withdrawn: untilCancelled(question, running) };
+  if (question.kind === 'elicitation') {
+    const { pending, answer } = pendingElicitation(asked, taskId);
+    tell('newPendingElicitation', pending);
+    return answer;
+  }
+  const { pending, answer } = pendingSample(asked, taskId);
+  tell('newPendingSample', pending);
+  return answer;
+}
+
+/** Aborted when the server withdraws the question, or when the call that asks it is cancelled and nobody needs the answer. */
+function untilCancelled({ withdrawn }: IncomingQuestion, { stop }: Running): AbortSignal {
+  const over = new AbortController();
+  whenAborted(withdrawn, () => over.abort(withdrawn.reason));
+  whenAborted(stop.signal, () => {
+    // One that is only left goes on to wait for it.
+    if (stop.signal.reason !== LEAVE_RUNNING) over.abort(stop.signal.reason);
+  });
+  return over.signal;
+}
+
+function pendingElicitation(
   question: IncomingQuestion,
   taskId: string | undefined,
 ): { pending: PendingElicitation; answer: Promise<Answer> } {
@@ -73,7 +106,7 @@ export function pendingElicitation(
   return { pending, answer };
 }
 
-export function pendingSample(
+function pendingSample(
   question: IncomingQuestion,
   taskId: string | undefined,
 ): { pending: PendingSample; answer: Promise<Answer> } {

@@ -1,25 +1,24 @@
-import {
-  LEAVE_RUNNING,
-  type CallOutcome,
-  type ConnectionSink,
-  type IncomingQuestion,
-  type OutgoingCall,
-  type Progress,
-  type ServerConfig,
-  type ServerInfo,
+import type {
+  ConnectionSink,
+  IncomingQuestion,
+  OutgoingCall,
+  Progress,
+  ServerConfig,
+  ServerInfo,
 } from '../core/ports.ts';
 import type { Answer, QuestionKind } from '../core/question/question.ts';
-import { secretId } from '../lib/ids.ts';
 import { createLog, messageOf } from '../lib/log.ts';
 import { readAllPages } from '../lib/pages.ts';
 import { VERSION } from '../lib/version.ts';
 import { ServerConnection } from '../south/connection.ts';
 import { Dialler } from '../south/dial.ts';
 import type { SendOptions } from '../south/send.ts';
-import { hasEnded, readServerTask, relatedTask, type TaskOffer } from '../south/server-task.ts';
+import { readServerTask, type TaskOffer } from '../south/server-task.ts';
 import { unlessAborted, whenAborted } from './abort.ts';
 import { errorFrom, requestError, TaskClientError } from './error.ts';
-import { pendingElicitation, pendingSample } from './pending.ts';
+import { Following, type End, type Followed, type Running, type Start } from './following.ts';
+import { KnownTasks } from './known-tasks.ts';
+import { askListeners } from './pending.ts';
 import { toolCallStream } from './stream.ts';
 import type {
   CallToolResult,
@@ -50,40 +49,17 @@ export interface TaskClientOptions {
   sampling?: boolean | undefined;
 }
 
-type End = CallOutcome | TaskClientError;
-
-/** What is known of a call that runs, or of a task that is followed. */
-interface Running {
-  readonly toolName: string;
-  readonly params: Record<string, unknown>;
-  taskId?: string;
-  /** Aborted to cancel it, or to leave it running. */
-  readonly stop: AbortController;
-}
-
-/** One whose end several may wait for. */
-interface Followed extends Running {
-  readonly end: Promise<End>;
-  /** Nobody wants to hear of it but those who wait for its result. */
-  readonly quiet: boolean;
-  waiting: number;
-}
-
 /**
  * A client for one MCP server of either era, that takes the long calls and the questions as they come: it uses the tasks of
  * servers that have them, in both generations, answers with events, and comes back to its tasks after a lost connection.
  */
 export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   readonly #connection: ServerConnection;
-  readonly #tasks = new Map<string, Task>();
-  readonly #running = new Map<string, Followed>();
-  /** Tasks of which it was told that they are cancelled. */
-  readonly #cancelled = new Set<string>();
+  readonly #tasks = new KnownTasks((type, detail) => this.#tell(type, detail));
+  readonly #following = new Following();
   /** What was declared to the server: it must not ask anything else. */
   readonly #answers: Record<QuestionKind, boolean>;
   #description: ServerInfo | undefined;
-  /** Somebody has disconnected it: what ends from now on need not have ended on the server. */
-  #left = false;
 
   constructor(server: ServerConfig, options: TaskClientOptions = {}) {
     super();
@@ -118,12 +94,10 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
 
   /** Closes for good. With `keepSession` an HTTP server keeps the session, and its tasks, for a later client. */
   async disconnect(options: { keepSession?: boolean } = {}): Promise<void> {
-    this.#left = true;
+    this.#following.leave();
     await this.#connection.close(options);
-    // What the server keeps goes on there; only nobody follows it any more.
-    for (const { stop } of this.#running.values()) stop.abort(LEAVE_RUNNING);
+    this.#following.letGo();
     this.#tasks.clear();
-    this.#cancelled.clear();
     this.#description = undefined;
   }
 
@@ -195,22 +169,16 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   async getTask(taskId: string): Promise<Task> {
     await this.#requireOffer();
     const task = await asTold(this.#ask('tasks/get', { taskId }).then((raw) => readServerTask(raw, 'tasks/get')));
-    this.#remember(task);
+    this.#tasks.changed(task);
     return task;
   }
 
   /** The result of a task, once it has ended. Aborting the signal ends the waiting, not the task. */
   async getTaskResult(taskId: string, signal?: AbortSignal): Promise<CallToolResult> {
-    const followed = this.#followed(taskId) ?? this.#followQuietly(taskId);
-    followed.waiting += 1;
-    try {
-      const end = await unlessAborted(signal, followed.end);
-      if (end.kind !== 'result') throw errorFrom(end);
-      return end.result as CallToolResult;
-    } finally {
-      followed.waiting -= 1;
-      if (followed.quiet && followed.waiting === 0) followed.stop.abort(LEAVE_RUNNING);
-    }
+    const followed = this.#following.byTask(taskId) ?? this.#followQuietly(taskId);
+    const end = await this.#following.endOf(followed, signal);
+    if (end.kind !== 'result') throw errorFrom(end);
+    return end.result as CallToolResult;
   }
 
   async cancelTask(taskId: string): Promise<void> {
@@ -219,7 +187,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     await this.#ask('tasks/cancel', { taskId });
     // Servers may acknowledge a cancel that came too late; one that forgets the task with it has cancelled it.
     const task = await this.getTask(taskId).catch(() => undefined);
-    if (task === undefined || task.status === 'cancelled') this.#tellCancelled(taskId);
+    if (task === undefined || task.status === 'cancelled') this.#tasks.cancelled(taskId);
   }
 
   async listTasks(cursor?: string): Promise<{ tasks: Task[]; nextCursor?: string }> {
@@ -229,14 +197,13 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     const read = async (): Promise<Task[]> =>
       Array.isArray(listed) ? listed.map((task) => readServerTask(task, 'tasks/list')) : [];
     const tasks = await asTold(read());
-    for (const task of tasks) this.#tasks.set(task.taskId, task);
-    this.#tell('tasksChange', tasks);
+    this.#tasks.listed(tasks);
     return { tasks, ...(typeof nextCursor === 'string' && { nextCursor }) };
   }
 
   /** The tasks that this client knows of, as they were when it last heard of them. */
   getClientTasks(): Task[] {
-    return [...this.#tasks.values()];
+    return this.#tasks.all();
   }
 
   /** What the connected server offers, or `undefined` if it keeps no tasks or is not connected. */
@@ -309,13 +276,14 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     metadata: Record<string, unknown>,
     signal: AbortSignal | undefined,
     tell: (message: ToolCallMessage) => void,
-    start: (call: OutgoingCall) => Promise<CallOutcome>,
+    start: Start,
   ): Promise<ToolCallInvocation> {
     const timestamp = new Date();
     const running: Running = { toolName, params, stop: new AbortController() };
     const { stop } = running;
     const forget = whenAborted(signal, () => stop.abort(signal?.reason));
-    const { end } = this.#follow(running, false, (task) => this.#taskChanged(running, task, tell), start);
+    const onTask = (task: Task): void => this.#taskChanged(running, task, tell);
+    const { end } = this.#following.begin(running, false, { onTask, onProgress: this.#progressOf(running) }, start);
     const about = {
       toolName,
       params,
@@ -325,45 +293,11 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     return this.#ended(await end.finally(forget), about, running, tell);
   }
 
-  /** Starts something and keeps track of it until it has ended. */
-  #follow(
-    running: Running,
-    quiet: boolean,
-    onTask: (task: Task) => void,
-    start: (call: OutgoingCall) => Promise<CallOutcome>,
-  ): Followed {
-    const id = secretId();
-    const late = this.#left;
-    const { toolName: tool, params: args, stop } = running;
-    const onProgress = (progress: Progress): void => this.#progressed(running, progress);
-    // A client that ends has nobody to go on.
-    const onStanding = async (): Promise<void> => {};
-    const end = start({ id, tool, args, tasks: 'use', signal: stop.signal, onProgress, onTask, onStanding })
-      .catch((error: unknown) => requestError(error, undefined))
-      .then((ended) => this.#explained(ended, stop.signal, late))
-      .finally(() => this.#running.delete(id));
-    const followed: Followed = Object.assign(running, { end, quiet, waiting: 0 });
-    this.#running.set(id, followed);
-    return followed;
-  }
-
-  /** Says of what was stopped why. */
-  #explained(end: End, { aborted, reason }: AbortSignal, late: boolean): End {
-    if (end.kind === 'result') return end;
-    if (aborted && reason !== LEAVE_RUNNING) return new TaskClientError('cancelled', 'the call was cancelled');
-    const gone = aborted || end.kind === 'lost' || end.kind === 'unreachable';
-    return gone && this.#left && !late ? new TaskClientError('lost', 'disconnected before the end') : end;
-  }
-
-  #followed(taskId: string): Followed | undefined {
-    return [...this.#running.values()].find((each) => each.taskId === taskId && !each.stop.signal.aborted);
-  }
-
   /** Follows a task for its result alone: nothing is told but what the task asks. */
   #followQuietly(taskId: string): Followed {
     const running: Running = { toolName: '', params: {}, taskId, stop: new AbortController() };
-    const onTask = (task: Task): void => void this.#tasks.set(taskId, task);
-    return this.#follow(running, true, onTask, async (call) => {
+    const onTask = (task: Task): void => this.#tasks.note(task);
+    return this.#following.begin(running, true, { onTask, onProgress: this.#progressOf(running) }, async (call) => {
       await this.#requireOffer();
       return this.#connection.resume({ task: { taskId } }, call);
     });
@@ -386,41 +320,29 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     }
     const error = errorFrom(end);
     if (taskId !== undefined) {
-      if (error.kind === 'cancelled') this.#tellCancelled(taskId);
-      else if (!this.#left) this.#tell('taskFailed', { taskId, error });
+      if (error.kind === 'cancelled') this.#tasks.cancelled(taskId);
+      else if (!this.#following.left) this.#tell('taskFailed', { taskId, error });
     }
     this.#tell('toolCallResultChange', { ...about, result: null, success: false, error: error.message });
     throw error;
   }
 
-  /** Once for each task, whoever cancelled it. */
-  #tellCancelled(taskId: string): void {
-    if (this.#cancelled.has(taskId)) return;
-    this.#cancelled.add(taskId);
-    const known = this.#tasks.get(taskId);
-    if (known !== undefined && !hasEnded(known)) this.#tasks.set(taskId, { ...known, status: 'cancelled' });
-    this.#tell('taskCancelled', { taskId });
-  }
-
   #taskChanged(running: Running, task: Task, tell: (message: ToolCallMessage) => void): void {
     if (running.taskId === undefined) {
       running.taskId = task.taskId;
-      this.#tasks.set(task.taskId, task);
       tell({ type: 'taskCreated', task });
-      this.#tell('taskCreated', { taskId: task.taskId, task });
+      this.#tasks.created(task);
       return;
     }
     tell({ type: 'taskStatus', task });
-    this.#remember(task);
+    this.#tasks.changed(task);
   }
 
-  #remember(task: Task): void {
-    this.#tasks.set(task.taskId, task);
-    this.#tell('taskStatusChange', { taskId: task.taskId, task });
-  }
-
-  #progressed({ toolName, taskId }: Running, progress: Progress): void {
-    this.#tell('progressNotification', { toolName, ...progress, ...(taskId !== undefined && { taskId }) });
+  #progressOf(running: Running): (progress: Progress) => void {
+    return (progress) => {
+      const { toolName, taskId } = running;
+      this.#tell('progressNotification', { toolName, ...progress, ...(taskId !== undefined && { taskId }) });
+    };
   }
 
   #sink(): ConnectionSink {
@@ -428,7 +350,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
       connected: (arrival) => this.#tell('connected', { arrival }),
       lost: (reason) => {
         // Those that are followed will be followed again.
-        for (const taskId of this.#tasks.keys()) if (!this.#followed(taskId)) this.#tasks.delete(taskId);
+        this.#tasks.forgetUnless((taskId) => this.#following.byTask(taskId) !== undefined);
         this.#tell('disconnected', { reason });
       },
       notification: (method, params) => this.#tell('notification', { method, params }),
@@ -441,29 +363,9 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     // It works in no folders; an empty list is the truth.
     if (question.kind === 'roots') return { roots: [] };
     if (!this.#answers[question.kind]) throw new Error(`this client answers no ${question.kind} requests`);
-    const running = question.callId === undefined ? undefined : this.#running.get(question.callId);
-    const taskId = relatedTask(question.params) ?? running?.taskId;
-    const asked = running === undefined ? question : { ...question, withdrawn: untilCancelled(question, running) };
-    if (question.kind === 'elicitation') {
-      const { pending, answer } = pendingElicitation(asked, taskId);
-      this.#tell('newPendingElicitation', pending);
-      return answer;
-    }
-    const { pending, answer } = pendingSample(asked, taskId);
-    this.#tell('newPendingSample', pending);
-    return answer;
+    const running = question.callId === undefined ? undefined : this.#following.byCall(question.callId);
+    return askListeners(question, running, (type, detail) => this.#tell(type, detail));
   }
-}
-
-/** Aborted when the server withdraws the question, or when the call that asks it is cancelled and nobody needs the answer. */
-function untilCancelled({ withdrawn }: IncomingQuestion, { stop }: Running): AbortSignal {
-  const over = new AbortController();
-  whenAborted(withdrawn, () => over.abort(withdrawn.reason));
-  whenAborted(stop.signal, () => {
-    // One that is only left goes on to wait for it.
-    if (stop.signal.reason !== LEAVE_RUNNING) over.abort(stop.signal.reason);
-  });
-  return over.signal;
 }
 
 /** The server in words; its address may hold secrets. */

@@ -19,3 +19,6 @@ export interface TypedEventTarget<Events> {
 export function typedEventTarget<Events>(): new () => TypedEventTarget<Events> {
   return EventTarget as unknown as new () => TypedEventTarget<Events>;
 }
+
+/** Dispatches one of those events. */
+export type Tell<Events> = <K extends keyof Events & string>(type: K, detail: Events[K]) => void;

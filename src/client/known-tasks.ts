@@ -1,0 +1,57 @@
+import { hasEnded } from '../south/server-task.ts';
+import type { Tell } from './typed-event-target.ts';
+import type { Task, TaskClientEvents } from './types.ts';
+
+/** The tasks that a client knows of, as they were when it last heard of them, and what it tells of them. */
+export class KnownTasks {
+  readonly #tasks = new Map<string, Task>();
+  /** Those of which it was told that they are cancelled. */
+  readonly #cancelled = new Set<string>();
+  readonly #tell: Tell<TaskClientEvents>;
+
+  constructor(tell: Tell<TaskClientEvents>) {
+    this.#tell = tell;
+  }
+
+  all(): Task[] {
+    return [...this.#tasks.values()];
+  }
+
+  /** Nothing is told. */
+  note(task: Task): void {
+    this.#tasks.set(task.taskId, task);
+  }
+
+  created(task: Task): void {
+    this.note(task);
+    this.#tell('taskCreated', { taskId: task.taskId, task });
+  }
+
+  changed(task: Task): void {
+    this.note(task);
+    this.#tell('taskStatusChange', { taskId: task.taskId, task });
+  }
+
+  listed(tasks: Task[]): void {
+    for (const task of tasks) this.note(task);
+    this.#tell('tasksChange', tasks);
+  }
+
+  /** Told once for each task, whoever cancelled it. */
+  cancelled(taskId: string): void {
+    if (this.#cancelled.has(taskId)) return;
+    this.#cancelled.add(taskId);
+    const known = this.#tasks.get(taskId);
+    if (known !== undefined && !hasEnded(known)) this.note({ ...known, status: 'cancelled' });
+    this.#tell('taskCancelled', { taskId });
+  }
+
+  forgetUnless(isWanted: (taskId: string) => boolean): void {
+    for (const taskId of this.#tasks.keys()) if (!isWanted(taskId)) this.#tasks.delete(taskId);
+  }
+
+  clear(): void {
+    this.#tasks.clear();
+    this.#cancelled.clear();
+  }
+}
