@@ -120,11 +120,15 @@ export class HttpTransport implements Transport {
       const sessionId = answer.headers['mcp-session-id'];
       if (typeof sessionId === 'string') this.sessionId = sessionId;
     }
-    if (!isRequest || answer.status === 202) {
+    if (!isRequest) {
       answer.body.resume();
       if ('method' in message && message.method === 'notifications/initialized') this.openStandingStream();
       if (!('method' in message) && message.id !== undefined) this.onanswered?.(message.id);
       return;
+    }
+    if (answer.status === 202) {
+      answer.body.resume();
+      throw new UnexpectedContent('the server took the request (HTTP 202), but says that it will not answer it');
     }
     const type = answer.headers['content-type'] ?? '';
     if (type.startsWith('text/event-stream')) {
@@ -141,6 +145,7 @@ export class HttpTransport implements Transport {
         if (message === undefined) throw new UnexpectedContent('the answer is JSON, but not a JSON-RPC message');
         this.#deliver(message);
       }
+      if (this.#requests.has(message.id)) throw new UnexpectedContent('the answer is none to what was asked');
     } else {
       answer.body.resume();
       const contentType = answer.headers['content-type'] ?? 'none';

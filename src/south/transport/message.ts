@@ -1,4 +1,5 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
+import { isDeeperThan } from '../../lib/depth.ts';
 import { isObject } from '../../lib/values.ts';
 
 /**
@@ -7,15 +8,25 @@ import { isObject } from '../../lib/values.ts';
  */
 const TASK_KEY = 'meanwhile/task';
 
+/** What is nested more deeply can be read, but not written again: not to a client, and not to the store. */
+const MAX_LEVELS = 1000;
+
 /**
  * What a server sent, as the client can take it; `undefined` if it is no message. An answer that is none in the sense of
  * the protocol becomes an error: dropped, as the client would, it would be waited for without end.
  */
 export function readMessage(value: unknown): JSONRPCMessage | undefined {
   if (!isObject(value) || value['jsonrpc'] !== '2.0') return undefined;
-  if ('method' in value) return typeof value['method'] === 'string' ? (value as JSONRPCMessage) : undefined;
+  const tooDeep = isDeeperThan(value, MAX_LEVELS);
+  if ('method' in value) {
+    if (typeof value['method'] !== 'string') return undefined;
+    if (!tooDeep) return value as JSONRPCMessage;
+    // A question without its parameters is answered with an error; of a notification nothing is left.
+    return 'id' in value ? ({ ...value, params: {} } as JSONRPCMessage) : undefined;
+  }
   const { id, result, error } = value;
   if (typeof id !== 'string' && typeof id !== 'number') return undefined;
+  if (tooDeep) return broken(id, `nested more than ${MAX_LEVELS} levels deep`);
   if (error !== undefined) {
     const whole = isObject(error) && Number.isInteger(error['code']) && typeof error['message'] === 'string';
     return whole ? (value as JSONRPCMessage) : broken(id, 'an error without code and message');

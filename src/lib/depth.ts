@@ -1,0 +1,16 @@
+/** Whether a value has more than so many lists and objects inside each other. Those far deeper have no JSON. */
+export function isDeeperThan(value: unknown, levels: number): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    const next: unknown[] = [];
+    for (const each of level) {
+      if (typeof each !== 'object' || each === null) continue;
+      if (depth >= levels) return true;
+      for (const inner of Array.isArray(each) ? (each as unknown[]) : Object.values(each)) {
+        if (typeof inner === 'object' && inner !== null) next.push(inner);
+      }
+    }
+    level = next;
+  }
+  return false;
+}
