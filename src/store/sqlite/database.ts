@@ -1,7 +1,7 @@
 /** Opens the database file: makes it if it is missing, refuses it untouched if it is not a store of ours. */
 
-import { chmod, mkdir, open, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { chmod, mkdir, open, readlink, realpath, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import type Libsql from 'libsql';
 import { messageOf } from '../../lib/log.ts';
 import { StoreError } from '../error.ts';
@@ -61,6 +61,18 @@ async function assertThere(path: string): Promise<void> {
     'STORE_MISSING',
     `${path}: ${what}; give the path of one with --store, or the config file with --config`,
   );
+}
+
+/** The file itself, where the path is a link to it: what stands beside it has its name, the lock above all. */
+export async function fileOf(path: string): Promise<string> {
+  if (path === ':memory:') return path;
+  try {
+    return await realpath(path);
+  } catch {
+    // Not there yet; a link may say where it will be.
+    const target = await readlink(path).catch(() => undefined);
+    return target === undefined ? path : fileOf(resolve(dirname(path), target));
+  }
 }
 
 /** Nothing is as large as what is not there. */
@@ -148,7 +160,10 @@ function assertOurs(path: string, file: FileStart): void {
 
 /** Ours, but shorter than it says of itself. Where there is a log, what is missing may still be in it. */
 function isTruncated({ header, size, hasLog }: FileStart): boolean {
-  if (hasLog || header.length === 0 || foreign(header) !== undefined) return false;
+  // A new file gets its log only after its first page; of one that is cut off here, no page is left.
+  if (header.length === 0) return hasLog;
+  if (header.length < HEADER_BYTES) return MAGIC.startsWith(header.toString('latin1', 0, MAGIC.length));
+  if (hasLog || foreign(header) !== undefined) return false;
   const pageSize = header.readUInt16BE(PAGE_SIZE_OFFSET);
   const pages = header.readUInt32BE(PAGE_COUNT_OFFSET);
   // The count holds only if it was written together with the last change.

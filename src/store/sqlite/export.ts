@@ -2,7 +2,7 @@
 
 import type { RecordKind, ServerConfig, ServerRecord, SessionRecord } from '../../core/ports.ts';
 import { redactUrl } from '../../lib/redact.ts';
-import { inOurWords, openToLook } from './database.ts';
+import { fileOf, inOurWords, openToLook } from './database.ts';
 import { TABLES } from './statements.ts';
 
 const KINDS: readonly RecordKind[] = ['session', 'server', 'task', 'question', 'event'];
@@ -13,7 +13,8 @@ const HIDDEN = '***';
  * Each as one line of JSON. Every record is looked up for itself: one open query over all of them would keep the gateway
  * from tidying up its log for as long as the reader takes, and a page of them may be large.
  */
-export async function* exportStore(path: string, { secrets = false } = {}): AsyncGenerator<string> {
+export async function* exportStore(given: string, { secrets = false } = {}): AsyncGenerator<string> {
+  const path = await fileOf(given);
   const db = await openToLook(path);
   try {
     for (const kind of KINDS) {

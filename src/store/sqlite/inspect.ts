@@ -2,7 +2,7 @@
 
 import type Libsql from 'libsql';
 import type { RecordKind } from '../../core/ports.ts';
-import { inOurWords, openToLook, sizeOf } from './database.ts';
+import { fileOf, inOurWords, openToLook, sizeOf } from './database.ts';
 import { userOf } from './lock.ts';
 import { schemaVersion } from './migrations.ts';
 import { TABLES } from './statements.ts';
@@ -28,7 +28,8 @@ export interface StoreSummary {
 /** Answered questions that still wait for their server are nobody's business. */
 const WHICH: Partial<Record<RecordKind, string>> = { question: `WHERE json_extract(data, '$.status') = 'open'` };
 
-export async function inspectStore(path: string): Promise<StoreSummary> {
+export async function inspectStore(given: string): Promise<StoreSummary> {
+  const path = await fileOf(given);
   const db = await openToLook(path);
   try {
     const usedBy = await userOf(path);

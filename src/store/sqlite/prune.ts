@@ -3,7 +3,7 @@
 import type Libsql from 'libsql';
 import { messageOf } from '../../lib/log.ts';
 import { StoreError } from '../error.ts';
-import { inOurWords, openDatabase, openToLook } from './database.ts';
+import { fileOf, inOurWords, openDatabase, openToLook } from './database.ts';
 import { bytesOf } from './inspect.ts';
 import { lockStore, signStore, userOf } from './lock.ts';
 import { OWNED_BY_A_SESSION, TABLES } from './statements.ts';
@@ -26,7 +26,8 @@ export interface PruneReport {
   notCompacted?: string;
 }
 
-export async function pruneStore(path: string, rules: PruneRules): Promise<PruneReport> {
+export async function pruneStore(given: string, rules: PruneRules): Promise<PruneReport> {
+  const path = await fileOf(given);
   // Before anything is made beside it: it may be somebody else's.
   (await openToLook(path)).close();
   const bytesBefore = await bytesOf(path);

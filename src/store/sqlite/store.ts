@@ -14,7 +14,7 @@ import type Libsql from 'libsql';
 import type { OwnedKind, RecordKind, Records, Store } from '../../core/ports.ts';
 import { type Log, messageOf } from '../../lib/log.ts';
 import { StoreError } from '../error.ts';
-import { inOurWords, openDatabase } from './database.ts';
+import { fileOf, inOurWords, openDatabase } from './database.ts';
 import { isBusy, lockStore, signStore, type StoreLock } from './lock.ts';
 import { type Change, ChangeQueue } from './queue.ts';
 import { Statements } from './statements.ts';
@@ -28,7 +28,8 @@ export interface SqliteStoreOptions {
   shared?: boolean;
 }
 
-export async function openSqliteStore({ path, log, shared = false }: SqliteStoreOptions): Promise<Store> {
+export async function openSqliteStore({ path: given, log, shared = false }: SqliteStoreOptions): Promise<Store> {
+  const path = await fileOf(given);
   if (shared || path === ':memory:') return new SqliteStore(await openDatabase(path), path, log, undefined);
   const lock = await lockStore(path);
   try {
@@ -150,7 +151,15 @@ class SqliteStore implements Store {
 
   #readFailed(error: unknown): unknown {
     const told = inOurWords(this.#path, error);
-    this.#damaged ||= told instanceof StoreError && told.code === 'STORE_DAMAGED';
+    if (told.code === 'STORE_DAMAGED' && !this.#damaged) {
+      // It is put aside at the next start: the sooner that is, the less goes with it.
+      this.#log.error('store_damaged', {
+        path: this.#path,
+        keptAs: 'not yet: restart the gateway',
+        error: told.message,
+      });
+      this.#damaged = true;
+    }
     return told;
   }
 
