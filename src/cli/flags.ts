@@ -127,8 +127,10 @@ function explained(message: string, options: Options): string {
   return `Unknown option '${option}'${didYouMean(option, known)}\nwhat begins with - and is no option stands after --`;
 }
 
+const GATEWAYS = new Set<CommandName>(['stdio', 'serve', 'demo', 'demo-server']);
+
 /** Whether the command is the gateway; all others do something and end. */
-export const isGateway = (name: CommandName): boolean => OPTIONS[name] === GATEWAY;
+export const isGateway = (name: CommandName): boolean => GATEWAYS.has(name);
 
 const isCommand = (name: string): name is CommandName => Object.hasOwn(OPTIONS, name);
 

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { EXIT_CODES, Failure } from './failure.ts';
 
 /** Everything from outside that ends a command before its time: signals, and the time of `--timeout`. */
@@ -7,6 +8,8 @@ export class Stop {
   #onInterrupt: (() => void) | undefined;
 
   constructor(timeout: { ms: number; text: string } | undefined) {
+    // As many listen as there are servers to be examined.
+    setMaxListeners(0, this.#controller.signal);
     process.on('SIGINT', this.#interrupt).on('SIGTERM', this.#terminate).on('SIGHUP', this.#terminate);
     if (timeout === undefined) return;
     this.#timer = setTimeout(() => {

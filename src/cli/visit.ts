@@ -38,8 +38,9 @@ export async function visit(
   if (flags.session !== undefined && !('url' in server.config)) {
     throw new UsageError('--session is for servers with a URL; this one is a command');
   }
-  // Only who asks the person may be asked by the server.
-  const client = newClient(server, flags, command === 'call' || command === 'tasks');
+  const client = newClient(server, flags);
+  // Only there the person is asked.
+  if (command !== 'call' && command !== 'tasks') turnDown(client);
   const label = labelOf(server);
   // A session that was given is not ours to end.
   let keepSession = flags.session !== undefined;
@@ -79,14 +80,21 @@ export function openStop({ timeout: text }: Flags): Stop {
   return new Stop(text === undefined ? undefined : { ms: parseDuration(text, 'timeout'), text });
 }
 
-export function newClient(server: FoundServer, { session }: Flags, mayAsk: boolean): TaskClient {
+/** The same client for all commands: a server may have other tools for one that cannot be asked. */
+export function newClient(server: FoundServer, { session }: Flags): TaskClient {
   return new TaskClient(server.config, {
     name: 'meanwhile',
-    elicitation: mayAsk,
-    sampling: mayAsk,
+    elicitation: true,
+    sampling: true,
     ...(server.connectTimeoutMs !== undefined && { connectTimeoutMs: server.connectTimeoutMs }),
     ...(session !== undefined && { sessionId: session }),
   });
+}
+
+/** Whoever only lists has nobody to ask. */
+export function turnDown(client: TaskClient): void {
+  client.addEventListener('newPendingElicitation', ({ detail }) => detail.respond({ action: 'cancel' }));
+  client.addEventListener('newPendingSample', ({ detail }) => detail.reject('nobody is asked here'));
 }
 
 const CODES: Record<FailureKind, FailureCode> = {

@@ -9,7 +9,7 @@ import { Stop } from '../stop.ts';
 import { clean, cleanLine } from '../terminal/clean.ts';
 import { Screen } from '../terminal/screen.ts';
 import { wrap } from '../terminal/width.ts';
-import { newClient } from '../visit.ts';
+import { newClient, turnDown } from '../visit.ts';
 
 const SOMETHING_WRONG = 1;
 const DEFAULT_LIMIT = '15s';
@@ -89,7 +89,8 @@ async function diagnose(
 ): Promise<void> {
   // Longer than our own limit, which has the better words.
   const connectTimeoutMs = Math.max(server.connectTimeoutMs ?? 0, limit.ms * 2);
-  const client = newClient({ ...server, connectTimeoutMs }, flags, false);
+  const client = newClient({ ...server, connectTimeoutMs }, flags);
+  turnDown(client);
   try {
     const findings = await stop.unless(examine(client, server.config, limit));
     tell({ ...identityOf(server), ...findings });

@@ -1,7 +1,7 @@
 import { TaskClientError } from '../../client/error.ts';
 import type { Task } from '../../client/types.ts';
 import { showDuration } from '../duration.ts';
-import { RESULT } from '../failure.ts';
+import { Failure, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
 import { follow } from '../follow.ts';
 import { PreparedAnswers } from '../questions/prepared.ts';
@@ -22,6 +22,8 @@ const ACTIONS = new Map<string, Action>([
 
 /** Invalid params: of requests about tasks the only one is the task. */
 const UNKNOWN_TASK = -32602;
+
+const MAX_PAGES = 1000;
 
 export async function tasks(line: CommandLine): Promise<number> {
   const [name, server, taskId, extra] = line.operands;
@@ -65,6 +67,7 @@ async function list({ client, screen, stop, label }: Visit): Promise<number> {
     cursor = page.nextCursor;
     if (cursor !== undefined && seen.has(cursor)) break;
     if (cursor !== undefined) seen.add(cursor);
+    if (seen.size > MAX_PAGES) throw new Failure('server_error', `tasks/list has more than ${MAX_PAGES} pages`);
   } while (cursor !== undefined);
   if (screen.json) screen.printJson({ tasks: all });
   else if (all.length === 0) screen.note(`${label} has no tasks for us`);
@@ -126,8 +129,17 @@ async function watch(stay: Visit, taskId: string, answers: PreparedAnswers): Pro
 
 async function cancel({ client, screen, stop }: Visit, taskId: string): Promise<number> {
   await stop.unless(client.cancelTask(taskId));
-  if (screen.json) screen.printJson({ taskId, cancelled: true });
-  else screen.printOwn(`cancelled ${cleanLine(taskId)}`);
+  // Servers of the extension take every cancel, also one that comes too late, and may need a moment for it.
+  const status = client.getClientTasks().find((task) => task.taskId === taskId)?.status ?? 'cancelled';
+  if (status === 'completed' || status === 'failed') {
+    throw new Failure('server_error', `the task cannot be cancelled: it is already ${status}`, { taskId, status });
+  }
+  const cancelled = status === 'cancelled';
+  if (screen.json) screen.printJson({ taskId, cancelled, ...(!cancelled && { status }) });
+  else
+    screen.printOwn(
+      cancelled ? `cancelled ${cleanLine(taskId)}` : `asked to cancel ${cleanLine(taskId)}: still ${status}`,
+    );
   return RESULT;
 }
 
