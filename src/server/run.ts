@@ -47,6 +47,7 @@ class HandledTask implements RunningTask {
   readonly #capabilities: Capabilities | undefined;
   readonly #ended = new AbortController();
   #questions = 0;
+  #over = false;
 
   constructor(tool: Tool, call: OutgoingCall, sink: ConnectionSink, capabilities: Capabilities | undefined) {
     this.signal = call.signal;
@@ -64,21 +65,26 @@ class HandledTask implements RunningTask {
     });
   }
 
-  async elicit<Content>(question: Record<string, unknown>): Promise<ElicitResult<Content>> {
-    const answer = await this.#ask('elicitation', question);
-    return (answer['action'] === 'accept' ? { content: {}, ...answer } : answer) as ElicitResult<Content>;
+  elicit<Content>(question: Record<string, unknown>): Promise<ElicitResult<Content>> {
+    return handled(
+      this.#ask('elicitation', question).then((answer) => {
+        return (answer['action'] === 'accept' ? { content: {}, ...answer } : answer) as ElicitResult<Content>;
+      }),
+    );
   }
 
-  async sample(request: Record<string, unknown>): Promise<SamplingResult> {
-    return (await this.#ask('sampling', request)) as SamplingResult;
+  sample(request: Record<string, unknown>): Promise<SamplingResult> {
+    return handled(this.#ask('sampling', request).then((answer) => answer as SamplingResult));
   }
 
   /** The answers are not needed any more, unless the next run of the program will run the handler again. */
   end(): void {
+    this.#over = true;
     if (this.signal.reason !== LEAVE_RUNNING) this.#ended.abort();
   }
 
   async #ask(kind: QuestionKind, params: Record<string, unknown>): Promise<Answer> {
+    if (this.#over) throw new QuestionError(new Error('the call is over'));
     this.#questions += 1;
     // By its place in the order, in which a handler that is run again asks again.
     const again = { key: `${kind}-${this.#questions}`, detached: true, taken: this.#ended.signal };
@@ -95,6 +101,12 @@ class HandledTask implements RunningTask {
       throw new QuestionError(error);
     }
   }
+}
+
+/** A handler that does not wait for its question must not end the program of all others. */
+function handled<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
 }
 
 /** A question that is kept for the next run of the program has no end in this one. */
@@ -116,7 +128,11 @@ function ranTo({ name }: Tool, given: unknown): Ran {
   if (typeof given === 'string') return { outcome: { kind: 'result', result: textResult(given) } };
   const { content, task } = isObject(given) ? given : {};
   if (isObject(task) && typeof task['id'] === 'string') return { taskId: task['id'] };
-  if (isObject(given) && Array.isArray(content)) return { outcome: { kind: 'result', result: given } };
+  if (isObject(given) && Array.isArray(content)) {
+    // What cannot be written would never reach the client.
+    JSON.stringify(given);
+    return { outcome: { kind: 'result', result: given } };
+  }
   const message = `'${name}' returned neither a text nor { content: […] } nor { task }`;
   return { outcome: { kind: 'error', error: { code: -32603, message } } };
 }
