@@ -252,12 +252,17 @@ export class Gateway {
     const { info, keep } = await orUnreachable(caller.tryServer(name, config), notKept);
     await this.#inTurn(async () => {
       this.registry.set(name, config, caller.id);
-      await this.#detachAll(name, `server '${name}' was replaced`);
+      const inUse = this.sessions.filter((session) => session.connectionIfAny(name) !== undefined);
+      await this.#detachAll(name, { reason: `server '${name}' was replaced`, replaced: true });
       await keep();
       for (const session of this.#sessions.values()) {
-        if (session === caller || session.server !== undefined) continue;
+        if (session === caller) continue;
         const replaced = before !== undefined;
-        session.events.add('server_added', name, { name, addedBy: 'another session', replaced });
+        if (session.server === undefined) {
+          session.events.add('server_added', name, { name, addedBy: 'another session', replaced });
+        } else if (!inUse.includes(session)) {
+          continue;
+        }
         session.connectInBackground(name);
       }
     });
@@ -269,7 +274,7 @@ export class Gateway {
     await this.#inTurn(async () => {
       this.registry.require(name);
       this.registry.remove(name);
-      await this.#detachAll(name, `server '${name}' was removed`);
+      await this.#detachAll(name, { reason: `server '${name}' was removed`, replaced: false });
       for (const session of this.sessions) {
         if (session.server === undefined) session.events.add('server_removed', name, { name });
         else if (session.server === name) await this.end(session, `server '${name}' was removed`);
@@ -286,8 +291,8 @@ export class Gateway {
     return turn;
   }
 
-  async #detachAll(name: string, reason: string): Promise<void> {
-    await Promise.all(this.sessions.map((session) => session.detach(name, reason)));
+  async #detachAll(name: string, why: Parameters<Session['detach']>[1]): Promise<void> {
+    await Promise.all(this.sessions.map((session) => session.detach(name, why)));
   }
 
   async #finish(session: Session, ending: Ending): Promise<void> {

@@ -50,9 +50,10 @@ export class Subscriptions {
       await this.#listen(client);
       return;
     }
-    for (const uri of this.#uris) {
-      await ask(client, 'resources/subscribe', uri);
-    }
+    const asked = [...this.#uris].map(async (uri) => ask(client, 'resources/subscribe', uri));
+    // One that is gone takes none of the others along.
+    const refused = (await Promise.allSettled(asked)).find(({ status }) => status === 'rejected');
+    if (refused?.status === 'rejected') throw refused.reason;
   }
 
   /** Asks for one stream with all there is to hear, in place of the one before; tells which resources are on it. */

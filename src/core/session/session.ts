@@ -94,7 +94,9 @@ export class Session {
     this.server = parts.server;
     this.key = parts.key ?? randomBytes(32).toString('base64url');
     this.#client = parts.client;
-    this.#wishes = new Wishes(parts.wishes, () => store.put('session', this.record));
+    this.#wishes = new Wishes(parts.wishes, () => {
+      if (this.#keepsWishes) store.put('session', this.record);
+    });
     this.events = new EventLog(id, store, settings.events, log);
     const left = new LeftToHub({
       isOrphan: (taskId) => this.tasks.find(taskId)?.orphan === true,
@@ -168,6 +170,11 @@ export class Session {
     return this.#attachments.get(server)?.connection;
   }
 
+  /** A client without a session says what it wants to hear with each request, and asks again after a restart. */
+  get #keepsWishes(): boolean {
+    return this.server === undefined || this.#client !== undefined;
+  }
+
   /** Asks a server to tell of changes of a resource, also after a restart of either program. */
   async subscribe(server: string, uri: string): Promise<Record<string, unknown>> {
     const { subscriptionsPerServer } = this.#parts.settings.limits;
@@ -185,8 +192,8 @@ export class Session {
   }
 
   async unsubscribe(server: string, uri: string): Promise<Record<string, unknown>> {
-    const result = await this.connection(server).unsubscribe(uri);
     this.#wishes.hearNoMore(server, uri);
+    const result = await this.connection(server).unsubscribe(uri);
     await this.#parts.store.settled();
     return result;
   }
@@ -233,9 +240,9 @@ export class Session {
     return { info, keep };
   }
 
-  /** Ends this session's dealings with a server that was removed or replaced. */
-  async detach(server: string, reason: string): Promise<void> {
-    this.#wishes.forget(server);
+  /** Ends this session's dealings with a server that was removed, or replaced by another one of that name. */
+  async detach(server: string, { reason, replaced }: { reason: string; replaced: boolean }): Promise<void> {
+    if (!replaced) this.#wishes.forget(server);
     const attachment = this.#attachments.get(server);
     if (attachment === undefined) return;
     this.#attachments.delete(server);
@@ -255,7 +262,7 @@ export class Session {
       key,
       ...(server !== undefined && { server }),
       ...(client !== undefined && { client }),
-      ...(Object.keys(wishes).length > 0 && { wishes }),
+      ...(this.#keepsWishes && Object.keys(wishes).length > 0 && { wishes }),
     };
   }
 

@@ -30,8 +30,6 @@ export class ModernBench {
   readonly #open = new Map<string, Open>();
   /** Who listens for each resource, and whether the server tells of it. */
   readonly #watched = new Map<string, { listeners: number; told: Promise<boolean> }>();
-  /** What a server of the other era was told to log. */
-  #level: string | undefined;
 
   constructor(session: Session, name: string) {
     this.#session = session;
@@ -61,8 +59,8 @@ export class ModernBench {
   /** Servers with sessions have one level for all requests: the one that tells most. */
   async useLevel(level: string, info: ServerInfo): Promise<void> {
     if (info.era === 'modern' || info.capabilities['logging'] === undefined || !isLevel(level)) return;
-    if (this.#level !== undefined && includes(this.#level, level)) return;
-    this.#level = level;
+    const told = this.#session.logLevel(this.#name);
+    if (told !== undefined && includes(told, level)) return;
     const signal = new AbortController().signal;
     const request = {
       id: secretId(),
@@ -72,13 +70,14 @@ export class ModernBench {
       onProgress: (): void => {},
     };
     await this.#session.connection(this.#name).relay(request);
+    await this.#session.setLogLevel(this.#name, level);
   }
 
   /** Asks the server to tell of changes of a resource; `undefined` if it does not. Whoever is the last to leave ends it. */
   async watchResource(uri: string): Promise<(() => void) | undefined> {
-    const connection = this.#session.connection(this.#name);
+    const session = this.#session;
     const subscribed = async (): Promise<boolean> =>
-      connection.subscribe(uri).then(
+      session.subscribe(this.#name, uri).then(
         () => true,
         // What it does not tell of is not acknowledged; that is all the client is to know.
         () => false,
@@ -92,7 +91,7 @@ export class ModernBench {
       if (watched.listeners > 0) return;
       this.#watched.delete(uri);
       // A server that is away has forgotten it by itself.
-      if (told) connection.unsubscribe(uri).catch(() => {});
+      if (told) session.unsubscribe(this.#name, uri).catch(() => {});
     };
     if (told) return leave;
     leave();
