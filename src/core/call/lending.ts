@@ -74,8 +74,9 @@ export class Lending {
     for (const question of this.#questions.of({ callId: call.id })) {
       // A client that cancelled the call does not answer what that carried.
       const atIt = this.#questions.isShown(question.id) && !call.abort.signal.aborted;
-      if (!question.borrowed || atIt) continue;
       const carrier = this.lender(question.server, { except: call, question });
+      // It may not come back; others that wait are asked, too, and the first answer counts.
+      if (!question.borrowed || (atIt && carrier === undefined)) continue;
       const next = carrier && this.#calls.get(carrier.id);
       if (call.taskId !== undefined) {
         this.#tasks.apply(call.taskId, { type: 'question_closed', questionId: question.id });

@@ -23,7 +23,7 @@ export interface LegacyCallParts extends LegacyFaceParts {
 
 /** Makes a call, or goes on with one that its client had given up. */
 export async function call(parts: LegacyCallParts, request: LegacyRequest, params: Params): Promise<Params> {
-  const { session, name, desk, relay, tasks, tools } = parts;
+  const { gateway, session, name, desk, relay, tasks, tools } = parts;
   const { exchange } = request;
   const { name: tool, arguments: given, task, _meta: _ownMeta, ...more } = params;
   const args = given ?? {};
@@ -60,7 +60,10 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
           more,
           bare: given === undefined,
           timeoutMs: MAX_DELAY_MS,
-          ...(task !== undefined && { asTask: true, promised: true, ...ttlOf(task) }),
+          // A client that waits for the call itself is not to lose it to a clock that it knows nothing of.
+          ...(task === undefined
+            ? { ttlMs: gateway.settings.tasks.maxTtlMs }
+            : { asTask: true, promised: true, ...ttlOf(task) }),
         },
         caller,
       );

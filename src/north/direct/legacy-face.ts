@@ -43,6 +43,8 @@ export class LegacyFace {
     };
     // The level belongs to the server behind us.
     this.server.removeRequestHandler('logging/setLevel');
+    // Of what the server asked, under its own token.
+    this.server.removeNotificationHandler('notifications/progress');
     this.server.fallbackRequestHandler = async ({ method, params = {} }, { mcpReq }) => {
       const exchange = openExchange(mcpReq, carrier);
       try {

@@ -13,8 +13,25 @@ import { withoutResultType } from './outcome.ts';
 
 const MAX_ROUNDS = 100;
 
+/** What only servers with sessions are told. */
+const OLD_NOTIFICATIONS = new Set(['notifications/roots/list_changed', 'notifications/progress']);
+
 function era(status: ConnectionStatus): string | undefined {
   return status.state === 'connected' ? status.info.era : undefined;
+}
+
+/** How long a client whose stream broke may take to come back to it, before its request is stopped at the server. */
+const COMEBACK_MS = 5000;
+
+/** Aborted when the client cancels the request, or leaves it and does not come back. */
+function unwanted({ signal, exchange }: LegacyRequest): AbortSignal {
+  const left = new AbortController();
+  exchange.onLeaving(() => {
+    setTimeout(() => {
+      if (!exchange.reaches) left.abort();
+    }, COMEBACK_MS).unref();
+  });
+  return AbortSignal.any([signal, left.signal]);
 }
 
 /** Passes on what a client with a session says, to a server of either era. */
@@ -32,7 +49,7 @@ export class LegacyRelay {
   /** What the client tells the server. */
   tell(method: string, params: Params | undefined): void {
     const { status } = this.#connection;
-    const foreign = method === 'notifications/roots/list_changed' && era(status) !== 'legacy';
+    const foreign = OLD_NOTIFICATIONS.has(method) && era(status) !== 'legacy';
     if (!foreign) this.#connection.notify(method, params);
   }
 
@@ -43,7 +60,7 @@ export class LegacyRelay {
     const id = secretId();
     const meta = { ...this.meta(params), ...(exchange.progress && { progressToken: id }) };
     const { _meta: _ownMeta, ...own } = params;
-    const signal = exchange.leavingSignal();
+    const signal = unwanted(request);
     const closeDesk = questions.desks.attend({ callId: id }, this.#desk.on(request.id));
     const close = this.#desk.opened(id, request.id);
     let answered: Params = {};

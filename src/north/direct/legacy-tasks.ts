@@ -11,6 +11,11 @@ import { resultOf } from './outcome.ts';
 import { coreTask } from './task-views.ts';
 
 const TASK_PAGE = 100;
+const CURSOR = /^\d{15}-\w+$/;
+
+function placeOf({ createdAt, id }: Task): string {
+  return `${String(createdAt).padStart(15, '0')}-${id}`;
+}
 
 /** How long the client wants to have a task, from what it says of that in its call. */
 export function ttlOf(task: unknown): { ttlMs?: number } {
@@ -52,14 +57,20 @@ export class LegacyTasks {
 
   async list({ cursor }: Params): Promise<Params> {
     const { gateway, session } = this.#parts;
-    const all = session.controller.list();
-    const from = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor) + 1;
-    if (cursor !== undefined && from === 0) throw new RpcError(-32602, `Invalid cursor: ${JSON.stringify(cursor)}`);
+    if (cursor !== undefined && !(typeof cursor === 'string' && CURSOR.test(cursor))) {
+      throw new RpcError(-32602, `Invalid cursor: ${JSON.stringify(cursor)}`);
+    }
+    // By their age, so that a page has its place also when the task that the last one ended with is gone.
+    const all = session.controller
+      .list()
+      .map((task) => ({ task, place: placeOf(task) }))
+      .filter(({ place }) => cursor === undefined || place > cursor)
+      .toSorted((a, b) => (a.place < b.place ? -1 : 1));
     await gateway.store.settled();
-    const page = all.slice(from, from + TASK_PAGE);
+    const page = all.slice(0, TASK_PAGE);
     const last = page.at(-1);
-    const more = last !== undefined && from + TASK_PAGE < all.length;
-    return { tasks: page.map(coreTask), ...(more && { nextCursor: last.id }) };
+    const more = last !== undefined && all.length > TASK_PAGE;
+    return { tasks: page.map(({ task }) => coreTask(task)), ...(more && { nextCursor: last.place }) };
   }
 
   async cancel(params: Params): Promise<Params> {

@@ -11,6 +11,7 @@ const STREAM_AFTER_MS = 250;
 const KEEP_ALIVE_MS = 15_000;
 const RETRY_MS = 1000;
 const MAX_MISSED = 100;
+const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 
 const STREAM_HEADERS = {
   'content-type': 'text/event-stream',
@@ -161,6 +162,10 @@ export class LegacyTransport implements Transport, Carrier {
     if (stream === undefined) {
       // All of it was said already: what the client missed is all there is.
       const missed = this.#missed.get(rest.streamId) ?? [];
+      if (rest.events.length < missed.length) {
+        this.#answerLost(lastEventId, res);
+        return;
+      }
       onceHandedOver(res, (complete) => {
         if (!complete) return;
         this.#missed.delete(rest.streamId);
@@ -197,6 +202,16 @@ export class LegacyTransport implements Transport, Carrier {
       return;
     }
     const message = 'gateway restarted while this request was open; list_tasks shows what became of its work';
+    this.#answerAll(requests, message, lastEventId, res);
+  }
+
+  /** What nobody took is not kept any more, but its result may be. */
+  #answerLost(lastEventId: string, res: ServerResponse): void {
+    const message = 'the reply was not taken in time; make the same call again for its result';
+    this.#answerAll(requestsNamedIn(lastEventId) ?? [], message, lastEventId, res);
+  }
+
+  #answerAll(requests: RequestId[], message: string, lastEventId: string, res: ServerResponse): void {
     res.writeHead(200, this.#headers());
     for (const id of requests) {
       const error: JSONRPCMessage = { jsonrpc: '2.0', id, error: { code: -32000, message } };
@@ -346,7 +361,11 @@ export class LegacyTransport implements Transport, Carrier {
 
   #write(stream: Stream, data: string): void {
     const id = this.#replay.add(stream.id, data);
-    stream.res?.write(frame(id, data));
+    const { res } = stream;
+    if (res === undefined) return;
+    // A client that does not read must not fill the memory: it may come back for the rest.
+    if (res.writableLength > MAX_UNREAD_BYTES) res.destroy();
+    else res.write(frame(id, data));
   }
 
   /** The end of a stream is not the end of the session: its requests go on, and the client may come back for it. */
