@@ -252,7 +252,7 @@ export class Gateway {
     const { info, keep } = await orUnreachable(caller.tryServer(name, config), notKept);
     await this.#inTurn(async () => {
       this.registry.set(name, config, caller.id);
-      const inUse = this.sessions.filter((session) => session.connectionIfAny(name) !== undefined);
+      const inUse = new Set(this.sessions.filter((session) => session.connectionIfAny(name) !== undefined));
       await this.#detachAll(name, { reason: `server '${name}' was replaced`, replaced: true });
       await keep();
       for (const session of this.#sessions.values()) {
@@ -260,7 +260,7 @@ export class Gateway {
         const replaced = before !== undefined;
         if (session.server === undefined) {
           session.events.add('server_added', name, { name, addedBy: 'another session', replaced });
-        } else if (!inUse.includes(session)) {
+        } else if (!inUse.has(session)) {
           continue;
         }
         session.connectInBackground(name);
