@@ -84,6 +84,30 @@ describe('E-2: limits', () => {
     expect(lines.some((line) => line.includes('event_store_eviction'))).toBe(true);
   });
 
+  test('E-3: that a list changed waits to be told once, and is told again when it changes after that', async () => {
+    const { events } = await eventLog({ notificationsPerServer: 100, perSession: 100 });
+    const changed = (server: string, list: string, params = {}): void =>
+      events.add('notification', server, { method: `notifications/${list}/list_changed`, params });
+    for (let n = 0; n < 6; n += 1) changed('a', 'tools');
+    changed('b', 'tools');
+    changed('a', 'prompts');
+    changed('a', 'tools', { more: 1 });
+    for (let n = 0; n < 2; n += 1) events.add('notification', 'a', { method: 'notifications/resources/updated' });
+    const first = events.take();
+    expect(first.events.map(({ server, data }) => `${server} ${String(data['method']).slice(14)}`)).toEqual([
+      'a tools/list_changed',
+      'b tools/list_changed',
+      'a prompts/list_changed',
+      'a tools/list_changed',
+      'a resources/updated',
+      'a resources/updated',
+    ]);
+    // It may have changed after the reply was written.
+    changed('a', 'tools');
+    first.settle(true);
+    expect(events.take().events).toHaveLength(1);
+  });
+
   test("E-2: one server's flood costs only its own notifications", async () => {
     const { events } = await eventLog({ perSession: 100 });
     events.add('task_created', 'quiet', {});

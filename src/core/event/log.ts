@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { continueAfter, orderedId } from '../../lib/ids.ts';
 import type { Log } from '../../lib/log.ts';
 import { clampDelay } from '../../lib/timers.ts';
@@ -67,7 +68,10 @@ export class EventLog implements EventSink {
   }
 
   add(type: EventType, server: string, data: Record<string, unknown>): void {
-    if (type === 'notification') this.#makeRoomForNotification(server);
+    if (type === 'notification') {
+      if (this.#waitsAlready(server, data)) return;
+      this.#makeRoomForNotification(server);
+    }
     this.#makeRoom();
     this.#append(type, server, data);
   }
@@ -190,6 +194,19 @@ export class EventLog implements EventSink {
       return;
     }
     this.#evict(Math.ceil(this.#limits.perSession * 0.1), () => true, '');
+  }
+
+  /** That a list changed is said once until the client has heard it; some servers say it for every entry. */
+  #waitsAlready(server: string, { method, params }: Record<string, unknown>): boolean {
+    if (!String(method).endsWith('/list_changed')) return false;
+    return this.#entries.some(
+      ({ event: { type, server: of, data }, state }) =>
+        state === 'new' &&
+        type === 'notification' &&
+        of === server &&
+        data['method'] === method &&
+        isDeepStrictEqual(data['params'], params),
+    );
   }
 
   /** One server's flood costs that server its oldest notifications, not the session its other events. */
