@@ -1,25 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import { localhostHostValidation, localhostOriginValidation } from '@modelcontextprotocol/node';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { buildLegacyServer, TASKS } from './conformance-legacy-server.ts';
 import type { ConformanceHttp } from './conformance-modern-http.ts';
 import { listen } from './shared/http-host.ts';
-import { SessionTable } from './shared/sessions.ts';
+import { v1Sessions } from './shared/v1-sessions.ts';
 import { newTasksV1State } from './tasks-v1/state.ts';
 
 export async function startLegacyHttp(): Promise<ConformanceHttp> {
   const state = newTasksV1State(TASKS);
   const sessions = new Set<Server>();
-  const table = new SessionTable(async ({ opened, closed }) => {
-    const transport = new StreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID,
-      onsessioninitialized: (id) => opened(id, transport),
-    });
-    transport.onclose = () => closed(transport.sessionId, transport);
-    await buildLegacyServer(state, sessions).connect(transport);
-    return transport;
-  });
+  const table = v1Sessions(() => buildLegacyServer(state, sessions));
   const guards = [localhostHostValidation(), localhostOriginValidation()];
   const host = await listen({
     port: undefined,

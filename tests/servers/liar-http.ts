@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { listen, readJson } from './shared/http-host.ts';
 import { Liar, type Manner } from './liar.ts';
-import type { Json, Peer } from './liar/peer.ts';
+import { peerBy, type Asked, type Json, type Peer } from './liar/peer.ts';
 
 export interface LiarHttp {
   readonly url: string;
@@ -14,7 +14,7 @@ const SESSION = { 'mcp-session-id': 'the-only-session' };
 
 export async function startLiarHttp(manner: Manner): Promise<LiarHttp> {
   const liar = new Liar(manner);
-  const asked = new Map<unknown, (answer: Json) => void>();
+  const asked: Asked = new Map();
 
   const host = await listen({
     port: undefined,
@@ -54,7 +54,7 @@ function greet(response: ServerResponse, type: string, body: string): void {
 }
 
 /** What is said before the answer makes the response a stream. */
-function peerOf(response: ServerResponse, id: unknown, asked: Map<unknown, (answer: Json) => void>): Peer {
+function peerOf(response: ServerResponse, id: unknown, asked: Asked): Peer {
   const say = (message: Json): void => {
     if (!response.headersSent) response.writeHead(200, { 'content-type': 'text/event-stream', ...SESSION });
     response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`);
@@ -68,16 +68,5 @@ function peerOf(response: ServerResponse, id: unknown, asked: Map<unknown, (answ
       response.end(JSON.stringify({ jsonrpc: '2.0', ...message }));
     }
   };
-  return {
-    reply: (result) => end({ id, result }),
-    fail: (code, message) => end({ id, error: { code, message } }),
-    notify: (method, params) => say({ method, params }),
-    ask: (method, params) => {
-      const question = `question-${asked.size + 1}`;
-      return new Promise((resolve) => {
-        asked.set(question, ({ result, error }) => resolve((result ?? error ?? {}) as Json));
-        say({ id: question, method, params });
-      });
-    },
-  };
+  return peerBy(id, asked, say, end);
 }

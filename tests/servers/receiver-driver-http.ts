@@ -1,8 +1,6 @@
-import { randomUUID } from 'node:crypto';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { buildReceiverDriver, type Driven } from './receiver-driver.ts';
 import { listen, type HttpHost } from './shared/http-host.ts';
-import { SessionTable } from './shared/sessions.ts';
+import { v1Sessions } from './shared/v1-sessions.ts';
 
 export interface ReceiverDriverHttp {
   readonly url: string;
@@ -18,15 +16,7 @@ export interface ReceiverDriverHttp {
 
 export async function startReceiverDriverHttp(onClient: (driven: Driven) => void): Promise<ReceiverDriverHttp> {
   const errors: unknown[] = [];
-  const table = new SessionTable(async ({ opened, closed }) => {
-    const transport = new StreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID,
-      onsessioninitialized: (id) => opened(id, transport),
-    });
-    transport.onclose = () => closed(transport.sessionId, transport);
-    await buildReceiverDriver(onClient).connect(transport);
-    return transport;
-  });
+  const table = v1Sessions(() => buildReceiverDriver(onClient));
   const listenOn = (port: number): Promise<HttpHost> =>
     listen({
       port,

@@ -1,46 +1,21 @@
-import { randomUUID } from 'node:crypto';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { listen, readJson } from './shared/http-host.ts';
-import { SessionTable } from './shared/sessions.ts';
-import type { Message, TasksOptions } from './tasks/state.ts';
+import { v1Sessions } from './shared/v1-sessions.ts';
+import type { TasksHttp, TasksHttpOptions } from './tasks/http.ts';
+import type { Message } from './tasks/state.ts';
 import { buildTasksV1Server, newTasksV1State, type TasksV1State } from './tasks-v1-server.ts';
 
-export interface TasksV1HttpOptions extends TasksOptions {
-  /** 0 or absent: any free port. */
-  readonly port?: number;
-  /** The tasks of a server that was stopped: this one goes on with them. */
-  readonly state?: TasksV1State;
-}
-
-export interface TasksV1Http {
-  readonly url: string;
-  readonly port: number;
-  readonly state: TasksV1State;
-  /** Ends it and all its tasks. */
-  close(): Promise<void>;
-  /** Ends it, but not its tasks: the work goes on, and another server may be started with the state. */
-  stop(): Promise<void>;
+export interface TasksV1Http extends TasksHttp<TasksV1State> {
   /** Ends all sessions, so that the next request of each gets 404. The tasks go on. */
   dropSessions(): Promise<void>;
-  /** Destroys all open sockets. Sessions stay known. */
-  breakStreams(): void;
 }
 
 export async function startTasksV1Http({
   port,
   state: kept,
   ...options
-}: TasksV1HttpOptions = {}): Promise<TasksV1Http> {
+}: TasksHttpOptions<TasksV1State> = {}): Promise<TasksV1Http> {
   const state = kept ?? newTasksV1State(options);
-  const table = new SessionTable(async ({ opened, closed }) => {
-    const transport = new StreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID,
-      onsessioninitialized: (id) => opened(id, transport),
-    });
-    transport.onclose = () => closed(transport.sessionId, transport);
-    await buildTasksV1Server(state, () => host.breakStreams()).connect(transport);
-    return transport;
-  });
+  const table = v1Sessions(() => buildTasksV1Server(state, () => host.breakStreams()));
 
   const host = await listen({
     port,

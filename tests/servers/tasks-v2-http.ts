@@ -2,34 +2,18 @@ import type { ServerResponse } from 'node:http';
 import { toNodeHandler, type NodeIncomingMessageLike } from '@modelcontextprotocol/node';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { listen, readJson } from './shared/http-host.ts';
-import type { Message, TasksOptions } from './tasks/state.ts';
+import type { TasksHttp, TasksHttpOptions } from './tasks/http.ts';
+import type { Message } from './tasks/state.ts';
 import { listenForTasks } from './tasks-v2/listen.ts';
 import { buildTasksV2Server, newTasksV2State, type TasksV2State } from './tasks-v2-server.ts';
 
-export interface TasksV2HttpOptions extends TasksOptions {
-  /** 0 or absent: any free port. */
-  readonly port?: number;
-  /** The tasks of a server that was stopped: this one goes on with them. */
-  readonly state?: TasksV2State;
-}
-
-export interface TasksV2Http {
-  readonly url: string;
-  readonly port: number;
-  readonly state: TasksV2State;
-  /** Ends it and all its tasks. */
-  close(): Promise<void>;
-  /** Ends it, but not its tasks: the work goes on, and another server may be started with the state. */
-  stop(): Promise<void>;
-  /** Destroys all open sockets. */
-  breakStreams(): void;
-}
+export type TasksV2Http = TasksHttp<TasksV2State>;
 
 export async function startTasksV2Http({
   port,
   state: kept,
   ...options
-}: TasksV2HttpOptions = {}): Promise<TasksV2Http> {
+}: TasksHttpOptions<TasksV2State> = {}): Promise<TasksV2Http> {
   const state = kept ?? newTasksV2State(options);
   const onerror = (error: unknown) => void state.errors.push(String(error));
   const modern = createMcpHandler(() => buildTasksV2Server(state, () => host.breakStreams()), {

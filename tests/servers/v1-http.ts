@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { answer, listen } from './shared/http-host.ts';
-import { SessionTable } from './shared/sessions.ts';
+import { v1Sessions } from './shared/v1-sessions.ts';
 import { buildV1Server, newV1State, type V1State } from './v1-server.ts';
 
 export interface V1HttpOptions {
@@ -30,15 +29,7 @@ export async function startV1Http(options: V1HttpOptions = {}): Promise<V1Http> 
   // A process that dies takes all its connections with it.
   const build = () => buildV1Server(state, () => host.breakStreams());
 
-  const table = new SessionTable(async ({ opened, closed }) => {
-    const transport = new StreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID,
-      onsessioninitialized: (id) => opened(id, transport),
-    });
-    transport.onclose = () => closed(transport.sessionId, transport);
-    await build().connect(transport);
-    return transport;
-  });
+  const table = v1Sessions(build);
 
   const stateless = async (request: IncomingMessage, response: ServerResponse) => {
     const transport = new StreamableHTTPServerTransport({});

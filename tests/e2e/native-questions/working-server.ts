@@ -1,7 +1,5 @@
 /** A server whose calls go on working after they have asked, until the test lets them end. */
-import { randomUUID } from 'node:crypto';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import {
   CallToolRequestSchema,
   CreateMessageResultSchema,
@@ -12,8 +10,7 @@ import {
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { CallToolResult, ServerNotification, ServerRequest } from '@modelcontextprotocol/sdk/types.js';
 import { greeting, nameForm } from '../../servers/shared/forms.ts';
-import { listen } from '../../servers/shared/http-host.ts';
-import { SessionTable } from '../../servers/shared/sessions.ts';
+import { serveV1 } from '../../servers/shared/v1-sessions.ts';
 
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 
@@ -70,26 +67,12 @@ export async function startWorkingServer(): Promise<WorkingServer> {
     });
     return server;
   };
-  const table = new SessionTable(async ({ opened, closed }) => {
-    const transport = new StreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID,
-      onsessioninitialized: (id) => opened(id, transport),
-    });
-    transport.onclose = () => closed(transport.sessionId, transport);
-    await build().connect(transport);
-    return transport;
-  });
-  const host = await listen({
-    port: 0,
-    onerror: () => {},
-    handle: (request, response) => table.handle(request, response),
-  });
+  const served = await serveV1(build);
   const close = async (): Promise<void> => {
     release();
-    await table.close();
-    await host.close();
+    await served.close();
   };
-  return { url: `http://127.0.0.1:${host.port}/mcp`, cancelled, release: () => release(), close };
+  return { url: served.url, cancelled, release: () => release(), close };
 }
 
 async function elicit(extra: Extra) {

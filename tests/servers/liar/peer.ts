@@ -11,6 +11,25 @@ export interface Peer {
   ask(method: string, params: unknown): Promise<Json>;
 }
 
+/** What was asked, by its id, and who waits for the answer. */
+export type Asked = Map<unknown, (answer: Json) => void>;
+
+/** Whoever sent the request of that id; `end` says the last word, which may need another way. */
+export function peerBy(id: unknown, asked: Asked, say: (message: Json) => void, end = say): Peer {
+  return {
+    reply: (result) => end({ id, result }),
+    fail: (code, message) => end({ id, error: { code, message } }),
+    notify: (method, params) => say({ method, params }),
+    ask: (method, params) => {
+      const question = `question-${asked.size + 1}`;
+      return new Promise((resolve) => {
+        asked.set(question, ({ result, error }) => resolve((result ?? error ?? {}) as Json));
+        say({ id: question, method, params });
+      });
+    },
+  };
+}
+
 /** What a tool does, and what becomes of the task it makes. What is missing is done as it should be. */
 export interface Lie {
   readonly taskSupport?: 'optional' | 'required';

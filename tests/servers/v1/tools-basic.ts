@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import * as z from 'zod';
 import { richResult } from '../shared/rich.ts';
+import { workInSteps } from '../shared/steps.ts';
 import { milliseconds, text, tool, type V1Tool } from './tool.ts';
 
 export const basicTools: readonly V1Tool[] = [
@@ -22,16 +23,11 @@ export const basicTools: readonly V1Tool[] = [
       input: z.object({ ms: milliseconds, text: z.string().optional(), steps: z.number().int().min(1).optional() }),
     },
     async (args, { extra }) => {
-      const total = args.steps ?? 1;
-      const progressToken = args.steps === undefined ? undefined : extra._meta?.progressToken;
-      // Each notification before its step: clients lose one that comes together with the result.
-      for (let progress = 1; progress <= total; progress += 1) {
-        if (progressToken !== undefined) {
-          const params = { progressToken, progress, total, message: `step ${progress}` };
-          await extra.sendNotification({ method: 'notifications/progress', params });
-        }
-        await delay(args.ms / total, undefined, { signal: extra.signal });
-      }
+      await workInSteps(args, {
+        progressToken: extra._meta?.progressToken,
+        tell: (notification) => extra.sendNotification(notification),
+        signal: extra.signal,
+      });
       return text(args.text ?? 'done');
     },
   ),

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   inputRequired,
   inputResponse,
@@ -11,6 +10,7 @@ import {
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { richResult } from '../shared/rich.ts';
+import { workInSteps } from '../shared/steps.ts';
 
 export interface V2Tool {
   readonly definition: Tool;
@@ -112,16 +112,11 @@ export const TOOLS: readonly V2Tool[] = [
       }),
     },
     async (args, { mcpReq }) => {
-      const total = args.steps ?? 1;
-      const progressToken = args.steps === undefined ? undefined : mcpReq._meta?.progressToken;
-      // Each notification before its step: clients lose one that comes together with the result.
-      for (let progress = 1; progress <= total; progress += 1) {
-        if (progressToken !== undefined) {
-          const params = { progressToken, progress, total, message: `step ${progress}` };
-          await mcpReq.notify({ method: 'notifications/progress', params });
-        }
-        await delay(args.ms / total, undefined, { signal: mcpReq.signal });
-      }
+      await workInSteps(args, {
+        progressToken: mcpReq._meta?.progressToken,
+        tell: (notification) => mcpReq.notify(notification),
+        signal: mcpReq.signal,
+      });
       return text(args.text ?? 'done');
     },
   ),

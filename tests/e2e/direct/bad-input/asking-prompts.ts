@@ -1,11 +1,8 @@
 /** A server on the v1 SDK whose only prompt asks two things at once before it is given. The test owns it. */
-import { randomUUID } from 'node:crypto';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { ElicitResultSchema, GetPromptRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { AGE_FORM, nameForm } from '../../../servers/shared/forms.ts';
-import { listen } from '../../../servers/shared/http-host.ts';
-import { SessionTable } from '../../../servers/shared/sessions.ts';
+import { serveV1 } from '../../../servers/shared/v1-sessions.ts';
 import { owned } from '../../../support/owned.ts';
 
 export interface AskingPrompts {
@@ -17,27 +14,8 @@ export interface AskingPrompts {
 
 export async function startAskingPrompts(): Promise<AskingPrompts> {
   const state = { asked: 0, stopped: 0 };
-  const table = new SessionTable(async ({ opened, closed }) => {
-    const transport = new StreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID,
-      onsessioninitialized: (id) => opened(id, transport),
-    });
-    transport.onclose = () => closed(transport.sessionId, transport);
-    await buildServer(state).connect(transport);
-    return transport;
-  });
-  const host = await listen({
-    port: undefined,
-    onerror: () => {},
-    handle: (request, response) => table.handle(request, response),
-  });
-  owned({
-    close: async () => {
-      await table.close();
-      await host.close();
-    },
-  });
-  return Object.assign(state, { url: `http://127.0.0.1:${host.port}/mcp` });
+  const { url } = owned(await serveV1(() => buildServer(state)));
+  return Object.assign(state, { url });
 }
 
 function buildServer(state: Pick<AskingPrompts, 'asked' | 'stopped'>): Server {

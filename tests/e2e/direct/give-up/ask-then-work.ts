@@ -1,11 +1,8 @@
 /** A server on the v1 SDK whose only tool asks for a name and then works until the test lets it end. The test owns it. */
-import { randomUUID } from 'node:crypto';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { CallToolRequestSchema, ElicitResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { greeting, nameForm } from '../../../servers/shared/forms.ts';
-import { listen } from '../../../servers/shared/http-host.ts';
-import { SessionTable } from '../../../servers/shared/sessions.ts';
+import { serveV1 } from '../../../servers/shared/v1-sessions.ts';
 import { owned } from '../../../support/owned.ts';
 
 export interface AskThenWork {
@@ -22,12 +19,7 @@ export async function startAskThenWork(): Promise<AskThenWork> {
     release = resolve;
   });
   const state = { url: '', calls: 0, answered: 0, release };
-  const table = new SessionTable(async ({ opened, closed }) => {
-    const transport = new StreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID,
-      onsessioninitialized: (id) => opened(id, transport),
-    });
-    transport.onclose = () => closed(transport.sessionId, transport);
+  const build = (): Server => {
     const server = new Server({ name: 'ask-then-work', version: '1.0.0' }, { capabilities: { tools: {} } });
     server.setRequestHandler(CallToolRequestSchema, async (_request, { sendRequest, signal }) => {
       state.calls += 1;
@@ -37,20 +29,8 @@ export async function startAskThenWork(): Promise<AskThenWork> {
       await released;
       return { content: [{ type: 'text', text: greeting(answer) }] };
     });
-    await server.connect(transport);
-    return transport;
-  });
-  const host = await listen({
-    port: undefined,
-    onerror: () => {},
-    handle: (request, response) => table.handle(request, response),
-  });
-  owned({
-    close: async () => {
-      await table.close();
-      await host.close();
-    },
-  });
-  state.url = `http://127.0.0.1:${host.port}/mcp`;
+    return server;
+  };
+  state.url = owned(await serveV1(build)).url;
   return state;
 }
