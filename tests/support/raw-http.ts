@@ -35,7 +35,8 @@ export interface RawStream {
   destroy(): void;
 }
 
-const JSON_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+/** Those of every POST. */
+export const JSON_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 
 export async function send(url: string, options: RawOptions = {}): Promise<RawAnswer> {
   const { method = 'POST', headers = JSON_HEADERS, body } = options;

@@ -3,32 +3,27 @@ import type { Json } from '../../support/hub.ts';
 import {
   firstEvents,
   INITIALIZE,
+  JSON_HEADERS,
   openStream,
   post,
   send,
   type RawAnswer,
   type RawStream,
 } from '../../support/raw-http.ts';
-import { answeredIn, resultIn, type Answered, type Failure } from './answered.ts';
+import { answeredIn, resultIn, type Answered } from './answered.ts';
 import { MessageStream } from './stream.ts';
+import { Wire, type WireOptions } from './wire.ts';
 
 export const CAN_BE_ASKED = { elicitation: { form: {} }, sampling: {} };
 
-const ACCEPT = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
-
-export interface WireOptions {
-  capabilities?: Json;
-  /** Sent with every request. */
-  headers?: Record<string, string>;
-}
-
-export class LegacyWire {
+export class LegacyWire extends Wire {
   readonly sessionId: string;
   readonly #url: string;
   readonly #headers: Record<string, string>;
   #requests = 0;
 
   constructor(url: string, sessionId: string, headers: Record<string, string> = {}) {
+    super();
     this.#url = url;
     this.sessionId = sessionId;
     this.#headers = { ...headers, 'mcp-session-id': sessionId, 'mcp-protocol-version': '2025-11-25' };
@@ -47,19 +42,6 @@ export class LegacyWire {
     return answeredIn(await this.#post(this.#message(method, params)));
   }
 
-  async request(method: string, params: Json = {}): Promise<Json> {
-    return resultIn(await this.send(method, params));
-  }
-
-  /** The error that a request ends with. */
-  async error(method: string, params: Json = {}): Promise<Failure | undefined> {
-    return (await this.send(method, params)).error;
-  }
-
-  async call(tool: string, args: Json = {}, more: Json = {}): Promise<Json> {
-    return this.request('tools/call', { name: tool, arguments: args, ...more });
-  }
-
   /** A call with `params.task`; the task. */
   async begin(tool: string, args: Json = {}, task: Json = {}): Promise<Json & { taskId: string }> {
     const created = await this.call(tool, args, { task });
@@ -73,7 +55,7 @@ export class LegacyWire {
   /** A request whose answer comes on a stream, with whatever comes before it. */
   async stream(method: string, params: Json = {}): Promise<LegacyStream> {
     const message = this.#message(method, params);
-    const options = { method: 'POST', headers: { ...ACCEPT, ...this.#headers }, body: JSON.stringify(message) };
+    const options = { method: 'POST', headers: { ...JSON_HEADERS, ...this.#headers }, body: JSON.stringify(message) };
     return this.#begun(await openStream(this.#url, options), message['id']);
   }
 
@@ -95,7 +77,7 @@ export class LegacyWire {
 
   /** The message and headers of a request, for those who send it themselves. */
   raw(method: string, params: Json = {}): { message: Json; headers: Record<string, string> } {
-    return { message: this.#message(method, params), headers: { ...ACCEPT, ...this.#headers } };
+    return { message: this.#message(method, params), headers: { ...JSON_HEADERS, ...this.#headers } };
   }
 
   /** Ends the session. */

@@ -1,13 +1,12 @@
 /** A client of the 2026-07-28 protocol by hand. */
 import type { Json } from '../../support/hub.ts';
-import { openStream, post } from '../../support/raw-http.ts';
+import { JSON_HEADERS, openStream, post } from '../../support/raw-http.ts';
 import { soon } from '../flows/watch.ts';
-import { answeredIn, resultIn, type Answered, type Failure } from './answered.ts';
-import type { WireOptions } from './legacy-wire.ts';
+import { answeredIn, type Answered } from './answered.ts';
 import { MessageStream } from './stream.ts';
+import { Wire, type WireOptions } from './wire.ts';
 
 const MODERN = '2026-07-28';
-const ACCEPT = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 
 export const ROUNDS = { elicitation: { form: {} }, sampling: {} };
 export const TASKS = { ...ROUNDS, extensions: { 'io.modelcontextprotocol/tasks': {} } };
@@ -21,13 +20,14 @@ export interface Round extends Json {
   requestState: string;
 }
 
-export class ModernWire {
+export class ModernWire extends Wire {
   readonly #url: string;
   readonly #capabilities: Json;
   readonly #headers: Record<string, string>;
   #requests = 0;
 
   constructor(url: string, { capabilities = TASKS, headers = {} }: WireOptions = {}) {
+    super();
     this.#url = url;
     this.#capabilities = capabilities;
     this.#headers = headers;
@@ -42,18 +42,6 @@ export class ModernWire {
     return answeredIn(await post(this.#url, this.#message(method, params), this.#headersOf(method, params)));
   }
 
-  async request(method: string, params: Json = {}): Promise<Json> {
-    return resultIn(await this.send(method, params));
-  }
-
-  async error(method: string, params: Json = {}): Promise<Failure | undefined> {
-    return (await this.send(method, params)).error;
-  }
-
-  async call(tool: string, args: Json = {}, more: Json = {}): Promise<Json> {
-    return this.request('tools/call', { name: tool, arguments: args, ...more });
-  }
-
   /** The first round of a call that asks. */
   async ask(tool: string, args: Json = {}): Promise<Round> {
     const round = await this.call(tool, args);
@@ -63,7 +51,7 @@ export class ModernWire {
 
   async stream(method: string, params: Json = {}): Promise<MessageStream> {
     const body = JSON.stringify(this.#message(method, params));
-    const headers = { ...ACCEPT, ...this.#headersOf(method, params) };
+    const headers = { ...JSON_HEADERS, ...this.#headersOf(method, params) };
     return new MessageStream(await openStream(this.#url, { method: 'POST', headers, body }));
   }
 
@@ -83,7 +71,7 @@ export class ModernWire {
 
   /** The message and headers of a request, for those who send it themselves. */
   raw(method: string, params: Json = {}): { message: Json; headers: Record<string, string> } {
-    return { message: this.#message(method, params), headers: { ...ACCEPT, ...this.#headersOf(method, params) } };
+    return { message: this.#message(method, params), headers: { ...JSON_HEADERS, ...this.#headersOf(method, params) } };
   }
 
   #message(method: string, { _meta, ...params }: Json): Json {

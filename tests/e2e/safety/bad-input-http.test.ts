@@ -10,6 +10,7 @@ import { logLines, serveProgram } from '../../support/program.ts';
 import {
   errorOf,
   INITIALIZE,
+  JSON_HEADERS,
   modernCall,
   modernHeaders,
   post,
@@ -19,9 +20,6 @@ import {
   toolCall,
   type RawSession,
 } from '../../support/raw-http.ts';
-
-const ACCEPT = 'application/json, text/event-stream';
-const JSON_HEADERS = { 'content-type': 'application/json', accept: ACCEPT };
 
 const BROKEN_JSON = [
   '',
@@ -96,7 +94,7 @@ async function sendGarbage(url: string, client: RawSession): Promise<void> {
     '',
   ]) {
     const answer = await send(url, {
-      headers: { ...client.headers, accept: ACCEPT, 'content-type': type },
+      headers: { ...client.headers, ...JSON_HEADERS, 'content-type': type },
       body: ping,
     });
     expect(answer.status, type).toBe(415);

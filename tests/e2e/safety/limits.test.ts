@@ -6,6 +6,7 @@ import { owned } from '../../support/owned.ts';
 import {
   errorOf,
   INITIALIZE,
+  JSON_HEADERS,
   modernCall,
   modernHeaders,
   post,
@@ -16,7 +17,6 @@ import {
 } from '../../support/raw-http.ts';
 
 const KINDS: ClientKind[] = ['v1', 'modern'];
-const JSON_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 
 async function setup(
   settings: SettingsInput,

@@ -11,22 +11,12 @@ import {
   twoQuestionsAreAnswered,
   type Asking,
 } from './checks.ts';
-import { CELLS, CLIENTS, SERVERS } from './cells.ts';
 import type { MatrixClient } from './client.ts';
 import { deskAt } from './desk.ts';
-import { driversOf } from './drivers.ts';
+import { pairsOver } from './pairs.ts';
 import { startServer } from './servers.ts';
 
-const PAIRS = CELLS.flatMap((cell) =>
-  driversOf(cell.client, 'http').map((driver) => ({
-    ...cell,
-    ...driver,
-    who: CLIENTS[cell.client],
-    what: SERVERS[cell.server],
-  })),
-);
-
-test.each(PAIRS)('D-6, D-7: $who with a server that $what (HTTP, $player)', async (pair) => {
+test.each(pairsOver('http'))('D-6, D-7: $who with a server that $what (HTTP, $player)', async (pair) => {
   const { client: kind, server: serverKind, open, via } = pair;
   const server = await startServer(serverKind, 'http');
   const running = await httpGateway({ one: server.config }, SETTINGS);

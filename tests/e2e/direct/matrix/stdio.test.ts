@@ -12,21 +12,11 @@ import {
   slowIsFine,
   twoQuestionsAreAnswered,
 } from './checks.ts';
-import { CELLS, CLIENTS, SERVERS } from './cells.ts';
 import type { MatrixClient } from './client.ts';
-import { driversOf } from './drivers.ts';
+import { pairsOver } from './pairs.ts';
 import { startServer } from './servers.ts';
 
-const PAIRS = CELLS.flatMap((cell) =>
-  driversOf(cell.client, 'stdio').map((driver) => ({
-    ...cell,
-    ...driver,
-    who: CLIENTS[cell.client],
-    what: SERVERS[cell.server],
-  })),
-);
-
-test.each(PAIRS)('D-6, D-7: $who with a server that $what (stdio, $player)', async (pair) => {
+test.each(pairsOver('stdio'))('D-6, D-7: $who with a server that $what (stdio, $player)', async (pair) => {
   const { client: kind, server: serverKind, open, via } = pair;
   const server = await startServer(serverKind, 'stdio');
   const client = await open(await direct(server.config));

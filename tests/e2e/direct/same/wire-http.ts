@@ -1,10 +1,8 @@
 import { request, type ClientRequest, type RequestOptions } from 'node:http';
 import { createParser, type EventSourceParser } from 'eventsource-parser';
 import type { Era, Json } from '../../../servers/rich/wire.ts';
-import { post } from '../../../support/raw-http.ts';
+import { JSON_HEADERS, post } from '../../../support/raw-http.ts';
 import type { Said, Wire } from './wire-client.ts';
-
-const ACCEPT = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 
 /** The parameter that names what a method is about. */
 const NAMED_BY: Record<string, string> = { 'tools/call': 'name', 'prompts/get': 'name', 'resources/read': 'uri' };
@@ -38,7 +36,7 @@ export function httpWire(url: string, era: Era, hear: (said: Said) => void): Wir
       if (status !== 202) throw new Error(`HTTP ${status} for a notification: ${text.slice(0, 300)}`);
     },
     listen: async (message) => {
-      const stream = await listenTo('POST', { ...ACCEPT, ...headersOf(message) }, JSON.stringify(message));
+      const stream = await listenTo('POST', { ...JSON_HEADERS, ...headersOf(message) }, JSON.stringify(message));
       return { end: async () => void stream.destroy() };
     },
     stand: async () => void (await listenTo('GET', { accept: 'text/event-stream', ...session })),
