@@ -1,6 +1,5 @@
-import { rename } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { bundleProgram } from '../support/bundle-program.ts';
 
 /** Our client alone, or the gateway with a plain client in front of it. */
 export type Through = 'client' | 'gateway';
@@ -12,20 +11,6 @@ const BUNDLE = fileURLToPath(
 
 /** Makes one file of the driver, which is started for each scenario; returns the command that starts it. */
 export async function bundleDriver(through: Through): Promise<string> {
-  const temporary = `${BUNDLE}.${process.pid}`;
-  await build({
-    entryPoints: [SOURCE],
-    outfile: temporary,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    // A native module cannot be bundled.
-    external: ['libsql'],
-    // CommonJS dependencies call `require` for the modules of Node.
-    banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
-  });
-  // Renaming keeps a run going on at the same time from starting half a file.
-  await rename(temporary, BUNDLE);
+  await bundleProgram(SOURCE, BUNDLE);
   return `"${process.execPath}" "${BUNDLE}" ${through}`;
 }

@@ -1,7 +1,5 @@
-/** Global set-up: one file per stdio server, because a server that loads its modules one by one starts slowly. */
-import { mkdir, rename, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { build } from 'esbuild';
+/** Global set-up: one file per stdio server. */
+import { bundleProgram } from './bundle-program.ts';
 import { bundlePath, sourcePath, type BundledServer } from './servers.ts';
 
 const SERVERS: readonly BundledServer[] = [
@@ -21,23 +19,5 @@ export default async function setup(): Promise<void> {
 }
 
 export async function bundle(name: BundledServer): Promise<void> {
-  const target = bundlePath(name);
-  const { outputFiles } = await build({
-    entryPoints: [sourcePath(name)],
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    minify: true,
-    write: false,
-    // CommonJS dependencies call `require` for the modules of Node.
-    banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
-  });
-  const [output] = outputFiles;
-  if (output === undefined) throw new Error(`esbuild made nothing of ${name}`);
-  await mkdir(dirname(target), { recursive: true });
-  // Renaming keeps a test run going on at the same time from starting half a file.
-  const temporary = `${target}.${process.pid}`;
-  await writeFile(temporary, output.contents);
-  await rename(temporary, target);
+  await bundleProgram(sourcePath(name), bundlePath(name), { minify: true });
 }

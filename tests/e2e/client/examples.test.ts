@@ -1,5 +1,5 @@
 /** The examples as a user runs them: with the packed package, in a project of their own. */
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -41,10 +41,15 @@ interface Example {
 
 function start(name: string, ...args: string[]): Example {
   const child = spawn(process.execPath, ['--import', 'tsx', `${name}.ts`, ...args], { cwd: project });
-  const exited = once(child, 'close').then(([code]) => code as number | null);
+  return { ...heard(child), type: (line) => void child.stdin.write(`${line}\n`) };
+}
+
+/** What a program prints, and how it ends; the test owns it. */
+function heard(child: ChildProcessWithoutNullStreams): Pick<Example, 'said' | 'code'> {
+  const code = once(child, 'close').then(([exit]) => exit as number | null);
   defer(async () => {
     child.kill('SIGKILL');
-    await exited;
+    await code;
   });
   let said = '';
   for (const output of [child.stdout, child.stderr]) {
@@ -52,7 +57,7 @@ function start(name: string, ...args: string[]): Example {
       said += chunk;
     });
   }
-  return { said: () => said, type: (line) => void child.stdin.write(`${line}\n`), code: exited };
+  return { said: () => said, code };
 }
 
 /** All it printed, once it has ended well. */
@@ -103,18 +108,7 @@ async function everythingOverHttp(): Promise<string> {
   const child = spawn(process.execPath, [server, 'streamableHttp'], {
     env: { ...process.env, PORT: String(port) },
   });
-  const exited = once(child, 'close');
-  defer(async () => {
-    child.kill('SIGKILL');
-    await exited;
-  });
-  let said = '';
-  for (const output of [child.stdout, child.stderr]) {
-    output.setEncoding('utf8').on('data', (chunk: string) => {
-      said += chunk;
-    });
-  }
-  await expect.poll(() => said, PATIENT).toContain(`listening on port ${port}`);
+  await expect.poll(heard(child).said, PATIENT).toContain(`listening on port ${port}`);
   return `http://127.0.0.1:${port}/mcp`;
 }
 

@@ -126,7 +126,7 @@ const LATE = [
 ];
 
 /** Asks, and says `next` in turn once the answer was given; it is looked at only when there is a reason. */
-function impatient(update: Script[string], next: Json[]): { script: Script; goOn: () => void } {
+function impatient(update: Script[string], next: Json[]): { script: Script; answer: () => Promise<typeof ACCEPT> } {
   let on = false;
   const script = modern({
     'tools/call': (asker) => asker.reply(extensionTask('working', { resultType: 'task' })),
@@ -137,16 +137,16 @@ function impatient(update: Script[string], next: Json[]): { script: Script; goOn
     },
     'tasks/update': update,
   });
-  return { script, goOn: () => void (on = true) };
+  const answer = async (): Promise<typeof ACCEPT> => {
+    on = true;
+    return ACCEPT;
+  };
+  return { script, answer };
 }
 
 test.each(LATE)('B-6: an answer that $how does not spoil the result that came without it', async ({ update }) => {
-  const { script, goOn } = impatient(update, [extensionTask('completed', { result: text('done') })]);
+  const { script, answer } = impatient(update, [extensionTask('completed', { result: text('done') })]);
   const server = await httpByHand(script);
-  const answer = async (): Promise<typeof ACCEPT> => {
-    goOn();
-    return ACCEPT;
-  };
   const { call } = connectTo(server.config, { answer });
   expect(await call('a')).toEqual(DONE);
   expect(server.count('tasks/update')).toBeGreaterThan(0);
@@ -160,12 +160,8 @@ test('B-6: an answer that a working task refuses does not end the call', async (
     extensionTask('working'),
     extensionTask('completed', { result: text('done') }),
   ];
-  const { script, goOn } = impatient(refuse, next);
+  const { script, answer } = impatient(refuse, next);
   const server = await httpByHand(script);
-  const answer = async (): Promise<typeof ACCEPT> => {
-    goOn();
-    return ACCEPT;
-  };
   const { call } = connectTo(server.config, { answer });
   expect(await call('a')).toEqual(DONE);
   expect(server.count('tasks/update')).toBe(1);

@@ -6,6 +6,7 @@ import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf, type Json } from '../../support/hub.ts';
 import { defer, owned } from '../../support/owned.ts';
 import { runProgram, serveProgram, type Serving } from '../../support/program.ts';
+import { rows } from '../restart/killable.ts';
 
 interface Setup {
   server: V1Http;
@@ -19,17 +20,6 @@ async function setup(): Promise<Setup> {
   const store = join(await temporaryFolder(), 'store.db');
   const config = await configFile({ one: { url: server.url } }, { store });
   return { server, store, config, program: await serveProgram(['--config', config]) };
-}
-
-/** The rows as another process sees them. */
-function rows(store: string, table: 'sessions' | 'tasks' | 'questions' | 'events' | 'servers'): Json[] {
-  const db = new Database(store, { readonly: true });
-  try {
-    const found = db.prepare(`SELECT data FROM ${table} ORDER BY id`).all() as { data: string }[];
-    return found.map(({ data }) => JSON.parse(data) as Json);
-  } finally {
-    db.close();
-  }
 }
 
 test('P-3: a task is on disk before its id is told, a question before it is shown', async () => {

@@ -2,11 +2,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { rename, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { build } from 'esbuild';
 import { expect } from 'vitest';
+import { bundleProgram } from '../../support/bundle-program.ts';
 import type { StdioServerConfig } from '../../support/servers.ts';
 import { ROOT } from '../../support/imports.ts';
 import { temporaryFolder } from '../../support/gateway.ts';
@@ -15,21 +15,8 @@ import { soon } from '../flows/watch.ts';
 
 const PROGRAM = join(ROOT, 'node_modules/.cache/meanwhile-tests/server-api.mjs');
 
-/** In one file, because a program that loads its modules one by one starts slowly. */
 export async function bundleApp(): Promise<void> {
-  const temporary = `${PROGRAM}.${process.pid}.mjs`;
-  await build({
-    entryPoints: [join(ROOT, 'tests/e2e/server-api/program.ts')],
-    outfile: temporary,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    external: ['libsql'],
-    banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
-  });
-  // Renaming keeps a test run going on at the same time from starting half a file.
-  await rename(temporary, PROGRAM);
+  await bundleProgram(join(ROOT, 'tests/e2e/server-api/program.ts'), PROGRAM);
 }
 
 /** Below the ports that systems give to outgoing connections, so that none of those is in the way of a restart. */
