@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { unlessAborted } from '../lib/abort.ts';
 import { EXIT_CODES, Failure } from './failure.ts';
 
 /** Everything from outside that ends a command before its time: signals, and the time of `--timeout`. */
@@ -29,16 +30,7 @@ export class Stop {
 
   /** What the promise brings, unless the command is ended first. */
   async unless<T>(promise: Promise<T>): Promise<T> {
-    const { signal } = this;
-    let onAbort = (): void => {};
-    const stopped = new Promise<never>((_resolve, reject) => {
-      onAbort = () => reject(signal.reason as Failure);
-      signal.addEventListener('abort', onAbort, { once: true });
-      if (signal.aborted) onAbort();
-    });
-    // Whoever is too late has nobody to tell.
-    promise.catch(() => {});
-    return Promise.race([promise, stopped]).finally(() => signal.removeEventListener('abort', onAbort));
+    return unlessAborted(promise, this.signal, () => this.signal.reason as Failure);
   }
 
   /** What ends well does not end late. */

@@ -1,6 +1,6 @@
 import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../core/ports.ts';
 import { secretId } from '../lib/ids.ts';
-import { unlessAborted } from './abort.ts';
+import { unlessCancelled } from './cancelled.ts';
 import { requestError, TaskClientError } from './error.ts';
 
 export type End = CallOutcome | TaskClientError;
@@ -63,7 +63,7 @@ export class Following {
   async endOf(followed: Followed, signal: AbortSignal | undefined): Promise<End> {
     followed.waiting += 1;
     try {
-      return await unlessAborted(signal, followed.end);
+      return await unlessCancelled(signal, followed.end);
     } finally {
       followed.waiting -= 1;
       if (followed.quiet && followed.waiting === 0) followed.stop.abort(LEAVE_RUNNING);

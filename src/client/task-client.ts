@@ -7,6 +7,7 @@ import type {
   ServerInfo,
 } from '../core/ports.ts';
 import type { Answer, QuestionKind } from '../core/question/question.ts';
+import { whenAborted } from '../lib/abort.ts';
 import { createLog, messageOf } from '../lib/log.ts';
 import { readAllPages } from '../lib/pages.ts';
 import { VERSION } from '../lib/version.ts';
@@ -14,7 +15,7 @@ import { ServerConnection } from '../south/connection.ts';
 import { Dialler } from '../south/dial.ts';
 import type { SendOptions } from '../south/send.ts';
 import { readServerTask, type TaskOffer } from '../south/server-task.ts';
-import { unlessAborted, whenAborted } from './abort.ts';
+import { unlessCancelled } from './cancelled.ts';
 import { errorFrom, requestError, TaskClientError } from './error.ts';
 import { Following, type End, type Followed, type Running, type Start } from './following.ts';
 import { KnownTasks } from './known-tasks.ts';
@@ -255,7 +256,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   ): Promise<ToolCallInvocation> {
     const call = { tool: toolName, args, meta: metadata, tasks, ...(taskTtlMs !== undefined && { taskTtlMs }) };
     return this.#run(toolName, args, metadata, signal, tell, async (base) => {
-      await unlessAborted(base.signal, this.connect());
+      await unlessCancelled(base.signal, this.connect());
       if (tasks === 'avoid') await this.#refuseTaskOnly(toolName, base.signal);
       return this.#connection.call({ ...base, ...call });
     });

@@ -11,6 +11,7 @@ import {
 } from '@modelcontextprotocol/client';
 import type { IncomingQuestion, OutgoingCall } from '../core/ports.ts';
 import type { Answer } from '../core/question/question.ts';
+import { unlessAborted } from '../lib/abort.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { within } from '../lib/timers.ts';
 import { isObject } from '../lib/values.ts';
@@ -89,7 +90,8 @@ export class ServerLine implements Line {
 
   async taskSupport(tool: string, signal?: AbortSignal): Promise<TaskSupport> {
     signal?.throwIfAborted();
-    await orAborted(this.#readTools(), signal);
+    // What several wait for goes on without the one who leaves.
+    await unlessAborted(this.#readTools(), signal, () => new Error('nobody waits for it any more'));
     return this.#toolFacts.known(tool).taskSupport;
   }
 
@@ -201,18 +203,6 @@ function callMeta(client: Client, capabilities: ClientCapabilities, tasks: 'use'
   if (client.getProtocolEra() !== 'modern') return {};
   const { extensions: _extensions, ...plain } = capabilities;
   return { [LOG_LEVEL_META_KEY]: 'info', ...(tasks === 'avoid' && { [CLIENT_CAPABILITIES_META_KEY]: plain }) };
-}
-
-/** What several wait for goes on without the one who leaves. */
-async function orAborted<T>(shared: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return shared;
-  signal.throwIfAborted();
-  let leave = (): void => {};
-  const left = new Promise<never>((_resolve, reject) => {
-    leave = () => reject(new Error('nobody waits for it any more'));
-  });
-  signal.addEventListener('abort', leave, { once: true });
-  return Promise.race([shared, left]).finally(() => signal.removeEventListener('abort', leave));
 }
 
 function isPassing(error: unknown): boolean {

@@ -147,10 +147,7 @@ export class LegacyTransport implements Transport, Carrier {
     const lastEventId = req.headers['last-event-id'];
     if (typeof lastEventId !== 'string') {
       this.#standing?.res?.end();
-      const stream = this.#standing ?? this.#newStanding();
-      this.#attach(stream, res);
-      this.#prime(stream);
-      this.onReachable('standing');
+      this.#stand(res);
       return;
     }
     const rest = this.#replay.after(lastEventId);
@@ -184,6 +181,13 @@ export class LegacyTransport implements Transport, Carrier {
     else this.onReachable(stream.waiting);
   }
 
+  #stand(res: ServerResponse): void {
+    const stream = this.#standing ?? this.#newStanding();
+    this.#attach(stream, res);
+    this.#prime(stream);
+    this.onReachable('standing');
+  }
+
   /**
    * A stream of an earlier run of the program cannot go on. The standing one begins anew; requests that were open are
    * answered with what is true, rather than left for their client to wait for.
@@ -195,10 +199,7 @@ export class LegacyTransport implements Transport, Carrier {
       return;
     }
     if (requests.length === 0) {
-      const stream = this.#standing ?? this.#newStanding();
-      this.#attach(stream, res);
-      this.#prime(stream);
-      this.onReachable('standing');
+      this.#stand(res);
       return;
     }
     const message = 'gateway restarted while this request was open; list_tasks shows what became of its work';

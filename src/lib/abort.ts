@@ -1,5 +1,3 @@
-import { TaskClientError } from './error.ts';
-
 /** Acts when the signal is aborted, at once if it is already, and not any more once the returned function was called. */
 export function whenAborted(signal: AbortSignal | undefined, act: () => void): () => void {
   if (signal?.aborted) act();
@@ -7,11 +5,15 @@ export function whenAborted(signal: AbortSignal | undefined, act: () => void): (
   return () => signal?.removeEventListener('abort', act);
 }
 
-/** What the promise brings, unless the signal is aborted first. */
-export async function unlessAborted<T>(signal: AbortSignal | undefined, promise: Promise<T>): Promise<T> {
+/** What the promise brings, unless the signal is aborted first; what the promise stands for goes on. */
+export async function unlessAborted<T>(
+  promise: Promise<T>,
+  signal: AbortSignal | undefined,
+  why: () => Error,
+): Promise<T> {
   let forget = (): void => {};
   const aborted = new Promise<never>((_resolve, reject) => {
-    forget = whenAborted(signal, () => reject(new TaskClientError('cancelled', 'nobody waits for it any more')));
+    forget = whenAborted(signal, () => reject(why()));
   });
   return Promise.race([promise, aborted]).finally(forget);
 }
