@@ -11,6 +11,7 @@ import type { StdioServerConfig } from '../../support/servers.ts';
 import { ROOT } from '../../support/imports.ts';
 import { temporaryFolder } from '../../support/gateway.ts';
 import { defer } from '../../support/owned.ts';
+import { portToReturnTo } from '../../support/port-to-return-to.ts';
 import { soon } from '../flows/watch.ts';
 
 const PROGRAM = join(ROOT, 'node_modules/.cache/meanwhile-tests/server-api.mjs');
@@ -18,9 +19,6 @@ const PROGRAM = join(ROOT, 'node_modules/.cache/meanwhile-tests/server-api.mjs')
 export async function bundleApp(): Promise<void> {
   await bundleProgram(join(ROOT, 'tests/e2e/server-api/program.ts'), PROGRAM);
 }
-
-/** Below the ports that systems give to outgoing connections, so that none of those is in the way of a restart. */
-const PORTS = { first: 20_000, count: 12_000 };
 
 export class KillableApp {
   readonly url: string;
@@ -95,7 +93,7 @@ const storeIn = (folder: string): string => join(folder, 'store.db');
 
 async function freePort(): Promise<number> {
   for (;;) {
-    const port = PORTS.first + Math.floor(Math.random() * PORTS.count);
+    const port = portToReturnTo();
     const probe = createServer();
     const free = await new Promise<boolean>((resolve) => {
       probe.once('error', () => resolve(false));
