@@ -21,6 +21,10 @@ describe('expand', () => {
     ['${MISSING:-http://x:1/}', 'http://x:1/'],
     ['${NESTED}', '${TOKEN}'],
     ['$TOKEN ${} ${1} ${x%y}', '$TOKEN ${} ${1} ${x%y}'],
+    ['Bearer ${env:TOKEN}', 'Bearer secret'],
+    ['${env:MISSING:-here}', 'here'],
+    ['${workspaceFolder:-/here}', '/here'],
+    ['${env:} ${env:1} ${VAR:0:3} ${other:x}', '${env:} ${env:1} ${VAR:0:3} ${other:x}'],
   ])('B-1: %s becomes %s', (text, value) => {
     expect(expand(text, ENV)).toEqual({ value, mistakes: [] });
   });
@@ -31,6 +35,35 @@ describe('expand', () => {
       { path: ['a', 0, 'b'], message: expect.stringContaining('MISSING is not set') },
       { path: ['c'], message: expect.stringContaining('toString is not set') },
     ]);
+  });
+
+  it.each([
+    ['${workspaceFolder}/x', '${workspaceFolder} is known to editors only; write the path'],
+    ['${workspaceFolder:app}', '${workspaceFolder:app} is known to editors only; write the path'],
+    ['${workspaceFolderBasename}', '${workspaceFolderBasename} is known to editors only; write the name of the folder'],
+    ['${userHome}/x', '${userHome} is known to editors only; write ${HOME}'],
+    ['a${pathSeparator}b', '${pathSeparator} is known to editors only; write / or \\\\'],
+    ['a${/}b', '${/} is known to editors only; write / or \\\\'],
+    [
+      'Bearer ${input:api-key}',
+      '${input:api-key} is known to editors only; write ${API_KEY}, and set API_KEY in the environment',
+    ],
+    [
+      '${config:python.path}',
+      '${config:python.path} is known to editors only; write its value, or a variable of the environment as ${NAME}',
+    ],
+    ['${input:1}', '${input:1} is known to editors only; write its value, or a variable of the environment as ${NAME}'],
+    ['${env:MISSING}', 'the environment variable MISSING is not set; set it, or give a default: ${MISSING:-default}'],
+    [
+      '${env:userHome}',
+      'the environment variable userHome is not set; set it, or give a default: ${userHome:-default}',
+    ],
+  ])('B-1, X-4: %s is a mistake that says what to write', (text, message) => {
+    expect(expand({ a: text }, ENV).mistakes).toEqual([{ path: ['a'], message }]);
+  });
+
+  it('B-1: a variable of the environment that has the name of an editor’s is taken', () => {
+    expect(expand('${workspaceFolder}', { workspaceFolder: '/w' })).toEqual({ value: '/w', mistakes: [] });
   });
 
   it('X-4: a prototype key is a mistake and changes no prototype', () => {

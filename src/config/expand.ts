@@ -1,4 +1,4 @@
-/** `${VAR}` and `${VAR:-default}` in the strings of a parsed file. Keys are left alone. */
+/** `${VAR}` and `${VAR:-default}` in the strings of a parsed file, `env:` before the name or not. Keys are left alone. */
 
 import type { Environment } from './paths.ts';
 
@@ -10,7 +10,20 @@ export interface Mistake {
   message: string;
 }
 
-const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+const VARIABLE = /\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+
+/** What only an editor fills in, which would otherwise reach the server as it is. */
+const OF_EDITORS = /\$\{(?:(input|command|config|workspaceFolder):(?!-)[^}]*|\/)\}/g;
+
+/** Names of editors' own variables, and what to write in place of one. */
+const INSTEAD = new Map([
+  ['workspaceFolder', 'write the path'],
+  ['workspaceRoot', 'write the path'],
+  ['fileWorkspaceFolder', 'write the path'],
+  ['workspaceFolderBasename', 'write the name of the folder'],
+  ['userHome', 'write ${HOME}'],
+  ['pathSeparator', 'write / or \\\\'],
+]);
 
 /** Deeper than any setting, and shallow enough for every walk over the file. */
 const MAX_DEPTH = 16;
@@ -38,14 +51,29 @@ function expandAt(value: unknown, path: Path, env: Environment, mistakes: Mistak
 }
 
 function expandString(text: string, path: Path, env: Environment, mistakes: Mistake[]): string {
+  for (const [whole, kind] of text.matchAll(OF_EDITORS)) {
+    mistakes.push({ path, message: `${whole} is known to editors only; ${insteadOf(whole, kind ?? 'pathSeparator')}` });
+  }
   return text.replaceAll(VARIABLE, (whole, name: string, fallback: string | undefined) => {
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
     if (fallback !== undefined) return value || fallback;
     if (value !== undefined) return value;
-    mistakes.push({
-      path,
-      message: `the environment variable ${name} is not set; set it, or give a default: \${${name}:-default}`,
-    });
+    const instead = INSTEAD.get(name);
+    const message =
+      instead === undefined || whole.startsWith('${env:')
+        ? `the environment variable ${name} is not set; set it, or give a default: \${${name}:-default}`
+        : `${whole} is known to editors only; ${instead}`;
+    mistakes.push({ path, message });
     return whole;
   });
+}
+
+function insteadOf(whole: string, kind: string): string {
+  const known = INSTEAD.get(kind);
+  if (known !== undefined) return known;
+  const id = whole.slice(`\${${kind}:`.length, -1);
+  const name = id.replaceAll(/[^A-Za-z0-9]+/g, '_').toUpperCase();
+  // What is asked for once may well be a secret: it belongs into the environment. The rest can be written here.
+  if (kind === 'input' && /^[A-Z_]/.test(name)) return `write \${${name}}, and set ${name} in the environment`;
+  return 'write its value, or a variable of the environment as ${NAME}';
 }

@@ -8,8 +8,8 @@ export class JsonError extends Error {
   readonly line: number;
   readonly column: number;
 
-  constructor(text: string, offset: number, expected: string) {
-    super(`expected ${expected}`);
+  constructor(text: string, offset: number, message: string) {
+    super(message);
     const before = text.slice(0, offset).split('\n');
     this.line = before.length;
     this.column = (before.at(-1) ?? '').length + 1;
@@ -23,8 +23,23 @@ export function parseJson(source: string): unknown {
   } catch {
     // The engine's error is not passed on as the cause either: whoever prints causes would print what it quotes.
     const { offset, expected } = findMistake(text);
-    throw new JsonError(text, offset, expected);
+    const known = notJson(text, offset);
+    throw new JsonError(text, known?.offset ?? offset, known?.message ?? `expected ${expected}`);
   }
+}
+
+/** What people write where JSON must be, because other programs take it. */
+function notJson(text: string, offset: number): { offset: number; message: string } | undefined {
+  if (text.startsWith('/*', offset) && !text.includes('*/', offset + 2)) {
+    return { offset, message: "a comment without its end: expected '*/'" };
+  }
+  if (text.startsWith('//', offset) || text.startsWith('/*', offset)) {
+    return { offset, message: 'a comment, which JSON does not have: remove it' };
+  }
+  const before = text.slice(0, offset).trimEnd();
+  const closing = text[offset];
+  if (!before.endsWith(',') || (closing !== '}' && closing !== ']')) return undefined;
+  return { offset: before.length - 1, message: `a comma before '${closing}': remove it` };
 }
 
 const SPACE = /[ \t\r\n]*/y;

@@ -161,6 +161,24 @@ describe('mistakes', () => {
     [{ mcpServer: {} }, "mcpServer: unknown key; did you mean 'mcpServers'?"],
     [{ servers: {} }, "servers: unknown key; did you mean 'mcpServers'?"],
     [{ zebra: 1 }, 'zebra: unknown key; known: $schema, mcpServers, meanwhile'],
+    [{ port: 9000 }, "port: unknown key; did you mean 'meanwhile.port'?"],
+    [{ 'log-level': 'info' }, "log-level: unknown key; did you mean 'meanwhile.logLevel'?"],
+    [{ url: 'http://x' }, "url: unknown key; did you mean 'mcpServers.NAME.url'?"],
+    [{ disabled: true }, "disabled: unknown key; did you mean 'mcpServers.NAME.disabled'?"],
+    [{ github: { command: 'x' } }, "github: unknown key; did you mean 'mcpServers.github'?"],
+    [{ name: 'x' }, 'name: unknown key; known: $schema, mcpServers, meanwhile'],
+    [settings({ prot: 1 }), "meanwhile.prot: unknown key; did you mean 'port'?"],
+    [settings({ tokens: {} }), "meanwhile.tokens: unknown key; did you mean 'auth.tokens'?"],
+    [settings({ maxMs: 1 }), "meanwhile.maxMs: unknown key; did you mean 'servers.reconnect.maxMs'?"],
+    [
+      settings({ timeoutMs: 1 }),
+      "meanwhile.timeoutMs: unknown key; did you mean 'calls.timeoutMs' or 'questions.timeoutMs'?",
+    ],
+    [settings({ tasks: { port: 1 } }), "meanwhile.tasks.port: unknown key; did you mean 'meanwhile.port'?"],
+    [
+      server({ url: 'http://x', waitMs: 1 }),
+      "mcpServers.github.waitMs: unknown key; did you mean 'meanwhile.limits.waitMs'?",
+    ],
     [settings({ tasks: { ttlms: 1 } }), "meanwhile.tasks.ttlms: unknown key; did you mean 'ttlMs'?"],
     [settings({ port: '80' }), 'meanwhile.port: expected a number, got "80"'],
     [settings({ port: 1.5 }), 'meanwhile.port: expected a whole number, got 1.5'],
@@ -225,8 +243,8 @@ describe('mistakes', () => {
   });
 
   it('X-4: broken JSON is named with line and column', async () => {
-    expect(await mistakes('{\n  "mcpServers": {},\n}')).toEqual([
-      'meanwhile.json:3:1: not valid JSON: expected a key in double quotes',
+    expect(await mistakes('{\n  "mcpServers": {}, // none\n  x}')).toEqual([
+      'meanwhile.json:3:3: not valid JSON: expected a key in double quotes',
     ]);
   });
 

@@ -5,12 +5,14 @@ import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import type { ServerConfig } from '../core/ports.ts';
 import { messageOf } from '../lib/log.ts';
 import { isObject } from '../lib/values.ts';
+import { parseJsonWithComments } from './comments.ts';
 import { ConfigError } from './error.ts';
 import { expand, type Mistake } from './expand.ts';
-import { JsonError, parseJson } from './json.ts';
+import { JsonError } from './json.ts';
 import { explain, placeOf, showPath } from './mistakes.ts';
 import { defaultStorePath, type Environment } from './paths.ts';
 import { type Config, fileSchema, type ServerEntry, type Settings } from './schema.ts';
+import { type Here, wholeCommands } from './whole-commands.ts';
 
 export interface Flags {
   config?: string;
@@ -62,12 +64,12 @@ export async function loadConfig({ flags, env, cwd, door = 'http', server }: Con
   const source = given('config', 'MEANWHILE_CONFIG');
   const file = source && resolve(cwd, source.value);
   const written = source && file !== undefined ? await readConfigFile(file, source, label(file, cwd)) : {};
-  const { value, mistakes } = understand(written, overrides, env);
+  const folder = file === undefined ? cwd : dirname(file);
+  const { value, mistakes } = understand(written, overrides, { env, cwd, folder });
   if (!value) {
     throw new ConfigError(mistakes.map((mistake) => line(mistake, overrides, file && label(file, cwd))));
   }
 
-  const folder = file === undefined ? cwd : dirname(file);
   const { store, ...settings } = value.meanwhile;
   return {
     settings: {
@@ -86,14 +88,15 @@ type Understood =
   | { value: ReturnType<typeof fileSchema.parse>; mistakes?: never }
   | { value?: never; mistakes: Mistake[] };
 
-function understand(written: unknown, overrides: Overrides, env: Environment): Understood {
+function understand(written: unknown, overrides: Overrides, here: Here): Understood {
   const enabled = withoutDisabled(written);
-  const expanded = expand(enabled, env);
+  const expanded = expand(enabled, here.env);
   const parsed = fileSchema.safeParse(override(expanded.value, overrides));
   const wrong = parsed.success ? [] : explain(parsed.error.issues, override(enabled, overrides));
   // A string with a variable that is not set is wrong already; what the schema says of it would only confuse.
   const known = new Set(expanded.mistakes.map(placeOf));
-  const mistakes = [...expanded.mistakes, ...wrong.filter((mistake) => !known.has(placeOf(mistake)))];
+  const more = [...wrong, ...wholeCommands(expanded.value, enabled, here)];
+  const mistakes = [...expanded.mistakes, ...more.filter((mistake) => !known.has(placeOf(mistake)))];
   if (parsed.success && mistakes.length === 0) return { value: parsed.data };
   return { mistakes };
 }
@@ -108,7 +111,7 @@ async function readConfigFile(file: string, source: Given, name: string): Promis
     throw new ConfigError([`${file}: ${reason} (given by ${source.by})`], { cause: error });
   }
   try {
-    return parseJson(text);
+    return parseJsonWithComments(text);
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     throw new ConfigError([`${name}:${error.line}:${error.column}: not valid JSON: ${error.message}`], {

@@ -1,7 +1,8 @@
 /** Turns what the schema found into lines for people. Values that may be secrets are never shown, only what they are. */
 
 import type * as z from 'zod';
-import { closest } from './closest.ts';
+import { closest } from '../lib/closest.ts';
+import { isObject } from '../lib/values.ts';
 import type { Mistake, Path } from './expand.ts';
 import { configJsonSchema, type JsonSchemaNode } from './schema.ts';
 
@@ -23,7 +24,10 @@ function explainIssue(issue: Issue, prefix: Path, file: unknown): Mistake[] {
   const got = `got ${show(value, path)}`;
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key) => ({ path: [...path, key], message: `unknown key${suggestion(key, path)}` }));
+      return issue.keys.map((key) => ({
+        path: [...path, key],
+        message: `unknown key${suggestion(key, path, valueAt(file, [...path, key]))}`,
+      }));
     case 'invalid_union':
       return explainServer(issue, path, value, file);
     case 'invalid_key':
@@ -73,9 +77,6 @@ const TYPE_NAMES: Record<string, string> = {
   record: 'an object',
   array: 'an array',
 };
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isPlain = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number';
 
@@ -129,17 +130,25 @@ function showKey(key: string, parent: string | number | undefined): string {
 
 // --- Did you mean ------------------------------------------------------------------------------------------------
 
-function suggestion(key: string, path: Path): string {
+/** What is nearly known here comes first, then what has its place elsewhere. */
+function suggestion(key: string, path: Path, value: unknown): string {
   const known = knownKeys(path);
   const near = closest(key, known);
   if (near !== undefined) return `; did you mean '${near}'?`;
+  const isServer = isObject(value) && (Object.hasOwn(value, 'url') || Object.hasOwn(value, 'command'));
+  const elsewhere = path.length === 0 && isServer ? [showPath(['mcpServers', key])] : placesOf(key, path);
+  if (elsewhere.length > 0) return `; did you mean ${elsewhere.map((place) => `'${place}'`).join(' or ')}?`;
   return known.length === 0 ? '' : `; known: ${known.join(', ')}`;
 }
 
 function knownKeys(path: Path): string[] {
+  return [...new Set(nodesAt(path).flatMap((node) => Object.keys(node.properties ?? {})))];
+}
+
+function nodesAt(path: Path): JsonSchemaNode[] {
   let nodes: JsonSchemaNode[] = [configJsonSchema()];
   for (const step of path) nodes = nodes.flatMap((node) => inside(node, step));
-  return [...new Set(nodes.flatMap((node) => Object.keys(node.properties ?? {})))];
+  return nodes;
 }
 
 function inside(node: JsonSchemaNode, step: string | number): JsonSchemaNode[] {
@@ -147,3 +156,22 @@ function inside(node: JsonSchemaNode, step: string | number): JsonSchemaNode[] {
   const next = node.properties?.[step] ?? other;
   return next ? (next.anyOf ?? [next]) : [];
 }
+
+/** Where a key of this name belongs, as seen from here: below it, or else anywhere. */
+function placesOf(key: string, path: Path): string[] {
+  const below = nodesAt(path).flatMap((node) => placesBelow(node, key));
+  return [...new Set(below.length > 0 ? below : placesBelow(configJsonSchema(), key))];
+}
+
+function placesBelow({ properties = {}, additionalProperties }: JsonSchemaNode, key: string): string[] {
+  const named = Object.entries(properties);
+  const ofAnyName = typeof additionalProperties === 'object' ? (additionalProperties.anyOf ?? []) : [];
+  return [
+    ...named.filter(([name]) => spoken(name) === spoken(key)).map(([name]) => name),
+    ...named.flatMap(([name, child]) => placesBelow(child, key).map((place) => `${name}.${place}`)),
+    ...ofAnyName.flatMap((child) => placesBelow(child, key).map((place) => `NAME.${place}`)),
+  ];
+}
+
+/** However its words are joined. */
+const spoken = (key: string): string => key.replaceAll(/[-_]/g, '').toLowerCase();

@@ -26,7 +26,13 @@ describe('the schema', () => {
           pollTimeoutMs: 30_000,
           reconnect: { firstMs: 1000, factor: 2, maxMs: 60_000, attempts: 10, stableMs: 10_000 },
         },
-        limits: { bodyBytes: 4_194_304, resultBytes: 16_777_216, waitMs: 1_800_000, requestsPerSession: 1000 },
+        limits: {
+          bodyBytes: 4_194_304,
+          resultBytes: 16_777_216,
+          waitMs: 1_800_000,
+          requestsPerSession: 1000,
+          subscriptionsPerServer: 1000,
+        },
       },
     });
   });

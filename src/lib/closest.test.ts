@@ -7,6 +7,8 @@ it.each([
   ['mcpservers', 'mcpServers'],
   ['servers', 'mcpServers'],
   ['meanwile', 'meanwhile'],
+  ['emanwhlie', 'meanwhile'],
+  ['ulr', 'url'],
   ['uri', 'url'],
   ['environment', 'env'],
   ['zebra', undefined],

@@ -1,6 +1,6 @@
-/** The known key that is contained in this one or the other way round, or differs in few letters. */
-export function closest(key: string, known: readonly string[]): string | undefined {
-  const wanted = key.toLowerCase();
+/** The known name that is contained in this one or the other way round, or differs in few letters. */
+export function closest(name: string, known: readonly string[]): string | undefined {
+  const wanted = name.toLowerCase();
   const scored = known.map((each) => {
     const candidate = each.toLowerCase();
     const contained = wanted.length >= 3 && (candidate.includes(wanted) || wanted.includes(candidate));
@@ -11,16 +11,18 @@ export function closest(key: string, known: readonly string[]): string | undefin
   return best && best.distance <= Math.max(1, Math.floor(wanted.length / 3)) ? best.each : undefined;
 }
 
-/** Levenshtein's. */
+/** Levenshtein's, in which two letters that changed places are one mistake. */
 function distance(a: string, b: string): number {
+  let beforeRow: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
       const substituted = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substituted, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const swapped = j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? (beforeRow[j - 2] ?? 0) + 1 : Infinity;
+      next.push(Math.min(substituted, swapped, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
     }
-    row = next;
+    [beforeRow, row] = [row, next];
   }
   return row[b.length] ?? 0;
 }
