@@ -253,6 +253,8 @@ export interface Store {
   drop(kind: RecordKind, id: string): void;
   /** Resolves at once when nothing is queued; rejects when the queued writes could not be made durable. */
   settled(): Promise<void>;
+  /** It was found to be damaged: what is there goes on, and nothing new should come. */
+  readonly damaged: boolean;
   all<K extends RecordKind>(kind: K): Promise<Records[K][]>;
   /** What belongs to one session. */
   of<K extends OwnedKind>(kind: K, sessionId: string): Promise<Records[K][]>;

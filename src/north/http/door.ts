@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { isJsonContentType } from '@modelcontextprotocol/server';
 import { GatewayError, known } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
+import type { Store } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { Hub } from '../hub/hub.ts';
 import type { Addressed } from '../addressed.ts';
@@ -60,10 +61,10 @@ export class HttpDoor {
     const { host, port } = this.#settings;
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', (error: NodeJS.ErrnoException) => {
-        const inUse = error.code === 'EADDRINUSE';
-        reject(
-          inUse ? new Error(`port ${port} on ${host} is in use; choose another with --port (0 = any free one)`) : error,
-        );
+        const { code } = error;
+        const inUse = `port ${port} on ${host} is in use; choose another \`port\` (0 = any free one)`;
+        // With its code, so that a program can name the flag instead.
+        reject(code === 'EADDRINUSE' ? Object.assign(new Error(inUse), { code }) : error);
       });
       this.#server.listen(port, host, resolve);
     });
@@ -186,15 +187,18 @@ export class HttpDoor {
   }
 
   async #readiness(res: ServerResponse): Promise<void> {
-    const problem = this.#ready
-      ? await this.#gateway.store.settled().then(
-          () => undefined,
-          () => 'the store cannot be written; the log says why',
-        )
-      : 'not listening';
+    const problem = this.#ready ? await storeProblem(this.#gateway.store) : 'not listening';
     const body = JSON.stringify(problem === undefined ? { status: 'ready' } : { status: 'not ready', problem });
     res.writeHead(problem === undefined ? 200 : 503, { 'content-type': 'application/json' }).end(body);
   }
+}
+
+async function storeProblem(store: Store): Promise<string | undefined> {
+  if (store.damaged) return 'the store is damaged; restart the gateway: it puts the file aside and begins a new one';
+  return store.settled().then(
+    () => undefined,
+    () => 'the store cannot be written; the log says why',
+  );
 }
 
 /** The server whose endpoint this is. Some clients put `/mcp` at the end of whatever address they are given. */

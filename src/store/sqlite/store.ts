@@ -72,6 +72,8 @@ const FAILING_RETRY_MS = 1000;
 /** Shared, because it is what a fast call gets: it costs nothing. */
 const NOTHING_QUEUED: Promise<void> = Promise.resolve();
 
+const AT_THE_NEXT_START = 'restart the gateway: it puts the file aside and begins a new one';
+
 class SqliteStore implements Store {
   readonly #db: Libsql.Database;
   readonly #path: string;
@@ -86,7 +88,8 @@ class SqliteStore implements Store {
   #busySince: number | undefined;
   #waiting: Waiting | undefined;
   #failing = false;
-  #damaged = false;
+  /** Found while it was in use. At the next start all of it is put aside, so no new task is promised. */
+  #damage: { found: number; error: StoreError; refused: Set<string> } | undefined;
   /** Of a record that was given up: for those who wait for the write it was to be in. */
   #refusal: StoreError | undefined;
   #closing: Promise<void> | undefined;
@@ -101,6 +104,7 @@ class SqliteStore implements Store {
   }
 
   put<K extends RecordKind>(kind: K, record: Records[K]): void {
+    if (kind === 'task') this.#refuseIfNew(record);
     this.#queue.put(kind, record);
     this.#schedule();
   }
@@ -115,6 +119,10 @@ class SqliteStore implements Store {
     this.#schedule();
     this.#waiting ??= waiting();
     return this.#waiting.promise;
+  }
+
+  get damaged(): boolean {
+    return this.#damage !== undefined;
   }
 
   async all<K extends RecordKind>(kind: K): Promise<Records[K][]> {
@@ -143,24 +151,34 @@ class SqliteStore implements Store {
       try {
         return use(this.#statements);
       } catch (error) {
-        if (!isBusy(error) || Date.now() - begun > PATIENCE_MS) throw this.#readFailed(error);
+        if (!isBusy(error) || Date.now() - begun > PATIENCE_MS) throw this.#inOurWords(error);
         await delay(BUSY_RETRY_MS);
       }
     }
   }
 
-  #readFailed(error: unknown): unknown {
+  #inOurWords(error: unknown): StoreError {
     const told = inOurWords(this.#path, error);
-    if (told.code === 'STORE_DAMAGED' && !this.#damaged) {
-      // It is put aside at the next start: the sooner that is, the less goes with it.
+    if (told.code !== 'STORE_DAMAGED') return told;
+    if (this.#damage === undefined) {
+      const damage = new StoreError(told.code, `${told.message}; ${AT_THE_NEXT_START}`, { cause: told });
+      this.#damage = { found: Date.now(), error: damage, refused: new Set() };
       this.#log.error('store_damaged', {
         path: this.#path,
         keptAs: 'not yet: restart the gateway',
         error: told.message,
       });
-      this.#damaged = true;
     }
-    return told;
+    return this.#damage.error;
+  }
+
+  /** Once for each: how it goes on with one that nobody was promised is told like that of any other. */
+  #refuseIfNew({ id, createdAt }: { id: string; createdAt?: number }): void {
+    if (this.#damage === undefined || createdAt === undefined) return;
+    const { found, error, refused } = this.#damage;
+    if (createdAt < found || refused.has(id)) return;
+    refused.add(id);
+    this.#refusal = error;
   }
 
   close(): Promise<void> {
@@ -180,12 +198,13 @@ class SqliteStore implements Store {
   async #close(failure: StoreError | undefined): Promise<void> {
     try {
       // Not signed off, a damaged one is looked through by whoever opens it next.
-      if (this.#lock && !this.#damaged) this.#db.exec('DELETE FROM owner; PRAGMA wal_checkpoint(TRUNCATE)');
+      if (this.#lock && !this.#damage) this.#db.exec('DELETE FROM owner; PRAGMA wal_checkpoint(TRUNCATE)');
     } finally {
       this.#db.close();
       this.#lock?.release();
     }
-    if (failure) throw failure;
+    // What is in a damaged one was not said to be kept.
+    if (failure && !this.#damage) throw failure;
   }
 
   #schedule(): void {
@@ -262,7 +281,8 @@ class SqliteStore implements Store {
     if (this.#busySince !== undefined && Date.now() - this.#busySince <= PATIENCE_MS) return this.#notWritten(error);
     if (!this.#failing) this.#log.error('store_write_failed', { path: this.#path, changes, error: messageOf(error) });
     this.#failing = true;
-    return this.#notWritten(error);
+    const told = this.#inOurWords(error);
+    return told.code === 'STORE_DAMAGED' ? told : this.#notWritten(error);
   }
 
   #notWritten(error: unknown): StoreError {

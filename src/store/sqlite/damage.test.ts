@@ -1,0 +1,90 @@
+import { mkdtemp, open as openFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'libsql';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { SessionRecord } from '../../core/ports.ts';
+import { createTask, type Task } from '../../core/task/task.ts';
+import { createLog } from '../../lib/log.ts';
+import { openSqliteStore } from './store.ts';
+
+let folder: string;
+let path: string;
+let logged: { event: string }[];
+
+beforeEach(async () => {
+  logged = [];
+  folder = await mkdtemp(join(tmpdir(), 'meanwhile-damage-'));
+  path = join(folder, 'meanwhile.db');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const open = () =>
+  openSqliteStore({ path, log: createLog('debug', (line) => logged.push(JSON.parse(line) as { event: string })) });
+
+const session = (id: string): SessionRecord => ({ id, principal: 'local', createdAt: 1, lastActiveAt: 1 });
+
+const task = (id: string, createdAt: number): Task =>
+  createTask({ id, sessionId: 's', server: 'one', tool: 'slow', args: {}, ttlMs: 1000 }, createdAt);
+
+const times = (event: string): number => logged.filter((line) => line.event === event).length;
+
+/** Overwrites what the store looks up first in a table or an index. */
+async function damage(name: string): Promise<void> {
+  const db = new Database(path, { readonly: true });
+  const row = db.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').get(name) as { rootpage: number };
+  db.close();
+  const file = await openFile(path, 'r+');
+  await file.write(Buffer.alloc(4096, 0xff), 0, 4096, (row.rootpage - 1) * 4096);
+  await file.close();
+}
+
+async function damagedStore(name: string): Promise<Awaited<ReturnType<typeof open>>> {
+  const first = await open();
+  first.put('session', session('s'));
+  await first.close();
+  await damage(name);
+  return open();
+}
+
+const DAMAGED = { name: 'StoreError', code: 'STORE_DAMAGED', message: expect.stringContaining('restart the gateway') };
+
+it('P-4: damage that reading finds is logged once, and put aside at the next start', async () => {
+  const store = await damagedStore('questions_by_session');
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    await expect(store.of('question', 's')).rejects.toMatchObject(DAMAGED);
+  }
+  expect(times('store_damaged')).toBe(1);
+  await store.close();
+  await (await open()).close();
+  expect((await readdir(folder)).some((name) => name.includes('.damaged-'))).toBe(true);
+});
+
+it('P-3: after that a new task is refused, once; those before it and all else are kept', async () => {
+  const store = await damagedStore('questions_by_session');
+  const before = task('before', Date.now() - 1);
+  store.put('task', before);
+  await store.settled();
+  await expect(store.of('question', 's')).rejects.toMatchObject(DAMAGED);
+
+  store.put('task', task('new', Date.now()));
+  await expect(store.settled()).rejects.toMatchObject(DAMAGED);
+  store.put('task', { ...before, statusMessage: 'half' });
+  store.put('task', { ...task('new', Date.now()), statusMessage: 'half' });
+  store.put('session', session('other'));
+  await store.settled();
+  expect((await store.of('task', 's')).map(({ id }) => id)).toEqual(['before', 'new']);
+  await store.close();
+});
+
+it('P-4: damage that writing finds is logged as such, and put aside at the next start', async () => {
+  const store = await damagedStore('tasks');
+  store.put('task', task('t', Date.now()));
+  await expect(store.settled()).rejects.toMatchObject(DAMAGED);
+  expect(times('store_damaged')).toBe(1);
+  await store.close();
+  const again = await open();
+  expect(await again.all('session')).toEqual([]);
+  await again.close();
+  expect((await readdir(folder)).some((name) => name.includes('.damaged-'))).toBe(true);
+});
