@@ -10,6 +10,7 @@ import type { CommandServerConfig, HttpServerConfig, ServerConfig } from '../cor
 import { VERSION } from '../lib/version.ts';
 import { ANY_RESULT } from '../lib/any-result.ts';
 import { ExactClient } from './exact-client.ts';
+import { inPlainWords } from './plain-words.ts';
 import { RECEIVER_CAPABILITY } from './receiver.ts';
 import { TASKS_EXTENSION } from './server-task.ts';
 import { ChildTransport } from './transport/child.ts';
@@ -230,7 +231,8 @@ export class Dialler {
       await unlessUnwanted(hooks.unwanted, connected, this.#timeoutMs);
     } catch (error) {
       await transport.close();
-      throw transport instanceof ChildTransport ? transport.explain(error) : error;
+      const plain = inPlainWords(error);
+      throw transport instanceof ChildTransport ? transport.explain(plain) : plain;
     }
     client.hello = transport.hello.said;
     return { client, transport };

@@ -1,12 +1,14 @@
 import type { Because, CallReply, CallRequest } from '../../core/call/request.ts';
-import { GatewayError, known } from '../../core/errors.ts';
+import { GatewayError } from '../../core/errors.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { CallResult } from '../../core/task/task.ts';
 import { within } from '../../lib/timers.ts';
+import { noSuchTool } from './mistakes.ts';
 import { ownQuestions } from './reach.ts';
 import { errorReply, passedOn } from './reply.ts';
 import { fromServer, jsonBlock, type ToolContext, type ToolReply } from './tool.ts';
 import { elicitationBrief, taskView } from './views.ts';
+import { withFix } from './with-fix.ts';
 
 /** What the client of a call is told. */
 export async function callReply(context: ToolContext, request: CallRequest, reply: CallReply): Promise<ToolReply> {
@@ -17,7 +19,9 @@ export async function callReply(context: ToolContext, request: CallRequest, repl
     case 'task':
       return promoted(context, reply.task.id, reply.because, request.timeoutMs);
     case 'failed':
-      return errorReply(await explained(context.session, reply.error));
+      return errorReply(
+        withFix(await explained(context.session, reply.error), context.gateway.registry.get(request.server)?.config),
+      );
     case 'cancelled':
       return errorReply(new GatewayError('TOOL_ERR_EXECUTION_FAILED', 'the call was cancelled'));
   }
@@ -73,6 +77,6 @@ async function explained(session: Session, error: GatewayError): Promise<Gateway
   );
   if (tools === undefined || tools.some((each) => each['name'] === name)) return error;
   const names = tools.map((each) => String(each['name']));
-  const message = `server '${server}' has no tool '${String(name)}'; ${known(names)}`;
+  const message = `server '${server}' has ${noSuchTool(String(name), names)}`;
   return new GatewayError('TOOL_ERR_NOT_FOUND', message, error.details);
 }

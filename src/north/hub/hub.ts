@@ -1,10 +1,13 @@
 import * as z from 'zod';
-import { GatewayError, known } from '../../core/errors.ts';
+import { GatewayError } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
+import type { ServerConfig } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Asking } from './asking.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
+import { isObject } from '../../lib/values.ts';
+import { mistakes, noSuchTool } from './mistakes.ts';
 import { buildReply, errorReply } from './reply.ts';
 import { DIAGRAMS_URI, diagramsResource, readDiagrams } from './resources/diagrams.ts';
 import type { HubTool, Round, ToolContext, ToolReply } from './tool.ts';
@@ -18,6 +21,7 @@ import { samplingTools } from './tools/sampling.ts';
 import { serverTools } from './tools/servers.ts';
 import { taskTools } from './tools/tasks.ts';
 import { whileWaiting } from '../waiting.ts';
+import { withFix } from './with-fix.ts';
 
 export const HUB_TOOLS: readonly HubTool[] = [
   ...serverTools,
@@ -81,7 +85,7 @@ export class Hub {
   async #call(params: Record<string, unknown>, caller: HubCaller): Promise<Record<string, unknown>> {
     const { name, arguments: given = {} } = params;
     const found = typeof name === 'string' ? this.#tools.get(name) : undefined;
-    if (found === undefined) throw new RpcError(-32602, `no tool '${String(name)}'; ${known(this.#tools.keys())}`);
+    if (found === undefined) throw new RpcError(-32602, noSuchTool(String(name), [...this.#tools.keys()]));
     return whileWaiting(caller.exchange, `${found.name} is at work`, async (onProgress) => {
       const context: ToolContext = { ...caller, gateway: this.#gateway, onProgress, asking: this.#asking(caller) };
       return buildReply(context, await this.#run(found, given, context));
@@ -99,36 +103,34 @@ export class Hub {
       endRequest = context.session.beginRequest();
       const parsed = found.input.safeParse(given);
       if (!parsed.success) {
-        throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', `${found.name}: ${mistakes(found, parsed.error)}`);
+        throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', `${found.name}: ${mistakes(found, given, parsed.error)}`);
       }
       return await found.run(parsed.data, context);
     } catch (error) {
       if (!(error instanceof GatewayError)) {
         this.#gateway.log.debug('tool_failed', { tool: found.name, error: String(error) });
       }
-      return errorReply(error);
+      return errorReply(withFix(error, this.#serverIn(given)));
     } finally {
       endRequest();
     }
   }
+
+  /** The server that a tool was called for. */
+  #serverIn(given: unknown): ServerConfig | undefined {
+    if (!isObject(given)) return undefined;
+    return configIn(given) ?? this.#gateway.registry.get(String(given['server']))?.config;
+  }
+}
+
+/** `add_server` brings its server along. */
+function configIn({ url, command, headers }: Record<string, unknown>): ServerConfig | undefined {
+  if (typeof url === 'string') return { url, ...(isObject(headers) && { headers: headers as Record<string, string> }) };
+  return typeof command === 'string' ? { command } : undefined;
 }
 
 /** A tool as `tools/list` shows it. */
 export function describeTool({ name, description, input, annotations }: HubTool): Record<string, unknown> {
   const { $schema: _dialect, ...inputSchema } = z.toJSONSchema(input, { io: 'input' });
   return { name, description, inputSchema, annotations };
-}
-
-/** What is wrong with the arguments, in words that name the fix. */
-function mistakes({ input }: HubTool, { issues }: z.ZodError): string {
-  return issues
-    .map((issue) => {
-      if (issue.code === 'unrecognized_keys') {
-        return `there is no argument ${issue.keys.map((key) => `'${key}'`).join(', ')}; ${known(Object.keys(input.shape))}`;
-      }
-      const name = issue.path.map(String).join('.');
-      const message = issue.message.replace(/^Invalid input: /, '').replace('expected record', 'expected an object');
-      return message.endsWith('received undefined') ? `'${name}' is missing` : `'${name}': ${message}`;
-    })
-    .join('; ');
 }

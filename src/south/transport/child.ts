@@ -4,16 +4,19 @@ import { serializeMessage, type JSONRPCMessage, type Transport } from '@modelcon
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import type { CommandServerConfig } from '../../core/ports.ts';
 import { drained } from '../../lib/drained.ts';
+import { within } from '../../lib/timers.ts';
 import { Hello } from './hello.ts';
+import { lastWords } from './last-words.ts';
 import { onLines } from './lines.ts';
 import { MessageLines } from './message-lines.ts';
 import { readMessage } from './message.ts';
 import { watchGroup } from './reaper.ts';
 
 const GRACE_MS = 1000;
-/** Of so many lines are the last words chosen, and so many of them are told. */
+/** Whoever the child started outside its group may hold its pipes open. */
+const PIPES_MS = 250;
+/** Of so many lines are the last words chosen. */
 const LAST_LINES = 40;
-const LAST_WORDS = 5;
 const NOISE_SHOWN = 200;
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
@@ -31,6 +34,8 @@ export class ChildTransport implements Transport {
   #child: ChildProcess | undefined;
   #closing = false;
   #lastWords: string[] = [];
+  /** The first line on standard output that was no message. */
+  #stray: string | undefined;
   /** How the process ended, if it did so without being asked. */
   #died: string | undefined;
   #exited: Promise<string> = Promise.resolve('not started');
@@ -80,8 +85,14 @@ export class ChildTransport implements Transport {
         unwatch();
         const how = signal === null ? `process exited with code ${code}` : `process was killed by ${signal}`;
         if (!this.#closing) this.#died = how;
-        resolve(how);
-        this.#ended();
+        // What it wrote last may still be in the pipes.
+        const closed = new Promise((done) => {
+          child.once('close', done);
+        });
+        void within(PIPES_MS, closed).then(() => {
+          resolve(how);
+          this.#ended();
+        });
       });
     });
   }
@@ -111,10 +122,16 @@ export class ChildTransport implements Transport {
 
   /** A failed connection as the user needs to hear of it: what the process did, and its last words. */
   explain(error: unknown): unknown {
-    if (this.#died === undefined && this.#lastWords.length === 0) return error;
-    const words = this.#lastWords.filter(isTelling).slice(-LAST_WORDS).join(' | ').slice(-500);
-    const said = words === '' ? '' : `; its last words: ${words}`;
-    return new Error(`${this.#died ?? (error as Error).message}${said}`, { cause: error });
+    if (this.#died === undefined && this.#lastWords.length === 0 && this.#stray === undefined) return error;
+    const words = lastWords(this.#lastWords);
+    const said = [
+      this.#died ?? (error as Error).message,
+      ...(this.#stray === undefined
+        ? []
+        : [`it printed on standard output, which belongs to the protocol: ${JSON.stringify(this.#stray)}`]),
+      ...(words === '' ? [] : [`its last words: ${words}`]),
+    ];
+    return new Error(said.join('; '), { cause: error });
   }
 
   /** Asks by closing standard input, then tells, then makes. */
@@ -176,19 +193,15 @@ export class ChildTransport implements Transport {
   }
 
   #noise(line: string): void {
-    this.#lastWords = [...new Set([...this.#lastWords, 'standard output has what is no message'])].slice(-LAST_LINES);
-    this.onnoise(`not a message on standard output: ${line.slice(0, NOISE_SHOWN)}`);
+    const shown = line.slice(0, NOISE_SHOWN);
+    this.#stray ??= shown;
+    this.onnoise(`not a message on standard output: ${shown}`);
   }
 }
 
 function notFound({ command, cwd }: CommandServerConfig): string {
   if (cwd !== undefined && !existsSync(cwd)) return `the folder '${cwd}' (cwd of '${command}') was not found`;
   return `command '${command}' was not found`;
-}
-
-/** Programs print what is wrong, and then where they were: the second says little to who has not written them. */
-function isTelling(line: string): boolean {
-  return line.trim() !== '' && !/^\s+at |^\s*\^+\s*$|^Node\.js v\d/.test(line);
 }
 
 function parsed(line: string): unknown {

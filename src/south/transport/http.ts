@@ -16,7 +16,9 @@ import { Hello } from './hello.ts';
 import { readMessage } from './message.ts';
 import { modernHeaders } from './modern-headers.ts';
 import { CALL_HEADER } from './origin.ts';
+import { refusal } from './refusal.ts';
 import { ResponseStreams } from './response-streams.ts';
+import { wireWords } from './wire-words.ts';
 
 /** What answers there is no MCP server, or not at this address. */
 class UnexpectedContent extends SdkError {
@@ -212,7 +214,11 @@ export class HttpTransport implements Transport {
       // Whoever sent it hears first that it did not arrive, and can wait for the server to be back.
       if (unsent) setImmediate(() => this.#health.onLost(message));
       else this.#health.onDoubt(message);
-      throw new Unreachable(`cannot reach ${this.#url.origin}: ${code ?? message}`, unsent, error);
+      throw new Unreachable(
+        `cannot reach ${this.#url.origin}: ${wireWords(error as NodeJS.ErrnoException)}`,
+        unsent,
+        error,
+      );
     }
   }
 
@@ -230,7 +236,7 @@ export class HttpTransport implements Transport {
     }
     throw new SdkHttpError(
       SdkErrorCode.ClientHttpNotImplemented,
-      `HTTP ${answer.status} from ${this.#url.origin}: ${answer.headers.location === undefined ? text.slice(0, 300) : 'it redirects elsewhere, which is not followed'}`,
+      refusal(answer.status, this.#url.origin, text, answer.headers.location !== undefined),
       { status: answer.status, statusText: '', text },
     );
   }

@@ -58,7 +58,7 @@ test.each(['a', 'b'])('H-12: an unknown tool of server %s is an error that names
   const { hub } = await twoServers();
   const reply = await hub.call('execute_tool', { server, tool: 'ehco' });
   expect(reply.code).toBe('TOOL_ERR_NOT_FOUND');
-  expect(messageOf(reply)).toContain(`server '${server}' has no tool 'ehco'; known: `);
+  expect(messageOf(reply)).toContain(`server '${server}' has no tool 'ehco'; did you mean 'echo'? known: `);
   expect(messageOf(reply)).toContain('echo');
 });
 
@@ -188,7 +188,7 @@ test.each(KINDS)('H-12: an unknown tool or method of the hub is a JSON-RPC error
   const { hub } = await twoServers(kind);
   await expect(hub.call('execute_tol')).rejects.toMatchObject({
     code: -32602,
-    message: expect.stringMatching(/no tool 'execute_tol'; known: .*execute_tool/),
+    message: expect.stringMatching(/no tool 'execute_tol'; did you mean 'execute_tool'\? known: .*execute_tool/),
   });
   await expect(hub.call('__proto__')).rejects.toMatchObject({ code: -32602 });
   // Without sessions the status says it too, which the SDK's client takes for the whole answer.

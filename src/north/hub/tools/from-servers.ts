@@ -3,6 +3,7 @@ import { LISTS, type ListName } from '../../../core/session/catalog.ts';
 import type { Session } from '../../../core/session/session.ts';
 import { messageOf } from '../../../lib/log.ts';
 import type { ListItem } from '../../../lib/pages.ts';
+import { reasonWithFix } from '../with-fix.ts';
 import { failureOn } from './request-on.ts';
 
 /**
@@ -27,11 +28,13 @@ export async function fromServers(
       throw failureOn(connection, only, LISTS[list].method, error);
     }
   }
-  const names = gateway.registry.list().map(({ id }) => id);
-  const answers = await Promise.allSettled(names.map(of));
-  const unavailable = answers.flatMap((answer, index) =>
-    answer.status === 'rejected' ? [{ server: names[index], error: messageOf(answer.reason) }] : [],
-  );
+  const servers = gateway.registry.list();
+  const answers = await Promise.allSettled(servers.map(async ({ id }) => of(id)));
+  const unavailable = servers.flatMap(({ id, config }, index) => {
+    const answer = answers[index];
+    if (answer?.status !== 'rejected') return [];
+    return [{ server: id, error: reasonWithFix(messageOf(answer.reason), config) }];
+  });
   return {
     [key]: answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : [])),
     ...(unavailable.length > 0 && { unavailable }),

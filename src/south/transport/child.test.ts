@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { ChildTransport } from './child.ts';
+
+test('B-4: of a child that ends is told how, what it printed, and its last words', async () => {
+  const script = "process.stdout.write('hello\\n'); console.error('Error: no key: give one'); process.exitCode = 3";
+  const child = new ChildTransport({ command: process.execPath, args: ['-e', script] });
+  await child.start();
+  expect(await child.exited).toBe('process exited with code 3');
+  expect(child.explain(new Error('closed'))).toMatchObject({
+    message:
+      'process exited with code 3; it printed on standard output, which belongs to the protocol: "hello"; ' +
+      'its last words: Error: no key: give one',
+  });
+});

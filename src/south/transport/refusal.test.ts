@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { refusal } from './refusal.ts';
+import { wireWords } from './wire-words.ts';
+
+const ORIGIN = 'http://127.0.0.1:1';
+const rpc = (message: unknown) => JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32000, message } });
+
+test.each([
+  [404, rpc("no server 'x'"), "no server 'x'"],
+  [500, rpc('out of order'), 'out of order'],
+  [401, rpc('who are you?'), `HTTP 401 from ${ORIGIN}: who are you?`],
+  [404, 'nothing here', `HTTP 404 from ${ORIGIN}: nothing here`],
+  [404, rpc(5), `HTTP 404 from ${ORIGIN}: ${rpc(5)}`],
+  [404, '{"error":{"message":"not ours"}}', `HTTP 404 from ${ORIGIN}: {"error":{"message":"not ours"}}`],
+])('B-1: an answer with HTTP %i and the body %j is told in words', (status, body, words) => {
+  expect(refusal(status, ORIGIN, body, false)).toBe(words);
+});
+
+test('B-1: of a redirection only that is told', () => {
+  expect(refusal(302, ORIGIN, 'moved', true)).toContain('redirects elsewhere');
+});
+
+test('B-1: codes of the wire are told in words, and stay', () => {
+  expect(wireWords(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }))).toBe(
+    'connection refused (ECONNREFUSED)',
+  );
+  expect(wireWords(Object.assign(new Error('x'), { code: 'CERT_HAS_EXPIRED' }))).toBe('CERT_HAS_EXPIRED');
+  expect(wireWords(new Error('aborted'))).toBe('aborted');
+});

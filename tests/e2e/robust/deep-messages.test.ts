@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { TaskClient } from '../../../src/client/task-client.ts';
+import { startV1Http } from '../../servers/v1-http.ts';
+import { httpGateway } from '../../support/gateway.ts';
+import { hubOverHttp, type HubClient } from '../../support/hub.ts';
+import { defer, owned } from '../../support/owned.ts';
+import { errorOf, post, rawSession, toolCall } from '../../support/raw-http.ts';
+import { deepServer, type DeepServer } from './deep-server.ts';
+
+const TOO_DEEP = 'nested more than 1000 levels deep';
+
+/** Of a call that never ends, no test has to wait for the end. */
+const SOON = { timeout: 8000 };
+
+async function setup(): Promise<{ deep: DeepServer; url: string; hub: HubClient }> {
+  const deep = await deepServer();
+  const fine = owned(await startV1Http());
+  const { url } = await httpGateway({ deep: { url: deep.url }, fine: { url: fine.url } });
+  return { deep, url, hub: await hubOverHttp(url) };
+}
+
+/** Everything that a session tells can be told. */
+async function isWell(hub: HubClient): Promise<void> {
+  for (const [tool, args] of [
+    ['list_tasks', { include_completed: true }],
+    ['get_logs', {}],
+    ['get_notifications', { include_delivered: true }],
+    ['get_elicitations', {}],
+  ] as const) {
+    const reply = await hub.call(tool, args, SOON);
+    expect(reply.isError, `${tool}: ${reply.text}`).toBe(false);
+    expect(reply.elicitations).toEqual([]);
+  }
+  const fine = await hub.call('execute_tool', { server: 'fine', tool: 'echo', args: { text: 'not harmed' } }, SOON);
+  expect(fine.text).toBe('not harmed');
+}
+
+test.each(['result', 'error'])('X-4, B-6: a call whose %s is nested too deeply ends with an error', async (tool) => {
+  const { hub } = await setup();
+  const reply = await hub.call('execute_tool', { server: 'deep', tool }, SOON);
+  expect(reply).toMatchObject({ isError: true, code: 'TOOL_ERR_EXECUTION_FAILED' });
+  expect(reply.text).toContain(TOO_DEEP);
+  await isWell(hub);
+});
+
+test.each(['result', 'error'])('X-4, D-1: so does a call of the direct endpoint (%s)', async (tool) => {
+  const { url } = await setup();
+  const direct = `${url}/deep`;
+  const { headers } = await rawSession(direct);
+  const answer = await post(direct, toolCall(tool), headers);
+  expect(errorOf(answer).message).toContain(TOO_DEEP);
+  expect((await post(direct, toolCall('echo', {}, 2), headers)).json).toHaveProperty('result');
+});
+
+test('X-4, C-1: so does one of the client', async () => {
+  const deep = await deepServer();
+  const client = new TaskClient({ url: deep.url });
+  defer(async () => client.disconnect());
+  await expect(client.callTool('result')).rejects.toThrow(TOO_DEEP);
+});
+
+test.each(['notification', 'log'])(
+  'X-4, X-3: a %s that is nested too deeply is dropped, and the session goes on',
+  async (tool) => {
+    const { hub } = await setup();
+    expect((await hub.call('execute_tool', { server: 'deep', tool }, SOON)).text).toBe('done');
+    await isWell(hub);
+  },
+);
+
+test('X-4, X-3: a question that is nested too deeply is refused, and the session goes on', async () => {
+  const { deep, hub } = await setup();
+  const reply = await hub.call('execute_tool', { server: 'deep', tool: 'question' }, SOON);
+  expect(reply.text).toBe('done');
+  expect(deep.answers).toEqual([expect.objectContaining({ id: 'q', error: expect.anything() })]);
+  await isWell(hub);
+});
