@@ -26,7 +26,7 @@ const common = {
   metafile: true,
 };
 const [program, libraries] = await Promise.all([
-  build({ ...common, entryPoints: { cli: 'src/cli/index.ts' }, splitting: true, minify: true, keepNames: true }),
+  build({ ...common, entryPoints: { cli: 'src/cli/entry.ts' }, splitting: true, minify: true, keepNames: true }),
   // Readable: their errors show up in other people's programs.
   build({ ...common, entryPoints: { client: 'src/client/index.ts', server: 'src/server/index.ts' } }),
 ]);

@@ -4,14 +4,22 @@ import { programPath } from './config.ts';
 import type { Flags } from './flags.ts';
 import { quoteWord } from './server/shell-words.ts';
 
+type Whom = Pick<Flags, 'config' | 'header'> & { session?: string | undefined };
+
 /** The command that fetches the result of a task later, as it is to be typed. */
-export function comeBack(
+export function comeBack(server: string, taskId: string, whom: Whom, program: string = programPath()): string {
+  return commandFor('tasks result', server, [taskId], whom, program);
+}
+
+/** A command for the same server, as it is to be typed. */
+export function commandFor(
+  command: string,
   server: string,
-  taskId: string,
-  { config, header = [], session }: Pick<Flags, 'config' | 'header'> & { session?: string | undefined },
+  more: readonly string[],
+  { config, header = [], session }: Whom,
   program: string = programPath(),
 ): string {
-  const operands = [/^https?:/i.test(server) ? withoutSecrets(server) : server, taskId];
+  const operands = [/^https?:/i.test(server) ? withoutSecrets(server) : server, ...more];
   const flags = [
     ...(session === undefined ? [] : ['--session', session]),
     ...(config === undefined ? [] : ['--config', config]),
@@ -20,10 +28,9 @@ export function comeBack(
   ];
   return [
     ...(basename(program) === 'meanwhile' ? ['meanwhile'] : ['node', program]),
-    'tasks',
-    'result',
+    ...command.split(' '),
     // Servers choose the ids of their tasks, and one may look like a flag.
-    ...(taskId.startsWith('-') ? [...flags, '--', ...operands] : [...operands, ...flags]),
+    ...(more.some((word) => word.startsWith('-')) ? [...flags, '--', ...operands] : [...operands, ...flags]),
   ]
     .map(quoteWord)
     .join(' ');

@@ -1,22 +1,46 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { parseJson } from '../config/json.ts';
+import { parseJsonWithComments } from '../config/comments.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { ServerConfig } from '../core/ports.ts';
 import type { CommandLine } from './flags.ts';
+import type { Log } from '../lib/log.ts';
 import { isObject } from '../lib/values.ts';
 
+/** The file that people write; it is used only when it is named. */
+const USUAL_FILE = 'meanwhile.json';
+
+export interface ProgramConfig extends Config {
+  /** A config file in this very folder that nobody named, although there is no other. */
+  unusedFile?: string;
+}
+
 /** Without a config file there is one server of our own to try things with. */
-export async function configFor({ flags }: CommandLine, door: 'http' | 'stdio' = 'http'): Promise<Config> {
+export async function configFor({ flags }: CommandLine, door: 'http' | 'stdio' = 'http'): Promise<ProgramConfig> {
   const { server } = flags;
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd(), door, server });
   if (config.file !== undefined) return config;
-  return { ...config, servers: new Map([...config.servers, ['demo', demoServerConfig()]]) };
+  const servers = new Map([...config.servers, ['demo', demoServerConfig()] as const]);
+  return { ...config, servers, ...(existsSync(USUAL_FILE) && { unusedFile: USUAL_FILE }) };
+}
+
+/** What helps whoever has no config file in use, and may think that there is one. `undefined` if there is. */
+export function configHint({ file, unusedFile }: Pick<ProgramConfig, 'file' | 'unusedFile'>): string | undefined {
+  if (file !== undefined) return undefined;
+  if (unusedFile === undefined) return 'give yours with --config FILE';
+  return `${unusedFile} is in this folder, but not used: add --config ${unusedFile}`;
+}
+
+export function logWithoutConfig(config: ProgramConfig, log: Log): void {
+  const hint = configHint(config);
+  const level = config.unusedFile === undefined ? 'info' : 'warn';
+  if (hint !== undefined) log[level]('no_config_file', { servers: [...config.servers.keys()], hint });
 }
 
 /** What a client wants to know too. */
-export interface ClientConfig extends Config {
+export interface ClientConfig extends ProgramConfig {
   /** Names of servers that the file has but leaves out. */
   disabled: readonly string[];
 }
@@ -27,7 +51,7 @@ export async function clientConfigFor(line: CommandLine): Promise<ClientConfig> 
 }
 
 async function disabledIn(file: string): Promise<string[]> {
-  const written = parseJson(await readFile(file, 'utf8'));
+  const written = parseJsonWithComments(await readFile(file, 'utf8'));
   const entries = isObject(written) && isObject(written['mcpServers']) ? Object.entries(written['mcpServers']) : [];
   return entries.filter(([, entry]) => isObject(entry) && entry['disabled'] === true).map(([name]) => name);
 }

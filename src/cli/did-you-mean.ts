@@ -1,4 +1,4 @@
-import { closest } from '../config/closest.ts';
+import { closest } from '../lib/closest.ts';
 
 /** In names of fewer letters everything is near everything. */
 const SHORTEST = 3;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseDuration, showDuration } from './duration.ts';
+import { parseAge, parseDuration, showDuration } from './duration.ts';
 
 test.each([
   ['30s', 30_000],
@@ -17,8 +17,17 @@ test.each(['', 'soon', '-1s', '0', '1w', '25d', '1e3s', '1000h', '30 s'])('C-3: 
 });
 
 test('P-1: a time that no timer has to run may be longer', () => {
-  expect(parseDuration('90d', 'older-than', Number.MAX_SAFE_INTEGER)).toBe(90 * 86_400_000);
+  expect(parseAge('90d', 'older-than')).toBe(90 * 86_400_000);
 });
+
+test.each(['7', '0.5', '7 ', 'soon', '0d', '1w'])(
+  'C-3: %j is no time for what removes, where the unit must be clear',
+  (text) => {
+    expect(() => parseAge(text, 'older-than')).toThrow(
+      `--older-than: expected a time with its unit, as in 12h or 7d, got '${text}'`,
+    );
+  },
+);
 
 test('C-3: times for people', () => {
   expect([0, 999, 59_999, 65_000, 7_380_000].map(showDuration)).toEqual(['0s', '0s', '59s', '1m 05s', '2h 03m']);

@@ -9,14 +9,23 @@ const UNITS = new Map([
   ['d', 86_400_000],
 ]);
 
-/** `500ms`, `30s`, `1.5m`, `2h`, `7d`; a number alone is seconds. No longer than a timer can run, unless told otherwise. */
-export function parseDuration(text: string, flag: string, most: number = MAX_DELAY_MS): number {
+/** `500ms`, `30s`, `1.5m`, `2h`, `7d`; a number alone is seconds. No longer than a timer can run. */
+export function parseDuration(text: string, flag: string): number {
+  const ms = milliseconds(text);
+  if (ms >= 1 && ms <= MAX_DELAY_MS) return ms;
+  throw new UsageError(`--${flag}: expected a time such as 30s, 5m or 500ms, got '${text}'`);
+}
+
+/** The same for what is removed, where it must be clear what was meant: with its unit, and as long as one likes. */
+export function parseAge(text: string, flag: string): number {
+  const ms = /[a-z]\s*$/.test(text) ? milliseconds(text) : NaN;
+  if (ms >= 1 && ms <= Number.MAX_SAFE_INTEGER) return ms;
+  throw new UsageError(`--${flag}: expected a time with its unit, as in 12h or 7d, got '${text}'`);
+}
+
+function milliseconds(text: string): number {
   const [, amount, unit = 's'] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text.trim()) ?? [];
-  const ms = Math.round(Number(amount) * (UNITS.get(unit) ?? 1));
-  if (!(ms >= 1 && ms <= most)) {
-    throw new UsageError(`--${flag}: expected a time such as 30s, 5m or 500ms, got '${text}'`);
-  }
-  return ms;
+  return Math.round(Number(amount) * (UNITS.get(unit) ?? 1));
 }
 
 /** For people: `0s`, `59s`, `1m 05s`, `2h 03m`. */

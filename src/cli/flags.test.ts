@@ -1,18 +1,19 @@
 import { expect, test } from 'vitest';
-import { commandIn, parseCommandLine } from './flags.ts';
+import { commandIn, inFlags, parseCommandLine } from './flags.ts';
 
 test('C-3: flags stand anywhere, and each command has its own', () => {
   expect(
     parseCommandLine(['--json', 'call', 'srv', '--answer', '{}', 'tool', '--answer', '[]', 'a=--b', '--args', '-']),
   ).toEqual({
     command: 'call',
+    named: true,
     operands: ['srv', 'tool', 'a=--b'],
     flags: { json: true, answer: ['{}', '[]'], args: '-' },
     help: false,
     version: false,
   });
   expect(parseCommandLine(['call', 's', 't', '--', '--json=1']).operands).toEqual(['s', 't', '--json=1']);
-  expect(parseCommandLine([])).toMatchObject({ command: 'stdio', operands: [] });
+  expect(parseCommandLine([])).toMatchObject({ command: 'stdio', named: false, operands: [] });
   expect(parseCommandLine(['--config', 'call'])).toMatchObject({ command: 'stdio', flags: { config: 'call' } });
 });
 
@@ -24,10 +25,35 @@ test.each([
     ['nothing'],
     "no command 'nothing'; there are stdio, serve, demo, call, tools, resources, prompts, tasks, doctor and store",
   ],
-  [['--nothing', 'x'], "Unknown option '--nothing'\nwhat begins with - and is no option stands after --"],
+  [['srve'], "no command 'srve'; did you mean 'serve'?\nthere are"],
+  [['help', 'cal'], "no command 'cal'; did you mean 'call'?"],
+  [['help', 'call', 'tools'], "unexpected argument 'tools'"],
+  [['version', 'call'], "unexpected argument 'call'"],
+  [['--nothing', 'x'], "Unknown option '--nothing'\nto pass a value that begins with -, put it after --"],
+  [['call', 's', 't', '-5'], "Unknown option '-5'\nto pass a value that begins with -, put it after --"],
+  [
+    ['serve', '--server', 'files'],
+    "Unknown option '--server'\n--server is for stdio; over HTTP that server is at /mcp/files",
+  ],
+  [['call', 's', 't', '--topic', 'tea'], "Unknown option '--topic'\nan argument is written without dashes: topic=tea"],
+  [['call', 's', 't', '--topic=green tea'], "without dashes: 'topic=green tea'"],
+  [['call', 'npx', '-y', 'some-server', 'echo'], 'put the command in quotes: meanwhile call "npx -y …" …'],
+  [['tasks', 'list', 'npx', '-y', 'x'], 'put the command in quotes: meanwhile tasks list "npx -y …" …'],
   [['call', '--jsn'], "Unknown option '--jsn'; did you mean '--json'?"],
 ])('C-3: %j is refused', (args, message) => {
   expect(() => parseCommandLine(args)).toThrow(message);
+});
+
+test('C-3: help and version are commands too', () => {
+  expect(parseCommandLine(['help'])).toMatchObject({ named: false, help: true, version: false });
+  expect(parseCommandLine(['help', 'call'])).toMatchObject({ command: 'call', named: true, help: true });
+  expect(parseCommandLine(['version'])).toMatchObject({ version: true });
+});
+
+test('X-4: an error that names a setting names its flag, and no other error is changed', () => {
+  const inUse = Object.assign(new Error('choose another `port` (0 = any)'), { code: 'EADDRINUSE' });
+  expect(inFlags(inUse)).toBe('choose another with --port (0 = any)');
+  expect(inFlags(new Error('take another `port`'))).toBe('take another `port`');
 });
 
 test('C-3: help is found on any line, and the command it is about', () => {

@@ -1,5 +1,7 @@
 import { parseArgs } from 'node:util';
+import { messageOf } from '../lib/log.ts';
 import { didYouMean } from './did-you-mean.ts';
+import { hintFor } from './unknown-option.ts';
 
 /** All flags there are; each command takes some of them. */
 export interface Flags {
@@ -23,6 +25,8 @@ export interface Flags {
 
 export interface CommandLine {
   command: CommandName;
+  /** Where the line names none, the gateway is what is started; but help is then about all of them. */
+  named: boolean;
   /** What is neither the command nor a flag. */
   operands: string[];
   flags: Flags;
@@ -87,17 +91,44 @@ export type CommandName = keyof typeof OPTIONS;
 const ALL: Options = Object.assign({}, ...Object.values(OPTIONS));
 
 export function parseCommandLine(args: string[]): CommandLine {
-  const name = firstWord(args) ?? 'stdio';
-  if (!isCommand(name)) {
+  const name = firstWord(args);
+  if (name === 'help' || name === 'version') return aboutTheProgram(args, name);
+  if (name !== undefined && !isCommand(name)) {
     const { help, version } = strict(args, ALL).values;
-    if (help || version) return { command: 'stdio', operands: [], flags: {}, help: true, version: version === true };
-    throw new UsageError(`no command '${name}'; there are ${COMMANDS.slice(0, -1).join(', ')} and ${COMMANDS.at(-1)}`);
+    if (help || version) return ABOUT(version === true);
+    throw new UsageError(noSuchCommand(name));
   }
-  const { values, positionals } = strict(args, OPTIONS[name]);
+  const command = name ?? 'stdio';
+  const { values, positionals } = strict(args, OPTIONS[command], command);
   const { help = false, version = false, ...flags } = values as Flags & { help?: boolean; version?: boolean };
   const operands = positionals.slice(1);
-  if (isGateway(name) && operands.length > 0) throw new UsageError(`unexpected argument '${operands[0]}'`);
-  return { command: name, operands, flags, help, version };
+  if (isGateway(command) && operands.length > 0) throw new UsageError(`unexpected argument '${operands[0]}'`);
+  return { command, named: name !== undefined, operands, flags, help, version };
+}
+
+/** `meanwhile help call` and `meanwhile version`, which other programs have taught people. */
+function aboutTheProgram(args: string[], name: 'help' | 'version'): CommandLine {
+  const [, command, extra] = strict(args, GENERAL).positionals;
+  const unexpected = name === 'version' ? command : extra;
+  if (unexpected !== undefined) throw new UsageError(`unexpected argument '${unexpected}'`);
+  if (name === 'version' || command === undefined) return ABOUT(name === 'version');
+  if (!isCommand(command)) throw new UsageError(noSuchCommand(command));
+  return { ...ABOUT(false), command, named: true };
+}
+
+const ABOUT = (version: boolean): CommandLine => ({
+  command: 'stdio',
+  named: false,
+  operands: [],
+  flags: {},
+  help: true,
+  version,
+});
+
+function noSuchCommand(name: string): string {
+  const near = didYouMean(name, [...COMMANDS, 'help', 'version']);
+  const all = `there are ${COMMANDS.slice(0, -1).join(', ')} and ${COMMANDS.at(-1)}`;
+  return `no command '${name}'${near === '' ? '; ' : `${near}\n`}${all}`;
 }
 
 /** The command that a line is about, however wrong it is otherwise. */
@@ -111,26 +142,38 @@ function firstWord(args: string[]): string | undefined {
   return parseArgs({ args, options: ALL, allowPositionals: true, strict: false }).positionals[0];
 }
 
-function strict(args: string[], options: Options) {
+function strict(args: string[], options: Options, command?: CommandName) {
   try {
     return parseArgs({ args, options, allowPositionals: true, strict: true });
   } catch (error) {
-    throw new UsageError(explained((error as Error).message, options));
+    throw new UsageError(explained((error as Error).message, args, options, command));
   }
 }
 
 /** In our own words where those of Node.js are hard to read. */
-function explained(message: string, options: Options): string {
+function explained(message: string, args: string[], options: Options, command: CommandName | undefined): string {
   const option = /^Unknown option '(--?[^'.]*)/.exec(message)?.[1];
   if (option === undefined) return message;
-  const known = Object.keys(options).map((name) => `--${name}`);
-  return `Unknown option '${option}'${didYouMean(option, known)}\nwhat begins with - and is no option stands after --`;
+  const near = didYouMean(
+    option,
+    Object.keys(options).map((name) => `--${name}`),
+  );
+  return `Unknown option '${option}'${near === '' ? hintFor({ option, args, command }) : near}`;
 }
 
 const GATEWAYS = new Set<CommandName>(['stdio', 'serve', 'demo', 'demo-server']);
 
 /** Whether the command is the gateway; all others do something and end. */
 export const isGateway = (name: CommandName): boolean => GATEWAYS.has(name);
+
+const NAMES_SETTING = new Set<unknown>(['STORE_IN_USE', 'EADDRINUSE']);
+
+/** What an error of the library says, with a flag where it names the setting. */
+export function inFlags(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const message = messageOf(error);
+  return NAMES_SETTING.has(code) ? message.replace(/ another `(\w+)`/, ' another with --$1') : message;
+}
 
 const isCommand = (name: string): name is CommandName => Object.hasOwn(OPTIONS, name);
 

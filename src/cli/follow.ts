@@ -70,6 +70,7 @@ class Follower {
       prepared: followed.answers,
       label,
       over,
+      givenUp: this.#cancelled.signal,
       onInterrupt: async (prompter) => this.#decide(prompter),
     });
     client.addEventListener('progressNotification', ({ detail }) => screen.live?.update(detail), { signal: over });
@@ -171,6 +172,23 @@ class Follower {
     this.#leave(new Failure('cancelled', message, { confirmed }));
   }
 
+  /** Stops the call, and tells how far that is known. */
+  async #whatBecameOfIt(): Promise<{ words: string; details: Record<string, unknown> }> {
+    const ended = await this.#stopWork();
+    if (ended === 'with a result') return { words: 'the call has just ended', details: {} };
+    const { server, info } = this.#visit;
+    if (this.#taskId === undefined && 'url' in server.config && info.era === 'modern') {
+      // There the end of the request is all that a server hears; one like ours takes it for a client that may come back.
+      const words =
+        'the call was given up, and the server may go on with it; made again, it may still bring its result';
+      return { words, details: { confirmed: false } };
+    }
+    const confirmed = ended === 'without one' && (await this.#hasHeard());
+    const words = confirmed ? 'the call was cancelled' : 'the call was cancelled; the server has not confirmed it';
+    if (this.#taskId === undefined) return { words, details: { confirmed } };
+    return { words: confirmed ? words : `${words}${this.#wayBack()}`, details: { confirmed, taskId: this.#taskId } };
+  }
+
   /** Whether the server shows that it got the cancellation. An answer to anything that was sent later is enough. */
   async #hasHeard(): Promise<boolean> {
     const { client } = this.#visit;
@@ -191,12 +209,12 @@ class Follower {
 
   /** Our time is over, or somebody ended the program. */
   async #stopped(reason: Failure): Promise<Failure> {
+    const { code, message } = reason;
     if (this.#followed.taskId === undefined) {
-      await this.#stopWork();
-      return reason;
+      const { words, details } = await this.#whatBecameOfIt();
+      return new Failure(code, `${message}; ${words}`, details);
     }
     this.#visit.keepSession();
-    const { code, message } = reason;
     return new Failure(code, `${message}; the task goes on${this.#wayBack()}`, { taskId: this.#taskId });
   }
 

@@ -1,22 +1,28 @@
 import { VERSION } from '../lib/version.ts';
 import type { CommandName } from './flags.ts';
 
+const CONFIG_FLAG = `  --config FILE      MEANWHILE_CONFIG     servers and settings`;
+
+const HTTP_FLAGS = `  --port N           MEANWHILE_PORT       port for serve; 0 = any free one
+  --host NAME        MEANWHILE_HOST       address for serve`;
+
+const STORE_FLAGS = `  --store PATH       MEANWHILE_STORE      where tasks are kept, or :memory:
+  --log-level LEVEL  MEANWHILE_LOG_LEVEL  debug, info, warn, error, silent`;
+
 const GENERAL = `meanwhile ${VERSION}: an MCP gateway in which slow calls become tasks and questions find an answer
 
 Usage: meanwhile [command] [flags]
 
-The gateway
+The gateway; each has its own --help
   stdio     be an MCP server on standard input and output (the default); with --server NAME be that server
   serve     be an MCP server at http://127.0.0.1:8080/mcp, and each server at /mcp/NAME
   demo      play the story: a call that becomes a task, a question, an answer, a result
-  store     show, prune or export what the gateway keeps; has its own --help
+  store     show, prune or export what the gateway keeps
 
 Flags of the gateway, each also as an environment variable and in the config file
-  --config FILE      MEANWHILE_CONFIG     servers and settings
-  --port N           MEANWHILE_PORT       port for serve; 0 = any free one
-  --host NAME        MEANWHILE_HOST       address for serve
-  --store PATH       MEANWHILE_STORE      where tasks are kept, or :memory:
-  --log-level LEVEL  MEANWHILE_LOG_LEVEL  debug, info, warn, error, silent
+${CONFIG_FLAG}
+${HTTP_FLAGS}
+${STORE_FLAGS}
   --server NAME                           for stdio: be this one server, as it is
 
 A client for any MCP server; each has its own --help
@@ -27,7 +33,35 @@ A client for any MCP server; each has its own --help
   tasks      list|get|result|cancel|watch <server> [task id]
   doctor     [server …]                         examine the servers of the config file, or these
 
---help, --version
+--help, --version; help [command], version
+`;
+
+const STDIO = `Usage: meanwhile [stdio] [flags]
+
+Is an MCP server on standard input and output: what a client starts. It has the tools of the hub, or with --server NAME it is
+that one server of the config file. It ends with its input.
+
+Flags, also as environment variables and in the config file
+${CONFIG_FLAG}
+  --server NAME                           be this one server, as it is
+${STORE_FLAGS}
+`;
+
+const SERVE = `Usage: meanwhile serve [flags]
+
+Is an MCP server over HTTP until it is stopped: the hub at http://127.0.0.1:8080/mcp, and each server of the config file as it
+is at /mcp/NAME.
+
+Flags, also as environment variables and in the config file
+${CONFIG_FLAG}
+${HTTP_FLAGS}
+${STORE_FLAGS}
+`;
+
+const DEMO = `Usage: meanwhile demo [--log-level LEVEL]
+
+Plays a story with a gateway and a server of its own: a call that becomes a task, a question, an answer, a result. At its end
+it prints what to put into the .mcp.json of a client.
 `;
 
 const SERVERS = `
@@ -139,7 +173,8 @@ Flags
   --config FILE      MEANWHILE_CONFIG  where the store may be named
   --store PATH       MEANWHILE_STORE   the store itself
   --stdio            the store that stdio would use here: each folder or config file has one of its own
-  --json             exactly one JSON document on standard output; errors as {"error":{"code","message"}}
+  --json             exactly one JSON document on standard output; errors as {"error":{"code","message"}}.
+                     export prints one a line, with or without it
   --older-than TIME  prune: also ended tasks that ended longer ago, whatever their time; 12h, 7d
   --with-secrets     export: with headers, environment, arguments and credentials in URLs of added servers
 
@@ -150,6 +185,9 @@ Exit codes
 `;
 
 const HELP: Partial<Record<CommandName, string>> = {
+  stdio: STDIO,
+  serve: SERVE,
+  demo: DEMO,
   call: CALL,
   tools: TOOLS,
   resources: RESOURCES,
@@ -159,9 +197,9 @@ const HELP: Partial<Record<CommandName, string>> = {
   store: STORE,
 };
 
-/** The help of one command; those of the gateway share the general one. */
-export function helpFor(command: CommandName): string {
-  return HELP[command] ?? GENERAL + EXIT_CODES;
+/** The help of one command, or of the program. */
+export function helpFor(command: CommandName | undefined): string {
+  return (command && HELP[command]) ?? GENERAL + EXIT_CODES;
 }
 
 /** How to get the help that says more. */

@@ -1,9 +1,15 @@
-#!/usr/bin/env node
 import { ConfigError } from '../config/error.ts';
-import { messageOf } from '../lib/log.ts';
 import { VERSION } from '../lib/version.ts';
 import { EXIT_CODES, Failure } from './failure.ts';
-import { commandIn, isGateway, parseCommandLine, UsageError, type CommandLine, type CommandName } from './flags.ts';
+import {
+  commandIn,
+  inFlags,
+  isGateway,
+  parseCommandLine,
+  UsageError,
+  type CommandLine,
+  type CommandName,
+} from './flags.ts';
 import { helpCommand, helpFor } from './help.ts';
 import { clean, cleanJson } from './terminal/clean.ts';
 
@@ -35,7 +41,7 @@ async function main(args: string[]): Promise<number> {
     return 0;
   }
   if (line.help) {
-    process.stdout.write(helpFor(line.command));
+    process.stdout.write(helpFor(line.named ? line.command : undefined));
     return 0;
   }
   const command = await COMMANDS[line.command]();
@@ -59,7 +65,7 @@ function asFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof UsageError) return new Failure('usage', error.message);
   if (error instanceof ConfigError) return new Failure('config', error.message);
-  return new Failure('unexpected', messageOf(error));
+  return new Failure('unexpected', inFlags(error));
 }
 
 /** Whoever reads may have seen enough: `meanwhile tools demo | head`. The gateway's own commands look after that. */

@@ -8,7 +8,7 @@ import { Failure, type FailureCode } from './failure.ts';
 import { UsageError, type CommandLine, type Flags } from './flags.ts';
 import { findServer, type FoundServer } from './server/find-server.ts';
 import { labelOf } from './server/label.ts';
-import { fixFor, plainReason } from './server/trouble.ts';
+import { at, troubleWith } from './server/trouble.ts';
 import { Stop } from './stop.ts';
 import { Screen } from './terminal/screen.ts';
 
@@ -118,8 +118,8 @@ function failureFrom(error: unknown, server: FoundServer): Error {
 function describe({ kind, message }: TaskClientError, server: FoundServer): string {
   switch (kind) {
     case 'unreachable': {
-      const fix = fixFor(message, server.config);
-      return `cannot reach ${labelOf(server)}: ${plainReason(message)}${fix === undefined ? '' : `\n${fix}`}`;
+      const { reason, fix } = troubleWith(message, server.config);
+      return `cannot reach ${at(labelOf(server), server.config)}: ${reason}${fix === undefined ? '' : `\n${fix}`}`;
     }
     case 'lost':
       return `lost ${labelOf(server)} on the way: ${message}`;

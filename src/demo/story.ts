@@ -80,7 +80,7 @@ export async function tellStory(hub: HubClient, stage: Stage, program: string): 
 }
 
 function mcpJson(program: string): string {
-  return JSON.stringify({ mcpServers: { meanwhile: { command: 'node', args: [program, 'stdio'] } } });
+  return JSON.stringify({ mcpServers: { meanwhile: { command: 'node', args: [program, 'stdio'] } } }, null, 2);
 }
 
 function taskId({ proxy_task }: HubReply): string {

@@ -2,15 +2,26 @@ import { alternatives, describeType, itemsOf, type Schema } from '../json-schema
 
 export type Typed = { value: unknown } | { mistake: string };
 
+/** `changed` where there is such a value, but it would be another one when it is sent. */
+type Found = { value: unknown } | { changed?: string };
+
 /** What somebody typed, as the type that the schema wants. */
-export function typed(text: string, schema: Schema, root: Schema, depth = 0): Typed {
+export function typed(text: string, schema: Schema, root: Schema): Typed {
+  const found = find(text, schema, root, 0);
+  if ('value' in found) return found;
+  return { mistake: found.changed ?? `expected ${describeType(schema, root)}, got '${text}'` };
+}
+
+function find(text: string, schema: Schema, root: Schema, depth: number): Found {
   // Everything is a text, so the other types come first.
   const options = alternatives(schema, root).toSorted((a, b) => Number(takesAnyText(a)) - Number(takesAnyText(b)));
+  let other: Found = NOT_IT;
   for (const option of options) {
-    const found = typedAs(text, option, root, depth);
+    const found = findAs(text, option, root, depth);
     if ('value' in found) return found;
+    if (found.changed !== undefined) other = found;
   }
-  return { mistake: `expected ${describeType(schema, root)}, got '${text}'` };
+  return other;
 }
 
 const TYPES = new Set<unknown>(['number', 'integer', 'boolean', 'null', 'array', 'object']);
@@ -19,9 +30,10 @@ const takesAnyText = (schema: Schema): boolean =>
   !TYPES.has(schema['type']) && !('const' in schema) && !Array.isArray(schema['enum']);
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
-const NOT_IT: Typed = { mistake: '' };
+const WHOLE = /^[+-]?\d+$/;
+const NOT_IT: Found = {};
 
-function typedAs(text: string, schema: Schema, root: Schema, depth: number): Typed {
+function findAs(text: string, schema: Schema, root: Schema, depth: number): Found {
   const { type } = schema;
   const choices = 'const' in schema ? [schema['const']] : schema['enum'];
   if (Array.isArray(choices)) {
@@ -30,9 +42,9 @@ function typedAs(text: string, schema: Schema, root: Schema, depth: number): Typ
   }
   switch (type) {
     case 'number':
-      return NUMBER.test(text) ? { value: Number(text) } : NOT_IT;
+      return NUMBER.test(text) ? exactly(text, WHOLE.test(text)) : NOT_IT;
     case 'integer':
-      return NUMBER.test(text) && Number.isInteger(Number(text)) ? { value: Number(text) } : NOT_IT;
+      return NUMBER.test(text) && !hasFraction(Number(text)) ? exactly(text, true) : NOT_IT;
     case 'boolean':
       return text === 'true' || text === 'false' ? { value: text === 'true' } : NOT_IT;
     case 'null':
@@ -46,14 +58,26 @@ function typedAs(text: string, schema: Schema, root: Schema, depth: number): Typ
   }
 }
 
+const hasFraction = (value: number): boolean => Number.isFinite(value) && !Number.isInteger(value);
+
+/** The number, unless its digits would be others once it is sent. */
+function exactly(text: string, whole: boolean): Found {
+  const value = Number(text);
+  if (whole ? Number.isSafeInteger(value) : Number.isFinite(value)) return { value };
+  const limit = whole ? `whole numbers are exact up to ${Number.MAX_SAFE_INTEGER}` : 'it is larger than any number';
+  return {
+    changed: `${text} would arrive as another value: ${limit}; send it as a text, in quotes: key:='"${text}"', or in --args`,
+  };
+}
+
 /** JSON, or a single item as it is. */
-function list(text: string, schema: Schema, root: Schema, depth: number): Typed {
+function list(text: string, schema: Schema, root: Schema, depth: number): Found {
   if (text.trimStart().startsWith('[')) return json(text, Array.isArray);
-  const item = typed(text, itemsOf(schema, root, depth), root, depth + 1);
+  const item = find(text, itemsOf(schema, root, depth), root, depth + 1);
   return 'value' in item ? { value: [item.value] } : item;
 }
 
-function json(text: string, fits: (value: unknown) => boolean): Typed {
+function json(text: string, fits: (value: unknown) => boolean): Found {
   try {
     const value: unknown = JSON.parse(text);
     return fits(value) ? { value } : NOT_IT;

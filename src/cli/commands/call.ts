@@ -12,8 +12,10 @@ import { OutFolder } from '../out-folder.ts';
 import { PreparedAnswers } from '../questions/prepared.ts';
 import { requiredLinks, visitLinks } from '../questions/required-links.ts';
 import { listTools } from '../server/list-tools.ts';
+import { quoteWord } from '../server/shell-words.ts';
 import { showResult } from '../terminal/blocks.ts';
 import { cleanLine } from '../terminal/clean.ts';
+import { unquoted } from '../unknown-option.ts';
 import { visit, type Visit } from '../visit.ts';
 
 export async function call(line: CommandLine): Promise<number> {
@@ -23,6 +25,7 @@ export async function call(line: CommandLine): Promise<number> {
     throw new UsageError('expected meanwhile call <server> <tool> [key=value …]');
   }
   // What is wrong on the line itself is said before anything is started for it.
+  checkForm(operands);
   const given = parseArguments(rest);
   const base = flags.args === undefined ? {} : await readArguments(flags.args, process.stdin);
   const answers = new PreparedAnswers(flags.answer);
@@ -30,6 +33,16 @@ export async function call(line: CommandLine): Promise<number> {
     const args = await argumentsFor(stay, name, given, base);
     return showOutcome(stay, name, answers, run(stay, name, args, answers));
   });
+}
+
+/** Two mistakes that everybody makes once. */
+function checkForm(operands: readonly string[]): void {
+  const rest = operands.slice(2);
+  const object = rest.find((word) => word.trimStart().startsWith('{'));
+  if (object !== undefined) throw new UsageError(`a JSON object goes into --args: --args ${quoteWord(object)}`);
+  const bare = rest.find((word) => !word.includes('='));
+  const hint = bare === undefined ? undefined : unquoted(['call', ...operands], 'call');
+  if (hint !== undefined) throw new UsageError(`expected key=value, got '${bare}'${hint}`);
 }
 
 /** A server may want the person to visit a web page first, and then the same call once more. */

@@ -1,4 +1,4 @@
-import { clientConfigFor } from '../config.ts';
+import { clientConfigFor, configHint } from '../config.ts';
 import { parseDuration } from '../duration.ts';
 import { EXIT_CODES, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine, type Flags } from '../flags.ts';
@@ -23,15 +23,19 @@ interface Patients {
   servers: FoundServer[];
   /** Servers that the config file leaves out. */
   disabled: readonly string[];
+  /** What helps if these are not the servers that the person had in mind. */
+  hint?: string | undefined;
 }
 
 /** All servers side by side, each told of as soon as it is known, so that one that does not answer holds up nobody. */
 export async function doctor(line: CommandLine): Promise<number> {
   const limit = limitIn(line.flags);
   const screen = new Screen(line.flags);
-  const { servers, disabled } = await serversFor(line);
+  const { servers, disabled, hint } = await serversFor(line);
   const stop = new Stop(undefined);
   const known = new Map<FoundServer, Diagnosis>();
+  if (hint !== undefined)
+    screen.note(`meanwhile: there is no config file, so only the demo server is examined; ${hint}`);
   if (!screen.json) for (const name of disabled) screen.printOwn(describeDisabled(name, screen));
   if (servers.length > 0) {
     const what = servers.length === 1 ? servers.map(labelOf).join() : `${servers.length} servers`;
@@ -71,12 +75,14 @@ async function serversFor(line: CommandLine): Promise<Patients> {
   const find = async (name: string): Promise<FoundServer> =>
     findServer(name, flags.header ?? [], async () => clientConfigFor(line));
   if (operands.length > 0) return { servers: await Promise.all(operands.map(find)), disabled: [] };
-  const { servers, settings, file, disabled } = await clientConfigFor(line);
+  const config = await clientConfigFor(line);
+  const { servers, settings, file, disabled } = config;
   if (servers.size + disabled.length === 0)
     throw new UsageError(`there are no servers in ${file ?? 'the config file'}`);
   if (flags.header !== undefined) throw new UsageError('--header needs a server to send it to');
   const { connectTimeoutMs } = settings.servers;
-  return { servers: [...servers].map(([name, config]) => ({ name, config, connectTimeoutMs })), disabled };
+  const all = [...servers].map(([name, server]) => ({ name, config: server, connectTimeoutMs }));
+  return { servers: all, disabled, hint: configHint(config) };
 }
 
 /** Tells what was found, unless the person has heard enough before. */

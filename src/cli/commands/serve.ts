@@ -1,8 +1,10 @@
+import { homedir } from 'node:os';
 import { createLog } from '../../lib/log.ts';
 import { startHttp, type HttpGateway } from '../../main.ts';
-import { configFor } from '../config.ts';
+import { configFor, logWithoutConfig } from '../config.ts';
 import type { CommandLine } from '../flags.ts';
 import { ALL_LEVELS, holdLog, TROUBLE } from '../held-log.ts';
+import { servedLine } from '../served-line.ts';
 import { closeInTime, untilStopped } from '../until-stopped.ts';
 
 export async function serve(line: CommandLine): Promise<number> {
@@ -16,8 +18,12 @@ async function start(line: CommandLine): Promise<HttpGateway> {
   const config = await configFor(line);
   const { log, release } = holdLog(createLog(config.settings.logLevel));
   try {
+    logWithoutConfig(config, log);
     const running = await startHttp(config, log);
     release(ALL_LEVELS);
+    // The log is for programs.
+    const attended = process.stderr.isTTY && config.settings.logLevel !== 'silent';
+    if (attended) process.stderr.write(`${servedLine(config, running.url, process.cwd(), homedir())}\n`);
     return running;
   } catch (error) {
     release(TROUBLE);

@@ -11,7 +11,7 @@ import {
 } from '../../main.ts';
 import { showBytes } from '../bytes.ts';
 import { configFor } from '../config.ts';
-import { parseDuration, showDuration } from '../duration.ts';
+import { parseAge, showDuration } from '../duration.ts';
 import { EXIT_CODES, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine, type Flags } from '../flags.ts';
 import { cleanLine } from '../terminal/clean.ts';
@@ -110,7 +110,7 @@ function age(moment: number | undefined): string {
 
 async function prune({ store: path, sessions }: Config['settings'], flags: Flags): Promise<number> {
   const olderThan = flags['older-than'];
-  const age = olderThan === undefined ? undefined : parseDuration(olderThan, 'older-than', Number.MAX_SAFE_INTEGER);
+  const age = olderThan === undefined ? undefined : parseAge(olderThan, 'older-than');
   const now = Date.now();
   const report = await pruneStore(path, {
     now,

@@ -1,5 +1,6 @@
 import { TaskClientError } from '../../client/error.ts';
 import type { Task } from '../../client/types.ts';
+import { commandFor } from '../come-back.ts';
 import { showDuration } from '../duration.ts';
 import { Failure, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
@@ -39,9 +40,26 @@ export async function tasks(line: CommandLine): Promise<number> {
   const answers = new PreparedAnswers(line.flags.answer);
   return visit(line, server, async (stay) =>
     action(stay, taskId ?? '', answers).catch((error: unknown) => {
-      throw withSessionHint(error, stay);
+      throw withSessionHint(withHubHint(error, stay, name ?? '', taskId), stay);
     }),
   );
+}
+
+/** The hub has its tasks behind tools, so that clients without tasks can use them. */
+const HUB_TOOLS = new Map([
+  ['list', 'list_tasks'],
+  ['get', 'get_task'],
+  ['result', 'get_task_result'],
+  ['watch', 'get_task_result'],
+  ['cancel', 'cancel_task'],
+]);
+
+function withHubHint(error: unknown, { info, server, flags }: Visit, action: string, taskId?: string): unknown {
+  const isHub = info.implementation?.name === 'meanwhile' && info.tasks === undefined;
+  if (!isHub || !(error instanceof TaskClientError) || error.kind !== 'refused') return error;
+  const operands = [HUB_TOOLS.get(action) ?? '', ...(taskId === undefined ? [] : [`task_id=${taskId}`])];
+  const command = commandFor('call', server.name, operands, flags);
+  return new TaskClientError('refused', `this is a Meanwhile, whose tasks are behind tools: ${command}`);
 }
 
 /** A task that is not known may be known in another session. */

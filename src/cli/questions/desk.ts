@@ -20,6 +20,8 @@ export interface DeskOptions {
   label: string;
   /** Aborted when there is nothing to answer any more. */
   over: AbortSignal;
+  /** Aborted when we give up what asks: then the server has taken nothing back. */
+  givenUp: AbortSignal;
   /** The person pressed Ctrl-C at a question. Tells whether the question still stands. */
   onInterrupt: (prompter: Prompter) => Promise<boolean>;
 }
@@ -133,7 +135,7 @@ export class Desk {
         }
         if (asked.kind === 'interrupted' && !(await this.#options.onInterrupt(prompter))) return;
       }
-      if (!this.#options.over.aborted) {
+      if (!this.#options.over.aborted && !this.#options.givenUp.aborted) {
         const lost = this.#losses > lossesBefore;
         await prompter.end(lost ? 'The connection was lost, and the question with it.' : TAKEN_BACK);
       }

@@ -3,10 +3,11 @@
 import type { TaskClient } from '../../client/task-client.ts';
 import type { ServerConfig, ServerInfo } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
+import { redactUrl } from '../../lib/redact.ts';
 import { within } from '../../lib/timers.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { isTool } from './list-tools.ts';
-import { fixFor, plainReason } from './trouble.ts';
+import { troubleWith } from './trouble.ts';
 
 export interface Problem {
   problem: string;
@@ -40,13 +41,13 @@ export async function examine(client: TaskClient, config: ServerConfig, limit: L
       if (done === undefined) findings.problems.push(late(what, findings.info !== undefined, config, limit));
       return done;
     } catch (error) {
-      const reason = messageOf(error);
-      const fix = fixFor(reason, config);
-      findings.problems.push({ problem: `${what}: ${plainReason(reason)}`, ...(fix !== undefined && { fix }) });
+      const { reason, fix } = troubleWith(messageOf(error), config);
+      findings.problems.push({ problem: `${what}: ${reason}`, ...(fix !== undefined && { fix }) });
       return undefined;
     }
   };
-  const info = await attempt('cannot be reached', async () => client.connect());
+  const place = 'url' in config ? `${redactUrl(config.url)} ` : '';
+  const info = await attempt(`${place}cannot be reached`, async () => client.connect());
   if (info === undefined) return findings;
   findings.info = info;
   const has = (capability: string): boolean => info.capabilities[capability] !== undefined;
@@ -67,7 +68,7 @@ function late(what: string, reached: boolean, config: ServerConfig, { text }: Li
   const more = 'if it only needs longer, give it more time with --timeout';
   if (reached) return { problem: `${what}: no answer within ${text}`, fix: more };
   const problem = `no MCP answer within ${text}`;
-  return { problem, fix: `${fixFor(problem, config)}; ${more}` };
+  return { problem, fix: `${troubleWith(problem, config).fix}; ${more}` };
 }
 
 export function toolProblems(listed: readonly unknown[], { tasks }: Pick<ServerInfo, 'tasks'>): Problem[] {

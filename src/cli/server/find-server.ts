@@ -1,5 +1,5 @@
 import type { HttpServerConfig, ServerConfig } from '../../core/ports.ts';
-import type { ClientConfig } from '../config.ts';
+import { configHint, type ClientConfig } from '../config.ts';
 import { didYouMean } from '../did-you-mean.ts';
 import { UsageError } from '../flags.ts';
 import { findProgram } from './find-program.ts';
@@ -25,7 +25,8 @@ export async function findServer(
   if (/^https?:\/\//i.test(text)) return { name: text, config: withHeaders({ url: httpUrl(text) }, headers) };
   if (!isName(text)) return { name: text, config: withHeaders(commandOf(text), headers) };
 
-  const { servers, settings, file, disabled } = await loadConfig();
+  const loaded = await loadConfig();
+  const { servers, settings, file, disabled } = loaded;
   const config = servers.get(text);
   if (config !== undefined) {
     const { connectTimeoutMs } = settings.servers;
@@ -33,19 +34,21 @@ export async function findServer(
   }
   if (disabled.includes(text)) throw new UsageError(`'${text}' is disabled in the config file (${file})`);
   const program = await findProgram(text);
-  if (program === undefined) throw new UsageError(unknownServer(text, [...servers.keys()], file));
+  if (program === undefined) throw new UsageError(unknownServer(text, loaded));
   return { name: text, config: withHeaders({ command: program, args: [] }, headers) };
 }
 
 /** Nothing else can be a name in the config file. */
 const isName = (text: string): boolean => /^[A-Za-z0-9_.-]+$/.test(text);
 
-function unknownServer(text: string, known: readonly string[], file: string | undefined): string {
+function unknownServer(text: string, config: ClientConfig): string {
+  const known = [...config.servers.keys()];
+  const hint = configHint(config);
   const names = known.length === 0 ? 'it names none' : `it has ${known.join(', ')}`;
   const where =
-    file === undefined
-      ? `there is no config file (--config FILE); without one there is ${known.join(', ')}`
-      : `${names} (${file})`;
+    hint === undefined
+      ? `${names} (${config.file})`
+      : `there is no config file, and without one only ${known.join(', ')}; ${hint}`;
   return `no server '${text}' in the config file${didYouMean(text, known)}, and no such program\n${where}\n${OTHER_WAYS}`;
 }
 

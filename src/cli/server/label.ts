@@ -8,13 +8,18 @@ export function labelOf({ name, config }: FoundServer): string {
   return 'url' in config ? redactUrl(config.url) : cleanLine(commandLabel(config.command, config.args ?? []));
 }
 
+const SCRIPT = /^[\w./][\w./-]*\.(?:[cm]?[jt]sx?|py|rb)$/;
+
 /** The command and the program or package it runs. After a flag anything may be a secret. */
 function commandLabel(path: string, args: readonly string[]): string {
   const command = shortPath(path);
   const asked = args[0] === '-y' || args[0] === '--yes' ? 1 : 0;
   const [program = '', ...rest] = args.slice(asked);
   if (!/^[@\w./][@\w./-]*$/.test(program)) return args.length === 0 ? command : `${command} …`;
-  return `${command} ${shortPath(program)}${rest.length === 0 ? '' : ' …'}`;
+  // `npx tsx order.ts`: the file tells more than what runs it.
+  const script = /^\w+$/.test(program) && SCRIPT.test(rest[0] ?? '') ? rest.shift() : undefined;
+  const words = [command, program, ...(script === undefined ? [] : [script])].map(shortPath);
+  return `${words.join(' ')}${rest.length === 0 ? '' : ' …'}`;
 }
 
 /** The end of a long path, which is what tells it from others. */

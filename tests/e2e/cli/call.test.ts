@@ -141,8 +141,9 @@ test('C-3: --timeout ends a call, on the server too, with its own exit code', as
     '--json',
   ]);
   expect(code).toBe(5);
-  expect(stderr).toBe('meanwhile: time ran out after 1s');
-  expect(JSON.parse(stdout)).toEqual({ error: { code: 'timeout', message: 'time ran out after 1s' } });
+  const message = 'time ran out after 1s; the call was cancelled';
+  expect(stderr).toBe(`meanwhile: ${message}`);
+  expect(JSON.parse(stdout)).toEqual({ error: { code: 'timeout', message, confirmed: true } });
   await expect.poll(() => server.state.cancelled).toEqual(['slow']);
 });
 

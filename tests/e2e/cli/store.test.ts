@@ -257,6 +257,7 @@ test.each([
   [['store', '--older-than', '1d'], '--older-than is not for store show'],
   [['store', 'prune', '--with-secrets'], '--with-secrets is not for store prune'],
   [['store', 'prune', '--older-than', 'soon'], '--older-than: expected a time'],
+  [['store', 'prune', '--older-than', '7'], "--older-than: expected a time with its unit, as in 12h or 7d, got '7'"],
   [['store', '--stdio', '--store', 'x.db'], 'either --stdio or --store'],
   [['store', '--port', '1'], "Unknown option '--port'"],
 ])('P-1: %j is wrong usage', async (args, about) => {

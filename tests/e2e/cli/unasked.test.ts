@@ -27,7 +27,7 @@ test('C-3: a command that asks nobody is not held up by a server that asks', asy
   const file = join(await temporaryFolder(), 'asking.cjs');
   await writeFile(file, ASKING);
   const { code, stdout } = await runProgram(['resources', `${process.execPath} ${file}`, 'x:y']);
-  expect(stdout).toContain('answers no elicitation requests');
+  expect(stdout).toContain('{"action":"cancel"}');
   expect(code).toBe(0);
 });
 

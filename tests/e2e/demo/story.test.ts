@@ -32,7 +32,7 @@ const STORY = [
   '-> respond_to_sampling',
   '-> get_task_result',
   '<- Summary by the-demo-itself: ',
-  '{"mcpServers":{"meanwhile":{"command":"node","args":["',
+  '{\n  "mcpServers": {\n    "meanwhile": {\n      "command": "node",\n      "args": [\n',
 ];
 
 test('H-3, H-5, H-6, H-7: the demo plays the story through the real gateway, from the task to the result', async () => {

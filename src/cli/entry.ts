@@ -1,0 +1,19 @@
+#!/usr/bin/env node
+/**
+ * The first statement of the program: whether this Node can run it. The rest is imported only then, since an import of what an
+ * older one does not have fails before any statement. So nothing else may be imported here.
+ */
+import packageJson from '../../package.json' with { type: 'json' };
+
+const needed = packageJson.engines.node.replace(/^\D+/, '');
+const [major = 0, minor = 0] = needed.split('.').map(Number);
+const [thisMajor = 0, thisMinor = 0] = process.versions.node.split('.').map(Number);
+
+if (thisMajor > major || (thisMajor === major && thisMinor >= minor)) void import('./index.ts');
+else {
+  process.stderr.write(
+    `meanwhile: needs Node ${needed} or newer; this is ${process.versions.node} (${process.execPath}). ` +
+      `Install a newer one, or give its path as "command" in your client's config.\n`,
+  );
+  process.exitCode = 2;
+}

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { runProgram } from '../../support/program.ts';
+import { coreTask, extensionTask, httpByHand, legacy, modern, text } from '../native/by-hand.ts';
+import { begin, GENERATIONS } from './begun.ts';
+
+test.each(GENERATIONS)('C-3: a task that had ended is not called cancelled (%s)', async (_generation, start) => {
+  const { server, task, taskId } = await begin(start, 'hold', { text: 'kept' });
+  server.state.release();
+  expect(await runProgram(['tasks', 'result', ...task])).toMatchObject({ code: 0, stdout: 'kept' });
+  const { code, stdout, stderr } = await runProgram(['tasks', 'cancel', ...task]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toContain('completed');
+  const json = await runProgram(['tasks', 'cancel', ...task, '--json']);
+  expect(json.code).toBe(1);
+  expect(JSON.parse(json.stdout)).toHaveProperty('error');
+  const state = await runProgram(['tasks', 'get', ...task, '--json']);
+  expect(JSON.parse(state.stdout)).toMatchObject({ taskId, status: 'completed' });
+});
+
+const STUBBORN = [
+  {
+    generation: '2025-11-25',
+    script: legacy({
+      'tasks/cancel': (asker) => asker.reply(coreTask('working')),
+      'tasks/get': (asker) => asker.reply(coreTask('working')),
+    }),
+  },
+  {
+    generation: '2026-07-28',
+    script: modern({ 'tasks/get': (asker) => asker.reply(extensionTask('working')) }),
+  },
+];
+
+test.each(STUBBORN)(
+  'C-3: nor is one at which its server still works after it took the cancel ($generation)',
+  async ({ script }) => {
+    const { config } = await httpByHand(script);
+    const said = await runProgram(['tasks', 'cancel', config.url, 't']);
+    expect(said).toMatchObject({ code: 0, stdout: 'asked to cancel t: still working' });
+    const json = await runProgram(['tasks', 'cancel', config.url, 't', '--json']);
+    expect(JSON.parse(json.stdout)).toEqual({ taskId: 't', cancelled: false, status: 'working' });
+  },
+);
+
+test('C-3: one that failed meanwhile is told with its state', async () => {
+  const failed = extensionTask('failed', { error: { code: 1, message: 'quota used up' } });
+  const { config } = await httpByHand(
+    modern({ 'tasks/get': (asker) => asker.reply(failed), 'tasks/result': (asker) => asker.reply(text('none')) }),
+  );
+  const { code, stderr } = await runProgram(['tasks', 'cancel', config.url, 't']);
+  expect(code).toBe(1);
+  expect(stderr).toContain('already failed');
+});

@@ -1,0 +1,19 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createLog } from '../../../src/lib/log.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
+import { temporaryFolder } from '../../support/gateway.ts';
+import { runProgram } from '../../support/program.ts';
+
+test('P-1, C-3: export prints one JSON document a line, with or without --json, and its help says so', async () => {
+  const path = join(await temporaryFolder(), 'store.db');
+  const store = await openSqliteStore({ path, log: createLog('silent') });
+  for (const id of ['a', 'b']) store.put('session', { id, principal: 'local', createdAt: 1, lastActiveAt: 1 });
+  await store.close();
+  const plain = await runProgram(['store', 'export', '--store', path]);
+  const lines = plain.stdout.split('\n').map((line) => JSON.parse(line) as unknown);
+  expect(lines).toMatchObject([{ record: { id: 'a' } }, { record: { id: 'b' } }]);
+  expect(await runProgram(['store', 'export', '--json', '--store', path])).toEqual(plain);
+  const { stdout: help } = await runProgram(['store', '--help']);
+  expect(help.replaceAll(/\s+/g, ' ')).toContain('export prints one a line, with or without it');
+});

@@ -1,0 +1,32 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startV1Http } from '../../servers/v1-http.ts';
+import { PROGRAM, temporaryFolder } from '../../support/gateway.ts';
+import { owned } from '../../support/owned.ts';
+import { programInTerminal, shellInTerminal } from '../../support/tmux.ts';
+
+const TAKEN_BACK = 'took its question back';
+
+test('C-3: a form that ends with the program is not said to be taken back by the server', async () => {
+  const { url } = owned(await startV1Http());
+  const pid = join(await temporaryFolder(), 'pid');
+  const program = `sh -c 'echo $$ > ${pid}; exec ${process.execPath} ${PROGRAM} call ${url} ask'`;
+  const terminal = await shellInTerminal(program);
+  await terminal.shows('● Answer');
+  process.kill(Number(await readFile(pid, 'utf8')), 'SIGTERM');
+  const { code, screen } = await terminal.ended();
+  expect(screen).not.toContain(TAKEN_BACK);
+  expect(screen).toContain('terminated');
+  expect(code).toBe(130);
+});
+
+test('C-3: nor is one whose time runs out', async () => {
+  const { url } = owned(await startV1Http());
+  const terminal = await programInTerminal(['call', url, 'ask', '--timeout', '6s']);
+  await terminal.shows('● Answer');
+  const { code, screen } = await terminal.ended();
+  expect(screen).not.toContain(TAKEN_BACK);
+  expect(screen).toContain('time ran out after 6s');
+  expect(code).toBe(5);
+});
