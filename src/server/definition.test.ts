@@ -7,7 +7,19 @@ import type { TaskServerOptions } from './types.ts';
 const tool = { run: () => 'done' };
 const GOOD: TaskServerOptions = { name: 'shop', version: '1.0.0', tools: { order: tool } };
 
-test.each<[what: string, wrong: Record<string, unknown>, says: string]>([
+test.each<[what: string, wrong: Record<string, unknown>, says: string | RegExp]>([
+  ['no name', { name: undefined }, /^createTaskServer: 'name' is missing; for example 'shop'$/],
+  ['a misspelt option', { instruction: 'x' }, "unknown key 'instruction'; did you mean 'instructions'?"],
+  [
+    'a misspelt field of a tool',
+    { tools: { order: { ...tool, inputShema: {} } } },
+    "tools['order']: unknown key 'inputShema'; did you mean 'inputSchema'?",
+  ],
+  [
+    'a field that no tool has',
+    { tools: { order: { ...tool, colour: 'red' } } },
+    "unknown key 'colour'; known: run, title",
+  ],
   ['a name for people', { name: 'My Shop' }, "goes into 'title'"],
   ['no version', { version: undefined }, "'version' is missing"],
   ['no tools', { tools: {} }, 'define at least one tool'],
@@ -29,6 +41,12 @@ test.each<[what: string, wrong: Record<string, unknown>, says: string]>([
   ['tasks of another make', { tasks: {} }, 'createTaskController'],
 ])('D-1: %s is refused at once, with the way out', (_what, wrong, says) => {
   expect(() => createTaskServer({ ...GOOD, ...wrong })).toThrow(says);
+});
+
+test('D-1: without options the first of what is missing is told', () => {
+  const create = createTaskServer as (options?: unknown) => unknown;
+  expect(() => create()).toThrow("the options are missing; give at least 'name', 'version' and 'tools'");
+  expect(() => create({})).toThrow("'name' is missing");
 });
 
 test('D-1: tasks bring their store; another one beside them is refused', async () => {

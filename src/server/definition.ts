@@ -1,5 +1,6 @@
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
 import type { ServerInfo } from '../core/ports.ts';
+import { closest } from '../lib/closest.ts';
 import { messageOf } from '../lib/log.ts';
 import { serverNameSchema } from '../lib/server-name.ts';
 import { isObject } from '../lib/values.ts';
@@ -33,9 +34,39 @@ export interface Definition {
   requests: ReadonlyMap<string, RequestHandler>;
 }
 
+/** All that `createTaskServer` takes. */
+const OPTIONS = [
+  'name',
+  'version',
+  'title',
+  'instructions',
+  'tools',
+  'requests',
+  'store',
+  'tasks',
+  'settings',
+] satisfies (keyof TaskServerOptions)[];
+
+/** All that a tool has; the last two go to clients as they are. */
+const TOOL_FIELDS = [
+  'run',
+  'title',
+  'description',
+  'inputSchema',
+  'outputSchema',
+  'annotations',
+  '_meta',
+  'repeatable',
+  'icons',
+  'execution',
+];
+
 /** Throws at once what would otherwise show only when a client comes. */
 export function define(options: TaskServerOptions): Definition {
+  if (!isObject(options)) wrong("the options are missing; give at least 'name', 'version' and 'tools'");
   const { name, version, title, instructions, tools, requests = {} } = options;
+  refuseUnknown('', options, OPTIONS);
+  if (name === undefined) wrong("'name' is missing; for example 'shop'");
   const named = serverNameSchema.safeParse(name);
   if (!named.success)
     wrong(`name ${JSON.stringify(name)}: a name for people goes into 'title'; ${firstOf(named.error)}`);
@@ -62,6 +93,7 @@ export function define(options: TaskServerOptions): Definition {
 function defineTool(name: string, tool: ToolDefinition): Tool {
   if (!TOOL_NAME.test(name)) wrong(`tools['${name}']: a name has 1 to 128 of the characters A-Z a-z 0-9 _ . -`);
   if (!isObject(tool)) wrong(`tools['${name}'] is not an object; give it a 'run' function`);
+  refuseUnknown(`tools['${name}']: `, tool, TOOL_FIELDS);
   const { repeatable = false, inputSchema = { type: 'object' } } = tool;
   if (typeof tool.run !== 'function') wrong(`tools['${name}'].run is not a function`);
   const told = Object.entries(tool).filter(([field]) => field !== 'run' && field !== 'repeatable');
@@ -94,6 +126,16 @@ function checker(tool: string, schema: unknown): Tool['mistake'] {
 function capabilitiesOf(methods: string[]): Record<string, unknown> {
   const named = methods.map((method) => CAPABILITIES[method.split('/', 1)[0] ?? '']);
   return Object.fromEntries(named.flatMap((capability) => (capability === undefined ? [] : [[capability, {}]])));
+}
+
+/** A misspelt key would otherwise be as good as left out. */
+function refuseUnknown(place: string, given: object, known: readonly string[]): void {
+  const key = Object.keys(given).find((each) => !known.includes(each));
+  if (key === undefined) return;
+  const near = closest(key, known);
+  wrong(
+    `${place}unknown key '${key}'; ${near === undefined ? `known: ${known.join(', ')}` : `did you mean '${near}'?`}`,
+  );
 }
 
 function firstOf({ issues }: { issues: { message: string }[] }): string {
