@@ -1,4 +1,4 @@
-/** Writes the generated parts of the README: what the program has, and what its tests expect. */
+/** Writes the generated parts of the README and of docs/DIRECT.md: what the program has, and what its tests expect. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
@@ -7,19 +7,37 @@ import { DIFFERENCES } from '../tests/e2e/direct/same/differences.ts';
 import { HUB_TOOLS } from '../src/north/hub/hub.ts';
 import { matrixTable } from './matrix.ts';
 
-const README = fileURLToPath(new URL('../README.md', import.meta.url));
+const PARTS = { tools: toolTable, settings: settingTable, matrix: matrixTable, differences: differenceTable };
 
-export async function readmeWithReference(): Promise<{ before: string; after: string }> {
-  const before = await readFile(README, 'utf8');
-  const parts = { tools: toolTable(), settings: settingTable(), matrix: matrixTable(), differences: differenceTable() };
-  const after = Object.entries(parts).reduce((text, [name, content]) => fill(text, name, content), before);
-  return { before, after };
+/** What each page has of them. */
+const PAGES: Record<string, readonly (keyof typeof PARTS)[]> = {
+  'README.md': ['tools', 'settings', 'matrix'],
+  'docs/DIRECT.md': ['matrix', 'differences'],
+};
+
+interface Page {
+  path: string;
+  before: string;
+  after: string;
 }
 
-function fill(text: string, name: string, content: string): string {
+export async function pagesWithReference(): Promise<Page[]> {
+  return Promise.all(
+    Object.entries(PAGES).map(async ([path, parts]) => {
+      const before = await readFile(place(path), 'utf8');
+      return { path, before, after: parts.reduce((text, name) => fill(path, text, name), before) };
+    }),
+  );
+}
+
+function place(path: string): string {
+  return fileURLToPath(new URL(`../${path}`, import.meta.url));
+}
+
+function fill(path: string, text: string, name: keyof typeof PARTS): string {
   const pattern = new RegExp(`(<!-- ${name} -->\n)[^]*?(<!-- /${name} -->)`);
-  if (!pattern.test(text)) throw new Error(`README.md has no place for '${name}'`);
-  return text.replace(pattern, (_all, start: string, end: string) => `${start}${content}\n${end}`);
+  if (!pattern.test(text)) throw new Error(`${path} has no place for '${name}'`);
+  return text.replace(pattern, (_all, start: string, end: string) => `${start}${PARTS[name]()}\n${end}`);
 }
 
 function toolTable(): string {
@@ -64,6 +82,5 @@ function cell(text: string): string {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { after } = await readmeWithReference();
-  await writeFile(README, after);
+  for (const { path, after } of await pagesWithReference()) await writeFile(place(path), after);
 }

@@ -1,6 +1,6 @@
 import { CELLS, CLIENTS, keysOf, SERVERS } from '../tests/e2e/direct/matrix/cells.ts';
 
-/** The bridge matrix as the README shows it: clients in rows, servers in columns. Each cell of it is a test. */
+/** The bridge matrix as the pages show it: clients in rows, servers in columns. Each cell of it is a test. */
 export function matrixTable(): string {
   const head = ['client ↓ with a server that →', ...Object.values(SERVERS)];
   const rows = keysOf(CLIENTS).map((client) => [

@@ -1,15 +1,20 @@
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readmeWithReference } from '../scripts/docs.ts';
+import { pagesWithReference } from '../scripts/docs.ts';
+import { loadConfig } from '../src/config/load.ts';
+import { ROOT } from './support/imports.ts';
+import { defer } from './support/owned.ts';
 
-test('H-11: the README names every tool and every setting as they are (npm run docs writes them)', async () => {
-  const { before, after } = await readmeWithReference();
-  expect(before).toBe(after);
+const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
+
+test('H-11: the pages name every tool, setting and difference as they are (npm run docs writes them)', async () => {
+  for (const { path, before, after } of await pagesWithReference()) expect(before, path).toBe(after);
 });
 
 test('the README says only what the project itself can do: its commands exist', async () => {
-  const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
-  const { scripts } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8')) as {
+  const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>;
   };
   const named = [...readme.matchAll(/npm (?:run )?(start|test|demo|bench|tokens|docs|format)\b/g)].map(
@@ -18,3 +23,56 @@ test('the README says only what the project itself can do: its commands exist', 
   expect(named.length).toBeGreaterThan(1);
   for (const name of named) expect(scripts).toHaveProperty(name ?? '');
 });
+
+test('X-4: each config in the README is read as it stands; only the one that says so needs a variable', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'meanwhile-docs-'));
+  defer(() => rm(folder, { recursive: true }));
+  const configs = [...readme.matchAll(/^```json\n(.*?)^```$/gms)].map(([, text = '']) => text);
+  const [first = ''] = configs;
+  expect(first).toContain('"files"');
+  expect(configs.filter((text) => text.includes('${API_TOKEN}'))).toHaveLength(1);
+  for (const [index, text] of configs.entries()) {
+    const file = join(folder, `${index}.json`);
+    await writeFile(file, text);
+    const env = { HOME: folder, ...(text.includes('${API_TOKEN}') && { API_TOKEN: 'secret' }) };
+    const { servers } = await loadConfig({ flags: { config: file }, env, cwd: folder });
+    expect(servers.size, text).toBeGreaterThan(0);
+  }
+});
+
+test('D-1: what does not cross is told in the README, and where all of it stands', () => {
+  const [, told = ''] = /^### What does not cross\n(.*?)^##/ms.exec(readme) ?? [];
+  expect(told).toContain('](docs/DIRECT.md#what-does-not-cross)');
+});
+
+test('the links between the pages lead somewhere', async () => {
+  const pages = ['README.md', 'CONTRIBUTING.md', ...(await readdir(join(ROOT, 'docs'))).map((name) => `docs/${name}`)];
+  const texts = new Map(await Promise.all(pages.map(async (page) => [page, await read(page)] as const)));
+  const links = [...texts].flatMap(([page, text]) =>
+    [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].map(([, path = '', heading]) => ({
+      page,
+      target: path === '' ? page : join(dirname(page), path),
+      heading,
+    })),
+  );
+  expect(links.length).toBeGreaterThan(10);
+  for (const { page, target, heading } of links) {
+    const text = texts.get(target) ?? (await read(target));
+    if (heading !== undefined) expect(headingsIn(text), `${page} → ${target}`).toContain(heading);
+  }
+});
+
+async function read(page: string): Promise<string> {
+  return readFile(join(ROOT, page), 'utf8');
+}
+
+/** As links name them. */
+function headingsIn(text: string): string[] {
+  const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading);
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}

@@ -1,29 +1,101 @@
-/** A project of a user who has installed the packed package. */
-import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, symlink } from 'node:fs/promises';
+/** The project of a user who has done in an empty folder what a page of ours says. */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from './imports.ts';
+import { localRegistry } from './local-registry.ts';
+import { defer } from './owned.ts';
 
 const run = promisify(execFile);
 
-/** Whoever makes it removes it. `modules` are there beside the package. */
-export async function packedProject(modules: readonly string[]): Promise<string> {
-  const project = await mkdtemp(join(tmpdir(), 'meanwhile-user-'));
-  const packed = join(project, 'node_modules/meanwhile');
-  await mkdir(packed, { recursive: true });
-  // Built already, like the program in the other tests; building again would disturb them.
-  const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', project], {
-    cwd: ROOT,
-  });
-  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
-  await run('tar', ['-xzf', join(project, filename), '-C', packed, '--strip-components', '1']);
-  for (const name of modules) await linkInto(project, join(ROOT, 'node_modules', name), `node_modules/${name}`);
+/** Where the clone is, in the pages. */
+const CLONE = '/path/to/meanwhile';
+
+export interface Project {
+  folder: string;
+  env: Record<string, string>;
+  /** What the page says to type after the package is installed, block by block. */
+  next: string[];
+  remove: () => Promise<void>;
+}
+
+/** Whoever makes it removes it. */
+export async function projectAsToldBy(page: string): Promise<Project> {
+  const [pack, install, ...next] = commandsIn(await readFile(join(ROOT, page), 'utf8'));
+  if (pack !== 'npm ci && npm pack --silent\n' || !install?.includes(CLONE)) {
+    throw new Error(`${page} does not begin with packing and installing`);
+  }
+  const registry = await localRegistry();
+  const base = await mkdtemp(join(tmpdir(), 'meanwhile-user-'));
+  const [folder, home, clone] = [join(base, 'project'), join(base, 'home'), join(base, 'clone')];
+  await Promise.all([folder, home, clone].map((path) => mkdir(path)));
+  const project: Project = {
+    folder,
+    // Nothing of the machine's own configuration, and no network.
+    env: { PATH: process.env['PATH'] ?? '', HOME: home, npm_config_registry: registry.url },
+    next,
+    async remove() {
+      await registry.close();
+      await rm(base, { recursive: true, force: true });
+    },
+  };
+  try {
+    // Built already, like the program in the other tests; building again would disturb them.
+    await run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', clone], { cwd: ROOT });
+    await run('sh', ['-ec', install.replaceAll(CLONE, clone)], { cwd: folder, env: project.env });
+  } catch (error) {
+    await project.remove();
+    throw error;
+  }
   return project;
 }
 
-export async function linkInto(project: string, target: string, name: string): Promise<void> {
-  await mkdir(dirname(join(project, name)), { recursive: true });
-  await symlink(target, join(project, name));
+/** The blocks of a page that are typed into a shell. */
+function commandsIn(page: string): string[] {
+  return [...page.matchAll(/^```(\w*)\n(.*?)^```$/gms)].flatMap(([, language, text = '']) => (language ? [] : [text]));
+}
+
+export interface Typed {
+  /** What it has printed so far. */
+  said: () => string;
+  type: (line: string) => void;
+  code: Promise<number | null>;
+  kill: () => Promise<void>;
+}
+
+/** Types a command in the project. All that it starts ends with it. */
+export function typed({ folder, env }: Project, command: string, more: Record<string, string> = {}): Typed {
+  const child = spawn('sh', ['-c', command], { cwd: folder, env: { ...env, ...more }, detached: true });
+  const exited = once(child, 'close').then(([code]) => code as number | null);
+  let said = '';
+  for (const output of [child.stdout, child.stderr]) {
+    output.setEncoding('utf8').on('data', (chunk: string) => {
+      said += chunk;
+    });
+  }
+  const kill = async (): Promise<void> => {
+    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+      process.kill(-child.pid, 'SIGKILL');
+    }
+    await exited;
+  };
+  defer(kill);
+  return { said: () => said, type: (line) => void child.stdin.write(`${line}\n`), code: exited, kill };
+}
+
+/** A package of this project in that one, as if its user had installed it; `bin` are its programs. */
+export async function linkInto({ folder }: Project, name: string, bin: Record<string, string> = {}): Promise<void> {
+  const link = async (target: string, place: string): Promise<void> => {
+    await mkdir(dirname(join(folder, 'node_modules', place)), { recursive: true });
+    await symlink(join(ROOT, 'node_modules', target), join(folder, 'node_modules', place));
+  };
+  await link(name, name);
+  for (const [program, file] of Object.entries(bin)) await link(join(name, file), join('.bin', program));
+  const manifest = join(folder, 'package.json');
+  const written = JSON.parse(await readFile(manifest, 'utf8')) as { dependencies?: Record<string, string> };
+  const dependencies = { ...written.dependencies, [name]: '*' };
+  await writeFile(manifest, JSON.stringify({ ...written, dependencies }));
 }

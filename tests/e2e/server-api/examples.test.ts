@@ -1,78 +1,67 @@
-/** The examples as a user runs them: with the packed package, in a project of their own. */
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { cp, rm, writeFile } from 'node:fs/promises';
+/** The examples as a user runs them: with the packed package, in a project made as the page says. */
+import { execFile } from 'node:child_process';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ROOT } from '../../support/imports.ts';
-import { defer } from '../../support/owned.ts';
-import { packedProject } from '../../support/packed-project.ts';
+import { linkInto, type Project, projectAsToldBy, type Typed, typed } from '../../support/packed-project.ts';
 
 const run = promisify(execFile);
-const MODULES = join(ROOT, 'node_modules');
-const TSC = join(MODULES, 'typescript/bin/tsc');
+const PAGE = 'docs/SERVER.md';
+const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
 
 /** Each starts a few programs. */
-const PATIENT = { timeout: 60_000 };
+const PATIENT = { timeout: 120_000 };
 
-let project = '';
+let project: Project;
 
 beforeAll(async () => {
-  project = await packedProject(['tsx', '@types/node', 'libsql']);
-  await cp(join(ROOT, 'examples/server'), project, { recursive: true });
-  await writeFile(join(project, 'package.json'), JSON.stringify({ type: 'module' }));
+  project = await projectAsToldBy(PAGE);
+  await linkInto(project, '@types/node');
+  await linkInto(project, 'tsx', { tsx: 'dist/cli.mjs' });
+  await cp(join(ROOT, 'examples/server'), project.folder, { recursive: true });
 }, PATIENT.timeout);
 
-afterAll(() => rm(project, { recursive: true, force: true }));
+afterAll(() => project.remove());
 
-/** Starts an example; the address it prints, and a way to end it. */
-async function serve(name: string): Promise<{ url: string; kill: () => Promise<void> }> {
-  const child = spawn(process.execPath, ['--import', 'tsx', `${name}.ts`], {
-    cwd: project,
-    env: { ...process.env, PORT: '0' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const exited = once(child, 'close');
-  const kill = async (): Promise<void> => {
-    child.kill('SIGKILL');
-    await exited;
-  };
-  defer(kill);
-  let said = '';
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    said += chunk;
-  });
-  await expect.poll(() => said, PATIENT).toMatch(/^http:.*\/mcp\n$/);
-  return { url: said.trim(), kill };
+/** Starts a server; the address it prints, and a way to end it. */
+async function serve(command: string): Promise<{ url: string; kill: () => Promise<void> }> {
+  const { said, kill } = typed(project, command, { PORT: '0' });
+  await expect.poll(said, PATIENT).toMatch(/^http:.*\/mcp$/m);
+  return { url: /^http:.*\/mcp$/m.exec(said())?.[0] ?? '', kill };
 }
 
-async function meanwhile(...args: string[]): Promise<string> {
-  const program = join(project, 'node_modules/meanwhile/dist/cli.js');
-  const env = { PATH: process.env['PATH'] ?? '', HOME: project };
-  const { stdout } = await run(process.execPath, [program, ...args], { cwd: project, env });
-  return stdout;
+/** All it printed, once it has ended well. */
+async function played({ code, said }: Typed): Promise<string> {
+  expect(await code, said()).toBe(0);
+  return said();
 }
 
 test('D-1: the examples are right by the types of the package', PATIENT, async () => {
   const compilerOptions = { strict: true, target: 'ES2022', module: 'NodeNext', noEmit: true, types: ['node'] };
-  await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
-  const { stdout } = await run(process.execPath, [TSC, '-p', project]).catch((error: { stdout: string }) => error);
-  expect(stdout).toBe('');
+  await writeFile(join(project.folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+  const checked = run(process.execPath, [TSC, '-p', project.folder]).catch((error: { stdout: string }) => error);
+  expect((await checked).stdout).toBe('');
 });
 
-test('D-1: the first server, over HTTP and on stdio', PATIENT, async () => {
-  const { url, kill } = await serve('order');
-  const order = ['order', 'count=1', '--answer', '{"size":"M"}'];
-  expect(await meanwhile('call', url, ...order)).toBe('1 shirts in M are on their way.\n');
+test('D-1: the first server, over HTTP and on stdio, with the commands of the page', PATIENT, async () => {
+  const [start = '', call = ''] = project.next;
+  const answer = `--answer '{"size":"M"}'`;
+  const { url, kill } = await serve(start);
+  expect(call).toContain('http://127.0.0.1:3000/mcp');
+  const overHttp = `${call.trim().replace('http://127.0.0.1:3000/mcp', url)} ${answer}`;
+  expect(await played(typed(project, overHttp))).toContain('3 shirts in M are on their way.\n');
   // One process a store.
   await kill();
-  const command = `${process.execPath} --import tsx order.ts --stdio`;
-  expect(await meanwhile('call', command, ...order)).toBe('1 shirts in M are on their way.\n');
+  const command = `${start.trim()} --stdio`;
+  expect(await readFile(join(ROOT, PAGE), 'utf8')).toContain(`\`${command}\``);
+  const onStdio = `npx meanwhile call "${command}" order count=1 ${answer}`;
+  expect(await played(typed(project, onStdio))).toContain('1 shirts in M are on their way.\n');
 });
 
 test('D-1: work that is done elsewhere', PATIENT, async () => {
-  const { url } = await serve('print-shop');
-  const said = await meanwhile('call', url, 'print', 'text=hello', '--answer', '{"colour":true}');
-  expect(said).toBe('A poster that says "hello", in colour.\n');
+  const { url } = await serve('npx tsx print-shop.ts');
+  const said = await played(typed(project, `npx meanwhile call ${url} print text=hello --answer '{"colour":true}'`));
+  expect(said).toContain('A poster that says "hello", in colour.\n');
 });
