@@ -22,6 +22,9 @@ const GONE_METHODS = new Set([
   'tasks/result',
 ]);
 
+/** Only with a schema of their own does the SDK let requests about tasks through. */
+const NAMING_A_TASK = { params: z.looseObject({ taskId: z.string() }) };
+
 /** A protocol object that shows one server to a client without sessions, for one of its requests. */
 export function createModernServer(parts: ModernFaceParts): Server {
   const server = new ShownServer(requestFace(parts.name, parts.info));
@@ -42,11 +45,9 @@ export function createModernServer(parts: ModernFaceParts): Server {
         throw wireError(parts.name, error);
       }
     };
-  // Only with a schema of their own does the SDK let these through.
-  const params = z.looseObject({ taskId: z.string() });
-  server.setRequestHandler('tasks/get', { params }, handle(getTask));
-  server.setRequestHandler('tasks/cancel', { params }, handle(cancelTask));
-  server.setRequestHandler('tasks/update', { params }, handle(updateTask));
+  server.setRequestHandler('tasks/get', NAMING_A_TASK, handle(getTask));
+  server.setRequestHandler('tasks/cancel', NAMING_A_TASK, handle(cancelTask));
+  server.setRequestHandler('tasks/update', NAMING_A_TASK, handle(updateTask));
   server.fallbackNotificationHandler = async ({ method, params: told }) => {
     parts.session.connection(parts.name).notify(method, told);
   };
