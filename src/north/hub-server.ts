@@ -1,8 +1,8 @@
-import { Server, type ServerContext } from '@modelcontextprotocol/server';
+import { Server, SUPPORTED_PROTOCOL_VERSIONS, type ServerContext } from '@modelcontextprotocol/server';
 import type { Session } from '../core/session/session.ts';
 import { VERSION } from '../lib/version.ts';
 import { openExchange, type Carrier } from './carrier.ts';
-import { clientOf } from './modern-client.ts';
+import { clientOf, MODERN_VERSIONS } from './modern-client.ts';
 import { readState } from './asking/request-state.ts';
 import type { Asking } from './hub/asking.ts';
 import { HUB_CAPABILITIES, HUB_INSTRUCTIONS, type Hub } from './hub/hub.ts';
@@ -16,15 +16,20 @@ export interface HubServerParts {
   rounds: boolean;
 }
 
+/** How the hub introduces itself, with nothing behind it. */
+export function bareHubServer(versions = SUPPORTED_PROTOCOL_VERSIONS): Server {
+  return new Server(
+    { name: 'meanwhile', title: 'Meanwhile', version: VERSION },
+    { capabilities: HUB_CAPABILITIES, instructions: HUB_INSTRUCTIONS, supportedProtocolVersions: versions },
+  );
+}
+
 /**
  * One protocol object for one client: of a session, or of a single request where there are no sessions. Everything goes
  * through the fallback handler, because results of registered handlers are stripped of what the SDK does not know.
  */
 export function createHubServer({ hub, session, carrier, mayRunCommands, rounds }: HubServerParts): Server {
-  const server = new Server(
-    { name: 'meanwhile', title: 'Meanwhile', version: VERSION },
-    { capabilities: HUB_CAPABILITIES, instructions: HUB_INSTRUCTIONS },
-  );
+  const server = bareHubServer(rounds ? MODERN_VERSIONS : undefined);
   server.fallbackRequestHandler = async (request, { mcpReq }) => {
     const exchange = openExchange(mcpReq, carrier);
     const asking: Asking = rounds

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Task } from '../../core/task/task.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { openExchange } from '../carrier.ts';
-import { requireTasks } from '../modern-client.ts';
+import { MODERN_VERSIONS, requireTasks } from '../modern-client.ts';
 import { requestFace } from './face.ts';
 import { call } from './modern-call.ts';
 import { relay } from './modern-relay.ts';
@@ -27,7 +27,7 @@ const NAMING_A_TASK = { params: z.looseObject({ taskId: z.string() }) };
 
 /** A protocol object that shows one server to a client without sessions, for one of its requests. */
 export function createModernServer(parts: ModernFaceParts): Server {
-  const server = new ShownServer(requestFace(parts.name, parts.info));
+  const server = new ShownServer(requestFace(parts.name, parts.info), MODERN_VERSIONS);
   server.removeRequestHandler('logging/setLevel');
   const handle =
     (work: (request: ModernRequest, params: Params) => Promise<Params>) =>

@@ -1,4 +1,4 @@
-import { Server } from '@modelcontextprotocol/server';
+import { Server, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
 import { isObject } from '../../lib/values.ts';
 import type { Face } from './face.ts';
 
@@ -12,8 +12,12 @@ type Handler = Parameters<Server['_wrapHandler']>[1];
 export class ShownServer extends Server {
   readonly #more: Record<string, unknown>;
 
-  constructor({ implementation, capabilities, instructions, more }: Face) {
-    super(implementation, { capabilities, ...(instructions !== undefined && { instructions }) });
+  constructor({ implementation, capabilities, instructions, more }: Face, versions = SUPPORTED_PROTOCOL_VERSIONS) {
+    super(implementation, {
+      capabilities,
+      supportedProtocolVersions: versions,
+      ...(instructions !== undefined && { instructions }),
+    });
     this.#more = more;
   }
 

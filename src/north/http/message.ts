@@ -7,11 +7,11 @@ import {
   PROTOCOL_VERSION_META_KEY,
 } from '@modelcontextprotocol/server';
 import { isObject } from '../../lib/values.ts';
+import { MODERN_VERSION } from '../modern-client.ts';
 
 export type Era = 'legacy' | 'modern';
 
 const MAX_BATCH = 100;
-const FIRST_MODERN_VERSION = '2026-07-28';
 
 /**
  * The era of a POST, decided once and here. A message of the new era says so itself, in its metadata. Headers alone say
@@ -26,7 +26,7 @@ export function eraOf(req: IncomingMessage, body: unknown): Era {
   const version = req.headers['mcp-protocol-version'];
   const claimed =
     req.headers['mcp-method'] !== undefined ||
-    (typeof version === 'string' && version >= FIRST_MODERN_VERSION && /^\d{4}-\d\d-\d\d$/.test(version));
+    (typeof version === 'string' && version >= MODERN_VERSION && /^\d{4}-\d\d-\d\d$/.test(version));
   return claimed ? 'modern' : 'legacy';
 }
 

@@ -2,22 +2,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/server';
 import type { Exchange } from '../exchange.ts';
 import { exactReply, type Carrier } from '../carrier.ts';
+import { KEEP_ALIVE_MS, STREAM_HEADERS } from '../http/event-stream.ts';
 import { onceHandedOver } from '../http/handed-over.ts';
 import { respondError } from '../http/respond.ts';
 import { ReplayBuffer, requestsNamedIn } from './replay.ts';
 
 /** A call answered sooner than this gets plain JSON; a slower one a stream that can carry progress and be resumed. */
 const STREAM_AFTER_MS = 250;
-const KEEP_ALIVE_MS = 15_000;
 const RETRY_MS = 1000;
 const MAX_MISSED = 100;
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
-
-const STREAM_HEADERS = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-cache, no-transform',
-  'x-accel-buffering': 'no',
-};
 
 /** The answer to one POST, or a standing GET stream (which waits for no reply). */
 interface Stream {

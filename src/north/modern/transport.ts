@@ -1,0 +1,87 @@
+import type { ServerResponse } from 'node:http';
+import {
+  PerRequestHTTPServerTransport,
+  type JSONRPCMessage,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type RequestId,
+  type TransportSendOptions,
+} from '@modelcontextprotocol/server';
+import type { Carrier } from '../carrier.ts';
+import type { Exchange } from '../exchange.ts';
+import { beginStream, frame } from '../http/event-stream.ts';
+import { onceHandedOver } from '../http/handed-over.ts';
+import { respondError } from '../http/respond.ts';
+import { MODERN_VERSION } from '../modern-client.ts';
+import { statusOf } from './status.ts';
+
+const CLASSIFICATION = { era: 'modern', revision: MODERN_VERSION } as const;
+
+/**
+ * One message of a client without sessions, and the answer to it: plain JSON, or a stream if anything is said before the
+ * reply. Of the SDK's transport it is only that by which a protocol object knows the era; what is sent goes straight out.
+ */
+export class RequestTransport extends PerRequestHTTPServerTransport implements Carrier {
+  readonly #res: ServerResponse;
+  #exchange: Exchange | undefined;
+
+  /** `onOver` is called when the answer is out, or the client gone. */
+  constructor(res: ServerResponse, onOver: (transport: RequestTransport) => void) {
+    super({ classification: CLASSIFICATION });
+    this.#res = res;
+    onceHandedOver(res, (complete) => {
+      onOver(this);
+      if (complete) this.#exchange?.settle(true);
+      else this.#giveUp();
+    });
+  }
+
+  track(_id: RequestId, exchange: Exchange): void {
+    this.#exchange = exchange;
+  }
+
+  /** A request is cancelled by leaving it. */
+  abandon(): void {}
+
+  deliver(message: JSONRPCRequest | JSONRPCNotification): void {
+    if (this.#over) return;
+    this.onmessage?.(message, { classification: CLASSIFICATION });
+    if (!('id' in message)) this.#res.writeHead(202).end();
+  }
+
+  override async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    const res = this.#res;
+    if (this.#over) return;
+    if ('method' in message) {
+      if (options?.relatedRequestId === undefined) return;
+      if (!res.headersSent) beginStream(res);
+      res.write(frame(message));
+      return;
+    }
+    if (res.headersSent) {
+      res.end(frame(message));
+      return;
+    }
+    const body = JSON.stringify(message);
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+    res.writeHead('error' in message ? statusOf(message.error.code, 200) : 200, headers).end(body);
+  }
+
+  /** The program ends. */
+  stop(): void {
+    this.#giveUp();
+    if (this.#res.headersSent) this.#res.end();
+    else respondError(this.#res, 503, -32000, 'the gateway is shutting down; try again later');
+  }
+
+  get #over(): boolean {
+    return this.#res.writableEnded || this.#res.destroyed;
+  }
+
+  #giveUp(): void {
+    this.#exchange?.giveUp();
+    // Whatever goes out now is not its reply.
+    this.#exchange = undefined;
+    void this.close();
+  }
+}
