@@ -62,7 +62,8 @@ type Mode =
 
 const SET_LEVEL = 'logging/setLevel';
 const RELISTEN_MS = 1000;
-const LAST_WORDS_MS = 1000;
+/** More than a server has to name a task that it was not asked for. */
+const LAST_WORDS_MS = 1500;
 
 /**
  * One session's connection to one server. It has one mode at a time, changed in one place (`#enter`): idle until first
@@ -175,9 +176,9 @@ export class ServerConnection implements Connection {
   async #run(call: OutgoingCall, run: (live: LiveCall) => Promise<CallOutcome>): Promise<CallOutcome> {
     const live = this.#calls.begin(call);
     const running = run(live);
-    // The cancel of a task that the server keeps must arrive: without it the work goes on for nobody.
+    // The cancel of a task that the server keeps, or is just about to name, must arrive: without it the work goes on for nobody.
     const onAbort = (): void => {
-      if (live.native) this.#lastWords.add(running);
+      this.#lastWords.add(running);
     };
     call.signal.addEventListener('abort', onAbort, { once: true });
     try {

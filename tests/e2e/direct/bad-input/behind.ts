@@ -17,7 +17,7 @@ export interface Behind {
 export async function behind(settings: SettingsInput = {}): Promise<Behind> {
   const plain = owned(await startV1Http());
   const keeper = owned(await startTasksV2Http());
-  const direct = { taskAfterMs: 100 };
+  const direct = { taskAfterMs: 500 };
   const running = await httpGateway({ one: { url: plain.url }, ext: { url: keeper.url } }, { direct, ...settings });
   return { plain, keeper, running, one: `${running.url}/one`, ext: `${running.url}/ext` };
 }

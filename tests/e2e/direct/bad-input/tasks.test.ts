@@ -58,7 +58,7 @@ test('D-3: a task is cancelled once', async () => {
 test('D-4: cancelling what has ended is acknowledged, and changes nothing', async () => {
   const { one } = await behind();
   const wire = new ModernWire(one);
-  const { taskId } = await wire.call('slow', { ms: 300, text: 'done' });
+  const { taskId } = await wire.call('slow', { ms: 1500, text: 'done' });
   await wire.task(taskId, 'completed');
   expect((await wire.send('tasks/cancel', { taskId })).error).toBeUndefined();
   expect(await wire.request('tasks/get', { taskId })).toMatchObject({ status: 'completed' });

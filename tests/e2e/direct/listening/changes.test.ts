@@ -18,7 +18,7 @@ async function behind() {
   const plain = owned(await startV1Http());
   const keeper = owned(await startTasksV2Http());
   const servers = { one: { url: plain.url }, ext: { url: keeper.url } };
-  const { url, gateway } = await httpGateway(servers, { direct: { taskAfterMs: 100 } });
+  const { url, gateway } = await httpGateway(servers, { direct: { taskAfterMs: 500 } });
   return { plain, keeper, gateway, one: new ModernWire(`${url}/one`), ext: new ModernWire(`${url}/ext`) };
 }
 
@@ -53,7 +53,7 @@ test('D-4: who listens to a task hears how it is, and then of every change', asy
 
 test('D-4: one that has ended is told once', async () => {
   const { one } = await behind();
-  const { taskId } = await one.call('slow', { ms: 300 });
+  const { taskId } = await one.call('slow', { ms: 1500 });
   await one.task(taskId, 'completed');
   const stream = await one.listen({ taskIds: [taskId] });
   await soon(() => statusesOf(stream, taskId)).toEqual(['completed']);
@@ -61,7 +61,7 @@ test('D-4: one that has ended is told once', async () => {
 
 test('D-4: only tasks that there are, and only those asked for, are acknowledged and told', async () => {
   const { one } = await behind();
-  const [first, second] = await Promise.all([one.call('slow', { ms: 400 }), one.call('slow', { ms: 300 })]);
+  const [first, second] = await Promise.all([one.call('slow', { ms: 1900 }), one.call('slow', { ms: 1500 })]);
   const stream = await one.listen({ taskIds: [first['taskId'], 'nonsense', 5, null] });
   const { params } = await stream.heard('notifications/subscriptions/acknowledged');
   expect((params as Json)['notifications']).toEqual({ taskIds: [first['taskId']] });
@@ -71,7 +71,7 @@ test('D-4: only tasks that there are, and only those asked for, are acknowledged
 
 test('D-4, D-5: lists and resources besides tasks, each as it was asked for', async () => {
   const { one, plain } = await behind();
-  const { taskId } = await one.call('slow', { ms: 400 });
+  const { taskId } = await one.call('slow', { ms: 1500 });
   const both = await one.listen({
     taskIds: [taskId],
     toolsListChanged: true,
@@ -120,7 +120,7 @@ test.each([undefined, null, 5, [], 'all', { taskIds: 'x' }, { taskIds: {} }, { r
 
 test('D-4: tasks are told only to those who declare the extension', async () => {
   const { one } = await behind();
-  const { taskId } = await one.call('slow', { ms: 300 });
+  const { taskId } = await one.call('slow', { ms: 1500 });
   const others = one.as({ elicitation: {} });
   const { status, error } = await others.send('subscriptions/listen', { notifications: { taskIds: [taskId] } });
   expect({ status, code: error?.code }).toEqual({ status: 400, code: -32021 });

@@ -60,7 +60,7 @@ test('X-2, D-4: the task of one principal opens nothing for another, nor for ano
 test('S-5: modern clients of one principal share what it has at one server', async () => {
   const { one, ada } = await twoPrincipals();
   const first = new ModernWire(one, { headers: ada.headers });
-  const { taskId } = await first.call('slow', { ms: 400, text: 'shared' });
+  const { taskId } = await first.call('slow', { ms: 1500, text: 'shared' });
   const second = new ModernWire(one, { headers: ada.headers });
   const { result } = await second.task(taskId, 'completed');
   expect(textOf(result as Record<string, unknown>)).toBe('shared');

@@ -107,6 +107,8 @@ test('S-4: one whose client left by itself leaves nothing', async () => {
   const { here, one } = await project();
   const first = await direct(here, 'one');
   await begun(first, { text: 'unwanted' });
+  // What has not arrived need not be cancelled.
+  await vi.waitFor(() => expect(requestsOf(one.state, 'tools/call')).toHaveLength(1), 10_000);
   await first.close();
   await vi.waitFor(() => expect(one.state.cancelled).toEqual(['hold:unwanted']), 10_000);
   const again = await direct(here, 'one');

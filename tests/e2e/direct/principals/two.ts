@@ -26,7 +26,7 @@ export interface TwoPrincipals {
 export async function twoPrincipals(): Promise<TwoPrincipals> {
   const server = owned(await startV1Http());
   const tasks = owned(await startTasksV2Http());
-  const settings = { auth: { tokens: TOKENS }, direct: { taskAfterMs: 100 } };
+  const settings = { auth: { tokens: TOKENS }, direct: { taskAfterMs: 500 } };
   const { url } = await httpGateway({ one: { url: server.url }, ext: { url: tasks.url } }, settings);
   const principal = async (token: string): Promise<Principal> => {
     const headers = bearer(token);
