@@ -1,3 +1,4 @@
+import { cancelledByClient } from '../core/call/request.ts';
 import type { Progress } from '../core/ports.ts';
 import type { Session } from '../core/session/session.ts';
 import type { Exchange } from './exchange.ts';
@@ -16,8 +17,8 @@ export async function attending<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const stopHearing = session.calls.onProgress(taskId, onProgress);
-  const stopListening = exchange.onLeaving((leaving) => {
-    if (leaving === 'cancelled') session.calls.cancel(taskId, 'cancelled by the client');
+  const stopListening = exchange.onLeaving((leaving, words) => {
+    if (leaving === 'cancelled') session.calls.cancel(taskId, cancelledByClient(words));
   });
   return work().finally(() => {
     stopHearing();

@@ -37,7 +37,7 @@ export function openExchange(mcpReq: ServerContext['mcpReq'], carrier: Carrier):
   const onAbort = (): void => {
     // The end of the connection is the carrier's to judge: it may come right after the reply has left.
     if (isConnectionClosed(mcpReq.signal.reason)) return;
-    exchange.cancel(String(mcpReq.signal.reason));
+    exchange.cancel(mcpReq.signal.reason);
     carrier.abandon(mcpReq.id);
   };
   mcpReq.signal.addEventListener('abort', onAbort, { once: true });

@@ -1,4 +1,4 @@
-import type { Caller, Leaving } from '../core/call/request.ts';
+import type { Caller, Leaving, LeavingListener } from '../core/call/request.ts';
 import type { Progress } from '../core/ports.ts';
 import type { RpcFailure } from '../lib/rpc-error.ts';
 
@@ -13,7 +13,9 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
   #leaving: Leaving | undefined;
   #delivered: boolean | undefined;
   #back = false;
-  readonly #leavingListeners = new Set<(leaving: Leaving) => void>();
+  /** Why the client cancelled, if it said so. */
+  #words: string | undefined;
+  readonly #leavingListeners = new Set<LeavingListener>();
   #settledListeners: ((delivered: boolean) => void)[] = [];
   #taken = (): void => {};
   /** Sends progress to the client; there only if it asked for it. */
@@ -50,8 +52,9 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
   }
 
   /** What a client's cancellation means depends on why: a time-out is not a wish to have the work stopped. */
-  cancel(reason: string): void {
-    this.#leave(GAVE_UP.test(reason) ? 'gone' : 'cancelled');
+  cancel(reason: unknown): void {
+    if (typeof reason === 'string') this.#words = reason;
+    this.#leave(GAVE_UP.test(String(reason)) ? 'gone' : 'cancelled');
   }
 
   /** Only the first word on whether the reply arrived counts, but for those who want to know that it was taken at last. */
@@ -74,16 +77,16 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
   }
 
   /** Plain listeners, because every call has them: a signal for each costs more than the rest of the exchange. */
-  onLeaving(listener: (leaving: Leaving) => void): () => void {
+  onLeaving(listener: LeavingListener): () => void {
     if (this.#leaving !== 'cancelled') this.#leavingListeners.add(listener);
-    if (this.#leaving !== undefined) listener(this.#leaving);
+    if (this.#leaving !== undefined) listener(this.#leaving, this.#words);
     return () => this.#leavingListeners.delete(listener);
   }
 
   /** The same as a signal, for what waits on one: aborted when the client leaves, whichever way. */
   leavingSignal(): AbortSignal {
     const controller = new AbortController();
-    this.onLeaving(() => controller.abort());
+    this.onLeaving((_leaving, words) => controller.abort(words));
     return controller.signal;
   }
 
@@ -91,7 +94,7 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
   #leave(how: Leaving): void {
     if (this.#leaving === how || this.#leaving === 'cancelled') return;
     this.#leaving = how;
-    for (const listener of this.#leavingListeners) listener(how);
+    for (const listener of this.#leavingListeners) listener(how, this.#words);
     if (how === 'cancelled') this.#leavingListeners.clear();
     this.settle(false);
   }

@@ -34,8 +34,8 @@ function legacyDoor(rich: Rich): Door {
 
   const open = (): { id: string; session: Session } => {
     const session: Session = {
-      visitor: rich.visit((method, params) => {
-        const message = { method, ...(params && { params }) };
+      visitor: rich.visit((method, params, id) => {
+        const message = { ...(id !== undefined && { id }), method, ...(params && { params }) };
         if (session.stream === undefined) session.waiting.push(message);
         else writeEvent(session.stream, message);
       }),
@@ -108,6 +108,7 @@ function decoded(value: string | undefined): string | undefined {
 function serve(rich: Rich, visitor: Visitor, request: IncomingMessage, response: ServerResponse, body: Json): void {
   const { id, method, params } = body;
   if (typeof method !== 'string') {
+    rich.answered(body);
     response.writeHead(202).end();
   } else if (id === undefined) {
     rich.hear(method, params as Json | undefined);

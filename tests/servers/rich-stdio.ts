@@ -5,7 +5,9 @@ import type { Era, Json, Peer } from './rich/wire.ts';
 
 const rich = new Rich((process.env['TEST_ERA'] ?? 'legacy') as Era);
 const say = (method: string, params?: Json): void => send({ method, ...(params && { params }) });
-const visitor = rich.visit(say);
+const visitor = rich.visit((method, params, id) =>
+  send({ ...(id !== undefined && { id }), method, ...(params && { params }) }),
+);
 
 function send(message: Json): void {
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
@@ -23,9 +25,10 @@ function peerOf(id: unknown): Peer {
 
 createInterface({ input: process.stdin })
   .on('line', (line) => {
-    const { id, method, params } = JSON.parse(line) as Json;
-    if (typeof method !== 'string') return;
-    if (id === undefined) rich.hear(method, params as Json | undefined);
+    const message = JSON.parse(line) as Json;
+    const { id, method, params } = message;
+    if (typeof method !== 'string') rich.answered(message);
+    else if (id === undefined) rich.hear(method, params as Json | undefined);
     else void rich.handle({ id, method, params: (params ?? {}) as Json, paramHeaders: {} }, peerOf(id), visitor);
   })
   .once('close', () => process.exit(0));

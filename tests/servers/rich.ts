@@ -45,6 +45,8 @@ export class Rich {
   readonly #resources = new Resources();
   readonly #visitors = new Set<Visitor>();
   readonly #listens = new Set<Listen>();
+  /** Requests to clients that wait for their answers. */
+  readonly #asked = new Map<unknown, (answer: Json) => void>();
   /** Notifications of clients. */
   readonly #heard: Json[] = [];
 
@@ -87,6 +89,12 @@ export class Rich {
     } else if (method !== 'notifications/initialized') {
       this.#heard.push({ method, ...(params && { params }) });
     }
+  }
+
+  /** A client has answered a request of ours. */
+  answered({ id, jsonrpc: _jsonrpc, ...answer }: Json): void {
+    this.#asked.get(id)?.(answer);
+    this.#asked.delete(id);
   }
 
   #shared(): Record<string, Answer> {
@@ -138,6 +146,15 @@ export class Rich {
       'resources/unsubscribe': ({ params: { uri } }, _peer, visitor) => {
         visitor.subscribed.delete(String(uri));
         return {};
+      },
+      /** Asks something that only vendors know, and tells what came back. */
+      'vendor/ask': async (_request, _peer, visitor) => {
+        const id = `question ${this.#asked.size}`;
+        const answer = new Promise<Json>((resolve) => {
+          this.#asked.set(id, resolve);
+        });
+        visitor.say('vendor/question', vendor('vendor/question'), id);
+        return { answered: await answer };
       },
     };
   }

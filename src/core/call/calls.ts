@@ -21,7 +21,14 @@ import { Blocking } from './blocking.ts';
 import { Lending } from './lending.ts';
 import type { LiveCall } from './live-call.ts';
 import { replyFor, taskEnd, withinLimit } from './outcome.ts';
-import type { Because, Caller, CallReply, CallRequest, Ending } from './request.ts';
+import {
+  cancelledByClient,
+  type Because,
+  type Caller,
+  type CallReply,
+  type CallRequest,
+  type Ending,
+} from './request.ts';
 
 /**
  * The calls of one session. A call answers its request with whatever happens first: its outcome, the end of the
@@ -65,7 +72,7 @@ export class Calls {
       promote: (call) => this.#promote(call, 'question'),
     });
     this.#blocking = new Blocking(tasks, questions, (callId) => this.#live.has(callId));
-    tasks.onExpired = (task) => this.#stop(task, 'the task expired');
+    tasks.onExpired = (task) => this.#stop(task, new Error('the task expired'));
     questions.taskOf = (callId) => this.#live.get(callId)?.taskId;
     questions.ownedBy = (question) => this.lending.withOwner(question);
     questions.onOpened = (question) => this.#blocking.opened(question);
@@ -98,9 +105,9 @@ export class Calls {
       if (caller.desk) closeDesk = this.#questions.desks.attend({ callId: call.id }, caller.desk);
       this.#log.debug('tool_execution_start', { server: request.server, tool: request.tool });
       void this.#run(call, (outgoing) => connection.call(outgoing));
-      stopListening = caller.onLeaving((leaving) => {
+      stopListening = caller.onLeaving((leaving, words) => {
         if (leaving === 'gone') this.#promote(call, 'gone');
-        else this.#cancelRequest(call);
+        else this.#cancelRequest(call, cancelledByClient(words));
       });
       if (request.asTask) this.#promote(call, 'asked');
     });
@@ -149,8 +156,9 @@ export class Calls {
   }
 
   /** Cancels the task and the work on the server. `undefined` when it has already ended. */
-  cancel(taskId: string, reason: string): Task | undefined {
-    const task = this.#tasks.apply(taskId, { type: 'cancel', reason });
+  cancel(taskId: string, why: string | Error): Task | undefined {
+    const reason = typeof why === 'string' ? new Error(why) : why;
+    const task = this.#tasks.apply(taskId, { type: 'cancel', reason: reason.message });
     if (task) this.#stop(task, reason);
     return task;
   }
@@ -170,7 +178,7 @@ export class Calls {
       const error = new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', reason, { server, tool });
       // First the reason, so that its client does not hear that it has cancelled the call itself.
       call.answer({ kind: 'failed', error, outcome: { kind: 'lost', reason } });
-      this.#abandon(call, reason);
+      this.#abandon(call, new Error(reason));
     }
   }
 
@@ -186,7 +194,7 @@ export class Calls {
         kept.add(call.request.server);
         continue;
       }
-      this.#abandon(call, reason);
+      this.#abandon(call, new Error(reason));
       if (call.taskId === undefined) continue;
       if (by === 'client') this.#tasks.apply(call.taskId, { type: 'cancel', reason });
       else this.#tasks.apply(call.taskId, { type: 'fail', error: { code: -32000, message: reason } });
@@ -267,9 +275,9 @@ export class Calls {
     });
   }
 
-  #cancelRequest(call: LiveCall): void {
+  #cancelRequest(call: LiveCall, reason: Error): void {
     if (call.answered) return;
-    this.#abandon(call, 'cancelled by the client');
+    this.#abandon(call, reason);
     call.answer({ kind: 'cancelled' });
   }
 
@@ -344,17 +352,17 @@ export class Calls {
     return failed.length;
   }
 
-  #stop(task: Task, reason: string): void {
+  #stop(task: Task, reason: Error): void {
     for (const call of this.#live.values()) if (call.taskId === task.id) this.#abandon(call, reason);
   }
 
-  #abandon(call: LiveCall, reason: string): void {
+  #abandon(call: LiveCall, reason: Error): void {
     // First the questions, so that they end for this reason and not because the stopped call withdraws them.
     this.#questions.rejectWhere((question) => {
       const others =
         question.borrowed && this.lending.lender(question.server, { except: call, question }) !== undefined;
       return question.callId === call.id && !others;
-    }, reason);
-    call.abort.abort(new Error(reason));
+    }, reason.message);
+    call.abort.abort(reason);
   }
 }

@@ -1,3 +1,4 @@
+import { OwnWords } from '../../lib/own-words.ts';
 import type { GatewayError } from '../errors.ts';
 import type { CallOutcome, OutgoingCall, Progress } from '../ports.ts';
 import type { Desk } from '../question/desks.ts';
@@ -29,10 +30,18 @@ export interface CallRequest {
 /** How a client leaves its request: without wanting the work stopped, or wanting just that. */
 export type Leaving = 'gone' | 'cancelled';
 
+/** `words`: why, if the client said so. */
+export type LeavingListener = (leaving: Leaving, words?: string) => void;
+
+/** The reason of a cancellation, for whoever is to stop the work: in the words of the client, if it had some. */
+export function cancelledByClient(words: string | undefined): Error {
+  return words === undefined ? new Error('cancelled by the client') : new OwnWords(words);
+}
+
 /** The client's side of a call, for as long as its request is open. */
 export interface Caller {
   /** Calls back when the client leaves (at once if it has), until the returned function is called. */
-  onLeaving: (listener: (leaving: Leaving) => void) => () => void;
+  onLeaving: (listener: LeavingListener) => () => void;
   onProgress: (progress: Progress) => void;
   /** Puts what the call asks before somebody, as long as its request is open. */
   desk?: Desk;

@@ -69,8 +69,7 @@ export class QuestionBook {
     }
     const question = earlier ?? this.#newQuestion(server, incoming);
     return new Promise((resolve, reject) => {
-      const withdraw = (): void =>
-        this.#settle(question.id, { type: 'reject', reason: withdrawalReason(incoming.withdrawn) });
+      const withdraw = (): void => this.#settle(question.id, { type: 'reject', ...withdrawal(incoming.withdrawn) });
       incoming.withdrawn.addEventListener('abort', withdraw, { once: true });
       const stopListening = (): void => incoming.withdrawn.removeEventListener('abort', withdraw);
       const asker: Asker = {
@@ -290,7 +289,7 @@ export class QuestionBook {
     const settled = entry && settleQuestion(entry.question, event);
     if (entry === undefined || settled === undefined) throw new Error(`question ${id} is not open`);
     this.#open.delete(id);
-    this.desks.over(id);
+    this.desks.over(id, event.type === 'reject' ? event.words : undefined);
     entry.asker?.stopListening();
     this.#store.drop('question', id);
     entry.question = settled;
@@ -327,7 +326,8 @@ function notAnswered({ kind, status, error, reason = status }: Question): Error 
 }
 
 /** An abort that gives no reason of its own comes with a standard one, which says nothing. */
-function withdrawalReason({ reason }: AbortSignal): string {
+function withdrawal({ reason }: AbortSignal): { reason: string; words?: string } {
+  if (typeof reason === 'string') return { reason: 'withdrawn by the server', words: reason };
   const given = reason instanceof Error && reason.name !== 'AbortError';
-  return given ? `withdrawn: ${reason.message}` : 'withdrawn by the server';
+  return { reason: given ? `withdrawn: ${reason.message}` : 'withdrawn by the server' };
 }

@@ -2,7 +2,8 @@ import type { Question } from './question.ts';
 
 /**
  * Somebody who can put a question before whoever is to answer it, right now. Tells whether it takes this one; `over` is
- * aborted when the answer is not wanted any more, because it came another way or the question is over.
+ * aborted when the answer is not wanted any more, because it came another way or the question is over; a server that took it back
+ * may have said why.
  */
 export type Desk = (question: Question, over: AbortSignal) => boolean;
 
@@ -58,11 +59,11 @@ export class Desks {
     return this.#taken.has(questionId);
   }
 
-  /** The question is over, or its desk has closed. */
-  over(questionId: string): void {
+  /** The question is over, or its desk has closed; `words`: why, as the server said it. */
+  over(questionId: string, words?: string): void {
     const taken = this.#taken.get(questionId);
     this.#taken.delete(questionId);
-    taken?.over.abort();
+    taken?.over.abort(words);
   }
 
   /** Whoever sits at its desk cannot reach anybody any more; somebody else may. */

@@ -51,7 +51,8 @@ export type QuestionEvent =
   | { type: 'answer'; answer: Answer }
   | { type: 'expire' }
   | { type: 'refuse'; error: RpcFailure }
-  | { type: 'reject'; reason: string };
+  /** `words`: what the server said when it took the question back. */
+  | { type: 'reject'; reason: string; words?: string };
 
 /** The question after `event`, or `undefined` when it is not open any more. */
 export function settleQuestion(question: Question, event: QuestionEvent): Question | undefined {

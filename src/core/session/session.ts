@@ -21,6 +21,7 @@ import type {
 import { QuestionBook } from '../question/book.ts';
 import type { Answer, Question, QuestionKind } from '../question/question.ts';
 import type { CoreSettings } from '../settings.ts';
+import { HUB_ADVICE } from '../task/advice.ts';
 import { TaskBook } from '../task/book.ts';
 import { BookTaskController, type TaskController } from '../task/controller.ts';
 import type { Task } from '../task/task.ts';
@@ -102,7 +103,10 @@ export class Session {
       isOrphan: (taskId) => this.tasks.find(taskId)?.orphan === true,
       tell: (...event) => (this.server === undefined ? this.events.add(...event) : parts.tellHub?.(...event)),
     });
-    this.tasks = new TaskBook(id, store, this.server === undefined ? this.events : left, settings.tasks, log);
+    this.tasks =
+      this.server === undefined
+        ? new TaskBook(id, store, this.events, settings.tasks, log, HUB_ADVICE)
+        : new TaskBook(id, store, left, settings.tasks, log);
     if (this.server !== undefined || settings.questions.via === 'native') this.#leavesQuestions = left;
     this.questions = new QuestionBook(id, store, this.#leavesQuestions ?? this.events, settings.questions, log);
     this.calls = new Calls(this.tasks, this.questions, store, settings, log, {

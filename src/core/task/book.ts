@@ -6,6 +6,7 @@ import { GatewayError } from '../errors.ts';
 import type { EventSink } from '../event/log.ts';
 import type { Store } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
+import { PROTOCOL_ADVICE, type TaskAdvice } from './advice.ts';
 import { createTask, hasEnded, transition, type Task, type TaskEvent } from './task.ts';
 
 export interface TaskStart {
@@ -30,15 +31,24 @@ export class TaskBook {
   readonly #events: EventSink;
   readonly #settings: CoreSettings['tasks'];
   readonly #log: Log;
+  readonly #advice: TaskAdvice;
   /** Told when the TTL of a task has run out, so that its work can be stopped. */
   onExpired: (task: Task) => void = () => {};
 
-  constructor(sessionId: string, store: Store, events: EventSink, settings: CoreSettings['tasks'], log: Log) {
+  constructor(
+    sessionId: string,
+    store: Store,
+    events: EventSink,
+    settings: CoreSettings['tasks'],
+    log: Log,
+    advice: TaskAdvice = PROTOCOL_ADVICE,
+  ) {
     this.#sessionId = sessionId;
     this.#store = store;
     this.#events = events;
     this.#settings = settings;
     this.#log = log;
+    this.#advice = advice;
   }
 
   /** A call may only start when there will be room for the task it may become. */
@@ -47,7 +57,7 @@ export class TaskBook {
     throw new GatewayError(
       'TOOL_ERR_LIMIT',
       `${live} calls of this session are still at work (limit tasks.perSession = ${this.#settings.perSession}); ` +
-        'wait for one with await_activity or stop one with cancel_task',
+        this.#advice.full,
     );
   }
 
@@ -211,7 +221,7 @@ export class TaskBook {
         this.#alarm.at(task.deadline);
         continue;
       }
-      const expired = this.apply(task.id, { type: 'expire' });
+      const expired = this.apply(task.id, { type: 'expire', advice: this.#advice.late });
       if (expired) this.onExpired(expired);
     }
   }

@@ -61,7 +61,7 @@ export type TaskEvent =
   | { type: 'complete'; result: CallResult }
   | { type: 'fail'; error: TaskError }
   | { type: 'cancel'; reason: string }
-  | { type: 'expire' };
+  | { type: 'expire'; advice?: string };
 
 /** When something happens to a task, and how long it stays readable should it end now. */
 export interface Moment {
@@ -125,7 +125,7 @@ export function transition(task: Task, event: TaskEvent, { now, keepMs }: Moment
         ...ended(task, 'expired', now, keepMs),
         error: {
           code: -32001,
-          message: `its TTL of ${task.ttlMs} ms ran out; give more with task_ttl_ms, or set tasks.ttlMs and tasks.maxTtlMs`,
+          message: `its TTL of ${task.ttlMs} ms ran out${event.advice === undefined ? '' : `; ${event.advice}`}`,
         },
       };
   }

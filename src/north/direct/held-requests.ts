@@ -41,9 +41,9 @@ export class HeldRequest {
     return next;
   }
 
-  /** Nobody wants the result any more. */
-  stop(): void {
-    this.#stop.abort();
+  /** Nobody wants the result any more; `words`: why, if the client said so. */
+  stop(words?: string): void {
+    this.#stop.abort(words);
   }
 
   async ended(): Promise<void> {

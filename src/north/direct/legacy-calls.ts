@@ -1,4 +1,4 @@
-import type { Caller } from '../../core/call/request.ts';
+import { cancelledByClient, type Caller } from '../../core/call/request.ts';
 import { hasEnded, type Task } from '../../core/task/task.ts';
 import { secretId } from '../../lib/ids.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
@@ -42,10 +42,10 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
     return await request.waiting(`${tool} is at work`, async (onProgress) => {
       const caller: Caller = {
         onLeaving: (listener) =>
-          exchange.onLeaving((leaving) => {
+          exchange.onLeaving((leaving, words) => {
             // What is asked from now on must not go on this stream.
             close();
-            listener(leaving);
+            listener(leaving, words);
           }),
         onProgress,
         desk: desk.on(request.id),
@@ -98,8 +98,8 @@ async function takeOver(
   { id }: Task,
 ): Promise<Params> {
   const { exchange } = request;
-  const stopListening = exchange.onLeaving((leaving) => {
-    if (leaving === 'cancelled') session.calls.cancel(id, 'cancelled by the client');
+  const stopListening = exchange.onLeaving((leaving, words) => {
+    if (leaving === 'cancelled') session.calls.cancel(id, cancelledByClient(words));
   });
   exchange.whenSettled((delivered) => {
     if (!delivered && !exchange.cancelled) session.tasks.setOrphan(id, true);

@@ -11,10 +11,22 @@ import { resultOf } from './outcome.ts';
 import { coreTask } from './task-views.ts';
 
 const TASK_PAGE = 100;
-const CURSOR = /^\d{15}-\w+$/;
 
-function placeOf({ createdAt, id }: Task): string {
-  return `${String(createdAt).padStart(15, '0')}-${id}`;
+/** Where a page ends: by the name of its last task, and by its age in case that is gone when the next page is asked for. */
+const CURSOR = /^(\d+)-(\w+)$/;
+
+function cursorAt({ createdAt, id }: Task): string {
+  return `${createdAt}-${id}`;
+}
+
+function placeAfter(cursor: unknown, tasks: Task[]): number {
+  if (cursor === undefined) return 0;
+  const [, createdAt, last] = CURSOR.exec(String(cursor)) ?? [];
+  if (last === undefined) throw new RpcError(-32602, `Invalid cursor: ${JSON.stringify(cursor)}`);
+  const at = tasks.findIndex(({ id }) => id === last);
+  if (at >= 0) return at + 1;
+  const younger = tasks.findIndex((task) => task.createdAt >= Number(createdAt));
+  return younger < 0 ? tasks.length : younger;
 }
 
 /** How long the client wants to have a task, from what it says of that in its call. */
@@ -57,20 +69,13 @@ export class LegacyTasks {
 
   async list({ cursor }: Params): Promise<Params> {
     const { gateway, session } = this.#parts;
-    if (cursor !== undefined && !(typeof cursor === 'string' && CURSOR.test(cursor))) {
-      throw new RpcError(-32602, `Invalid cursor: ${JSON.stringify(cursor)}`);
-    }
-    // By their age, so that a page has its place also when the task that the last one ended with is gone.
-    const all = session.controller
-      .list()
-      .map((task) => ({ task, place: placeOf(task) }))
-      .filter(({ place }) => cursor === undefined || place > cursor)
-      .toSorted((a, b) => (a.place < b.place ? -1 : 1));
+    const all = session.controller.list();
+    const from = placeAfter(cursor, all);
     await gateway.store.settled();
-    const page = all.slice(0, TASK_PAGE);
+    const page = all.slice(from, from + TASK_PAGE);
     const last = page.at(-1);
-    const more = last !== undefined && all.length > TASK_PAGE;
-    return { tasks: page.map(({ task }) => coreTask(task)), ...(more && { nextCursor: last.place }) };
+    const more = last !== undefined && from + TASK_PAGE < all.length;
+    return { tasks: page.map(coreTask), ...(more && { nextCursor: cursorAt(last) }) };
   }
 
   async cancel(params: Params): Promise<Params> {

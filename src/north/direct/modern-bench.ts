@@ -69,8 +69,9 @@ export class ModernBench {
       signal,
       onProgress: (): void => {},
     };
-    await this.#session.connection(this.#name).relay(request);
-    await this.#session.setLogLevel(this.#name, level);
+    // Known before it is sent: who comes meanwhile must not ask for less.
+    const known = this.#session.setLogLevel(this.#name, level);
+    await Promise.all([known, this.#session.connection(this.#name).relay(request)]);
   }
 
   /** Asks the server to tell of changes of a resource; `undefined` if it does not. Whoever is the last to leave ends it. */

@@ -37,7 +37,7 @@ async function nextOfHeld(request: ModernRequest): Promise<Params> {
 
 async function waitFor(request: ModernRequest, held: HeldRequest): Promise<Params> {
   const { bench } = request.parts;
-  const stopListening = request.exchange.onLeaving(() => held.stop());
+  const stopListening = request.exchange.onLeaving((_leaving, words) => held.stop(words));
   const next = await request.listening(held.id, async () => held.next()).finally(stopListening);
   if (next !== 'asked') return next.result;
   const asked = await bench.asked.gathered({ callId: held.id }, request.client.capabilities);

@@ -97,7 +97,7 @@ export class LegacySessions {
 
   async #serve(session: Session, restored: boolean, info?: ServerInfo): Promise<Served> {
     const { gateway } = this.#options;
-    const transport = new LegacyTransport(session.id, restored);
+    const transport = new LegacyTransport(session.id, restored ? lostIn(session) : undefined);
     transport.onStreamOpen = () => session.hold();
     const { server, close } = this.#protocol(session, transport, info);
     server.onclose = () => {
@@ -196,6 +196,12 @@ export class LegacySessions {
         await this.#end(served.session, res);
     }
   }
+}
+
+/** What is told of a request that was open when the program ended, to a client that has just these means to find its work. */
+function lostIn({ server }: Session): string {
+  const tasks = server === undefined ? 'list_tasks shows' : 'make it again, unless tasks/list shows';
+  return `gateway restarted while this request was open; ${tasks} what became of its work`;
 }
 
 /** Nobody is told of a session that is not on record. */

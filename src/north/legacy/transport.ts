@@ -47,7 +47,7 @@ export class LegacyTransport implements Transport, Carrier {
   /** The session does not end with this; the program does. */
   comesBack = false;
   #closed = false;
-  readonly #restored: boolean;
+  readonly #lost: string | undefined;
   readonly #replay = new ReplayBuffer();
   readonly #streams = new Map<string, Stream>();
   readonly #streamOf = new Map<RequestId, Stream>();
@@ -56,10 +56,10 @@ export class LegacyTransport implements Transport, Carrier {
   readonly #missed = new Map<string, Exchange[]>();
   #standing: Stream | undefined;
 
-  /** `restored`: the session was begun in an earlier run of the program. */
-  constructor(sessionId: string, restored: boolean) {
+  /** `lost`: what is told of requests of an earlier run of the program, if the session was begun in one. */
+  constructor(sessionId: string, lost?: string) {
     this.sessionId = sessionId;
-    this.#restored = restored;
+    this.#lost = lost;
   }
 
   async start(): Promise<void> {}
@@ -187,8 +187,8 @@ export class LegacyTransport implements Transport, Carrier {
    * answered with what is true, rather than left for their client to wait for.
    */
   #getAfterRestart(lastEventId: string, res: ServerResponse): void {
-    const requests = this.#restored ? requestsNamedIn(lastEventId) : undefined;
-    if (requests === undefined) {
+    const requests = requestsNamedIn(lastEventId);
+    if (this.#lost === undefined || requests === undefined) {
       respondError(res, 400, -32000, 'Last-Event-ID names no event of this session');
       return;
     }
@@ -196,8 +196,7 @@ export class LegacyTransport implements Transport, Carrier {
       this.#stand(res);
       return;
     }
-    const message = 'gateway restarted while this request was open; list_tasks shows what became of its work';
-    this.#answerAll(requests, message, lastEventId, res);
+    this.#answerAll(requests, this.#lost, lastEventId, res);
   }
 
   /** What nobody took is not kept any more, but its result may be. */

@@ -29,8 +29,8 @@ export interface Peer {
 
 /** A session of the old era. In the new one everybody is the same visitor, and only requests tell anything. */
 export interface Visitor {
-  /** A notification about no request. */
-  readonly say: (method: string, params?: Json) => void;
+  /** Something about no request: a notification, or a request of our own if it has an id. */
+  readonly say: (method: string, params?: Json, id?: string) => void;
   readonly subscribed: Set<string>;
   level: string | undefined;
   caller: Json;

@@ -146,6 +146,22 @@ export const DIFFERENCES: readonly Difference[] = [
     }),
   },
 
+  // --- What stays with the gateway ----------------------------------------------------------------------------------
+  {
+    what: 'requests of a vendor from the server to the client',
+    from: 'answered by the client',
+    to: 'answered by the gateway: `-32601`, method not found',
+    why: 'the gateway keeps what servers ask and looks for somebody to answer it: it has to know what it is',
+    between: [OLD, TO_NEW],
+    apply: inTurn(
+      inSaid('vendor/ask', () => undefined),
+      inResult('vendor/ask', (result) => ({
+        ...result,
+        answered: { error: { code: -32_601, message: 'Method not found: vendor/question' } },
+      })),
+    ),
+  },
+
   // --- What the eras call differently ------------------------------------------------------------------------------
   {
     what: '`server/discover`',

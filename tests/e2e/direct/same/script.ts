@@ -149,6 +149,7 @@ export const SCRIPT: readonly Step[] = [
   request('vendor/echo', { any: 'thing', ...vendor('vendor/echo'), ...vendorMeta('vendor/echo') }),
   request('vendor/refuse', { any: 'thing' }),
   request('vendor/caller'),
+  request('vendor/ask'),
   request('no/such/method', { any: 'thing' }),
 
   {

@@ -51,6 +51,9 @@ export const CLIENT_CAPABILITIES = {
   experimental: { 'com.example/client': { a: 1 } },
 };
 
+/** To what only vendors ask. */
+const ANSWER = { 'x-answer': 'of the client' };
+
 const ENVELOPE = {
   [META.protocolVersion]: '2026-07-28',
   [META.clientInfo]: CLIENT_INFO,
@@ -59,8 +62,12 @@ const ENVELOPE = {
 
 export async function connect(era: Era, place: Place): Promise<WireClient> {
   const said: Said[] = [];
-  const hear = (one: Said): void => void said.push(one);
-  const wire = 'url' in place ? httpWire(place.url, era, hear) : stdioWire(place, hear);
+  const hear = (one: Said): void => {
+    said.push(one);
+    const { id, method } = one.message;
+    if (method === 'vendor/question') void wire.notify({ jsonrpc: '2.0', id, result: ANSWER });
+  };
+  const wire: Wire = 'url' in place ? httpWire(place.url, era, hear) : stdioWire(place, hear);
   const enveloped = (params: Json): Json =>
     era === 'legacy' ? params : { ...params, _meta: { ...ENVELOPE, ...(params['_meta'] as Json | undefined) } };
   const request = async (id: string, method: string, params: Json): Promise<Json> =>

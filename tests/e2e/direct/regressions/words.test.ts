@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { startV1Http } from '../../../servers/v1-http.ts';
+import { httpGateway } from '../../../support/gateway.ts';
+import { owned } from '../../../support/owned.ts';
+import { soon } from '../../flows/watch.ts';
+import { killable, restart } from '../../restart/killable.ts';
+import { LegacyWire } from '../legacy-wire.ts';
+import { ModernWire, ROUNDS } from '../modern-wire.ts';
+
+/** What only the hub has. */
+const HUB_WORDS = /list_tasks|await_activity|cancel_task|task_ttl_ms/;
+
+const SLOW = { ms: 600_000 };
+
+test('X-5, P-2: what is told after a restart names what a direct client has', async () => {
+  const server = owned(await startV1Http());
+  const gateway = await killable({ one: { url: server.url } });
+  const wire = await LegacyWire.open(`${gateway.url}/one`);
+  const stream = await wire.callStream('slow', SLOW);
+  await restart(gateway);
+  const { error } = await (await wire.listen(stream.lastEventId)).answered();
+  expect(error?.message).toMatch(/^gateway restarted while this request was open; .*tasks\/list/);
+  expect(error?.message).not.toMatch(HUB_WORDS);
+});
+
+test('X-3, D-2, D-4: what is told when too many calls are at work names what a direct client has', async () => {
+  const server = owned(await startV1Http());
+  const { url } = await httpGateway({ one: { url: server.url } }, { tasks: { perSession: 1 } });
+  const legacy = await LegacyWire.open(`${url}/one`);
+  const modern = new ModernWire(`${url}/one`, { capabilities: ROUNDS });
+  for (const wire of [legacy, modern]) {
+    const before = server.state.calls.length;
+    // It ends with the gateway.
+    wire.send('tools/call', { name: 'slow', arguments: SLOW }).catch(() => {});
+    await soon(() => server.state.calls.length).toBe(before + 1);
+    const error = await wire.error('tools/call', { name: 'slow', arguments: { ms: 1 } });
+    expect(error?.message).toMatch(/limit tasks\.perSession = 1\); wait for one to end, or cancel one$/);
+  }
+});
+
+test('T-2, D-3, D-4: what is told of a task whose time is over names what a direct client has', async () => {
+  const server = owned(await startV1Http());
+  const settings = { tasks: { ttlMs: 200 }, direct: { taskAfterMs: 50 } };
+  const { url } = await httpGateway({ one: { url: server.url } }, settings);
+  const legacy = await LegacyWire.open(`${url}/one`);
+  const { taskId } = await legacy.begin('slow', SLOW);
+  const error = await legacy.error('tasks/result', { taskId });
+  expect(error?.message).toMatch(/^its TTL of 200 ms ran out; .*tasks\.ttlMs/);
+  expect(error?.message).not.toMatch(HUB_WORDS);
+  const modern = new ModernWire(`${url}/one`);
+  const task = await modern.task((await modern.call('slow', SLOW))['taskId'], 'failed');
+  expect(task).toMatchObject({ error: { message: expect.stringContaining('its TTL of 200 ms ran out') } });
+  expect(JSON.stringify(task)).not.toMatch(HUB_WORDS);
+});
