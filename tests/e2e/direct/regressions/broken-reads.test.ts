@@ -1,0 +1,39 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { httpGateway } from '../../../support/gateway.ts';
+import { legacy, programByHand, type Asker } from '../../native/by-hand.ts';
+import { soon } from '../../flows/watch.ts';
+import { LegacyWire } from '../legacy-wire.ts';
+
+const CONTENTS = { contents: [{ uri: 'test://slow', text: 'slow' }] };
+
+/** How long the gateway may take to see that a connection broke. */
+const NOTICED_MS = 300;
+
+async function reading() {
+  let reader: Asker | undefined;
+  const script = legacy({ 'resources/read': (asker) => void (reader = asker) }, { resources: {} });
+  const program = await programByHand(script);
+  const { url } = await httpGateway({ one: program.config });
+  const wire = await LegacyWire.open(`${url}/one`);
+  const stream = await wire.stream('resources/read', { uri: 'test://slow' });
+  await soon(() => reader).toBeDefined();
+  const cancels = (): number => program.count('notifications/cancelled');
+  return { wire, stream, cancels, answer: () => reader?.reply(CONTENTS) };
+}
+
+test('E-5: a stream that broke cancels no request: who comes back to it gets the answer', async () => {
+  const { wire, stream, cancels, answer } = await reading();
+  stream.drop();
+  await delay(NOTICED_MS);
+  const rest = await wire.listen(stream.lastEventId);
+  answer();
+  expect(await rest.result()).toEqual(CONTENTS);
+  expect(cancels()).toBe(0);
+});
+
+test('E-5: a request whose client does not come back is stopped after a while', async () => {
+  const { stream, cancels } = await reading();
+  stream.drop();
+  await soon(cancels).toBe(1);
+});
