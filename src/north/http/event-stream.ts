@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
 export const KEEP_ALIVE_MS = 15_000;
+const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 
 export const STREAM_HEADERS = {
   'content-type': 'text/event-stream',
@@ -17,6 +18,12 @@ export function beginStream(res: ServerResponse): void {
   }, KEEP_ALIVE_MS);
   beat.unref();
   res.once('close', () => clearInterval(beat));
+}
+
+/** A client that does not read must not fill the memory: it is cut off, and may come back. */
+export function say(res: ServerResponse, event: string): void {
+  if (res.writableLength > MAX_UNREAD_BYTES) res.destroy();
+  else res.write(event);
 }
 
 export function frame(message: unknown): string {

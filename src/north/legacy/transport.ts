@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/server';
 import type { Exchange } from '../exchange.ts';
 import { exactReply, type Carrier } from '../carrier.ts';
-import { KEEP_ALIVE_MS, STREAM_HEADERS } from '../http/event-stream.ts';
+import { KEEP_ALIVE_MS, say, STREAM_HEADERS } from '../http/event-stream.ts';
 import { onceHandedOver } from '../http/handed-over.ts';
 import { respondError } from '../http/respond.ts';
 import { ReplayBuffer, requestsNamedIn } from './replay.ts';
@@ -11,7 +11,6 @@ import { ReplayBuffer, requestsNamedIn } from './replay.ts';
 const STREAM_AFTER_MS = 250;
 const RETRY_MS = 1000;
 const MAX_MISSED = 100;
-const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 
 /** The answer to one POST, or a standing GET stream (which waits for no reply). */
 interface Stream {
@@ -355,11 +354,7 @@ export class LegacyTransport implements Transport, Carrier {
 
   #write(stream: Stream, data: string): void {
     const id = this.#replay.add(stream.id, data);
-    const { res } = stream;
-    if (res === undefined) return;
-    // A client that does not read must not fill the memory: it may come back for the rest.
-    if (res.writableLength > MAX_UNREAD_BYTES) res.destroy();
-    else res.write(frame(id, data));
+    if (stream.res) say(stream.res, frame(id, data));
   }
 
   /** The end of a stream is not the end of the session: its requests go on, and the client may come back for it. */

@@ -12,7 +12,7 @@ import { clientIn } from '../modern-client.ts';
 import { createModernServer } from '../direct/modern-face.ts';
 import { wireError } from '../direct/outcome.ts';
 import { reached } from '../direct/reached.ts';
-import { beginStream, frame } from '../http/event-stream.ts';
+import { beginStream, frame, say } from '../http/event-stream.ts';
 import { idOf, respondError, respondGatewayError } from '../http/respond.ts';
 import { bareHubServer, createHubServer } from '../hub-server.ts';
 import type { Hub } from '../hub/hub.ts';
@@ -111,7 +111,7 @@ export class ModernRequests {
       // One that was ended stays open until a slow client has read all of it.
       if (res.writableEnded || res.destroyed) return;
       if (!res.headersSent) beginStream(res);
-      res.write(frame(message));
+      say(res, frame(message));
     };
     const client = clientIn(params._meta ?? {});
     let stop: () => void;

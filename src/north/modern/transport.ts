@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
-import { beginStream, frame } from '../http/event-stream.ts';
+import { beginStream, frame, say } from '../http/event-stream.ts';
 import { onceHandedOver } from '../http/handed-over.ts';
 import { respondError } from '../http/respond.ts';
 import { MODERN_VERSION } from '../modern-client.ts';
@@ -55,7 +55,7 @@ export class RequestTransport extends PerRequestHTTPServerTransport implements C
     if ('method' in message) {
       if (options?.relatedRequestId === undefined) return;
       if (!res.headersSent) beginStream(res);
-      res.write(frame(message));
+      say(res, frame(message));
       return;
     }
     if (res.headersSent) {
