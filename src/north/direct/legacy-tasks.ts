@@ -21,7 +21,7 @@ function cursorAt({ createdAt, id }: Task): string {
 
 function placeAfter(cursor: unknown, tasks: Task[]): number {
   if (cursor === undefined) return 0;
-  const [, createdAt, last] = CURSOR.exec(String(cursor)) ?? [];
+  const [, createdAt, last] = (typeof cursor === 'string' && CURSOR.exec(cursor)) || [];
   if (last === undefined) throw new RpcError(-32602, `Invalid cursor: ${JSON.stringify(cursor)}`);
   const at = tasks.findIndex(({ id }) => id === last);
   if (at >= 0) return at + 1;
