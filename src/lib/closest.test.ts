@@ -17,3 +17,8 @@ it.each([
 ])('X-4: the closest known key to %j is %j', (key, near) => {
   expect(closest(key, KNOWN)).toBe(near);
 });
+
+it('X-3: what is far too long to be a misspelt name is not compared', () => {
+  expect(closest(`serv${'e'.repeat(200)}`, ['serve'])).toBeUndefined();
+  expect(closest('serv', ['serve'])).toBe('serve');
+});

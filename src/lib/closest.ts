@@ -1,5 +1,9 @@
+/** No name that somebody misspelt is longer; the work grows with it. */
+const MAX_LENGTH = 200;
+
 /** The known name that is contained in this one or the other way round, or differs in few letters. */
 export function closest(name: string, known: readonly string[]): string | undefined {
+  if (name.length > MAX_LENGTH) return undefined;
   const wanted = name.toLowerCase();
   const scored = known.map((each) => {
     const candidate = each.toLowerCase();

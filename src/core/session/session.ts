@@ -222,6 +222,7 @@ export class Session {
 
   /** Connects to a server that may not be configured, or not like this. It counts only once it is kept. */
   async tryServer(server: string, config: ServerConfig): Promise<{ info: ServerInfo; keep: () => Promise<void> }> {
+    const { uris: tried } = this.#wishes.of(server);
     const attachment = this.#newAttachment(server, config);
     const { connection } = attachment;
     this.#trials.add(connection);
@@ -240,6 +241,14 @@ export class Session {
       if (!wanted || this.#attachments.has(server)) return connection.close();
       this.#attachments.set(server, attachment);
       attachment.connected('first', info);
+      // The client may have changed its mind while the server was tried.
+      const { uris } = this.#wishes.of(server);
+      await Promise.all([
+        ...uris.filter((uri) => !tried.includes(uri)).map(async (uri) => connection.subscribe(uri)),
+        ...tried.filter((uri) => !uris.includes(uri)).map(async (uri) => connection.unsubscribe(uri)),
+      ]).catch((error: unknown) => {
+        this.#parts.log.warn('subscriptions_not_restored', { server, error: messageOf(error) });
+      });
     };
     return { info, keep };
   }

@@ -47,6 +47,7 @@ export class HttpDoor {
     this.#legacy = new LegacySessions(options);
     this.#modern = new ModernRequests(options);
     this.#server = createServer((req, res) => {
+      if (res.socket === null) closeWithConnection(req, res);
       this.#handle(req, res).catch((error: unknown) => {
         gateway.log.error('request_failed', { error: messageOf(error) });
         respondError(res, 500, -32603, 'internal error');
@@ -199,6 +200,17 @@ async function storeProblem(store: Store): Promise<string | undefined> {
     () => undefined,
     () => 'the store cannot be written; the log says why',
   );
+}
+
+/** Node does not tell an answer that waits behind another one on its connection that the connection is gone. */
+function closeWithConnection({ socket }: IncomingMessage, res: ServerResponse): void {
+  const over = (): void => {
+    res.destroy();
+    res.emit('close');
+  };
+  socket.setMaxListeners(0);
+  socket.once('close', over);
+  res.once('socket', () => socket.off('close', over));
 }
 
 /** The server whose endpoint this is. Some clients put `/mcp` at the end of whatever address they are given. */

@@ -51,7 +51,8 @@ export class ModernRequests {
   /** `whom`: who sends it, and to which server if it is not for the hub. */
   async handle(req: IncomingMessage, res: ServerResponse, body: unknown, whom: Addressed): Promise<void> {
     const { principal, server } = whom;
-    const listens = isObject(body) && body['method'] === 'subscriptions/listen';
+    // Without an id it is a notification, which is told nothing.
+    const listens = isObject(body) && body['method'] === 'subscriptions/listen' && 'id' in body;
     // There is nothing to hear at the hub, and the SDK tells that by itself.
     const answer = await this.#judge.answerTo(req, body, listens && server === undefined ? bareHubServer() : undefined);
     if (answer !== undefined) {

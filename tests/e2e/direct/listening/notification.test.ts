@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { startV1Http } from '../../../servers/v1-http.ts';
+import { httpGateway } from '../../../support/gateway.ts';
+import { owned } from '../../../support/owned.ts';
+import { post } from '../../../support/raw-http.ts';
+import { ModernWire } from '../modern-wire.ts';
+
+test('D-4: listening without an id is a notification: it is taken, and nothing is opened for it', async () => {
+  const server = owned(await startV1Http());
+  const { url } = await httpGateway({ one: { url: server.url } });
+  const { message, headers } = new ModernWire(`${url}/one`).raw('subscriptions/listen', {
+    notifications: { toolsListChanged: true },
+  });
+  const { id: _id, ...notification } = message;
+  const { status, text } = await post(`${url}/one`, notification, headers);
+  expect({ status, text }).toEqual({ status: 202, text: '' });
+});
