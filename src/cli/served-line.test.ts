@@ -10,14 +10,14 @@ async function line(
   store = '/home/ann/.local/share/meanwhile/meanwhile.db',
 ): Promise<string> {
   const config = await loadConfig({ flags: { store }, env: {}, cwd: '/' });
-  return servedLine({ ...config, ...more }, 'http://127.0.0.1:8080/mcp', '/work', '/home/ann');
+  return servedLine({ ...config, ...more }, 'http://127.0.0.1:8080/mcp', '/project', '/home/ann');
 }
 
 const servers = (...names: string[]): Map<string, ServerConfig> =>
   new Map(names.map((name) => [name, { command: 'x' }]));
 
 test('O-1: the line for people has the address, the servers, the config file and the store', async () => {
-  expect(await line({ servers: servers('files', 'memory'), file: '/work/sub/meanwhile.json' })).toBe(
+  expect(await line({ servers: servers('files', 'memory'), file: '/project/sub/meanwhile.json' })).toBe(
     `meanwhile ${VERSION} at http://127.0.0.1:8080/mcp; servers: files, memory (each also at /mcp/NAME); ` +
       'config sub/meanwhile.json; store ~/.local/share/meanwhile/meanwhile.db; Ctrl-C stops',
   );
