@@ -5,6 +5,7 @@ import type { HubEvent } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
 import { rawSession } from '../../support/raw-http.ts';
 import { LegacyWire, type LegacyStream } from '../direct/legacy-wire.ts';
+import { levelsHeard } from '../direct/levels-heard.ts';
 import { soon } from '../flows/watch.ts';
 import { killable, restart } from './killable.ts';
 
@@ -40,11 +41,7 @@ test.each(ERAS)('P-2, D-5: a direct client still hears the level of logs that it
   const server = owned(await startRichHttp(era));
   const gateway = await killable({ rich: { url: server.url } });
   const wire = await LegacyWire.open(`${gateway.url}/rich`);
-  const levels = async (): Promise<unknown[]> => {
-    const stream = await wire.callStream('talk');
-    await stream.result();
-    return stream.told('notifications/message').map(({ level }) => level);
-  };
+  const levels = async (): Promise<unknown[]> => levelsHeard(wire);
   await wire.request('logging/setLevel', { level: 'warning' });
   expect(await levels()).toEqual(['warning', 'emergency']);
   await restart(gateway);

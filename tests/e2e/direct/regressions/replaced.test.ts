@@ -5,6 +5,7 @@ import { hubOverHttp } from '../../../support/hub.ts';
 import { owned } from '../../../support/owned.ts';
 import { soon } from '../../flows/watch.ts';
 import { LegacyWire } from '../legacy-wire.ts';
+import { levelsHeard } from '../levels-heard.ts';
 import { ModernWire } from '../modern-wire.ts';
 import type { MessageStream } from '../stream.ts';
 
@@ -46,11 +47,7 @@ test.each(ERAS)(
 test.each(ERAS)('S-3, D-5: the level that it set is that of the server that came instead (%s server)', async (era) => {
   const { direct, replace } = await replaceable(era);
   const wire = await LegacyWire.open(direct);
-  const levels = async (): Promise<unknown[]> => {
-    const stream = await wire.callStream('talk');
-    await stream.result();
-    return stream.told('notifications/message').map(({ level }) => level);
-  };
+  const levels = async (): Promise<unknown[]> => levelsHeard(wire);
   await wire.request('logging/setLevel', { level: 'warning' });
   expect(await levels()).toEqual(['warning', 'emergency']);
   await replace();
