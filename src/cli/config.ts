@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { parseJsonWithComments } from '../config/comments.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { isDisabled, renameServers, serverEntries } from '../config/server-entries.ts';
 import type { ServerConfig } from '../core/ports.ts';
 import type { CommandLine } from './flags.ts';
 import type { Log } from '../lib/log.ts';
-import { isObject } from '../lib/values.ts';
 
 /** The file that people write; it is used only when it is named. */
 const USUAL_FILE = 'meanwhile.json';
@@ -51,9 +51,10 @@ export async function clientConfigFor(line: CommandLine): Promise<ClientConfig> 
 }
 
 async function disabledIn(file: string): Promise<string[]> {
-  const written = parseJsonWithComments(await readFile(file, 'utf8'));
-  const entries = isObject(written) && isObject(written['mcpServers']) ? Object.entries(written['mcpServers']) : [];
-  return entries.filter(([, entry]) => isObject(entry) && entry['disabled'] === true).map(([name]) => name);
+  const { file: written } = renameServers(parseJsonWithComments(await readFile(file, 'utf8')));
+  return serverEntries(written)
+    .filter(([, entry]) => isDisabled(entry))
+    .map(([name]) => name);
 }
 
 export function demoServerConfig(): ServerConfig {

@@ -118,6 +118,64 @@ describe('precedence', () => {
   });
 });
 
+describe('files of other programs', () => {
+  it.each<[string, unknown, unknown]>([
+    ['streamableHttp', { type: 'streamableHttp', url: 'http://x/' }, { url: 'http://x/' }],
+    ['transport', { transport: 'sse', url: 'http://x/' }, { url: 'http://x/' }],
+    ['httpUrl', { httpUrl: 'http://x/', headers: { A: 'b' } }, { url: 'http://x/', headers: { A: 'b' } }],
+    ['serverUrl', { serverUrl: 'http://x/', enabled: true }, { url: 'http://x/' }],
+    ['transport of a command', { transport: 'stdio', command: 'x' }, { command: 'x' }],
+  ])('B-1: %s is understood', async (_what, entry, expected) => {
+    expect((await load(server(entry))).servers.get('github')).toEqual(expected);
+  });
+
+  it('B-1: `enabled: false` leaves a server out, unset variables and all', async () => {
+    const { servers } = await load({
+      mcpServers: { off: { url: '${NOT_SET}', enabled: false }, on: { command: 'x' } },
+    });
+    expect([...servers.keys()]).toEqual(['on']);
+  });
+
+  it("B-1: VS Code's `servers` and `inputs` are understood", async () => {
+    const { servers } = await load({ inputs: [], servers: { 'My Server': { type: 'http', url: 'http://x/' } } });
+    expect(Object.fromEntries(servers)).toEqual({ 'My Server': { url: 'http://x/' } });
+  });
+
+  it('B-1: `envFile` is read from the folder of the file, and `env` takes precedence', async () => {
+    await writeFile(join(cwd, '.env'), '# keys\nKEY="from file"\nOTHER=2\n');
+    const { servers } = await load(server({ command: 'x', env: { OTHER: '3' }, envFile: '.env' }));
+    expect(servers.get('github')).toEqual({ command: 'x', env: { KEY: 'from file', OTHER: '3' } });
+  });
+
+  it('X-4: an `envFile` that is not there is named', async () => {
+    expect(await mistakes(server({ command: 'x', envFile: 'no.env' }))).toEqual([
+      expect.stringMatching(/^meanwhile\.json: mcpServers\.github\.envFile: cannot be read: ENOENT/),
+    ]);
+  });
+
+  it('X-4: two URLs are one too many', async () => {
+    expect(await mistakes(server({ url: 'http://x/', httpUrl: 'http://y/' }))).toEqual([
+      'meanwhile.json: mcpServers.github: has both "url" and "httpUrl"; keep one of them',
+    ]);
+  });
+});
+
+describe('the store', () => {
+  it.each(['postgres://ann:hunter2@db/x', 'redis://x', 'sqlite:x.db', 'file:/x.db'])(
+    'P-1: %s is not taken for the name of a file',
+    async (store) => {
+      for (const found of [await mistakes({}, { store }), await mistakes(settings({ store }))]) {
+        expect(found).toEqual([expect.stringMatching(/(--store|meanwhile\.store): expected a file or `:memory:`/)]);
+        expect(found.join()).not.toContain('hunter2');
+      }
+    },
+  );
+
+  it.each(['x.db', './a:b.db', ':memory:', 'C:\\data\\x.db'])('P-1: %s is one', async (store) => {
+    expect((await load({}, { store })).settings.store).toContain(store.replace(/^\.\//, ''));
+  });
+});
+
 describe('mistakes', () => {
   it.each<[unknown, string]>([
     [
@@ -150,7 +208,7 @@ describe('mistakes', () => {
     ],
     [
       server({ type: 'stdio', url: 'http://x' }),
-      'mcpServers.github.type: expected "http" or "streamable-http" or "sse", got "stdio"',
+      'mcpServers.github.type: expected "http" or "streamable-http" or "streamableHttp" or "streamable_http" or "sse", got "stdio"',
     ],
     [server({ url: 'http://x', command: 'y' }), 'mcpServers.github: has both "url" and "command"; keep one of them'],
     [server({}), 'mcpServers.github: expected "url" or "command"'],
@@ -159,7 +217,11 @@ describe('mistakes', () => {
     [server(null), 'mcpServers.github: expected an object, got null'],
     [{ mcpServers: [] }, 'mcpServers: expected an object, got an array'],
     [{ mcpServer: {} }, "mcpServer: unknown key; did you mean 'mcpServers'?"],
-    [{ servers: {} }, "servers: unknown key; did you mean 'mcpServers'?"],
+    [
+      { servers: { github: { httpUrl: 'htp:/x' } } },
+      'servers.github.httpUrl: expected a URL starting with http:// or https://, got "htp:/x"',
+    ],
+    [{ servers: {}, mcpServers: {} }, "servers: unknown key; did you mean 'mcpServers'?"],
     [{ zebra: 1 }, 'zebra: unknown key; known: $schema, mcpServers, meanwhile'],
     [{ port: 9000 }, "port: unknown key; did you mean 'meanwhile.port'?"],
     [{ 'log-level': 'info' }, "log-level: unknown key; did you mean 'meanwhile.logLevel'?"],
@@ -217,7 +279,7 @@ describe('mistakes', () => {
     await expect(load(file)).rejects.toThrow(found.join('\n'));
   });
 
-  it.each(['', 'a b', 'x'.repeat(65), 'schlüssel', 'a/b', 'constructor', 'prototype'])(
+  it.each(['', ' a', 'a ', 'x'.repeat(65), 'schlüssel', 'a/b', 'constructor', 'prototype'])(
     'X-4: %j cannot be the name of a server',
     async (name) => {
       const found = await mistakes({ mcpServers: { [name]: { url: 'http://x' } } });

@@ -1,7 +1,9 @@
 /** File, environment and flags → one validated value. A flag beats the environment, which beats the file. */
 
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
 import type { ServerConfig } from '../core/ports.ts';
 import { messageOf } from '../lib/log.ts';
 import { isObject } from '../lib/values.ts';
@@ -12,6 +14,7 @@ import { JsonError } from './json.ts';
 import { explain, placeOf, showPath } from './mistakes.ts';
 import { defaultStorePath, type Environment } from './paths.ts';
 import { type Config, fileSchema, type ServerEntry, type Settings } from './schema.ts';
+import { renameServers, withoutDisabled } from './server-entries.ts';
 import { type Here, wholeCommands } from './whole-commands.ts';
 
 export interface Flags {
@@ -63,11 +66,17 @@ export async function loadConfig({ flags, env, cwd, door = 'http', server }: Con
   }
   const source = given('config', 'MEANWHILE_CONFIG');
   const file = source && resolve(cwd, source.value);
-  const written = source && file !== undefined ? await readConfigFile(file, source, label(file, cwd)) : {};
+  const { file: written, table } = renameServers(
+    source && file !== undefined ? await readConfigFile(file, source, label(file, cwd)) : {},
+  );
   const folder = file === undefined ? cwd : dirname(file);
   const { value, mistakes } = understand(written, overrides, { env, cwd, folder });
   if (!value) {
-    throw new ConfigError(mistakes.map((mistake) => line(mistake, overrides, file && label(file, cwd))));
+    const asWritten = mistakes.map(({ path: [first, ...rest], message }) => ({
+      path: first === undefined ? [] : [first === 'mcpServers' ? table : first, ...rest],
+      message,
+    }));
+    throw new ConfigError(asWritten.map((mistake) => line(mistake, overrides, file && label(file, cwd))));
   }
 
   const { store, ...settings } = value.meanwhile;
@@ -79,14 +88,16 @@ export async function loadConfig({ flags, env, cwd, door = 'http', server }: Con
         defaultStorePath(env, door, projectOf(file ?? cwd, server)),
     },
     ownStore: store !== undefined,
-    servers: new Map(Object.entries(value.mcpServers).map(([name, entry]) => [name, serverConfig(entry, folder)])),
+    servers: value.servers,
     ...(file !== undefined && { file }),
   };
 }
 
 type Understood =
-  | { value: ReturnType<typeof fileSchema.parse>; mistakes?: never }
+  | { value: { meanwhile: FileValue['meanwhile']; servers: Config['servers'] }; mistakes?: never }
   | { value?: never; mistakes: Mistake[] };
+
+type FileValue = ReturnType<typeof fileSchema.parse>;
 
 function understand(written: unknown, overrides: Overrides, here: Here): Understood {
   const enabled = withoutDisabled(written);
@@ -97,8 +108,9 @@ function understand(written: unknown, overrides: Overrides, here: Here): Underst
   const known = new Set(expanded.mistakes.map(placeOf));
   const more = [...wrong, ...wholeCommands(expanded.value, enabled, here)];
   const mistakes = [...expanded.mistakes, ...more.filter((mistake) => !known.has(placeOf(mistake)))];
-  if (parsed.success && mistakes.length === 0) return { value: parsed.data };
-  return { mistakes };
+  if (!parsed.success || mistakes.length > 0) return { mistakes };
+  const { servers, mistakes: inServers } = serverConfigs(parsed.data, here);
+  return inServers.length > 0 ? { mistakes: inServers } : { value: { meanwhile: parsed.data.meanwhile, servers } };
 }
 
 async function readConfigFile(file: string, source: Given, name: string): Promise<unknown> {
@@ -118,15 +130,6 @@ async function readConfigFile(file: string, source: Given, name: string): Promis
       cause: error,
     });
   }
-}
-
-/** Before anything is checked: a server that is left out may miss its variables. */
-function withoutDisabled(written: unknown): unknown {
-  if (!isObject(written) || !isObject(written['mcpServers'])) return written;
-  const enabled = Object.entries(written['mcpServers']).filter(
-    ([, entry]) => !(isObject(entry) && entry['disabled'] === true),
-  );
-  return { ...written, mcpServers: Object.fromEntries(enabled) };
 }
 
 function override(value: unknown, overrides: Overrides): unknown {
@@ -152,14 +155,37 @@ function storePath(store: string | undefined, base: string): string | undefined 
   return store === undefined || store === ':memory:' ? store : resolve(base, store);
 }
 
+function serverConfigs(file: FileValue, { folder }: Here): { servers: Config['servers']; mistakes: Mistake[] } {
+  const servers: Config['servers'] = new Map();
+  const mistakes: Mistake[] = [];
+  for (const [name, entry] of Object.entries(file.mcpServers)) {
+    try {
+      servers.set(name, serverConfig(entry, folder));
+    } catch (error) {
+      mistakes.push({ path: ['mcpServers', name, 'envFile'], message: `cannot be read: ${messageOf(error)}` });
+    }
+  }
+  return { servers, mistakes };
+}
+
+/** Throws if the `envFile` of the entry cannot be read. */
 function serverConfig(entry: ServerEntry, folder: string): ServerConfig {
-  if ('url' in entry) return { url: entry.url, ...(entry.headers && { headers: entry.headers }) };
+  if (!('command' in entry)) {
+    const url = entry.url ?? entry.httpUrl ?? entry.serverUrl ?? '';
+    return { url, ...(entry.headers && { headers: entry.headers }) };
+  }
+  const { command, args, cwd, envFile } = entry;
+  const env = envFile === undefined ? entry.env : { ...readEnvFile(resolve(folder, envFile)), ...entry.env };
   return {
-    command: entry.command,
-    ...(entry.args && { args: entry.args }),
-    ...(entry.env && { env: entry.env }),
-    ...(entry.cwd !== undefined && { cwd: resolve(folder, entry.cwd) }),
+    command,
+    ...(args && { args }),
+    ...(env && { env }),
+    ...(cwd !== undefined && { cwd: resolve(folder, cwd) }),
   };
+}
+
+function readEnvFile(file: string): Record<string, string> {
+  return parseEnv(readFileSync(file, 'utf8')) as Record<string, string>;
 }
 
 /** Short for a file below the current folder, in full for any other. */

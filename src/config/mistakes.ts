@@ -5,6 +5,7 @@ import { closest } from '../lib/closest.ts';
 import { isObject } from '../lib/values.ts';
 import type { Mistake, Path } from './expand.ts';
 import { configJsonSchema, type JsonSchemaNode } from './schema.ts';
+import { URL_KEYS } from './server-entries.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -58,14 +59,18 @@ function explainServer(
   file: unknown,
 ): Mistake[] {
   if (!isObject(value)) return [{ path, message: `expected an object, got ${show(value, path)}` }];
-  const [url, command] = [Object.hasOwn(value, 'url'), Object.hasOwn(value, 'command')];
-  if (url && command) return [{ path, message: 'has both "url" and "command"; keep one of them' }];
-  if (!url && !command) {
+  const keys = [...URL_KEYS, 'command'].filter((key) => Object.hasOwn(value, key));
+  const command = keys.includes('command');
+  if (keys.length > 1) {
+    const named = keys.map((key) => JSON.stringify(key)).join(' and ');
+    return [{ path, message: `has ${keys.length === 2 ? `both ${named}` : named}; keep one of them` }];
+  }
+  if (keys.length === 0) {
     const near = Object.keys(value).map((key) => closest(key, ['url', 'command']));
     const hint = near.find((key) => key !== undefined);
     return [{ path, message: `expected "url" or "command"${hint ? `; did you mean '${hint}'?` : ''}` }];
   }
-  return (issue.errors[url ? 0 : 1] ?? []).flatMap((each) => explainIssue(each, path, file));
+  return (issue.errors[command ? 1 : 0] ?? []).flatMap((each) => explainIssue(each, path, file));
 }
 
 const TYPE_NAMES: Record<string, string> = {
@@ -135,7 +140,7 @@ function suggestion(key: string, path: Path, value: unknown): string {
   const known = knownKeys(path);
   const near = closest(key, known);
   if (near !== undefined) return `; did you mean '${near}'?`;
-  const isServer = isObject(value) && (Object.hasOwn(value, 'url') || Object.hasOwn(value, 'command'));
+  const isServer = isObject(value) && [...URL_KEYS, 'command'].some((each) => Object.hasOwn(value, each));
   const elsewhere = path.length === 0 && isServer ? [showPath(['mcpServers', key])] : placesOf(key, path);
   if (elsewhere.length > 0) return `; did you mean ${elsewhere.map((place) => `'${place}'`).join(' or ')}?`;
   return known.length === 0 ? '' : `; known: ${known.join(', ')}`;

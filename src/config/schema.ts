@@ -8,6 +8,7 @@ import type { ServerConfig } from '../core/ports.ts';
 import { LOG_LEVELS } from '../lib/log.ts';
 import { serverNameSchema as name } from '../lib/server-name.ts';
 import { MAX_DELAY_MS } from '../lib/timers.ts';
+import { URL_KEYS } from './server-entries.ts';
 
 // --- Servers -----------------------------------------------------------------------------------------------------
 
@@ -23,33 +24,53 @@ const variableName = z.string().refine((text) => text !== '' && !text.includes('
 /** Keys that the files of other programs have in a server entry; accepted so that such a file can be used as it is. */
 const shared = {
   disabled: z.boolean().optional().describe('Leaves this server out.'),
+  enabled: z.boolean().optional().describe('`false` leaves this server out.'),
   timeout: z.unknown().optional().describe('Accepted and ignored.'),
   autoApprove: z.unknown().optional().describe('Accepted and ignored.'),
   alwaysAllow: z.unknown().optional().describe('Accepted and ignored.'),
   description: z.unknown().optional().describe('Accepted and ignored.'),
 };
 
-const httpServer = z.strictObject({
-  type: z
-    .enum(['http', 'streamable-http', 'sse'])
-    .optional()
-    .describe('Accepted; what the server speaks is found out.'),
-  url: z
-    .string()
-    .refine(isHttpUrl, 'expected a URL starting with http:// or https://')
-    .describe('Where the server is reached.'),
-  headers: z
-    .record(headerName, z.string().refine(isHeaderValue, 'a header cannot hold this character'))
-    .optional()
-    .describe('Sent with every request to this server.'),
-  ...shared,
-});
+const httpTransport = z
+  .enum(['http', 'streamable-http', 'streamableHttp', 'streamable_http', 'sse'])
+  .optional()
+  .describe('Accepted; the transport is negotiated.');
+
+const httpUrl = z.string().refine(isHttpUrl, 'expected a URL starting with http:// or https://').optional();
+
+const httpServer = z
+  .strictObject({
+    type: httpTransport,
+    transport: httpTransport,
+    url: httpUrl.describe('Where the server is reached.'),
+    httpUrl: httpUrl.describe('The same as `url`.'),
+    serverUrl: httpUrl.describe('The same as `url`.'),
+    headers: z
+      .record(headerName, z.string().refine(isHeaderValue, 'a header cannot hold this character'))
+      .optional()
+      .describe('Sent with every request to this server.'),
+    ...shared,
+  })
+  .refine((entry) => URL_KEYS.filter((key) => entry[key] !== undefined).length === 1, {
+    message: 'expected one "url"',
+    // So that an entry with a `command` is not taken for an HTTP server with unknown keys.
+    abort: true,
+  })
+  .meta({ anyOf: URL_KEYS.map((key) => ({ required: [key] })) });
+
+const stdioTransport = z.enum(['stdio']).optional().describe('Accepted; a command always uses stdio.');
 
 const commandServer = z.strictObject({
-  type: z.enum(['stdio']).optional().describe('Accepted; a command always speaks over stdio.'),
+  type: stdioTransport,
+  transport: stdioTransport,
   command: z.string().min(1).describe('The program that is the server.'),
   args: z.array(z.string()).optional().describe('The arguments of the command.'),
   env: z.record(variableName, z.string()).optional().describe('Environment variables for the command.'),
+  envFile: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('A file with more environment variables, one `NAME=value` a line; `env` takes precedence.'),
   cwd: z.string().min(1).optional().describe('The folder it runs in; relative to the folder of this file.'),
   ...shared,
 });
@@ -96,6 +117,10 @@ const settings = group('The settings of meanwhile itself.', {
   store: z
     .string()
     .min(1)
+    .refine(
+      (text) => !/^[a-z][a-z0-9+.-]+:/i.test(text),
+      'expected a file or `:memory:`; other stores are not supported',
+    )
     .optional()
     .describe(
       'The file that keeps sessions, tasks and questions, relative to the folder of this file, or `:memory:`. ' +

@@ -6,6 +6,7 @@ import { asProgramAndArguments, programIn } from '../lib/command-line.ts';
 import { isObject } from '../lib/values.ts';
 import type { Mistake } from './expand.ts';
 import type { Environment } from './paths.ts';
+import { serverEntries } from './server-entries.ts';
 
 export interface Here {
   env: Environment;
@@ -16,8 +17,8 @@ export interface Here {
 
 /** `written` is the file before its variables were filled in, so that no value of one is shown. */
 export function wholeCommands(file: unknown, written: unknown, here: Here): Mistake[] {
-  const shown = new Map(serversIn(written));
-  return serversIn(file).flatMap(([name, { command, cwd, env: own, args }]) => {
+  const shown = new Map(serverEntries(written));
+  return serverEntries(file).flatMap(([name, { command, cwd, env: own, args }]) => {
     if (typeof command !== 'string') return [];
     const program = programIn(command);
     const ownPath = isObject(own) ? own['PATH'] : undefined;
@@ -30,11 +31,6 @@ export function wholeCommands(file: unknown, written: unknown, here: Here): Mist
     const message = `only the program goes here, what follows it goes into "args"${split}`;
     return [{ path: ['mcpServers', name, 'command'], message }];
   });
-}
-
-function serversIn(file: unknown): [name: string, entry: Record<string, unknown>][] {
-  const servers = isObject(file) && isObject(file['mcpServers']) ? Object.entries(file['mcpServers']) : [];
-  return servers.flatMap(([name, entry]) => (isObject(entry) ? [[name, entry]] : []));
 }
 
 /** As the system looks for it: with a folder in its name it is a file there, without one it is on the PATH. */

@@ -8,6 +8,7 @@ async function config(): Promise<ClientConfig> {
   const loaded = await loadConfig({ flags: {}, env: {}, cwd: '/' });
   const servers = new Map<string, ServerConfig>([
     ['files', { command: 'files-server' }],
+    ['my files', { command: 'files-server' }],
     ['api', { url: 'https://api.example/mcp', headers: { Authorization: 'Bearer file', 'X-Kept': '1' } }],
   ]);
   return { ...loaded, servers, file: '/etc/meanwhile.json', disabled: ['off'] };
@@ -34,12 +35,17 @@ test('C-3: a server is a URL, with headers', async () => {
 });
 
 test.each<[string, ServerConfig]>([
-  ['npx -y some-server --flag', { command: 'npx', args: ['-y', 'some-server', '--flag'] }],
+  ['npx -y @some/server --flag', { command: 'npx', args: ['-y', '@some/server', '--flag'] }],
   [`node 'my server.js'`, { command: 'node', args: ['my server.js'] }],
   ['./server', { command: './server', args: [] }],
   [`KEY='a b' OTHER= node x.js K=v`, { command: 'node', args: ['x.js', 'K=v'], env: { KEY: 'a b', OTHER: '' } }],
 ])('C-3: a server is a command: %s', async (text, expected) => {
   expect(await findServer(text, [], unread)).toEqual({ name: text, config: expected });
+});
+
+test('C-3: a name in the config file may have spaces; other words with spaces are a command', async () => {
+  expect(await findServer('my files', [], config)).toMatchObject({ config: { command: 'files-server' } });
+  expect(await findServer('npx server', [], config)).toMatchObject({ config: { command: 'npx', args: ['server'] } });
 });
 
 test('C-3: a word that is no name in the config file but a program is that program', async () => {

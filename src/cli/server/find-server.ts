@@ -1,5 +1,6 @@
 import type { HttpServerConfig, ServerConfig } from '../../core/ports.ts';
 import { configHint, type ClientConfig } from '../config.ts';
+import { serverNameSchema } from '../../lib/server-name.ts';
 import { didYouMean } from '../did-you-mean.ts';
 import { UsageError } from '../flags.ts';
 import { findProgram } from './find-program.ts';
@@ -23,7 +24,8 @@ export async function findServer(
 ): Promise<FoundServer> {
   const headers = parseHeaders(headerLines);
   if (/^https?:\/\//i.test(text)) return { name: text, config: withHeaders({ url: httpUrl(text) }, headers) };
-  if (!isName(text)) return { name: text, config: withHeaders(commandOf(text), headers) };
+  const asCommand = (): FoundServer => ({ name: text, config: withHeaders(commandOf(text), headers) });
+  if (!serverNameSchema.safeParse(text).success) return asCommand();
 
   const loaded = await loadConfig();
   const { servers, settings, file, disabled } = loaded;
@@ -33,13 +35,11 @@ export async function findServer(
     return { name: text, config: withHeaders(config, headers), connectTimeoutMs };
   }
   if (disabled.includes(text)) throw new UsageError(`'${text}' is disabled in the config file (${file})`);
+  if (text.includes(' ')) return asCommand();
   const program = await findProgram(text);
   if (program === undefined) throw new UsageError(unknownServer(text, loaded));
   return { name: text, config: withHeaders({ command: program, args: [] }, headers) };
 }
-
-/** Nothing else can be a name in the config file. */
-const isName = (text: string): boolean => /^[A-Za-z0-9_.-]+$/.test(text);
 
 function unknownServer(text: string, config: ClientConfig): string {
   const known = [...config.servers.keys()];

@@ -14,6 +14,14 @@ test('D-5: a server is also found by clients that put /mcp at the end of every a
   }
 });
 
+test('D-5: a server whose name has spaces is at the escaped address', async () => {
+  const server = owned(await startV1Http());
+  const { url } = await httpGateway({ 'My Server': { url: server.url } });
+  for (const address of [`${url}/My%20Server`, `${url}/My%20Server/mcp`]) {
+    expect((await post(address, INITIALIZE)).text).toContain('v1-test-server');
+  }
+});
+
 test('D-5, S-4: over stdio a request is answered whose client says nothing more', async () => {
   const server = owned(await startV1Http());
   const config = await configFile({ one: { url: server.url } });

@@ -1,0 +1,33 @@
+/** The server entries of a config file as it was written, before they are checked against the schema. */
+
+import { isObject } from '../lib/values.ts';
+
+/** The keys under which programs write the URL of a server. */
+export const URL_KEYS = ['url', 'httpUrl', 'serverUrl'] as const;
+
+type Entries = [name: string, entry: Record<string, unknown>][];
+
+export function serverEntries(file: unknown): Entries {
+  const servers = isObject(file) && isObject(file['mcpServers']) ? Object.entries(file['mcpServers']) : [];
+  return servers.flatMap(([name, entry]): Entries => (isObject(entry) ? [[name, entry]] : []));
+}
+
+/**
+ * VS Code lists servers under `servers`, beside `inputs` for values that it asks the user for. The rest of the program
+ * knows only `mcpServers`.
+ */
+export function renameServers(file: unknown): { file: unknown; table: 'mcpServers' | 'servers' } {
+  if (!isObject(file) || !isObject(file['servers']) || 'mcpServers' in file) return { file, table: 'mcpServers' };
+  const { servers, inputs: _inputs, ...rest } = file;
+  return { file: { ...rest, mcpServers: servers }, table: 'servers' };
+}
+
+export const isDisabled = (entry: unknown): boolean =>
+  isObject(entry) && (entry['disabled'] === true || entry['enabled'] === false);
+
+/** Disabled servers are removed before the file is checked: their variables may not be set. */
+export function withoutDisabled(file: unknown): unknown {
+  if (!isObject(file) || !isObject(file['mcpServers'])) return file;
+  const enabled = Object.entries(file['mcpServers']).filter(([, entry]) => !isDisabled(entry));
+  return { ...file, mcpServers: Object.fromEntries(enabled) };
+}
