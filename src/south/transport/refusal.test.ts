@@ -8,10 +8,11 @@ const rpc = (message: unknown) => JSON.stringify({ jsonrpc: '2.0', id: null, err
 test.each([
   [404, rpc("no server 'x'"), "no server 'x'"],
   [500, rpc('out of order'), 'out of order'],
-  [401, rpc('who are you?'), `HTTP 401 from ${ORIGIN}: who are you?`],
-  [404, 'nothing here', `HTTP 404 from ${ORIGIN}: nothing here`],
-  [404, rpc(5), `HTTP 404 from ${ORIGIN}: ${rpc(5)}`],
-  [404, '{"error":{"message":"not ours"}}', `HTTP 404 from ${ORIGIN}: {"error":{"message":"not ours"}}`],
+  [401, rpc('who are you?'), `HTTP 401 Unauthorized from ${ORIGIN}: who are you?`],
+  [404, 'nothing here', `HTTP 404 Not Found from ${ORIGIN}`],
+  [599, 'x', `HTTP 599 from ${ORIGIN}`],
+  [404, rpc(5), `HTTP 404 Not Found from ${ORIGIN}`],
+  [404, '{"error":{"message":"not ours"}}', `HTTP 404 Not Found from ${ORIGIN}`],
 ])('B-1: an answer with HTTP %i and the body %j is told in words', (status, body, words) => {
   expect(refusal(status, ORIGIN, body, false)).toBe(words);
 });

@@ -1,14 +1,18 @@
+import { STATUS_CODES } from 'node:http';
 import { isObject } from '../../lib/values.ts';
 
 const SHOWN_CHARS = 300;
 
-/** An HTTP answer that is none of the protocol, in words. What the server itself says about it is enough. */
+/**
+ * An HTTP response that is not an MCP response, as one short line. The body is shown only where it is a JSON-RPC error: any
+ * other body, such as an error page, tells the reader nothing and may come from an address that is none of their business.
+ */
 export function refusal(status: number, origin: string, body: string, redirected: boolean): string {
-  if (redirected) return `HTTP ${status} from ${origin}: it redirects elsewhere, which is not followed`;
-  const said = errorIn(body);
-  return said !== undefined && !isDenial(status)
-    ? said
-    : `HTTP ${status} from ${origin}: ${said ?? body.slice(0, SHOWN_CHARS)}`;
+  const what = `HTTP ${[status, STATUS_CODES[status]].filter(Boolean).join(' ')} from ${origin}`;
+  if (redirected) return `${what}: it redirects elsewhere, which is not followed`;
+  const said = errorIn(body)?.slice(0, SHOWN_CHARS);
+  if (said === undefined) return what;
+  return isDenial(status) ? `${what}: ${said}` : said;
 }
 
 export const isDenial = (status: number | undefined): boolean => status === 401 || status === 403;

@@ -9,6 +9,7 @@ import { configFile, httpGateway, temporaryFolder } from '../../support/gateway.
 import { owned } from '../../support/owned.ts';
 import { runProgram } from '../../support/program.ts';
 import { v1Stdio } from '../../support/servers.ts';
+import { listenRaw } from './raw-listener.ts';
 
 const TOKEN = '0123456789abcdef0123456789abcdef';
 
@@ -20,6 +21,21 @@ describe('of a server that cannot be reached', () => {
     const { stdout } = await runProgram(['doctor', '--config', config]);
     expect(stdout).toContain('problem: http://127.0.0.1:1/sse cannot be reached: connection refused (ECONNREFUSED)');
     expect(stdout).toMatch(/the folder '\/nope' .* was not found\n {2}fix: create the folder, or correct "cwd"/);
+  });
+
+  test('C-3: of an error page only the status and its name are printed', async () => {
+    const page = `<!DOCTYPE html>\n<title>Oops</title>\n${'<p>a secret line</p>\n'.repeat(50)}`;
+    const { url } = await listenRaw(404, page);
+    const { code, stderr } = await runProgram(['tools', url]);
+    expect(code).toBe(1);
+    const { origin } = new URL(url);
+    expect(stderr.split('\n')[0]).toBe(`meanwhile: cannot reach ${url}: HTTP 404 Not Found from ${origin}`);
+    for (const status of [404, 502]) {
+      const { url: at } = await listenRaw(status, page);
+      const { stdout } = await runProgram(['doctor', at]);
+      expect(stdout).toContain(`HTTP ${status}`);
+      expect(stdout).not.toMatch(/<|secret/);
+    }
   });
 
   test('C-3: what a gateway says about it is told alone, without advice for another server', async () => {
