@@ -115,11 +115,15 @@ export interface RawSession {
   reply(tool: string, args?: Json): Promise<Reply>;
 }
 
-export async function rawSession(url: string, headers: Record<string, string> = {}): Promise<RawSession> {
-  const opened = await post(url, INITIALIZE, headers);
+export async function rawSession(
+  url: string,
+  headers: Record<string, string> = {},
+  protocolVersion = '2025-11-25',
+): Promise<RawSession> {
+  const opened = await post(url, { ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion } }, headers);
   expect(opened.status).toBe(200);
   const id = String(opened.headers['mcp-session-id']);
-  const inSession = { ...JSON_HEADERS, ...headers, 'mcp-session-id': id, 'mcp-protocol-version': '2025-11-25' };
+  const inSession = { ...JSON_HEADERS, ...headers, 'mcp-session-id': id, 'mcp-protocol-version': protocolVersion };
   await post(url, { jsonrpc: '2.0', method: 'notifications/initialized' }, inSession);
   let next = 1000;
   return {

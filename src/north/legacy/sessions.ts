@@ -18,6 +18,7 @@ import { LegacyFace } from '../direct/legacy-face.ts';
 import { idOf, respondError, respondGatewayError } from '../http/respond.ts';
 import { createHubServer } from '../hub-server.ts';
 import type { Hub } from '../hub/hub.ts';
+import { clientRecord, understandsEmptyEvents } from './client.ts';
 import { LegacyTransport } from './transport.ts';
 
 interface Served {
@@ -79,9 +80,7 @@ export class LegacySessions {
     let session: Session | undefined;
     let info: ServerInfo | undefined;
     try {
-      const { protocolVersion, capabilities } = body.params;
-      const client = { protocolVersion, capabilities };
-      session = gateway.open(principal, { client, ...(server !== undefined && { server }) });
+      session = gateway.open(principal, { client: clientRecord(body), ...(server !== undefined && { server }) });
       await stored(gateway);
       // The client is to be told what this one server can do.
       if (server !== undefined) info = await reached(server, session.connection(server));
@@ -97,7 +96,10 @@ export class LegacySessions {
 
   async #serve(session: Session, restored: boolean, info?: ServerInfo): Promise<Served> {
     const { gateway } = this.#options;
-    const transport = new LegacyTransport(session.id, restored ? lostIn(session) : undefined);
+    const transport = new LegacyTransport(session.id, {
+      primesStreams: understandsEmptyEvents(session.client),
+      lost: restored ? lostIn(session) : undefined,
+    });
     transport.onStreamOpen = () => session.hold();
     const { server, close } = this.#protocol(session, transport, info);
     server.onclose = () => {

@@ -12,6 +12,13 @@ const STREAM_AFTER_MS = 250;
 const RETRY_MS = 1000;
 const MAX_MISSED = 100;
 
+export interface LegacyTransportOptions {
+  /** Whether the client understands events without content. */
+  primesStreams: boolean;
+  /** The error for requests of an earlier run of the program, if the session was begun in one. */
+  lost?: string | undefined;
+}
+
 /** The answer to one POST, or a standing GET stream (which waits for no reply). */
 interface Stream {
   id: string;
@@ -46,7 +53,7 @@ export class LegacyTransport implements Transport, Carrier {
   /** The session does not end with this; the program does. */
   comesBack = false;
   #closed = false;
-  readonly #lost: string | undefined;
+  readonly #options: LegacyTransportOptions;
   readonly #replay = new ReplayBuffer();
   readonly #streams = new Map<string, Stream>();
   readonly #streamOf = new Map<RequestId, Stream>();
@@ -55,10 +62,9 @@ export class LegacyTransport implements Transport, Carrier {
   readonly #missed = new Map<string, Exchange[]>();
   #standing: Stream | undefined;
 
-  /** `lost`: what is told of requests of an earlier run of the program, if the session was begun in one. */
-  constructor(sessionId: string, lost?: string) {
+  constructor(sessionId: string, options: LegacyTransportOptions) {
     this.sessionId = sessionId;
-    this.#lost = lost;
+    this.#options = options;
   }
 
   async start(): Promise<void> {}
@@ -187,7 +193,8 @@ export class LegacyTransport implements Transport, Carrier {
    */
   #getAfterRestart(lastEventId: string, res: ServerResponse): void {
     const requests = requestsNamedIn(lastEventId);
-    if (this.#lost === undefined || requests === undefined) {
+    const { lost } = this.#options;
+    if (lost === undefined || requests === undefined) {
       respondError(res, 400, -32000, 'Last-Event-ID names no event of this session');
       return;
     }
@@ -195,7 +202,7 @@ export class LegacyTransport implements Transport, Carrier {
       this.#stand(res);
       return;
     }
-    this.#answerAll(requests, this.#lost, lastEventId, res);
+    this.#answerAll(requests, lost, lastEventId, res);
   }
 
   /** What nobody took is not kept any more, but its result may be. */
@@ -312,8 +319,12 @@ export class LegacyTransport implements Transport, Carrier {
     stream.replies = [];
   }
 
-  /** An event without content, so that the client has an id to come back with before anything was said. */
+  /**
+   * Sends an event without content, so that the client can resume the stream before it has received a message. Clients of
+   * older protocol versions would parse the empty data as JSON and fail; they can resume from the first message on.
+   */
   #prime(stream: Stream): void {
+    if (!this.#options.primesStreams) return;
     stream.res?.write(`id: ${this.#replay.add(stream.id, '')}\nretry: ${RETRY_MS}\ndata: \n\n`);
   }
 

@@ -13,6 +13,7 @@ import { refuseUnaskable } from '../asking/asking.ts';
 import { LegacyFace } from '../direct/legacy-face.ts';
 import { listen } from '../direct/listening.ts';
 import { ModernBench } from '../direct/modern-bench.ts';
+import { clientRecord } from '../legacy/client.ts';
 import { clientIn } from '../modern-client.ts';
 import { createModernServer } from '../direct/modern-face.ts';
 import { wireError } from '../direct/outcome.ts';
@@ -46,8 +47,7 @@ export function serveDirectly({ gateway, session, carrier, name, taskAfterMs }: 
     if (!('method' in message)) return false;
     // Before anything is sent to the server: it is told what this client can be asked.
     if (isInitializeRequest(message)) {
-      const { protocolVersion, capabilities } = message.params;
-      session.introduce({ protocolVersion, capabilities });
+      session.introduce(clientRecord(message));
       return false;
     }
     if (message.method === 'subscriptions/listen' && 'id' in message) {

@@ -6,6 +6,7 @@ import type { Session } from '../../core/session/session.ts';
 import { useFreshIds } from '../../lib/fresh-ids.ts';
 import { messageOf } from '../../lib/log.ts';
 import { createHubServer } from '../hub-server.ts';
+import { clientRecord } from '../legacy/client.ts';
 import { StdioCarrier } from './carrier.ts';
 import { serveDirectly } from './direct.ts';
 import type { Hub } from '../hub/hub.ts';
@@ -72,8 +73,7 @@ export async function openStdioDoor(
 function serveHub(hub: Hub, session: Session, carrier: StdioCarrier): McpServerFactory {
   carrier.onReceived = (message) => {
     if (isInitializeRequest(message)) {
-      const { protocolVersion, capabilities } = message.params;
-      session.introduce({ protocolVersion, capabilities });
+      session.introduce(clientRecord(message));
     }
     return false;
   };
