@@ -5,17 +5,26 @@ import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
+import { bundledLicenses } from './licenses.mjs';
+
+const LICENSES = 'THIRD-PARTY-LICENSES.txt';
 
 await mkdir('dist', { recursive: true });
 const before = await readdir('dist');
 
-const common = {
+const { metafile } = await build({
+  entryPoints: { cli: 'src/cli/entry.ts', client: 'src/client/index.ts', server: 'src/server/index.ts' },
   outdir: 'dist',
   bundle: true,
   platform: 'node',
   format: 'esm',
   target: 'node20',
-  sourcemap: false,
+  // What the program and the libraries share is there once.
+  splitting: true,
+  minifyWhitespace: true,
+  minifySyntax: true,
+  // Names stay: they show up in the stack traces of other people's programs.
+  minifyIdentifiers: false,
   legalComments: 'none',
   // A native module cannot be bundled.
   external: ['libsql'],
@@ -24,18 +33,13 @@ const common = {
   },
   logLevel: 'warning',
   metafile: true,
-};
-const [program, libraries] = await Promise.all([
-  build({ ...common, entryPoints: { cli: 'src/cli/entry.ts' }, splitting: true, minify: true, keepNames: true }),
-  // Readable: their errors show up in other people's programs.
-  build({ ...common, entryPoints: { client: 'src/client/index.ts', server: 'src/server/index.ts' } }),
-]);
+});
 await chmod('dist/cli.js', 0o755);
+await writeFile(join('dist', LICENSES), await bundledLicenses(Object.keys(metafile.inputs)));
 await writeTypes('client/index', 'server/index');
 
 // What is left of an earlier build goes last, so that a program that is started meanwhile finds all of one or the other.
-const outputs = [program, libraries].flatMap(({ metafile }) => Object.keys(metafile.outputs));
-const made = new Set(['types', ...outputs.map((file) => basename(file))]);
+const made = new Set(['types', LICENSES, ...Object.keys(metafile.outputs).map((file) => basename(file))]);
 for (const file of before) if (!made.has(file)) await rm(join('dist', file), { recursive: true, force: true });
 
 /** Declarations of the entries and of what they mention; the compiler writes those of everything that is imported. */
