@@ -58,6 +58,17 @@ export function requiredOf(root: Schema): string[] {
   return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
 }
 
+/** The default of an argument; `undefined` if it has none. Servers take `null` for a value like any other. */
+export function defaultOf(property: Schema | undefined): unknown {
+  return property?.['default'];
+}
+
+/** The arguments that a caller has to give: schema generators also list those with a default as required. */
+export function mandatoryOf(root: Schema): string[] {
+  const properties = propertiesOf(root);
+  return requiredOf(root).filter((name) => defaultOf(properties.get(name)) === undefined);
+}
+
 /** Whether names that the schema does not list are welcome. */
 export function isOpen(root: Schema): boolean {
   const { additionalProperties, patternProperties } = root;

@@ -1,13 +1,13 @@
 import { didYouMean } from '../did-you-mean.ts';
 import type { GivenArgument } from './given.ts';
-import { alternatives, isOpen, propertiesOf, requiredOf, resolve, type Schema } from '../json-schema.ts';
+import { alternatives, defaultOf, isOpen, propertiesOf, requiredOf, resolve, type Schema } from '../json-schema.ts';
 import { typed } from './typed.ts';
 
 export type ToolArguments = { args: Record<string, unknown> } | { mistakes: string[] };
 
 /**
  * The arguments for a tool: those of `--args` as they are, and over them those given one by one, in the types that the
- * tool's schema says.
+ * tool's schema says. A required argument that is not given is sent with its default, if it has one.
  */
 export function toolArguments(
   inputSchema: Schema,
@@ -34,7 +34,11 @@ export function toolArguments(
     seen.add(key);
   }
   for (const name of requiredOf(root)) {
-    if (!args.has(name) && !seen.has(name)) mistakes.push(`'${name}' is missing`);
+    if (args.has(name) || seen.has(name)) continue;
+    const fallback = defaultOf(properties.get(name));
+    if (fallback === undefined) mistakes.push(`'${name}' is missing`);
+    // Sent, not left out: a server that lists it as required may refuse a call without it.
+    else args.set(name, fallback);
   }
   return mistakes.length === 0 ? { args: Object.fromEntries(args) } : { mistakes };
 }

@@ -2,12 +2,12 @@ import type { Tool } from '../../client/types.ts';
 import { clean, cleanLine } from '../terminal/clean.ts';
 import { pad, displayWidth } from '../terminal/width.ts';
 import { quoteWord } from '../server/shell-words.ts';
-import { describeType, propertiesOf, requiredOf, resolve } from '../json-schema.ts';
+import { describeType, mandatoryOf, propertiesOf, resolve } from '../json-schema.ts';
 
 /** How a tool is called: one line to type, then its arguments one a line. */
 export function toolUsage(server: string, { name, inputSchema }: Pick<Tool, 'name' | 'inputSchema'>): string {
   const root = resolve(inputSchema, inputSchema);
-  const required = new Set(requiredOf(root));
+  const required = new Set(mandatoryOf(root));
   const rows = [...propertiesOf(root)].map(([key, schema]) => {
     const { description, default: fallback } = schema;
     const type = describeType(schema, root);
