@@ -8,6 +8,7 @@ export type FailureCode =
   | 'refused'
   | 'unexpected'
   | 'cancelled'
+  | 'unanswered'
   | 'timeout'
   | 'interrupted'
   | 'left_running';
@@ -26,6 +27,7 @@ export const EXIT_CODES: Record<FailureCode, number> = {
   config: 2,
   cancelled: 4,
   timeout: 5,
+  unanswered: 6,
   interrupted: 130,
   left_running: 130,
 };

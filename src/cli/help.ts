@@ -91,7 +91,7 @@ Exit codes
   0  there is a result                          4  cancelled, by the server or by you
   1  failed: an error of the server,            5  time ran out (--timeout)
      out of reach, lost                       130  interrupted, or left running
-  2  wrong usage or configuration
+  2  wrong usage or configuration               6  a question was left unanswered
   3  the tool itself reports an error
 `;
 

@@ -5,12 +5,12 @@ import { parseArguments, readArguments, type GivenArgument } from '../arguments/
 import { toolArguments } from '../arguments/tool-arguments.ts';
 import { toolUsage } from '../arguments/usage.ts';
 import { didYouMean } from '../did-you-mean.ts';
-import { Failure, RESULT, TOOL_ERROR } from '../failure.ts';
+import { Failure, RESULT, TOOL_ERROR, type FailureCode } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
 import { follow } from '../follow.ts';
 import { OutFolder } from '../out-folder.ts';
 import { PreparedAnswers } from '../questions/prepared.ts';
-import { requiredLinks, visitLinks } from '../questions/required-links.ts';
+import { linksUnvisited, requiredLinks, visitLinks } from '../questions/required-links.ts';
 import { listTools } from '../server/list-tools.ts';
 import { quoteWord } from '../server/shell-words.ts';
 import { showResult } from '../terminal/blocks.ts';
@@ -61,7 +61,9 @@ async function run(
       });
     } catch (error) {
       const links = requiredLinks(error);
-      if (links.length === 0 || !(await visitLinks(stay, links))) throw error;
+      if (links.length === 0) throw error;
+      if (!stay.screen.attended) throw linksUnvisited(stay, links);
+      if (!(await visitLinks(stay, links))) throw error;
     }
   }
 }
@@ -98,7 +100,10 @@ export function noSuchTool(label: string, name: string, tools: readonly Tool[]):
   return `${label} has no tool '${name}'${didYouMean(name, names)}\n${known}`;
 }
 
-/** Prints the result of a tool. What the tool itself calls an error has an exit code of its own. */
+/**
+ * Prints the result of a tool. A tool that reports an error has its own exit code, and so has a call whose questions were not
+ * answered as they should have been.
+ */
 export async function showOutcome(
   { screen, flags }: Visit,
   name: string,
@@ -106,22 +111,34 @@ export async function showOutcome(
   outcome: Promise<CallToolResult>,
 ): Promise<number> {
   const result = await outcome.catch((error: unknown) => {
-    throw answers.misfits.length > 0 && error instanceof TaskClientError ? misfit(answers, error.message) : error;
+    throw (error instanceof TaskClientError && answersMissing(answers, { then: error.message })) || error;
   });
   if (answers.unused !== undefined) screen.note(`meanwhile: ${answers.unused}`);
   const out = flags.out === undefined ? undefined : new OutFolder(flags.out, name);
   const text = await showResult(result, out);
-  // There is one document, and it says what went wrong; but what the tool did all the same is not lost.
-  if (screen.json && answers.misfits.length > 0) throw misfit(answers, undefined, { result });
+  const missing = answersMissing(answers, { result });
+  // With --json there is exactly one document: the error, which contains the result.
+  if (!screen.json && text !== '') screen.print(text);
+  if (missing !== undefined) throw missing;
   if (screen.json) screen.printJson(result);
-  else if (text !== '') screen.print(text);
-  if (answers.misfits.length > 0) throw misfit(answers);
   if (result.isError !== true) return RESULT;
   screen.note('meanwhile: the tool says that it failed');
   return TOOL_ERROR;
 }
 
-/** It has been said already which answer it was, and why: here it ends the program. */
-function misfit({ misfits }: PreparedAnswers, then?: string, details: Record<string, unknown> = {}): Failure {
-  return new Failure('usage', [...misfits, ...(then === undefined ? [] : [then])].join('\n'), details);
+const UNANSWERED = 'answer it with --answer, or call from a terminal';
+
+/** Why a call that ended cannot count as a success: a prepared answer did not fit, or nobody answered a question. */
+function answersMissing(
+  { misfits, unanswered }: PreparedAnswers,
+  { then, result }: { then?: string; result?: CallToolResult },
+): Failure | undefined {
+  const failure = (code: FailureCode, lines: readonly string[]): Failure =>
+    new Failure(code, [...lines, ...(then === undefined ? [] : [then])].join('\n'), {
+      ...(result !== undefined && { result }),
+    });
+  if (misfits.length > 0) return failure('usage', misfits);
+  if (unanswered === 0) return undefined;
+  const what = unanswered === 1 ? 'a question was' : `${unanswered} questions were`;
+  return failure('unanswered', [`${what} left unanswered: ${UNANSWERED}`]);
 }

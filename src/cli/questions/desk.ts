@@ -86,7 +86,7 @@ export class Desk {
     }
     pending.respond({ action: 'cancel' });
     const asks = this.#asks(`: ${clean(pending.message)}`);
-    if (found.kind === 'none') screen.note(`${asks}\n${elicitationUnanswered(pending)}`);
+    if (found.kind === 'none') this.#unanswered(asks, elicitationUnanswered(pending));
     else this.#misfit(asks, 'answered "cancel"', found.mistake);
   }
 
@@ -105,8 +105,14 @@ export class Desk {
       return;
     }
     pending.reject('nobody is there to answer');
-    if (found.kind === 'none') screen.note(`${asks}\n${sampleUnanswered(pending)}`);
+    if (found.kind === 'none') this.#unanswered(asks, sampleUnanswered(pending));
     else this.#misfit(asks, 'refused', found.mistake);
+  }
+
+  #unanswered(asks: string, what: string): void {
+    const { screen, prepared } = this.#options;
+    prepared.unanswered += 1;
+    screen.note(`${asks}\n${what}`);
   }
 
   #misfit(asks: string, instead: string, mistake: string): void {

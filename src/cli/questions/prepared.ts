@@ -21,6 +21,8 @@ const ACTIONS = new Set<unknown>(['accept', 'decline', 'cancel']);
 export class PreparedAnswers {
   /** What was wrong with those that should have been used, and nobody was there to give others. */
   readonly misfits: string[] = [];
+  /** How many questions nobody answered: there was no prepared answer for them, and no person to ask. */
+  unanswered = 0;
   readonly #all: readonly Schema[];
   #used = 0;
 

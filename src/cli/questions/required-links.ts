@@ -1,7 +1,7 @@
 /** Web pages that a server wants visited before it accepts a call at all (error -32042). */
 
 import { TaskClientError } from '../../client/error.ts';
-
+import { Failure } from '../failure.ts';
 import { askLink } from '../terminal/ask-link.ts';
 import { clean, cleanLine } from '../terminal/clean.ts';
 import { Prompter } from '../terminal/prompter.ts';
@@ -23,13 +23,16 @@ export function requiredLinks(error: unknown): RequiredLink[] {
   );
 }
 
+/** Without a person nobody can visit the pages, and the call cannot be made. */
+export function linksUnvisited({ label }: Pick<Visit, 'label'>, links: readonly RequiredLink[]): Failure {
+  const pages = links.map(({ message, url }) => `${label} wants you to visit ${cleanLine(url)}: ${clean(message)}`);
+  return new Failure('unanswered', [...pages, 'then make the call again, or make it from a terminal'].join('\n'), {
+    urls: links.map(({ url }) => url),
+  });
+}
+
 /** Tells whether the person has been to all of them, so that the call is worth another try. */
-export async function visitLinks({ screen, label, stop }: Visit, links: readonly RequiredLink[]): Promise<boolean> {
-  if (!screen.attended) {
-    for (const { message, url } of links)
-      screen.note(`${label} wants you to visit ${cleanLine(url)}: ${clean(message)}`);
-    return false;
-  }
+export async function visitLinks({ label, stop }: Visit, links: readonly RequiredLink[]): Promise<boolean> {
   const prompter = new Prompter();
   for (const link of links) {
     await prompter.say(`${label} asks: ${clean(link.message)}`, 'info');

@@ -18,6 +18,8 @@ const KINDS = [
   ['2026-07-28 with tasks', startTasksV2Http],
 ] as const;
 
+const UNANSWERED = 'a question was left unanswered: answer it with --answer, or call from a terminal';
+
 test.each(KINDS)('C-3: a tool of a server (%s) is called, and its text printed plainly', async (_kind, start) => {
   const { url } = owned(await start());
   expect(await runProgram(['call', url, 'echo', 'text=hello world'])).toEqual({
@@ -39,13 +41,22 @@ test.each(KINDS)('C-3: a question of a server (%s) is answered with --answer', a
 });
 
 test.each(KINDS)(
-  'C-3: without a terminal and an answer a question (%s) is cancelled, and --answer named',
+  'C-3: without a terminal and an answer a question (%s) is cancelled, --answer named, and the exit code is 6',
   async (_kind, start) => {
     const { url } = owned(await start());
     const { code, stdout, stderr } = await runProgram(['call', url, 'ask']);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: 'cancelled' });
+    expect({ code, stdout }).toEqual({ code: 6, stdout: 'cancelled' });
     expect(stderr).toContain('asks: What is your name?');
     expect(stderr).toContain(`--answer '{"name":"…"}'`);
+    expect(stderr.split('\n').at(-1)).toBe(`meanwhile: ${UNANSWERED}`);
+    const json = await runProgram(['call', url, 'ask', '--json']);
+    expect(json.code).toBe(6);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      error: { code: 'unanswered', message: UNANSWERED, result: { content: [{ text: 'cancelled' }] } },
+    });
+    // Whoever means to cancel says so, and has a result.
+    const meant = await runProgram(['call', url, 'ask', '--answer', '{"action":"cancel"}']);
+    expect(meant).toMatchObject({ code: 0, stdout: 'cancelled' });
   },
 );
 
@@ -59,8 +70,9 @@ test.each(KINDS)('C-3: a request to a model (%s) is answered with --answer', asy
 test.each(KINDS)('C-3: without a terminal and an answer a request to a model (%s) is refused', async (_kind, start) => {
   const { url } = owned(await start());
   const refused = await runProgram(['call', url, 'sample', 'prompt=Why?']);
-  expect(refused.code).toBe(1);
+  expect(refused.code).toBe(6);
   expect(refused.stderr).toContain('user: Why?');
+  expect(refused.stderr).toContain(`meanwhile: ${UNANSWERED}`);
   expect(refused.stderr).toContain(`--answer '{"text":"…"}'`);
 });
 

@@ -119,6 +119,6 @@ test('C-3: server-everything: a page that has to be visited before the call is a
   expect((await terminal.ended()).code).toBe(0);
 
   const unattended = await runProgram(args);
-  expect(unattended.code).toBe(1);
+  expect(unattended.code).toBe(6);
   expect(unattended.stderr).toContain('wants you to visit https://modelcontextprotocol.io');
 });
