@@ -1,3 +1,5 @@
+import { shortenText } from '../lib/shorten.ts';
+
 /**
  * Every error the gateway itself raises: one closed set, one table. `rpc` is the JSON-RPC code where the error leaves as
  * a protocol error, `http` the status where it leaves as an HTTP answer; as a tool reply it carries the code itself.
@@ -29,7 +31,7 @@ export class GatewayError extends Error {
   readonly details: Record<string, unknown> | undefined;
 
   constructor(code: ErrorCode, message: string, details?: Record<string, unknown>) {
-    super(message);
+    super(shortenText(message));
     this.name = 'GatewayError';
     this.code = code;
     this.details = details;

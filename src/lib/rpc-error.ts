@@ -1,3 +1,5 @@
+import { shortenText } from './shorten.ts';
+
 /** What a JSON-RPC error says. */
 export interface RpcFailure {
   code: number;
@@ -11,7 +13,7 @@ export class RpcError extends Error {
   readonly data: unknown;
 
   constructor(code: number, message: string, data?: unknown) {
-    super(message);
+    super(shortenText(message));
     this.name = 'RpcError';
     this.code = code;
     this.data = data;

@@ -71,3 +71,13 @@ test('X-4: a form that is none lets everything through', () => {
   expect(formMistake({ properties: 5, required: 'name' }, { name: 1 })).toBeUndefined();
   expect(formMistake({ properties: { name: { $ref: 'http://x' } } }, { name: 1 })).toBeUndefined();
 });
+
+test('X-3: many invalid values and many choices make one short mistake', () => {
+  const items = { type: 'string', enum: Array.from({ length: 200 }, (_, index) => `choice ${index}`) };
+  const form = { type: 'object', properties: { picked: { type: 'array', items } } };
+  const picked = Array.from({ length: 500_000 }, () => 'none of them');
+  const mistake = formMistake(form, { picked });
+  expect(mistake).toContain('"choice 0"');
+  expect(mistake).toContain('and 180 more');
+  expect(mistake?.length).toBeLessThan(1000);
+});

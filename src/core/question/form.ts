@@ -8,6 +8,9 @@ import { isObject } from '../../lib/values.ts';
 
 type Schema = Record<string, unknown>;
 
+/** How many choices an error names. */
+const SHOWN_CHOICES = 20;
+
 /** What is wrong with the content, or `undefined` if nothing is. */
 export function formMistake(form: Schema, content: Schema): string | undefined {
   const fields = isObject(form['properties']) ? form['properties'] : {};
@@ -25,7 +28,7 @@ export function formMistake(form: Schema, content: Schema): string | undefined {
 
 function fieldMistake(field: Schema, value: unknown): string | undefined {
   const choices = choicesOf(field);
-  if (choices !== undefined) return choices.includes(value) ? undefined : `expected one of ${list(choices)}`;
+  if (choices !== undefined) return choices.includes(value) ? undefined : notAChoice(choices);
   switch (field['type']) {
     case 'string':
       return typeof value === 'string' ? textMistake(field, value) : 'expected a string';
@@ -64,7 +67,17 @@ function selectionMistake(field: Schema, values: unknown[]): string | undefined 
   if (most !== undefined && values.length > most) return `expected at most ${most}`;
   const { items } = field;
   if (!isObject(items)) return undefined;
-  return values.map((value) => fieldMistake(items, value)).find((mistake) => mistake !== undefined);
+  const choices = choicesOf(items);
+  // Looked up in a set, because there may be many values and many choices.
+  if (choices !== undefined) {
+    const known = new Set(choices);
+    return values.every((value) => known.has(value)) ? undefined : notAChoice(choices);
+  }
+  for (const value of values) {
+    const mistake = fieldMistake(items, value);
+    if (mistake !== undefined) return mistake;
+  }
+  return undefined;
 }
 
 /** The values of a choice, in either of the forms the protocol has for it. */
@@ -94,6 +107,8 @@ function limit(field: Schema, name: string): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-function list(choices: unknown[]): string {
-  return choices.map((choice) => JSON.stringify(choice)).join(', ');
+function notAChoice(choices: unknown[]): string {
+  const shown = choices.slice(0, SHOWN_CHOICES).map((choice) => JSON.stringify(choice));
+  const more = choices.length - shown.length;
+  return `expected one of ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

@@ -3,35 +3,46 @@
 import type * as z from 'zod';
 import { known } from '../../core/errors.ts';
 import { closest } from '../../lib/closest.ts';
+import { shortenText } from '../../lib/shorten.ts';
 import { isObject } from '../../lib/values.ts';
 import type { HubTool } from './tool.ts';
+
+/** Of how many mistakes an error tells. */
+const SHOWN_ISSUES = 5;
 
 export function noSuchTool(name: string, names: readonly string[]): string {
   return `no tool '${name}'; ${suggestion(closest(name, names))}${known(names)}`;
 }
 
 export function mistakes({ input }: HubTool, given: unknown, { issues }: z.ZodError): string {
-  return issues
+  const told = issues
+    .slice(0, SHOWN_ISSUES)
     .map((issue) => {
       if (issue.code === 'unrecognized_keys') return noSuchArguments(issue.keys, Object.keys(input.shape));
       const name = issue.path.map(String).join('.');
       if (issue.code === 'invalid_value' && valueAt(given, issue.path) !== undefined) {
-        return `'${name}': expected ${either(issue.values)}, got ${JSON.stringify(valueAt(given, issue.path))}`;
+        return `'${name}': expected ${either(issue.values)}, got ${shown(valueAt(given, issue.path))}`;
       }
       const message = issue.message.replace(/^Invalid input: /, '').replace('expected record', 'expected an object');
       return valueAt(given, issue.path) === undefined ? `'${name}' is missing` : `'${name}': ${message}`;
     })
     .join('; ');
+  return issues.length > SHOWN_ISSUES ? `${told}; and ${issues.length - SHOWN_ISSUES} more` : told;
 }
 
 function noSuchArguments(keys: readonly string[], names: readonly string[]): string {
   const [first = ''] = keys;
   const near = closest(first, names) ?? names.find((each) => each.slice(0, 3) === first.slice(0, 3));
-  return `there is no argument ${keys.map((key) => `'${key}'`).join(', ')}; ${suggestion(near)}${known(names)}`;
+  const unknown = keys.slice(0, SHOWN_ISSUES).map((key) => `'${shortenText(key, 100)}'`);
+  return `there is no argument ${unknown.join(', ')}; ${suggestion(near)}${known(names)}`;
 }
 
 function suggestion(near: string | undefined): string {
   return near === undefined ? '' : `did you mean '${near}'? `;
+}
+
+function shown(value: unknown): string {
+  return shortenText(JSON.stringify(value), 100);
 }
 
 function either(values: readonly unknown[]): string {
