@@ -22,3 +22,9 @@ it('X-3: what is far too long to be a misspelt name is not compared', () => {
   expect(closest(`serv${'e'.repeat(200)}`, ['serve'])).toBeUndefined();
   expect(closest('serv', ['serve'])).toBe('serve');
 });
+
+it('X-3: no suggestion is looked for among too many names, nor among names that are too long', () => {
+  const many = Array.from({ length: 300_000 }, (_, index) => `tool_number_${index}`);
+  expect(closest('tool_number', many)).toBeUndefined();
+  expect(closest('serv', ['serv'.repeat(1_000_000), 'serve'])).toBe('serve');
+});

@@ -1,11 +1,13 @@
-/** No name that somebody misspelt is longer; the work grows with it. */
+/** The work grows with the length of the names and with their number. A misspelt name is shorter. */
 const MAX_LENGTH = 200;
+const MAX_NAMES = 1000;
 
 /** The known name that is contained in this one or the other way round, or differs in few letters. */
 export function closest(name: string, known: readonly string[]): string | undefined {
-  if (name.length > MAX_LENGTH) return undefined;
+  if (name.length > MAX_LENGTH || known.length > MAX_NAMES) return undefined;
   const wanted = name.toLowerCase();
-  const scored = known.map((each) => {
+  const short = known.filter(({ length }) => length <= MAX_LENGTH);
+  const scored = short.map((each) => {
     const candidate = each.toLowerCase();
     const contained = wanted.length >= 3 && (candidate.includes(wanted) || wanted.includes(candidate));
     return { each, distance: contained ? 1 : distance(wanted, candidate) };

@@ -1,8 +1,17 @@
+import { roughSize } from './rough-size.ts';
+import { shortenText } from './shorten.ts';
+import { isObject } from './values.ts';
+
 export type ListItem = Record<string, unknown>;
 
 const MAX_PAGES = 1000;
+const MAX_ENTRIES = 100_000;
+const MAX_BYTES = 32 * 1024 * 1024;
 
-/** Reads a paged list to its end. `ask` gets the parameters of one page; `what` names the list in errors. */
+/**
+ * Reads a paged list to its end. `ask` gets the parameters of one page; `what` names the list in errors. Entries that
+ * are no objects are left out. A list that is too long is an error: a server could send pages without end.
+ */
 export async function readAllPages(
   ask: (params: { cursor?: string }) => Promise<Record<string, unknown>>,
   what: string,
@@ -10,14 +19,20 @@ export async function readAllPages(
 ): Promise<ListItem[]> {
   const items: ListItem[] = [];
   const seen = new Set<string>();
+  let bytes = 0;
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const reply = await ask(cursor === undefined ? {} : { cursor });
     const found = reply[key];
-    if (Array.isArray(found)) items.push(...(found as ListItem[]));
+    if (Array.isArray(found)) {
+      if (items.length + found.length > MAX_ENTRIES) throw new Error(`${what} has more than ${MAX_ENTRIES} entries`);
+      for (const item of found as unknown[]) if (isObject(item)) items.push(item);
+    }
+    bytes += roughSize(reply, MAX_BYTES);
+    if (bytes > MAX_BYTES) throw new Error(`${what} is larger than ${MAX_BYTES} bytes`);
     const next = reply['nextCursor'];
     if (typeof next !== 'string' || next === '') return items;
-    if (seen.has(next)) throw new Error(`the server repeats the cursor '${next}' of ${what}`);
+    if (seen.has(next)) throw new Error(`the server repeats the cursor '${shortenText(next, 100)}' of ${what}`);
     seen.add(next);
     cursor = next;
   }

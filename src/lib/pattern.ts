@@ -1,29 +1,50 @@
+const WORD_BITS = 32;
+
 /**
- * Matches a name against a pattern with `*` (anything) and `?` (one character), ignoring case; a pattern without either
- * matches anywhere in the name. It goes back at most to the last `*`, so no pattern makes it slow.
+ * Compiles a pattern with `*` (anything) and `?` (one character), ignoring case; a pattern without either matches
+ * anywhere in the name. Matching reads each character of the name once: all positions in the pattern that the name read
+ * so far can have reached are kept as a set of bits, so no pattern and no name can make it slow.
  */
-export function matchesPattern(pattern: string, name: string): boolean {
-  const wanted = pattern.toLowerCase();
-  const text = name.toLowerCase();
-  if (!/[*?]/.test(wanted)) return text.includes(wanted);
-  let at = 0;
-  let position = 0;
-  let star = -1;
-  let resume = 0;
-  while (position < text.length) {
-    if (wanted[at] === '*') {
-      star = at;
-      resume = position;
-      at += 1;
-    } else if (at < wanted.length && (wanted[at] === '?' || wanted[at] === text[position])) {
-      at += 1;
-      position += 1;
-    } else if (star >= 0) {
-      at = star + 1;
-      resume += 1;
-      position = resume;
-    } else return false;
+export function compilePattern(pattern: string): (name: string) => boolean {
+  const lower = pattern.toLowerCase();
+  const wanted = /[*?]/.test(lower) ? lower : `*${lower}*`;
+  const words = Math.floor(wanted.replaceAll('*', '').length / WORD_BITS) + 1;
+  const set = (bits: Int32Array, index: number): void => {
+    bits[index >>> 5] = (bits[index >>> 5] ?? 0) | (1 << (index & 31));
+  };
+  // Bit i of `stays`: a `*` follows the first i tokens. Bit i of `anything`: token i is a `?`.
+  const stays = new Int32Array(words);
+  const anything = new Int32Array(words);
+  const moves = new Map<string, Int32Array>();
+  let index = 0;
+  for (const each of wanted.split('')) {
+    if (each === '*') {
+      set(stays, index);
+      continue;
+    }
+    if (each === '?') set(anything, index);
+    else {
+      const bits = moves.get(each) ?? new Int32Array(words);
+      set(bits, index);
+      moves.set(each, bits);
+    }
+    index += 1;
   }
-  while (wanted[at] === '*') at += 1;
-  return at === wanted.length;
+  const none = new Int32Array(words);
+  return (name) => {
+    const text = name.toLowerCase();
+    const reached = new Int32Array(words);
+    reached[0] = 1;
+    for (let at = 0; at < text.length; at += 1) {
+      const matching = moves.get(text[at] ?? '') ?? none;
+      let carry = 0;
+      for (let word = 0; word < words; word += 1) {
+        const now = reached[word] ?? 0;
+        const moving = now & ((matching[word] ?? 0) | (anything[word] ?? 0));
+        reached[word] = (now & (stays[word] ?? 0)) | (moving << 1) | carry;
+        carry = moving >>> 31;
+      }
+    }
+    return ((reached[index >>> 5] ?? 0) & (1 << (index & 31))) !== 0;
+  };
 }

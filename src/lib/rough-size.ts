@@ -1,16 +1,28 @@
-/** Length of all strings in a value, counted only until `limit` is passed: cheap for what is small. */
+/** What a number, a key or an object costs beside its text, roughly. */
+const OVERHEAD = 8;
+
+/** About how many bytes a JSON value takes, counted only until `limit` is passed: cheap for what is small. */
 export function roughSize(value: unknown, limit: number): number {
   let size = 0;
   const pending: unknown[] = [value];
   while (pending.length > 0 && size <= limit) {
     const next = pending.pop();
+    size += OVERHEAD;
     if (typeof next === 'string') size += next.length;
+    else if (Array.isArray(next)) size += pushAll(next, pending, limit - size);
     else if (typeof next === 'object' && next !== null) {
-      for (const [key, inner] of Object.entries(next)) {
+      for (const key in next) {
         size += key.length;
-        pending.push(inner);
+        pending.push((next as Record<string, unknown>)[key]);
       }
-    } else size += 8;
+    }
   }
   return size;
+}
+
+/** What certainly passes the limit by its number of entries alone is not looked at. */
+function pushAll(entries: unknown[], pending: unknown[], room: number): number {
+  if (entries.length * OVERHEAD > room) return entries.length * OVERHEAD;
+  for (const entry of entries) pending.push(entry);
+  return 0;
 }

@@ -11,6 +11,10 @@ interface Facts {
 
 const UNKNOWN: Facts = { taskSupport: 'forbidden', headers: [] };
 
+/** A client that reads the list page by page lets a server name tools without end. */
+const MAX_TOOLS = 10_000;
+const MAX_NAME = 1024;
+
 type Ask = (params: { cursor?: string }) => Promise<Record<string, unknown>>;
 
 /** What a server's list of tools says about how its tools are to be called; until the list changes. */
@@ -38,10 +42,12 @@ export class ToolFacts {
     if (!Array.isArray(tools)) return;
     for (const tool of tools) {
       if (!isObject(tool)) continue;
-      this.#known.set(String(tool['name']), {
-        taskSupport: supportIn(tool['execution']),
-        headers: headerDeclarations(tool['inputSchema']),
-      });
+      const name = String(tool['name']);
+      const taskSupport = supportIn(tool['execution']);
+      const headers = headerDeclarations(tool['inputSchema']);
+      const isPlain = taskSupport === UNKNOWN.taskSupport && headers.length === 0;
+      if (isPlain) this.#known.delete(name);
+      else if (name.length <= MAX_NAME && this.#known.size < MAX_TOOLS) this.#known.set(name, { taskSupport, headers });
     }
   }
 

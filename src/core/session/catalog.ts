@@ -4,13 +4,27 @@ import type { Connection } from '../ports.ts';
 
 /** The lists a server offers; each is read through all its pages. */
 export const LISTS = {
-  tools: { method: 'tools/list', key: 'tools', capability: 'tools' },
-  resources: { method: 'resources/list', key: 'resources', capability: 'resources' },
-  templates: { method: 'resources/templates/list', key: 'resourceTemplates', capability: 'resources' },
-  prompts: { method: 'prompts/list', key: 'prompts', capability: 'prompts' },
+  tools: { method: 'tools/list', key: 'tools', capability: 'tools', id: 'name' },
+  resources: { method: 'resources/list', key: 'resources', capability: 'resources', id: 'uri' },
+  templates: {
+    method: 'resources/templates/list',
+    key: 'resourceTemplates',
+    capability: 'resources',
+    id: 'uriTemplate',
+  },
+  prompts: { method: 'prompts/list', key: 'prompts', capability: 'prompts', id: 'name' },
 } as const;
 
+/** No tool of the hub takes a longer one, so such an entry could not be used. */
+const MAX_ID = { name: 256, uri: 8192, uriTemplate: 8192 };
+
 export type ListName = keyof typeof LISTS;
+
+/** Entries whose name or address is missing or too long are left out. */
+function isNamed(item: ListItem, id: keyof typeof MAX_ID): boolean {
+  const value = item[id];
+  return typeof value === 'string' && value.length <= MAX_ID[id];
+}
 
 /**
  * The lists of one connection. A list is kept only while the server promises to tell when it changes; otherwise each
@@ -64,13 +78,14 @@ export class Catalog {
   }
 
   async #readAllPages(name: ListName): Promise<ListItem[]> {
-    const { method, key } = LISTS[name];
+    const { method, key, id } = LISTS[name];
     const tooLate = AbortSignal.timeout(this.#timeoutMs);
     const ask = async (params: { cursor?: string }): Promise<Record<string, unknown>> =>
       this.#connection.request(method, params, tooLate).catch((error: unknown) => {
         if (!tooLate.aborted) throw error;
         throw new GatewayError('TOOL_ERR_TIMEOUT', `the server did not answer ${method} within ${this.#timeoutMs} ms`);
       });
-    return readAllPages(ask, method, key);
+    const items = await readAllPages(ask, method, key);
+    return items.filter((item) => isNamed(item, id));
   }
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { CallRequest } from '../../../core/call/request.ts';
-import { matchesPattern } from '../../../lib/pattern.ts';
+import { compilePattern } from '../../../lib/pattern.ts';
 import { execute } from '../execute.ts';
 import { executeInRounds } from '../rounds.ts';
 import { json, READS_SERVER, tool } from '../tool.ts';
@@ -16,12 +16,10 @@ export const executionTools = [
       pattern: z.string().max(256).optional().describe('Part of the tool name, or a glob with * and ?'),
     }),
     annotations: READS_SERVER,
-    run: async ({ server, pattern }, { session, gateway }) =>
-      json(
-        await fromServers(session, gateway, server, 'tools', (item) =>
-          pattern === undefined ? true : matchesPattern(pattern, String(item['name'])),
-        ),
-      ),
+    run: async ({ server, pattern }, { session, gateway }) => {
+      const matches = pattern === undefined ? () => true : compilePattern(pattern);
+      return json(await fromServers(session, gateway, server, 'tools', (item) => matches(String(item['name']))));
+    },
   }),
   tool({
     name: 'execute_tool',
