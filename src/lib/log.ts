@@ -1,5 +1,7 @@
 /** One JSON object a line on stderr; stdout belongs to the protocol. */
 
+import { shortenText } from './shorten.ts';
+
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -18,9 +20,16 @@ export function createLog(
   const at = (level: LogLevel) => {
     if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(minimum)) return () => {};
     return (event: string, data?: Record<string, unknown>) =>
-      write(`${JSON.stringify({ level, event, timestamp: new Date().toISOString(), ...(data && { data }) })}\n`);
+      write(
+        `${JSON.stringify({ level, event, timestamp: new Date().toISOString(), ...(data && { data }) }, shorten)}\n`,
+      );
   };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+/** Servers and clients choose the length of many texts that are logged. */
+function shorten(_key: string, value: unknown): unknown {
+  return typeof value === 'string' ? shortenText(value) : value;
 }
 
 export function messageOf(error: unknown): string {

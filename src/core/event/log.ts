@@ -24,6 +24,7 @@ export interface Delivery {
 
 const NOTHING: Delivery = { events: [], settle: () => {} };
 const WARN_AT = 0.8;
+const EVICTION_LOG_MS = 10_000;
 
 interface Waiter {
   events: SessionEvent[];
@@ -41,6 +42,8 @@ export class EventLog implements EventSink {
   #undelivered = 0;
   #newCount = 0;
   #warned = false;
+  /** By server: when evictions were last logged, and how many there were since. */
+  readonly #evictions = new Map<string, { loggedAt: number; unlogged: number }>();
   readonly #notificationsWaiting = new Map<string, number>();
   readonly #waiters = new Set<Waiter>();
   readonly #sessionId: string;
@@ -225,9 +228,21 @@ export class EventLog implements EventSink {
     this.#newCount -= evictable.length;
     for (const { event } of evictable) this.#forget(event);
     this.#reportDropped(evictable.length, server);
+    this.#logEviction(evictable.length, server);
+  }
+
+  /** At most one line in a while for each server: a flood of notifications must not become a flood of log lines. */
+  #logEviction(count: number, server: string): void {
+    const now = Date.now();
+    const { loggedAt, unlogged } = this.#evictions.get(server) ?? { loggedAt: -Infinity, unlogged: 0 };
+    if (now - loggedAt < EVICTION_LOG_MS) {
+      this.#evictions.set(server, { loggedAt, unlogged: unlogged + count });
+      return;
+    }
+    this.#evictions.set(server, { loggedAt: now, unlogged: 0 });
     this.#log.warn('event_store_eviction', {
       sessionId: this.#sessionId,
-      evictedCount: evictable.length,
+      evictedCount: unlogged + count,
       reason: server === '' ? 'event limit' : `notification limit of '${server}'`,
     });
   }
