@@ -17,7 +17,7 @@ describe('the schema', () => {
         calls: { timeoutMs: 120_000 },
         tasks: { ttlMs: 300_000, maxTtlMs: 1_800_000, keepMs: 300_000, cleanupMs: 60_000, perSession: 100 },
         questions: { timeoutMs: 600_000, perSession: 100, via: 'both' },
-        direct: { taskAfterMs: 2000 },
+        direct: { taskAfterMs: 2000, takeOverMs: 60_000 },
         sessions: { idleMs: 1_800_000, checkMs: 300_000, max: 1000 },
         events: { perSession: 1000, notificationsPerServer: 100, logsPerServer: 500 },
         servers: {

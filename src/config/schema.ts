@@ -185,6 +185,11 @@ const settings = group('The settings of meanwhile itself.', {
   }).prefault({}),
   direct: group('Servers that clients see as they are, at `/mcp/<name>`.', {
     taskAfterMs: ms(2000, 'How long a call may take before a client that takes tasks gets it as one.'),
+    takeOverMs: ms(
+      60_000,
+      'How long the result of a call that its client gave up is returned to the same call of the same program.',
+      0,
+    ),
   }).prefault({}),
   sessions: group('Sessions of clients.', {
     idleMs: ms(1_800_000, 'How long a session may be idle before it ends.'),

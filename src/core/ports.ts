@@ -220,6 +220,8 @@ export interface SessionRecord {
 export interface ClientRecord {
   protocolVersion: string;
   capabilities: Record<string, unknown>;
+  /** The name of the client program. */
+  program?: string;
 }
 
 export interface ServerRecord {

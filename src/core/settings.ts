@@ -3,6 +3,7 @@ export interface CoreSettings {
   calls: { timeoutMs: number };
   tasks: { ttlMs: number; maxTtlMs: number; keepMs: number; cleanupMs: number; perSession: number };
   questions: { timeoutMs: number; perSession: number; via: 'tools' | 'native' | 'both' };
+  direct: { takeOverMs: number };
   sessions: { idleMs: number; checkMs: number; max: number };
   events: { perSession: number; notificationsPerServer: number; logsPerServer: number };
   limits: { resultBytes: number; waitMs: number; requestsPerSession: number; subscriptionsPerServer: number };

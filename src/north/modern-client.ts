@@ -1,6 +1,7 @@
 import type { ServerContext } from '@modelcontextprotocol/server';
 import {
   CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
   LOG_LEVEL_META_KEY,
   MissingRequiredClientCapabilityError,
 } from '@modelcontextprotocol/server';
@@ -15,6 +16,8 @@ export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 /** What a request of a client without sessions says of that client. */
 export interface ModernClient {
   capabilities: Record<string, unknown>;
+  /** The name of the client program, if it told one. */
+  program: string | undefined;
   /** It takes tasks. */
   takesTasks: boolean;
   logLevel: string | undefined;
@@ -28,9 +31,11 @@ export function clientIn(meta: Record<string, unknown>): ModernClient {
   const declared = meta[CLIENT_CAPABILITIES_META_KEY];
   const capabilities = isObject(declared) ? declared : {};
   const { extensions } = capabilities;
+  const info = meta[CLIENT_INFO_META_KEY];
   const level = meta[LOG_LEVEL_META_KEY];
   return {
     capabilities,
+    program: isObject(info) && typeof info['name'] === 'string' ? info['name'] : undefined,
     takesTasks: isObject(extensions) && isObject(extensions[TASKS_EXTENSION]),
     logLevel: typeof level === 'string' ? level : undefined,
   };

@@ -125,7 +125,7 @@ export interface TaskServer {
   close(): Promise<void>;
 }
 
-export interface AppTaskStart extends Omit<TaskStart, 'server' | 'promised' | 'orphan'> {
+export interface AppTaskStart extends Omit<TaskStart, 'server' | 'program' | 'promised' | 'orphan'> {
   server?: string;
 }
 

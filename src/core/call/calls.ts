@@ -147,10 +147,17 @@ export class Calls {
   }
 
   /** Keeps a result whose reply did not arrive, as the task that the client would have had a moment earlier. */
-  keepResult({ server, tool, args, ttlMs }: CallRequest, result: CallResult): string | undefined {
+  keepResult({ server, tool, args, program, ttlMs }: CallRequest, result: CallResult): string | undefined {
     // With the session goes everybody who could ask for it.
     if (this.#closed) return undefined;
-    const { id } = this.#tasks.create({ server, tool, args, orphan: true, ...(ttlMs !== undefined && { ttlMs }) });
+    const { id } = this.#tasks.create({
+      server,
+      tool,
+      args,
+      orphan: true,
+      ...(program !== undefined && { program }),
+      ...(ttlMs !== undefined && { ttlMs }),
+    });
     this.#tasks.apply(id, { type: 'complete', result });
     return id;
   }
@@ -206,13 +213,17 @@ export class Calls {
     return this.#live.size;
   }
 
-  /** Whether somebody has been waiting for just such a call for so long. */
-  isWaitedFor({ server, tool, args }: Pick<CallRequest, 'server' | 'tool' | 'args'>, forMs: number): boolean {
+  /** Whether the same program has been waiting for just such a call for so long. */
+  isWaitedFor(
+    { server, tool, args, program }: Pick<CallRequest, 'server' | 'tool' | 'args' | 'program'>,
+    forMs: number,
+  ): boolean {
     const before = Date.now() - forMs;
     return [...this.#live.values()].some(
       ({ answered, startedAt, request }) =>
         !answered &&
         startedAt <= before &&
+        request.program === program &&
         request.server === server &&
         request.tool === tool &&
         isDeepStrictEqual(request.args, args),
@@ -283,11 +294,12 @@ export class Calls {
 
   #promote(call: LiveCall, because: Because): void {
     if (call.answered) return;
-    const { server, tool, args, ttlMs, promised } = call.request;
+    const { server, tool, args, program, ttlMs, promised } = call.request;
     const { id } = this.#tasks.create({
       server,
       tool,
       args,
+      ...(program !== undefined && { program }),
       ...(ttlMs !== undefined && { ttlMs }),
       // A client that is gone, or gets a question instead, is not given the task.
       ...(promised && because !== 'gone' && because !== 'question' && { promised }),

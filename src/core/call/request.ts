@@ -11,6 +11,8 @@ export interface CallRequest {
   server: string;
   tool: string;
   args: Record<string, unknown>;
+  /** The name of the client program that makes the call, if it is known. */
+  program?: string | undefined;
   /** The client sent no arguments at all, which is not the same as none. */
   bare?: boolean;
   timeoutMs: number;

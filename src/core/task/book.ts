@@ -7,15 +7,22 @@ import type { EventSink } from '../event/log.ts';
 import type { Store } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
 import { PROTOCOL_ADVICE, type TaskAdvice } from './advice.ts';
-import { createTask, hasEnded, transition, type Task, type TaskEvent } from './task.ts';
+import { createTask, hasEnded, hasSucceeded, transition, type Task, type TaskEvent } from './task.ts';
 
 export interface TaskStart {
   server: string;
   tool: string;
   args: Record<string, unknown>;
+  program?: string;
   ttlMs?: number;
   promised?: boolean;
   orphan?: boolean;
+}
+
+/** A call that may take over an earlier run of itself. */
+export interface RepeatedCall extends Required<Pick<TaskStart, 'server' | 'tool' | 'args' | 'program'>> {
+  /** How long ago the earlier run may have ended. */
+  endedWithinMs: number;
 }
 
 /** The tasks of one session: every change goes through `apply`, which keeps store, events and waiters in step. */
@@ -102,23 +109,23 @@ export class TaskBook {
     return this.#tasks.get(id);
   }
 
-  /** The same call, made before by a client that then did not wait for it. One that was cancelled is nobody's wish. */
-  findOrphan({ server, tool, args }: Pick<TaskStart, 'server' | 'tool' | 'args'>): Task | undefined {
-    return this.list().find(
+  /**
+   * The same call, made before by the same program, which then did not wait for it. It belongs to whoever asks first.
+   * Failed and cancelled runs are never taken over: making the call again is an attempt to do better.
+   */
+  takeOver({ server, tool, args, program, endedWithinMs }: RepeatedCall): Task | undefined {
+    const endedAfter = Date.now() - endedWithinMs;
+    const found = this.list().find(
       (task) =>
         task.orphan &&
-        task.status !== 'cancelled' &&
+        task.program === program &&
         task.server === server &&
         task.tool === tool &&
+        (!hasEnded(task) || (hasSucceeded(task) && task.updatedAt > endedAfter)) &&
         isDeepStrictEqual(task.args, args),
     );
-  }
-
-  /** The same, for whoever comes back for it: it means this one call and no other. */
-  takeOrphan(start: Pick<TaskStart, 'server' | 'tool' | 'args'>): Task | undefined {
-    const orphan = this.findOrphan(start);
-    if (orphan) this.setOrphan(orphan.id, false);
-    return orphan;
+    if (found) this.setOrphan(found.id, false);
+    return found;
   }
 
   /** Whether its client has lost sight of it. That is no change of the task, which nobody is told of. */

@@ -26,6 +26,8 @@ export interface Task {
   server: string;
   tool: string;
   args: Record<string, unknown>;
+  /** The name of the client program that made the call, where that is known. */
+  program?: string;
   status: TaskStatus;
   statusMessage?: string;
   createdAt: number;
@@ -47,7 +49,7 @@ export interface Task {
   promised?: boolean;
   /** The server keeps it as a task of its own. */
   kept?: boolean;
-  /** Its client gave up waiting: the same call made again means this one. */
+  /** Its client gave up waiting: the same call, made again by the same program, may take it over. */
   orphan?: boolean;
 }
 
@@ -75,6 +77,7 @@ export interface NewTask {
   server: string;
   tool: string;
   args: Record<string, unknown>;
+  program?: string;
   ttlMs: number;
   promised?: boolean;
   orphan?: boolean;
@@ -86,6 +89,11 @@ export function createTask(from: NewTask, now: number): Task {
 
 export function hasEnded(task: Task): boolean {
   return task.status !== 'working' && task.status !== 'input_required';
+}
+
+/** Whether the call returned a result that is no error. */
+export function hasSucceeded({ status, result }: Task): boolean {
+  return status === 'completed' && result?.['isError'] !== true;
 }
 
 /** The task after `event`, or `undefined` when the move is not allowed. */

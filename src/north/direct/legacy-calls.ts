@@ -4,7 +4,6 @@ import { secretId } from '../../lib/ids.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { MAX_DELAY_MS } from '../../lib/timers.ts';
 import { isObject } from '../../lib/values.ts';
-import { leftBehind } from './left-behind.ts';
 import type { LegacyDesk } from './legacy-desk.ts';
 import type { LegacyRelay } from './legacy-relay.ts';
 import type { LegacyFaceParts, LegacyRequest, Params } from './legacy-request.ts';
@@ -12,6 +11,7 @@ import { ttlOf, type LegacyTasks } from './legacy-tasks.ts';
 import type { LegacyTools } from './legacy-tools.ts';
 import { wantsAgain } from './meta.ts';
 import { errorOf, resultOf, withoutResultType } from './outcome.ts';
+import { earlierRun, markTakenOver } from './take-over.ts';
 
 /** What the calls of one client need of what else is done for it. */
 export interface LegacyCallParts extends LegacyFaceParts {
@@ -32,9 +32,12 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
     const { task: _task, ...odd } = params;
     return relay.pass(request, 'tools/call', odd);
   }
-  const wanted = { server: name, tool, args };
-  const orphan = wantsAgain(params) ? undefined : await leftBehind(session, wanted);
-  if (orphan) return task === undefined ? takeOver(parts, request, orphan) : tasks.created(request, orphan);
+  const wanted = { server: name, tool, args, program: session.client?.program };
+  const earlier = wantsAgain(params) ? undefined : await earlierRun(gateway, session, wanted);
+  if (earlier) {
+    const taken = task === undefined ? takeOver(parts, request, earlier) : tasks.created(request, earlier);
+    return markTakenOver(await taken, earlier);
+  }
   const meta = relay.meta(params);
   const id = secretId();
   const close = desk.opened(id, request.id);

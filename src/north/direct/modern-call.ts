@@ -10,11 +10,11 @@ import { canBeAsked } from '../asking/asking.ts';
 import { readState } from '../asking/request-state.ts';
 import { attending } from '../attending.ts';
 import { whileWaiting } from '../waiting.ts';
-import { leftBehind } from './left-behind.ts';
 import { wantsAgain } from './meta.ts';
 import { relay, roundInstead } from './modern-relay.ts';
 import type { ModernRequest, Params } from './modern-request.ts';
 import { errorOf, resultOf } from './outcome.ts';
+import { earlierRun, markTakenOver } from './take-over.ts';
 import { extensionTask } from './task-views.ts';
 
 /** Makes a call, or goes on with one: with its next round, or with one that its client had given up. */
@@ -25,9 +25,9 @@ export async function call(request: ModernRequest, params: Params): Promise<Para
   const args = sent ?? {};
   if (typeof tool !== 'string' || !isObject(args)) return relay(request, 'tools/call', params);
   if (request.state !== undefined) return nextRound(request, tool);
-  const wanted: CallRequest = { server: name, tool, args, timeoutMs: MAX_DELAY_MS };
-  const orphan = wantsAgain(params) ? undefined : await leftBehind(session, wanted);
-  if (orphan) return follow(request, orphan.id);
+  const wanted: CallRequest = { server: name, tool, args, program: client.program, timeoutMs: MAX_DELAY_MS };
+  const earlier = wantsAgain(params) ? undefined : await earlierRun(gateway, session, wanted);
+  if (earlier) return markTakenOver(await follow(request, earlier.id), earlier);
   const reply = await request.listening(id, async () =>
     execute(request, {
       ...wanted,

@@ -6,7 +6,8 @@ const EMPTY_EVENTS_SINCE = '2025-11-25';
 
 /** What `initialize` says about the client, with the protocol version that the answer will agree on. */
 export function clientRecord({ params }: InitializeRequest): ClientRecord {
-  return { protocolVersion: negotiated(params.protocolVersion), capabilities: params.capabilities };
+  const { protocolVersion, capabilities, clientInfo } = params;
+  return { protocolVersion: negotiated(protocolVersion), capabilities, program: clientInfo.name };
 }
 
 export function understandsEmptyEvents(client: ClientRecord | undefined): boolean {

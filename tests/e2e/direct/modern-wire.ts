@@ -23,11 +23,13 @@ export interface Round extends Json {
 export class ModernWire extends Wire {
   readonly #url: string;
   readonly #capabilities: Json;
+  readonly #program: string | null;
   readonly #headers: Record<string, string>;
   #requests = 0;
 
-  constructor(url: string, { capabilities = TASKS, headers = {} }: WireOptions = {}) {
+  constructor(url: string, { capabilities = TASKS, program = 'wire', headers = {} }: WireOptions = {}) {
     super();
+    this.#program = program;
     this.#url = url;
     this.#capabilities = capabilities;
     this.#headers = headers;
@@ -35,7 +37,7 @@ export class ModernWire extends Wire {
 
   /** The same client, had it declared something else. */
   as(capabilities: Json): ModernWire {
-    return new ModernWire(this.#url, { capabilities, headers: this.#headers });
+    return new ModernWire(this.#url, { capabilities, program: this.#program, headers: this.#headers });
   }
 
   async send(method: string, params: Json = {}): Promise<Answered> {
@@ -78,7 +80,9 @@ export class ModernWire extends Wire {
     this.#requests += 1;
     const meta = {
       'io.modelcontextprotocol/protocolVersion': MODERN,
-      'io.modelcontextprotocol/clientInfo': { name: 'wire', version: '1.0.0' },
+      ...(this.#program !== null && {
+        'io.modelcontextprotocol/clientInfo': { name: this.#program, version: '1.0.0' },
+      }),
       'io.modelcontextprotocol/clientCapabilities': this.#capabilities,
       ...(_meta as Json | undefined),
     };

@@ -4,6 +4,8 @@ import { resultIn, type Answered, type Failure } from './answered.ts';
 
 export interface WireOptions {
   capabilities?: Json;
+  /** The name of the client program; `null` for one that does not name itself. */
+  program?: string | null;
   /** Sent with every request. */
   headers?: Record<string, string>;
 }

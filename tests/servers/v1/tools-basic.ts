@@ -54,10 +54,13 @@ export const basicTools: readonly V1Tool[] = [
     },
     () => richResult(),
   ),
-  tool({ name: 'fail', description: 'A tool error', input: z.object({}) }, () => ({
-    content: [{ type: 'text', text: 'disk on fire' }],
-    isError: true,
-  })),
+  tool(
+    { name: 'fail', description: 'A tool error, after `ms`', input: z.object({ ms: milliseconds.optional() }) },
+    async ({ ms }) => {
+      if (ms !== undefined) await delay(ms);
+      return { content: [{ type: 'text', text: 'disk on fire' }], isError: true };
+    },
+  ),
   tool({ name: 'rpc_error', description: 'A protocol error', input: z.object({}) }, () => {
     throw new McpError(-32011, 'quota used up', { retryAfter: 7 });
   }),

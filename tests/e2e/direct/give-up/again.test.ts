@@ -4,6 +4,8 @@ import { textOf } from '../answered.ts';
 import { left, SAME } from './left.ts';
 import { FEW, WAYS } from './leavers.ts';
 
+const MARK = 'meanwhile/takenOver';
+
 test.each(WAYS)(
   'T-4: the identical call takes over the one that still works; the next one runs anew: $how',
   async (way) => {
@@ -19,9 +21,15 @@ test.each(WAYS)(
 test.each(WAYS)('T-4: the identical call gets what has ended meanwhile; the next one runs anew: $how', async (way) => {
   const { leaver, ran, hub } = await left(way);
   await soon(() => tasksOf(hub)).toMatchObject([{ status: 'completed' }]);
-  expect(textOf(await leaver.call('slow', SAME))).toBe('same');
+  const [task] = await tasksOf(hub);
+  const result = await leaver.call('slow', SAME);
+  expect(textOf(result)).toBe('same');
+  // The client is told that the result is that of an earlier run.
+  expect(result['_meta']).toMatchObject({ [MARK]: { taskId: task?.['task_id'], startedAt: task?.['created_at'] } });
   expect(ran()).toEqual(['same']);
-  expect(textOf(await leaver.call('slow', SAME))).toBe('same');
+  const next = await leaver.call('slow', SAME);
+  expect(textOf(next)).toBe('same');
+  expect(next['_meta'] ?? {}).not.toHaveProperty(MARK);
   expect(ran()).toEqual(['same', 'same']);
 });
 

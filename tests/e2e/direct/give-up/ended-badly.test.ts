@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
 import { startTasksV2Http } from '../../../servers/tasks-v2-http.ts';
+import { startV1Http } from '../../../servers/v1-http.ts';
 import { requestsOf } from '../../../servers/tasks/state.ts';
 import { httpGateway } from '../../../support/gateway.ts';
 import { hubOverHttp } from '../../../support/hub.ts';
 import { owned } from '../../../support/owned.ts';
 import { soon, tasksOf } from '../../flows/watch.ts';
 import { left, SAME } from './left.ts';
-import { FEW, LEGACY_WAYS, MODERN_WAYS } from './leavers.ts';
+import { FEW, LEGACY_WAYS, MODERN_WAYS, SLOW_MS } from './leavers.ts';
 
 const [LEGACY] = LEGACY_WAYS.slice(-1);
 // Without a word on what it can do, the server would not make a task of the call.
@@ -22,7 +23,7 @@ test.each(FEW)('T-4: one that was cancelled at the hub is not taken over: $how',
   expect(ran()).toEqual(['same', 'same']);
 });
 
-test.each(EACH)('T-4, T-5: how one failed is told once; the next one runs anew: $how', async ({ open }) => {
+test.each(EACH)('T-4, T-5: a failure is never taken over; the call runs anew: $how', async ({ open }) => {
   const server = owned(await startTasksV2Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url, 'modern');
@@ -33,9 +34,21 @@ test.each(EACH)('T-4, T-5: how one failed is told once; the next one runs anew: 
   // A server that dies and has forgotten what it was at.
   server.state.forget();
   await soon(() => tasksOf(hub)).toMatchObject([{ status: 'failed' }]);
-  await expect(leaver.call('hold', {})).rejects.toThrow(/does not know its task/);
-  expect(runs()).toBe(1);
   server.state.release();
   expect(await leaver.call('hold', {})).toMatchObject({ content: [{ text: 'released' }] });
+  expect(runs()).toBe(2);
+  // How the first run failed can still be read at the hub.
+  expect(await tasksOf(hub)).toMatchObject([{ status: 'failed' }]);
+});
+
+test.each(FEW)('T-4, T-5: a result that is an error is never taken over: $how', async ({ open }) => {
+  const server = owned(await startV1Http());
+  const { url } = await httpGateway({ one: { url: server.url } }, { direct: { taskAfterMs: SLOW_MS / 4 } });
+  const hub = await hubOverHttp(url, 'modern');
+  const leaver = await open(`${url}/one`);
+  const runs = (): number => server.state.calls.length;
+  await leaver.leave('fail', { ms: SLOW_MS }, () => soon(runs).toBe(1));
+  await soon(() => tasksOf(hub)).toMatchObject([{ status: 'completed' }]);
+  expect(await leaver.call('fail', { ms: SLOW_MS })).toMatchObject({ isError: true });
   expect(runs()).toBe(2);
 });

@@ -147,7 +147,7 @@ function comesBack(wire: LegacyWire): Pick<Leaver, 'call' | 'tasks'> {
   };
 }
 
-function modernDrops(wire: ModernWire, url: string): Leaver {
+export function modernDrops(wire: ModernWire, url: string): Leaver {
   return {
     leave: async (tool, args, begun) => {
       const { message, headers } = wire.raw('tools/call', { name: tool, arguments: args });

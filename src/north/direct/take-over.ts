@@ -1,0 +1,39 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CallRequest } from '../../core/call/request.ts';
+import type { Gateway } from '../../core/gateway.ts';
+import type { Session } from '../../core/session/session.ts';
+import type { Task } from '../../core/task/task.ts';
+import { isObject } from '../../lib/values.ts';
+
+type Params = Record<string, unknown>;
+
+/** A client that closes a connection and reconnects at once may be heard again before the close is noticed. */
+const LEAVING_MS = 50;
+/** Clients wait at least this long before they give up; identical calls made closer together are meant to run separately. */
+const PATIENCE_MS = 1000;
+
+/**
+ * The earlier run of the same call that the same client program gave up, if there is one. It is handed out once: the next
+ * identical call runs anew.
+ */
+export async function earlierRun(
+  { settings }: Gateway,
+  { tasks, calls }: Session,
+  call: Pick<CallRequest, 'server' | 'tool' | 'args' | 'program'>,
+): Promise<Task | undefined> {
+  const { program } = call;
+  // Clients that do not name themselves may be different programs.
+  if (program === undefined) return undefined;
+  const wanted = { ...call, program, endedWithinMs: settings.direct.takeOverMs };
+  const found = tasks.takeOver(wanted);
+  if (found !== undefined || !calls.isWaitedFor(call, PATIENCE_MS)) return found;
+  await delay(LEAVING_MS);
+  return tasks.takeOver(wanted);
+}
+
+/** Tells the client that its reply comes from an earlier run of the call. */
+export function markTakenOver(reply: Params, { id, createdAt }: Task): Params {
+  const meta = isObject(reply['_meta']) ? reply['_meta'] : {};
+  const mark = { taskId: id, startedAt: new Date(createdAt).toISOString() };
+  return { ...reply, _meta: { ...meta, 'meanwhile/takenOver': mark } };
+}
