@@ -14,6 +14,8 @@ describe('the schema', () => {
         allowedHosts: [],
         allowedOrigins: [],
         allowCommands: false,
+        addServers: 'anyone',
+        allowServerChanges: true,
         calls: { timeoutMs: 120_000 },
         tasks: { ttlMs: 300_000, maxTtlMs: 1_800_000, keepMs: 300_000, cleanupMs: 60_000, perSession: 100 },
         questions: { timeoutMs: 600_000, perSession: 100, via: 'both' },
@@ -32,9 +34,18 @@ describe('the schema', () => {
           waitMs: 1_800_000,
           requestsPerSession: 1000,
           subscriptionsPerServer: 1000,
+          serversPerPrincipal: 50,
         },
       },
     });
+  });
+
+  it('S-3: with tokens, clients do not change servers of the config file unless that is set', () => {
+    const allowed = (settings: object): boolean =>
+      fileSchema.parse({ meanwhile: settings }).meanwhile.allowServerChanges;
+    const auth = { tokens: { ada: 'a-token-of-some-length' } };
+    expect([allowed({ auth }), allowed({ auth, allowServerChanges: true })]).toEqual([false, true]);
+    expect([allowed({}), allowed({ allowServerChanges: false })]).toEqual([true, false]);
   });
 
   it('schema/config.schema.json is current (node --import tsx scripts/config-schema.ts)', async () => {

@@ -160,6 +160,17 @@ const settings = group('The settings of meanwhile itself.', {
     .boolean()
     .default(false)
     .describe('Whether clients of the HTTP door may add servers that are commands, which then run on this machine.'),
+  addServers: z
+    .union([z.enum(['anyone', 'nobody']), z.array(name)])
+    .default('anyone')
+    .describe('Who may add servers with `add_server`: `anyone`, `nobody`, or a list of names from `auth.tokens`.'),
+  allowServerChanges: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether clients may replace and remove servers of the config file, which changes them for everyone. ' +
+        'By default `false` with `auth.tokens`, else `true`.',
+    ),
   calls: group('Tool calls.', {
     timeoutMs: ms(120_000, 'How long a call waits for its server when the client does not say.'),
   }).prefault({}),
@@ -224,7 +235,14 @@ const settings = group('The settings of meanwhile itself.', {
     waitMs: ms(1_800_000, 'The longest a client may wait in one request.'),
     requestsPerSession: count(1000, 'Requests of one session that may be open at once.'),
     subscriptionsPerServer: count(1000, 'Resources of one server that a session may be told about.'),
+    serversPerPrincipal: count(50, 'Servers that the clients of one principal may add.'),
   }).prefault({}),
+});
+
+/** Fills in the defaults that depend on whether clients need a token. */
+const completeSettings = settings.transform((given) => {
+  const hasTokens = Object.keys(given.auth.tokens).length > 0;
+  return { ...given, allowServerChanges: given.allowServerChanges ?? !hasTokens };
 });
 
 export const fileSchema = z.strictObject({
@@ -233,13 +251,13 @@ export const fileSchema = z.strictObject({
     .record(name, z.union([httpServer, commandServer]))
     .default({})
     .describe('The servers by name: each has a `url` or a `command`.'),
-  meanwhile: settings.prefault({}),
+  meanwhile: completeSettings.prefault({}),
 });
 
 export type ServerEntry = z.infer<typeof httpServer> | z.infer<typeof commandServer>;
 
 /** All settings, each with its value. */
-export type Settings = Omit<z.infer<typeof settings>, 'store'> & { store: string };
+export type Settings = Omit<z.infer<typeof completeSettings>, 'store'> & { store: string };
 
 export interface Config {
   settings: Settings;

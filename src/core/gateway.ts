@@ -5,7 +5,7 @@ import type { Ending } from './call/request.ts';
 import { GatewayError } from './errors.ts';
 import type { EventSink } from './event/log.ts';
 import type { Backends, ClientRecord, ServerConfig, ServerInfo, SessionRecord, Store } from './ports.ts';
-import { ServerRegistry } from './session/registry.ts';
+import { ServerRegistry, type Audience } from './session/registry.ts';
 import { Session, type SessionParts } from './session/session.ts';
 import type { CoreSettings } from './settings.ts';
 
@@ -67,7 +67,7 @@ export class Gateway {
     this.settings = settings;
     this.log = log;
     this.#backends = backends;
-    this.registry = new ServerRegistry(store);
+    this.registry = new ServerRegistry(store, settings);
   }
 
   async start(servers: ReadonlyMap<string, ServerConfig>): Promise<void> {
@@ -101,7 +101,7 @@ export class Gateway {
         `${this.#sessions.size} sessions are open (limit sessions.max = ${this.settings.sessions.max}); end one with DELETE or raise the limit`,
       );
     }
-    if (server !== undefined) this.registry.require(server);
+    if (server !== undefined) this.registry.of(principal).require(server);
     const session = this.#newSession({ id, principal, server, client });
     this.#add(session);
     this.store.put('session', session.record);
@@ -119,7 +119,8 @@ export class Gateway {
         if (hub.server === undefined && hub.principal === about.principal) hub.events.add(type, server, data);
       }
     };
-    return new Session({ ...about, tellHub, store, backends: this.#backends, registry, settings, log });
+    const servers = registry.of(about.principal);
+    return new Session({ ...about, tellHub, store, backends: this.#backends, servers, settings, log });
   }
 
   /** The clients of single servers that are the same one's as a client of the hub: it looks after what they leave. */
@@ -226,7 +227,7 @@ export class Gateway {
   async close(reason: string): Promise<void> {
     this.#closing = true;
     for (const timer of this.#timers) clearInterval(timer);
-    this.log.info('registry_shutdown_start', { serverCount: this.registry.list().length });
+    this.log.info('registry_shutdown_start', { serverCount: this.registry.size });
     await Promise.allSettled(this.#waking.values());
     // What is stored stays: the clients may come back to it.
     await Promise.allSettled([
@@ -241,21 +242,32 @@ export class Gateway {
 
   /** Stores the server and connects the caller to it. One that cannot be reached is not kept, and changes nothing. */
   async addServer(caller: Session, name: string, config: ServerConfig): Promise<ServerInfo> {
-    const before = this.registry.get(name);
+    const { principal } = caller;
+    const before = caller.servers.get(name);
     if (isDeepStrictEqual(before?.config, config)) {
       return orUnreachable(
         caller.connection(name).ready(),
         `server '${name}' is configured like this, but cannot be reached`,
       );
     }
+    this.registry.assertMayAdd(principal, name);
     const notKept = `server '${name}' could not be reached and was not kept`;
     const { info, keep } = await orUnreachable(caller.tryServer(name, config), notKept);
     await this.#inTurn(async () => {
-      this.registry.set(name, config, caller.id);
-      const inUse = new Set(this.sessions.filter((session) => session.connectionIfAny(name) !== undefined));
-      await this.#detachAll(name, { reason: `server '${name}' was replaced`, replaced: true });
+      try {
+        // Others may have been added while this one was tried.
+        this.registry.assertMayAdd(principal, name);
+      } catch (error) {
+        await keep();
+        throw error;
+      }
+      this.registry.set(principal, name, config, caller.id);
+      const audience = this.registry.audienceOf(principal, name);
+      const affected = this.#sessionsOf(audience);
+      const inUse = new Set(affected.filter((session) => session.connectionIfAny(name) !== undefined));
+      await detachAll(affected, name, { reason: `server '${name}' was replaced`, replaced: true });
       await keep();
-      for (const session of this.#sessions.values()) {
+      for (const session of this.#sessionsOf(audience)) {
         if (session === caller) continue;
         const replaced = before !== undefined;
         if (session.server === undefined) {
@@ -270,12 +282,13 @@ export class Gateway {
     return info;
   }
 
-  async removeServer(name: string): Promise<void> {
+  async removeServer({ principal }: Session, name: string): Promise<void> {
     await this.#inTurn(async () => {
-      this.registry.require(name);
-      this.registry.remove(name);
-      await this.#detachAll(name, { reason: `server '${name}' was removed`, replaced: false });
-      for (const session of this.sessions) {
+      this.registry.assertMayRemove(principal, name);
+      const audience = this.registry.audienceOf(principal, name);
+      this.registry.remove(principal, name);
+      await detachAll(this.#sessionsOf(audience), name, { reason: `server '${name}' was removed`, replaced: false });
+      for (const session of this.#sessionsOf(audience)) {
         if (session.server === undefined) session.events.add('server_removed', name, { name });
         else if (session.server === name) await this.end(session, `server '${name}' was removed`);
       }
@@ -291,8 +304,10 @@ export class Gateway {
     return turn;
   }
 
-  async #detachAll(name: string, why: Parameters<Session['detach']>[1]): Promise<void> {
-    await Promise.all(this.sessions.map((session) => session.detach(name, why)));
+  #sessionsOf(audience: Audience): Session[] {
+    return audience.everyone
+      ? this.sessions
+      : this.sessions.filter(({ principal }) => principal === audience.principal);
   }
 
   async #finish(session: Session, ending: Ending): Promise<void> {
@@ -357,6 +372,10 @@ function shuttingDown(): GatewayError {
 
 function principalSession(principal: string, server: string | undefined): string {
   return server === undefined ? PRINCIPAL_SESSION + principal : `${DIRECT_SESSION}${server}:${principal}`;
+}
+
+async function detachAll(sessions: Session[], name: string, why: Parameters<Session['detach']>[1]): Promise<void> {
+  await Promise.all(sessions.map((session) => session.detach(name, why)));
 }
 
 async function orUnreachable<T>(connecting: Promise<T>, what: string): Promise<T> {

@@ -224,11 +224,16 @@ export interface ClientRecord {
   program?: string;
 }
 
+/** A server that a client added. */
 export interface ServerRecord {
-  /** The name of the server. */
+  /** Made of owner and name. */
   id: string;
+  /** The principal that added the server: nobody else can see it. */
+  owner: string;
+  name: string;
   config: ServerConfig;
   addedAt: number;
+  /** The id of the session that added it. */
   addedBy: string;
 }
 

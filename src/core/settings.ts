@@ -1,10 +1,20 @@
 /** The settings the core reads; the config room provides them. */
 export interface CoreSettings {
+  /** The principals whose clients may add servers. */
+  addServers: 'anyone' | 'nobody' | readonly string[];
+  /** Whether clients may replace and remove servers of the config file. */
+  allowServerChanges: boolean;
   calls: { timeoutMs: number };
   tasks: { ttlMs: number; maxTtlMs: number; keepMs: number; cleanupMs: number; perSession: number };
   questions: { timeoutMs: number; perSession: number; via: 'tools' | 'native' | 'both' };
   direct: { takeOverMs: number };
   sessions: { idleMs: number; checkMs: number; max: number };
   events: { perSession: number; notificationsPerServer: number; logsPerServer: number };
-  limits: { resultBytes: number; waitMs: number; requestsPerSession: number; subscriptionsPerServer: number };
+  limits: {
+    resultBytes: number;
+    waitMs: number;
+    requestsPerSession: number;
+    subscriptionsPerServer: number;
+    serversPerPrincipal: number;
+  };
 }

@@ -33,6 +33,8 @@ export const event = (id: string, sessionId: string): SessionEvent => ({
 
 export const server = (id: string): ServerRecord => ({
   id,
+  owner: 'local',
+  name: id,
   config: { url: 'http://x/' },
   addedAt: 1,
   addedBy: 'local',

@@ -1,44 +1,135 @@
 import { GatewayError, known } from '../errors.ts';
 import type { ServerConfig, ServerRecord, Store } from '../ports.ts';
+import type { CoreSettings } from '../settings.ts';
 
-/** The configured servers, shared by all sessions. Those added at run time are stored; those of the file are not. */
+/** A server as one principal sees it. */
+export interface KnownServer {
+  name: string;
+  config: ServerConfig;
+  from: 'config file' | 'client';
+}
+
+/** The servers that one principal can use. */
+export interface VisibleServers {
+  get(name: string): KnownServer | undefined;
+  /** Throws when the principal has no server of that name. */
+  require(name: string): KnownServer;
+  list(): KnownServer[];
+}
+
+/** Who is affected when a server changes. */
+export type Audience = { everyone: true } | { everyone: false; principal: string };
+
+type Rules = Pick<CoreSettings, 'addServers' | 'allowServerChanges' | 'limits'>;
+
+/**
+ * All servers of the gateway. Those of the config file are shared by all principals; a server that a client added
+ * belongs to the principal of that client. Names are unique for each principal: while the config file has a name, a
+ * client-added server of that name is hidden. Only client-added servers are stored.
+ */
 export class ServerRegistry {
-  readonly #servers = new Map<string, ServerRecord>();
+  readonly #shared = new Map<string, KnownServer>();
+  readonly #added = new Map<string, Map<string, KnownServer>>();
   readonly #store: Store;
+  readonly #rules: Rules;
 
-  constructor(store: Store) {
+  constructor(store: Store, rules: Rules) {
     this.#store = store;
+    this.#rules = rules;
   }
 
-  /** Brings in the servers of the configuration, and those added at run time that it does not name. */
+  /** Loads the servers of the config file, and those that clients added in earlier runs. */
   async load(configured: ReadonlyMap<string, ServerConfig>): Promise<void> {
-    for (const record of await this.#store.all('server')) this.#servers.set(record.id, record);
-    for (const [id, config] of configured)
-      this.#servers.set(id, { id, config, addedAt: Date.now(), addedBy: 'config' });
+    for (const { owner, name, config } of await this.#store.all('server')) {
+      this.#addedBy(owner).set(name, { name, config, from: 'client' });
+    }
+    for (const [name, config] of configured) this.#shared.set(name, { name, config, from: 'config file' });
   }
 
-  get(name: string): ServerRecord | undefined {
-    return this.#servers.get(name);
+  of(principal: string): VisibleServers {
+    const get = (name: string): KnownServer | undefined =>
+      this.#shared.get(name) ?? this.#added.get(principal)?.get(name);
+    const list = (): KnownServer[] => [
+      ...this.#shared.values(),
+      ...[...(this.#added.get(principal)?.values() ?? [])].filter(({ name }) => !this.#shared.has(name)),
+    ];
+    const require = (name: string): KnownServer => {
+      const found = get(name);
+      if (found) return found;
+      const names = list().map((server) => server.name);
+      throw new GatewayError('TOOL_ERR_SERVER_NOT_FOUND', `no server '${name}'; ${known(names)}`);
+    };
+    return { get, require, list };
   }
 
-  require(name: string): ServerRecord {
-    const record = this.#servers.get(name);
-    if (record) return record;
-    throw new GatewayError('TOOL_ERR_SERVER_NOT_FOUND', `no server '${name}'; ${known(this.#servers.keys())}`);
+  get size(): number {
+    return [...this.#added.values()].reduce((total, servers) => total + servers.size, this.#shared.size);
   }
 
-  list(): ServerRecord[] {
-    return [...this.#servers.values()];
+  /** The sessions of this audience see the server of that name that this principal sees. */
+  audienceOf(principal: string, name: string): Audience {
+    return this.#shared.has(name) ? { everyone: true } : { everyone: false, principal };
   }
 
-  set(name: string, config: ServerConfig, addedBy: string): void {
-    const record: ServerRecord = { id: name, config, addedAt: Date.now(), addedBy };
-    this.#servers.set(name, record);
+  assertMayAdd(principal: string, name: string): void {
+    const { addServers, allowServerChanges, limits } = this.#rules;
+    if (addServers === 'nobody' || (addServers !== 'anyone' && !addServers.includes(principal))) {
+      const message = 'adding servers is not allowed here; the operator can change that with the setting addServers';
+      throw new GatewayError('TOOL_ERR_NOT_ALLOWED', message);
+    }
+    if (this.#shared.has(name)) {
+      if (!allowServerChanges) throw fromConfigFile(name, 'replaced; add yours under another name');
+      return;
+    }
+    const max = limits.serversPerPrincipal;
+    const mine = this.#added.get(principal);
+    if (mine === undefined || mine.size < max || mine.has(name)) return;
+    throw new GatewayError(
+      'TOOL_ERR_LIMIT',
+      `${mine.size} servers were added already (limits.serversPerPrincipal = ${max}); remove one with remove_server first`,
+    );
+  }
+
+  assertMayRemove(principal: string, name: string): void {
+    this.of(principal).require(name);
+    if (this.#shared.has(name) && !this.#rules.allowServerChanges) throw fromConfigFile(name, 'removed');
+  }
+
+  /** Stores a server that a client added. It replaces the server of that name that the principal sees. */
+  set(principal: string, name: string, config: ServerConfig, addedBy: string): void {
+    const record: ServerRecord = {
+      id: serverKey(principal, name),
+      owner: principal,
+      name,
+      config,
+      addedAt: Date.now(),
+      addedBy,
+    };
     this.#store.put('server', record);
+    const servers = this.#shared.has(name) ? this.#shared : this.#addedBy(principal);
+    servers.set(name, { name, config, from: 'client' });
   }
 
-  remove(name: string): boolean {
-    this.#store.drop('server', name);
-    return this.#servers.delete(name);
+  remove(principal: string, name: string): void {
+    this.#store.drop('server', serverKey(principal, name));
+    if (!this.#shared.delete(name)) this.#added.get(principal)?.delete(name);
   }
+
+  #addedBy(principal: string): Map<string, KnownServer> {
+    const servers = this.#added.get(principal) ?? new Map<string, KnownServer>();
+    this.#added.set(principal, servers);
+    return servers;
+  }
+}
+
+/** The key of a stored server: two principals may use the same name. */
+function serverKey(owner: string, name: string): string {
+  return `${encodeURIComponent(owner)}/${name}`;
+}
+
+function fromConfigFile(name: string, what: string): GatewayError {
+  return new GatewayError(
+    'TOOL_ERR_NOT_ALLOWED',
+    `server '${name}' is in the config file and cannot be ${what}; the operator can allow it with allowServerChanges`,
+  );
 }

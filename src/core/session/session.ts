@@ -28,7 +28,7 @@ import type { Task } from '../task/task.ts';
 import { Attachment, type BufferedLog, type BufferedNotification } from './attachment.ts';
 import type { Catalog } from './catalog.ts';
 import { LeftToHub } from './left-to-hub.ts';
-import type { ServerRegistry } from './registry.ts';
+import type { VisibleServers } from './registry.ts';
 import { Wishes } from './wishes.ts';
 
 export interface SessionParts {
@@ -47,7 +47,8 @@ export interface SessionParts {
   tellHub?: EventSink['add'];
   store: Store;
   backends: Backends;
-  registry: ServerRegistry;
+  /** The servers that its principal can use. */
+  servers: VisibleServers;
   settings: CoreSettings;
   log: Log;
 }
@@ -59,6 +60,8 @@ export interface SessionParts {
 export class Session {
   readonly id: string;
   readonly principal: string;
+  /** The servers that the principal can use. */
+  readonly servers: VisibleServers;
   readonly events: EventLog;
   readonly tasks: TaskBook;
   readonly questions: QuestionBook;
@@ -91,6 +94,7 @@ export class Session {
     this.#parts = parts;
     this.id = id;
     this.principal = principal;
+    this.servers = parts.servers;
     this.createdAt = parts.createdAt ?? this.lastActiveAt;
     this.server = parts.server;
     this.key = parts.key ?? randomBytes(32).toString('base64url');
@@ -128,7 +132,7 @@ export class Session {
     if (this.server === undefined) this.#leavesQuestions?.restore(questions);
     this.questions.restore(questions, (taskId) => standing.has(taskId));
     for (const task of atWork) this.calls.resume(task, (server) => this.connection(server));
-    for (const server of this.#wishes.servers) if (this.#parts.registry.get(server)) this.connectInBackground(server);
+    for (const server of this.#wishes.servers) if (this.servers.get(server)) this.connectInBackground(server);
   }
 
   /** What the client says of itself; before anything is sent to a server on its behalf. */
@@ -147,8 +151,8 @@ export class Session {
 
   /** Starts connecting to every configured server, side by side; nobody waits for it. */
   connectAll(): void {
-    for (const { id } of this.#parts.registry.list()) {
-      if (this.server === undefined || this.server === id) this.connectInBackground(id);
+    for (const { name } of this.servers.list()) {
+      if (this.server === undefined || this.server === name) this.connectInBackground(name);
     }
   }
 
@@ -237,7 +241,7 @@ export class Session {
     const keep = async (): Promise<void> => {
       this.#trials.delete(connection);
       // The session may have ended, the server may be gone again, or somebody may have been faster.
-      const wanted = this.#open && this.#parts.registry.get(server)?.config === config;
+      const wanted = this.#open && this.servers.get(server)?.config === config;
       if (!wanted || this.#attachments.has(server)) return connection.close();
       this.#attachments.set(server, attachment);
       attachment.connected('first', info);
@@ -341,8 +345,8 @@ export class Session {
     const existing = this.#attachments.get(server);
     if (existing) return existing;
     this.#assertOpen();
-    const record = this.#parts.registry.require(server);
-    const attachment = this.#newAttachment(server, record.config);
+    const { config } = this.servers.require(server);
+    const attachment = this.#newAttachment(server, config);
     this.#attachments.set(server, attachment);
     return attachment;
   }

@@ -125,8 +125,9 @@ export class HttpDoor {
       respondError(res, 404, -32000, `nothing at '${path}'; ${places}`);
       return;
     }
-    if (server !== undefined && this.#gateway.registry.get(server) === undefined) {
-      const names = this.#gateway.registry.list().map(({ id }) => id);
+    const servers = this.#gateway.registry.of(principal);
+    if (server !== undefined && servers.get(server) === undefined) {
+      const names = servers.list().map(({ name }) => name);
       respondError(res, 404, -32602, `no server '${server}'; ${known(names)}`);
       return;
     }

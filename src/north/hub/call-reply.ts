@@ -20,7 +20,7 @@ export async function callReply(context: ToolContext, request: CallRequest, repl
       return promoted(context, reply.task.id, reply.because, request.timeoutMs);
     case 'failed':
       return errorReply(
-        withFix(await explained(context.session, reply.error), context.gateway.registry.get(request.server)?.config),
+        withFix(await explained(context.session, reply.error), context.session.servers.get(request.server)?.config),
       );
     case 'cancelled':
       return errorReply(new GatewayError('TOOL_ERR_EXECUTION_FAILED', 'the call was cancelled'));

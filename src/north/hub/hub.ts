@@ -110,17 +110,17 @@ export class Hub {
       if (!(error instanceof GatewayError)) {
         this.#gateway.log.debug('tool_failed', { tool: found.name, error: String(error) });
       }
-      return errorReply(withFix(error, this.#serverIn(given)));
+      return errorReply(withFix(error, serverIn(given, context.session)));
     } finally {
       endRequest();
     }
   }
+}
 
-  /** The server that a tool was called for. */
-  #serverIn(given: unknown): ServerConfig | undefined {
-    if (!isObject(given)) return undefined;
-    return configIn(given) ?? this.#gateway.registry.get(String(given['server']))?.config;
-  }
+/** The server that a tool was called for. */
+function serverIn(given: unknown, { servers }: Session): ServerConfig | undefined {
+  if (!isObject(given)) return undefined;
+  return configIn(given) ?? servers.get(String(given['server']))?.config;
 }
 
 /** `add_server` brings its server along. */

@@ -54,6 +54,41 @@ describe('a new store', () => {
 describe('migrations', () => {
   const LATER = [...MIGRATIONS, 'CREATE TABLE later (x)', 'ALTER TABLE later ADD COLUMN y'];
 
+  it('P-4, S-3: a server added before servers had owners belongs to the principal of the session that added it', () => {
+    const db = new Database(path);
+    migrate(db, path, MIGRATIONS.slice(0, 2));
+    const put = (table: string, id: string, data: object): void => {
+      db.prepare(`INSERT INTO ${table} VALUES (?, ?)`).run(id, JSON.stringify({ id, ...data }));
+    };
+    put('sessions', 'principal:ada', { principal: 'ada' });
+    const config = { url: 'http://x/' };
+    put('servers', 'known', { config, addedAt: 1, addedBy: 'principal:ada' });
+    put('servers', 'unknown', { config, addedAt: 1, addedBy: 'a session that is gone' });
+    migrate(db, path);
+    const rows = db.prepare('SELECT id, data FROM servers ORDER BY id').all() as { id: string; data: string }[];
+    expect(rows.map(({ id, data }) => ({ key: id, ...(JSON.parse(data) as object) }))).toEqual([
+      {
+        key: 'ada/known',
+        id: 'ada/known',
+        owner: 'ada',
+        name: 'known',
+        config,
+        addedAt: 1,
+        addedBy: 'principal:ada',
+      },
+      {
+        key: 'local/unknown',
+        id: 'local/unknown',
+        owner: 'local',
+        name: 'unknown',
+        config,
+        addedAt: 1,
+        addedBy: 'a session that is gone',
+      },
+    ]);
+    db.close();
+  });
+
   it('P-4: bring an older store up to date and keep what is in it', async () => {
     const db = await openDatabase(path);
     db.exec(`INSERT INTO servers VALUES ('a', '{}')`);

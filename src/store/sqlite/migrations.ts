@@ -27,6 +27,15 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX tasks_by_end ON tasks (keep_until, session_id);
   CREATE TABLE owner (id INTEGER PRIMARY KEY CHECK (id = 1), pid INTEGER NOT NULL);
   `,
+  // A server that a client added belongs to a principal, and two principals may use the same name. Where the session
+  // that added it is gone, nobody knows whose it was: it goes to the principal of a gateway without tokens.
+  `
+  UPDATE servers SET data = json_set(data, '$.name', id, '$.owner', coalesce(
+    (SELECT json_extract(sessions.data, '$.principal') FROM sessions
+     WHERE sessions.id = json_extract(servers.data, '$.addedBy')), 'local'));
+  UPDATE servers SET id = json_extract(data, '$.owner') || '/' || id;
+  UPDATE servers SET data = json_set(data, '$.id', id);
+  `,
 ];
 
 /** Brings the store up to date, or refuses it untouched when a newer version of the program wrote it. */

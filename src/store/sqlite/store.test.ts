@@ -16,6 +16,7 @@ let logged: string[];
 
 const open = () => openSqliteStore({ path, log: createLog('debug', (line) => logged.push(line)) });
 const look = () => openSqliteStore({ path, log: createLog('silent'), shared: true });
+const SERVER = { id: 'x', owner: 'local', name: 'x', config: { url: 'http://x/' }, addedAt: 1, addedBy: 's' };
 const record = (id: string): SessionRecord => ({ id, principal: 'local', createdAt: 1, lastActiveAt: 1 });
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -99,7 +100,7 @@ it('P-3: a flush comes by itself, also when nobody waits', async () => {
 
 it('P-3: a record dropped in the turn it was put never reaches the file', async () => {
   const before = await commits();
-  store.put('server', { id: 'x', config: { url: 'http://x/' }, addedAt: 1, addedBy: 'local' });
+  store.put('server', SERVER);
   store.drop('server', 'x');
   await store.settled();
   expect(await commits()).toBe(before);
@@ -135,7 +136,7 @@ it('P-3: a failed write rejects those who wait, is logged once and made up for',
 
 it('P-3: a failed write is all or nothing', async () => {
   const repair = breakWrites();
-  store.put('server', { id: 'x', config: { url: 'http://x/' }, addedAt: 1, addedBy: 'local' });
+  store.put('server', SERVER);
   store.put('session', record('a'));
   await expect(store.settled()).rejects.toThrow();
   const other = await look();

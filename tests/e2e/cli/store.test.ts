@@ -154,7 +154,9 @@ test('P-1, X-4: an export hides the secrets of added servers, unless they are as
     near: { command: 'near', args: ['--key', secret], env: { KEY: secret }, cwd: '/' },
   };
   await fill(path, (store) => {
-    for (const [id, config] of Object.entries(servers)) store.put('server', { id, config, addedAt: 1, addedBy: 'x' });
+    for (const [name, config] of Object.entries(servers)) {
+      store.put('server', { id: `ada/${name}`, owner: 'ada', name, config, addedAt: 1, addedBy: 'x' });
+    }
     store.put('session', { ...session('one'), key: secret });
   });
   const hidden = await runProgram(['store', 'export', '--store', path]);
@@ -167,7 +169,9 @@ test('P-1, X-4: an export hides the secrets of added servers, unless they are as
     {
       kind: 'server',
       record: {
-        id: 'far',
+        id: 'ada/far',
+        owner: 'ada',
+        name: 'far',
         config: { url: 'http://far.example/mcp?key=***', headers: { authorization: '***' } },
         addedAt: 1,
         addedBy: 'x',
@@ -176,7 +180,9 @@ test('P-1, X-4: an export hides the secrets of added servers, unless they are as
     {
       kind: 'server',
       record: {
-        id: 'near',
+        id: 'ada/near',
+        owner: 'ada',
+        name: 'near',
         config: { command: 'near', args: ['***', '***'], env: { KEY: '***' }, cwd: '/' },
         addedAt: 1,
         addedBy: 'x',

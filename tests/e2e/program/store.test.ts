@@ -57,7 +57,9 @@ test('P-1, P-3: sessions, tasks, results, open questions, undelivered events and
   expect(rows(store, 'servers')).toEqual([]);
   const added = await hub.call('add_server', { name: 'two', url: other.url });
   expect(added.isError, added.text).toBe(false);
-  expect(rows(store, 'servers')).toEqual([expect.objectContaining({ id: 'two', config: { url: other.url } })]);
+  expect(rows(store, 'servers')).toEqual([
+    expect.objectContaining({ owner: 'local', name: 'two', config: { url: other.url } }),
+  ]);
 
   const slow = await hub.call('execute_tool', {
     server: 'one',

@@ -26,11 +26,12 @@ async function race(first: First): Promise<Race> {
   await Promise.all([adder, remover, watcher].map((hub) => echo(hub, 'x')));
   const add = (): Promise<unknown> => adder.call('add_server', { name: 'x', url: server.url });
   const remove = (): Promise<unknown> => remover.call('remove_server', { name: 'x' });
-  const before = gateway.registry.get('x');
+  const servers = gateway.registry.of('local');
+  const before = servers.get('x');
   const begun = first === 'added' ? add() : remove();
-  await vi.waitFor(() => expect(gateway.registry.get('x')).not.toBe(before), { timeout: 10_000 });
+  await vi.waitFor(() => expect(servers.get('x')).not.toBe(before), { timeout: 10_000 });
   await Promise.all([begun, first === 'added' ? remove() : add()]);
-  return { adder, remover, watcher, there: gateway.registry.get('x') !== undefined };
+  return { adder, remover, watcher, there: servers.get('x') !== undefined };
 }
 
 const FIRST: First[] = ['added', 'removed'];

@@ -16,9 +16,9 @@ export const executionTools = [
       pattern: z.string().max(256).optional().describe('Part of the tool name, or a glob with * and ?'),
     }),
     annotations: READS_SERVER,
-    run: async ({ server, pattern }, { session, gateway }) => {
+    run: async ({ server, pattern }, { session }) => {
       const matches = pattern === undefined ? () => true : compilePattern(pattern);
-      return json(await fromServers(session, gateway, server, 'tools', (item) => matches(String(item['name']))));
+      return json(await fromServers(session, server, 'tools', (item) => matches(String(item['name']))));
     },
   }),
   tool({

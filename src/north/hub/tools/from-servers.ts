@@ -1,4 +1,3 @@
-import type { Gateway } from '../../../core/gateway.ts';
 import { LISTS, type ListName } from '../../../core/session/catalog.ts';
 import type { Session } from '../../../core/session/session.ts';
 import { messageOf } from '../../../lib/log.ts';
@@ -12,7 +11,6 @@ import { failureOn } from './request-on.ts';
  */
 export async function fromServers(
   session: Session,
-  gateway: Gateway,
   only: string | undefined,
   list: ListName,
   wanted: (item: ListItem) => boolean = () => true,
@@ -28,12 +26,12 @@ export async function fromServers(
       throw failureOn(connection, only, LISTS[list].method, error);
     }
   }
-  const servers = gateway.registry.list();
-  const answers = await Promise.allSettled(servers.map(async ({ id }) => of(id)));
-  const unavailable = servers.flatMap(({ id, config }, index) => {
+  const servers = session.servers.list();
+  const answers = await Promise.allSettled(servers.map(async ({ name }) => of(name)));
+  const unavailable = servers.flatMap(({ name, config }, index) => {
     const answer = answers[index];
     if (answer?.status !== 'rejected') return [];
-    return [{ server: id, error: reasonWithFix(messageOf(answer.reason), config) }];
+    return [{ server: name, error: reasonWithFix(messageOf(answer.reason), config) }];
   });
   return {
     [key]: answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : [])),

@@ -10,7 +10,7 @@ export const promptTools = [
     description: 'List the prompts of the servers.',
     input: z.object({ server: serverName.optional() }),
     annotations: READS_SERVER,
-    run: async ({ server }, { session, gateway }) => json(await fromServers(session, gateway, server, 'prompts')),
+    run: async ({ server }, { session }) => json(await fromServers(session, server, 'prompts')),
   }),
   tool({
     name: 'get_prompt',

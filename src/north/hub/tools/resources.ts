@@ -20,14 +20,14 @@ export const resourceTools = [
     description: 'List the resources of the servers.',
     input: z.object({ server: serverName.optional() }),
     annotations: READS_SERVER,
-    run: async ({ server }, { session, gateway }) => json(await fromServers(session, gateway, server, 'resources')),
+    run: async ({ server }, { session }) => json(await fromServers(session, server, 'resources')),
   }),
   tool({
     name: 'list_resource_templates',
     description: 'List the resource templates of the servers.',
     input: z.object({ server: serverName.optional() }),
     annotations: READS_SERVER,
-    run: async ({ server }, { session, gateway }) => json(await fromServers(session, gateway, server, 'templates')),
+    run: async ({ server }, { session }) => json(await fromServers(session, server, 'templates')),
   }),
   tool({
     name: 'read_resource',

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { GatewayError } from '../../../core/errors.ts';
-import type { Connection, ConnectionStatus, ServerConfig, ServerInfo, ServerRecord } from '../../../core/ports.ts';
+import type { Connection, ConnectionStatus, ServerConfig, ServerInfo } from '../../../core/ports.ts';
+import type { KnownServer } from '../../../core/session/registry.ts';
 import type { Session } from '../../../core/session/session.ts';
 import { redactUrl } from '../../../lib/redact.ts';
 import { serverNameSchema } from '../../../lib/server-name.ts';
@@ -14,7 +15,7 @@ const strings = z.record(z.string(), z.string());
 export const serverTools = [
   tool({
     name: 'add_server',
-    description: 'Add an MCP server by url or by command, for all sessions. Re-adding a name replaces it.',
+    description: 'Add an MCP server by url or by command, for all your sessions. Re-adding a name replaces it.',
     input: z.object({
       name: serverNameSchema,
       url: z.url({ protocol: /^https?$/, error: 'expected a URL starting with http:// or https://' }).optional(),
@@ -45,11 +46,11 @@ export const serverTools = [
   }),
   tool({
     name: 'remove_server',
-    description: 'Remove a server for all sessions. What is running there fails.',
+    description: 'Remove a server for all your sessions. What is running there fails.',
     input: z.object({ name: serverName }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-    run: async ({ name }, { gateway }) => {
-      await gateway.removeServer(name);
+    run: async ({ name }, { gateway, session }) => {
+      await gateway.removeServer(session, name);
       return json({ success: true, message: `server '${name}' was removed` });
     },
   }),
@@ -58,8 +59,8 @@ export const serverTools = [
     description: 'List the servers: whether they are connected, and what they can do.',
     input: z.object({}),
     annotations: READS,
-    run: async (_args, { session, gateway }) =>
-      json({ servers: gateway.registry.list().map((record) => serverView(session, record)) }),
+    run: async (_args, { session }) =>
+      json({ servers: session.servers.list().map((server) => serverView(session, server)) }),
   }),
   tool({
     name: 'get_server_status',
@@ -67,11 +68,11 @@ export const serverTools = [
     input: z.object({ server: serverName }),
     annotations: READS,
     run: async ({ server }, context) => {
-      const { session, gateway } = context;
-      const record = gateway.registry.require(server);
+      const { session } = context;
+      const known = session.servers.require(server);
       const connection = session.connectionIfAny(server);
       return json({
-        ...serverView(session, record),
+        ...serverView(session, known),
         ...infoView(connection),
         working_tasks: session.tasks.atWork(server).map(workingTask),
         elicitations: ownQuestions(context, 'elicitation', server).map(elicitationBrief),
@@ -98,10 +99,10 @@ function toConfig(fields: {
 }
 
 /** Headers, environment and arguments may hold secrets and are not shown. */
-function serverView(session: Session, { id, config }: ServerRecord): Record<string, unknown> {
-  const status: ConnectionStatus = session.connectionIfAny(id)?.status ?? { state: 'idle' };
+function serverView(session: Session, { name, config }: KnownServer): Record<string, unknown> {
+  const status: ConnectionStatus = session.connectionIfAny(name)?.status ?? { state: 'idle' };
   const target = 'url' in config ? { url: redactUrl(config.url) } : { command: config.command };
-  return { name: id, ...target, connected: status.state === 'connected', ...statusView(status), ...offerView(status) };
+  return { name, ...target, connected: status.state === 'connected', ...statusView(status), ...offerView(status) };
 }
 
 function statusView(status: ConnectionStatus): Record<string, unknown> {
