@@ -11,6 +11,7 @@ test('C-3: flags stand anywhere, and each command has its own', () => {
     flags: { json: true, answer: ['{}', '[]'], args: '-' },
     help: false,
     version: false,
+    noColor: false,
   });
   expect(parseCommandLine(['call', 's', 't', '--', '--json=1']).operands).toEqual(['s', 't', '--json=1']);
   expect(parseCommandLine([])).toMatchObject({ command: 'stdio', named: false, operands: [] });

@@ -32,15 +32,24 @@ export interface CommandLine {
   flags: Flags;
   help: boolean;
   version: boolean;
+  noColor: boolean;
 }
 
 export class UsageError extends Error {}
+
+/** Flags that every command has, and that are not passed on to it. */
+interface General {
+  help?: boolean;
+  version?: boolean;
+  'no-color'?: boolean;
+}
 
 type Options = Record<string, { type: 'string' | 'boolean'; short?: string; multiple?: boolean }>;
 
 const GENERAL: Options = {
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
+  'no-color': { type: 'boolean' },
   config: { type: 'string' },
 };
 
@@ -90,7 +99,8 @@ export type CommandName = keyof typeof OPTIONS;
 
 const ALL: Options = Object.assign({}, ...Object.values(OPTIONS));
 
-export function parseCommandLine(args: string[]): CommandLine {
+export function parseCommandLine(typed: readonly string[]): CommandLine {
+  const args = withLowerCaseV(typed);
   const name = firstWord(args);
   if (name === 'help' || name === 'version') return aboutTheProgram(args, name);
   if (name !== undefined && !isCommand(name)) {
@@ -100,10 +110,10 @@ export function parseCommandLine(args: string[]): CommandLine {
   }
   const command = name ?? 'stdio';
   const { values, positionals } = strict(args, OPTIONS[command], command);
-  const { help = false, version = false, ...flags } = values as Flags & { help?: boolean; version?: boolean };
+  const { help = false, version = false, 'no-color': noColor = false, ...flags } = values as Flags & General;
   const operands = positionals.slice(1);
   if (isGateway(command) && operands.length > 0) throw new UsageError(`unexpected argument '${operands[0]}'`);
-  return { command, named: name !== undefined, operands, flags, help, version };
+  return { command, named: name !== undefined, operands, flags, help, version, noColor };
 }
 
 /** `meanwhile help call` and `meanwhile version`, which other programs have taught people. */
@@ -123,7 +133,14 @@ const ABOUT = (version: boolean): CommandLine => ({
   flags: {},
   help: true,
   version,
+  noColor: false,
 });
+
+/** Half of all programs print their version with -v, the other half with -V. */
+function withLowerCaseV(args: readonly string[]): string[] {
+  const end = args.includes('--') ? args.indexOf('--') : args.length;
+  return args.map((arg, index) => (arg === '-V' && index < end ? '-v' : arg));
+}
 
 function noSuchCommand(name: string): string {
   const near = didYouMean(name, [...COMMANDS, 'help', 'version']);

@@ -11,6 +11,7 @@ import {
   type CommandName,
 } from './flags.ts';
 import { helpCommand, helpFor } from './help.ts';
+import { assumeSize, turnColoursOff } from './terminal/capabilities.ts';
 import { clean, cleanJson } from './terminal/clean.ts';
 
 type Command = (line: CommandLine) => Promise<number>;
@@ -32,6 +33,8 @@ const COMMANDS: Record<CommandName, () => Promise<Command>> = {
 
 async function main(args: string[]): Promise<number> {
   const line = parseCommandLine(args);
+  if (line.noColor) turnColoursOff();
+  assumeSize(process.stdout, process.stderr);
   if (!isGateway(line.command)) {
     process.stdout.on('error', cannotWrite);
     process.stderr.on('error', () => {});

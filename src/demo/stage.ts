@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import type { ReadStream, WriteStream } from 'node:tty';
+import { showsColour } from '../lib/colour.ts';
 
 export interface Stage {
   /** A new part of the story. */
@@ -20,7 +21,7 @@ export function openStage(
   output: WriteStream | NodeJS.WriteStream,
   stopped: AbortController,
 ): Stage {
-  const coloured = output.isTTY && !process.env['NO_COLOR'];
+  const coloured = showsColour(output);
   const paint = (code: number, text: string): string => (coloured ? `\u001B[${code}m${text}\u001B[0m` : text);
   const print = (text: string): void => void output.write(`${text}\n`);
   return {

@@ -31,13 +31,13 @@ export interface Terminal {
   ended(): Promise<{ code: number; screen: string }>;
 }
 
-/** Runs the program in a terminal. What stands after the arguments of it is for the shell, such as `> file`. */
+/** Runs the program in a terminal. The shell reads `prefix` before the command and `redirect` after it, such as `> file`. */
 export async function programInTerminal(
   args: string[],
-  options: TerminalOptions & { redirect?: string } = {},
+  options: TerminalOptions & { prefix?: string; redirect?: string } = {},
 ): Promise<Terminal> {
   const words = [process.execPath, PROGRAM, ...args].map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`);
-  return shellInTerminal([...words, options.redirect ?? ''].join(' '), options);
+  return shellInTerminal([options.prefix ?? '', ...words, options.redirect ?? ''].join(' '), options);
 }
 
 export async function shellInTerminal(

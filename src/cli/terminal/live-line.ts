@@ -58,7 +58,7 @@ export class LiveLine {
     if (activity === undefined || this.#covered > 0) return;
     const now = Date.now();
     if (now - activity.startedAt < FIRST_MS) return;
-    this.#output.write(ERASE + progressLine(activity, now, this.#output.columns || 80, styleFor(this.#output)));
+    this.#output.write(ERASE + progressLine(activity, now, this.#output.columns, styleFor(this.#output)));
     this.#drawn = true;
   }
 

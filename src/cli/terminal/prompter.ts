@@ -112,7 +112,7 @@ export class Prompter {
   }
 
   #wrapped(line: string): string[] {
-    return wrap(line, (this.#output.columns || 80) - 4);
+    return wrap(line, this.#output.columns - 4);
   }
 
   async #ask<T>(

@@ -1,4 +1,5 @@
 import type { Flags } from '../flags.ts';
+import { canDraw } from './capabilities.ts';
 import { clean, cleanJson } from './clean.ts';
 import { LiveLine } from './live-line.ts';
 import { PLAIN, styleFor, type Style } from './style.ts';
@@ -6,7 +7,7 @@ import { PLAIN, styleFor, type Style } from './style.ts';
 /** What the person, or the script, sees: results on standard output, all words about them on standard error. */
 export class Screen {
   readonly json: boolean;
-  /** Somebody is there to be asked. */
+  /** A person can be asked: input and messages are on a terminal that prompts can be drawn on. */
   readonly attended: boolean;
   /** For what is printed. */
   readonly style: Style;
@@ -17,7 +18,7 @@ export class Screen {
   constructor({ json = false, args }: Flags) {
     this.json = json;
     // Where the arguments come from, no answers can come from.
-    this.attended = process.stdin.isTTY && process.stderr.isTTY && args !== '-';
+    this.attended = process.stdin.isTTY && process.stderr.isTTY && canDraw() && args !== '-';
     this.style = json ? PLAIN : styleFor(process.stdout);
     this.noteStyle = styleFor(process.stderr);
     this.live = this.attended ? new LiveLine(process.stderr) : undefined;

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import type { WriteStream } from 'node:tty';
+import { showsColour } from '../../lib/colour.ts';
 
 type Paint = (text: string) => string;
 
@@ -25,9 +26,8 @@ export const PLAIN: Style = {
   warning: asItIs,
 };
 
-/** Colours where the stream is a terminal that shows them, and nobody said NO_COLOR. */
 export function styleFor(stream: NodeJS.WriteStream | WriteStream): Style {
-  if (!stream.isTTY || process.env['NO_COLOR'] || !stream.hasColors()) return PLAIN;
+  if (!showsColour(stream)) return PLAIN;
   const paint =
     (format: Parameters<typeof styleText>[0]): Paint =>
     (text) =>

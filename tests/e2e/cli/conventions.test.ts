@@ -1,0 +1,88 @@
+/** What people expect of any program for a terminal. */
+import { expect, test, vi } from 'vitest';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { startV1Http } from '../../servers/v1-http.ts';
+import { owned } from '../../support/owned.ts';
+import { runProgram } from '../../support/program.ts';
+import { programInTerminal } from '../../support/tmux.ts';
+
+const COLOUR = /\u001B\[[\d;]*[1-9][\d;]*m/;
+const SPINNER = /[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/;
+
+test('L-3: -V prints the version, with and without a command', async () => {
+  const expected = { code: 0, stdout: packageJson.version, stderr: '' };
+  expect(await runProgram(['-V'])).toEqual(expected);
+  expect(await runProgram(['call', '-V'])).toEqual(expected);
+  expect(await runProgram(['serve', '-V'])).toEqual(expected);
+});
+
+test('C-3: --no-color, NO_COLOR and TERM=dumb turn colours off on a terminal', async () => {
+  const { url } = owned(await startV1Http());
+  const listed = async (args: string[], prefix = ''): Promise<string> => {
+    const terminal = await programInTerminal(['tools', url, ...args], { prefix });
+    expect((await terminal.ended()).code).toBe(0);
+    return terminal.colouredScreen();
+  };
+  expect(await listed([])).toMatch(COLOUR);
+  expect(await listed(['--no-color'])).not.toMatch(COLOUR);
+  expect(await listed(['--no-color'], 'FORCE_COLOR=1')).not.toMatch(COLOUR);
+  expect(await listed([], 'NO_COLOR=1')).not.toMatch(COLOUR);
+  expect(await listed([], 'NO_COLOR=')).toMatch(COLOUR);
+  expect(await listed([], 'FORCE_COLOR=0')).not.toMatch(COLOUR);
+  expect(await listed([], 'TERM=dumb')).not.toMatch(COLOUR);
+}, 40_000);
+
+test('C-3: FORCE_COLOR colours what is piped, but never JSON', async () => {
+  const { url } = owned(await startV1Http());
+  const forced = { env: { FORCE_COLOR: '1' } };
+  expect((await runProgram(['tools', url])).stdout).not.toMatch(COLOUR);
+  expect((await runProgram(['tools', url], forced)).stdout).toMatch(COLOUR);
+  expect((await runProgram(['tools', url, '--json'], forced)).stdout).not.toMatch(COLOUR);
+  expect((await runProgram(['tools', url, '--no-color'], forced)).stdout).not.toMatch(COLOUR);
+});
+
+test.each([
+  ['tools', ['tools']],
+  ['doctor', ['doctor']],
+])('C-3: --no-color is accepted before the command too: %s', async (_name, [command = '']) => {
+  const { url } = owned(await startV1Http());
+  expect((await runProgram(['--no-color', command, url])).code).toBe(0);
+});
+
+test('C-3: a dumb terminal gets no spinner, and questions name --answer instead of being drawn', async () => {
+  const { url } = owned(await startV1Http());
+  const working = await programInTerminal(['call', url, 'slow', 'ms=2000', 'steps=3'], { prefix: 'TERM=dumb' });
+  const seen: string[] = [];
+  await vi.waitFor(
+    async () => {
+      seen.push(await working.screen());
+      expect(seen.at(-1)).toContain('[exit 0]');
+    },
+    { timeout: 15_000, interval: 50 },
+  );
+  expect(seen.join('\n')).not.toMatch(SPINNER);
+  const asked = await programInTerminal(['call', url, 'ask'], { prefix: 'TERM=dumb' });
+  const end = await asked.ended();
+  expect(end.code).toBe(6);
+  expect(end.screen).toContain(`--answer '{"name":"…"}'`);
+});
+
+test('C-3: a terminal that reports 0 columns is taken for one of 80', async () => {
+  const { url } = owned(await startV1Http());
+  const prefix = 'stty cols 0 rows 0;';
+  const listed = await programInTerminal(['tools', url], { prefix });
+  const { code, screen } = await listed.ended();
+  expect(code).toBe(0);
+  expect(screen).toMatch(/^echo +Returns the text it was given$/m);
+
+  const examined = await programInTerminal(['doctor', url], { prefix });
+  expect((await examined.ended()).screen).toMatch(/capabilities: \S+, \S+/);
+
+  const asked = await programInTerminal(['call', url, 'ask'], { prefix });
+  await asked.shows('● Answer');
+  await asked.press('Enter');
+  await asked.shows('◆  Name');
+  await asked.type('Ada');
+  await asked.press('Enter');
+  expect((await asked.ended()).screen).toContain('Hello Ada');
+});
