@@ -1,3 +1,4 @@
+import { fileSchema } from '../src/config/schema.ts';
 import { describeTool, HUB_TOOLS } from '../src/north/hub/hub.ts';
 
 export interface ToolCost {
@@ -9,8 +10,9 @@ export interface ToolCost {
 
 /** What each tool of the hub adds to the answer of `tools/list`, which a client keeps in its model's context. */
 export function toolCosts(): ToolCost[] {
+  const { meanwhile: settings } = fileSchema.parse({});
   return HUB_TOOLS.map((tool) => {
-    const text = JSON.stringify(describeTool(tool));
+    const text = JSON.stringify(describeTool(tool, settings));
     return { name: tool.name, bytes: Buffer.byteLength(text), tokens: Math.ceil(text.length / 4) };
   });
 }

@@ -16,7 +16,7 @@ describe('the schema', () => {
         allowCommands: false,
         addServers: 'anyone',
         allowServerChanges: true,
-        calls: { timeoutMs: 120_000 },
+        calls: { timeoutMs: 50_000, onCancel: 'auto' },
         tasks: { ttlMs: 300_000, maxTtlMs: 1_800_000, keepMs: 300_000, cleanupMs: 60_000, perSession: 100 },
         questions: { timeoutMs: 600_000, perSession: 100, via: 'both' },
         direct: { taskAfterMs: 2000, takeOverMs: 60_000 },

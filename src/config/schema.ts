@@ -172,7 +172,18 @@ const settings = group('The settings of meanwhile itself.', {
         'By default `false` with `auth.tokens`, else `true`.',
     ),
   calls: group('Tool calls.', {
-    timeoutMs: ms(120_000, 'How long a call waits for its server when the client does not say.'),
+    timeoutMs: ms(
+      50_000,
+      'How long a call may take before it becomes a task, when the client does not say. Most clients stop waiting after 60 s.',
+    ),
+    onCancel: z
+      .enum(['auto', 'cancel', 'keep'])
+      .default('auto')
+      .describe(
+        'What happens to a call that its client cancels. `auto` lets it go on as a task if the reason says that the client ' +
+          'stopped waiting, else stops it; `cancel` always stops it, also when a client of 2026-07-28 closes its request; ' +
+          '`keep` always lets it go on.',
+      ),
   }).prefault({}),
   tasks: group('Calls that became tasks.', {
     ttlMs: ms(300_000, 'How long a task may work when the client does not say.'),

@@ -4,7 +4,7 @@ export interface CoreSettings {
   addServers: 'anyone' | 'nobody' | readonly string[];
   /** Whether clients may replace and remove servers of the config file. */
   allowServerChanges: boolean;
-  calls: { timeoutMs: number };
+  calls: { timeoutMs: number; onCancel: 'auto' | 'cancel' | 'keep' };
   tasks: { ttlMs: number; maxTtlMs: number; keepMs: number; cleanupMs: number; perSession: number };
   questions: { timeoutMs: number; perSession: number; via: 'tools' | 'native' | 'both' };
   direct: { takeOverMs: number };

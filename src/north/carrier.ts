@@ -5,6 +5,7 @@ import {
   type RequestId,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import type { OnCancel } from './cancel-reasons.ts';
 import { Exchange } from './exchange.ts';
 
 /** What carries replies to a client, and therefore knows whether they arrive. */
@@ -21,7 +22,7 @@ export function exactReply(message: JSONRPCMessage, exchange: Exchange | undefin
 }
 
 /** The exchange that belongs to a request, from the moment its handler begins. */
-export function openExchange(mcpReq: ServerContext['mcpReq'], carrier: Carrier): Exchange {
+export function openExchange(mcpReq: ServerContext['mcpReq'], carrier: Carrier, onCancel: OnCancel): Exchange {
   const token = mcpReq._meta?.progressToken;
   const exchange = new Exchange(
     token === undefined
@@ -32,6 +33,7 @@ export function openExchange(mcpReq: ServerContext['mcpReq'], carrier: Carrier):
             .notify({ method: 'notifications/progress', params: { ...progress, progressToken: token } })
             .catch(() => {});
         },
+    onCancel,
   );
   carrier.track(mcpReq.id, exchange);
   const onAbort = (): void => {

@@ -1,9 +1,7 @@
 import type { Caller, Leaving, LeavingListener } from '../core/call/request.ts';
 import type { Progress } from '../core/ports.ts';
 import type { RpcFailure } from '../lib/rpc-error.ts';
-
-/** A reason that says "I would not wait any longer", as opposed to "stop this". */
-const GAVE_UP = /time[ds]?[\s-]*out/i;
+import { leavingFor, type OnCancel } from './cancel-reasons.ts';
 
 /**
  * One request of a client and what becomes of it: the client may give up or go away, it may cancel, and the reply may
@@ -23,8 +21,11 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
   /** How the request failed, where the reply must say exactly that. */
   failure: RpcFailure | undefined;
 
-  constructor(progress?: (progress: Progress) => void) {
+  readonly #onCancel: OnCancel;
+
+  constructor(progress?: (progress: Progress) => void, onCancel: OnCancel = 'auto') {
     this.progress = progress;
+    this.#onCancel = onCancel;
   }
 
   get open(): boolean {
@@ -51,10 +52,16 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
     this.#back = !this.cancelled;
   }
 
-  /** What a client's cancellation means depends on why: a time-out is not a wish to have the work stopped. */
+  /** The client cancelled the request. */
   cancel(reason: unknown): void {
     if (typeof reason === 'string') this.#words = reason;
-    this.#leave(GAVE_UP.test(String(reason)) ? 'gone' : 'cancelled');
+    this.#leave(leavingFor(reason, this.#onCancel));
+  }
+
+  /** The client closed the response: by accident, because it stopped waiting, or to cancel. It cannot say which. */
+  closed(): void {
+    if (this.#onCancel === 'cancel') this.#leave('cancelled');
+    else this.giveUp();
   }
 
   /** Only the first word on whether the reply arrived counts, but for those who want to know that it was taken at last. */

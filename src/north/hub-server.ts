@@ -31,7 +31,7 @@ export function bareHubServer(versions = SUPPORTED_PROTOCOL_VERSIONS): Server {
 export function createHubServer({ hub, session, carrier, mayRunCommands, rounds }: HubServerParts): Server {
   const server = bareHubServer(rounds ? MODERN_VERSIONS : undefined);
   server.fallbackRequestHandler = async (request, { mcpReq }) => {
-    const exchange = openExchange(mcpReq, carrier);
+    const exchange = openExchange(mcpReq, carrier, hub.settings.calls.onCancel);
     const asking: Asking = rounds
       ? askingByRound(session, mcpReq)
       : { by: 'request', capabilities: session.client?.capabilities ?? {}, server, on: mcpReq.id };

@@ -30,7 +30,7 @@ export class LegacyFace {
   readonly #undo: (() => void)[] = [];
 
   constructor(parts: LegacyFaceParts) {
-    const { session, name, info, carrier } = parts;
+    const { gateway, session, name, info, carrier } = parts;
     this.server = info === undefined ? resumedServer() : new ShownServer(sessionFace(name, info));
     this.desk = new LegacyDesk(this.server, parts);
     const tools = new LegacyTools(session);
@@ -46,7 +46,7 @@ export class LegacyFace {
     // Of what the server asked, under its own token.
     this.server.removeNotificationHandler('notifications/progress');
     this.server.fallbackRequestHandler = async ({ method, params = {} }, { mcpReq }) => {
-      const exchange = openExchange(mcpReq, carrier);
+      const exchange = openExchange(mcpReq, carrier, gateway.settings.calls.onCancel);
       try {
         return await this.#handle(new LegacyRequest(this.server, mcpReq, exchange), method, params);
       } catch (error) {

@@ -32,7 +32,7 @@ export function createModernServer(parts: ModernFaceParts): Server {
   const handle =
     (work: (request: ModernRequest, params: Params) => Promise<Params>) =>
     async (params: Params, { mcpReq }: ServerContext): Promise<Params> => {
-      const exchange = openExchange(mcpReq, parts.carrier);
+      const exchange = openExchange(mcpReq, parts.carrier, parts.gateway.settings.calls.onCancel);
       parts.session.touch();
       try {
         const done = parts.session.beginRequest();

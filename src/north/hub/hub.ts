@@ -3,6 +3,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { ServerConfig } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
+import type { CoreSettings } from '../../core/settings.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Asking } from './asking.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
@@ -55,10 +56,15 @@ export interface HubCaller {
 export class Hub {
   readonly #gateway: Gateway;
   readonly #tools = new Map(HUB_TOOLS.map((each) => [each.name, each]));
-  readonly #list = HUB_TOOLS.map(describeTool);
+  readonly #list: Record<string, unknown>[];
 
   constructor(gateway: Gateway) {
     this.#gateway = gateway;
+    this.#list = HUB_TOOLS.map((each) => describeTool(each, gateway.settings));
+  }
+
+  get settings(): CoreSettings {
+    return this.#gateway.settings;
   }
 
   async handle(method: string, params: Record<string, unknown>, caller: HubCaller): Promise<Record<string, unknown>> {
@@ -130,7 +136,13 @@ function configIn({ url, command, headers }: Record<string, unknown>): ServerCon
 }
 
 /** A tool as `tools/list` shows it. */
-export function describeTool({ name, description, input, annotations }: HubTool): Record<string, unknown> {
-  const { $schema: _dialect, ...inputSchema } = z.toJSONSchema(input, { io: 'input' });
-  return { name, description, inputSchema, annotations };
+export function describeTool(
+  { name, description, input, annotations, defaults }: HubTool,
+  settings: CoreSettings,
+): Record<string, unknown> {
+  const { $schema: _dialect, properties = {}, ...schema } = z.toJSONSchema(input, { io: 'input' });
+  for (const [key, value] of Object.entries(defaults?.(settings) ?? {})) {
+    properties[key] = { ...(properties[key] as object), default: value };
+  }
+  return { name, description, inputSchema: { ...schema, properties }, annotations };
 }

@@ -2,6 +2,7 @@ import type * as z from 'zod';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Progress } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
+import type { CoreSettings } from '../../core/settings.ts';
 import type { CallResult } from '../../core/task/task.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Asking } from './asking.ts';
@@ -50,6 +51,8 @@ export interface HubTool {
   name: string;
   description: string;
   input: z.ZodObject;
+  /** The values of arguments that a client leaves out, where the settings decide. */
+  defaults?: ((settings: CoreSettings) => Record<string, number>) | undefined;
   annotations: Annotations;
   run: (args: unknown, context: ToolContext) => Promise<ToolReply | Round>;
 }
@@ -59,6 +62,7 @@ export function tool<S extends z.ZodObject>(definition: {
   name: string;
   description: string;
   input: S;
+  defaults?: HubTool['defaults'];
   annotations: Annotations;
   run: (args: z.infer<S>, context: ToolContext) => Promise<ToolReply | Round>;
 }): HubTool {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/server';
 import type { Exchange } from '../exchange.ts';
+import { REQUEST_LEFT } from '../cancel-reasons.ts';
 import { exactReply, type Carrier } from '../carrier.ts';
 import { KEEP_ALIVE_MS, say, STREAM_HEADERS } from '../http/event-stream.ts';
 import { onceHandedOver } from '../http/handed-over.ts';
@@ -131,7 +132,7 @@ export class LegacyTransport implements Transport, Carrier {
   /** A client that has left requests and then counts anew does not come back for them. */
   #giveUpAll(left: RequestId[], then: () => void): void {
     for (const requestId of left) {
-      const params = { requestId, reason: 'timed out: the client has left it' };
+      const params = { requestId, reason: REQUEST_LEFT };
       this.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
     }
     // The protocol object does it in a moment.

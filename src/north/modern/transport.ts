@@ -31,8 +31,12 @@ export class RequestTransport extends PerRequestHTTPServerTransport implements C
     this.#res = res;
     onceHandedOver(res, (complete) => {
       onOver(this);
-      if (complete) this.#exchange?.settle(true);
-      else this.#giveUp();
+      if (complete) {
+        this.#exchange?.settle(true);
+        return;
+      }
+      this.#exchange?.closed();
+      this.#end();
     });
   }
 
@@ -69,7 +73,8 @@ export class RequestTransport extends PerRequestHTTPServerTransport implements C
 
   /** The program ends. */
   stop(): void {
-    this.#giveUp();
+    this.#exchange?.giveUp();
+    this.#end();
     if (this.#res.headersSent) this.#res.end();
     else respondError(this.#res, 503, -32000, 'the gateway is shutting down; try again later');
   }
@@ -78,8 +83,7 @@ export class RequestTransport extends PerRequestHTTPServerTransport implements C
     return this.#res.writableEnded || this.#res.destroyed;
   }
 
-  #giveUp(): void {
-    this.#exchange?.giveUp();
+  #end(): void {
     // Whatever goes out now is not its reply.
     this.#exchange = undefined;
     void this.close();

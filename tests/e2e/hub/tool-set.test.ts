@@ -57,6 +57,18 @@ test('H-2: every parameter is snake_case, and the ones of the seed are there', a
   expect(parameters('respond_to_sampling')).toContain('request_id');
 });
 
+test.each([
+  [{}, 50_000],
+  [{ calls: { timeoutMs: 7000 } }, 7000],
+  // No client may wait for longer than this in one request.
+  [{ limits: { waitMs: 3000 } }, 3000],
+])('H-3, H-11: with %j, execute_tool says that it waits %i ms', async (settings, ms) => {
+  const { url } = await httpGateway({}, settings);
+  const tools = await toolsOf(await hubOverHttp(url));
+  const { timeout_ms } = tools.find(({ name }) => name === 'execute_tool')?.inputSchema.properties ?? {};
+  expect(timeout_ms).toMatchObject({ type: 'integer', default: ms });
+});
+
 test('H-11: the annotations say which tools only read and which may destroy', async () => {
   const { url } = await httpGateway({});
   const tools = await toolsOf(await hubOverHttp(url));

@@ -1,11 +1,16 @@
 import * as z from 'zod';
 import type { CallRequest } from '../../../core/call/request.ts';
+import type { CoreSettings } from '../../../core/settings.ts';
 import { compilePattern } from '../../../lib/pattern.ts';
 import { execute } from '../execute.ts';
 import { executeInRounds } from '../rounds.ts';
 import { json, READS_SERVER, tool } from '../tool.ts';
 import { serverName, shortText, waitMs } from './arguments.ts';
 import { fromServers } from './from-servers.ts';
+
+function defaultTimeoutMs({ calls, limits }: CoreSettings): number {
+  return Math.min(calls.timeoutMs, limits.waitMs);
+}
 
 export const executionTools = [
   tool({
@@ -29,13 +34,14 @@ export const executionTools = [
       server: serverName,
       tool: shortText.describe('Name from list_tools'),
       args: z.record(z.string(), z.unknown()).optional(),
-      timeout_ms: waitMs.optional().describe('Default 120000'),
+      timeout_ms: waitMs.optional(),
       task_ttl_ms: waitMs.min(1).optional().describe('How long it may go on as a task'),
     }),
+    defaults: (settings) => ({ timeout_ms: defaultTimeoutMs(settings) }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     run: async ({ server, tool: name, args = {}, timeout_ms, task_ttl_ms }, context) => {
-      const { calls, limits } = context.gateway.settings;
-      const timeoutMs = Math.min(timeout_ms ?? calls.timeoutMs, limits.waitMs);
+      const { settings } = context.gateway;
+      const timeoutMs = Math.min(timeout_ms ?? defaultTimeoutMs(settings), settings.limits.waitMs);
       const ttl = task_ttl_ms === undefined ? {} : { ttlMs: task_ttl_ms };
       const request: CallRequest = { server, tool: name, args, timeoutMs, ...ttl };
       return context.asking?.by === 'round'
