@@ -38,6 +38,11 @@ export class GatewayError extends Error {
   }
 }
 
+/** Refuses work because the program ends; the client may repeat it once the program is back. */
+export function shuttingDown(details?: Record<string, unknown>): GatewayError {
+  return new GatewayError('TOOL_ERR_SHUTTING_DOWN', 'the gateway is shutting down; try again later', details);
+}
+
 /** "known: a, b" or "none is known", for messages that name the fix. */
 export function known(names: Iterable<string>): string {
   const list = [...names].toSorted();

@@ -1,8 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { secretId } from '../lib/ids.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import type { Ending } from './call/request.ts';
-import { GatewayError } from './errors.ts';
+import { GatewayError, shuttingDown } from './errors.ts';
 import type { EventSink } from './event/log.ts';
 import type { Backends, ClientRecord, ServerConfig, ServerInfo, SessionRecord, Store } from './ports.ts';
 import { ServerRegistry, type Audience } from './session/registry.ts';
@@ -317,11 +318,21 @@ export class Gateway {
     this.#ending.add(closing);
     try {
       await closing;
+      // Open requests were answered when the session closed; those replies leave before the transports close.
+      if (ending.by === 'gateway') await this.repliesSent();
     } finally {
       this.#ending.delete(closing);
       for (const told of this.onSessionEnded) told(session);
       this.log.info('session_destroyed', { sessionId: session.id });
     }
+  }
+
+  /** Resolves when the replies to requests that were answered just now have been written. */
+  async repliesSent(): Promise<void> {
+    // In the first turn each reply is built, and asks the store to keep what it tells; the last one writes it.
+    await nextTurn();
+    await this.store.settled().catch(() => {});
+    await nextTurn();
   }
 
   #cleanUp(): void {
@@ -364,10 +375,6 @@ export class Gateway {
     timer.unref();
     this.#timers.push(timer);
   }
-}
-
-function shuttingDown(): GatewayError {
-  return new GatewayError('TOOL_ERR_SHUTTING_DOWN', 'the gateway is shutting down; try again later');
 }
 
 function principalSession(principal: string, server: string | undefined): string {

@@ -138,6 +138,8 @@ export interface OutgoingCall {
   onProgress: (progress: Progress) => void;
   /** The server keeps the call as this task; told again whenever the task changes. */
   onTask: (task: ServerTask) => void;
+  /** Called before the call is sent for the first time; the call is sent once the promise, if there is one, has resolved. */
+  onSending?: () => Promise<void> | undefined;
   /** Where the call stands now, or that it depends on its connection again; resolves when that is safely stored. */
   onStanding: (standing: Standing | undefined) => Promise<void>;
   /** What the server asks now is all before somebody: it does not want to know any more what an earlier run was asked. */

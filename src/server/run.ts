@@ -29,6 +29,8 @@ export async function runTool(
   if (tool.repeatable) {
     await call.onStanding({ again: true, ...(capabilities && { capabilities }) } satisfies RunStanding);
   }
+  const onRecord = call.onSending?.();
+  if (onRecord !== undefined) await onRecord;
   const task = new HandledTask(tool, call, sink, capabilities);
   try {
     return ranTo(tool, await tool.run(call.args, task));

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { secretId } from '../../lib/ids.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { clampDelay } from '../../lib/timers.ts';
-import { GatewayError } from '../errors.ts';
+import { GatewayError, shuttingDown } from '../errors.ts';
 import {
   LEAVE_RUNNING,
   type CallOutcome,
@@ -16,7 +16,7 @@ import {
 import type { QuestionBook } from '../question/book.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
-import type { CallResult, Task } from '../task/task.ts';
+import type { CallResult, Task, TaskEvent } from '../task/task.ts';
 import { Blocking } from './blocking.ts';
 import { Lending } from './lending.ts';
 import type { LiveCall } from './live-call.ts';
@@ -121,7 +121,7 @@ export class Calls {
       this.#tasks.apply(taskId, { type: 'fail', error: { code: -32000, message } });
     };
     if (standing === undefined) {
-      lost('gateway restarted: the call was running on the server, and its result did not arrive');
+      lost(`gateway restarted: ${whatIsLost(task.unsent !== true)}`);
       return;
     }
     let connection: Connection;
@@ -138,6 +138,7 @@ export class Calls {
       startedAt: Date.now(),
       taskId,
       standing,
+      sent: true,
       answered: true,
       answer: () => {},
       caller: { onProgress: () => {} },
@@ -193,10 +194,11 @@ export class Calls {
   close({ by, reason }: Ending): Set<string> {
     this.#closed = true;
     const kept = new Set<string>();
+    if (by === 'gateway') this.refuseOpen(reason);
     for (const call of this.#live.values()) {
       call.answer({ kind: 'cancelled' });
-      // The next start can go on with it.
-      if (by === 'gateway' && call.taskId !== undefined && call.standing !== undefined) {
+      // The next start goes on with it, unless the server answers the round that is on its way in time.
+      if (by === 'gateway' && call.taskId !== undefined && (call.standing !== undefined || call.sendsAnswers)) {
         call.abort.abort(LEAVE_RUNNING);
         kept.add(call.request.server);
         continue;
@@ -204,9 +206,20 @@ export class Calls {
       this.#abandon(call, new Error(reason));
       if (call.taskId === undefined) continue;
       if (by === 'client') this.#tasks.apply(call.taskId, { type: 'cancel', reason });
-      else this.#tasks.apply(call.taskId, { type: 'fail', error: { code: -32000, message: reason } });
+      else {
+        const message = `${reason}: ${whatIsLost(call.sent === true)}`;
+        this.#tasks.apply(call.taskId, { type: 'fail', error: { code: -32000, message } });
+      }
     }
     return kept;
+  }
+
+  /** Tells every client that waits for a call that the program ends. */
+  refuseOpen(reason: string): void {
+    for (const call of this.#live.values()) {
+      const { server, tool } = call.request;
+      call.answer({ kind: 'failed', error: shuttingDown({ server, tool }), outcome: { kind: 'lost', reason } });
+    }
   }
 
   get size(): number {
@@ -259,6 +272,7 @@ export class Calls {
         signal: call.abort.signal,
         onProgress: (progress) => this.#progressed(call, progress),
         onTask: (task) => this.#taskChanged(call, task),
+        onSending: () => this.#sending(call),
         onStanding: async (standing) => this.#stands(call, standing),
         onAllAsked: () => {
           if (call.taskId !== undefined) this.#questions.allAsked(call.taskId);
@@ -268,7 +282,8 @@ export class Calls {
     );
     this.#live.delete(call.id);
     if (!this.#closed) this.lending.passOn(call);
-    if (this.#closed && outcome.kind !== 'result') return;
+    // The next start goes on with it.
+    if (this.#closed && outcome.kind !== 'result' && call.standing !== undefined) return;
     this.#log.debug('tool_execution_complete', {
       server: call.request.server,
       tool: call.request.tool,
@@ -304,6 +319,7 @@ export class Calls {
       // A client that is gone, or gets a question instead, is not given the task.
       ...(promised && because !== 'gone' && because !== 'question' && { promised }),
       ...(because === 'gone' && { orphan: true }),
+      ...(!call.sent && { unsent: true }),
     });
     call.taskId = id;
     this.#questions.assign(call.id, id);
@@ -339,16 +355,26 @@ export class Calls {
     this.#progressed(call, { progress: 0, message: statusMessage });
   }
 
+  #sending(call: LiveCall): Promise<void> | undefined {
+    call.sent = true;
+    return call.taskId === undefined ? undefined : this.#record(call.taskId, { type: 'sent' });
+  }
+
   async #stands(call: LiveCall, standing: Standing | undefined): Promise<void> {
+    // Only a call that waited for answers stops standing somewhere: it is sent again with them.
+    call.sendsAnswers = standing === undefined;
     call.standing = standing;
     // A call that is no task yet is nobody's but its client's, who waits for it.
-    if (call.taskId === undefined) return;
-    this.#tasks.apply(call.taskId, { type: 'stands', standing });
+    if (call.taskId !== undefined) await this.#record(call.taskId, { type: 'stands', standing });
+  }
+
+  async #record(taskId: string, event: TaskEvent): Promise<void> {
+    this.#tasks.apply(taskId, event);
     try {
       await this.#store.settled();
     } catch (error) {
       // The work goes on; only a program that ends before the store works again would not know where it stood.
-      this.#log.error('standing_not_stored', { taskId: call.taskId, error: messageOf(error) });
+      this.#log.error('standing_not_stored', { taskId, error: messageOf(error) });
     }
   }
 
@@ -377,4 +403,10 @@ export class Calls {
     }, reason.message);
     call.abort.abort(reason);
   }
+}
+
+function whatIsLost(sent: boolean): string {
+  return sent
+    ? 'the call was running on the server, and its result did not arrive'
+    : 'the call had not been sent to the server; call the tool again';
 }

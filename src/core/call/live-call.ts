@@ -10,6 +10,10 @@ export interface LiveCall extends Carrier {
   taskId?: string;
   /** From where it can go on, should its connection or this process be gone. */
   standing?: Standing | undefined;
+  /** The server may have it. */
+  sent?: boolean;
+  /** The answers to the questions of a round are on their way to the server. */
+  sendsAnswers?: boolean;
   /** The server keeps it as a task of its own. */
   kept?: boolean;
   /** What the server said last of the task that it keeps for the call. */

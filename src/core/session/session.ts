@@ -3,7 +3,7 @@ import type { Log } from '../../lib/log.ts';
 import { messageOf } from '../../lib/log.ts';
 import { Calls } from '../call/calls.ts';
 import type { Ending } from '../call/request.ts';
-import { GatewayError } from '../errors.ts';
+import { GatewayError, shuttingDown } from '../errors.ts';
 import type { SessionEvent } from '../event/event.ts';
 import { EventLog, type EventSink } from '../event/log.ts';
 import type {
@@ -353,8 +353,7 @@ export class Session {
 
   #assertOpen(): void {
     if (this.#open) return;
-    if (this.#comesBack)
-      throw new GatewayError('TOOL_ERR_SHUTTING_DOWN', 'the gateway is shutting down; try again later');
+    if (this.#comesBack) throw shuttingDown();
     throw new GatewayError('TOOL_ERR_SESSION_NOT_FOUND', 'the session has ended; start a new one');
   }
 

@@ -17,6 +17,7 @@ export interface TaskStart {
   ttlMs?: number;
   promised?: boolean;
   orphan?: boolean;
+  unsent?: boolean;
 }
 
 /** A call that may take over an earlier run of itself. */

@@ -43,6 +43,8 @@ export interface Task {
   error?: TaskError;
   /** From where the call can go on, should this program or its connection be gone; absent while it cannot. */
   standing?: Record<string, unknown>;
+  /** The call has not been sent to the server yet. */
+  unsent?: boolean;
   /** How long the ended task stays readable, as a moment. */
   keepUntil?: number;
   /** The client was promised the task for all of its TTL, however soon it ends. */
@@ -55,6 +57,7 @@ export interface Task {
 
 export type TaskEvent =
   | { type: 'progress'; message: string }
+  | { type: 'sent' }
   | { type: 'kept' }
   | { type: 'promised' }
   | { type: 'stands'; standing: Record<string, unknown> | undefined }
@@ -81,6 +84,7 @@ export interface NewTask {
   ttlMs: number;
   promised?: boolean;
   orphan?: boolean;
+  unsent?: boolean;
 }
 
 export function createTask(from: NewTask, now: number): Task {
@@ -102,6 +106,10 @@ export function transition(task: Task, event: TaskEvent, { now, keepMs }: Moment
   switch (event.type) {
     case 'progress':
       return { ...task, statusMessage: event.message, updatedAt: now };
+    case 'sent': {
+      const { unsent: _before, ...rest } = task;
+      return rest;
+    }
     case 'kept':
       return task.kept ? undefined : { ...task, kept: true };
     case 'promised':

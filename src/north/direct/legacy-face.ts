@@ -50,7 +50,7 @@ export class LegacyFace {
       try {
         return await this.#handle(new LegacyRequest(this.server, mcpReq, exchange), method, params);
       } catch (error) {
-        const failure = wireError(name, error);
+        const failure = wireError(name, error, session);
         // The SDK would rewrite some codes, which are the server's own.
         if (failure instanceof Error && 'code' in failure) exchange.failure = rpcFailure(failure as RpcError);
         throw failure;

@@ -42,7 +42,7 @@ export function createModernServer(parts: ModernFaceParts): Server {
           done();
         }
       } catch (error) {
-        throw wireError(parts.name, error);
+        throw wireError(parts.name, error, parts.session);
       }
     };
   server.setRequestHandler('tasks/get', NAMING_A_TASK, handle(getTask));

@@ -1,5 +1,6 @@
 import type { CallReply } from '../../core/call/request.ts';
-import { GatewayError, ERROR_TABLE } from '../../core/errors.ts';
+import { GatewayError, ERROR_TABLE, shuttingDown } from '../../core/errors.ts';
+import type { Session } from '../../core/session/session.ts';
 import type { CallResult, Task } from '../../core/task/task.ts';
 import { messageOf } from '../../lib/log.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
@@ -18,7 +19,8 @@ export function resultOf(task: Task): CallResult {
     }
     case 'working':
     case 'input_required':
-      throw new RpcError(-32000, 'the call is still at work');
+      // Only the end of the session cuts the wait for the end of a task short.
+      throw fromGateway(shuttingDown());
   }
 }
 
@@ -29,9 +31,10 @@ export function errorOf({ outcome, error }: Extract<CallReply, { kind: 'failed' 
 }
 
 /** An error as it is to leave: those of the server as they came, ours with the code of the table. */
-export function wireError(server: string, error: unknown): Error {
+export function wireError(server: string, error: unknown, session?: Session): Error {
   if (error instanceof GatewayError) return fromGateway(error);
   if (error instanceof Error && 'code' in error && Number.isInteger(error.code)) return error;
+  if (session?.ended) return fromGateway(shuttingDown());
   return new RpcError(-32000, `server '${server}' did not answer: ${messageOf(error)}`);
 }
 

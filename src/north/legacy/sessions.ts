@@ -6,7 +6,7 @@ import {
   type JSONRPCMessage,
   type Server,
 } from '@modelcontextprotocol/server';
-import { GatewayError } from '../../core/errors.ts';
+import { GatewayError, shuttingDown } from '../../core/errors.ts';
 import { canBeNamed, type Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { ServerInfo } from '../../core/ports.ts';
@@ -143,9 +143,7 @@ export class LegacySessions {
 
   /** A client that hears that its session is gone lets go of it; one that is only away for a while must not be called so. */
   #notFound(): GatewayError {
-    if (this.#options.gateway.closing) {
-      return new GatewayError('TOOL_ERR_SHUTTING_DOWN', 'the gateway is shutting down; try again later');
-    }
+    if (this.#options.gateway.closing) return shuttingDown();
     const message = 'no such session: it has ended, or never was; start a new one with initialize';
     return new GatewayError('TOOL_ERR_SESSION_NOT_FOUND', message);
   }

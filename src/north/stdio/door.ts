@@ -63,6 +63,8 @@ export async function openStdioDoor(
   return {
     closed,
     close: async () => {
+      session.calls.refuseOpen('the gateway is shutting down');
+      await gateway.repliesSent();
       await handle.close();
       await gateway.end(session, 'the client left');
     },

@@ -1,4 +1,5 @@
 import type { IncomingQuestion, OutgoingCall } from '../../core/ports.ts';
+import { unlessAborted } from '../../lib/abort.ts';
 import { isObject } from '../../lib/values.ts';
 import { readQuestion } from '../questions.ts';
 import { ServerFault } from '../server-task.ts';
@@ -30,7 +31,9 @@ export async function answerRound(round: Round, call: OutgoingCall, line: Line):
   const fate = { callId: call.id, withdrawn, taken: taken.signal };
   try {
     const answers = asked.map(async ([key, request]) => [key, await answerOne(request, { ...fate, key }, line)]);
-    const inputResponses: Record<string, unknown> = Object.fromEntries(await Promise.all(answers));
+    // A question that waits for the next run of the program has no end in this one.
+    const all = await unlessAborted(Promise.all(answers), call.signal, () => new Error('the call was stopped'));
+    const inputResponses: Record<string, unknown> = Object.fromEntries(all);
     const params = {
       ...(asked.length > 0 && { inputResponses }),
       ...(round.requestState !== undefined && { requestState: round.requestState }),

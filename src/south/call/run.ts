@@ -9,11 +9,14 @@ import { answerRound, isRound, type Answered, type Round } from './rounds.ts';
 import type { CallStanding } from './standing.ts';
 
 const MAX_ROUNDS = 100;
+const STOPPED = 'the gateway was stopped before the server answered';
 const HEADER_MISMATCH = -32020;
 /** How long a server has to name the task of a call that is already unwanted, so that the task can be cancelled. */
 const CREATION_GRACE_MS = 2000;
 /** The same where it may just as well be no task, which then is stopped only after that. */
 const POSSIBLE_GRACE_MS = 1000;
+/** How long a round whose answers are on their way may still take when the program stops. */
+const ANSWERS_GRACE_MS = 1200;
 
 /**
  * Runs one tool call to its end, in whichever of four ways the server has: it answers, and may ask on the way; it answers
@@ -30,18 +33,24 @@ export async function runCall(line: Line, live: LiveCall, from?: Round): Promise
       const send = async (): Promise<Record<string, unknown>> => {
         const params = { ...(await firstParams(line, call, asTask)), ...answered?.params };
         if (answered !== undefined) return sendOnce(line, call, params, answered.standing);
-        if (!asTask) return sendWithHeaders(line, call, params);
-        return withGrace(call.signal, CREATION_GRACE_MS, async (signal) =>
-          line.request('tools/call', params, { callId: call.id, signal }),
+        const onRecord = call.onSending?.();
+        if (onRecord !== undefined) await onRecord;
+        if (!asTask) return sendWithHeaders(line, call, params, 'first');
+        return withGrace(
+          call.signal,
+          () => CREATION_GRACE_MS,
+          async (signal) => line.request('tools/call', params, { callId: call.id, signal }),
         );
       };
       // Between two rounds the server need not be there; but what may have arrived is not sent twice.
       const reply = await (answered === undefined
         ? send()
-        : throughLosses(line, call.signal, send, ['unreachable']).finally(() => {
-            // The next run of the program will want the answers.
+        : throughLosses(line, call.signal, send, ['unreachable']).catch((error: unknown) => {
+            // After a stop, the next run of the program sends the answers.
             if (call.signal.reason !== LEAVE_RUNNING) answered.taken.abort();
+            throw error;
           }));
+      answered?.taken.abort();
       // A plain result may have a field of that name, too.
       const task = asTask && !('content' in reply) ? reply['task'] : nativeTask(reply);
       if (task !== undefined) {
@@ -53,7 +62,10 @@ export async function runCall(line: Line, live: LiveCall, from?: Round): Promise
     }
     throw new ServerFault(`the server asked for more than ${MAX_ROUNDS} rounds`);
   } catch (error) {
-    return call.signal.aborted ? { kind: 'error', error: { code: -32000, message: 'cancelled' } } : failure(error);
+    if (!call.signal.aborted) return failure(error);
+    if (call.signal.reason !== LEAVE_RUNNING) return { kind: 'error', error: { code: -32000, message: 'cancelled' } };
+    // What the server said before the program stopped still counts.
+    return error instanceof ProtocolError ? failure(error) : { kind: 'lost', reason: STOPPED };
   }
 }
 
@@ -82,7 +94,8 @@ async function sendOnce(
   call.signal.throwIfAborted();
   await call.onStanding(undefined);
   try {
-    return await sendWithHeaders(line, call, params);
+    if (call.signal.aborted) throw new Gone('unreachable', STOPPED);
+    return await sendWithHeaders(line, call, params, 'answers');
   } catch (error) {
     if (error instanceof Gone && error.kind === 'unreachable') await call.onStanding(standing);
     throw error;
@@ -122,13 +135,18 @@ async function sendWithHeaders(
   line: Line,
   call: OutgoingCall,
   params: Record<string, unknown>,
+  what: 'first' | 'answers',
 ): Promise<Record<string, unknown>> {
   const request = async (headers: Record<string, string>, signal: AbortSignal): Promise<Record<string, unknown>> =>
     line.request('tools/call', params, { callId: call.id, signal, headers, mayAsk: true });
   const mayBeTask = (await line.taskOffer())?.generation === 'extension';
+  const graceMs = (): number => {
+    if (what === 'answers' && call.signal.reason === LEAVE_RUNNING) return ANSWERS_GRACE_MS;
+    return mayBeTask ? POSSIBLE_GRACE_MS : 0;
+  };
   const send = async (headers: Record<string, string>): Promise<Record<string, unknown>> =>
-    mayBeTask
-      ? withGrace(call.signal, POSSIBLE_GRACE_MS, async (signal) => request(headers, signal))
+    mayBeTask || what === 'answers'
+      ? withGrace(call.signal, graceMs, async (signal) => request(headers, signal))
       : request(headers, call.signal);
   try {
     return await send(await line.paramHeaders(call));
@@ -139,19 +157,22 @@ async function sendWithHeaders(
 }
 
 /**
- * A cancel that comes before the server has named its task waits for the name: the specification wants tasks cancelled by
- * name, and one that nobody knows by name would run to its end.
+ * Lets a request go on for a while after its call was aborted. A cancel that comes before the server has named its task
+ * waits for the name: the specification wants tasks cancelled by name, and an unnamed one would run to its end.
  */
 async function withGrace<T>(
   signal: AbortSignal,
-  graceMs: number,
+  graceMs: () => number,
   send: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
   const given = new AbortController();
   let grace: NodeJS.Timeout | undefined;
   const onAbort = (): void => {
-    grace = setTimeout(() => given.abort(signal.reason), graceMs);
+    const reason: unknown = signal.reason === LEAVE_RUNNING ? new Error(STOPPED) : signal.reason;
+    const ms = graceMs();
+    if (ms === 0) given.abort(reason);
+    else grace = setTimeout(() => given.abort(reason), ms);
   };
   signal.addEventListener('abort', onAbort, { once: true });
   try {

@@ -133,6 +133,19 @@ export const TOOLS: readonly V2Tool[] = [
     },
   ),
   tool(
+    {
+      name: 'ask_then_work',
+      description: 'Asks for a name, works for `ms` and greets it',
+      input: z.object({ ms: z.number().int().min(0) }),
+    },
+    async (args, context) => {
+      const name = answerTo('name', context);
+      if (name.kind === 'missing') return inputRequired({ inputRequests: { name: askName() } });
+      await workInSteps(args, { progressToken: undefined, tell: async () => {}, signal: context.mcpReq.signal });
+      return text(name.kind === 'refused' ? name.how : `Hello ${String(name.value)}`);
+    },
+  ),
+  tool(
     { name: 'ask_twice', description: 'Asks for a name, then for an age', input: z.object({}) },
     (_args, context) => {
       // The second round knows the name only from the state the client carries.

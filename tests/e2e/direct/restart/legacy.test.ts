@@ -58,6 +58,7 @@ test('P-2, D-3: a task whose call only the dead process knew has failed, with th
   const gateway = await killable({ plain: { url: server.url } });
   const wire = await LegacyWire.open(`${gateway.url}/plain`);
   const { taskId } = await wire.begin('slow', { ms: 600_000 });
+  await soon(() => server.state.calls.length).toBe(1);
   await restart(gateway);
   const task = await wire.request('tasks/get', { taskId });
   expect(task).toMatchObject({ status: 'failed', statusMessage: expect.stringContaining('gateway restarted') });
