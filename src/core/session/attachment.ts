@@ -25,6 +25,8 @@ export interface AttachmentHost {
   events: EventSink | undefined;
   asked: (question: IncomingQuestion) => Promise<Answer>;
   heard: NonNullable<ConnectionSink['heard']>;
+  /** The server is there, for the first time or again. */
+  arrived: (attachment: Attachment) => void;
   /** Ends what cannot go on without the server, and tells how much that was. */
   lost: (message: string) => Record<string, number>;
 }
@@ -59,6 +61,7 @@ export class Attachment implements ConnectionSink {
 
   connected(arrival: Arrival, info: ServerInfo): void {
     if (!this.#host.isCurrent(this)) return;
+    this.#host.arrived(this);
     if (arrival === 'first') this.#tell('server_connected', { capabilities: info.capabilities });
     else if (this.#host.events) void this.#reconcile(arrival);
   }

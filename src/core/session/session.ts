@@ -28,6 +28,7 @@ import type { Task } from '../task/task.ts';
 import { Attachment, type BufferedLog, type BufferedNotification } from './attachment.ts';
 import type { Catalog } from './catalog.ts';
 import { LeftToHub } from './left-to-hub.ts';
+import { ReadLists, type ListKind } from './read-lists.ts';
 import type { VisibleServers } from './registry.ts';
 import { Wishes } from './wishes.ts';
 
@@ -77,6 +78,10 @@ export class Session {
   #client: ClientRecord | undefined;
   /** Told of every notification of a server as it came. */
   readonly onHeard = new Set<(method: string, params: Record<string, unknown> | undefined, about: About) => void>();
+  /** What the client of one server has read of that server's lists. */
+  readonly readLists = new ReadLists();
+  /** Notified when lists that the client has read are different at a server that came back, or was replaced. */
+  readonly onListsChanged = new Set<(kind: ListKind) => void>();
   lastActiveAt = Date.now();
   #open = true;
   #comesBack = false;
@@ -368,8 +373,24 @@ export class Session {
       heard: (method, params, about) => {
         for (const told of this.onHeard) told(method, params, about);
       },
+      arrived: (attachment) => void this.#tellListChanges(server, attachment),
       lost: (message) => this.#serverLost(server, message),
     });
+  }
+
+  /** What the client has read may be out of date: the server restarted, or this is another one of that name. */
+  async #tellListChanges(server: string, attachment: Attachment): Promise<void> {
+    if (this.readLists.isEmpty) return;
+    const { settings, log } = this.#parts;
+    try {
+      const timeout = AbortSignal.timeout(settings.calls.timeoutMs);
+      const kinds = await this.readLists.changedAt(attachment.connection, timeout);
+      if (this.#attachments.get(server) !== attachment) return;
+      for (const kind of kinds) for (const notify of this.onListsChanged) notify(kind);
+    } catch (error) {
+      // If the server is lost again, its next arrival brings the next comparison.
+      log.debug('lists_not_compared', { server, error: messageOf(error) });
+    }
   }
 
   async #asked(server: string, question: IncomingQuestion): Promise<Answer> {

@@ -17,6 +17,12 @@ export interface Face {
 
 const CORE_TASKS = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
 
+/** Whether the server said that it tells of changes of this kind of list. */
+export function tellsChanges({ capabilities }: ServerInfo, kind: string): boolean {
+  const offered = capabilities[kind];
+  return isObject(offered) && offered['listChanged'] === true;
+}
+
 /** For clients that begin with `initialize`. */
 export function sessionFace(server: string, info: ServerInfo): Face {
   const { extensions, tasks: _tasks, ...capabilities } = info.capabilities;

@@ -2,7 +2,7 @@ import { Server } from '@modelcontextprotocol/server';
 import type { About } from '../../core/ports.ts';
 import { rpcFailure, type RpcError } from '../../lib/rpc-error.ts';
 import { openExchange } from '../carrier.ts';
-import { sessionFace } from './face.ts';
+import { sessionFace, tellsChanges } from './face.ts';
 import { call, type LegacyCallParts } from './legacy-calls.ts';
 import { LegacyDesk } from './legacy-desk.ts';
 import { LegacyRelay } from './legacy-relay.ts';
@@ -72,11 +72,25 @@ export class LegacyFace {
     const heard = (method: string, params: Params | undefined, about: About): void =>
       tellClient(this.#parts, method, params, typeof about === 'string' ? undefined : desk.behind(about.requestId));
     session.onHeard.add(heard);
+    const listsChanged = (kind: string): void => {
+      if (this.#expectsChanges(kind)) tellClient(this.#parts, `notifications/${kind}/list_changed`, undefined);
+    };
+    session.onListsChanged.add(listsChanged);
     this.#undo.push(
+      () => session.onListsChanged.delete(listsChanged),
       () => session.onHeard.delete(heard),
       session.controller.watch((task) => tasks.changed(task)),
       desk.attendAll(),
     );
+  }
+
+  /** Whether the client was told, when it was introduced, that it hears of changes of this kind of list. */
+  #expectsChanges(kind: string): boolean {
+    const { session, name, info } = this.#parts;
+    if (info !== undefined) return tellsChanges(info, kind);
+    // It was introduced in an earlier run of the program, most likely to the same server.
+    const status = session.connectionIfAny(name)?.status;
+    return status?.state === 'connected' && tellsChanges(status.info, kind);
   }
 
   async #handle(request: LegacyRequest, method: string, params: Params): Promise<Params> {

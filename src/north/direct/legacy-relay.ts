@@ -55,7 +55,7 @@ export class LegacyRelay {
 
   /** Passes a request on, and asks its client whatever the server wants to know before it answers. */
   async pass(request: LegacyRequest, method: string, params: Params): Promise<Params> {
-    const { questions } = this.#parts.session;
+    const { questions, readLists } = this.#parts.session;
     const { exchange } = request;
     const id = secretId();
     const meta = { ...this.meta(params), ...(exchange.progress && { progressToken: id }) };
@@ -69,7 +69,10 @@ export class LegacyRelay {
         const outgoing = { ...own, ...answered, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
         const onProgress = exchange.progress ?? ((): void => {});
         const result = await this.#connection.relay({ id, method, params: outgoing, signal, onProgress });
-        if (result['resultType'] !== 'input_required') return withoutResultType(result);
+        if (result['resultType'] !== 'input_required') {
+          readLists.record(method, params, result);
+          return withoutResultType(result);
+        }
         answered = await this.#answerRound(request, result, signal);
       }
       throw new RpcError(-32603, `the server asked for more than ${MAX_ROUNDS} rounds`);

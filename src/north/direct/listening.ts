@@ -4,6 +4,7 @@ import type { ServerInfo } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 import { isObject } from '../../lib/values.ts';
+import { tellsChanges } from './face.ts';
 import type { ModernBench } from './modern-bench.ts';
 import { requireTasks, type ModernClient } from '../modern-client.ts';
 
@@ -66,7 +67,12 @@ export async function listen(parts: ListeningParts, { notifications: wanted }: P
       if (updated || methods.has(method)) tell(method, params);
     };
     session.onHeard.add(heard);
-    undo.push(() => session.onHeard.delete(heard));
+    const listsChanged = (kind: string): void => heard(`notifications/${kind}/list_changed`);
+    session.onListsChanged.add(listsChanged);
+    undo.push(
+      () => session.onHeard.delete(heard),
+      () => session.onListsChanged.delete(listsChanged),
+    );
     const tellTask = (task: Task): void => {
       if (!known.includes(task.id)) return;
       // What is told must be on record; a store that fails has told so elsewhere.
@@ -83,11 +89,6 @@ export async function listen(parts: ListeningParts, { notifications: wanted }: P
     stop();
     throw error;
   }
-}
-
-function tellsChanges({ capabilities }: ServerInfo, kind: string): boolean {
-  const offered = capabilities[kind];
-  return isObject(offered) && offered['listChanged'] === true;
 }
 
 function texts(value: unknown): string[] {

@@ -20,9 +20,13 @@ export async function relay(request: ModernRequest, method: string, params: Para
   const start = async (signal: AbortSignal): Promise<Params> =>
     request.connection.relay({ id, method, params: outgoing, signal, onProgress });
   const held = new HeldRequest(parts.session, id, client.capabilities, start);
-  return waitFor(request, held).catch((error: unknown) =>
-    roundInstead(request, wireError(parts.name, error, parts.session)),
-  );
+  try {
+    const result = await waitFor(request, held);
+    parts.session.readLists.record(method, params, result);
+    return result;
+  } catch (error) {
+    return roundInstead(request, wireError(parts.name, error, parts.session));
+  }
 }
 
 /** The client brings the answers to what the server asked, and waits for the same request again. */

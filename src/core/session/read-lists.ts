@@ -1,0 +1,75 @@
+import { createHash, type Hash } from 'node:crypto';
+import { readAllPages } from '../../lib/pages.ts';
+import type { Connection } from '../ports.ts';
+import { LISTS, type ListName } from './catalog.ts';
+
+/** What a server can say has changed: its tools, its resources (templates included), or its prompts. */
+export type ListKind = (typeof LISTS)[ListName]['capability'];
+
+/** How far the client has read a list, and a hash of what it has read. */
+interface Reading {
+  hash: Hash;
+  count: number;
+  /** The cursor of the next page; `undefined` at the end of the list. */
+  next: unknown;
+}
+
+const NAMES = Object.keys(LISTS) as ListName[];
+
+/**
+ * Remembers what the client of one server has read of that server's lists, so that it can be told which of them are
+ * different when the server is back after a restart, or another server has taken its place.
+ */
+export class ReadLists {
+  readonly #readings = new Map<ListName, Reading>();
+
+  get isEmpty(): boolean {
+    return this.#readings.size === 0;
+  }
+
+  /** The client has got this result for its request; only those for lists matter. */
+  record(method: string, params: Record<string, unknown>, result: Record<string, unknown>): void {
+    const name = NAMES.find((each) => LISTS[each].method === method);
+    if (name === undefined) return;
+    const items: unknown = result[LISTS[name].key];
+    if (!Array.isArray(items)) return;
+    const { cursor } = params;
+    const reading = cursor === undefined ? { hash: emptyHash(), count: 0, next: undefined } : this.#readings.get(name);
+    // A page that does not follow the last one says nothing about the list as a whole.
+    if (reading === undefined || reading.next !== cursor) return;
+    addTo(reading.hash, items);
+    this.#readings.set(name, { ...reading, count: reading.count + items.length, next: result['nextCursor'] });
+  }
+
+  /** Reads again, from the server that is there now, what the client has read; tells which kinds are different. */
+  async changedAt(connection: Connection, signal: AbortSignal): Promise<Set<ListKind>> {
+    const changed = new Set<ListKind>();
+    const { capabilities } = await connection.ready();
+    for (const name of [...this.#readings.keys()]) {
+      const { method, key, capability } = LISTS[name];
+      const items =
+        capabilities[capability] === undefined
+          ? []
+          : await readAllPages(async (page) => connection.request(method, page, signal), method, key);
+      // Only now, because the client may have read it again meanwhile.
+      const reading = this.#readings.get(name);
+      if (reading !== undefined && !isSame(reading, items)) changed.add(capability);
+    }
+    return changed;
+  }
+}
+
+function isSame({ hash, count, next }: Reading, items: unknown[]): boolean {
+  const enough = next === undefined ? items.length === count : items.length >= count;
+  if (!enough) return false;
+  const other = emptyHash();
+  addTo(other, items.slice(0, count));
+  return other.digest('base64') === hash.copy().digest('base64');
+}
+
+const emptyHash = (): Hash => createHash('sha256');
+
+/** Item by item, because pages may be cut differently next time. */
+function addTo(hash: Hash, items: unknown[]): void {
+  for (const item of items) hash.update(JSON.stringify(item));
+}
