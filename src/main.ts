@@ -2,7 +2,7 @@
 
 import type { Config } from './config/schema.ts';
 import { Gateway } from './core/gateway.ts';
-import { createLog, type Log } from './lib/log.ts';
+import { stderrLog, type Log } from './lib/log.ts';
 import { HttpDoor } from './north/http/door.ts';
 import { Hub } from './north/hub/hub.ts';
 import { openStdioDoor } from './north/stdio/door.ts';
@@ -34,7 +34,7 @@ export interface StdioGateway extends RunningGateway {
 }
 
 /** Answers at an HTTP address. */
-export async function startHttp(config: Config, log: Log = createLog(config.settings.logLevel)): Promise<HttpGateway> {
+export async function startHttp(config: Config, log: Log = stderrLog(config.settings)): Promise<HttpGateway> {
   const { gateway, stop } = await startCore(config, log);
   try {
     const door = new HttpDoor(gateway, new Hub(gateway), config.settings);
@@ -56,7 +56,7 @@ export async function startHttp(config: Config, log: Log = createLog(config.sett
 export async function startStdio(
   config: Config,
   server?: string,
-  log: Log = createLog(config.settings.logLevel),
+  log: Log = stderrLog(config.settings),
 ): Promise<StdioGateway> {
   const { gateway, stop } = await startCore(config, log).catch(async (error: unknown) => {
     if (config.ownStore || !(error instanceof StoreError) || error.code !== 'STORE_IN_USE') throw error;

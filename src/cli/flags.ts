@@ -10,6 +10,7 @@ export interface Flags {
   host?: string;
   store?: string;
   'log-level'?: string;
+  'log-format'?: string;
   header?: string[];
   session?: string;
   timeout?: string;
@@ -59,6 +60,7 @@ const GATEWAY: Options = {
   host: { type: 'string' },
   store: { type: 'string' },
   'log-level': { type: 'string' },
+  'log-format': { type: 'string' },
 };
 
 const CLIENT: Options = {

@@ -1,4 +1,5 @@
 import { ConfigError } from '../config/error.ts';
+import { escapeControls } from '../lib/escape-controls.ts';
 import { VERSION } from '../lib/version.ts';
 import { EXIT_CODES, Failure } from './failure.ts';
 import {
@@ -12,7 +13,7 @@ import {
 } from './flags.ts';
 import { helpCommand, helpFor } from './help.ts';
 import { assumeSize, turnColoursOff } from './terminal/capabilities.ts';
-import { clean, cleanJson } from './terminal/clean.ts';
+import { clean } from './terminal/clean.ts';
 
 type Command = (line: CommandLine) => Promise<number>;
 
@@ -56,7 +57,7 @@ function report(error: unknown, args: string[]): number {
   const { code, message, details } = asFailure(error);
   const asJson = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined).includes('--json');
   const json = JSON.stringify({ error: { code, message, ...details } }, null, 2);
-  if (asJson) process.stdout.write(`${process.stdout.isTTY ? cleanJson(json) : json}\n`);
+  if (asJson) process.stdout.write(`${process.stdout.isTTY ? escapeControls(json) : json}\n`);
   const help = error instanceof UsageError ? `\n${helpCommand(commandIn(args))} shows what there is` : '';
   // Much of it may be a server's.
   const shown = process.stderr.isTTY ? clean(message) : message;

@@ -23,6 +23,7 @@ export interface Flags {
   host?: string;
   store?: string;
   'log-level'?: string;
+  'log-format'?: string;
 }
 
 export interface ConfigSources {
@@ -49,6 +50,7 @@ const OVERRIDABLE = [
   ['port', 'port', 'MEANWHILE_PORT'],
   ['store', 'store', 'MEANWHILE_STORE'],
   ['logLevel', 'log-level', 'MEANWHILE_LOG_LEVEL'],
+  ['logFormat', 'log-format', 'MEANWHILE_LOG_FORMAT'],
 ] as const satisfies readonly (readonly [keyof Settings, keyof Flags, string])[];
 
 export async function loadConfig({ flags, env, cwd, door = 'http', server }: ConfigSources): Promise<Config> {
@@ -79,10 +81,12 @@ export async function loadConfig({ flags, env, cwd, door = 'http', server }: Con
     throw new ConfigError(asWritten.map((mistake) => line(mistake, overrides, file && label(file, cwd))));
   }
 
-  const { store, ...settings } = value.meanwhile;
+  // Many clients show their users what an MCP server writes to stderr; on stdio that should be worth reading.
+  const { store, logLevel = door === 'stdio' ? 'warn' : 'info', ...settings } = value.meanwhile;
   return {
     settings: {
       ...settings,
+      logLevel,
       store:
         storePath(store, overrides.has('store') ? cwd : folder) ??
         defaultStorePath(env, door, projectOf(file ?? cwd, server)),

@@ -9,7 +9,7 @@ describe('the schema', () => {
       meanwhile: {
         host: '127.0.0.1',
         port: 8080,
-        logLevel: 'info',
+        logFormat: 'auto',
         auth: { tokens: {} },
         allowedHosts: [],
         allowedOrigins: [],

@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 import type { ServerConfig } from '../core/ports.ts';
-import { LOG_LEVELS } from '../lib/log.ts';
+import { LOG_FORMATS, LOG_LEVELS, type LogLevel } from '../lib/log.ts';
 import { serverNameSchema as name } from '../lib/server-name.ts';
 import { MAX_DELAY_MS } from '../lib/timers.ts';
 import { URL_KEYS } from './server-entries.ts';
@@ -126,7 +126,14 @@ const settings = group('The settings of meanwhile itself.', {
       'The file that keeps sessions, tasks and questions, relative to the folder of this file, or `:memory:`. ' +
         'By default in the data folder of the user: `meanwhile/meanwhile.db`, or on stdio one for each project.',
     ),
-  logLevel: z.enum(LOG_LEVELS).default('info').describe('The least important log lines that are written to stderr.'),
+  logLevel: z
+    .enum(LOG_LEVELS)
+    .optional()
+    .describe('The least important log lines that are written to stderr. By default `info`, and `warn` on stdio.'),
+  logFormat: z
+    .enum(LOG_FORMATS)
+    .default('auto')
+    .describe('How log lines are written: `json`, `text` for people, or `auto`: text on a terminal, else JSON.'),
   auth: group('Who may use the HTTP door.', {
     tokens: z
       .record(
@@ -268,7 +275,10 @@ export const fileSchema = z.strictObject({
 export type ServerEntry = z.infer<typeof httpServer> | z.infer<typeof commandServer>;
 
 /** All settings, each with its value. */
-export type Settings = Omit<z.infer<typeof completeSettings>, 'store'> & { store: string };
+export type Settings = Omit<z.infer<typeof completeSettings>, 'store' | 'logLevel'> & {
+  store: string;
+  logLevel: LogLevel;
+};
 
 export interface Config {
   settings: Settings;

@@ -1,10 +1,14 @@
-/** One JSON object a line on stderr; stdout belongs to the protocol. */
+/** The log, one entry a line, on stderr: stdout belongs to the protocol. */
 
-import { shortenText } from './shorten.ts';
+import { showsColour } from './colour.ts';
+import { jsonLine, textLine, type LogEntry } from './log-line.ts';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export const LOG_FORMATS = ['auto', 'json', 'text'] as const;
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
+/** `auto` is text on a terminal and JSON everywhere else. */
+export type LogFormat = (typeof LOG_FORMATS)[number];
 
 export interface Log {
   debug(event: string, data?: Record<string, unknown>): void;
@@ -16,20 +20,23 @@ export interface Log {
 export function createLog(
   minimum: LogLevel,
   write: (line: string) => void = (line) => void process.stderr.write(line),
+  format: (entry: LogEntry) => string = jsonLine,
 ): Log {
-  const at = (level: LogLevel) => {
+  const at = (level: keyof Log) => {
     if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(minimum)) return () => {};
     return (event: string, data?: Record<string, unknown>) =>
-      write(
-        `${JSON.stringify({ level, event, timestamp: new Date().toISOString(), ...(data && { data }) }, shorten)}\n`,
-      );
+      write(`${format({ level, event, time: new Date(), data })}\n`);
   };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-/** Servers and clients choose the length of many texts that are logged. */
-function shorten(_key: string, value: unknown): unknown {
-  return typeof value === 'string' ? shortenText(value) : value;
+/** The log of a program, on its standard error. */
+export function stderrLog({ logLevel, logFormat }: { logLevel: LogLevel; logFormat: LogFormat }): Log {
+  const { stderr } = process;
+  const asText = logFormat === 'text' || (logFormat === 'auto' && stderr.isTTY);
+  if (!asText) return createLog(logLevel);
+  const coloured = showsColour(stderr);
+  return createLog(logLevel, undefined, (entry) => textLine(entry, coloured));
 }
 
 export function messageOf(error: unknown): string {

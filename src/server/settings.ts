@@ -33,7 +33,7 @@ export function settingsFrom(
     ...(allowedOrigins && { allowedOrigins }),
   };
   const parsed = fileSchema.safeParse({ meanwhile });
-  if (parsed.success) return { ...parsed.data.meanwhile, store };
+  if (parsed.success) return { ...parsed.data.meanwhile, logLevel: meanwhile.logLevel, store };
   const mistakes = explain(parsed.error.issues, { meanwhile });
   throw new TypeError(mistakes.map(({ path, message }) => `${showPath(path.slice(1))}: ${message}`).join('\n'));
 }

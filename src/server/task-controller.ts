@@ -7,7 +7,7 @@ import type { CoreSettings } from '../core/settings.ts';
 import { TaskBook } from '../core/task/book.ts';
 import { BookTaskController } from '../core/task/controller.ts';
 import { hasEnded, type Task } from '../core/task/task.ts';
-import { createLog, type Log } from '../lib/log.ts';
+import { stderrLog, type Log } from '../lib/log.ts';
 import type { RpcFailure } from '../lib/rpc-error.ts';
 import { openSqliteStore } from '../store/sqlite/store.ts';
 import { settingsFrom } from './settings.ts';
@@ -21,7 +21,7 @@ const NO_EVENTS: EventSink = { add: () => {} };
 /** Tasks that any part of the program can work on, in a store of their own or in that of a server. */
 export async function createTaskController(options: TaskControllerOptions = {}): Promise<AppTaskController> {
   const settings = settingsFrom(options.settings, options.store);
-  const log = createLog(settings.logLevel);
+  const log = stderrLog(settings);
   const store = await openSqliteStore({ path: settings.store, log });
   try {
     const [tasks, questions] = await Promise.all([store.of('task', OWNER), store.of('question', OWNER)]);

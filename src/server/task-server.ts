@@ -1,6 +1,6 @@
 import { Gateway } from '../core/gateway.ts';
 import type { Backends, ServerConfig, Store } from '../core/ports.ts';
-import { createLog } from '../lib/log.ts';
+import { stderrLog } from '../lib/log.ts';
 import { isLoopback } from '../north/http/guard.ts';
 import { HttpDoor } from '../north/http/door.ts';
 import { Hub } from '../north/hub/hub.ts';
@@ -86,7 +86,7 @@ class AppServer implements TaskServer {
 
   async #start(): Promise<Gateway> {
     const settings = settingsFrom(this.#options.settings, this.#options.store);
-    const log = createLog(settings.logLevel);
+    const log = stderrLog(settings);
     this.#tasks?.claim();
     const store = this.#tasks?.store ?? (await openSqliteStore({ path: settings.store, log }));
     const backends: Backends = {

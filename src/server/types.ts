@@ -2,7 +2,7 @@ import type { CoreSettings } from '../core/settings.ts';
 import type { TaskController } from '../core/task/controller.ts';
 import type { TaskStart } from '../core/task/book.ts';
 import type { Task } from '../core/task/task.ts';
-import type { LogLevel } from '../lib/log.ts';
+import type { LogFormat, LogLevel } from '../lib/log.ts';
 
 export interface ContentBlock {
   type: string;
@@ -86,6 +86,7 @@ export type RequestHandler = (
 export type ServerSettings = { [Group in keyof CoreSettings]?: Partial<CoreSettings[Group]> } & {
   direct?: { taskAfterMs?: number };
   logLevel?: LogLevel;
+  logFormat?: LogFormat;
 };
 
 export interface TaskServerOptions {

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os';
-import { createLog } from '../../lib/log.ts';
+import { stderrLog } from '../../lib/log.ts';
 import { startHttp, type HttpGateway } from '../../main.ts';
 import { configFor, logWithoutConfig } from '../config.ts';
 import type { CommandLine } from '../flags.ts';
@@ -16,7 +16,7 @@ export async function serve(line: CommandLine): Promise<number> {
 /** Of a start that fails only the reason is told, and not how everything was put away again. */
 async function start(line: CommandLine): Promise<HttpGateway> {
   const config = await configFor(line);
-  const { log, release } = holdLog(createLog(config.settings.logLevel));
+  const { log, release } = holdLog(stderrLog(config.settings));
   try {
     logWithoutConfig(config, log);
     const running = await startHttp(config, log);

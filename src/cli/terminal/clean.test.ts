@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { clean, cleanJson, cleanLine } from './clean.ts';
+import { escapeControls } from '../../lib/escape-controls.ts';
+import { clean, cleanLine } from './clean.ts';
 
 const ESC = '\u001B';
 
@@ -34,7 +35,7 @@ test('C-3: what has to fit one line has no line breaks', () => {
 
 test('C-3: JSON on a terminal is the same document, without what a terminal obeys', () => {
   const document = { text: `${ESC}[2J\u009B31m\u007F\u202E\n\t` };
-  const shown = cleanJson(JSON.stringify(document, null, 2));
+  const shown = escapeControls(JSON.stringify(document, null, 2));
   expect(JSON.parse(shown)).toEqual(document);
   expect(clean(shown)).toBe(shown);
 });

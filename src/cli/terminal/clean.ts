@@ -1,3 +1,5 @@
+import { UNPRINTABLE } from '../../lib/escape-controls.ts';
+
 const ESCAPE = '\u001B';
 
 /** Sequences with an end (titles, links), then those with parameters (colours, moves), then those of two characters. */
@@ -9,9 +11,6 @@ const SEQUENCES = new RegExp(
   ].join('|'),
   'g',
 );
-
-/** Control characters but line break and tab, and those that turn the direction of writing. */
-const UNPRINTABLE = /(?![\n\t])[\p{Cc}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
 
 /**
  * Text of a server, fit for a terminal: it can neither move the cursor, nor clear the screen, nor look like something
@@ -25,11 +24,6 @@ export function clean(text: unknown): string {
 /** The same on one line. */
 export function cleanLine(text: unknown): string {
   return clean(text).replaceAll(/\s+/g, ' ').trim();
-}
-
-/** JSON that may be shown on a terminal, and is still the same document. */
-export function cleanJson(json: string): string {
-  return json.replaceAll(UNPRINTABLE, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** Where there should be a text, a server may have put anything. */

@@ -1,6 +1,7 @@
+import { escapeControls } from '../../lib/escape-controls.ts';
 import type { Flags } from '../flags.ts';
 import { canDraw } from './capabilities.ts';
-import { clean, cleanJson } from './clean.ts';
+import { clean } from './clean.ts';
 import { LiveLine } from './live-line.ts';
 import { PLAIN, styleFor, type Style } from './style.ts';
 
@@ -38,7 +39,7 @@ export class Screen {
 
   printJson(document: unknown): void {
     const text = JSON.stringify(document, null, 2);
-    this.printOwn(process.stdout.isTTY ? cleanJson(text) : text);
+    this.printOwn(process.stdout.isTTY ? escapeControls(text) : text);
   }
 
   note(text: string): void {

@@ -62,7 +62,7 @@ test.each(['SIGTERM', 'SIGINT', 'end of input'] as const)(
   'S-4: stdio ends on %s, with work and questions open',
   async (what) => {
     const { server, config } = await configured();
-    const program = await startProgram(['stdio', '--config', config]);
+    const program = await startProgram(['stdio', '--config', config, '--log-level', 'info']);
     await logged(program, 'listening');
     const say = (message: Json): void => void program.child.stdin.write(`${JSON.stringify(message)}\n`);
     say(INITIALIZE);
