@@ -15,6 +15,7 @@ describe('the schema', () => {
         allowedOrigins: [],
         allowCommands: false,
         addServers: 'anyone',
+        addServerAddresses: 'any',
         allowServerChanges: true,
         calls: { timeoutMs: 50_000, onCancel: 'auto' },
         tasks: { ttlMs: 300_000, maxTtlMs: 1_800_000, keepMs: 300_000, cleanupMs: 60_000, perSession: 100 },
@@ -46,6 +47,15 @@ describe('the schema', () => {
     const auth = { tokens: { ada: 'a-token-of-some-length' } };
     expect([allowed({ auth }), allowed({ auth, allowServerChanges: true })]).toEqual([false, true]);
     expect([allowed({}), allowed({ allowServerChanges: false })]).toEqual([true, false]);
+  });
+
+  it('X-2: with tokens, clients add servers at public addresses only unless others are set', () => {
+    const addresses = (settings: object): unknown =>
+      fileSchema.parse({ meanwhile: settings }).meanwhile.addServerAddresses;
+    const auth = { tokens: { ada: 'a-token-of-some-length' } };
+    expect([addresses({}), addresses({ auth })]).toEqual(['any', 'public']);
+    expect(addresses({ auth, addServerAddresses: ['10.0.0.0/8'] })).toEqual(['10.0.0.0/8']);
+    expect(() => addresses({ addServerAddresses: ['example.org'] })).toThrow('10.0.0.0/8');
   });
 
   it('schema/config.schema.json is current (node --import tsx scripts/config-schema.ts)', async () => {

@@ -5,6 +5,7 @@
 
 import * as z from 'zod';
 import type { ServerConfig } from '../core/ports.ts';
+import { isAddressRange } from '../lib/addresses.ts';
 import { LOG_FORMATS, LOG_LEVELS, type LogLevel } from '../lib/log.ts';
 import { serverNameSchema as name } from '../lib/server-name.ts';
 import { MAX_DELAY_MS } from '../lib/timers.ts';
@@ -171,6 +172,16 @@ const settings = group('The settings of meanwhile itself.', {
     .union([z.enum(['anyone', 'nobody']), z.array(name)])
     .default('anyone')
     .describe('Who may add servers with `add_server`: `anyone`, `nobody`, or a list of names from `auth.tokens`.'),
+  addServerAddresses: z
+    .union([
+      z.enum(['any', 'public']),
+      z.array(z.string().refine(isAddressRange, 'expected an address or a range such as 10.0.0.0/8')),
+    ])
+    .optional()
+    .describe(
+      'Where servers may be that clients add: at `any` address, at `public` ones only, or at public ones and a list of ' +
+        'addresses and ranges such as `10.1.0.0/16`. By default `public` with `auth.tokens`, else `any`.',
+    ),
   allowServerChanges: z
     .boolean()
     .optional()
@@ -260,7 +271,8 @@ const settings = group('The settings of meanwhile itself.', {
 /** Fills in the defaults that depend on whether clients need a token. */
 const completeSettings = settings.transform((given) => {
   const hasTokens = Object.keys(given.auth.tokens).length > 0;
-  return { ...given, allowServerChanges: given.allowServerChanges ?? !hasTokens };
+  const { addServerAddresses = hasTokens ? 'public' : 'any', allowServerChanges = !hasTokens } = given;
+  return { ...given, addServerAddresses, allowServerChanges };
 });
 
 export const fileSchema = z.strictObject({

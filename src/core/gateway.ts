@@ -387,6 +387,7 @@ async function detachAll(sessions: Session[], name: string, why: Parameters<Sess
 
 async function orUnreachable<T>(connecting: Promise<T>, what: string): Promise<T> {
   return connecting.catch((error: unknown) => {
+    if (error instanceof GatewayError) throw error;
     throw new GatewayError('TOOL_ERR_SERVER_UNREACHABLE', `${what}: ${messageOf(error)}`);
   });
 }

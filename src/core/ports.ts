@@ -190,7 +190,12 @@ export interface Wish {
   logLevel?: string;
 }
 
+/** Who brought a server to the gateway. */
+export type AddedBy = 'config file' | 'client';
+
 export interface ClientTraits {
+  /** Servers of clients may not be at every address. */
+  addedBy: AddedBy;
   /** Whether servers are told that they may ask for its folders; others can be asked by somebody behind a gateway. */
   roots: boolean;
   /** What it wished for before there was this connection. */

@@ -1,4 +1,4 @@
-/** A URL fit for lists and logs: no credentials, no query values. */
+/** A URL for lists and logs: without credentials, query values and parts of the path that look like a secret. */
 export function redactUrl(text: string): string {
   let url: URL;
   try {
@@ -8,7 +8,38 @@ export function redactUrl(text: string): string {
   }
   url.username = '';
   url.password = '';
+  url.pathname = redactPath(url.pathname);
   for (const name of url.searchParams.keys()) url.searchParams.set(name, '***');
   url.hash = '';
   return url.href;
+}
+
+/** Some servers have the key of their user in the path: `/api/s/<key>/mcp`. */
+function redactPath(path: string): string {
+  const segments = path.split('/');
+  return segments
+    .map((segment, index) => (looksSecret(segment) || followsSecretName(segments[index - 1]) ? '***' : segment))
+    .join('/');
+}
+
+const followsSecretName = (before = ''): boolean => /^(?:api[-_]?)?(?:key|token|secret|password|auth)s?$/i.test(before);
+
+const SECRET_LENGTH = 16;
+const WORD_LENGTH = 20;
+
+/**
+ * Names are made of words and numbers: `get-weather-2025`. In a random string, letters and digits or both cases mix within one
+ * part, or a part is longer than words are.
+ */
+function looksSecret(segment: string): boolean {
+  if (segment.length < SECRET_LENGTH) return false;
+  return segment
+    .split(/[-_.~:@+=%]/)
+    .some(
+      (part) =>
+        part.length > WORD_LENGTH ||
+        (part.length >= 4 && /\d/.test(part) && /[a-z]/i.test(part)) ||
+        /[a-z][A-Z]|[A-Z]{2}[a-z]/.test(part) ||
+        /^\d{10,}$/.test(part),
+    );
 }

@@ -1,20 +1,24 @@
-import type { Backends, ClientTraits, Connection, ConnectionSink, ServerConfig } from '../core/ports.ts';
+import type { Backends } from '../core/ports.ts';
+import { addressCheck, type AddressCheck, type AllowedAddresses } from '../lib/addresses.ts';
 import type { Log } from '../lib/log.ts';
 import { ServerConnection, type ConnectionSettings } from './connection.ts';
 import { Dialler, GATEWAY_FACE } from './dial.ts';
 
-export function createBackends(settings: Omit<ConnectionSettings, 'persistent' | 'wish'>, log: Log): Backends {
-  const dialler = new Dialler(settings.connectTimeoutMs, GATEWAY_FACE);
-  const withRoots = new Dialler(settings.connectTimeoutMs, { ...GATEWAY_FACE, roots: true });
+/** `addressesForClients`: where servers may be that clients added. */
+export function createBackends(
+  settings: Omit<ConnectionSettings, 'persistent' | 'wish'>,
+  addressesForClients: AllowedAddresses,
+  log: Log,
+): Backends {
+  const diallers = (isAllowed: AddressCheck | undefined): Record<'plain' | 'withRoots', Dialler> => ({
+    plain: new Dialler(settings.connectTimeoutMs, GATEWAY_FACE, isAllowed),
+    withRoots: new Dialler(settings.connectTimeoutMs, { ...GATEWAY_FACE, roots: true }, isAllowed),
+  });
+  const from = { 'config file': diallers(undefined), client: diallers(addressCheck(addressesForClients)) };
   return {
-    connect: (server: string, config: ServerConfig, sink: ConnectionSink, { roots, wish }: ClientTraits): Connection =>
-      new ServerConnection(
-        server,
-        config,
-        sink,
-        roots ? withRoots : dialler,
-        { ...settings, wish, persistent: true },
-        log,
-      ),
+    connect: (server, config, sink, { roots, wish, addedBy }) => {
+      const dialler = from[addedBy][roots ? 'withRoots' : 'plain'];
+      return new ServerConnection(server, config, sink, dialler, { ...settings, wish, persistent: true }, log);
+    },
   };
 }

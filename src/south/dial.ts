@@ -7,6 +7,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import type { CommandServerConfig, HttpServerConfig, ServerConfig } from '../core/ports.ts';
+import type { AddressCheck } from '../lib/addresses.ts';
 import { VERSION } from '../lib/version.ts';
 import { ANY_RESULT } from '../lib/any-result.ts';
 import { ExactClient } from './exact-client.ts';
@@ -15,7 +16,8 @@ import { RECEIVER_CAPABILITY } from './receiver.ts';
 import { TASKS_EXTENSION } from './server-task.ts';
 import { ChildTransport } from './transport/child.ts';
 import { useFreshIds } from '../lib/fresh-ids.ts';
-import { HttpTransport, type HttpHealth } from './transport/http.ts';
+import { assertAllowed } from './transport/checked-address.ts';
+import { HttpTransport, type HttpHealth, type HttpTransportOptions } from './transport/http.ts';
 import { SseTransport } from './transport/sse.ts';
 
 /** Who we say we are, and what we let servers ask. */
@@ -82,13 +84,16 @@ export class Dialler {
   readonly #knownOld = new Set<string>();
   readonly #timeoutMs: number;
   readonly #face: ClientFace;
+  readonly #isAllowed: AddressCheck | undefined;
 
   /** Clients in a session where somebody else has counted already, for as long as they live. */
   readonly #countedBefore = new WeakSet<ExactClient>();
 
-  constructor(timeoutMs: number, face: ClientFace) {
+  /** `isAllowed`: the addresses of servers that may be connected to; any if absent. */
+  constructor(timeoutMs: number, face: ClientFace, isAllowed?: AddressCheck) {
     this.#timeoutMs = timeoutMs;
     this.#face = face;
+    this.#isAllowed = isAllowed;
   }
 
   async dial(config: ServerConfig, hooks: DialHooks): Promise<Dialled> {
@@ -122,11 +127,11 @@ export class Dialler {
   ): Promise<Dialled | undefined> {
     const client = before ?? this.#newClient(hooks, this.#timeoutMs);
     let resumed = false;
-    const transport = new HttpTransport(
+    const transport = await this.#http(
       config,
       // That the session is not known any more is an answer here, and not a loss.
       { onLost: (reason) => resumed && hooks.onLost(reason), onDoubt: (reason) => resumed && hooks.onDoubt(reason) },
-      sessionId,
+      { sessionId },
     );
     if (before === undefined) transport.setProtocolVersion(LATEST_WITH_SESSIONS);
     try {
@@ -155,7 +160,7 @@ export class Dialler {
       unwanted,
     };
     try {
-      const { client, transport } = await this.#connect(new HttpTransport(config, hooks), hooks, true);
+      const { client, transport } = await this.#connect(await this.#http(config, hooks), hooks, true);
       const { hello } = client;
       if (transport instanceof HttpTransport) await transport.terminate().catch(() => {});
       await client.close();
@@ -172,10 +177,10 @@ export class Dialler {
 
   async #dialHttp(config: HttpServerConfig, hooks: DialHooks, knownOld: boolean): Promise<Dialled> {
     try {
-      return await this.#connect(new HttpTransport(config, hooks), hooks, knownOld);
+      return await this.#connect(await this.#http(config, hooks), hooks, knownOld);
     } catch (error) {
       if (!refusesStreamableHttp(error)) throw error;
-      const dialled = await this.#connect(new SseTransport(config), hooks, true).catch(() => {
+      const dialled = await this.#connect(new SseTransport(config, this.#isAllowed), hooks, true).catch(() => {
         // Not a server of that kind either: its first answer says more about what is wrong.
         throw error;
       });
@@ -187,6 +192,16 @@ export class Dialler {
       };
       return dialled;
     }
+  }
+
+  async #http(
+    config: HttpServerConfig,
+    health: HttpHealth,
+    options: HttpTransportOptions = {},
+  ): Promise<HttpTransport> {
+    const isAllowed = this.#isAllowed;
+    if (isAllowed) await assertAllowed(new URL(config.url), isAllowed);
+    return new HttpTransport(config, health, { ...options, isAllowed });
   }
 
   async #dialChild(config: CommandServerConfig, hooks: DialHooks, knownOld: boolean): Promise<Dialled> {

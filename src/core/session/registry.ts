@@ -1,12 +1,12 @@
 import { GatewayError, known } from '../errors.ts';
-import type { ServerConfig, ServerRecord, Store } from '../ports.ts';
+import type { AddedBy, ServerConfig, ServerRecord, Store } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
 
 /** A server as one principal sees it. */
 export interface KnownServer {
   name: string;
   config: ServerConfig;
-  from: 'config file' | 'client';
+  addedBy: AddedBy;
 }
 
 /** The servers that one principal can use. */
@@ -41,9 +41,9 @@ export class ServerRegistry {
   /** Loads the servers of the config file, and those that clients added in earlier runs. */
   async load(configured: ReadonlyMap<string, ServerConfig>): Promise<void> {
     for (const { owner, name, config } of await this.#store.all('server')) {
-      this.#addedBy(owner).set(name, { name, config, from: 'client' });
+      this.#addedBy(owner).set(name, { name, config, addedBy: 'client' });
     }
-    for (const [name, config] of configured) this.#shared.set(name, { name, config, from: 'config file' });
+    for (const [name, config] of configured) this.#shared.set(name, { name, config, addedBy: 'config file' });
   }
 
   of(principal: string): VisibleServers {
@@ -107,7 +107,7 @@ export class ServerRegistry {
     };
     this.#store.put('server', record);
     const servers = this.#shared.has(name) ? this.#shared : this.#addedBy(principal);
-    servers.set(name, { name, config, from: 'client' });
+    servers.set(name, { name, config, addedBy: 'client' });
   }
 
   remove(principal: string, name: string): void {

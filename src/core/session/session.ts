@@ -29,7 +29,7 @@ import { Attachment, type BufferedLog, type BufferedNotification } from './attac
 import type { Catalog } from './catalog.ts';
 import { LeftToHub } from './left-to-hub.ts';
 import { ReadLists, type ListKind } from './read-lists.ts';
-import type { VisibleServers } from './registry.ts';
+import type { KnownServer, VisibleServers } from './registry.ts';
 import { Wishes } from './wishes.ts';
 
 export interface SessionParts {
@@ -232,7 +232,7 @@ export class Session {
   /** Connects to a server that may not be configured, or not like this. It counts only once it is kept. */
   async tryServer(server: string, config: ServerConfig): Promise<{ info: ServerInfo; keep: () => Promise<void> }> {
     const { uris: tried } = this.#wishes.of(server);
-    const attachment = this.#newAttachment(server, config);
+    const attachment = this.#newAttachment(server, { config, addedBy: 'client' });
     const { connection } = attachment;
     this.#trials.add(connection);
     let info: ServerInfo;
@@ -350,8 +350,7 @@ export class Session {
     const existing = this.#attachments.get(server);
     if (existing) return existing;
     this.#assertOpen();
-    const { config } = this.servers.require(server);
-    const attachment = this.#newAttachment(server, config);
+    const attachment = this.#newAttachment(server, this.servers.require(server));
     this.#attachments.set(server, attachment);
     return attachment;
   }
@@ -362,10 +361,10 @@ export class Session {
     throw new GatewayError('TOOL_ERR_SESSION_NOT_FOUND', 'the session has ended; start a new one');
   }
 
-  #newAttachment(server: string, config: ServerConfig): Attachment {
+  #newAttachment(server: string, { config, addedBy }: Pick<KnownServer, 'config' | 'addedBy'>): Attachment {
     const { backends, settings } = this.#parts;
     const roots = this.server !== undefined && (this.#client === undefined || this.#tellsRoots(server));
-    const traits = { roots, wish: this.#wishes.of(server) };
+    const traits = { addedBy, roots, wish: this.#wishes.of(server) };
     return new Attachment(server, (sink) => backends.connect(server, config, sink, traits), settings, {
       isCurrent: (attachment) => this.#attachments.get(server) === attachment,
       events: this.server === undefined ? this.events : undefined,

@@ -1,5 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
+import type { AddressCheck } from '../../lib/addresses.ts';
+import { checkedLookup } from './checked-address.ts';
 
 /**
  * Servers close idle connections, many after five seconds, and a request on one that is just being closed is lost without
@@ -11,8 +13,9 @@ const MAX_IDLE_MS = 4000;
 export const MAX_ANSWER = 64 * 1024 * 1024;
 
 /** Keeps connections to one server open between requests; destroying it closes them all. */
-export function keepAliveAgent(url: URL): http.Agent {
-  const agent = url.protocol === 'https:' ? new https.Agent({ keepAlive: true }) : new http.Agent({ keepAlive: true });
+export function keepAliveAgent(url: URL, isAllowed?: AddressCheck): http.Agent {
+  const options = { keepAlive: true, ...(isAllowed && { lookup: checkedLookup(isAllowed) }) };
+  const agent = url.protocol === 'https:' ? new https.Agent(options) : new http.Agent(options);
   agent.on('free', (socket) => socket.setTimeout(MAX_IDLE_MS));
   return agent;
 }

@@ -10,6 +10,7 @@ import {
   type TransportSendOptions,
 } from '@modelcontextprotocol/client';
 import type { HttpServerConfig } from '../../core/ports.ts';
+import type { AddressCheck } from '../../lib/addresses.ts';
 import { streamLost, Unreachable } from './broken-wire.ts';
 import { httpRequest, keepAliveAgent, readText, type HttpAnswer } from './http-request.ts';
 import { Hello } from './hello.ts';
@@ -35,6 +36,13 @@ export interface HttpHealth {
   onDoubt: (reason: string) => void;
 }
 
+export interface HttpTransportOptions {
+  /** A session that was begun before. */
+  sessionId?: string;
+  /** The addresses that connections may go to; any if absent. */
+  isAllowed?: AddressCheck | undefined;
+}
+
 /** Streamable HTTP as a client, for both generations of the protocol. */
 export class HttpTransport implements Transport {
   onclose?: () => void;
@@ -56,9 +64,9 @@ export class HttpTransport implements Transport {
   /** Requests that have no answer yet. */
   readonly #requests = new Map<RequestId, AbortController>();
 
-  constructor(config: HttpServerConfig, health: HttpHealth, sessionId?: string) {
+  constructor(config: HttpServerConfig, health: HttpHealth, { sessionId, isAllowed }: HttpTransportOptions = {}) {
     this.#url = new URL(config.url);
-    this.#agent = keepAliveAgent(this.#url);
+    this.#agent = keepAliveAgent(this.#url, isAllowed);
     this.#headers = Object.fromEntries(
       Object.entries(config.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
     );
@@ -141,7 +149,7 @@ export class HttpTransport implements Transport {
         onEnd: options?.onRequestStreamEnd,
       });
     } else if (type.startsWith('application/json')) {
-      const parsed: unknown = JSON.parse(await readText(answer.body));
+      const parsed = parseJson(await readText(answer.body));
       for (const each of Array.isArray(parsed) ? parsed : [parsed]) {
         const message = readMessage(each);
         if (message === undefined) throw new UnexpectedContent('the answer is JSON, but not a JSON-RPC message');
@@ -264,6 +272,15 @@ export class HttpTransport implements Transport {
     this.#requests.delete(requestId);
     if (onEnd) onEnd();
     else this.onmessage?.(streamLost(requestId, reason));
+  }
+}
+
+/** What V8 says about broken JSON quotes the text, which may come from a page that is none of the client's business. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UnexpectedContent('the answer is not valid JSON');
   }
 }
 

@@ -1,14 +1,22 @@
+import type { Agent } from 'node:http';
 import { SSEClientTransport, type JSONRPCMessage } from '@modelcontextprotocol/client';
 import type { HttpServerConfig } from '../../core/ports.ts';
+import type { AddressCheck } from '../../lib/addresses.ts';
 import { Hello } from './hello.ts';
+import { fetchThrough } from './http-fetch.ts';
+import { keepAliveAgent } from './http-request.ts';
 
 /** The HTTP transport of 2024: one stream for all that the server says. */
 export class SseTransport extends SSEClientTransport {
   readonly hello = new Hello();
 
-  constructor(config: HttpServerConfig) {
+  readonly #agent: Agent;
+
+  constructor(config: HttpServerConfig, isAllowed?: AddressCheck) {
     const { address, headers } = withoutCredentials(config);
-    super(address, { requestInit: { headers } });
+    const agent = keepAliveAgent(address, isAllowed);
+    super(address, { requestInit: { headers }, fetch: fetchThrough(agent) });
+    this.#agent = agent;
     // Whoever connects it comes after.
     this.onmessage = (message) => this.hello.received(message);
   }
@@ -16,6 +24,11 @@ export class SseTransport extends SSEClientTransport {
   override async send(message: JSONRPCMessage): Promise<void> {
     this.hello.sent(message);
     await super.send(message);
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    this.#agent.destroy();
   }
 }
 

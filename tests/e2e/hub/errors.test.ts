@@ -91,7 +91,7 @@ const WRONG: [tool: string, args: Json, about: string][] = [
   ['respond_to_sampling', { request_id: 'x', content: { type: 'smell' } }, 'content'],
   ['get_logs', { level: 'loud' }, 'level'],
   ['get_logs', { limit: 0 }, 'limit'],
-  ['add_server', { name: 'has space', url: 'http://127.0.0.1:1/' }, 'name'],
+  ['add_server', { name: 'has/slash', url: 'http://127.0.0.1:1/' }, 'name'],
   ['add_server', { name: '__proto__', url: 'http://127.0.0.1:1/' }, 'name'],
   ['add_server', { name: 'c', url: 'ftp://127.0.0.1/' }, 'url'],
   ['add_server', { name: 'c' }, 'url or command'],

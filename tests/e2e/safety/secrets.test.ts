@@ -17,6 +17,7 @@ function withSecrets(url: string): string {
   const full = new URL(url);
   full.username = secret('user');
   full.password = secret('password');
+  full.pathname += `/token/${secret('path')}`;
   full.searchParams.set('key', secret('query'));
   full.searchParams.append('key', secret('query-again'));
   full.hash = secret('hash');

@@ -1,0 +1,44 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, test } from 'vitest';
+import { addressCheck } from '../../lib/addresses.ts';
+import { assertAllowed } from './checked-address.ts';
+import { httpRequest, keepAliveAgent, readText } from './http-request.ts';
+
+const onlyPublic = addressCheck('public') ?? (() => true);
+const loopbackToo = addressCheck(['127.0.0.0/8', '::1']) ?? (() => true);
+
+async function get(isAllowed: typeof onlyPublic): Promise<{ text: string } | { error: string; connections: number }> {
+  let connections = 0;
+  const server = createServer((_req, res) => res.end('hello'));
+  server.on('connection', () => (connections += 1));
+  await new Promise<void>((resolve) => {
+    server.listen(0, 'localhost', resolve);
+  });
+  const url = new URL(`http://localhost:${(server.address() as AddressInfo).port}/`);
+  const agent = keepAliveAgent(url, isAllowed);
+  try {
+    return { text: await readText((await httpRequest(agent, url, 'GET', {}, undefined, [])).body) };
+  } catch (error) {
+    return { error: (error as Error).message, connections };
+  } finally {
+    agent.destroy();
+    server.close();
+  }
+}
+
+test('X-2: the addresses that a connection goes to are checked when it is made, so a changed DNS answer does not help', async () => {
+  expect(await get(loopbackToo)).toEqual({ text: 'hello' });
+  expect(await get(onlyPublic)).toEqual({ error: expect.stringContaining('addServerAddresses'), connections: 0 });
+});
+
+test.each(['http://localhost/', 'http://127.1/', 'http://[::1]/', 'http://0177.0.0.1/', 'http://0/'])(
+  'X-2: %s is refused before anything is sent',
+  async (url) => {
+    await expect(assertAllowed(new URL(url), onlyPublic)).rejects.toMatchObject({ code: 'TOOL_ERR_NOT_ALLOWED' });
+  },
+);
+
+test('X-2: a name that does not resolve is left to the attempt to connect', async () => {
+  await expect(assertAllowed(new URL('http://no-such-host.invalid/'), onlyPublic)).resolves.toBeUndefined();
+});

@@ -1,0 +1,40 @@
+/** Keeps connections from addresses that are not allowed, also where the answer of the DNS changes in between. */
+
+import { lookup, type LookupAddress } from 'node:dns';
+import { lookup as lookupOnce } from 'node:dns/promises';
+import { isIP, type LookupFunction } from 'node:net';
+import { GatewayError } from '../../core/errors.ts';
+import type { AddressCheck } from '../../lib/addresses.ts';
+
+/** Throws when the host is, or resolves to, an address that is not allowed. */
+export async function assertAllowed(url: URL, isAllowed: AddressCheck): Promise<void> {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (isIP(host) !== 0) {
+    if (!isAllowed(host)) throw notAllowed(host);
+    return;
+  }
+  // A name that cannot be resolved is reported by the attempt to connect.
+  const found = await lookupOnce(host, { all: true }).catch(() => []);
+  if (found.some(({ address }) => !isAllowed(address))) throw notAllowed(host);
+}
+
+/** Resolves a host name for a connection, which then goes to exactly the addresses that were checked. */
+export function checkedLookup(isAllowed: AddressCheck): LookupFunction {
+  return (host, options, callback) => {
+    lookup(host, { ...options, all: true }, (error, found: LookupAddress[] = []) => {
+      const [first] = found;
+      if (error) callback(error, '');
+      else if (first === undefined || found.some(({ address }) => !isAllowed(address))) callback(notAllowed(host), '');
+      else if (options.all) callback(null, found);
+      else callback(null, first.address, first.family);
+    });
+  };
+}
+
+/** Does not say to which address a name resolves: that would tell of the internal network. */
+function notAllowed(host: string): GatewayError {
+  return new GatewayError(
+    'TOOL_ERR_NOT_ALLOWED',
+    `'${host}' is not at a public address, and clients may add no other; the operator can allow it with addServerAddresses`,
+  );
+}
