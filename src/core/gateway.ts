@@ -22,17 +22,22 @@ export interface OpenOptions {
   /** The one server that the client is to see as it is. */
   server?: string;
   client?: ClientRecord;
+  /** Which of the principal's states it is, where its client has no session in the protocol. */
+  state?: string;
   /** Its client has not introduced itself: servers are to be reached only when that is done. */
   later?: boolean;
 }
 
 const NOBODY: ReadonlySet<Session> = new Set();
 
-/** How the ids of sessions begin that belong to whoever sends a request. */
-const PRINCIPAL_SESSION = 'principal:';
-
-/** The same where that is the client of one server, seen as it is. */
-const DIRECT_SESSION = 'direct:';
+/** The state of a client that has no session in the protocol. */
+export interface StateAddress {
+  principal: string;
+  /** The one server that the client sees as it is; absent at the hub. */
+  server?: string | undefined;
+  /** Which of the principal's states it is; without a colon. */
+  state: string;
+}
 
 /** How the ids of sessions begin that belong to a connection, of which there is one. */
 export const CONNECTION_SESSION = 'connection:';
@@ -55,6 +60,8 @@ export class Gateway {
   readonly #waking = new Map<string, Promise<Session>>();
   /** Sessions that are being ended for good: until that is done, there is no other with the same id. */
   readonly #leaving = new Map<string, Promise<void>>();
+  /** Sessions of versions that kept one state for each principal, by the id of the state that took them over. */
+  readonly #adopted = new Map<string, string>();
   #startedAt = 0;
   readonly #ending = new Set<Promise<void>>();
   readonly #timers: NodeJS.Timeout[] = [];
@@ -80,6 +87,10 @@ export class Gateway {
       const stale = record.lastActiveAt + this.settings.sessions.idleMs <= this.#startedAt;
       if (stale && record.id.startsWith(CONNECTION_SESSION)) this.store.drop('session', record.id);
       else this.#asleep.set(record.id, record);
+      const { id, principal, server, state } = record;
+      if (state !== undefined && id === sharedStateId(principal, server)) {
+        this.#adopted.set(stateId({ principal, server, state }), id);
+      }
     }
     const unfinished = await this.store.sessionsAtWork();
     // What can go on does so at once, whether or not its client ever comes back to it; what a client wanted to hear, it
@@ -94,7 +105,7 @@ export class Gateway {
 
   // --- Sessions ---
 
-  open(principal: string, { id = secretId(), server, client, later = false }: OpenOptions = {}): Session {
+  open(principal: string, { id = secretId(), server, client, state, later = false }: OpenOptions = {}): Session {
     if (this.#closing) throw shuttingDown();
     if (this.#sessions.size >= this.settings.sessions.max) {
       throw new GatewayError(
@@ -103,7 +114,7 @@ export class Gateway {
       );
     }
     if (server !== undefined) this.registry.of(principal).require(server);
-    const session = this.#newSession({ id, principal, server, client });
+    const session = this.#newSession({ id, principal, server, client, state });
     this.#add(session);
     this.store.put('session', session.record);
     this.log.info('session_created', { sessionId: id });
@@ -112,7 +123,7 @@ export class Gateway {
   }
 
   #newSession(
-    about: Pick<SessionParts, 'id' | 'principal' | 'createdAt' | 'key' | 'server' | 'client' | 'wishes'>,
+    about: Pick<SessionParts, 'id' | 'principal' | 'createdAt' | 'key' | 'server' | 'client' | 'state' | 'wishes'>,
   ): Session {
     const { store, settings, log, registry } = this;
     const tellHub: EventSink['add'] = (type, server, data) => {
@@ -141,22 +152,42 @@ export class Gateway {
     return this.#sessions.delete(session.id);
   }
 
-  /** The one session of a client that has none of its own in the protocol. It may have to be woken first. */
-  forPrincipal(principal: string, server?: string): Session {
-    const id = principalSession(principal, server);
-    return this.#sessions.get(id) ?? this.open(principal, { id, ...(server !== undefined && { server }) });
+  /** The session of a client that has none in the protocol: at once if it is there, else when it is opened or restored. */
+  stateOf(address: StateAddress): Session | Promise<Session> {
+    const id = stateId(address);
+    return this.#sessions.get(this.#adopted.get(id) ?? id) ?? this.#openState(address);
   }
 
-  /** Whether that session has to be waited for: one of an earlier run is not awake yet, or the last one is still ending. */
-  sleeps(principal: string, server?: string): boolean {
-    const id = principalSession(principal, server);
-    return this.#asleep.has(id) || this.#waking.has(id) || this.#leaving.has(id);
-  }
-
-  async wakePrincipal(principal: string, server?: string): Promise<void> {
-    const id = principalSession(principal, server);
+  async #openState(address: StateAddress): Promise<Session> {
+    const { principal, server, state } = address;
+    const id = this.#adopted.get(stateId(address)) ?? stateId(address);
     await this.#leaving.get(id)?.catch(() => {});
-    await this.wake(id, principal);
+    const earlier = (await this.wake(id, principal)) ?? (await this.#adopt(address));
+    return earlier ?? this.open(principal, { id, state, ...(server !== undefined && { server }) });
+  }
+
+  /** A state of an earlier version of the program belonged to all clients of a principal: the first one to come back has it. */
+  async #adopt(address: StateAddress): Promise<Session | undefined> {
+    const { principal, server, state } = address;
+    const earlier = await this.wake(sharedStateId(principal, server), principal);
+    if (earlier === undefined) return this.#sessions.get(stateId(address));
+    if (earlier.state === undefined) {
+      earlier.state = state;
+      this.#adopted.set(stateId(address), earlier.id);
+      this.store.put('session', earlier.record);
+    }
+    return earlier.state === state ? earlier : this.#sessions.get(stateId(address));
+  }
+
+  /** The other states of the principal that are like this session: of the hub, or of the same server. */
+  async otherStates({ id: own, principal, server }: Session): Promise<Session[]> {
+    const isOther = (each: SessionRecord | Session): boolean =>
+      each.id !== own &&
+      each.principal === principal &&
+      each.server === server &&
+      (each.state !== undefined || each.id === sharedStateId(principal, server));
+    for (const record of [...this.#asleep.values()].filter(isOther)) await this.wake(record.id, principal);
+    return this.sessions.filter(isOther);
   }
 
   /** A session of an earlier run, when its own client comes back to it. */
@@ -188,7 +219,7 @@ export class Gateway {
     }
   }
 
-  async #restored({ id, principal, createdAt, key, server, client, wishes }: SessionRecord): Promise<Session> {
+  async #restored({ id, principal, createdAt, key, server, client, state, wishes }: SessionRecord): Promise<Session> {
     const { store, log } = this;
     const [tasks, questions, events] = await Promise.all([
       store.of('task', id),
@@ -196,7 +227,7 @@ export class Gateway {
       store.of('event', id),
     ]);
     if (this.#closing) throw shuttingDown();
-    const session = this.#newSession({ id, principal, createdAt, key, server, client, wishes });
+    const session = this.#newSession({ id, principal, createdAt, key, server, client, state, wishes });
     this.#add(session);
     session.restore({ tasks, questions, events });
     store.put('session', session.record);
@@ -377,8 +408,14 @@ export class Gateway {
   }
 }
 
-function principalSession(principal: string, server: string | undefined): string {
-  return server === undefined ? PRINCIPAL_SESSION + principal : `${DIRECT_SESSION}${server}:${principal}`;
+/** Neither names of principals nor of servers have a colon. */
+function stateId({ principal, server, state }: StateAddress): string {
+  return server === undefined ? `hub:${state}:${principal}` : `server:${server}:${state}:${principal}`;
+}
+
+/** The id of the state that all clients of a principal shared in earlier versions. */
+function sharedStateId(principal: string, server: string | undefined): string {
+  return server === undefined ? `principal:${principal}` : `direct:${server}:${principal}`;
 }
 
 async function detachAll(sessions: Session[], name: string, why: Parameters<Session['detach']>[1]): Promise<void> {

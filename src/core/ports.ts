@@ -218,6 +218,8 @@ export interface SessionRecord {
   server?: string;
   /** What the client said of itself when the session began. */
   client?: ClientRecord;
+  /** Which of the principal's states it is, where its client has no session in the protocol. */
+  state?: string;
   /** Signs what its client carries for it from one request to the next. */
   key?: string;
   /** What the client asked each server for until it says otherwise. */

@@ -1,4 +1,5 @@
 import { Server, SUPPORTED_PROTOCOL_VERSIONS, type ServerContext } from '@modelcontextprotocol/server';
+import type { EventReader } from '../core/event/reader.ts';
 import type { Session } from '../core/session/session.ts';
 import { VERSION } from '../lib/version.ts';
 import { openExchange, type Carrier } from './carrier.ts';
@@ -12,6 +13,8 @@ export interface HubServerParts {
   session: Session;
   carrier: Carrier;
   mayRunCommands: boolean;
+  /** Who reads the events, where the session has several readers. */
+  reader?: EventReader | undefined;
   /** The client takes no requests, but says with each of its own what it can be asked in place of the reply. */
   rounds: boolean;
 }
@@ -28,14 +31,14 @@ export function bareHubServer(versions = SUPPORTED_PROTOCOL_VERSIONS): Server {
  * One protocol object for one client: of a session, or of a single request where there are no sessions. Everything goes
  * through the fallback handler, because results of registered handlers are stripped of what the SDK does not know.
  */
-export function createHubServer({ hub, session, carrier, mayRunCommands, rounds }: HubServerParts): Server {
+export function createHubServer({ hub, session, carrier, mayRunCommands, reader, rounds }: HubServerParts): Server {
   const server = bareHubServer(rounds ? MODERN_VERSIONS : undefined);
   server.fallbackRequestHandler = async (request, { mcpReq }) => {
     const exchange = openExchange(mcpReq, carrier, hub.settings.calls.onCancel);
     const asking: Asking = rounds
       ? askingByRound(session, mcpReq)
       : { by: 'request', capabilities: session.client?.capabilities ?? {}, server, on: mcpReq.id };
-    return hub.handle(request.method, request.params ?? {}, { session, exchange, mayRunCommands, asking });
+    return hub.handle(request.method, request.params ?? {}, { session, exchange, mayRunCommands, reader, asking });
   };
   return server;
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ServerContext } from '@modelcontextprotocol/server';
 import {
   CLIENT_CAPABILITIES_META_KEY,
@@ -31,14 +32,34 @@ export function clientIn(meta: Record<string, unknown>): ModernClient {
   const declared = meta[CLIENT_CAPABILITIES_META_KEY];
   const capabilities = isObject(declared) ? declared : {};
   const { extensions } = capabilities;
-  const info = meta[CLIENT_INFO_META_KEY];
   const level = meta[LOG_LEVEL_META_KEY];
   return {
     capabilities,
-    program: isObject(info) && typeof info['name'] === 'string' ? info['name'] : undefined,
+    program: programIn(meta),
     takesTasks: isObject(extensions) && isObject(extensions[TASKS_EXTENSION]),
     logLevel: typeof level === 'string' ? level : undefined,
   };
+}
+
+function programIn({ [CLIENT_INFO_META_KEY]: info }: Record<string, unknown>): string | undefined {
+  return isObject(info) && typeof info['name'] === 'string' ? info['name'] : undefined;
+}
+
+const MAX_PROGRAM = 64;
+
+/**
+ * Which state of its principal a client uses: the one that it names, or that of its program. The version of the program does
+ * not matter, so that an update loses nothing.
+ */
+export function stateOf(as: string | undefined, meta: Record<string, unknown>): string {
+  if (as !== undefined) return `as=${as}`;
+  const name = programIn(meta) ?? '';
+  const short = name.length <= MAX_PROGRAM ? name : `${name.slice(0, MAX_PROGRAM)}#${digest(name)}`;
+  return `program=${encodeURIComponent(short.replaceAll(/\p{Cs}/gu, '\uFFFD'))}`;
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
 /** What else the client must declare. */

@@ -19,6 +19,7 @@ export interface HubEvent {
   server: string;
   createdAt: string;
   data: Json;
+  maybeSeen?: true;
 }
 
 export interface PendingElicitation {
@@ -74,16 +75,18 @@ const ANY: StandardSchemaV1<unknown, Json> = {
   '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value: value as Json }) },
 };
 
+/** `program`: the name that the client gives itself. */
 export async function hubOverHttp(
   url: string,
   kind: ClientKind = 'v1',
   headers: Record<string, string> = {},
+  program = 'test',
 ): Promise<HubClient> {
   const address = new URL(url);
   const requestInit = { headers };
   return kind === 'v1'
-    ? connectV1(new V1Http(address, { requestInit }))
-    : connectV2(new V2Http(address, { requestInit }), kind);
+    ? connectV1(new V1Http(address, { requestInit }), program)
+    : connectV2(new V2Http(address, { requestInit }), kind, program);
 }
 
 /** Starts the built program and speaks with it over stdio. */
@@ -97,17 +100,17 @@ export async function hubOverStdio(
   return kind === 'v1' ? connectV1(new V1Stdio(parameters)) : connectV2(new V2Stdio(parameters), kind);
 }
 
-async function connectV1(transport: V1Http | V1Stdio): Promise<HubClient> {
-  const client = new V1Client({ name: 'test', version: '1.0.0' });
+async function connectV1(transport: V1Http | V1Stdio, name = 'test'): Promise<HubClient> {
+  const client = new V1Client({ name, version: '1.0.0' });
   await owned(client).connect(transport);
   const request = (method: string, params: Json, options?: CallOptions): Promise<Json> =>
     client.request({ method, params }, ResultSchema, options);
   return asHub(client, transport, request);
 }
 
-async function connectV2(transport: V2Http | V2Stdio, kind: 'v2' | 'modern'): Promise<HubClient> {
+async function connectV2(transport: V2Http | V2Stdio, kind: 'v2' | 'modern', name = 'test'): Promise<HubClient> {
   const mode = kind === 'modern' ? { pin: '2026-07-28' } : 'legacy';
-  const client = new V2Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } });
+  const client = new V2Client({ name, version: '1.0.0' }, { versionNegotiation: { mode } });
   await owned(client).connect(transport);
   const request = (method: string, params: Json, options?: CallOptions): Promise<Json> =>
     client.request({ method, params }, ANY, options);

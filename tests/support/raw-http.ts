@@ -148,11 +148,11 @@ export function toolCall(tool: string, args: Json = {}, id: number | string = 1)
   return { jsonrpc: '2.0', id, method: 'tools/call', params: { name: tool, arguments: args } };
 }
 
-/** The same from a client without sessions. */
-export function modernCall(tool: string, args: Json = {}, id: number | string = 1): Json {
+/** The same from a client without sessions, of the program `name`. */
+export function modernCall(tool: string, args: Json = {}, id: number | string = 1, name = 'raw'): Json {
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1.0.0' },
+    'io.modelcontextprotocol/clientInfo': { name, version: '1.0.0' },
     'io.modelcontextprotocol/clientCapabilities': {},
   };
   return { jsonrpc: '2.0', id, method: 'tools/call', params: { name: tool, arguments: args, _meta } };

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createLog } from '../../lib/log.ts';
 import { openSqliteStore } from '../../store/sqlite/store.ts';
 import { EventLog } from './log.ts';
+import { EventReader } from './reader.ts';
 
 const silent = createLog('silent');
 
@@ -148,5 +149,80 @@ describe('E-4, H-7: waiting', () => {
     expect(await waiting).toEqual([]);
     expect(await events.wait(10_000, caller.signal)).toEqual([]);
     expect(events.counts.waiters).toBe(0);
+  });
+});
+
+describe('S-5: several readers', () => {
+  const numbers = ({ events }: { events: { data: Record<string, unknown> }[] }): unknown[] =>
+    events.map(({ data }) => data['n']);
+
+  async function two() {
+    const { events, store } = await eventLog();
+    for (const n of [1, 2]) events.add('task_created', 'a', { n });
+    return { events, store, a: new EventReader(), b: new EventReader() };
+  }
+
+  test('S-5: each gets each event once, also while it is on its way to another', async () => {
+    const { events, a, b } = await two();
+    const first = events.take(undefined, a);
+    const second = events.take(undefined, b);
+    expect([numbers(first), numbers(second)]).toEqual([
+      [1, 2],
+      [1, 2],
+    ]);
+    first.settle(true);
+    second.settle(true);
+    expect([events.hasNew(a), events.hasNew(b)]).toEqual([false, false]);
+    expect(events.counts).toMatchObject({ new: 0, undelivered: 0 });
+  });
+
+  test('S-5: a lost reply brings events back to the reader that lost it, and is stored while no reader has them', async () => {
+    const { events, store, a, b } = await two();
+    const lost = events.take(undefined, a);
+    const arrived = events.take(undefined, b);
+    lost.settle(false);
+    expect(events.counts).toMatchObject({ new: 0, undelivered: 2 });
+    expect(events.hasNew(a)).toBe(true);
+    arrived.settle(true);
+    expect(await store.all('event')).toEqual([]);
+    expect(numbers(events.take(undefined, a))).toEqual([1, 2]);
+    const both = await two();
+    const replies = [both.events.take(undefined, both.a), both.events.take(undefined, both.b)];
+    for (const reply of replies) reply.settle(false);
+    expect(both.events.counts).toMatchObject({ new: 2, undelivered: 2 });
+    expect(await both.store.all('event')).toHaveLength(2);
+  });
+
+  test('S-5: a reader that waits is woken by what it lost, and not by what another one lost', async () => {
+    const { events, a, b } = await two();
+    const lost = events.take(undefined, a);
+    events.take(undefined, b).settle(true);
+    const waiting = { a: events.wait(60_000, never, a), b: events.wait(50, never, b) };
+    lost.settle(false);
+    expect(await waiting.a).toHaveLength(2);
+    expect(await waiting.b).toEqual([]);
+  });
+
+  test('S-5: what concerns one reader alone goes to no other, unless the reply is lost', async () => {
+    const { events, a, b } = await two();
+    const own = events.takeForEveryone(({ data }) => data['n'] === 1, a);
+    expect(numbers(events.take(undefined, b))).toEqual([2]);
+    own.settle(false);
+    expect(numbers(events.take(undefined, b))).toEqual([1]);
+  });
+
+  test('S-5: readers that cannot be told apart have what all of them had; the rest may be repeated, and is marked', async () => {
+    const { events, a, b } = await two();
+    events.take(({ data }) => data['n'] === 1, a).settle(true);
+    events.take(undefined, b).settle(true);
+    events.confuse([a, b]);
+    const again = events.take(undefined, b);
+    expect(again.events).toMatchObject([{ data: { n: 2 }, maybeSeen: true }]);
+  });
+
+  test('S-5, X-3: an event is repeated to 32 readers at most', async () => {
+    const { events } = await two();
+    for (let count = 0; count < 32; count += 1) events.take(undefined, new EventReader()).settle(true);
+    expect(events.hasNew(new EventReader())).toBe(false);
   });
 });

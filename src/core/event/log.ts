@@ -5,16 +5,25 @@ import { clampDelay } from '../../lib/timers.ts';
 import type { Store } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { EventType, SessionEvent } from './event.ts';
+import { EventReader } from './reader.ts';
 
 /**
- * An event is `new` until a reply takes it, `taken` while that reply is on its way, and `delivered` once the reply was
- * handed to a client that was still there; otherwise it is `new` again. Delivered events stay for a while, for a client
- * that asks again from an earlier cursor.
+ * An event is `new` until a reply takes it, `taken` while replies with it are on their way, and `delivered` once a reply
+ * was handed to a client that was still there; if none was, it is `new` again. Delivered events stay for a while, for other
+ * readers of the session and for a client that asks again from an earlier cursor.
  */
 interface Entry {
   event: SessionEvent;
   state: 'new' | 'taken' | 'delivered';
+  /** The readers that have it, or to which it is on its way. */
+  readers: Set<EventReader>;
 }
+
+/** At most so many readers get the same event. */
+const MAX_READERS = 32;
+
+/** Stands for all readers, for events that concern only one of them. */
+const EVERYONE = new EventReader();
 
 export interface Delivery {
   events: SessionEvent[];
@@ -23,10 +32,12 @@ export interface Delivery {
 }
 
 const NOTHING: Delivery = { events: [], settle: () => {} };
+const ANY = (): boolean => true;
 const WARN_AT = 0.8;
 const EVICTION_LOG_MS = 10_000;
 
 interface Waiter {
+  reader: EventReader;
   events: SessionEvent[];
   wake: () => void;
 }
@@ -44,6 +55,10 @@ export class EventLog implements EventSink {
   #warned = false;
   /** By server: when evictions were last logged, and how many there were since. */
   readonly #evictions = new Map<string, { loggedAt: number; unlogged: number }>();
+  /** The reader of a session that has only one. */
+  readonly #onlyReader = new EventReader();
+  /** Readers that have all events, until something changes. */
+  #upToDate = new WeakSet<EventReader>();
   readonly #notificationsWaiting = new Map<string, number>();
   readonly #waiters = new Set<Waiter>();
   readonly #sessionId: string;
@@ -61,7 +76,7 @@ export class EventLog implements EventSink {
   /** Brings back what an earlier run of the program did not deliver, or cannot know whether it did. */
   restore(events: SessionEvent[]): void {
     for (const event of events) {
-      this.#entries.push({ event, state: 'new' });
+      this.#entries.push({ event, state: 'new', readers: new Set() });
       this.#undelivered += 1;
       this.#newCount += 1;
       if (event.type === 'notification') this.#countNotification(event.server, 1);
@@ -79,37 +94,60 @@ export class EventLog implements EventSink {
     this.#append(type, server, data);
   }
 
-  /** The undelivered events, now on their way with the caller's reply. */
-  take(matching: (event: SessionEvent) => boolean = () => true): Delivery {
-    if (this.#newCount === 0) return NOTHING;
-    const taken = this.#entries.filter((entry) => entry.state === 'new' && matching(entry.event));
-    for (const entry of taken) {
-      entry.state = 'taken';
-      // On record before the reply leaves: should the program end on the way, nobody can tell whether it arrived.
-      this.#store.put('event', { ...entry.event, maybeSeen: true });
-    }
-    this.#newCount -= taken.length;
-    return { events: taken.map(({ event }) => event), settle: (delivered) => this.#settle(taken, delivered) };
+  /** The events that the reader does not have yet, now on their way with the caller's reply. */
+  take(matching: (event: SessionEvent) => boolean = ANY, reader = this.#onlyReader): Delivery {
+    return this.#take(matching, [reader]);
+  }
+
+  /** Takes events that concern this reader alone: the others do not get them any more, unless the reply is lost. */
+  takeForEveryone(matching: (event: SessionEvent) => boolean, reader = this.#onlyReader): Delivery {
+    return this.#take(matching, [reader, EVERYONE]);
   }
 
   /** What `take` gives, preceded by events delivered after the cursor: the client says it has not seen them. */
-  takeAfter(lastEventId: string): Delivery {
-    const again = this.#after(lastEventId).filter(({ state }) => state === 'delivered');
-    const fresh = this.take();
-    const events = [...again.map(({ event }) => event), ...fresh.events].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  takeAfter(lastEventId: string, reader = this.#onlyReader): Delivery {
+    const after = this.#after(lastEventId);
+    if (after === undefined) {
+      const action = 'returning_all_events';
+      this.#log.warn('event_cursor_not_found', { sessionId: this.#sessionId, lastEventId, action });
+    } else {
+      // What came before the cursor, the client has seen.
+      for (const entry of this.#entries.slice(0, this.#entries.length - after.length)) {
+        if (entry.state === 'delivered') entry.readers.add(reader);
+      }
+    }
+    const again = (after ?? this.#entries).filter(({ state }) => state === 'delivered').map(({ event }) => event);
+    const fresh = this.take(ANY, reader);
+    const byId = new Map([...again, ...fresh.events].map((event) => [event.id, event]));
+    const events = [...byId.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
     return { events, settle: (delivered) => fresh.settle(delivered) };
   }
 
-  hasNew(): boolean {
-    return this.#newCount > 0;
+  hasNew(reader = this.#onlyReader): boolean {
+    if (this.#newCount > 0) return true;
+    if (this.#entries.length === 0 || this.#upToDate.has(reader)) return false;
+    if (this.#entries.some((entry) => lacks(reader, entry))) return true;
+    this.#upToDate.add(reader);
+    return false;
   }
 
-  hasAfter(lastEventId: string): boolean {
-    return this.hasNew() || this.#after(lastEventId).length > 0;
+  hasAfter(lastEventId: string, reader = this.#onlyReader): boolean {
+    return this.hasNew(reader) || (this.#after(lastEventId) ?? this.#entries).length > 0;
+  }
+
+  /** These readers cannot be told apart any more: each counts as having only the events that all of them have. */
+  confuse(readers: EventReader[]): void {
+    const repeatFrom = Math.min(...readers.map((reader) => reader.repeatFrom));
+    for (const reader of readers) Object.assign(reader, { knownSince: Date.now(), repeatFrom });
+    for (const entry of this.#entries) {
+      if (readers.every((reader) => entry.readers.has(reader))) continue;
+      for (const reader of readers) entry.readers.delete(reader);
+    }
+    this.#upToDate = new WeakSet();
   }
 
   /** Resolves with the events of the turn that brought the first one, or with none when time or the caller is up. */
-  async wait(timeoutMs: number, signal: AbortSignal): Promise<SessionEvent[]> {
+  async wait(timeoutMs: number, signal: AbortSignal, reader = this.#onlyReader): Promise<SessionEvent[]> {
     if (signal.aborted) return [];
     return new Promise((resolve) => {
       const finish = (): void => {
@@ -118,7 +156,7 @@ export class EventLog implements EventSink {
         this.#waiters.delete(waiter);
         resolve(waiter.events);
       };
-      const waiter: Waiter = { events: [], wake: finish };
+      const waiter: Waiter = { reader, events: [], wake: finish };
       const timer = setTimeout(finish, clampDelay(timeoutMs));
       signal.addEventListener('abort', finish, { once: true });
       this.#waiters.add(waiter);
@@ -130,14 +168,15 @@ export class EventLog implements EventSink {
     for (const waiter of this.#waiters) waiter.wake();
   }
 
-  get counts(): { kept: number; undelivered: number; waiters: number } {
-    return { kept: this.#entries.length, undelivered: this.#undelivered, waiters: this.#waiters.size };
+  get counts(): { kept: number; new: number; undelivered: number; waiters: number } {
+    const kept = this.#entries.length;
+    return { kept, new: this.#newCount, undelivered: this.#undelivered, waiters: this.#waiters.size };
   }
 
-  /** Everything, when the cursor is not one we know: better told again than lost. */
-  #after(lastEventId: string): Entry[] {
-    const known = this.#entries.some(({ event }) => event.id === lastEventId);
-    return known ? this.#entries.filter(({ event }) => event.id > lastEventId) : this.#entries;
+  /** `undefined` if the cursor is not known: then the client gets everything, better repeated than lost. */
+  #after(lastEventId: string): Entry[] | undefined {
+    const at = this.#entries.findIndex(({ event }) => event.id === lastEventId);
+    return at < 0 ? undefined : this.#entries.slice(at + 1);
   }
 
   #append(type: EventType, server: string, data: Record<string, unknown>): void {
@@ -149,7 +188,7 @@ export class EventLog implements EventSink {
       createdAt: Date.now(),
       data,
     };
-    this.#entries.push({ event, state: 'new' });
+    this.#entries.push({ event, state: 'new', readers: new Set() });
     this.#undelivered += 1;
     this.#newCount += 1;
     if (type === 'notification') this.#countNotification(server, 1);
@@ -158,28 +197,60 @@ export class EventLog implements EventSink {
     this.#tellWaiters(event);
   }
 
-  #tellWaiters(event: SessionEvent): void {
+  #tellWaiters(event: SessionEvent, concerns: (reader: EventReader) => boolean = ANY): void {
     for (const waiter of this.#waiters) {
+      if (!concerns(waiter.reader)) continue;
       // The turn that brought one event may bring more: they are one wake-up with several triggers.
       if (waiter.events.length === 0) setImmediate(waiter.wake);
       waiter.events.push(event);
     }
   }
 
-  #settle(taken: Entry[], delivered: boolean): void {
-    for (const entry of taken) {
-      if (entry.state !== 'taken') continue;
-      if (!delivered) {
-        entry.state = 'new';
-        this.#newCount += 1;
-        this.#store.put('event', entry.event);
-        // Somebody may have begun to wait while it was on its way to the one who left.
-        this.#tellWaiters(entry.event);
-        continue;
+  #take(matching: (event: SessionEvent) => boolean, readers: [EventReader, ...EventReader[]]): Delivery {
+    const [reader] = readers;
+    if (!this.hasNew(reader)) return NOTHING;
+    const taken = this.#entries.filter((entry) => lacks(reader, entry) && matching(entry.event));
+    if (taken.length === 0) return NOTHING;
+    const events = taken.map((entry) => this.#hand(entry, readers));
+    const settle = (delivered: boolean): void => {
+      for (const entry of taken) {
+        if (delivered) this.#delivered(entry);
+        else this.#returned(entry, readers);
       }
-      entry.state = 'delivered';
-      this.#forget(entry.event);
+    };
+    return { events, settle };
+  }
+
+  #hand(entry: Entry, readers: [EventReader, ...EventReader[]]): SessionEvent {
+    const { event, state } = entry;
+    for (const reader of readers) entry.readers.add(reader);
+    if (state !== 'new') return event.createdAt <= readers[0].knownSince ? { ...event, maybeSeen: true } : event;
+    entry.state = 'taken';
+    this.#newCount -= 1;
+    this.#upToDate = new WeakSet();
+    // On record before the reply leaves: should the program end on the way, nobody can tell whether it arrived.
+    this.#store.put('event', { ...event, maybeSeen: true });
+    return event;
+  }
+
+  #delivered(entry: Entry): void {
+    if (entry.state === 'delivered') return;
+    // Another reply with it may have been lost in the meantime.
+    if (entry.state === 'new') this.#newCount -= 1;
+    entry.state = 'delivered';
+    this.#forget(entry.event);
+  }
+
+  #returned(entry: Entry, readers: EventReader[]): void {
+    for (const reader of readers) entry.readers.delete(reader);
+    this.#upToDate = new WeakSet();
+    if (entry.state === 'taken' && entry.readers.size === 0) {
+      entry.state = 'new';
+      this.#newCount += 1;
+      this.#store.put('event', entry.event);
     }
+    // A client may have begun to wait while the event was on its way to the one that left.
+    this.#tellWaiters(entry.event, (reader) => lacks(reader, entry));
   }
 
   /** An event that needs no delivery any more. */
@@ -226,7 +297,11 @@ export class EventLog implements EventSink {
     const gone = new Set(evictable);
     this.#entries = this.#entries.filter((entry) => !gone.has(entry));
     this.#newCount -= evictable.length;
-    for (const { event } of evictable) this.#forget(event);
+    for (const entry of evictable) {
+      // A reply that still has it must not count it again.
+      entry.state = 'delivered';
+      this.#forget(entry.event);
+    }
     this.#reportDropped(evictable.length, server);
     this.#logEviction(evictable.length, server);
   }
@@ -285,4 +360,10 @@ export class EventLog implements EventSink {
       });
     }
   }
+}
+
+function lacks(reader: EventReader, { event, state, readers }: Entry): boolean {
+  if (state === 'new') return true;
+  if (readers.has(reader) || readers.has(EVERYONE) || readers.size >= MAX_READERS) return false;
+  return event.createdAt >= reader.repeatFrom;
 }

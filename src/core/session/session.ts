@@ -42,6 +42,8 @@ export interface SessionParts {
   /** The one server that its client sees as it is. */
   server?: string | undefined;
   client?: ClientRecord | undefined;
+  /** Which of the principal's states it is, where its client has no session in the protocol. */
+  state?: string | undefined;
   /** What the client asked of the servers in an earlier run of the program. */
   wishes?: Record<string, Wish> | undefined;
   /** Tells those who look after what the client of one server left, or cannot be asked. */
@@ -74,6 +76,8 @@ export class Session {
   readonly server: string | undefined;
   /** Signs what the client carries for the session from one request to the next. */
   readonly key: string;
+  /** Which of the principal's states it is; absent where the client has a session in the protocol. */
+  state: string | undefined;
   readonly #wishes: Wishes;
   #client: ClientRecord | undefined;
   /** Told of every notification of a server as it came. */
@@ -104,6 +108,7 @@ export class Session {
     this.server = parts.server;
     this.key = parts.key ?? randomBytes(32).toString('base64url');
     this.#client = parts.client;
+    this.state = parts.state;
     this.#wishes = new Wishes(parts.wishes, () => {
       if (this.#keepsWishes) store.put('session', this.record);
     });
@@ -274,7 +279,7 @@ export class Session {
   }
 
   get record(): SessionRecord {
-    const { id, principal, createdAt, lastActiveAt, key, server, client } = this;
+    const { id, principal, createdAt, lastActiveAt, key, server, client, state } = this;
     const wishes = this.#wishes.record;
     return {
       id,
@@ -284,6 +289,7 @@ export class Session {
       key,
       ...(server !== undefined && { server }),
       ...(client !== undefined && { client }),
+      ...(state !== undefined && { state }),
       ...(this.#keepsWishes && Object.keys(wishes).length > 0 && { wishes }),
     };
   }

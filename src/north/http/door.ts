@@ -12,6 +12,7 @@ import { ModernRequests } from '../modern/requests.ts';
 import { readBody } from './body.ts';
 import { Guard, type GuardSettings } from './guard.ts';
 import { eraOf, messageMistake } from './message.ts';
+import { stateNamed } from './state-name.ts';
 import { respondError, respondGatewayError } from './respond.ts';
 
 export interface HttpSettings extends GuardSettings {
@@ -22,7 +23,8 @@ export interface HttpSettings extends GuardSettings {
 }
 
 const METHODS = 'GET, POST, DELETE, OPTIONS';
-const HEADERS = 'accept, authorization, content-type, last-event-id, mcp-protocol-version, mcp-session-id';
+const HEADERS =
+  'accept, authorization, content-type, last-event-id, mcp-protocol-version, mcp-session-id, meanwhile-as';
 
 /** The HTTP door: reads each message once, decides who may come in and which era it speaks, and hands it on. */
 export class HttpDoor {
@@ -131,7 +133,9 @@ export class HttpDoor {
       respondError(res, 404, -32602, `no server '${server}'; ${known(names)}`);
       return;
     }
-    await this.#mcp(req, res, { principal, server });
+    const named = stateNamed(req);
+    if ('mistake' in named) respondError(res, 400, -32602, named.mistake);
+    else await this.#mcp(req, res, { principal, server, as: named.as });
   }
 
   async #mcp(req: IncomingMessage, res: ServerResponse, whom: Addressed): Promise<void> {

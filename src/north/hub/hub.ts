@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { GatewayError } from '../../core/errors.ts';
+import type { EventReader } from '../../core/event/reader.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { ServerConfig } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
@@ -48,6 +49,8 @@ export interface HubCaller {
   session: Session;
   exchange: Exchange;
   mayRunCommands: boolean;
+  /** Who reads the events, where the session has several readers. */
+  reader?: EventReader | undefined;
   /** There if the client can itself be asked. */
   asking?: Asking | undefined;
 }

@@ -13,9 +13,15 @@ export interface Reach {
   session: Session;
 }
 
-/** The session that a task belongs to; its own if there is no such task, which then tells so. */
-export function ownerOfTask(reach: Reach, taskId: string): Session {
-  return others(reach).find(({ tasks }) => tasks.find(taskId) !== undefined) ?? reach.session;
+/**
+ * The session that a task belongs to; its own if there is no such task, which then tells so. A client that knows the id also
+ * reaches the tasks of other programs of the same principal, whose state it does not see otherwise.
+ */
+export async function ownerOfTask(reach: Reach, taskId: string): Promise<Session> {
+  const { gateway, session } = reach;
+  const has = ({ tasks }: Session): boolean => tasks.find(taskId) !== undefined;
+  if (has(session)) return session;
+  return others(reach).find(has) ?? (await gateway.otherStates(session)).find(has) ?? session;
 }
 
 export function tasksIn(reach: Reach): Task[] {
@@ -26,9 +32,17 @@ export function tasksAtWork(reach: Reach): Task[] {
   return [...reach.session.tasks.atWork(), ...others(reach).flatMap(({ tasks }) => tasks.atWork())];
 }
 
-/** The session that an open question belongs to; its own if there is no such question, which then tells so. */
-export function ownerOfQuestion(reach: Reach, id: string): Session {
-  return others(reach).find((other) => isLeft(other, other.questions.find(id))) ?? reach.session;
+/** The session that an open question belongs to, as for tasks. */
+export async function ownerOfQuestion(reach: Reach, id: string): Promise<Session> {
+  const { gateway, session } = reach;
+  if (session.questions.find(id) !== undefined) return session;
+  const direct = others(reach).find((other) => isLeft(other, other.questions.find(id)));
+  if (direct !== undefined) return direct;
+  const isOpen = (other: Session): boolean =>
+    ownQuestions({ gateway, session: other }, 'elicitation')
+      .concat(ownQuestions({ gateway, session: other }, 'sampling'))
+      .some((question) => question.id === id);
+  return (await gateway.otherStates(session)).find(isOpen) ?? session;
 }
 
 export function questionsIn(reach: Reach, kind: QuestionKind, server?: string): Question[] {

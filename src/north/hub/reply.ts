@@ -18,9 +18,9 @@ export function passedOn(reply: ToolReply): ToolReply {
  * The reply leaves only when everything it tells is safely stored; its events count as delivered only when it arrived.
  */
 export async function buildReply(context: ToolContext, body: ToolReply | Round): Promise<Record<string, unknown>> {
-  const { session, gateway, exchange } = context;
+  const { session, gateway, exchange, reader } = context;
   if (body instanceof Round) return roundReply(context, body);
-  const delivery = exchange.open ? session.events.take() : undefined;
+  const delivery = exchange.open ? session.events.take(undefined, reader) : undefined;
   const pending = exchange.open ? pendingClientAction(context) : undefined;
   if (notOurs.has(body) && pending === undefined && (delivery?.events.length ?? 0) === 0) return body;
   try {
@@ -58,7 +58,7 @@ function notStored({ exchange }: ToolContext, error: unknown): ToolReply {
 
 /** Events that tell the client what it knows already: they do not ride with the reply, but share its fate. */
 export function leaveOut(context: ToolContext, matching: (event: SessionEvent) => boolean): void {
-  settleWith(context, context.session.events.take(matching));
+  settleWith(context, context.session.events.takeForEveryone(matching, context.reader));
 }
 
 /** The events of `delivery` share the fate of the reply. */

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { EventReader } from '../../core/event/reader.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Progress } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
@@ -16,6 +17,8 @@ export interface ToolContext {
   onProgress: (progress: Progress) => void;
   /** Whether the client may make the gateway start programs. */
   mayRunCommands: boolean;
+  /** Who reads the events, where the session has several readers. */
+  reader?: EventReader | undefined;
   /** There if the client can itself be asked. */
   asking?: Asking | undefined;
 }

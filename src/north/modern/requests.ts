@@ -8,7 +8,7 @@ import type { Addressed } from '../addressed.ts';
 import type { Carrier } from '../carrier.ts';
 import { listen } from '../direct/listening.ts';
 import { ModernBenches } from '../direct/modern-bench.ts';
-import { clientIn } from '../modern-client.ts';
+import { clientIn, stateOf } from '../modern-client.ts';
 import { createModernServer } from '../direct/modern-face.ts';
 import { wireError } from '../direct/outcome.ts';
 import { reached } from '../direct/reached.ts';
@@ -19,6 +19,7 @@ import type { Hub } from '../hub/hub.ts';
 import { Judge } from './judge.ts';
 import { statusOf } from './status.ts';
 import { RequestTransport } from './transport.ts';
+import { Windows } from './windows.ts';
 
 export interface ModernOptions {
   gateway: Gateway;
@@ -34,6 +35,7 @@ export class ModernRequests {
   readonly #gateway: Gateway;
   readonly #judge: Judge;
   readonly #benches = new ModernBenches();
+  readonly #windows = new Windows();
   readonly #open = new Set<RequestTransport>();
   readonly #listening = new Map<ServerResponse, Session>();
   readonly #onSessionEnded: (session: Session) => void;
@@ -50,7 +52,7 @@ export class ModernRequests {
 
   /** `whom`: who sends it, and to which server if it is not for the hub. */
   async handle(req: IncomingMessage, res: ServerResponse, body: unknown, whom: Addressed): Promise<void> {
-    const { principal, server } = whom;
+    const { principal, server, as } = whom;
     // Without an id it is a notification, which is told nothing.
     const listens = isObject(body) && body['method'] === 'subscriptions/listen' && 'id' in body;
     // There is nothing to hear at the hub, and the SDK tells that by itself.
@@ -61,10 +63,12 @@ export class ModernRequests {
     }
     const message = body as JSONRPCRequest | JSONRPCNotification;
     try {
-      if (this.#gateway.sleeps(principal, server)) await this.#gateway.wakePrincipal(principal, server);
-      const session = this.#gateway.forPrincipal(principal, server);
+      const state = stateOf(as, message.params?._meta ?? {});
+      const found = this.#gateway.stateOf({ principal, server, state });
+      const session = found instanceof Promise ? await found : found;
       if (listens && server !== undefined) await this.#listen(res, message as JSONRPCRequest, session, server);
-      else await this.#serve(res, message, session, server);
+      else if (server === undefined) await this.#serveHub(req, res, message, session);
+      else await this.#serveDirect(res, message, session, server);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       respondGatewayError(res, error, { id: idOf(body) });
@@ -78,25 +82,51 @@ export class ModernRequests {
     await this.#judge.close();
   }
 
-  async #serve(
+  async #serveHub(
+    { socket }: IncomingMessage,
     res: ServerResponse,
     message: JSONRPCRequest | JSONRPCNotification,
     session: Session,
-    name: string | undefined,
+  ): Promise<void> {
+    const { hub, mayRunCommands } = this.#options;
+    const reader = 'id' in message ? this.#windows.readerOf(session, message.id, socket) : undefined;
+    await this.#deliver(res, message, async (carrier) =>
+      createHubServer({ hub, session, carrier, mayRunCommands, reader, rounds: true }),
+    );
+  }
+
+  async #serveDirect(
+    res: ServerResponse,
+    message: JSONRPCRequest | JSONRPCNotification,
+    own: Session,
+    name: string,
+  ): Promise<void> {
+    const { gateway, taskAfterMs } = this.#options;
+    await this.#deliver(res, message, async (carrier) => {
+      const session = await this.#ownerOf(own, message);
+      const info = await reached(name, session.connection(name));
+      const bench = this.#benches.of(session, name);
+      return createModernServer({ gateway, session, name, info, carrier, bench, taskAfterMs });
+    });
+  }
+
+  async #deliver(
+    res: ServerResponse,
+    message: JSONRPCRequest | JSONRPCNotification,
+    serverFor: (carrier: Carrier) => Promise<Server>,
   ): Promise<void> {
     const transport = new RequestTransport(res, (over) => this.#open.delete(over));
     this.#open.add(transport);
-    const server = await this.#serverFor(session, name, transport);
+    const server = await serverFor(transport);
     await server.connect(transport);
     transport.deliver(message);
   }
 
-  async #serverFor(session: Session, name: string | undefined, carrier: Carrier): Promise<Server> {
-    const { gateway, hub, mayRunCommands, taskAfterMs } = this.#options;
-    if (name === undefined) return createHubServer({ hub, session, carrier, mayRunCommands, rounds: true });
-    const info = await reached(name, session.connection(name));
-    const bench = this.#benches.of(session, name);
-    return createModernServer({ gateway, session, name, info, carrier, bench, taskAfterMs });
+  /** The session that has the task a request is about: another program of the same principal may have started it. */
+  async #ownerOf(own: Session, { method, params }: JSONRPCRequest | JSONRPCNotification): Promise<Session> {
+    const taskId = method.startsWith('tasks/') ? params?.['taskId'] : undefined;
+    if (typeof taskId !== 'string' || own.tasks.find(taskId) !== undefined) return own;
+    return (await this.#gateway.otherStates(own)).find(({ tasks }) => tasks.find(taskId) !== undefined) ?? own;
   }
 
   /** Tells of changes on a stream that stays open. */

@@ -106,7 +106,7 @@ describe('S-1, X-2: whose session it is', () => {
     // Such a session cannot be named by a client that has one.
     const bob = await rawSession(gateway.url, as('bob'));
     for (const name of ['alice', 'bob']) {
-      const headers = { ...bob.headers, 'mcp-session-id': `principal:${name}` };
+      const headers = { ...bob.headers, 'mcp-session-id': `hub:program=raw:${name}` };
       expect((await post(gateway.url, toolCall('list_tasks'), headers)).status).toBe(404);
     }
   });

@@ -27,7 +27,11 @@ const CLIENTS: Record<string, (url: string) => Promise<Client>> = {
     const hub = await hubOverHttp(url, 'modern');
     const accept = 'application/json, text/event-stream';
     const headers = { 'content-type': 'application/json', accept, ...modernHeaders('execute_tool') };
-    return { message: modernCall('execute_tool', BIG), headers, ask: (tool, args) => hub.call(tool, args) };
+    return {
+      message: modernCall('execute_tool', BIG, 1000, 'test'),
+      headers,
+      ask: (tool, args) => hub.call(tool, args),
+    };
   },
 };
 

@@ -1,9 +1,8 @@
 import * as z from 'zod';
 import type { Delivery } from '../../../core/event/log.ts';
-import type { Session } from '../../../core/session/session.ts';
 import { questionsIn, tasksAtWork, type Reach } from '../reach.ts';
 import { settleWith } from '../reply.ts';
-import { json, READS, tool } from '../tool.ts';
+import { json, READS, tool, type ToolContext } from '../tool.ts';
 import { eventView, workingTask } from '../views.ts';
 import { shortText, waitMs } from './arguments.ts';
 
@@ -18,10 +17,10 @@ export const activityTools = [
     }),
     annotations: READS,
     run: async ({ timeout_ms, last_event_id }, context) => {
-      const { session, exchange, gateway } = context;
+      const { exchange, gateway } = context;
       const wait = Math.min(timeout_ms, gateway.settings.limits.waitMs);
-      const triggers = await waitForTriggers(session, wait, last_event_id, exchange.leavingSignal());
-      const delivery = exchange.open ? takeEvents(session, last_event_id) : undefined;
+      const triggers = await waitForTriggers(context, wait, last_event_id);
+      const delivery = exchange.open ? takeEvents(context, last_event_id) : undefined;
       if (delivery) settleWith(context, delivery);
       const events = delivery?.events ?? [];
       const lastEventId = events.at(-1)?.id ?? last_event_id;
@@ -46,22 +45,21 @@ type Trigger =
   | { type: 'server_disconnected'; server: string };
 
 async function waitForTriggers(
-  session: Session,
+  { session: { events }, exchange, reader }: ToolContext,
   timeoutMs: number,
   lastEventId: string | undefined,
-  gone: AbortSignal,
 ): Promise<Trigger[]> {
-  const something = lastEventId === undefined ? session.events.hasNew() : session.events.hasAfter(lastEventId);
+  const something = lastEventId === undefined ? events.hasNew(reader) : events.hasAfter(lastEventId, reader);
   if (something) return [{ type: 'immediate' }];
-  const events = await session.events.wait(timeoutMs, gone);
-  if (events.length === 0) return [{ type: 'timeout' }];
-  return events.map(({ type, server }) =>
+  const happened = await events.wait(timeoutMs, exchange.leavingSignal(), reader);
+  if (happened.length === 0) return [{ type: 'timeout' }];
+  return happened.map(({ type, server }) =>
     type === 'server_disconnected' ? { type, server } : { type: 'event', server, eventType: type },
   );
 }
 
-function takeEvents(session: Session, lastEventId: string | undefined): Delivery {
-  return lastEventId === undefined ? session.events.take() : session.events.takeAfter(lastEventId);
+function takeEvents({ session: { events }, reader }: ToolContext, lastEventId: string | undefined): Delivery {
+  return lastEventId === undefined ? events.take(undefined, reader) : events.takeAfter(lastEventId, reader);
 }
 
 /** Items of each server together, servers in the order of their first item. */

@@ -27,7 +27,7 @@ export const elicitationTools = [
     }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
     run: async ({ request_id, action, content }, context) => {
-      const { questions } = ownerOfQuestion(context, request_id);
+      const { questions } = await ownerOfQuestion(context, request_id);
       const question = questions.get(request_id, 'elicitation');
       if (action === 'accept') checkContent(question, content);
       const answer = action === 'accept' && content !== undefined ? { action, content } : { action };

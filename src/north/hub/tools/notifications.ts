@@ -13,9 +13,10 @@ export const notificationTools = [
     input: z.object({ server: serverName.optional(), include_delivered: z.boolean().default(false) }),
     annotations: READS,
     run: async ({ server, include_delivered }, context) => {
-      const { session } = context;
+      const { session, reader } = context;
       const delivery = session.events.take(
         (event) => event.type === 'notification' && (server === undefined || event.server === server),
+        reader,
       );
       settleWith(context, delivery);
       if (!include_delivered) {

@@ -48,7 +48,7 @@ export const samplingTools = [
     }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
     run: async ({ request_id, content: given, role, model, stop_reason }, context) => {
-      const { questions } = ownerOfQuestion(context, request_id);
+      const { questions } = await ownerOfQuestion(context, request_id);
       const question = questions.get(request_id, 'sampling');
       const content = typeof given === 'string' ? { type: 'text' as const, text: given } : given;
       const used = (Array.isArray(content) ? content : [content]).flatMap((each) =>

@@ -1,10 +1,11 @@
 import * as z from 'zod';
 import { GatewayError } from '../../../core/errors.ts';
+import type { Session } from '../../../core/session/session.ts';
 import { hasEnded, type Task } from '../../../core/task/task.ts';
 import { errorReply } from '../reply.ts';
-import { ownerOfTask, questionsIn, tasksIn } from '../reach.ts';
+import { ownerOfTask, ownQuestions, questionsIn, tasksIn } from '../reach.ts';
 import { fromServer, json, READS, tool, type ToolContext, type ToolReply } from '../tool.ts';
-import { elicitationBrief, shownStatus, taskView } from '../views.ts';
+import { elicitationBrief, elicitationView, shownStatus, taskView } from '../views.ts';
 import { shortText, waitMs } from './arguments.ts';
 
 const GRACE_MS = 1000;
@@ -33,7 +34,10 @@ export const taskTools = [
     description: 'State of a task and the open questions of its server.',
     input: z.object({ task_id: taskId }),
     annotations: READS,
-    run: async ({ task_id }, context) => json(stateOf(context, ownerOfTask(context, task_id).tasks.get(task_id))),
+    run: async ({ task_id }, context) => {
+      const owner = await ownerOfTask(context, task_id);
+      return json(stateOf(context, owner, owner.tasks.get(task_id)));
+    },
   }),
   tool({
     name: 'get_task_result',
@@ -43,7 +47,8 @@ export const taskTools = [
     annotations: READS,
     run: async ({ task_id, timeout_ms }, context) => {
       const { exchange, gateway } = context;
-      const { tasks } = ownerOfTask(context, task_id);
+      const owner = await ownerOfTask(context, task_id);
+      const { tasks } = owner;
       const now = tasks.get(task_id);
       // Who waits for the whole TTL is to hear how it ended, not that it was just about to.
       const left = (now.remainingMs ?? (now.deadline ?? Date.now()) - Date.now()) + GRACE_MS;
@@ -51,7 +56,7 @@ export const taskTools = [
       const task = await tasks.whenEndedOrAsking(task_id, wait, exchange.leavingSignal());
       // Who has its result does not come back for it with the same call.
       if (hasEnded(task)) exchange.whenSettled((delivered) => delivered && tasks.setOrphan(task_id, false));
-      return resultOf(context, task);
+      return resultOf(context, owner, task);
     },
   }),
   tool({
@@ -60,7 +65,7 @@ export const taskTools = [
     input: z.object({ task_id: taskId }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
     run: async ({ task_id }, context) => {
-      const { tasks, calls } = ownerOfTask(context, task_id);
+      const { tasks, calls } = await ownerOfTask(context, task_id);
       const { status } = tasks.get(task_id);
       const cancelled = calls.cancel(task_id, 'cancelled by the client');
       const message = cancelled ? `task ${task_id} was cancelled` : `task ${task_id} had already ended: ${status}`;
@@ -69,18 +74,23 @@ export const taskTools = [
   }),
 ];
 
-function stateOf(context: ToolContext, task: Task): Record<string, unknown> {
-  return {
-    task: taskView(task),
-    pending_elicitations_for_server: questionsIn(context, 'elicitation', task.server).map(elicitationBrief),
-  };
+function stateOf(context: ToolContext, owner: Session, task: Task): Record<string, unknown> {
+  return { task: taskView(task), pending_elicitations_for_server: elicitations(context, owner, task) };
 }
 
-function resultOf(context: ToolContext, task: Task): ToolReply {
+/** Those of another program stand nowhere else in the reply, so they are shown in full. */
+function elicitations({ gateway, session }: ToolContext, owner: Session, { server }: Task): Record<string, unknown>[] {
+  if (owner === session || owner.server !== undefined) {
+    return questionsIn({ gateway, session }, 'elicitation', server).map(elicitationBrief);
+  }
+  return ownQuestions({ gateway, session: owner }, 'elicitation', server).map(elicitationView);
+}
+
+function resultOf(context: ToolContext, owner: Session, task: Task): ToolReply {
   switch (task.status) {
     case 'working':
     case 'input_required':
-      return json(stateOf(context, task));
+      return json(stateOf(context, owner, task));
     case 'completed':
       return fromServer(task.result ?? {});
     case 'failed':

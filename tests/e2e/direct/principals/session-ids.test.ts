@@ -29,12 +29,18 @@ test('X-2, S-1: a session id opens the one endpoint it is from, to the one princ
   expect((await post(url, LIST, { ...ada.headers, 'mcp-session-id': hubId })).status).toBe(200);
 });
 
-test.each(['direct:one:ada', 'principal:ada', 'connection:stdio', 'connection:stdio:one', '__proto__', ''])(
-  'X-2: what belongs to a principal is not opened by its name: %j',
-  async (id) => {
-    const { one, url, ada } = await twoPrincipals();
-    for (const at of [one, url]) {
-      for (const status of await statuses(at, id, ada.headers)) expect([400, 404]).toContain(status);
-    }
-  },
-);
+test.each([
+  'server:one:program=wire:ada',
+  'hub:program=test:ada',
+  'hub:as=work:ada',
+  'principal:ada',
+  'connection:stdio',
+  'connection:stdio:one',
+  '__proto__',
+  '',
+])('X-2: what belongs to a principal is not opened by its name: %j', async (id) => {
+  const { one, url, ada } = await twoPrincipals();
+  for (const at of [one, url]) {
+    for (const status of await statuses(at, id, ada.headers)) expect([400, 404]).toContain(status);
+  }
+});

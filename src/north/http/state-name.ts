@@ -1,0 +1,15 @@
+import type { IncomingMessage } from 'node:http';
+
+const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+
+/** The state that a client names: `/mcp?as=NAME`, or the header `Meanwhile-As: NAME`. */
+export function stateNamed({ url = '', headers }: IncomingMessage): { as: string | undefined } | { mistake: string } {
+  const inHeader = headers['meanwhile-as']?.toString();
+  const inUrl = url.includes('?') ? new URLSearchParams(url.slice(url.indexOf('?'))).getAll('as') : [];
+  const [as, ...others] = new Set([...inUrl, ...(inHeader === undefined ? [] : [inHeader])]);
+  if (others.length > 0) return { mistake: 'the request names two states; use ?as= or the header Meanwhile-As' };
+  if (as !== undefined && !NAME.test(as)) {
+    return { mistake: 'the name of a state (?as= or Meanwhile-As) has 1 to 64 of the characters A-Z a-z 0-9 _ . -' };
+  }
+  return { as };
+}

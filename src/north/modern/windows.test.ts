@@ -1,0 +1,47 @@
+import { Socket } from 'node:net';
+import { expect, test } from 'vitest';
+import type { EventReader } from '../../core/event/reader.ts';
+import { Windows } from './windows.ts';
+
+/** Sends the ids one after the other, each on the named connection; says which window each was taken for. */
+function sequence(...requests: [id: number | string, connection: string][]): { windows: number[]; confused: number } {
+  let confused = 0;
+  const session = {
+    events: {
+      confuse: () => {
+        confused += 1;
+      },
+    },
+  };
+  const tracker = new Windows();
+  const sockets = new Map<string, Socket>();
+  const readers: EventReader[] = [];
+  const windows = requests.map(([id, connection]) => {
+    const socket = sockets.get(connection) ?? new Socket();
+    sockets.set(connection, socket);
+    const reader = tracker.readerOf(session, id, socket);
+    if (!readers.includes(reader)) readers.push(reader);
+    return readers.indexOf(reader);
+  });
+  return { windows, confused };
+}
+
+test('S-5: a window is recognized by its ids, whatever connections it uses', () => {
+  const ids = sequence([0, 'a'], [1, 'b'], [2, 'c']);
+  expect(ids).toEqual({ windows: [0, 0, 0], confused: 0 });
+  expect(sequence(['x-0', 'a'], ['x-1', 'b']).windows).toEqual([0, 0]);
+});
+
+test('S-5: windows that share a connection are told apart', () => {
+  expect(sequence([0, 'a'], [1, 'a'], [2, 'a'], [0, 'a'], [3, 'a'], [1, 'a']).windows).toEqual([0, 0, 0, 1, 0, 1]);
+  expect(sequence(['x-0', 'a'], ['y-0', 'a'], ['y-1', 'a'], ['x-1', 'a']).windows).toEqual([0, 1, 1, 0]);
+});
+
+test('S-5: windows that are equally far are confused, not taken for each other', () => {
+  expect(sequence([0, 'a'], [0, 'b'], [1, 'c'], [1, 'd']).confused).toBe(1);
+});
+
+test('S-5: where ids are no sequence, the connection tells', () => {
+  expect(sequence(['abc', 'a'], ['def', 'a'], ['ghi', 'b']).windows).toEqual([0, 0, 1]);
+  expect(sequence([5, 'a'], [9, 'a'], [13, 'a'], [14, 'b']).windows).toEqual([0, 0, 0, 0]);
+});

@@ -1,0 +1,146 @@
+/** Windows of one program without protocol sessions: they share their state, and each of them gets every event. */
+import { expect, test } from 'vitest';
+import { startV1Http, type V1Http } from '../../servers/v1-http.ts';
+import { httpGateway, type TestGateway } from '../../support/gateway.ts';
+import { hubOverHttp, taskIdOf, type HubClient, type HubEvent, type Json, type Reply } from '../../support/hub.ts';
+import { owned } from '../../support/owned.ts';
+import { modernCall, modernHeaders, post, replyOf } from '../../support/raw-http.ts';
+import { heard, sayAll } from '../../support/unasked.ts';
+import { awaitActivity, flat, settle, soon } from '../flows/watch.ts';
+
+interface Setup {
+  server: V1Http;
+  gateway: TestGateway;
+  a: HubClient;
+  b: HubClient;
+}
+
+/** Two windows that have used the gateway as often as each other, or not. */
+async function twoWindows({ ahead = 0 } = {}): Promise<Setup> {
+  const server = owned(await startV1Http());
+  const gateway = await httpGateway({ one: { url: server.url } });
+  const a = await hubOverHttp(gateway.url, 'modern');
+  const b = await hubOverHttp(gateway.url, 'modern');
+  await settle(a);
+  await settle(b);
+  for (let count = 0; count < ahead; count += 1) await a.call('list_servers');
+  const [session] = gateway.gateway.sessions;
+  if (session === undefined) throw new Error('no session');
+  await heard(server, session, 'one');
+  for (const window of [a, b]) await window.call('get_notifications', {});
+  return { server, gateway, a, b };
+}
+
+const uriOf = ({ data }: HubEvent): unknown => (data['params'] as Json | undefined)?.['uri'];
+const types = (events: HubEvent[]): string[] => events.map(({ type }) => type);
+
+async function announce({ server, gateway }: Setup, ...uris: string[]): Promise<void> {
+  const [session] = gateway.gateway.sessions;
+  if (session === undefined) throw new Error('no session');
+  await sayAll(server, session, 'one', uris);
+}
+
+test.each([0, 1, 5])(
+  'S-5, E-1: a window gets its task_completed although another window of the program was told first (%i calls ahead)',
+  async (ahead) => {
+    const { gateway, a, b } = await twoWindows({ ahead });
+    const slow = { server: 'one', tool: 'slow', args: { ms: 50, text: 'done' }, timeout_ms: 5 };
+    const task = taskIdOf(await a.call('execute_tool', slow));
+    await soon(() => gateway.gateway.sessions[0]?.tasks.find(task)?.status).toBe('completed');
+    expect(types((await b.call('list_servers')).events)).toContain('task_completed');
+    const activity = await awaitActivity(a, { timeout_ms: 30_000 });
+    expect(activity.triggers).toEqual([{ type: 'immediate' }]);
+    expect(flat(activity).map(({ type, data }) => [type, data['taskId']])).toContainEqual(['task_completed', task]);
+  },
+);
+
+test('S-5, E-1: each window gets each event once, in order, however the replies alternate', async () => {
+  const setup = await twoWindows({ ahead: 2 });
+  const { a, b } = setup;
+  const got = { a: [] as unknown[], b: [] as unknown[] };
+  const ask = async (name: 'a' | 'b'): Promise<void> => {
+    const { events } = await (name === 'a' ? a : b).call('list_servers');
+    got[name].push(...events.map(uriOf));
+  };
+  await announce(setup, 'test://1');
+  await ask('a');
+  await announce(setup, 'test://2', 'test://3');
+  await ask('b');
+  await ask('b');
+  await announce(setup, 'test://4');
+  await ask('a');
+  await ask('a');
+  await ask('b');
+  await ask('a');
+  const all = ['test://1', 'test://2', 'test://3', 'test://4'];
+  expect(got).toEqual({ a: all, b: all });
+});
+
+test('S-5, E-4: windows that wait at the same time all get the event', async () => {
+  const setup = await twoWindows();
+  const waiting = [setup.a, setup.b].map((window) => awaitActivity(window, { timeout_ms: 30_000 }));
+  await soon(() => setup.gateway.gateway.sessions[0]?.events.counts.waiters).toBe(2);
+  await announce(setup, 'test://now');
+  for (const activity of await Promise.all(waiting)) {
+    expect(activity.triggers).toEqual([{ type: 'event', server: 'one', eventType: 'notification' }]);
+    expect(flat(activity).map(uriOf)).toEqual(['test://now']);
+  }
+});
+
+test('S-5, H-7: a cursor is exact, whichever window was told first', async () => {
+  const setup = await twoWindows();
+  await announce(setup, 'test://1');
+  const { lastEventId } = await awaitActivity(setup.a);
+  await announce(setup, 'test://2');
+  await setup.b.call('list_servers');
+  const next = await awaitActivity(setup.a, { last_event_id: lastEventId });
+  expect(flat(next).map(uriOf)).toEqual(['test://2']);
+  expect((await setup.a.call('list_servers')).events).toEqual([]);
+});
+
+test('S-5, E-3: what one window read with get_notifications the other one still gets', async () => {
+  const setup = await twoWindows();
+  await announce(setup, 'test://1');
+  const uris = ({ body }: Reply): unknown[] =>
+    (body['notifications'] as { params: Json }[]).map(({ params }) => params['uri']);
+  expect(uris(await setup.a.call('get_notifications'))).toEqual(['test://1']);
+  expect(uris(await setup.b.call('get_notifications'))).toEqual(['test://1']);
+  expect(uris(await setup.b.call('get_notifications'))).toEqual([]);
+});
+
+/** A window that opens a connection for each request, as most clients do when they pause. */
+function rawWindow(url: string, first = 0): { reply: (tool: string, args?: Json) => Promise<Reply> } {
+  let next = first;
+  return {
+    reply: async (tool, args = {}) => {
+      const message = modernCall(tool, args, next);
+      next += 1;
+      return replyOf(await post(url, message, modernHeaders(tool)));
+    },
+  };
+}
+
+test('S-5, E-1: one window gets each event once, also when each request has a connection of its own', async () => {
+  const server = owned(await startV1Http());
+  const gateway = await httpGateway({ one: { url: server.url } });
+  const window = rawWindow(gateway.url);
+  await window.reply('list_tools');
+  const [session] = gateway.gateway.sessions;
+  if (session === undefined) throw new Error('no session');
+  await heard(server, session, 'one');
+  await window.reply('get_notifications');
+  await sayAll(server, session, 'one', ['test://1', 'test://2']);
+  expect((await window.reply('list_servers')).events.map(uriOf)).toEqual(['test://1', 'test://2']);
+  for (let count = 0; count < 5; count += 1) expect((await window.reply('list_servers')).events).toEqual([]);
+});
+
+test('S-5: a window that the gateway cannot recognize gets recent events again, marked as such', async () => {
+  const setup = await twoWindows({ ahead: 3 });
+  await announce(setup, 'test://1');
+  const unknown = modernCall('list_servers', {}, 'no-number', 'test');
+  expect((await setup.a.call('list_servers')).events.map(uriOf)).toEqual(['test://1']);
+  const { events } = replyOf(await post(setup.gateway.url, unknown, modernHeaders('list_servers')));
+  expect(events.find((event) => uriOf(event) === 'test://1')).toMatchObject({ maybeSeen: true });
+  const { events: others } = await setup.b.call('list_servers');
+  expect(others.map((event) => [uriOf(event), event.maybeSeen])).toEqual([['test://1', undefined]]);
+});
