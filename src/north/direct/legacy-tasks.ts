@@ -79,11 +79,10 @@ export class LegacyTasks {
   }
 
   async cancel(params: Params): Promise<Params> {
-    const { id, status } = this.#find(params);
-    const cancelled = await this.#parts.session.controller.cancel(id, 'cancelled by the client');
-    if (cancelled === undefined)
-      throw new RpcError(-32602, `Cannot cancel task: already in terminal status '${status}'`);
-    return coreTask(cancelled);
+    const task = this.#find(params);
+    const cancelled = await this.#parts.session.controller.cancel(task.id, 'cancelled by the client');
+    if (cancelled !== undefined) return coreTask(cancelled);
+    throw new RpcError(-32602, `Cannot cancel task: already in terminal status '${String(coreTask(task)['status'])}'`);
   }
 
   /** Gives the client a task for its call. */

@@ -1,7 +1,7 @@
 /** How tasks look on the wire, in both generations. */
 
 import type { Question } from '../../core/question/question.ts';
-import type { Task } from '../../core/task/task.ts';
+import { hasSucceeded, type Task } from '../../core/task/task.ts';
 import { inputRequests } from '../asking/asking.ts';
 
 /** How often a client should look; it hears of changes sooner if it listens. */
@@ -25,9 +25,10 @@ function common(task: Task): Record<string, unknown> {
   };
 }
 
-/** A task of the 2025-11-25 protocol. */
+/** A task of the 2025-11-25 protocol, which counts a tool result that is an error as a failure. */
 export function coreTask(task: Task): Record<string, unknown> {
-  return { ...common(task), ttl: task.ttlMs, pollInterval: POLL_MS };
+  const status = task.status === 'completed' && !hasSucceeded(task) ? 'failed' : statusOf(task);
+  return { ...common(task), status, ttl: task.ttlMs, pollInterval: POLL_MS };
 }
 
 /** A task of the 2026-07-28 extension. */

@@ -10,7 +10,7 @@ import { owned } from '../../../support/owned.ts';
 import { soon } from '../../flows/watch.ts';
 import { textOf } from '../answered.ts';
 import { LegacyWire, type LegacyStream } from '../legacy-wire.ts';
-import { accept } from '../modern-wire.ts';
+import { accept, ModernWire } from '../modern-wire.ts';
 
 const SERVERS = {
   pushes: startV1Http,
@@ -76,11 +76,35 @@ test('D-3, T-5: a task that fails says so, and its result is the server’s own 
   });
 });
 
-test('D-3, T-5: a tool that reports an error has completed its task', async () => {
-  const { wire } = await behind(startV1Http);
-  const { taskId } = await wire.begin('fail');
-  expect(await wire.request('tasks/result', { taskId })).toMatchObject({ isError: true });
-  expect(await wire.request('tasks/get', { taskId })).toMatchObject({ status: 'completed' });
+const REPORT_ERRORS = { plain: startV1Http, core: startTasksV1Http, ext: startTasksV2Http };
+
+test.each(Object.entries(REPORT_ERRORS))(
+  'D-3, T-5: the task of a tool that reports an error has failed, and its result is that error: a %s server',
+  async (_kind, start) => {
+    const { wire, standing } = await behind(start);
+    const { taskId } = await wire.begin('fail');
+    expect(await wire.request('tasks/result', { taskId })).toMatchObject({
+      content: [{ type: 'text', text: 'disk on fire' }],
+      isError: true,
+      _meta: { [RELATED]: { taskId } },
+    });
+    expect(await wire.request('tasks/get', { taskId })).toMatchObject({ status: 'failed' });
+    expect((await wire.request('tasks/list'))['tasks']).toMatchObject([{ taskId, status: 'failed' }]);
+    await soon(() => changes(standing, taskId).at(-1)?.['status']).toBe('failed');
+    expect(passed(changes(standing, taskId))).not.toContain('completed');
+    expect(await wire.error('tasks/cancel', { taskId })).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining("'failed'") as string,
+    });
+  },
+);
+
+test('D-4, T-5: in the extension, the task of a tool that reports an error is completed', async () => {
+  const server = owned(await startV1Http());
+  const { url } = await httpGateway({ one: { url: server.url } }, { direct: { taskAfterMs: 50 } });
+  const wire = new ModernWire(`${url}/one`);
+  const { taskId } = await wire.call('fail', { ms: 500 });
+  expect(await wire.task(taskId, 'completed')).toMatchObject({ result: { isError: true } });
 });
 
 test('D-3: who waits for the result of a task that is cancelled hears so', async () => {
