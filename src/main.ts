@@ -86,7 +86,8 @@ async function startCore(
   attempt = 1,
 ): Promise<{ gateway: Gateway; stop: (closeDoor?: () => Promise<void>) => Promise<void> }> {
   const store = await openSqliteStore({ path: settings.store, log });
-  const backends = createBackends(settings.servers, settings.addServerAddresses, log);
+  const { messageBytes } = settings.limits;
+  const backends = createBackends({ ...settings.servers, messageBytes }, settings.addServerAddresses, log);
   const gateway = new Gateway({ store, backends, settings, log });
   try {
     await gateway.start(servers);

@@ -31,6 +31,7 @@ describe('the schema', () => {
         },
         limits: {
           bodyBytes: 4_194_304,
+          messageBytes: 16_777_216,
           resultBytes: 16_777_216,
           waitMs: 1_800_000,
           requestsPerSession: 1000,

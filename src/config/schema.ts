@@ -260,6 +260,7 @@ const settings = group('The settings of meanwhile itself.', {
   }).prefault({}),
   limits: group('Limits that protect the gateway.', {
     bodyBytes: bytes(4_194_304, 'The largest request body.'),
+    messageBytes: bytes(16_777_216, 'The largest message that is taken from a server.'),
     resultBytes: bytes(16_777_216, 'The largest result of a task that is kept.'),
     waitMs: ms(1_800_000, 'The longest a client may wait in one request.'),
     requestsPerSession: count(1000, 'Requests of one session that may be open at once.'),

@@ -8,6 +8,6 @@ export function shortenText(text: string, limit = MAX_MESSAGE): string {
 }
 
 /** A part of a string keeps the whole string in memory; a copy does not. */
-function copyOf(text: string): string {
+export function copyOf(text: string): string {
   return Buffer.from(text, 'utf16le').toString('utf16le');
 }

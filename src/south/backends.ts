@@ -3,16 +3,23 @@ import { addressCheck, type AddressCheck, type AllowedAddresses } from '../lib/a
 import type { Log } from '../lib/log.ts';
 import { ServerConnection, type ConnectionSettings } from './connection.ts';
 import { Dialler, GATEWAY_FACE } from './dial.ts';
+import { MessageLimit } from './transport/message-size.ts';
+
+export interface BackendSettings extends Omit<ConnectionSettings, 'persistent' | 'wish'> {
+  /** The largest message that is taken from a server. */
+  messageBytes: number;
+}
 
 /** `addressesForClients`: where servers may be that clients added. */
 export function createBackends(
-  settings: Omit<ConnectionSettings, 'persistent' | 'wish'>,
+  { messageBytes, ...settings }: BackendSettings,
   addressesForClients: AllowedAddresses,
   log: Log,
 ): Backends {
+  const limit = new MessageLimit(messageBytes);
   const diallers = (isAllowed: AddressCheck | undefined): Record<'plain' | 'withRoots', Dialler> => ({
-    plain: new Dialler(settings.connectTimeoutMs, GATEWAY_FACE, isAllowed),
-    withRoots: new Dialler(settings.connectTimeoutMs, { ...GATEWAY_FACE, roots: true }, isAllowed),
+    plain: new Dialler(settings.connectTimeoutMs, GATEWAY_FACE, { isAllowed, limit }),
+    withRoots: new Dialler(settings.connectTimeoutMs, { ...GATEWAY_FACE, roots: true }, { isAllowed, limit }),
   });
   const from = { 'config file': diallers(undefined), client: diallers(addressCheck(addressesForClients)) };
   return {

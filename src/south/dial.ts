@@ -18,6 +18,7 @@ import { ChildTransport } from './transport/child.ts';
 import { useFreshIds } from '../lib/fresh-ids.ts';
 import { assertAllowed } from './transport/checked-address.ts';
 import { HttpTransport, type HttpHealth, type HttpTransportOptions } from './transport/http.ts';
+import { MessageLimit } from './transport/message-size.ts';
 import { SseTransport } from './transport/sse.ts';
 
 /** Who we say we are, and what we let servers ask. */
@@ -76,6 +77,12 @@ export interface Dialled {
   transport: Transport;
 }
 
+export interface DialOptions {
+  /** The addresses of servers that may be connected to; any if absent. */
+  isAllowed?: AddressCheck | undefined;
+  limit?: MessageLimit;
+}
+
 /**
  * Connects to servers of either era. What a server turned out to speak is remembered, so that the next connection does
  * not probe again; a verdict that proves wrong is forgotten.
@@ -85,15 +92,16 @@ export class Dialler {
   readonly #timeoutMs: number;
   readonly #face: ClientFace;
   readonly #isAllowed: AddressCheck | undefined;
+  readonly #limit: MessageLimit;
 
   /** Clients in a session where somebody else has counted already, for as long as they live. */
   readonly #countedBefore = new WeakSet<ExactClient>();
 
-  /** `isAllowed`: the addresses of servers that may be connected to; any if absent. */
-  constructor(timeoutMs: number, face: ClientFace, isAllowed?: AddressCheck) {
+  constructor(timeoutMs: number, face: ClientFace, { isAllowed, limit = new MessageLimit() }: DialOptions = {}) {
     this.#timeoutMs = timeoutMs;
     this.#face = face;
     this.#isAllowed = isAllowed;
+    this.#limit = limit;
   }
 
   async dial(config: ServerConfig, hooks: DialHooks): Promise<Dialled> {
@@ -180,10 +188,12 @@ export class Dialler {
       return await this.#connect(await this.#http(config, hooks), hooks, knownOld);
     } catch (error) {
       if (!refusesStreamableHttp(error)) throw error;
-      const dialled = await this.#connect(new SseTransport(config, this.#isAllowed), hooks, true).catch(() => {
-        // Not a server of that kind either: its first answer says more about what is wrong.
-        throw error;
-      });
+      const dialled = await this.#connect(new SseTransport(config, this.#limit, this.#isAllowed), hooks, true).catch(
+        () => {
+          // Not a server of that kind either: its first answer says more about what is wrong.
+          throw error;
+        },
+      );
       const report = dialled.client.onerror;
       // This transport tells that its stream broke in no other way.
       dialled.client.onerror = (trouble) => {
@@ -197,15 +207,15 @@ export class Dialler {
   async #http(
     config: HttpServerConfig,
     health: HttpHealth,
-    options: HttpTransportOptions = {},
+    options: Pick<HttpTransportOptions, 'sessionId'> = {},
   ): Promise<HttpTransport> {
     const isAllowed = this.#isAllowed;
     if (isAllowed) await assertAllowed(new URL(config.url), isAllowed);
-    return new HttpTransport(config, health, { ...options, isAllowed });
+    return new HttpTransport(config, health, { ...options, limit: this.#limit, isAllowed });
   }
 
   async #dialChild(config: CommandServerConfig, hooks: DialHooks, knownOld: boolean): Promise<Dialled> {
-    const transport = new ChildTransport(config);
+    const transport = new ChildTransport(config, this.#limit);
     transport.onnoise = hooks.onStderr;
     return this.#connect(transport, hooks, knownOld);
   }

@@ -23,18 +23,32 @@ export interface Listeners {
 
 const INVALID_PARAMS = -32602;
 
+/** Requests of one server that may wait for an answer at the same time. */
+const MAX_OPEN_REQUESTS = 500;
+
 const TASK_NEWS = new Set(['notifications/tasks/status', 'notifications/tasks']);
 
 /** Hands on what a server says unasked: questions, progress, changes of tasks, logs and other notifications. */
 export function hear(client: Client, { sink, calls, receiver, onToolsChanged }: Listeners): void {
+  let open = 0;
   client.fallbackRequestHandler = async ({ id, method, params: given }, { mcpReq }) => {
+    if (open >= MAX_OPEN_REQUESTS)
+      throw new RpcError(NOT_ANSWERED, `${open} requests are open; wait for answers first`);
     const { params = {}, stream } = takeOrigin(given);
     // Decided now: a moment later other calls may be there.
     const callId = calls.asking(params, stream);
-    return (
-      receiver.answer(method, params, callId, mcpReq.signal) ??
-      asked({ id, method, params }, { withdrawn: mcpReq.signal, ...(callId !== undefined && { callId }) }, sink, calls)
-    );
+    open += 1;
+    try {
+      return await (receiver.answer(method, params, callId, mcpReq.signal) ??
+        asked(
+          { id, method, params },
+          { withdrawn: mcpReq.signal, ...(callId !== undefined && { callId }) },
+          sink,
+          calls,
+        ));
+    } finally {
+      open -= 1;
+    }
   };
   // The SDK's own handler forgets a request's progress with its first answer: that of a task goes on.
   client.removeNotificationHandler('notifications/progress');

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { addressCheck } from '../../lib/addresses.ts';
 import { assertAllowed } from './checked-address.ts';
 import { httpRequest, keepAliveAgent, readText } from './http-request.ts';
+import { MessageLimit } from './message-size.ts';
 
 const onlyPublic = addressCheck('public') ?? (() => true);
 const loopbackToo = addressCheck(['127.0.0.0/8', '::1']) ?? (() => true);
@@ -16,9 +17,9 @@ async function get(isAllowed: typeof onlyPublic): Promise<{ text: string } | { e
     server.listen(0, 'localhost', resolve);
   });
   const url = new URL(`http://localhost:${(server.address() as AddressInfo).port}/`);
-  const agent = keepAliveAgent(url, isAllowed);
+  const agent = keepAliveAgent(url, 10, isAllowed);
   try {
-    return { text: await readText((await httpRequest(agent, url, 'GET', {}, undefined, [])).body) };
+    return { text: await readText((await httpRequest(agent, url, 'GET', {}, undefined, [])).body, new MessageLimit()) };
   } catch (error) {
     return { error: (error as Error).message, connections };
   } finally {

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { ChildTransport } from './child.ts';
+import { MessageLimit } from './message-size.ts';
 
 test('B-4: of a child that ends is told how, what it printed, and its last words', async () => {
   const script = "process.stdout.write('hello\\n'); console.error('Error: no key: give one'); process.exitCode = 3";
-  const child = new ChildTransport({ command: process.execPath, args: ['-e', script] });
+  const child = new ChildTransport({ command: process.execPath, args: ['-e', script] }, new MessageLimit());
   await child.start();
   expect(await child.exited).toBe('process exited with code 3');
   expect(child.explain(new Error('closed'))).toMatchObject({

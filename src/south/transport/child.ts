@@ -9,6 +9,8 @@ import { Hello } from './hello.ts';
 import { lastWords } from './last-words.ts';
 import { onLines } from './lines.ts';
 import { MessageLines } from './message-lines.ts';
+import type { MessageLimit } from './message-size.ts';
+import { takeOversize } from './oversize.ts';
 import { readMessage } from './message.ts';
 import { watchGroup } from './reaper.ts';
 
@@ -18,7 +20,8 @@ const PIPES_MS = 250;
 /** Of so many lines are the last words chosen. */
 const LAST_LINES = 40;
 const NOISE_SHOWN = 200;
-const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+/** What is queued for a child that does not read; then the child is ended. */
+const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 
 /**
  * A server as a child process in a process group of its own, so that whatever it starts goes with it. Its standard
@@ -40,10 +43,13 @@ export class ChildTransport implements Transport {
   #died: string | undefined;
   #exited: Promise<string> = Promise.resolve('not started');
   readonly #config: CommandServerConfig;
-  readonly #incoming = new MessageLines(MAX_MESSAGE_BYTES);
+  readonly #limit: MessageLimit;
+  readonly #incoming: MessageLines;
 
-  constructor(config: CommandServerConfig) {
+  constructor(config: CommandServerConfig, limit: MessageLimit) {
     this.#config = config;
+    this.#limit = limit;
+    this.#incoming = new MessageLines(limit);
   }
 
   /** With `stderr`, what the SDK's version negotiation recognises a child process by. */
@@ -116,6 +122,11 @@ export class ChildTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
     if (!stdin?.writable) throw new Error('the server process is gone');
+    if (stdin.writableLength > MAX_UNREAD_BYTES) {
+      this.onerror?.(new Error('the server process does not read its standard input and is ended'));
+      this.#signalGroup('SIGKILL');
+      throw new Error('the server process does not read its standard input');
+    }
     this.hello.sent(message);
     if (!stdin.write(serializeMessage(message))) await drained(stdin);
   }
@@ -175,15 +186,11 @@ export class ChildTransport implements Transport {
   }
 
   #received(chunk: Buffer): void {
-    let lines: string[];
-    try {
-      lines = this.#incoming.append(chunk);
-    } catch (error) {
-      this.onerror?.(error as Error);
-      this.#signalGroup('SIGKILL');
-      return;
-    }
-    for (const line of lines) {
+    for (const line of this.#incoming.append(chunk)) {
+      if (typeof line !== 'string') {
+        takeOversize(line, this.#limit, this);
+        continue;
+      }
       const message = readMessage(parsed(line));
       if (message !== undefined) {
         this.hello.received(message);

@@ -2,6 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import type { AddressCheck } from '../../lib/addresses.ts';
 import { checkedLookup } from './checked-address.ts';
+import type { MessageLimit } from './message-size.ts';
 
 /**
  * Servers close idle connections, many after five seconds, and a request on one that is just being closed is lost without
@@ -9,12 +10,9 @@ import { checkedLookup } from './checked-address.ts';
  */
 const MAX_IDLE_MS = 4000;
 
-/** In characters; more at once is taken from no server. */
-export const MAX_ANSWER = 64 * 1024 * 1024;
-
-/** Keeps connections to one server open between requests; destroying it closes them all. */
-export function keepAliveAgent(url: URL, isAllowed?: AddressCheck): http.Agent {
-  const options = { keepAlive: true, ...(isAllowed && { lookup: checkedLookup(isAllowed) }) };
+/** Keeps connections to one server open between requests, at most so many; destroying it closes them all. */
+export function keepAliveAgent(url: URL, maxSockets: number, isAllowed?: AddressCheck): http.Agent {
+  const options = { keepAlive: true, maxSockets, ...(isAllowed && { lookup: checkedLookup(isAllowed) }) };
   const agent = url.protocol === 'https:' ? new https.Agent(options) : new http.Agent(options);
   agent.on('free', (socket) => socket.setTimeout(MAX_IDLE_MS));
   return agent;
@@ -85,16 +83,17 @@ async function requestOnce(
 }
 
 /** The body as text. */
-export async function readText(body: http.IncomingMessage): Promise<string> {
+export async function readText(body: http.IncomingMessage, limit: MessageLimit): Promise<string> {
   body.setEncoding('utf8');
-  return new Promise((resolve, reject) => {
+  const counter = limit.counter();
+  return new Promise<string>((resolve, reject) => {
     let text = '';
     body.on('data', (chunk: string) => {
-      text += chunk;
-      if (text.length > MAX_ANSWER) body.destroy(new Error(`the answer is larger than ${MAX_ANSWER} characters`));
+      if (counter.add(chunk.length)) text += chunk;
+      else body.destroy(new Error(`the server's answer is ${limit.mistake}`));
     });
     body.on('end', () => resolve(text));
     body.on('error', reject);
     body.on('close', () => reject(new Error('the connection broke in the middle of the answer')));
-  });
+  }).finally(() => counter.reset());
 }

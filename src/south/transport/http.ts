@@ -14,12 +14,24 @@ import type { AddressCheck } from '../../lib/addresses.ts';
 import { streamLost, Unreachable } from './broken-wire.ts';
 import { httpRequest, keepAliveAgent, readText, type HttpAnswer } from './http-request.ts';
 import { Hello } from './hello.ts';
+import type { MessageLimit } from './message-size.ts';
 import { readMessage } from './message.ts';
 import { modernHeaders } from './modern-headers.ts';
 import { CALL_HEADER } from './origin.ts';
+import { takeOversize } from './oversize.ts';
 import { refusal } from './refusal.ts';
 import { ResponseStreams } from './response-streams.ts';
 import { wireWords } from './wire-words.ts';
+
+/** Requests wait for a free socket once so many are open. */
+const MAX_REQUEST_SOCKETS = 256;
+const MAX_CONTROL_SOCKETS = 16;
+/** What is short and must not wait behind requests that do: the server is asked whether it is there, or about a task. */
+const CONTROL = new Set(['ping', 'tasks/get', 'tasks/update', 'tasks/cancel']);
+/** What is queued for a server that takes neither notifications nor answers; then the connection is given up. */
+const MAX_UNSENT_BYTES = 32 * 1024 * 1024;
+/** What a request that waits costs beside its body, roughly. */
+const MESSAGE_OVERHEAD = 4096;
 
 /** What answers there is no MCP server, or not at this address. */
 class UnexpectedContent extends SdkError {
@@ -37,6 +49,7 @@ export interface HttpHealth {
 }
 
 export interface HttpTransportOptions {
+  limit: MessageLimit;
   /** A session that was begun before. */
   sessionId?: string;
   /** The addresses that connections may go to; any if absent. */
@@ -59,21 +72,35 @@ export class HttpTransport implements Transport {
   readonly #headers: Record<string, string>;
   readonly #health: HttpHealth;
   readonly #abort = new AbortController();
+  readonly #limit: MessageLimit;
   readonly #agent: Agent;
+  /** For what must get through while every socket is taken by a request that waits. */
+  readonly #controlAgent: Agent;
+  /** Bytes of notifications and answers that the server has not taken yet. */
+  #unsent = 0;
   readonly #streams: ResponseStreams;
   /** Requests that have no answer yet. */
   readonly #requests = new Map<RequestId, AbortController>();
 
-  constructor(config: HttpServerConfig, health: HttpHealth, { sessionId, isAllowed }: HttpTransportOptions = {}) {
+  constructor(config: HttpServerConfig, health: HttpHealth, { limit, sessionId, isAllowed }: HttpTransportOptions) {
     this.#url = new URL(config.url);
-    this.#agent = keepAliveAgent(this.#url, isAllowed);
+    this.#limit = limit;
+    this.#agent = keepAliveAgent(this.#url, MAX_REQUEST_SOCKETS, isAllowed);
+    this.#controlAgent = keepAliveAgent(this.#url, MAX_CONTROL_SOCKETS, isAllowed);
     this.#headers = Object.fromEntries(
       Object.entries(config.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
     );
     this.#health = health;
     this.#streams = new ResponseStreams({
       get: async (lastEventId, signals) => this.#getStream(lastEventId, signals),
+      limit,
       deliver: (message) => this.#deliver(message),
+      onOversize: (message) =>
+        takeOversize(message, limit, {
+          onmessage: (error) => this.#deliver(error),
+          onerror: (error) => this.onerror?.(error),
+          send: async (refusal) => this.send(refusal),
+        }),
       onUnanswered: (requestId, reason, onEnd) => this.#unanswered(requestId, reason, onEnd),
       onDoubt: (reason) => health.onDoubt(reason),
       onError: (error) => this.onerror?.(error),
@@ -118,9 +145,12 @@ export class HttpTransport implements Transport {
       'content-type': 'application/json',
     };
     const body = JSON.stringify(message);
-    const exchange = (): Promise<HttpAnswer> => this.#exchange('POST', headers, body, signals);
+    const agent = isRequest && !CONTROL.has(message.method) ? this.#agent : this.#controlAgent;
+    const exchange = (): Promise<HttpAnswer> => this.#exchange(agent, 'POST', headers, body, signals);
     // An answer to the server's question may arrive twice without harm, but not never.
-    const answer = await ('method' in message ? exchange() : exchange().catch(exchange));
+    const answer = await (isRequest
+      ? exchange()
+      : this.#counted(body.length, async () => ('method' in message ? exchange() : exchange().catch(exchange))));
     this.#dropCancelled(message);
     if (answer.status < 200 || answer.status > 299) {
       await this.#refused(message, answer);
@@ -149,7 +179,7 @@ export class HttpTransport implements Transport {
         onEnd: options?.onRequestStreamEnd,
       });
     } else if (type.startsWith('application/json')) {
-      const parsed = parseJson(await readText(answer.body));
+      const parsed = parseJson(await readText(answer.body, this.#limit));
       for (const each of Array.isArray(parsed) ? parsed : [parsed]) {
         const message = readMessage(each);
         if (message === undefined) throw new UnexpectedContent('the answer is JSON, but not a JSON-RPC message');
@@ -160,6 +190,21 @@ export class HttpTransport implements Transport {
       answer.body.resume();
       const contentType = answer.headers['content-type'] ?? 'none';
       throw new UnexpectedContent(`the answer has the content type ${contentType}`);
+    }
+  }
+
+  /** A server that takes no notifications and no answers must not fill the memory with them. */
+  async #counted<T>(bytes: number, exchange: () => Promise<T>): Promise<T> {
+    if (this.#unsent > MAX_UNSENT_BYTES) {
+      const reason = `the server does not take what it is sent: more than ${MAX_UNSENT_BYTES} bytes wait`;
+      setImmediate(() => this.#health.onLost(reason));
+      throw new Error(reason);
+    }
+    this.#unsent += bytes + MESSAGE_OVERHEAD;
+    try {
+      return await exchange();
+    } finally {
+      this.#unsent -= bytes + MESSAGE_OVERHEAD;
     }
   }
 
@@ -182,7 +227,7 @@ export class HttpTransport implements Transport {
   /** Ends the session on the server, as a client that leaves should. */
   async terminate(): Promise<void> {
     if (this.sessionId === undefined || this.#closed) return;
-    const answer = await httpRequest(this.#agent, this.#url, 'DELETE', this.#commonHeaders('*/*'), undefined, [
+    const answer = await httpRequest(this.#controlAgent, this.#url, 'DELETE', this.#commonHeaders('*/*'), undefined, [
       this.#abort.signal,
       AbortSignal.timeout(1000),
     ]);
@@ -195,6 +240,7 @@ export class HttpTransport implements Transport {
     this.#streams.close();
     this.#abort.abort();
     this.#agent.destroy();
+    this.#controlAgent.destroy();
     this.onclose?.();
   }
 
@@ -208,13 +254,14 @@ export class HttpTransport implements Transport {
   }
 
   async #exchange(
+    agent: Agent,
     method: 'GET' | 'POST',
     headers: Record<string, string>,
     body: string | undefined,
     signals: readonly AbortSignal[],
   ): Promise<HttpAnswer> {
     try {
-      return await httpRequest(this.#agent, this.#url, method, headers, body, signals);
+      return await httpRequest(agent, this.#url, method, headers, body, signals);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       if (signals.some(({ aborted }) => aborted)) throw error;
@@ -231,7 +278,7 @@ export class HttpTransport implements Transport {
   }
 
   async #refused(message: JSONRPCMessage, answer: HttpAnswer): Promise<void> {
-    const text = await readText(answer.body);
+    const text = await readText(answer.body, this.#limit);
     if (answer.status === 404 && this.sessionId !== undefined) {
       this.#health.onLost('the server forgot our session');
     } else {
@@ -259,7 +306,7 @@ export class HttpTransport implements Transport {
       ...this.#commonHeaders('text/event-stream'),
       ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
     };
-    return this.#exchange('GET', headers, undefined, signals);
+    return this.#exchange(this.#agent, 'GET', headers, undefined, signals);
   }
 
   #deliver(message: JSONRPCMessage): void {

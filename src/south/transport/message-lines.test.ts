@@ -1,18 +1,63 @@
 import { expect, test } from 'vitest';
 import { MessageLines } from './message-lines.ts';
+import { MessageLimit, OversizeMessage } from './message-size.ts';
 
 test('B-1: lines come out whole, wherever the pieces were cut', () => {
   const bytes = Buffer.from('{"a":"ü"}\n\n{"b":1}\n{"c"');
   for (let size = 1; size <= bytes.length; size += 1) {
-    const lines = new MessageLines(100);
-    const found: string[] = [];
+    const lines = new MessageLines(new MessageLimit(100));
+    const found: unknown[] = [];
     for (let at = 0; at < bytes.length; at += size) found.push(...lines.append(bytes.subarray(at, at + size)));
     expect(found).toEqual(['{"a":"ü"}', '', '{"b":1}']);
   }
 });
 
-test('B-1: a line without end is not collected for ever', () => {
-  const lines = new MessageLines(10);
-  expect(lines.append(Buffer.from('12345'))).toEqual([]);
-  expect(() => lines.append(Buffer.from('678901'))).toThrow('10 bytes');
+/** In pieces of a few bytes, as a pipe may bring them. */
+function linesOf(text: string, limit: number): (string | OversizeMessage)[] {
+  const lines = new MessageLines(new MessageLimit(limit));
+  const bytes = Buffer.from(text);
+  const found: (string | OversizeMessage)[] = [];
+  for (let at = 0; at < bytes.length; at += 7) found.push(...lines.append(bytes.subarray(at, at + 7)));
+  return found;
+}
+
+const LONG = 'x'.repeat(5000);
+
+test.each([
+  [
+    { jsonrpc: '2.0', id: 5, result: { text: LONG } },
+    { id: 5, isRequest: false },
+  ],
+  [
+    { result: { text: LONG, id: 7 }, jsonrpc: '2.0', id: 'five' },
+    { id: 'five', isRequest: false },
+  ],
+  [
+    { jsonrpc: '2.0', id: 5, result: { text: LONG, id: 7 } },
+    { id: 5, isRequest: false },
+  ],
+  [
+    { method: 'elicitation/create', params: { message: LONG }, jsonrpc: '2.0', id: 0 },
+    { id: 0, isRequest: true },
+  ],
+  [{ jsonrpc: '2.0', method: 'notifications/message', params: { data: LONG } }, { isRequest: true }],
+])('X-3, B-1: a line that is too long is skipped, and it is known whose it is: %#', (message, about) => {
+  const [before, skipped, after, ...more] = linesOf(`first\n${JSON.stringify(message)}\nlast\n`, 1000);
+  expect(before).toBe('first');
+  expect(skipped).toBeInstanceOf(OversizeMessage);
+  expect((skipped as OversizeMessage).about()).toEqual(about);
+  expect(after).toBe('last');
+  expect(more).toEqual([]);
+});
+
+test('X-3, B-1: all unfinished messages together are limited, and small ones always come through', () => {
+  const limit = new MessageLimit(1_000_000);
+  const streams = Array.from({ length: 20 }, () => new MessageLines(limit));
+  for (const lines of streams) expect(lines.append(Buffer.alloc(900_000, 'x'))).toEqual([]);
+  expect(new MessageLines(limit).append(Buffer.from('small\n'))).toEqual(['small']);
+  const ended = streams.map((lines) => lines.append(Buffer.from('\n'))[0]);
+  expect(ended.filter((line) => typeof line === 'string')).toHaveLength(8);
+  // With these messages done there is room again.
+  const next = new MessageLines(limit);
+  expect(next.append(Buffer.from(`${'x'.repeat(900_000)}\n`))).toEqual(['x'.repeat(900_000)]);
 });

@@ -1,30 +1,47 @@
-/** Cuts a stream of bytes into lines, however they arrive; one line may be so long and no longer. */
+import { OversizeMessage, type MessageCounter, type MessageLimit } from './message-size.ts';
+
+/** Cuts a stream of bytes into lines, however they arrive. A line that is too long is skipped, up to its end. */
 export class MessageLines {
   #rest: Buffer[] = [];
-  #size = 0;
-  readonly #limit: number;
+  #oversize: OversizeMessage | undefined;
+  readonly #counter: MessageCounter;
 
-  constructor(limit: number) {
-    this.#limit = limit;
+  constructor(limit: MessageLimit) {
+    this.#counter = limit.counter();
   }
 
-  /** The lines that this piece completes. Throws when one grows too long. */
-  append(chunk: Buffer): string[] {
-    const lines: string[] = [];
+  /** The lines that this piece completes. */
+  append(chunk: Buffer): (string | OversizeMessage)[] {
+    const lines: (string | OversizeMessage)[] = [];
     let from = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
-      lines.push(Buffer.concat([...this.#rest, chunk.subarray(from, end)]).toString('utf8'));
+      this.#add(chunk.subarray(from, end));
+      lines.push(this.#oversize ?? Buffer.concat(this.#rest).toString('utf8'));
       this.clear();
       from = end + 1;
     }
-    this.#rest.push(chunk.subarray(from));
-    this.#size += chunk.length - from;
-    if (this.#size > this.#limit) throw new Error(`a message is longer than ${this.#limit} bytes`);
+    if (from < chunk.length) this.#add(chunk.subarray(from));
     return lines;
   }
 
   clear(): void {
     this.#rest = [];
-    this.#size = 0;
+    this.#oversize = undefined;
+    this.#counter.reset();
   }
+
+  #add(piece: Buffer): void {
+    if (this.#oversize === undefined && this.#counter.add(piece.length)) {
+      this.#rest.push(piece);
+      return;
+    }
+    this.#oversize ??= new OversizeMessage(texts([...this.#rest, piece]));
+    this.#oversize.append(piece.toString('utf8'));
+    this.#rest = [];
+    this.#counter.reset();
+  }
+}
+
+function* texts(pieces: Buffer[]): Iterable<string> {
+  for (const piece of pieces) yield piece.toString('utf8');
 }

@@ -1,8 +1,9 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
-import { createParser } from 'eventsource-parser';
-import { MAX_ANSWER, type HttpAnswer } from './http-request.ts';
+import type { HttpAnswer } from './http-request.ts';
+import type { MessageLimit, OversizeMessage } from './message-size.ts';
 import { readMessage } from './message.ts';
 import { stampOrigin } from './origin.ts';
+import { SseParser } from './sse-parser.ts';
 
 const RESUME_ATTEMPTS = 5;
 const RESUME_FIRST_MS = 300;
@@ -30,9 +31,12 @@ interface Stream extends StreamOwner {
 
 /** The transport whose streams they are. */
 export interface StreamHost {
+  limit: MessageLimit;
   /** Asks for a stream: the standing one, or what comes after an event. */
   get: (lastEventId: string | undefined, signals: readonly AbortSignal[]) => Promise<HttpAnswer>;
   deliver: (message: JSONRPCMessage) => void;
+  /** A message was too large to be read. */
+  onOversize: (message: OversizeMessage) => void;
   /** Nothing more will come, and the answer did not: whoever waits for it must know. */
   onUnanswered: (requestId: RequestId, reason: string, onEnd: (() => void) | undefined) => void;
   /** A stream broke: worth asking whether the server is still there. */
@@ -86,8 +90,7 @@ export class ResponseStreams {
 
   #read(answer: HttpAnswer, stream: Stream, attempt: number): void {
     const opened = Date.now();
-    const parser = createParser({
-      maxBufferSize: MAX_ANSWER,
+    const parser = new SseParser(this.#host.limit, {
       onRetry: (ms) => {
         stream.retryMs = ms;
       },
@@ -95,10 +98,14 @@ export class ResponseStreams {
         if (id) stream.lastEventId = id;
         if (data !== '') this.#message(stream, data);
       },
-      onError: ({ type }) => {
-        if (type !== 'max-buffer-size-exceeded') return;
+      onOversize: (message) => {
+        const { id, isRequest } = message.about();
+        if (id !== undefined && !isRequest && id === stream.requestId) stream.answered = true;
+        this.#host.onOversize(message);
+      },
+      onEndless: () => {
         answer.body.destroy();
-        this.#over(stream, `an event is larger than ${MAX_ANSWER} characters`);
+        this.#over(stream, `an event is ${this.#host.limit.mistake} and does not end`);
       },
     });
     answer.body.setEncoding('utf8');
@@ -109,6 +116,7 @@ export class ResponseStreams {
       // 'close' follows and decides.
     });
     answer.body.once('close', () => {
+      parser.close();
       if (isUnwanted(stream)) return;
       if (stream.answered) {
         stream.onEnd?.();

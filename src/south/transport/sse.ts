@@ -5,6 +5,11 @@ import type { AddressCheck } from '../../lib/addresses.ts';
 import { Hello } from './hello.ts';
 import { fetchThrough } from './http-fetch.ts';
 import { keepAliveAgent } from './http-request.ts';
+import type { MessageLimit } from './message-size.ts';
+
+const MAX_SOCKETS = 256;
+const LF = 10;
+const CR = 13;
 
 /** The HTTP transport of 2024: one stream for all that the server says. */
 export class SseTransport extends SSEClientTransport {
@@ -12,10 +17,11 @@ export class SseTransport extends SSEClientTransport {
 
   readonly #agent: Agent;
 
-  constructor(config: HttpServerConfig, isAllowed?: AddressCheck) {
+  constructor(config: HttpServerConfig, limit: MessageLimit, isAllowed?: AddressCheck) {
     const { address, headers } = withoutCredentials(config);
-    const agent = keepAliveAgent(address, isAllowed);
-    super(address, { requestInit: { headers }, fetch: fetchThrough(agent) });
+    const agent = keepAliveAgent(address, MAX_SOCKETS, isAllowed);
+    const fetch = fetchThrough(agent);
+    super(address, { requestInit: { headers }, fetch: async (url, init) => limited(await fetch(url, init), limit) });
     this.#agent = agent;
     // Whoever connects it comes after.
     this.onmessage = (message) => this.hello.received(message);
@@ -30,6 +36,37 @@ export class SseTransport extends SSEClientTransport {
     await super.close();
     this.#agent.destroy();
   }
+}
+
+/** Breaks a stream whose events are too large: the SDK's parser would collect one without end. */
+function limited(response: Response, limit: MessageLimit): Response {
+  const { body } = response;
+  if (body === null) return response;
+  const counter = limit.counter();
+  let lineIsEmpty = true;
+  const checked = body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        let from = 0;
+        for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, from)) {
+          if (lineIsEmpty && chunk.subarray(from, end).every((byte) => byte === CR)) counter.reset();
+          else if (!counter.add(end - from + 1)) controller.error(new Error(`an event is ${limit.mistake}`));
+          lineIsEmpty = true;
+          from = end + 1;
+        }
+        const rest = chunk.length - from;
+        if (rest > 0 && !counter.add(rest)) controller.error(new Error(`an event is ${limit.mistake}`));
+        lineIsEmpty = rest === 0;
+        controller.enqueue(chunk);
+      },
+      flush: () => counter.reset(),
+    }),
+  );
+  const { status, statusText, headers } = response;
+  const copy = new Response(checked, { status, statusText, headers });
+  // Relative addresses in the stream are resolved against it, and a copy has none.
+  Object.defineProperty(copy, 'url', { value: response.url });
+  return copy;
 }
 
 /** Takes the credentials out of the URL: `fetch` accepts none there, and quotes them in its error. */

@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import { MessageLimit, type OversizeMessage } from './message-size.ts';
+import { SseParser } from './sse-parser.ts';
+
+interface Read {
+  events: { id: string | undefined; data: string }[];
+  oversize: OversizeMessage[];
+  retries: number[];
+  endless: number;
+}
+
+/** Fed in pieces of that size. */
+function read(text: string, size: number, limit = 10_000): Read {
+  const found: Read = { events: [], oversize: [], retries: [], endless: 0 };
+  const parser = new SseParser(new MessageLimit(limit), {
+    onEvent: (event) => void found.events.push(event),
+    onOversize: (message) => void found.oversize.push(message),
+    onEndless: () => void (found.endless += 1),
+    onRetry: (ms) => void found.retries.push(ms),
+  });
+  for (let at = 0; at < text.length; at += size) parser.feed(text.slice(at, at + size));
+  return found;
+}
+
+const STREAM = [
+  '\uFEFF: a comment',
+  'event: message',
+  'id: 1',
+  'data: {"a":1}',
+  '',
+  'retry: 250',
+  'data',
+  'data:two',
+  'data:  lines',
+  '',
+  'id: primed',
+  'data:',
+  '',
+  '',
+  'unknown: field',
+  '',
+  'data: not complete',
+];
+
+test.each(['\n', '\r\n', '\r'])('B-1: events come out whole, wherever the pieces were cut (%j)', (end) => {
+  const text = STREAM.join(end) + end;
+  for (let size = 1; size <= text.length; size += 1) {
+    expect(read(text, size)).toEqual({
+      events: [
+        { id: '1', data: '{"a":1}' },
+        { id: undefined, data: '\ntwo\n lines' },
+        { id: 'primed', data: '' },
+      ],
+      oversize: [],
+      retries: [250],
+      endless: 0,
+    });
+  }
+});
+
+test.each([
+  ['one line', `data: ${JSON.stringify({ jsonrpc: '2.0', id: 7, result: { text: 'x'.repeat(7000) } })}\n`],
+  ['many lines', `data: {"jsonrpc":"2.0","id":7,\n${'data:\n'.repeat(5000)}data: "result":{}}\n`],
+])('X-3, B-1: an event that is too large is skipped (%s)', (_what, large) => {
+  for (const [size, end] of [1, 13, 1000, 100_000].flatMap((each) =>
+    ['\n', '\r\n', '\r'].map((end) => [each, end] as const),
+  )) {
+    const text = `data: before\n\n${large}\ndata: after\n\n`.replaceAll('\n', end);
+    const { events, oversize } = read(text, size, 6000);
+    expect(events.map(({ data }) => data)).toEqual(['before', 'after']);
+    expect(oversize.map((message) => message.about())).toEqual([{ id: 7, isRequest: false }]);
+  }
+});
+
+test('X-3, B-1: of an event that does not end it is told', () => {
+  expect(read(`data: ${'x'.repeat(20_000)}`, 1000, 1000).endless).toBeGreaterThan(0);
+  expect(read('data:\n'.repeat(5000), 1000, 1000).endless).toBeGreaterThan(0);
+});

@@ -1,0 +1,144 @@
+import { OversizeMessage, type MessageCounter, type MessageLimit } from './message-size.ts';
+
+export interface SseHandlers {
+  /** One event; those without content come too if they have an id. */
+  onEvent: (event: { id: string | undefined; data: string }) => void;
+  /** An event was skipped because it is too large. */
+  onOversize: (message: OversizeMessage) => void;
+  /** An event that is too large does not end: nothing more should be fed. */
+  onEndless: () => void;
+  onRetry: (ms: number) => void;
+}
+
+/** What a line costs beside its text: a stream of empty lines takes memory too. */
+const LINE_OVERHEAD = 8;
+/** How many times the size of the largest message is skipped in the hope that the event ends. */
+const SKIPPED_AT_MOST = 6;
+
+interface Skipping {
+  message: OversizeMessage;
+  size: number;
+  /** The line ends that the last piece ended with. */
+  end: string;
+}
+
+/** Reads server-sent events from pieces of text. An event that is too large is skipped, up to its end. */
+export class SseParser {
+  /** Pieces of a line that is not complete. */
+  #line: string[] = [];
+  #data: string[] = [];
+  #id: string | undefined;
+  #skipping: Skipping | undefined;
+  #afterCr = false;
+  #first = true;
+  readonly #limit: MessageLimit;
+  readonly #counter: MessageCounter;
+  readonly #handlers: SseHandlers;
+
+  constructor(limit: MessageLimit, handlers: SseHandlers) {
+    this.#limit = limit;
+    this.#counter = limit.counter();
+    this.#handlers = handlers;
+  }
+
+  feed(given: string): void {
+    let text = given;
+    if (this.#first) text = text.replace(/^\uFEFF/, '');
+    this.#first = false;
+    // A line may end with CR LF, and the two may come apart.
+    if (this.#afterCr && text.startsWith('\n')) text = text.slice(1);
+    this.#afterCr = text.endsWith('\r');
+    while (text !== '') text = this.#skipping === undefined ? this.#read(text) : this.#skip(text, this.#skipping);
+  }
+
+  /** Nothing more will come. */
+  close(): void {
+    this.#reset();
+  }
+
+  /** Reads lines until the text or the room is used up; gives back what is left. */
+  #read(text: string): string {
+    const hasCr = text.includes('\r');
+    let from = 0;
+    while (from < text.length) {
+      const end = hasCr ? endOfLine(text, from) : text.indexOf('\n', from);
+      const piece = text.slice(from, end < 0 ? undefined : end);
+      if (!this.#counter.add(piece.length + LINE_OVERHEAD)) {
+        this.#startSkipping(piece);
+        return text.slice(from);
+      }
+      if (piece !== '') this.#line.push(piece);
+      if (end < 0) return '';
+      this.#endLine();
+      from = end + (text.startsWith('\r\n', end) ? 2 : 1);
+    }
+    return '';
+  }
+
+  #startSkipping(piece: string): void {
+    const line = [...this.#line, piece].join('');
+    const message = new OversizeMessage([...this.#data, fieldOf(line).value]);
+    const end = this.#line.length === 0 ? '\n' : '';
+    this.#reset();
+    this.#skipping = { message, size: 0, end };
+  }
+
+  /** Looks for the empty line that ends the event; gives back what comes after it. */
+  #skip(text: string, skipping: Skipping): string {
+    const { message } = skipping;
+    const before = skipping.end;
+    const found = EMPTY_LINE.exec(before + text);
+    if (found === null) {
+      message.append(text);
+      skipping.end = /[\r\n]*$/.exec(before + text.slice(-4))?.[0].slice(-2) ?? '';
+      skipping.size += text.length;
+      if (skipping.size > SKIPPED_AT_MOST * this.#limit.bytes) this.#handlers.onEndless();
+      return '';
+    }
+    message.append(text.slice(0, Math.max(0, found.index - before.length)));
+    this.#reset();
+    this.#handlers.onOversize(message);
+    return text.slice(found.index + found[0].length - before.length);
+  }
+
+  #endLine(): void {
+    const line = this.#line.length === 1 ? (this.#line[0] ?? '') : this.#line.join('');
+    this.#line = [];
+    if (line !== '') {
+      this.#field(line);
+      return;
+    }
+    const [id, data] = [this.#id, this.#data];
+    this.#reset();
+    if (id !== undefined || data.length > 0) this.#handlers.onEvent({ id, data: data.join('\n') });
+  }
+
+  #field(line: string): void {
+    const { name, value } = fieldOf(line);
+    if (name === 'data') this.#data.push(value);
+    else if (name === 'id' && !value.includes('\0')) this.#id = value;
+    else if (name === 'retry' && /^\d+$/.test(value)) this.#handlers.onRetry(Number(value));
+  }
+
+  #reset(): void {
+    this.#line = [];
+    this.#data = [];
+    this.#id = undefined;
+    this.#skipping = undefined;
+    this.#counter.reset();
+  }
+}
+
+const EMPTY_LINE = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/;
+
+function endOfLine(text: string, from: number): number {
+  const [lf, cr] = [text.indexOf('\n', from), text.indexOf('\r', from)];
+  return lf < 0 || cr < 0 ? Math.max(lf, cr) : Math.min(lf, cr);
+}
+
+function fieldOf(line: string): { name: string; value: string } {
+  const colon = line.indexOf(':');
+  if (colon < 0) return { name: line, value: '' };
+  const from = line.charCodeAt(colon + 1) === 32 ? colon + 2 : colon + 1;
+  return { name: line.slice(0, colon), value: line.slice(from) };
+}

@@ -1,0 +1,98 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { expect, test } from 'vitest';
+import { httpGateway } from '../../support/gateway.ts';
+import { hubOverHttp } from '../../support/hub.ts';
+import { beginStream, oddServer, sendEvent, textResult } from '../robust/odd-server.ts';
+import { ATTACK_MS, attacked, MEGABYTE } from './attack.ts';
+
+const LONG = { timeout: ATTACK_MS };
+
+/** Writes the same text until so much was taken, or the reader is gone. */
+async function pour(response: ServerResponse, text: string, bytes: number): Promise<void> {
+  const left = once(response, 'close');
+  const chunk = Buffer.from(text.repeat(Math.ceil(MEGABYTE / text.length)));
+  for (let poured = 0; poured < bytes && !response.destroyed; poured += chunk.length) {
+    if (!response.write(chunk)) await Promise.race([once(response, 'drain'), left]);
+  }
+}
+
+test('X-3: three streams of endless data lines do no harm', { timeout: ATTACK_MS }, async () => {
+  const bad = await oddServer({
+    'tools/call': async ({ message, response }) => {
+      beginStream(response);
+      response.write(`data: {"jsonrpc":"2.0","id":${JSON.stringify(message['id'])},\n`);
+      await pour(response, 'data:\n', 30 * MEGABYTE);
+      response.write('data: "result":{}}\n\n');
+    },
+  });
+  const attack = await attacked({ url: bad.url });
+  const replies = await Promise.all(
+    [1, 2, 3].map(() => attack.hub.call('execute_tool', { server: 'bad', tool: 'any' }, LONG)),
+  );
+  for (const reply of replies) {
+    expect(reply.code).toBe('TOOL_ERR_EXECUTION_FAILED');
+    expect(reply.text).toContain('limits.messageBytes');
+  }
+  await attack.expectUnharmed();
+});
+
+test('X-3: an event that is too large is dropped, and its call goes on', { timeout: ATTACK_MS }, async () => {
+  const bad = await oddServer({
+    'tools/call': async ({ message, response }) => {
+      beginStream(response);
+      response.write('data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"');
+      await pour(response, 'x', 60 * MEGABYTE);
+      response.write('"}}\n\n');
+      sendEvent(response, { id: message['id'], result: textResult('done') });
+      response.end();
+    },
+  });
+  const attack = await attacked({ url: bad.url });
+  const reply = await attack.hub.call('execute_tool', { server: 'bad', tool: 'any' }, LONG);
+  expect(reply.text).toBe('done');
+  await attack.expectUnharmed();
+});
+
+test('X-3: a JSON answer that is too large fails its own call only', { timeout: ATTACK_MS }, async () => {
+  const bad = await oddServer({
+    'tools/call': async ({ params, reply, response }) => {
+      if (params['name'] === 'echo') {
+        reply(textResult('still here'));
+        return;
+      }
+      response.writeHead(200, { 'content-type': 'application/json' });
+      await pour(response, 'x', 60 * MEGABYTE);
+      response.end();
+    },
+  });
+  const attack = await attacked({ url: bad.url });
+  const reply = await attack.hub.call('execute_tool', { server: 'bad', tool: 'any' }, LONG);
+  expect(reply.text).toContain('limits.messageBytes');
+  const again = await attack.hub.call('execute_tool', { server: 'bad', tool: 'echo' }, LONG);
+  expect(again.text).toBe('still here');
+  await attack.expectUnharmed();
+});
+
+test('X-3, B-1: the sockets to one server are limited, and every call is answered', { timeout: 30_000 }, async () => {
+  let open = 0;
+  let most = 0;
+  const server = await oddServer({
+    'tools/call': ({ reply }) => {
+      open += 1;
+      most = Math.max(most, open);
+      setTimeout(() => {
+        open -= 1;
+        reply(textResult('done'));
+      }, 1500);
+    },
+  });
+  const { url } = await httpGateway({ one: { url: server.url } }, { tasks: { perSession: 1000 } });
+  const hub = await hubOverHttp(url);
+  const replies = await Promise.all(
+    Array.from({ length: 600 }, () => hub.call('execute_tool', { server: 'one', tool: 'any' })),
+  );
+  expect(replies.every(({ text }) => text === 'done')).toBe(true);
+  expect(most).toBeLessThanOrEqual(256);
+  expect(most).toBeGreaterThan(100);
+});
