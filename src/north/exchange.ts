@@ -11,6 +11,7 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
   #leaving: Leaving | undefined;
   #delivered: boolean | undefined;
   #back = false;
+  #resumable = false;
   /** Why the client cancelled, if it said so. */
   #words: string | undefined;
   readonly #leavingListeners = new Set<LeavingListener>();
@@ -41,9 +42,18 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
     return this.#leaving === 'cancelled';
   }
 
-  /** The client does not wait for the reply any more, but may want the result. */
-  giveUp(): void {
+  /** Whether the client has left, but can resume the stream of the request and so still get the reply. */
+  get resumable(): boolean {
+    return this.#resumable && !this.cancelled;
+  }
+
+  /**
+   * The client does not wait for the reply any more, but may want the result. `resumable`: it can come back to the stream of
+   * the request.
+   */
+  giveUp({ resumable = false } = {}): void {
     this.#back = false;
+    this.#resumable = resumable;
     this.#leave('gone');
   }
 
@@ -94,6 +104,15 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
   leavingSignal(): AbortSignal {
     const controller = new AbortController();
     this.onLeaving((_leaving, words) => controller.abort(words));
+    return controller.signal;
+  }
+
+  /** Aborted when the client has left and cannot get the reply any more. */
+  lostSignal(): AbortSignal {
+    const controller = new AbortController();
+    this.onLeaving((_leaving, words) => {
+      if (!this.resumable) controller.abort(words);
+    });
     return controller.signal;
   }
 

@@ -1,7 +1,7 @@
 import type { Because, CallReply, CallRequest } from '../../core/call/request.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Session } from '../../core/session/session.ts';
-import type { CallResult } from '../../core/task/task.ts';
+import type { CallResult, Task } from '../../core/task/task.ts';
 import { within } from '../../lib/timers.ts';
 import { noSuchTool } from './mistakes.ts';
 import { ownQuestions } from './reach.ts';
@@ -55,10 +55,34 @@ function why(because: Because, timeoutMs: number): string {
   }
 }
 
+/** What the client of a call that became a task is told of its end. */
+export function endedReply(task: Task): ToolReply {
+  return task.status === 'completed' ? passedOn(fromServer(task.result ?? {})) : errorReply(failure(task));
+}
+
+/** The client has the result: that the call was a task in between is no news for it. */
+export function hasResult({ session: { tasks, events }, reader }: ToolContext, id: string): void {
+  tasks.setOrphan(id, false);
+  events.takeForEveryone(({ data: { taskId } }) => taskId === id, reader).settle(true);
+}
+
+function failure({ server, tool, status, error, statusMessage }: Task): GatewayError {
+  const why = error?.message ?? statusMessage ?? status;
+  return new GatewayError(
+    status === 'expired' ? 'TOOL_ERR_TIMEOUT' : 'TOOL_ERR_EXECUTION_FAILED',
+    `'${tool}' on server '${server}' has no result, it is ${status}: ${why}`,
+    { server, tool, ...(error && { error }) },
+  );
+}
+
 /** The work is done; that the client did not take the reply must not undo it. */
-function keepUnlessDelivered({ session, exchange }: ToolContext, request: CallRequest, result: CallResult): void {
+function keepUnlessDelivered(context: ToolContext, request: CallRequest, result: CallResult): void {
+  const { session, exchange } = context;
   exchange.whenSettled((delivered) => {
-    if (!delivered && !exchange.cancelled) session.calls.keepResult(request, result);
+    if (delivered || exchange.cancelled) return;
+    const kept = session.calls.keepResult(request, result);
+    // It may still resume the stream of its request.
+    if (kept !== undefined) exchange.whenTaken(() => hasResult(context, kept));
   });
 }
 

@@ -1,8 +1,10 @@
 import type { Caller, CallRequest } from '../../core/call/request.ts';
+import { hasEnded } from '../../core/task/task.ts';
 import { askClient } from '../asking/ask-client.ts';
 import { canBeAsked } from '../asking/asking.ts';
+import { attending } from '../attending.ts';
 import type { AskingByRequest } from './asking.ts';
-import { callReply } from './call-reply.ts';
+import { callReply, endedReply, hasResult, promoted } from './call-reply.ts';
 import { leaveOut } from './reply.ts';
 import type { ToolContext, ToolReply } from './tool.ts';
 
@@ -15,12 +17,39 @@ export async function execute(context: ToolContext, request: CallRequest): Promi
     onProgress,
     ...(asking?.by === 'request' && askedBy(context, asking, asked)),
   };
+  const startedAt = Date.now();
   const reply = await session.calls.execute(session.connection(request.server), request, caller);
   if (asked.size > 0) {
     const isOver = (id: unknown): boolean => session.questions.find(String(id)) === undefined;
     leaveOut(context, ({ data: { requestId } }) => asked.has(requestId) && isOver(requestId));
   }
+  if (reply.kind === 'task' && reply.because === 'gone' && exchange.resumable) {
+    return whileAway(context, request, reply.task.id, startedAt + request.timeoutMs);
+  }
   return callReply(context, request, reply);
+}
+
+/**
+ * The stream of the call broke, and its client may resume it: the reply stays the one that the client would have had. The
+ * call is a task in case the client does not come back.
+ */
+async function whileAway(
+  context: ToolContext,
+  request: CallRequest,
+  taskId: string,
+  deadline: number,
+): Promise<ToolReply> {
+  const { session, exchange } = context;
+  const left = Math.max(0, deadline - Date.now());
+  const task = await attending(context, taskId, async () =>
+    session.tasks.whenEndedOrAsking(taskId, left, exchange.lostSignal()),
+  );
+  if (!hasEnded(task)) {
+    const because = task.status === 'input_required' ? 'question' : 'timeout';
+    return promoted(context, taskId, because, request.timeoutMs);
+  }
+  exchange.whenTaken(() => hasResult(context, taskId));
+  return endedReply(task);
 }
 
 function askedBy(

@@ -21,7 +21,7 @@ export async function buildReply(context: ToolContext, body: ToolReply | Round):
   const { session, gateway, exchange, reader } = context;
   if (body instanceof Round) return roundReply(context, body);
   const delivery = exchange.open ? session.events.take(undefined, reader) : undefined;
-  const pending = exchange.open ? pendingClientAction(context) : undefined;
+  const pending = exchange.open || exchange.resumable ? pendingClientAction(context) : undefined;
   if (notOurs.has(body) && pending === undefined && (delivery?.events.length ?? 0) === 0) return body;
   try {
     await gateway.store.settled();

@@ -7,10 +7,10 @@ import { inputRequests } from '../asking/asking.ts';
 import { signState } from '../asking/request-state.ts';
 import { attending } from '../attending.ts';
 import type { AskingByRound } from './asking.ts';
-import { callReply, promoted } from './call-reply.ts';
-import { errorReply, leaveOut, passedOn } from './reply.ts';
+import { callReply, endedReply, promoted } from './call-reply.ts';
+import { leaveOut } from './reply.ts';
 import { RoundsOut } from './rounds-out.ts';
-import { fromServer, Round, type ToolContext, type ToolReply } from './tool.ts';
+import { Round, type ToolContext, type ToolReply } from './tool.ts';
 
 const roundsOut = new WeakMap<Session, RoundsOut>();
 
@@ -141,15 +141,6 @@ class CallInRounds {
     exchange.whenSettled((delivered) => {
       if (delivered) session.tasks.delivered(task.id);
     });
-    return task.status === 'completed' ? passedOn(fromServer(task.result ?? {})) : errorReply(failure(task));
+    return endedReply(task);
   }
-}
-
-function failure({ server, tool, status, error, statusMessage }: Task): GatewayError {
-  const why = error?.message ?? statusMessage ?? status;
-  return new GatewayError(
-    status === 'expired' ? 'TOOL_ERR_TIMEOUT' : 'TOOL_ERR_EXECUTION_FAILED',
-    `'${tool}' on server '${server}' has no result, it is ${status}: ${why}`,
-    { server, tool, ...(error && { error }) },
-  );
 }

@@ -73,7 +73,7 @@ export class LegacyTransport implements Transport, Carrier {
   track(id: RequestId, exchange: Exchange): void {
     this.#exchanges.set(id, exchange);
     const stream = this.#streamOf.get(id);
-    if (stream !== undefined && stream.res === undefined) exchange.giveUp();
+    if (stream !== undefined && stream.res === undefined) exchange.giveUp({ resumable: stream.streaming });
   }
 
   abandon(id: RequestId): void {
@@ -304,7 +304,7 @@ export class LegacyTransport implements Transport, Carrier {
   }
 
   #miss({ id, streaming }: Stream, exchange: Exchange): void {
-    // What is no stream cannot be gone on with.
+    // Only SSE responses can be resumed.
     if (!streaming) return;
     this.#missed.set(id, [...(this.#missed.get(id) ?? []), exchange]);
     const [oldest] = this.#missed.keys();
@@ -375,7 +375,7 @@ export class LegacyTransport implements Transport, Carrier {
     stream.res = undefined;
     if (!stream.streaming) clearTimeout(stream.timer);
     this.onUnreachable(stream === this.#standing ? 'standing' : stream.waiting);
-    for (const id of stream.waiting) this.#exchanges.get(id)?.giveUp();
+    for (const id of stream.waiting) this.#exchanges.get(id)?.giveUp({ resumable: stream.streaming });
   }
 
   #forget(stream: Stream): void {

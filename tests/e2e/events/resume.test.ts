@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startV1Http } from '../../servers/v1-http.ts';
+import { startV1Http, type V1Http } from '../../servers/v1-http.ts';
 import { httpGateway, type TestGateway } from '../../support/gateway.ts';
 import { takeApart, taskIdOf, type Json, type Reply } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
@@ -15,12 +15,12 @@ import {
   type RawStream,
 } from '../../support/raw-http.ts';
 
-async function setup(): Promise<{ gateway: TestGateway; url: string; client: RawSession }> {
+async function setup(): Promise<{ gateway: TestGateway; url: string; client: RawSession; server: V1Http }> {
   const server = owned(await startV1Http());
   const gateway = await httpGateway({ one: { url: server.url } });
   const client = await rawSession(gateway.url);
   await client.reply('list_tools');
-  return { gateway, url: gateway.url, client };
+  return { gateway, url: gateway.url, client, server };
 }
 
 /** A call that is slow enough to be answered with a stream. */
@@ -55,19 +55,18 @@ test('E-5: a slow call is answered with a stream that begins with an event to co
 });
 
 test('E-5, T-4: a stream that broke is resumed: the reply comes with Last-Event-ID', async () => {
-  const { url, client } = await setup();
+  const { url, client, server } = await setup();
   const broken = await postSlow(url, client, 7, 1000);
   const [first] = await firstEvents(broken, 1);
   broken.destroy();
   const resumed = await resume(url, client, first?.id ?? '');
   expect(resumed.status).toBe(200);
   const [event] = await firstEvents(resumed, 1);
-  const { id, reply } = replyIn(event?.data ?? '');
-  expect(id).toBe(7);
-  // The call went on as a task when its client was gone, and that is what the reply says.
-  const result = await client.reply('get_task_result', { task_id: taskIdOf(reply) });
-  expect(result.text).toBe('late');
+  expect(replyIn(event?.data ?? '')).toMatchObject({ id: 7, reply: { text: 'late' } });
   await resumed.ended;
+  expect(server.state.calls).toHaveLength(1);
+  // That the call was a task for a moment is no news to a client that has the result.
+  expect((await client.reply('list_servers')).events).toEqual([]);
 
   // At least once: the same can be asked for again, and after the last event there is nothing.
   const again = await resume(url, client, first?.id ?? '');
@@ -75,6 +74,88 @@ test('E-5, T-4: a stream that broke is resumed: the reply comes with Last-Event-
   const nothing = await resume(url, client, event?.id ?? '');
   await nothing.ended;
   expect(nothing.events).toEqual([]);
+});
+
+test('E-5, T-4: a client that is away when its call ends gets the result when it resumes', async () => {
+  const { gateway, url, client } = await setup();
+  const broken = await postSlow(url, client, 7, 1000);
+  const [first] = await firstEvents(broken, 1);
+  broken.destroy();
+  const [session] = gateway.gateway.sessions;
+  await expect.poll(() => session?.tasks.list()).toMatchObject([{ status: 'completed' }]);
+  const resumed = await resume(url, client, first?.id ?? '');
+  const [event] = await firstEvents(resumed, 1);
+  expect(replyIn(event?.data ?? '')).toMatchObject({ id: 7, reply: { text: 'late' } });
+});
+
+test('T-4, E-5: a client that does not resume is told of the task and finds the result there', async () => {
+  const { gateway, url, client } = await setup();
+  const broken = await postSlow(url, client, 7, 1000);
+  await firstEvents(broken, 1);
+  broken.destroy();
+  await expect.poll(() => gateway.gateway.sessions[0]?.tasks.list()).toHaveLength(1);
+  const { events } = await client.reply('list_servers');
+  expect(events.map(({ type }) => type)).toEqual(['task_created']);
+  expect((await client.reply('get_task_result', { task_id: events[0]?.data['taskId'] })).text).toBe('late');
+});
+
+test('E-5, T-4: a failed call that is resumed is reported as failed', async () => {
+  const { url, client, server } = await setup();
+  const broken = await postSlow(url, client, 7, 60_000);
+  const [first] = await firstEvents(broken, 1);
+  broken.destroy();
+  const resumed = await resume(url, client, first?.id ?? '');
+  await server.close();
+  const [event] = await firstEvents(resumed, 1);
+  expect(replyIn(event?.data ?? '')).toMatchObject({ id: 7, reply: { isError: true } });
+});
+
+test('E-5, H-3: a resumed call becomes a task when its time is up, or when it asks', async () => {
+  const { url, client } = await setup();
+  const call = async (id: number, args: Json): Promise<Reply> => {
+    const body = JSON.stringify(toolCall('execute_tool', { server: 'one', ...args }, id));
+    const broken = await openStream(url, { method: 'POST', headers: client.headers, body });
+    const [first] = await firstEvents(broken, 1);
+    broken.destroy();
+    const resumed = await resume(url, client, first?.id ?? '');
+    const [event] = await firstEvents(resumed, 1);
+    return replyIn(event?.data ?? '').reply;
+  };
+  const late = await call(7, { tool: 'slow', args: { ms: 60_000 }, timeout_ms: 1500 });
+  expect(late.text).toMatch(/^Tool call exceeded timeout \(1500ms\)\. Promoted to task/);
+  await client.reply('cancel_task', { task_id: taskIdOf(late) });
+  const asking = await call(8, { tool: 'ask', args: { ms: 1000 } });
+  expect(asking.text).toMatch(/^The server asks something/);
+  expect(asking.elicitations).toMatchObject([{ taskId: taskIdOf(asking) }]);
+});
+
+test('E-5, T-7: a resumed call reports progress, and can be cancelled', async () => {
+  const { url, client, server } = await setup();
+  const call = client.call('execute_tool', { server: 'one', tool: 'slow', args: { ms: 60_000, steps: 300 } }, 7);
+  const params = { ...(call['params'] as Json), _meta: { progressToken: 'p' } };
+  const body = JSON.stringify({ ...call, params });
+  const broken = await openStream(url, { method: 'POST', headers: client.headers, body });
+  const [first] = await firstEvents(broken, 1);
+  broken.destroy();
+  const resumed = await resume(url, client, first?.id ?? '');
+  const told = await firstEvents(resumed, 3);
+  expect(told.every(({ data }) => data.includes('notifications/progress'))).toBe(true);
+  const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7, reason: 'enough' } };
+  await post(url, cancel, client.headers);
+  await expect.poll(() => server.state.cancelled).toHaveLength(1);
+});
+
+test('E-5, H-6: waiting for the result of a task goes on when its stream is resumed', async () => {
+  const { url, client } = await setup();
+  const args = { server: 'one', tool: 'slow', args: { ms: 1500, text: 'late' }, timeout_ms: 50 };
+  const task_id = taskIdOf(await client.reply('execute_tool', args));
+  const body = JSON.stringify(toolCall('get_task_result', { task_id }, 8));
+  const broken = await openStream(url, { method: 'POST', headers: client.headers, body });
+  const [first] = await firstEvents(broken, 1);
+  broken.destroy();
+  const resumed = await resume(url, client, first?.id ?? '');
+  const [event] = await firstEvents(resumed, 1);
+  expect(replyIn(event?.data ?? '')).toMatchObject({ id: 8, reply: { text: 'late' } });
 });
 
 test('E-5: a stream that still goes on is taken over: what was missed first, then the rest', async () => {

@@ -20,10 +20,17 @@ export const askTools: readonly V1Tool[] = [
   tool(
     {
       name: 'ask',
-      description: 'Asks for a name and greets it',
-      input: z.object({ message: z.string().optional(), field: z.string().optional() }),
+      description: 'Asks for a name, at once or after `ms`, and greets it',
+      input: z.object({
+        message: z.string().optional(),
+        field: z.string().optional(),
+        ms: milliseconds.optional(),
+      }),
     },
-    async (args, context) => text(greeting(await ask(context, nameForm(args.message, args.field)), args.field)),
+    async (args, context) => {
+      await delay(args.ms, undefined, { signal: context.extra.signal });
+      return text(greeting(await ask(context, nameForm(args.message, args.field)), args.field));
+    },
   ),
   tool(
     { name: 'ask_twice', description: 'Asks for a name, then for an age', input: z.object({}) },

@@ -3,7 +3,7 @@ import type { Connection } from '../../../core/ports.ts';
 import { messageOf } from '../../../lib/log.ts';
 import type { ToolContext } from '../tool.ts';
 
-/** One request to a server that is not a tool call: bounded by the call time-out, ended when the client leaves. */
+/** One request to a server that is not a tool call: bounded by the call time-out, ended when the client leaves for good. */
 export async function requestOn(
   { session, exchange, gateway }: ToolContext,
   server: string,
@@ -13,7 +13,7 @@ export async function requestOn(
   const connection = session.connection(server);
   const { timeoutMs } = gateway.settings.calls;
   const tooLate = AbortSignal.timeout(timeoutMs);
-  const signal = AbortSignal.any([exchange.leavingSignal(), tooLate]);
+  const signal = AbortSignal.any([exchange.lostSignal(), tooLate]);
   try {
     return await connection.request(method, params, signal);
   } catch (error) {

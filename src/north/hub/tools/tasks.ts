@@ -53,7 +53,7 @@ export const taskTools = [
       // Who waits for the whole TTL is to hear how it ended, not that it was just about to.
       const left = (now.remainingMs ?? (now.deadline ?? Date.now()) - Date.now()) + GRACE_MS;
       const wait = Math.min(timeout_ms ?? left, gateway.settings.limits.waitMs);
-      const task = await tasks.whenEndedOrAsking(task_id, wait, exchange.leavingSignal());
+      const task = await tasks.whenEndedOrAsking(task_id, wait, exchange.lostSignal());
       // Who has its result does not come back for it with the same call.
       if (hasEnded(task)) exchange.whenSettled((delivered) => delivered && tasks.setOrphan(task_id, false));
       return resultOf(context, owner, task);
