@@ -388,7 +388,7 @@ export class Gateway {
     }
     for (const session of this.#sessions.values()) {
       // What was at work until now is not idle yet: its client has not had the time to ask for the result.
-      if (session.busy) session.touch();
+      if (session.busy) session.postponeIdle();
       if (session.lastActiveAt > before) {
         // So that another gateway on the same store can tell a session that lives from one that was left behind.
         this.store.put('session', session.record);

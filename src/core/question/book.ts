@@ -128,6 +128,11 @@ export class QuestionBook {
     return true;
   }
 
+  /** Whether a question is open that was asked before that moment. */
+  anyOpenSince(moment: number): boolean {
+    return [...this.#open.values()].some(({ question }) => question.createdAt <= moment);
+  }
+
   find(id: string): Question | undefined {
     return this.#open.get(id)?.question;
   }

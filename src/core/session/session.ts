@@ -87,6 +87,8 @@ export class Session {
   /** Notified when lists that the client has read are different at a server that came back, or was replaced. */
   readonly onListsChanged = new Set<(kind: ListKind) => void>();
   lastActiveAt = Date.now();
+  /** When the client itself was last active: a request, or the end of a stream. */
+  #clientActiveAt = this.lastActiveAt;
   #open = true;
   #comesBack = false;
   #holds = 0;
@@ -294,7 +296,13 @@ export class Session {
     };
   }
 
+  /** The client was active. */
   touch(): void {
+    this.#clientActiveAt = this.lastActiveAt = Date.now();
+  }
+
+  /** Work for the client goes on, without the client. */
+  postponeIdle(): void {
     this.lastActiveAt = Date.now();
   }
 
@@ -330,8 +338,12 @@ export class Session {
     };
   }
 
+  /**
+   * Whether the session is in use: by an open request or stream, by a call or task, or by a question that its client may have
+   * seen. What a server asks after the client has left does not count, else a server could keep the session forever.
+   */
   get busy(): boolean {
-    return this.#holds > 0 || this.questions.size > 0 || this.calls.size > 0;
+    return this.#holds > 0 || this.calls.size > 0 || this.questions.anyOpenSince(this.#clientActiveAt);
   }
 
   async close(ending: Ending): Promise<void> {

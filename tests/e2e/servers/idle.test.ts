@@ -4,9 +4,10 @@ import { startV1Http } from '../../servers/v1-http.ts';
 import { isAlive } from '../../support/alive.ts';
 import { httpGateway, type TestGateway } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf } from '../../support/hub.ts';
-import { owned } from '../../support/owned.ts';
+import { defer, owned } from '../../support/owned.ts';
 import { openStream, post, rawSession, send, toolCall, type RawSession } from '../../support/raw-http.ts';
 import { v1Stdio } from '../../support/servers.ts';
+import { heard } from '../../support/unasked.ts';
 import { ask } from './activity.ts';
 
 const IDLE_MS = 1000;
@@ -71,6 +72,54 @@ test('S-4: a session with a working task, an open question or an open stream is 
   await delay(IDLE_MS / 4);
   expect((await working.reply('get_task_result', { task_id: task })).text).toBe('late');
   for (const session of [streaming, asking, working]) await ended(running, session);
+});
+
+test('S-4: a server that asks from time to time does not keep an abandoned session', async () => {
+  const server = owned(await startV1Http());
+  const questions = { timeoutMs: IDLE_MS / 2 };
+  const running = await httpGateway({ one: { url: server.url } }, { ...SETTINGS, questions });
+  const session = await rawSession(running.url);
+  await session.reply('list_tools');
+  const modern = await hubOverHttp(running.url, 'modern');
+  await modern.call('list_tools');
+  const requestedSchema = { type: 'object' as const, properties: {} };
+  const asking = setInterval(() => {
+    for (const each of server.state.sessions) {
+      each.server.elicitInput({ message: 'Still there?', requestedSchema }).catch(() => {
+        // It expires, or the session has ended.
+      });
+    }
+  }, IDLE_MS / 8);
+  defer(async () => clearInterval(asking));
+  const [kept] = running.gateway.sessions;
+  await vi.waitFor(() => expect(kept?.questions.size).toBeGreaterThan(0), { timeout: 10_000 });
+  await vi.waitFor(() => expect(running.gateway.sessions).toEqual([]), { timeout: 10_000 });
+});
+
+test('S-4: a question that was open when the client left keeps the session, a later one does not prolong that', async () => {
+  const server = owned(await startV1Http());
+  const questions = { timeoutMs: 3 * IDLE_MS };
+  const running = await httpGateway({ one: { url: server.url } }, { ...SETTINGS, questions });
+  const session = await rawSession(running.url);
+  await session.reply('list_tools');
+  const [open] = running.gateway.sessions;
+  if (open) await heard(server, open, 'one');
+  // The first one was only probed.
+  const asker = [...server.state.sessions].at(-1)?.server;
+  const requestedSchema = { type: 'object' as const, properties: {} };
+  const failure = async (message: string): Promise<unknown> =>
+    asker?.elicitInput({ message, requestedSchema }).catch((error: unknown) => String(error));
+  const first = failure('before it leaves');
+  await vi.waitFor(
+    async () => expect((await session.reply('get_elicitations')).body['elicitations']).toHaveLength(1),
+    10_000,
+  );
+  await delay(2 * IDLE_MS);
+  expect(lives(running, session)).toBe(true);
+  const second = failure('after it left');
+  expect(await first).toContain('in time');
+  await ended(running, session);
+  expect(await second).not.toContain('in time');
 });
 
 test('S-4: a client that waits is not idle', async () => {
