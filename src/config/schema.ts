@@ -208,7 +208,10 @@ const settings = group('The settings of meanwhile itself.', {
     maxTtlMs: ms(1_800_000, 'The longest a client may ask for.'),
     keepMs: ms(300_000, 'How long a finished task can be read.'),
     cleanupMs: every(60_000, 'How often finished tasks past their time are removed.'),
-    perSession: count(100, 'How many tasks a session may have.'),
+    perSession: count(
+      100,
+      'How many tasks a session may have. While so many are at work, new calls are refused; a call in flight may still become a task.',
+    ),
   })
     .check(notMore('ttlMs', 'maxTtlMs'))
     .prefault({}),
@@ -263,7 +266,7 @@ const settings = group('The settings of meanwhile itself.', {
     messageBytes: bytes(16_777_216, 'The largest message that is taken from a server.'),
     resultBytes: bytes(16_777_216, 'The largest result of a task that is kept.'),
     waitMs: ms(1_800_000, 'The longest a client may wait in one request.'),
-    requestsPerSession: count(1000, 'Requests of one session that may be open at once.'),
+    requestsPerSession: count(1000, 'Requests of one session, tool calls included, that may be open at once.'),
     subscriptionsPerServer: count(1000, 'Resources of one server that a session may be told about.'),
     serversPerPrincipal: count(50, 'Servers that the clients of one principal may add.'),
   }).prefault({}),

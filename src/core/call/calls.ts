@@ -80,7 +80,7 @@ export class Calls {
   }
 
   async execute(connection: Connection, request: CallRequest, caller: Caller): Promise<CallReply> {
-    this.#tasks.assertRoom(this.#live.size);
+    this.#tasks.assertRoom();
     return new Promise((resolve) => {
       let stopListening = (): void => {};
       let closeDesk = (): void => {};

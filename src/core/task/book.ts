@@ -59,13 +59,18 @@ export class TaskBook {
     this.#advice = advice;
   }
 
-  /** A call may only start when there will be room for the task it may become. */
-  assertRoom(live: number): void {
-    if (live < this.#settings.perSession) return;
+  /**
+   * Refuses a call that may become a task while enough tasks are at work. A call that has started becomes a task in any case:
+   * its work must not be lost, and calls in flight have a limit of their own.
+   */
+  assertRoom(): void {
+    const { perSession } = this.#settings;
+    if (this.#tasks.size < perSession) return;
+    const working = this.atWork().length;
+    if (working < perSession) return;
     throw new GatewayError(
       'TOOL_ERR_LIMIT',
-      `${live} calls of this session are still at work (limit tasks.perSession = ${this.#settings.perSession}); ` +
-        this.#advice.full,
+      `${working} tasks of this session are still at work (limit tasks.perSession = ${perSession}); ${this.#advice.full}`,
     );
   }
 

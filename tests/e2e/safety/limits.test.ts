@@ -85,6 +85,39 @@ test.each(KINDS)('X-3, T-2: calls above tasks.perSession are refused before they
   expect((await hub.call('get_task', { task_id: taskIdOf(two) })).isError).toBe(false);
 });
 
+test.each(KINDS)('X-3, T-2: calls in flight are not tasks: many at once are not refused (%s)', async (kind) => {
+  const { hub } = await setup({ tasks: { perSession: 2 } }, kind);
+  const replies = await Promise.all(Array.from({ length: 150 }, () => hub.call('execute_tool', slow(100))));
+  expect(new Set(replies.map(({ text }) => text))).toEqual(new Set(['done']));
+});
+
+test.each(KINDS)('X-3: calls in flight are bounded by limits.requestsPerSession (%s)', async (kind) => {
+  const { hub } = await setup({ limits: { requestsPerSession: 5 } }, kind);
+  const replies = await Promise.all(Array.from({ length: 8 }, () => hub.call('execute_tool', slow(1000))));
+  const refused = replies.filter(({ code }) => code === 'TOOL_ERR_LIMIT');
+  expect(refused).toHaveLength(3);
+  for (const { text } of refused) expect(text).toContain('limits.requestsPerSession');
+  expect(replies.filter(({ text }) => text === 'done')).toHaveLength(5);
+});
+
+test.each(KINDS)('X-3, T-2, T-4: a call that must become a task does, although there are enough (%s)', async (kind) => {
+  const { server, hub } = await setup({ tasks: { perSession: 2 } }, kind);
+  const replies = await Promise.all(
+    Array.from({ length: 5 }, () => hub.call('execute_tool', slow(60_000, { timeout_ms: 1000 }))),
+  );
+  const ids = replies.map(taskIdOf);
+  expect(new Set(ids).size).toBe(5);
+  const { body } = await hub.call('list_tasks');
+  expect((body['tasks'] as Json[]).map(({ task_id }) => task_id).toSorted()).toEqual(ids.toSorted());
+  // From now on calls are refused before they start, until enough tasks have ended.
+  const refused = await hub.call('execute_tool', slow(1));
+  expect(refused.code).toBe('TOOL_ERR_LIMIT');
+  expect(refused.text).toContain('5 tasks of this session are still at work (limit tasks.perSession = 2)');
+  expect(server.state.calls).toHaveLength(5);
+  for (const task_id of ids.slice(1)) await hub.call('cancel_task', { task_id });
+  await expectAlive(hub);
+});
+
 test('X-3: a question above questions.perSession is refused to its server, the others stay', async () => {
   const { hub } = await setup({ questions: { perSession: 1 } });
   const asked = await hub.call('execute_tool', { server: 'one', tool: 'ask', args: { message: 'first' } });
