@@ -1,42 +1,69 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseJsonWithComments } from '../config/comments.ts';
+import { ConfigError } from '../config/error.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { isDisabled, renameServers, serverEntries } from '../config/server-entries.ts';
 import type { ServerConfig } from '../core/ports.ts';
-import type { CommandLine } from './flags.ts';
+import type { CommandLine, Flags } from './flags.ts';
 import type { Log } from '../lib/log.ts';
 
-/** The file that people write; it is used only when it is named. */
+/** The config file that commands typed by a person use when it is in the current folder. */
 const USUAL_FILE = 'meanwhile.json';
 
 export interface ProgramConfig extends Config {
-  /** A config file in this very folder that nobody named, although there is no other. */
+  /** How the config file was chosen: by a flag or variable, because it is in the current folder, or there is none. */
+  source: 'named' | 'folder' | 'none';
+  /** A config file in the current folder that is not used: on stdio the folder is chosen by the client program. */
   unusedFile?: string;
+}
+
+type ConfigChoice = Pick<ProgramConfig, 'source' | 'unusedFile'>;
+
+/** Which file is used. On stdio a file in the folder is not: a client may start its servers in any folder. */
+export function chooseConfig({ config }: Pick<Flags, 'config'>, door: 'http' | 'stdio'): ConfigChoice {
+  if (config !== undefined || process.env['MEANWHILE_CONFIG']) return { source: 'named' };
+  if (statSync(USUAL_FILE, { throwIfNoEntry: false })?.isFile() !== true) return { source: 'none' };
+  return door === 'stdio' ? { source: 'none', unusedFile: USUAL_FILE } : { source: 'folder' };
 }
 
 /** Without a config file there is one server of our own to try things with. */
 export async function configFor({ flags }: CommandLine, door: 'http' | 'stdio' = 'http'): Promise<ProgramConfig> {
   const { server } = flags;
-  const config = await loadConfig({ flags, env: process.env, cwd: process.cwd(), door, server });
-  if (config.file !== undefined) return config;
-  const servers = new Map([...config.servers, ['demo', demoServerConfig()] as const]);
-  return { ...config, servers, ...(existsSync(USUAL_FILE) && { unusedFile: USUAL_FILE }) };
+  const choice = chooseConfig(flags, door);
+  const used = choice.source === 'folder' ? { ...flags, config: USUAL_FILE } : flags;
+  const config = await loadConfig({ flags: used, env: process.env, cwd: process.cwd(), door, server }).catch(
+    (error: unknown) => {
+      throw choice.source === 'folder' && error instanceof ConfigError ? withWhy(error) : error;
+    },
+  );
+  if (choice.source !== 'none') return { ...config, ...choice };
+  return { ...config, ...choice, servers: new Map([...config.servers, ['demo', demoServerConfig()] as const]) };
 }
 
-/** What helps whoever has no config file in use, and may think that there is one. `undefined` if there is. */
-export function configHint({ file, unusedFile }: Pick<ProgramConfig, 'file' | 'unusedFile'>): string | undefined {
-  if (file !== undefined) return undefined;
-  if (unusedFile === undefined) return 'give yours with --config FILE';
-  return `${unusedFile} is in this folder, but not used: add --config ${unusedFile}`;
+/** A person who did not name the file has to learn why it is read at all. */
+function withWhy(error: ConfigError): ConfigError {
+  const why = `${USUAL_FILE} is used because it is in this folder; --config FILE names another`;
+  return new ConfigError([...error.mistakes, why], { cause: error });
 }
 
-export function logWithoutConfig(config: ProgramConfig, log: Log): void {
+/** How to get a config file into use; `undefined` where one is. */
+export function configHint({ source, unusedFile }: ConfigChoice): string | undefined {
+  if (source !== 'none') return undefined;
+  if (unusedFile === undefined) return `create ${USUAL_FILE} in this folder, or give yours with --config FILE`;
+  return `${unusedFile} is in this folder, but stdio does not use it by itself: add --config ${unusedFile}`;
+}
+
+export function logConfig(config: ProgramConfig, log: Log): void {
   const hint = configHint(config);
-  const level = config.unusedFile === undefined ? 'info' : 'warn';
-  if (hint !== undefined) log[level]('no_config_file', { servers: [...config.servers.keys()], hint });
+  if (hint === undefined) log.info('config_file', { file: config.file });
+  else
+    log[config.unusedFile === undefined ? 'info' : 'warn']('no_config_file', {
+      servers: [...config.servers.keys()],
+      hint,
+    });
 }
 
 /** What a client wants to know too. */

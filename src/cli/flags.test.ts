@@ -9,7 +9,7 @@ test('C-3: flags stand anywhere, and each command has its own', () => {
     named: true,
     operands: ['srv', 'tool', 'a=--b'],
     flags: { json: true, answer: ['{}', '[]'], args: '-' },
-    help: false,
+    help: undefined,
     version: false,
     noColor: false,
   });
@@ -46,8 +46,9 @@ test.each([
 });
 
 test('C-3: help and version are commands too', () => {
-  expect(parseCommandLine(['help'])).toMatchObject({ named: false, help: true, version: false });
-  expect(parseCommandLine(['help', 'call'])).toMatchObject({ command: 'call', named: true, help: true });
+  expect(parseCommandLine(['help'])).toMatchObject({ help: 'program', version: false });
+  expect(parseCommandLine(['help', 'call'])).toMatchObject({ help: 'call' });
+  expect(parseCommandLine(['help', 'exit-codes'])).toMatchObject({ help: 'exit-codes' });
   expect(parseCommandLine(['version'])).toMatchObject({ version: true });
 });
 
@@ -58,8 +59,8 @@ test('X-4: an error that names a setting names its flag, and no other error is c
 });
 
 test('C-3: help is found on any line, and the command it is about', () => {
-  expect(parseCommandLine(['nothing', '--help'])).toMatchObject({ command: 'stdio', help: true });
-  expect(parseCommandLine(['call', '-h'])).toMatchObject({ command: 'call', help: true });
+  expect(parseCommandLine(['nothing', '--help'])).toMatchObject({ help: 'program' });
+  expect(parseCommandLine(['call', '-h'])).toMatchObject({ help: 'call' });
   expect(commandIn(['--bad', 'call', '--worse'])).toBe('call');
   expect(commandIn(['nothing'])).toBeUndefined();
 });

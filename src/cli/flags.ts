@@ -31,10 +31,13 @@ export interface CommandLine {
   /** What is neither the command nor a flag. */
   operands: string[];
   flags: Flags;
-  help: boolean;
+  /** What help is wanted on, if that is all that is wanted. */
+  help: HelpTopic | undefined;
   version: boolean;
   noColor: boolean;
 }
+
+export type HelpTopic = 'program' | 'exit-codes' | CommandName;
 
 export class UsageError extends Error {}
 
@@ -115,7 +118,15 @@ export function parseCommandLine(typed: readonly string[]): CommandLine {
   const { help = false, version = false, 'no-color': noColor = false, ...flags } = values as Flags & General;
   const operands = positionals.slice(1);
   if (isGateway(command) && operands.length > 0) throw new UsageError(`unexpected argument '${operands[0]}'`);
-  return { command, named: name !== undefined, operands, flags, help, version, noColor };
+  return {
+    command,
+    named: name !== undefined,
+    operands,
+    flags,
+    help: help ? (name ?? 'program') : undefined,
+    version,
+    noColor,
+  };
 }
 
 /** `meanwhile help call` and `meanwhile version`, which other programs have taught people. */
@@ -124,16 +135,16 @@ function aboutTheProgram(args: string[], name: 'help' | 'version'): CommandLine 
   const unexpected = name === 'version' ? command : extra;
   if (unexpected !== undefined) throw new UsageError(`unexpected argument '${unexpected}'`);
   if (name === 'version' || command === undefined) return ABOUT(name === 'version');
-  if (!isCommand(command)) throw new UsageError(noSuchCommand(command));
-  return { ...ABOUT(false), command, named: true };
+  if (command !== 'exit-codes' && !isCommand(command)) throw new UsageError(noSuchCommand(command));
+  return ABOUT(false, command);
 }
 
-const ABOUT = (version: boolean): CommandLine => ({
+const ABOUT = (version: boolean, help: HelpTopic = 'program'): CommandLine => ({
   command: 'stdio',
   named: false,
   operands: [],
   flags: {},
-  help: true,
+  help,
   version,
   noColor: false,
 });

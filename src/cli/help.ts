@@ -1,56 +1,59 @@
+/** The help, as it is written; the terminal decides where its lines are broken. */
+
 import { VERSION } from '../lib/version.ts';
-import type { CommandName } from './flags.ts';
+import type { CommandName, HelpTopic } from './flags.ts';
+import { readingWidth, reflow } from './terminal/reflow.ts';
 
-const CONFIG_FLAG = `  --config FILE      MEANWHILE_CONFIG     servers and settings`;
+const PROGRAM = `meanwhile ${VERSION}: an MCP gateway for slow calls and open questions
 
-const HTTP_FLAGS = `  --port N           MEANWHILE_PORT       port for serve; 0 = any free one
-  --host NAME        MEANWHILE_HOST       address for serve`;
+Usage: meanwhile <command> [flags]
 
-const STORE_FLAGS = `  --store PATH       MEANWHILE_STORE      where tasks are kept, or :memory:
-  --log-level LEVEL  MEANWHILE_LOG_LEVEL  debug, info, warn, error, silent`;
+Gateway
+  serve      be an MCP server over HTTP, at http://127.0.0.1:8080/mcp
+  stdio      be an MCP server on stdin and stdout, as clients start it
+  demo       show what it does, in a minute
+  store      show, prune or export what the gateway keeps
 
-const GENERAL = `meanwhile ${VERSION}: an MCP gateway in which slow calls become tasks and questions find an answer
-
-Usage: meanwhile [command] [flags]
-
-The gateway; each has its own --help
-  stdio     be an MCP server on standard input and output (the default); with --server NAME be that server
-  serve     be an MCP server at http://127.0.0.1:8080/mcp, and each server at /mcp/NAME
-  demo      play the story: a call that becomes a task, a question, an answer, a result
-  store     show, prune or export what the gateway keeps
-
-Flags of the gateway, each also as an environment variable and in the config file
-${CONFIG_FLAG}
-${HTTP_FLAGS}
-${STORE_FLAGS}
-  --server NAME                           for stdio: be this one server, as it is
-
-A client for any MCP server; each has its own --help
-  call       <server> <tool> [key=value …]      call a tool and wait for its result
-  tools      <server> [tool …]                  list the tools, or show some
-  resources  <server> [uri …]                   list the resources, or read some
-  prompts    <server> [name [key=value …]]      list the prompts, or get one
+Client for any MCP server
+  call       <server> <tool> [key=value …]   call a tool
+  tools      <server> [tool …]               list tools, or show some
+  resources  <server> [uri …]                list resources, or read some
+  prompts    <server> [name [key=value …]]   list prompts, or get one
   tasks      list|get|result|cancel|watch <server> [task id]
-  doctor     [server …]                         examine the servers of the config file, or these
+  doctor     [server …]                      find what is wrong with servers
 
---help, --version; help [command], version
+Flags
+  --config FILE   servers and settings; by default ./meanwhile.json
+  --no-color      no colours, as with NO_COLOR
+  -h, --help      help; more: meanwhile help call, meanwhile help exit-codes
+  -V, --version   the version
 `;
+
+const CONFIG_FLAG = `  --config FILE        MEANWHILE_CONFIG      servers and settings`;
+
+const HTTP_FLAGS = `  --port N             MEANWHILE_PORT        the port; 0 takes any free one
+  --host NAME          MEANWHILE_HOST        the address to listen on`;
+
+const STORE_FLAGS = `  --store PATH         MEANWHILE_STORE       where tasks are kept, or :memory:
+  --log-level LEVEL    MEANWHILE_LOG_LEVEL   debug, info, warn, error, silent
+  --log-format FORMAT  MEANWHILE_LOG_FORMAT  auto (text on a terminal, else json), json, text`;
 
 const STDIO = `Usage: meanwhile [stdio] [flags]
 
-Is an MCP server on standard input and output: what a client starts. It has the tools of the hub, or with --server NAME it is
-that one server of the config file. It ends with its input.
+Be an MCP server on standard input and output: what a client program starts. It offers the tools of the hub, or with
+--server NAME it is that one server of the config file. It ends when its input ends. Only warnings and errors are logged
+unless a level is given. A meanwhile.json in the current folder is not used: name it with --config.
 
 Flags, also as environment variables and in the config file
 ${CONFIG_FLAG}
-  --server NAME                           be this one server, as it is
+  --server NAME                              be this one server, as it is
 ${STORE_FLAGS}
 `;
 
 const SERVE = `Usage: meanwhile serve [flags]
 
-Is an MCP server over HTTP until it is stopped: the hub at http://127.0.0.1:8080/mcp, and each server of the config file as it
-is at /mcp/NAME.
+Be an MCP server over HTTP until it is stopped: the hub at http://127.0.0.1:8080/mcp, and each server of the config file
+as it is at /mcp/NAME. Without --config and MEANWHILE_CONFIG it uses the meanwhile.json of the current folder.
 
 Flags, also as environment variables and in the config file
 ${CONFIG_FLAG}
@@ -60,23 +63,24 @@ ${STORE_FLAGS}
 
 const DEMO = `Usage: meanwhile demo [--log-level LEVEL]
 
-Plays a story with a gateway and a server of its own: a call that becomes a task, a question, an answer, a result. At its end
-it prints what to put into the .mcp.json of a client.
+Plays a story with a gateway and a server of its own: a call that becomes a task, a question, an answer, a result. At its
+end it prints what to put into the .mcp.json of a client.
 `;
 
 const SERVERS = `
 <server> is one of
-  a name in the config file   --config FILE or MEANWHILE_CONFIG; without one there is 'demo'
+  a name in the config file   --config FILE, MEANWHILE_CONFIG, or meanwhile.json in this folder; without one there is 'demo'
   a URL                       https://example.org/mcp, with --header 'Name: value' as often as needed
   a command in quotes         "npx -y some-server --flag", "KEY=value node server.js", some-server
 `;
 
 const CLIENT_FLAGS = `
-  --config FILE        where the server's name is looked up
+  --config FILE        the config file that has the server's name
   --header 'N: value'  a header for a server with a URL; can be repeated
-  --session ID         go on with a session at a server with a URL
+  --session ID         continue a session at a server with a URL
   --timeout TIME       give up after 500ms, 30s, 5m, 1h; a number alone is seconds; without it there is no limit
-  --json               exactly one JSON document on standard output; errors as {"error":{"code","message"}}`;
+  --json               exactly one JSON document on standard output; errors as {"error":{"code","message"}}
+  --no-color           no colours`;
 
 const OUT_FLAG = `
   --out DIR            write images, audio and other data to files there`;
@@ -84,35 +88,44 @@ const OUT_FLAG = `
 const ANSWER_FLAG = `
   --answer JSON        the answer to the next question; can be repeated. The fields of the form, as in '{"name":"Ada"}',
                        or '{"action":"decline"}', or '{"action":"cancel"}'; '{"text":"…"}' where a model is asked.
-                       One that does not fit is told, and without a terminal the exit code is 2`;
+                       Without a terminal, one that does not fit ends in exit code 2, and a missing one in 6`;
 
-const EXIT_CODES = `
-Exit codes
-  0  there is a result                          4  cancelled, by the server or by you
-  1  failed: an error of the server,            5  time ran out (--timeout)
-     out of reach, lost                       130  interrupted, or left running
-  2  wrong usage or configuration               6  a question was left unanswered
-  3  the tool itself reports an error
+const EXIT_CODES = `Exit codes
+    0  there is a result
+    1  failed: the server reports an error, cannot be reached, or was lost; doctor found a problem
+    2  wrong usage or configuration
+    3  the tool itself reports an error
+    4  cancelled, by the server or by you
+    5  time ran out (--timeout)
+    6  a question was left unanswered: there was no terminal to ask on, and no --answer for it
+  130  interrupted, or left running
 `;
 
 const CALL = `Usage: meanwhile call <server> <tool> [key=value …] [key:=json …] [flags]
 
-Calls a tool and prints its result. Values are read in the types that the tool asks for: numbers, true or false, lists and
-objects as JSON; a key given several times makes a list. key:=json is taken as it is.
+Calls a tool and prints its result. Values are read in the types that the tool asks for: numbers, true or false, lists
+and objects as JSON; a key given several times makes a list. key:=json is taken as it is.
 
 On a terminal it shows how far the call is, and asks you what the server asks. Ctrl-C asks whether to cancel the call, to
 leave it running where the server keeps it as a task, or to go on. Without a terminal nobody is asked: see --answer.
 ${SERVERS}
 Flags
   --args JSON|@file|-  all arguments as one JSON object, from a file, or from standard input${ANSWER_FLAG}${OUT_FLAG}${CLIENT_FLAGS}
+
+Examples
+  meanwhile call demo slow_report topic=tea seconds=2
+  meanwhile call https://example.org/mcp search query=tea limit:=5 --header 'Authorization: Bearer …'
+  meanwhile call "npx -y some-server" book --args @booking.json --answer '{"confirm":true}' --json
+
 ${EXIT_CODES}`;
 
 const TOOLS = `Usage: meanwhile tools <server> [tool …] [flags]
 
-Lists the tools of a server, or shows some in full: how to call them, and their schemas. 'task' marks a tool that only runs as
-a task, 'task?' one that can.
+Lists the tools of a server, or shows some in full: how to call them, and their schemas. 'task' marks a tool that only
+runs as a task, 'task?' one that can.
 ${SERVERS}
 Flags${CLIENT_FLAGS}
+
 ${EXIT_CODES}`;
 
 const RESOURCES = `Usage: meanwhile resources <server> [uri …] [flags]
@@ -120,6 +133,7 @@ const RESOURCES = `Usage: meanwhile resources <server> [uri …] [flags]
 Lists the resources of a server, and the templates of resources, marked 'template'; or reads some.
 ${SERVERS}
 Flags${OUT_FLAG}${CLIENT_FLAGS}
+
 ${EXIT_CODES}`;
 
 const PROMPTS = `Usage: meanwhile prompts <server> [name [key=value …]] [flags]
@@ -127,35 +141,40 @@ const PROMPTS = `Usage: meanwhile prompts <server> [name [key=value …]] [flags
 Lists the prompts of a server, or gets one, filled in.
 ${SERVERS}
 Flags${OUT_FLAG}${CLIENT_FLAGS}
+
 ${EXIT_CODES}`;
 
 const TASKS = `Usage: meanwhile tasks list|get|result|cancel|watch <server> [task id] [flags]
 
 The tasks that a server keeps.
-  list <server>              those it tells us of
-  get <server> <task id>     how one is doing
-  result <server> <task id>  waits for its end and prints its result; asks what it asks
-  watch <server> <task id>   the same, and tells of each change on the way
+  list <server>              the tasks that it shows us
+  get <server> <task id>     the state of one
+  result <server> <task id>  waits for its end and prints its result; asks you what it asks
+  watch <server> <task id>   the same, and prints each change on the way
   cancel <server> <task id>  stops it
 
 Ctrl-C at result and watch asks whether to stop waiting, which the task does not notice, or to cancel it.
 
-A server of the older protocol may keep tasks by session: --session ID is the one the task was made in.
+A server of the older protocol may keep tasks by session: --session ID is the one in which the task was created.
 ${SERVERS}
 Flags${ANSWER_FLAG}${OUT_FLAG}${CLIENT_FLAGS}
+
 ${EXIT_CODES}`;
 
 const DOCTOR = `Usage: meanwhile doctor [server …] [flags]
 
-Connects to each server of the config file, or to those given, and prints what it is and can do, and what is wrong, with a
-fix; each as soon as it is known. The exit code is 1 if anything is wrong. A server that the file disables is only named.
+Connects to each server of the config file, or to those given, and prints what it is and can do, and each problem with a
+fix, as soon as it is known. Of a program that ends, its last output is shown. The exit code is 1 if there is a problem. A
+server that the file disables is only named.
 ${SERVERS}
 Flags
-  --config FILE        where servers are looked up
+  --config FILE        the config file with the servers
   --header 'N: value'  a header for a server with a URL; can be repeated
   --timeout TIME       give up on a server after 500ms, 30s, 5m; a number alone is seconds; 15s without it
   --json               one JSON document on standard output
-`;
+  --no-color           no colours
+
+${EXIT_CODES}`;
 
 const STORE = `Usage: meanwhile store [show|prune|export] [flags]
 
@@ -184,7 +203,7 @@ Exit codes
   2  wrong usage or configuration
 `;
 
-const HELP: Partial<Record<CommandName, string>> = {
+const COMMANDS: Partial<Record<CommandName, string>> = {
   stdio: STDIO,
   serve: SERVE,
   demo: DEMO,
@@ -197,12 +216,17 @@ const HELP: Partial<Record<CommandName, string>> = {
   store: STORE,
 };
 
-/** The help of one command, or of the program. */
-export function helpFor(command: CommandName | undefined): string {
-  return (command && HELP[command]) ?? GENERAL + EXIT_CODES;
+/** Help on a topic, broken for the output that it goes to. */
+export function helpOn(topic: HelpTopic, output: { isTTY?: boolean; columns?: number }): string {
+  return reflow(textOn(topic), readingWidth(output));
 }
 
-/** How to get the help that says more. */
+function textOn(topic: HelpTopic): string {
+  if (topic === 'exit-codes') return EXIT_CODES;
+  return (topic === 'program' ? undefined : COMMANDS[topic]) ?? PROGRAM;
+}
+
+/** The command that shows more. */
 export function helpCommand(command: CommandName | undefined): string {
-  return command !== undefined && HELP[command] !== undefined ? `meanwhile ${command} --help` : 'meanwhile --help';
+  return command !== undefined && COMMANDS[command] !== undefined ? `meanwhile ${command} --help` : 'meanwhile --help';
 }

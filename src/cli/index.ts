@@ -11,7 +11,7 @@ import {
   type CommandLine,
   type CommandName,
 } from './flags.ts';
-import { helpCommand, helpFor } from './help.ts';
+import { helpCommand, helpOn } from './help.ts';
 import { assumeSize, turnColoursOff } from './terminal/capabilities.ts';
 import { clean } from './terminal/clean.ts';
 
@@ -44,8 +44,14 @@ async function main(args: string[]): Promise<number> {
     process.stdout.write(`${VERSION}\n`);
     return 0;
   }
-  if (line.help) {
-    process.stdout.write(helpFor(line.named ? line.command : undefined));
+  if (line.help !== undefined) {
+    process.stdout.write(helpOn(line.help, process.stdout));
+    return 0;
+  }
+  // A client program that starts the gateway on stdio has pipes there; a person has a terminal.
+  if (!line.named && process.stdin.isTTY && process.stdout.isTTY) {
+    const { greeting } = await import('./greeting.ts');
+    process.stdout.write(greeting(line, process.stdout));
     return 0;
   }
   const command = await COMMANDS[line.command]();

@@ -111,7 +111,7 @@ export async function showOutcome(
   outcome: Promise<CallToolResult>,
 ): Promise<number> {
   const result = await outcome.catch((error: unknown) => {
-    throw (error instanceof TaskClientError && answersMissing(answers, { then: error.message })) || error;
+    throw (error instanceof TaskClientError && answersMissing(answers, { error: error.message })) || error;
   });
   if (answers.unused !== undefined) screen.note(`meanwhile: ${answers.unused}`);
   const out = flags.out === undefined ? undefined : new OutFolder(flags.out, name);
@@ -131,10 +131,10 @@ const UNANSWERED = 'answer it with --answer, or call from a terminal';
 /** Why a call that ended cannot count as a success: a prepared answer did not fit, or nobody answered a question. */
 function answersMissing(
   { misfits, unanswered }: PreparedAnswers,
-  { then, result }: { then?: string; result?: CallToolResult },
+  { error, result }: { error?: string; result?: CallToolResult },
 ): Failure | undefined {
   const failure = (code: FailureCode, lines: readonly string[]): Failure =>
-    new Failure(code, [...lines, ...(then === undefined ? [] : [then])].join('\n'), {
+    new Failure(code, [...lines, ...(error === undefined ? [] : [error])].join('\n'), {
       ...(result !== undefined && { result }),
     });
   if (misfits.length > 0) return failure('usage', misfits);

@@ -1,4 +1,5 @@
-import { clientConfigFor, configHint } from '../config.ts';
+import { basename } from 'node:path';
+import { clientConfigFor, configHint, type ClientConfig } from '../config.ts';
 import { parseDuration } from '../duration.ts';
 import { EXIT_CODES, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine, type Flags } from '../flags.ts';
@@ -23,19 +24,18 @@ interface Patients {
   servers: FoundServer[];
   /** Servers that the config file leaves out. */
   disabled: readonly string[];
-  /** What helps if these are not the servers that the person had in mind. */
-  hint?: string | undefined;
+  /** Where the servers come from, if the person did not say so. */
+  note?: string | undefined;
 }
 
 /** All servers side by side, each told of as soon as it is known, so that one that does not answer holds up nobody. */
 export async function doctor(line: CommandLine): Promise<number> {
   const limit = limitIn(line.flags);
   const screen = new Screen(line.flags);
-  const { servers, disabled, hint } = await serversFor(line);
+  const { servers, disabled, note } = await serversFor(line);
   const stop = new Stop(undefined);
   const known = new Map<FoundServer, Diagnosis>();
-  if (hint !== undefined)
-    screen.note(`meanwhile: there is no config file, so only the demo server is examined; ${hint}`);
+  if (note !== undefined) screen.note(`meanwhile: ${note}`);
   if (!screen.json) for (const name of disabled) screen.printOwn(describeDisabled(name, screen));
   if (servers.length > 0) {
     const what = servers.length === 1 ? servers.map(labelOf).join() : `${servers.length} servers`;
@@ -82,7 +82,15 @@ async function serversFor(line: CommandLine): Promise<Patients> {
   if (flags.header !== undefined) throw new UsageError('--header needs a server to send it to');
   const { connectTimeoutMs } = settings.servers;
   const all = [...servers].map(([name, server]) => ({ name, config: server, connectTimeoutMs }));
-  return { servers: all, disabled, hint: configHint(config) };
+  return { servers: all, disabled, note: whereFrom(config) };
+}
+
+function whereFrom(config: ClientConfig): string | undefined {
+  const hint = configHint(config);
+  if (hint !== undefined) return `there is no config file, so only the demo server is examined; ${hint}`;
+  return config.source === 'folder'
+    ? `examining the servers of ${basename(config.file ?? '')} in this folder`
+    : undefined;
 }
 
 /** Tells what was found, unless the person has heard enough before. */

@@ -1,10 +1,11 @@
 import { homedir } from 'node:os';
 import { stderrLog } from '../../lib/log.ts';
 import { startHttp, type HttpGateway } from '../../main.ts';
-import { configFor, logWithoutConfig } from '../config.ts';
+import { serveBanner } from '../banner.ts';
+import { configFor, logConfig, type ProgramConfig } from '../config.ts';
 import type { CommandLine } from '../flags.ts';
 import { ALL_LEVELS, holdLog, TROUBLE } from '../held-log.ts';
-import { servedLine } from '../served-line.ts';
+import { styleFor } from '../terminal/style.ts';
 import { closeInTime, untilStopped } from '../until-stopped.ts';
 
 export async function serve(line: CommandLine): Promise<number> {
@@ -13,20 +14,30 @@ export async function serve(line: CommandLine): Promise<number> {
   return closeInTime(() => running.close(), running.log);
 }
 
-/** Of a start that fails only the reason is told, and not how everything was put away again. */
+/** If the start fails, only the reason is printed, and not how everything was put away again. */
 async function start(line: CommandLine): Promise<HttpGateway> {
   const config = await configFor(line);
   const { log, release } = holdLog(stderrLog(config.settings));
+  const forPerson = process.stderr.isTTY && config.settings.logLevel !== 'silent';
   try {
-    logWithoutConfig(config, log);
+    // The banner says it to a person.
+    if (!forPerson) logConfig(config, log);
     const running = await startHttp(config, log);
+    if (forPerson) process.stderr.write(`${banner(config, running.url)}\n`);
     release(ALL_LEVELS);
-    // The log is for programs.
-    const attended = process.stderr.isTTY && config.settings.logLevel !== 'silent';
-    if (attended) process.stderr.write(`${servedLine(config, running.url, process.cwd(), homedir())}\n`);
     return running;
   } catch (error) {
     release(TROUBLE);
     throw error;
   }
+}
+
+function banner(config: ProgramConfig, url: string): string {
+  const { stderr } = process;
+  return serveBanner(config, url, {
+    cwd: process.cwd(),
+    home: homedir(),
+    columns: stderr.columns,
+    style: styleFor(stderr),
+  });
 }

@@ -1,6 +1,6 @@
 import { known } from '../../core/errors.ts';
 import { startStdio } from '../../main.ts';
-import { configFor, logWithoutConfig } from '../config.ts';
+import { configFor, logConfig } from '../config.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
 import { closeInTime, untilStopped } from '../until-stopped.ts';
 
@@ -15,7 +15,7 @@ export async function stdio(line: CommandLine): Promise<number> {
   }
   const running = await startStdio(config, server);
   const stopped = untilStopped(running.closed);
-  logWithoutConfig(config, running.log);
+  logConfig(config, running.log);
   if (process.stdin.isTTY) process.stderr.write(`${WAITING}\n`);
   running.log.info('stopping', { reason: await stopped });
   return closeInTime(() => running.close(), running.log);

@@ -11,7 +11,7 @@ async function config(): Promise<ClientConfig> {
     ['my files', { command: 'files-server' }],
     ['api', { url: 'https://api.example/mcp', headers: { Authorization: 'Bearer file', 'X-Kept': '1' } }],
   ]);
-  return { ...loaded, servers, file: '/etc/meanwhile.json', disabled: ['off'] };
+  return { ...loaded, source: 'named', servers, file: '/etc/meanwhile.json', disabled: ['off'] };
 }
 
 const unread = async (): Promise<ClientConfig> => {

@@ -12,9 +12,13 @@ test('O-1: --help and --version go to standard output', async () => {
   for (const flag of ['--help', '-h']) {
     const help = await runProgram([flag]);
     expect(help).toMatchObject({ code: 0, stderr: '' });
-    for (const word of ['stdio', 'serve', 'demo', '--config', '--port', '--host', '--store', '--log-level']) {
+    for (const word of ['stdio', 'serve', 'demo', 'call', 'doctor', '--config', '--no-color', '--version']) {
       expect(help.stdout).toContain(word);
     }
+  }
+  const serve = await runProgram(['serve', '--help']);
+  for (const word of ['--config', '--port', '--host', '--store', '--log-level', '--log-format']) {
+    expect(serve.stdout).toContain(word);
   }
   for (const flag of ['--version', '-v']) {
     expect(await runProgram([flag])).toEqual({ code: 0, stdout: packageJson.version, stderr: '' });

@@ -35,7 +35,7 @@ test('X-4, O-1: so they are in the text format, and each entry is one line', asy
   const program = await stdio(['--config', config]);
   await expect.poll(() => program.stderr.join('\n'), { timeout: 15_000 }).toContain('esrever');
   expect(program.stderr.join('\n')).not.toMatch(RAW);
-  for (const line of program.stderr) expect(line).toMatch(/^\d\d:\d\d:\d\d (?:warn|error) +[a-z ]+ {2}server=spiteful/);
+  for (const line of program.stderr) expect(line).toMatch(/^\d\d:\d\d:\d\d (?:warn|error) +[a-z ]+ {2}\w+=/);
 });
 
 test('O-1: on stdio only warnings and errors are logged, unless a level is given', async () => {
@@ -72,7 +72,7 @@ test('O-1: on a terminal the log is text with coloured levels, and in a pipe it 
   const terminal = await programInTerminal(['serve', '--config', config]);
   const screen = await terminal.shows(/^\d\d:\d\d:\d\d info +listening {2}url=http:\/\/127\.0\.0\.1:\d+\/mcp$/m);
   expect(screen).not.toContain('{"level"');
-  expect(await terminal.colouredScreen()).toMatch(/\u001B\[[\d;]*m/);
+  expect(await terminal.colouredScreen()).toContain('\u001B[36minfo');
   await terminal.press('C-c');
   const end = await terminal.ended();
   expect(end.code).toBe(0);

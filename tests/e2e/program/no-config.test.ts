@@ -1,57 +1,101 @@
-import { writeFile } from 'node:fs/promises';
+/** Which config file is used when none is named: the one in the current folder, except on stdio. */
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/gateway.ts';
+import { hubOverHttp, type Json } from '../../support/hub.ts';
 import { logged, logLines, runProgram, serveProgram, startProgram } from '../../support/program.ts';
+import { v1Stdio } from '../../support/servers.ts';
 
-const UNUSED = 'meanwhile.json is in this folder, but not used: add --config meanwhile.json';
+const FLAGS = ['--port', '0', '--store', ':memory:'];
+const UNUSED = 'meanwhile.json is in this folder, but stdio does not use it by itself: add --config meanwhile.json';
+const NONE = 'create meanwhile.json in this folder, or give yours with --config FILE';
 
-async function folderWithFile(): Promise<string> {
+async function folderWithFile(text?: string): Promise<string> {
   const cwd = await temporaryFolder();
-  const meanwhile = { port: 0, store: ':memory:' };
-  await writeFile(join(cwd, 'meanwhile.json'), JSON.stringify({ mcpServers: {}, meanwhile }));
+  const file = { mcpServers: { files: v1Stdio() }, meanwhile: { port: 0, store: ':memory:' } };
+  await writeFile(join(cwd, 'meanwhile.json'), text ?? JSON.stringify(file));
   return cwd;
 }
 
-test('C-3: an unknown server beside a config file that is not used gets a message that names the file', async () => {
+test('C-3: commands use the meanwhile.json of the current folder', async () => {
   const cwd = await folderWithFile();
-  for (const args of [
-    ['tools', 'files'],
-    ['doctor', 'files'],
-  ]) {
-    const { code, stderr } = await runProgram(args, { cwd });
-    expect(code).toBe(2);
-    expect(stderr).toContain(`there is no config file, and without one only demo; ${UNUSED}`);
-  }
-  const elsewhere = await runProgram(['tools', 'files']);
-  expect(elsewhere.stderr).toContain('without one only demo; give yours with --config FILE');
-});
-
-test('C-3: doctor says that it examines only the demo server, and why', async () => {
-  const lead = 'meanwhile: there is no config file, so only the demo server is examined';
-  const unused = await runProgram(['doctor'], { cwd: await folderWithFile() });
-  expect(unused).toMatchObject({ code: 0, stderr: `${lead}; ${UNUSED}` });
-  expect(unused.stdout).toContain('✓ demo');
-  const none = await runProgram(['doctor', '--json']);
-  expect(none).toMatchObject({ code: 0, stderr: `${lead}; give yours with --config FILE` });
-  expect(JSON.parse(none.stdout)).toMatchObject({ servers: [{ server: 'demo' }] });
-});
-
-test('O-1: a gateway without a config file logs that there is only the demo server', async () => {
-  const flags = ['--port', '0', '--store', ':memory:'];
-  const none = await serveProgram(flags);
-  expect(await logged(none, 'no_config_file')).toMatchObject({
-    level: 'info',
-    data: { servers: ['demo'], hint: 'give yours with --config FILE' },
+  expect(await runProgram(['call', 'files', 'echo', 'text=hi'], { cwd })).toEqual({
+    code: 0,
+    stdout: 'hi',
+    stderr: '',
   });
-  const cwd = await folderWithFile();
-  const unused = await serveProgram(flags, { cwd });
-  expect(await logged(unused, 'no_config_file')).toMatchObject({ level: 'warn', data: { hint: UNUSED } });
-  const stdio = await startProgram(['stdio', '--store', ':memory:'], { cwd });
-  expect(await logged(stdio, 'no_config_file')).toMatchObject({ level: 'warn', data: { hint: UNUSED } });
+  const unknown = await runProgram(['tools', 'demo'], { cwd });
+  expect(unknown.code).toBe(2);
+  expect(unknown.stderr).toContain(`it has files (${join(cwd, 'meanwhile.json')})`);
 
-  const named = await serveProgram(['--config', 'meanwhile.json'], { cwd });
-  expect(await named.stop()).toBe(0);
-  expect(logLines(named).map(({ event }) => event)).not.toContain('no_config_file');
-  expect(named.stdout).toEqual([]);
+  const examined = await runProgram(['doctor'], { cwd });
+  expect(examined).toMatchObject({
+    code: 0,
+    stderr: 'meanwhile: examining the servers of meanwhile.json in this folder',
+  });
+  expect(examined.stdout).toContain('✓ files');
+});
+
+test('C-3: a file that is named wins over the one in the folder', async () => {
+  const cwd = await folderWithFile();
+  await writeFile(join(cwd, 'other.json'), JSON.stringify({ mcpServers: { other: v1Stdio() } }));
+  expect((await runProgram(['tools', 'other', '--config', 'other.json'], { cwd })).code).toBe(0);
+  expect((await runProgram(['tools', 'other'], { cwd, env: { MEANWHILE_CONFIG: 'other.json' } })).code).toBe(0);
+  expect((await runProgram(['tools', 'files', '--config', 'other.json'], { cwd })).code).toBe(2);
+});
+
+test('X-4: a mistake in the file of the folder says why that file is read', async () => {
+  for (const args of [['tools', 'files'], ['doctor'], ['serve'], ['store']]) {
+    const { code, stderr } = await runProgram(args, { cwd: await folderWithFile('{"mcpServers": []}') });
+    expect(code).toBe(2);
+    expect(stderr).toContain('meanwhile.json: mcpServers: ');
+    expect(stderr).toContain('meanwhile.json is used because it is in this folder; --config FILE names another');
+  }
+  // A server that is a URL or a command needs no file.
+  const { command, args } = v1Stdio();
+  const cwd = await folderWithFile('{');
+  expect((await runProgram(['tools', `${command} ${args[0]}`], { cwd })).code).toBe(0);
+});
+
+test('C-3: a folder of that name is no config file', async () => {
+  const cwd = await temporaryFolder();
+  await mkdir(join(cwd, 'meanwhile.json'));
+  expect((await runProgram(['tools', 'demo'], { cwd })).code).toBe(0);
+});
+
+test('O-1: serve uses the file of the folder and logs which one; stdio does not use it, and says so', async () => {
+  const cwd = await folderWithFile();
+  const program = await serveProgram([], { cwd });
+  expect(await logged(program, 'config_file')).toMatchObject({
+    level: 'info',
+    data: { file: join(cwd, 'meanwhile.json') },
+  });
+  const hub = await hubOverHttp(program.url);
+  const { body } = await hub.call('list_servers');
+  expect((body['servers'] as Json[]).map(({ name }) => name)).toEqual(['files']);
+
+  const stdio = await startProgram(['stdio', '--store', ':memory:'], { cwd });
+  expect(await logged(stdio, 'no_config_file')).toMatchObject({
+    level: 'warn',
+    data: { servers: ['demo'], hint: UNUSED },
+  });
+});
+
+test('C-3: without any file there is the demo server, and the way to a file is named', async () => {
+  const unknown = await runProgram(['tools', 'files']);
+  expect(unknown.stderr).toContain(`there is no config file, and without one only demo; ${NONE}`);
+  const examined = await runProgram(['doctor', '--json']);
+  const lead = 'meanwhile: there is no config file, so only the demo server is examined';
+  expect(examined).toMatchObject({ code: 0, stderr: `${lead}; ${NONE}` });
+  expect(JSON.parse(examined.stdout)).toMatchObject({ servers: [{ server: 'demo' }] });
+
+  const program = await serveProgram(FLAGS);
+  expect(await logged(program, 'no_config_file')).toMatchObject({
+    level: 'info',
+    data: { servers: ['demo'], hint: NONE },
+  });
+  expect(await program.stop()).toBe(0);
+  expect(logLines(program).map(({ event }) => event)).not.toContain('config_file');
+  expect(program.stdout).toEqual([]);
 });

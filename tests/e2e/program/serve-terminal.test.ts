@@ -1,4 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises';
+/** What a person sees who starts the gateway in a terminal. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
@@ -8,8 +9,6 @@ import { logLines, serveProgram } from '../../support/program.ts';
 import { send } from '../../support/raw-http.ts';
 import { programInTerminal } from '../../support/tmux.ts';
 
-const LINE = `meanwhile ${packageJson.version} at http://127.0.0.1:`;
-
 async function folderWithFile(): Promise<string> {
   const cwd = await temporaryFolder();
   const away = { url: 'http://127.0.0.1:1/mcp' };
@@ -18,30 +17,42 @@ async function folderWithFile(): Promise<string> {
   return cwd;
 }
 
-test('O-1: on a terminal serve says besides its log, in one line for people, where what is; standard output stays empty', async () => {
+test('O-1: on a terminal serve prints a banner: hub, servers, config file and store; standard output stays empty', async () => {
   const cwd = await folderWithFile();
-  const terminal = await programInTerminal(['serve', '--config', 'meanwhile.json'], {
-    cwd,
-    columns: 300,
-    redirect: '> out',
-  });
-  const screen = await terminal.shows(LINE);
-  const { port } = new URL(/at (http:\S+);/.exec(screen)?.[1] ?? '');
-  expect(screen).toContain(
-    `${LINE}${port}/mcp; servers: files, memory (each also at /mcp/NAME); config meanwhile.json; store :memory:; Ctrl-C stops`,
-  );
-  expect(screen).toContain('"event":"listening"');
+  const terminal = await programInTerminal(['serve'], { cwd, redirect: '> out' });
+  const screen = await terminal.shows('Ctrl-C stops');
+  const hub = /^ {2}Hub {6}(http:\S+)$/m.exec(screen)?.[1] ?? '';
+  expect(screen).toContain(`meanwhile ${packageJson.version}`);
+  expect(hub).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
+  expect(screen).toContain(`  Servers  files   ${hub}/files\n           memory  ${hub}/memory\n`);
+  expect(screen).toContain('  Config   meanwhile.json (in this folder)\n');
+  expect(screen).toContain('  Store    :memory:\n');
+  expect(screen).not.toContain('{"');
   await terminal.press('C-c');
   expect((await terminal.ended()).code).toBe(0);
   expect(await readFile(join(cwd, 'out'), 'utf8')).toBe('');
 });
 
-test('O-1: without a config file the line says so', async () => {
+test('O-1: the banner says which file was named, and where the store is by default', async () => {
   const cwd = await folderWithFile();
-  const terminal = await programInTerminal(['serve', '--port', '0', '--store', ':memory:'], { cwd, columns: 300 });
-  expect(await terminal.shows(LINE)).toContain(
-    '; servers: demo (also at /mcp/demo); no config file: meanwhile.json is in this folder, but not used: add --config meanwhile.json;',
-  );
+  const home = await temporaryFolder();
+  await mkdir(join(cwd, 'sub'));
+  await writeFile(join(cwd, 'sub', 'mine.json'), '{"mcpServers": {}, "meanwhile": {"port": 0}}');
+  const env = { HOME: home };
+  const terminal = await programInTerminal(['serve', '--config', 'sub/mine.json'], { cwd, env });
+  const screen = await terminal.shows('Ctrl-C stops');
+  expect(screen).toContain('  Servers  none yet');
+  expect(screen).toContain('  Config   sub/mine.json\n');
+  expect(screen).toMatch(/^ {2}Store {4}~\/.*meanwhile\.db$/m);
+  await terminal.press('C-c');
+  expect((await terminal.ended()).code).toBe(0);
+});
+
+test('O-1: without a config file the banner names the demo server, and how to write a file', async () => {
+  const terminal = await programInTerminal(['serve', '--port', '0', '--store', ':memory:'], { columns: 60 });
+  const screen = await terminal.shows('Ctrl-C stops');
+  expect(screen).toMatch(/^ {2}Servers {2}demo {2}http:\/\/127\.0\.0\.1:\d+\/mcp\/demo$/m);
+  expect(screen).toMatch(/^ {2}Config {3}none; create meanwhile\.json in this folder, or$/m);
   await terminal.press('C-c');
   expect((await terminal.ended()).code).toBe(0);
 });
@@ -51,9 +62,7 @@ test('O-1: who wants silence has it on a terminal too, and without a terminal th
   const silent = await programInTerminal(['serve', '--port', port, '--store', ':memory:', '--log-level', 'silent']);
   await vi.waitFor(
     async () => expect((await send(`http://127.0.0.1:${port}/healthz`, { method: 'GET' })).status).toBe(200),
-    {
-      timeout: 15_000,
-    },
+    { timeout: 15_000 },
   );
   await silent.press('C-c');
   expect((await silent.ended()).screen.replace('^C', '').trim()).toBe('[exit 0]');
@@ -61,4 +70,26 @@ test('O-1: who wants silence has it on a terminal too, and without a terminal th
   const piped = await serveProgram(['--config', 'meanwhile.json'], { cwd: await folderWithFile() });
   expect(await piped.stop()).toBe(0);
   expect(logLines(piped).map(({ event }) => event)).toContain('stopping');
+});
+
+test('L-3: meanwhile alone on a terminal shows which config file there is, and help, and ends', async () => {
+  const here = await programInTerminal([], { cwd: await folderWithFile() });
+  const { code, screen } = await here.ended();
+  expect(code).toBe(0);
+  expect(screen).toContain(`meanwhile ${packageJson.version}`);
+  expect(screen).toContain('Config: meanwhile.json (in this folder)');
+  expect(screen).toContain('Usage: meanwhile <command>');
+  expect(screen).not.toContain('{"');
+
+  const elsewhere = await programInTerminal(['--log-level', 'debug']);
+  expect((await elsewhere.ended()).screen).toContain('Config: none');
+});
+
+test('O-1: with a pipe on either side meanwhile alone is the gateway on stdio', async () => {
+  const piped = await programInTerminal(['--store', ':memory:'], { redirect: '< /dev/null' });
+  expect((await piped.ended()).screen).not.toContain('Usage:');
+  const read = await programInTerminal(['--store', ':memory:'], { redirect: '| cat' });
+  await read.shows('this is an MCP server, waiting for a client');
+  await read.press('C-d');
+  expect((await read.ended()).screen).not.toContain('Usage:');
 });

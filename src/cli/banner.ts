@@ -1,0 +1,65 @@
+/** What a person who starts the gateway on a terminal sees first. */
+
+import { isAbsolute, join, relative } from 'node:path';
+import { VERSION } from '../lib/version.ts';
+import { configHint, type ProgramConfig } from './config.ts';
+import { clean } from './terminal/clean.ts';
+import type { Style } from './terminal/style.ts';
+import { displayWidth, pad, wrap } from './terminal/width.ts';
+
+const INDENT = '  ';
+const LABEL_COLUMNS = 9;
+/** More servers than this would push the address of the hub off the screen. */
+const SHOWN_SERVERS = 12;
+
+export interface BannerOptions {
+  cwd: string;
+  home: string;
+  columns: number;
+  style: Style;
+}
+
+/** Addresses of the hub and of each server, and where configuration and data are. */
+export function serveBanner(config: ProgramConfig, url: string, options: BannerOptions): string {
+  const { cwd, home, columns, style } = options;
+  const { settings } = config;
+  const rows: [label: string, lines: string[]][] = [
+    ['Hub', [url]],
+    ['Servers', serverLines([...config.servers.keys()], url)],
+    ['Config', wrap(describeConfig(config, cwd), columns - INDENT.length - LABEL_COLUMNS)],
+    ['Store', [settings.store === ':memory:' ? settings.store : short(settings.store, home, '~')]],
+  ];
+  const lines = rows.flatMap(([label, values]) =>
+    values.map((value, index) => INDENT + style.faint(pad(index === 0 ? label : '', LABEL_COLUMNS)) + clean(value)),
+  );
+  return [style.strong(`meanwhile ${VERSION}`), '', ...lines, '', 'Ctrl-C stops the gateway', ''].join('\n');
+}
+
+/** Which config file is used, and why. */
+export function describeConfig(config: Pick<ProgramConfig, 'source' | 'file' | 'unusedFile'>, cwd: string): string {
+  switch (config.source) {
+    case 'named':
+      return short(config.file ?? '', cwd, '');
+    case 'folder':
+      return `${short(config.file ?? '', cwd, '')} (in this folder)`;
+    case 'none':
+      return `none; ${configHint(config)}`;
+  }
+}
+
+function serverLines(names: readonly string[], url: string): string[] {
+  if (names.length === 0) return ['none yet: add them to "mcpServers" in the config file'];
+  const shown = names.slice(0, SHOWN_SERVERS);
+  const width = Math.max(...shown.map(displayWidth));
+  const more = names.length - shown.length;
+  return [
+    ...shown.map((name) => `${pad(name, width)}  ${url}/${encodeURIComponent(name)}`),
+    ...(more === 0 ? [] : [`and ${more} more, each at ${url}/NAME`]),
+  ];
+}
+
+/** Below this folder only what follows it. */
+function short(path: string, folder: string, instead: string): string {
+  const rest = relative(folder, path);
+  return rest === '' || rest.startsWith('..') || isAbsolute(rest) ? path : join(instead, rest);
+}

@@ -1,0 +1,40 @@
+/** Help that can be read on the terminal that it is printed on. */
+import { expect, test } from 'vitest';
+import { runProgram } from '../../support/program.ts';
+import { programInTerminal } from '../../support/tmux.ts';
+
+const COMMANDS = ['serve', 'stdio', 'demo', 'store', 'call', 'tools', 'resources', 'prompts', 'tasks', 'doctor'];
+
+const longest = (text: string): number => Math.max(...text.split('\n').map((line) => line.length));
+
+test('L-3: meanwhile --help fits on one screen, and names every command', async () => {
+  const { code, stdout } = await runProgram(['--help']);
+  expect(code).toBe(0);
+  expect(stdout.split('\n').length).toBeLessThan(24);
+  for (const command of COMMANDS) expect(stdout).toMatch(new RegExp(`^ {2}${command} `, 'm'));
+});
+
+test('L-3: in a pipe help is at most 80 columns wide', async () => {
+  for (const command of COMMANDS) {
+    const { stdout } = await runProgram([command, '--help']);
+    expect(longest(stdout), command).toBeLessThanOrEqual(80);
+  }
+});
+
+test.each([40, 60, 120])('L-3: on a terminal of %i columns help is broken between words', async (columns) => {
+  const terminal = await programInTerminal(['call', '--help'], { columns, rows: 50 });
+  const { screen } = await terminal.ended();
+  // The same words in the same order, none of them cut.
+  const { stdout } = await runProgram(['call', '--help']);
+  expect(screen.replaceAll(/\s+/g, ' ')).toContain(stdout.trim().replaceAll(/\s+/g, ' '));
+  expect(longest(screen)).toBeLessThanOrEqual(Math.min(columns, 100));
+});
+
+test('L-3: exit codes are in the help of each client command, and a topic of their own', async () => {
+  const { code, stdout } = await runProgram(['help', 'exit-codes']);
+  expect(code).toBe(0);
+  for (const exit of [0, 1, 2, 3, 4, 5, 6, 130]) expect(stdout).toMatch(new RegExp(`^ +${exit} {2}\\S`, 'm'));
+  for (const command of ['call', 'tools', 'resources', 'prompts', 'tasks', 'doctor']) {
+    expect((await runProgram([command, '--help'])).stdout).toContain('a question was left unanswered');
+  }
+});
