@@ -7,7 +7,7 @@ import { join } from 'node:path';
  */
 export async function bundledLicenses(inputs) {
   const folders = new Set(inputs.map(packageFolder).filter((folder) => folder !== undefined));
-  const texts = await Promise.all([...folders].toSorted().map(licenseOf));
+  const texts = await Promise.all([...folders].toSorted((a, b) => (a < b ? -1 : 1)).map(licenseOf));
   return `Meanwhile contains code of the following packages.\n\n${texts.join('\n')}`;
 }
 

@@ -45,7 +45,7 @@ export class ReadLists {
   async changedAt(connection: Connection, signal: AbortSignal): Promise<Set<ListKind>> {
     const changed = new Set<ListKind>();
     const { capabilities } = await connection.ready();
-    for (const name of [...this.#readings.keys()]) {
+    for (const name of this.#readings.keys()) {
       const { method, key, capability } = LISTS[name];
       const items =
         capabilities[capability] === undefined

@@ -21,10 +21,11 @@ export async function assertAllowed(url: URL, isAllowed: AddressCheck): Promise<
 /** Resolves a host name for a connection, which then goes to exactly the addresses that were checked. */
 export function checkedLookup(isAllowed: AddressCheck): LookupFunction {
   return (host, options, callback) => {
-    lookup(host, { ...options, all: true }, (error, found: LookupAddress[] = []) => {
+    lookup(host, { ...options, all: true }, (error, found: LookupAddress[]) => {
+      // With an error there are no addresses at all, whatever the type says.
+      if (error) return callback(error, '');
       const [first] = found;
-      if (error) callback(error, '');
-      else if (first === undefined || found.some(({ address }) => !isAllowed(address))) callback(notAllowed(host), '');
+      if (first === undefined || found.some(({ address }) => !isAllowed(address))) callback(notAllowed(host), '');
       else if (options.all) callback(null, found);
       else callback(null, first.address, first.family);
     });

@@ -108,7 +108,7 @@ test.each(KINDS)('X-3, T-2, T-4: a call that must become a task does, although t
   const ids = replies.map(taskIdOf);
   expect(new Set(ids).size).toBe(5);
   const { body } = await hub.call('list_tasks');
-  expect((body['tasks'] as Json[]).map(({ task_id }) => task_id).toSorted()).toEqual(ids.toSorted());
+  expect((body['tasks'] as Json[]).map(({ task_id }) => String(task_id)).toSorted()).toEqual(ids.toSorted());
   // From now on calls are refused before they start, until enough tasks have ended.
   const refused = await hub.call('execute_tool', slow(1));
   expect(refused.code).toBe('TOOL_ERR_LIMIT');
