@@ -17,6 +17,10 @@ export class KnownTasks {
     return [...this.#tasks.values()];
   }
 
+  has(taskId: string): boolean {
+    return this.#tasks.has(taskId);
+  }
+
   /** Nothing is told. */
   note(task: Task): void {
     this.#tasks.set(task.taskId, task);

@@ -356,6 +356,9 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
       },
       notification: (method, params) => this.#tell('notification', { method, params }),
       log: (entry) => this.#tell('log', entry),
+      taskProgress: (taskId, progress) => {
+        if (this.#tasks.has(taskId)) this.#tell('progressNotification', { toolName: '', ...progress, taskId });
+      },
       question: async (question) => this.#asked(question),
     };
   }

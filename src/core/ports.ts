@@ -85,6 +85,8 @@ export interface ConnectionSink {
   log(entry: ServerLog): void;
   /** Every notification of the server as it came, logs included. */
   heard?(method: string, params: Record<string, unknown> | undefined, about: About): void;
+  /** Progress of a task that the server keeps, and that no call of this connection follows. */
+  taskProgress?(taskId: string, progress: Progress): void;
   /** Resolves with the answer; rejects with an error that goes back to the server. */
   question(question: IncomingQuestion): Promise<Answer>;
 }

@@ -6,12 +6,14 @@ const SMALLEST_STEP = 0.001;
 
 /**
  * Runs something that may take long while its client waits. A client that asked for progress hears something at least
- * every ten seconds, so that one that resets its timer on progress stays. What is sent never goes back.
+ * every ten seconds, so that one that resets its timer on progress stays. What is sent never goes back. `marked` adds to each report what the
+ * client needs to know of it.
  */
 export async function whileWaiting<T>(
   exchange: Exchange,
   what: string,
   work: (onProgress: (progress: Progress) => void) => Promise<T>,
+  marked: (progress: Progress) => Progress = (progress) => progress,
 ): Promise<T> {
   const send = exchange.progress;
   if (send === undefined) return work(() => {});
@@ -23,7 +25,7 @@ export async function whileWaiting<T>(
     last = last === undefined ? progress.progress : Math.max(progress.progress, last + SMALLEST_STEP);
     lastTotal = progress.total;
     beat.refresh();
-    send({ ...progress, progress: last });
+    send(marked({ ...progress, progress: last }));
   };
   const beat = setInterval(() => {
     const seconds = Math.round((Date.now() - started) / 1000);

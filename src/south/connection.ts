@@ -118,6 +118,8 @@ export class ServerConnection implements Connection {
         setImmediate(onOpen);
         return answer;
       },
+      // A client's folders are told at once; only people and models are waited for.
+      accepts: (kind) => kind !== 'roots' && dialler.capabilities[kind] !== undefined,
       notify: (task) => this.notify('notifications/tasks/status', { ...task }),
     });
     this.line = new ServerLine({

@@ -1,13 +1,14 @@
 import { SUBSCRIPTION_ID_META_KEY, type Client } from '@modelcontextprotocol/client';
-import type { ConnectionSink, IncomingQuestion } from '../core/ports.ts';
+import type { ConnectionSink, IncomingQuestion, Progress } from '../core/ports.ts';
 import type { Answer } from '../core/question/question.ts';
 import { messageOf } from '../lib/log.ts';
 import type { LiveCalls } from './call/live-calls.ts';
 import type { AskedRequest } from './call/standing.ts';
+import { relatedTask, withoutRelatedTask } from '../lib/related-task.ts';
 import { RpcError } from '../lib/rpc-error.ts';
 import { isObject } from '../lib/values.ts';
 import { NOT_ANSWERED } from './not-answered.ts';
-import { questionKind, readQuestion } from './questions.ts';
+import { answerTo, questionKind, readQuestion } from './questions.ts';
 import type { TaskReceiver } from './receiver.ts';
 import { ServerFault } from './server-task.ts';
 import { takeOrigin } from './transport/origin.ts';
@@ -39,13 +40,10 @@ export function hear(client: Client, { sink, calls, receiver, onToolsChanged }: 
     const callId = calls.asking(params, stream);
     open += 1;
     try {
-      return await (receiver.answer(method, params, callId, mcpReq.signal) ??
-        asked(
-          { id, method, params },
-          { withdrawn: mcpReq.signal, ...(callId !== undefined && { callId }) },
-          sink,
-          calls,
-        ));
+      const task = receiver.answer(method, params, callId, mcpReq.signal);
+      if (task !== undefined) return await task;
+      const about = { withdrawn: mcpReq.signal, ...(callId !== undefined && { callId }) };
+      return answerTo(params, await asked({ id, method, params }, about, sink, calls));
     } finally {
       open -= 1;
     }
@@ -57,7 +55,10 @@ export function hear(client: Client, { sink, calls, receiver, onToolsChanged }: 
     const heard = client.getProtocolEra() === 'modern' ? withoutSubscription(told) : told;
     const params = heard ?? {};
     if (method === 'notifications/progress') {
-      calls.progressed(params);
+      const taskId = relatedTask(params);
+      const report = readProgress(params);
+      if (report === undefined || calls.progressed(params['progressToken'], taskId, report)) return;
+      if (taskId !== undefined) sink.taskProgress?.(taskId, report);
       return;
     }
     // They name the server's own tasks, which nobody behind us knows.
@@ -69,6 +70,17 @@ export function hear(client: Client, { sink, calls, receiver, onToolsChanged }: 
     if (method === 'notifications/message') logged(params, sink);
     else sink.notification(method, params);
     sink.heard?.(method, heard, calls.speaking(stream));
+  };
+}
+
+function readProgress(params: Record<string, unknown>): Progress | undefined {
+  const { progressToken: _token, progress, total, message, ...more } = withoutRelatedTask(params);
+  if (typeof progress !== 'number') return undefined;
+  return {
+    ...more,
+    progress,
+    ...(typeof total === 'number' && { total }),
+    ...(typeof message === 'string' && { message }),
   };
 }
 

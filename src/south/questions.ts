@@ -1,4 +1,5 @@
-import type { QuestionKind } from '../core/question/question.ts';
+import type { Answer, QuestionKind } from '../core/question/question.ts';
+import { relatedTask, withRelatedTask } from '../lib/related-task.ts';
 import { isObject } from '../lib/values.ts';
 import { ServerFault } from './server-task.ts';
 
@@ -47,4 +48,10 @@ function elicitationMistake({ message, mode, url, requestedSchema }: Record<stri
 
 function samplingMistake({ messages }: Record<string, unknown>): string | undefined {
   return Array.isArray(messages) ? undefined : "'messages' is not a list";
+}
+
+/** The answer names the task that asked: the ids of tasks are those of the server. */
+export function answerTo(params: Record<string, unknown>, answer: Answer): Answer {
+  const taskId = relatedTask(params);
+  return taskId === undefined ? answer : withRelatedTask(answer, taskId);
 }

@@ -43,6 +43,7 @@ function receiver(): {
       new Promise((answer, fail) => {
         asked.push({ method, params, withdrawn, timeoutMs, open, answer, fail });
       }),
+    accepts: (kind) => kind !== 'roots',
     notify: (task) => void told.push(task),
   });
   const send = async (method: string, params = {}, signal = new AbortController().signal) => {
@@ -373,6 +374,7 @@ test('R-1, R-2, R-5, R-8, R-10, R-12: a v1 server drives it over a wire, and eve
       await turn();
       return { role: 'assistant', model: 'm', content: { type: 'text', text: 'hi' } };
     },
+    accepts: (kind) => kind !== 'roots',
     notify: (task) => void client.notification({ method: 'notifications/tasks/status', params: { ...task } }),
   });
   client.fallbackRequestHandler = async (request, { mcpReq }) => {

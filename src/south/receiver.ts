@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingQuestion, ServerTask } from '../core/ports.ts';
-import type { Answer } from '../core/question/question.ts';
+import type { Answer, QuestionKind } from '../core/question/question.ts';
 import { createTask, hasEnded, transition, type Task, type TaskError, type TaskEvent } from '../core/task/task.ts';
 import { messageOf } from '../lib/log.ts';
 import { Alarm } from '../lib/timers.ts';
 import { isObject } from '../lib/values.ts';
+import { withRelatedTask } from '../lib/related-task.ts';
 import { RpcError } from '../lib/rpc-error.ts';
 import { NOT_ANSWERED } from './not-answered.ts';
 import { questionKind } from './questions.ts';
-import { RELATED_TASK } from './server-task.ts';
 
 type Params = Record<string, unknown>;
 
@@ -21,6 +21,8 @@ export interface ReceiverHooks {
     about: Pick<IncomingQuestion, 'callId' | 'withdrawn'> & { timeoutMs: number },
     onOpen: () => void,
   ) => Promise<Answer>;
+  /** Whether the server was told that it may ask this with a task. */
+  accepts: (kind: QuestionKind) => boolean;
   /** Sends `notifications/tasks/status`. */
   notify: (task: ServerTask) => void;
 }
@@ -76,7 +78,7 @@ export class TaskReceiver {
       case 'tasks/cancel':
         return this.#cancel(params);
       default:
-        return isAskedAsTask(method, params) ? this.#create(method, params, callId) : undefined;
+        return this.#isAskedAsTask(method, params) ? this.#create(method, params, callId) : undefined;
     }
   }
 
@@ -129,8 +131,7 @@ export class TaskReceiver {
     if (!hasEnded(held.task)) await once(held.over.signal, 'abort', { signal });
     const { id: taskId, result } = held.task;
     if (result === undefined) throw failureOf(held.task);
-    const meta = isObject(result['_meta']) ? result['_meta'] : {};
-    return { ...result, _meta: { ...meta, [RELATED_TASK]: { taskId } } };
+    return withRelatedTask(result, taskId);
   }
 
   async #cancel(params: Params): Promise<Params> {
@@ -190,6 +191,12 @@ export class TaskReceiver {
       this.#held.delete(held.task.id);
       this.#apply(held, { type: 'expire' });
     }
+  }
+
+  /** Otherwise the request is answered like any other, as the protocol wants it. */
+  #isAskedAsTask(method: string, params: Params): boolean {
+    const kind = questionKind(method);
+    return kind !== undefined && 'task' in params && this.#hooks.accepts(kind);
   }
 
   /** Moves the task and tells the server; false when the move is not allowed. */
@@ -258,10 +265,4 @@ function errorOf(error: unknown): TaskError {
 
 function invalid(message: string): RpcError {
   return new RpcError(-32602, message);
-}
-
-/** A client's folders are told at once; only people and models are waited for. */
-function isAskedAsTask(method: string, params: Params): boolean {
-  const kind = questionKind(method);
-  return kind !== undefined && kind !== 'roots' && 'task' in params;
 }

@@ -13,8 +13,6 @@ export const GENERATION_DATES = { core: '2025-11-25', extension: '2026-07-28' } 
 
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
-export const RELATED_TASK = 'io.modelcontextprotocol/related-task';
-
 const STATUSES = new Set<unknown>(['working', 'input_required', 'completed', 'failed', 'cancelled']);
 
 /** For a server that does not say. */
@@ -41,12 +39,6 @@ export function taskOffer(modern: boolean, capabilities: Record<string, unknown>
     list: inside(capabilities, 'tasks', 'list') !== undefined,
     cancel: inside(capabilities, 'tasks', 'cancel') !== undefined,
   };
-}
-
-/** The id of the task that a message of the server says it belongs to. */
-export function relatedTask(params: Record<string, unknown>): string | undefined {
-  const taskId = inside(params, '_meta', RELATED_TASK, 'taskId');
-  return typeof taskId === 'string' ? taskId : undefined;
 }
 
 /** Reads a task as either generation writes it. */

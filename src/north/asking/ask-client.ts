@@ -5,9 +5,10 @@ import { answerMistake } from '../../core/question/answer.ts';
 import type { QuestionBook } from '../../core/question/book.ts';
 import type { Question } from '../../core/question/question.ts';
 import { ANY_RESULT } from '../../lib/any-result.ts';
+import { withoutRelatedTask, withRelatedTask } from '../../lib/related-task.ts';
 import { rpcFailure, type RpcFailure } from '../../lib/rpc-error.ts';
 import { MAX_DELAY_MS } from '../../lib/timers.ts';
-import { asRequest, withRelatedTask } from './asking.ts';
+import { asRequest } from './asking.ts';
 
 /** Where a client can be asked at a moment: on the stream of a request of its own, or on the standing one. */
 export type Where = { on: RequestId } | 'standing';
@@ -42,11 +43,12 @@ export async function askClient(
       questions.desks.release(id);
       return;
     }
-    const answer = await server.request(
+    const said = await server.request(
       { method, params: taskId === undefined ? params : withRelatedTask(params, taskId) },
       ANY_RESULT,
       { timeout: MAX_DELAY_MS, signal: over, ...(place !== 'standing' && { relatedRequestId: place.on }) },
     );
+    const answer = withoutRelatedTask(said);
     const mistake = answerMistake(question, answer);
     if (mistake !== undefined) {
       questions.refuse(id, { code: -32602, message: `the client's answer does not fit: ${mistake}` });

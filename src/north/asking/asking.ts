@@ -1,9 +1,8 @@
 import type { QuestionBook } from '../../core/question/book.ts';
 import type { Desk } from '../../core/question/desks.ts';
 import type { Question, QuestionKind } from '../../core/question/question.ts';
+import { withoutRelatedTask } from '../../lib/related-task.ts';
 import { isObject } from '../../lib/values.ts';
-
-const RELATED_TASK = 'io.modelcontextprotocol/related-task';
 
 /** What a question is called on the wire, in both eras. */
 const METHODS: Record<QuestionKind, string> = {
@@ -14,21 +13,12 @@ const METHODS: Record<QuestionKind, string> = {
 
 /** A question as a request to a client, who knows nothing of the tasks that the server keeps. */
 export function asRequest({ kind, params }: Question): { method: string; params: Record<string, unknown> } {
-  const { _meta, ...rest } = params;
-  if (!isObject(_meta) || !(RELATED_TASK in _meta)) return { method: METHODS[kind], params };
-  const { [RELATED_TASK]: _task, ...meta } = _meta;
-  return { method: METHODS[kind], params: Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta } };
+  return { method: METHODS[kind], params: withoutRelatedTask(params) };
 }
 
 /** The questions of one round, by the keys under which they are answered. */
 export function inputRequests(asked: ReadonlyMap<string, Question>): Record<string, unknown> {
   return Object.fromEntries([...asked].map(([key, question]) => [key, asRequest(question)]));
-}
-
-/** For a client that keeps tasks apart by what they say and ask. */
-export function withRelatedTask(value: Record<string, unknown>, taskId: string): Record<string, unknown> {
-  const meta = value['_meta'] as Record<string, unknown> | undefined;
-  return { ...value, _meta: { ...meta, [RELATED_TASK]: { taskId } } };
 }
 
 /** Whether a client that declares these capabilities can be asked this. */

@@ -1,6 +1,6 @@
 import type { ProgressToken, RequestId, Server, ServerContext } from '@modelcontextprotocol/server';
 import type { Gateway } from '../../core/gateway.ts';
-import type { ServerInfo } from '../../core/ports.ts';
+import type { Progress, ServerInfo } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import { ANY_RESULT } from '../../lib/any-result.ts';
 import type { Carrier } from '../carrier.ts';
@@ -43,9 +43,13 @@ export class LegacyRequest {
   }
 
   /** Runs something that may take long while the client waits, with progress or pings. */
-  async waiting<T>(what: string, work: Parameters<typeof whileWaiting<T>>[2]): Promise<T> {
+  async waiting<T>(
+    what: string,
+    work: Parameters<typeof whileWaiting<T>>[2],
+    marked?: (progress: Progress) => Progress,
+  ): Promise<T> {
     const { exchange } = this;
-    if (exchange.progress !== undefined) return whileWaiting(exchange, what, work);
+    if (exchange.progress !== undefined) return whileWaiting(exchange, what, work, marked);
     const pinging = setInterval(() => {
       if (!exchange.reaches) return;
       // One that answers no pings may still be waiting; that it is gone shows otherwise.

@@ -1,8 +1,9 @@
 import type { RequestId } from '@modelcontextprotocol/server';
+import type { Progress } from '../../core/ports.ts';
 import { hasEnded, type Task } from '../../core/task/task.ts';
+import { withRelatedTask } from '../../lib/related-task.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
-import { withRelatedTask } from '../asking/asking.ts';
 import type { LegacyDesk } from './legacy-desk.ts';
 import type { LegacyFaceParts, LegacyRequest, Params } from './legacy-request.ts';
 import type { LegacyTools } from './legacy-tools.ts';
@@ -62,7 +63,7 @@ export class LegacyTasks {
 
   async result(request: LegacyRequest, params: Params): Promise<Params> {
     const { id, tool } = this.#find(params);
-    const task = await this.ended(request, id);
+    const task = await this.ended(request, id, (progress) => withRelatedTask(progress, id));
     request.exchange.whenTaken(() => this.#parts.session.tasks.setOrphan(id, false));
     return withRelatedTask(this.#tools.asListed(tool, resultOf(task)), id);
   }
@@ -99,19 +100,23 @@ export class LegacyTasks {
     return { task: coreTask(tasks.get(task.id)) };
   }
 
-  /** Waits for the end of a task; what it asks meanwhile goes over the stream of the request that waits. */
-  async ended(request: LegacyRequest, taskId: string): Promise<Task> {
+  /**
+   * Waits for the end of a task; what it asks meanwhile goes over the stream of the request that waits. `marked` adds to
+   * reports of progress which task they belong to, for a client that knows the task.
+   */
+  async ended(request: LegacyRequest, taskId: string, marked?: (progress: Progress) => Progress): Promise<Task> {
     const { gateway, session } = this.#parts;
     const closeDesk = this.#desk.attendTask(taskId, request);
     this.#waiting.set(taskId, request.id);
     try {
-      return await request.waiting('the task is at work', async (onProgress) => {
+      const untilEnded = async (onProgress: (progress: Progress) => void): Promise<Task> => {
         const deaf = session.calls.onProgress(taskId, onProgress);
         // Also when the stream has broken: the client may come back to it.
         const task = await session.controller.until(taskId, hasEnded, { signal: request.signal }).finally(deaf);
         await gateway.store.settled();
         return task;
-      });
+      };
+      return await request.waiting('the task is at work', untilEnded, marked);
     } finally {
       if (this.#waiting.get(taskId) === request.id) this.#waiting.delete(taskId);
       closeDesk();
@@ -133,9 +138,10 @@ export class LegacyTasks {
     const { session } = this.#parts;
     const { id } = told;
     if (progressToken === undefined || hasEnded(told)) return;
-    const deaf = session.calls.onProgress(id, (progress) =>
-      tellClient(this.#parts, 'notifications/progress', { ...progress, progressToken }, this.#waiting.get(id)),
-    );
+    const deaf = session.calls.onProgress(id, (progress) => {
+      const params = withRelatedTask({ ...progress, progressToken }, id);
+      tellClient(this.#parts, 'notifications/progress', params, this.#waiting.get(id));
+    });
     const forget = session.controller.watch((task) => {
       if (task.id !== id || !hasEnded(task)) return;
       deaf();

@@ -2,6 +2,7 @@ import { SdkError, SdkErrorCode, type RequestId } from '@modelcontextprotocol/cl
 import type { IncomingQuestion } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
 import { NOT_ANSWERED } from '../not-answered.ts';
+import { answerTo } from '../questions.ts';
 import { throughLosses, type Line } from './line.ts';
 import type { LiveCall } from './live-calls.ts';
 import { answerOne } from './rounds.ts';
@@ -90,7 +91,7 @@ export class AskedRequests {
     const withdrawn = AbortSignal.any([call.signal, withdraw.signal]);
     const fate = { key, callId: call.id, withdrawn, taken: taken.signal };
     const response = await answerOne({ ...request }, fate, this.#line).then(
-      (result) => ({ result }),
+      (result) => ({ result: answerTo(request.params, result) }),
       (error: unknown) => ({ error: { code: NOT_ANSWERED, message: messageOf(error) } }),
     );
     if (call.signal.aborted) return;

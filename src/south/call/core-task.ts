@@ -1,7 +1,7 @@
 import type { CallOutcome, ServerTask } from '../../core/ports.ts';
 import { within } from '../../lib/timers.ts';
-import { isObject } from '../../lib/values.ts';
-import { hasEnded, RELATED_TASK, ServerFault } from '../server-task.ts';
+import { withoutRelatedTask } from '../../lib/related-task.ts';
+import { hasEnded, ServerFault } from '../server-task.ts';
 import { AskedRequests } from './asked-requests.ts';
 import { failure, Gone, type Line } from './line.ts';
 import type { LiveCall } from './live-calls.ts';
@@ -94,17 +94,9 @@ export class CoreTask implements TaskKind {
         { taskId: this.#taskId },
         { callId: call.id, signal: AbortSignal.any([call.signal, unwanted]) },
       );
-      this.#outcome ??= { kind: 'result', result: withoutTaskMark(result) };
+      this.#outcome ??= { kind: 'result', result: withoutRelatedTask(result) };
     } catch (error) {
       if (!unwanted.aborted) this.#outcome ??= error instanceof Gone ? error : failure(error);
     }
   }
-}
-
-/** The mark that ties the result to its task says nothing to whoever made the call. */
-function withoutTaskMark(result: Record<string, unknown>): Record<string, unknown> {
-  const { _meta, ...rest } = result;
-  if (!isObject(_meta) || !(RELATED_TASK in _meta)) return result;
-  const { [RELATED_TASK]: _mark, ...meta } = _meta;
-  return Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta };
 }

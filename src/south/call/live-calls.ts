@@ -1,6 +1,6 @@
 import type { RequestId } from '@modelcontextprotocol/client';
 import type { About, IncomingQuestion, OutgoingCall, Progress } from '../../core/ports.ts';
-import { relatedTask } from '../server-task.ts';
+import { relatedTask } from '../../lib/related-task.ts';
 import type { StreamOrigin } from '../transport/origin.ts';
 import type { AskedRequest } from './standing.ts';
 
@@ -114,18 +114,12 @@ export class LiveCalls {
     return [...this.#calls.values()].some(({ away, taskId }) => !away && taskId === undefined);
   }
 
-  progressed(params: Record<string, unknown>): void {
-    const { progressToken, progress, total, message, _meta, ...more } = params;
-    const taskId = relatedTask(params);
-    const live = this.#calls.get(String(progressToken)) ?? (taskId === undefined ? undefined : this.#ofTask(taskId));
-    const tell = live?.call.onProgress ?? this.#others.get(String(progressToken))?.onProgress;
-    if (tell === undefined || typeof progress !== 'number') return;
-    const report: Progress = { ...more, progress };
-    if (typeof total === 'number') report.total = total;
-    if (typeof message === 'string') report.message = message;
-    // What ties it to a task of the server says nothing to anybody behind us.
-    if (_meta !== undefined && taskId === undefined) report['_meta'] = _meta;
-    tell(report);
+  /** Hands a report to whoever it belongs to, by its token or its task; false if that is nobody here. */
+  progressed(token: unknown, taskId: string | undefined, report: Progress): boolean {
+    const live = this.#calls.get(String(token)) ?? (taskId === undefined ? undefined : this.#ofTask(taskId));
+    const tell = live?.call.onProgress ?? this.#others.get(String(token))?.onProgress;
+    tell?.(report);
+    return tell !== undefined;
   }
 
   /** The server says that a task changed. */

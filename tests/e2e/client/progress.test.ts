@@ -41,3 +41,22 @@ test('C-1: progress is found to be of a task by the name of the task alone', asy
   await server.release();
   await stream;
 });
+
+test('C-1: progress of a task that is known, but not followed, comes as an event', async () => {
+  const server = await startSessionServer();
+  const { client, of } = clientOf({ url: server.url });
+  const created = await client.request('tools/call', { name: 'hold', arguments: {}, task: {} });
+  const { taskId } = created['task'] as { taskId: string };
+  const told = async (progress: number): Promise<unknown> => {
+    await server.report(taskId, progress);
+    return of('progressNotification').at(-1);
+  };
+  // Of a task that it does not know it tells nothing.
+  await client.listTools();
+  await told(1);
+  await client.getTask(taskId);
+  expect(client.getClientTasks()).toMatchObject([{ taskId }]);
+  await soon(() => told(2)).toEqual({ toolName: '', taskId, progress: 2, total: 5 });
+  expect(of('progressNotification').filter(({ progress }) => progress === 1)).toEqual([]);
+  await server.release();
+});
