@@ -5,6 +5,7 @@ import {
   isJSONRPCRequest,
   isJSONRPCResultResponse,
   PROTOCOL_VERSION_META_KEY,
+  type JSONRPCMessage,
 } from '@modelcontextprotocol/server';
 import { isObject } from '../../lib/values.ts';
 import { MODERN_VERSION } from '../modern-client.ts';
@@ -51,7 +52,7 @@ function field(value: unknown, key: string): unknown {
 }
 
 /** By the SDK's own measure: what it does not know as a message it would drop, and nobody would ever answer it. */
-function isMessage(body: unknown): boolean {
+export function isMessage(body: unknown): body is JSONRPCMessage {
   if (!isObject(body)) return false;
   if ('method' in body) return 'id' in body ? isJSONRPCRequest(body) : isJSONRPCNotification(body);
   return isJSONRPCResultResponse(body) || isJSONRPCErrorResponse(body);

@@ -1,8 +1,8 @@
 import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/server';
-import type { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { exactReply, type Carrier } from '../carrier.ts';
 import { within } from '../../lib/timers.ts';
 import type { Exchange } from '../exchange.ts';
+import type { StdioWire } from './wire.ts';
 
 /** The wire, and the knowledge which replies went over it. */
 export class StdioCarrier implements Transport, Carrier {
@@ -12,13 +12,13 @@ export class StdioCarrier implements Transport, Carrier {
   onWireClosed: () => void = () => {};
   /** Looks at what the client says before anybody else; tells whether it has been dealt with. */
   onReceived: (message: JSONRPCMessage) => boolean = () => false;
-  readonly #wire: StdioServerTransport;
+  readonly #wire: StdioWire;
   readonly #exchanges = new Map<RequestId, Exchange>();
   /** Requests that have no answer yet. */
   readonly #open = new Set<RequestId>();
   #onAllAnswered: () => void = () => {};
 
-  constructor(wire: StdioServerTransport) {
+  constructor(wire: StdioWire) {
     this.#wire = wire;
   }
 
@@ -42,7 +42,7 @@ export class StdioCarrier implements Transport, Carrier {
       this.onclose?.();
       this.onWireClosed();
     };
-    await this.#wire.start();
+    this.#wire.start();
   }
 
   async send(message: JSONRPCMessage, _options?: TransportSendOptions): Promise<void> {
@@ -68,7 +68,7 @@ export class StdioCarrier implements Transport, Carrier {
   }
 
   async close(): Promise<void> {
-    await this.#wire.close();
+    this.#wire.close();
   }
 
   /** Two open requests with one id would share an exchange, and what becomes of one reply be told of the other. */

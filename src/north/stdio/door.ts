@@ -1,6 +1,6 @@
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { isInitializeRequest, type McpServerFactory } from '@modelcontextprotocol/server';
-import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { CONNECTION_SESSION, type Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
 import { useFreshIds } from '../../lib/fresh-ids.ts';
@@ -9,6 +9,7 @@ import { createHubServer } from '../hub-server.ts';
 import { clientRecord } from '../legacy/client.ts';
 import { StdioCarrier } from './carrier.ts';
 import { serveDirectly } from './direct.ts';
+import { StdioWire } from './wire.ts';
 import type { Hub } from '../hub/hub.ts';
 
 /** There is one client, and so one session. */
@@ -45,9 +46,7 @@ export async function openStdioDoor(
   // The transport closes with its input; what was asked just before that is still to be answered.
   const input = new PassThrough();
   streams.input.pipe(input, { end: false });
-  const carrier = new StdioCarrier(
-    new StdioServerTransport(input, streams.output, { maxBufferSize: MAX_MESSAGE_BYTES }),
-  );
+  const carrier = new StdioCarrier(new StdioWire(input, streams.output, MAX_MESSAGE_BYTES));
   streams.input.once('end', () => void carrier.allAnswered(LAST_ANSWERS_MS).then(() => input.end()));
   const closed = new Promise<void>((resolve) => {
     carrier.onWireClosed = resolve;

@@ -13,9 +13,9 @@ interface Wire {
   answers: (id: unknown, count?: number) => Promise<Json[]>;
 }
 
-async function wire(servers: Servers = {}): Promise<Wire> {
+async function wire(servers: Servers = {}, ...flags: string[]): Promise<Wire> {
   const config = await configFile(servers, { logLevel: 'debug' });
-  const program = await startProgram(['stdio', '--config', config]);
+  const program = await startProgram(['stdio', '--config', config, ...flags]);
   const messages = (): Json[] => program.stdout.map((line) => JSON.parse(line) as Json);
   return {
     program,
@@ -79,6 +79,61 @@ test('X-4: a broken line on stdin harms nothing: the next request is answered', 
   expect(logLines(program).filter(({ level }) => level === 'error')).toEqual([]);
   program.child.stdin.end();
   expect(await program.exited).toBe(0);
+});
+
+const MALFORMED: Json[] = [
+  { id: 1, method: 'ping' },
+  { jsonrpc: '1.0', id: 'two', method: 'ping' },
+  { jsonrpc: '2.0', id: 3, method: 7 },
+  { jsonrpc: '2.0', id: 4, method: 'ping', params: 7 },
+  { jsonrpc: '2.0', id: 5, method: 'ping', params: { _meta: 5 } },
+  { jsonrpc: '2.0', id: 6, method: 'ping', extra: true },
+  { jsonrpc: '2.0', id: 7 },
+  { jsonrpc: '2.0', id: 8.5, method: 'ping' },
+];
+
+const FIRST = { legacy: INITIALIZE, modern: modernCall('list_servers', {}, 0) };
+
+test.each([
+  ['hub', 'legacy'],
+  ['hub', 'modern'],
+  ['direct', 'legacy'],
+  ['direct', 'modern'],
+] as const)('X-4: a malformed request that has an id is answered (%s, %s)', async (endpoint, era) => {
+  const server = owned(await startV1Http());
+  const { write, answers, program } = await wire(
+    { one: { url: server.url } },
+    ...(endpoint === 'direct' ? ['--server', 'one'] : []),
+  );
+  // Also before the first good message, which decides the era.
+  write(JSON.stringify({ id: 'early', method: 'ping' }));
+  expect(await answers('early')).toMatchObject([{ jsonrpc: '2.0', error: { code: -32600 } }]);
+  write(JSON.stringify(FIRST[era]));
+  await answers(0);
+  for (const message of MALFORMED) {
+    write(JSON.stringify(message));
+    const [answer] = await answers(message['id']);
+    expect(answer, JSON.stringify(message)).toMatchObject({
+      jsonrpc: '2.0',
+      error: { code: -32600, message: expect.stringContaining('Invalid Request') },
+    });
+  }
+  const unanswered = program.stdout.length;
+  // Neither a response nor a notification is answered, whatever is wrong with it.
+  write('{"jsonrpc":"2.0","id":9,"result":7}');
+  write('{"jsonrpc":"2.0","id":9,"error":{}}');
+  write('{"jsonrpc":"2.0","method":7}');
+  write(JSON.stringify({ id: 'last', method: 'ping' }));
+  await answers('last');
+  expect(program.stdout).toHaveLength(unanswered + 1);
+});
+
+test('X-4: requests in a batch are answered over stdio, where batches are not supported', async () => {
+  const { write, answers } = await initialized();
+  write(JSON.stringify([toolCall('list_servers', {}, 'a'), toolCall('list_servers', {}, 'b')]));
+  for (const id of ['a', 'b']) {
+    expect(await answers(id)).toMatchObject([{ error: { code: -32600, message: expect.stringContaining('batch') } }]);
+  }
 });
 
 test('X-4: garbage before the first message does not decide what is spoken', async () => {

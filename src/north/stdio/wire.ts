@@ -1,0 +1,112 @@
+import type { Readable, Writable } from 'node:stream';
+import type { JSONRPCMessage } from '@modelcontextprotocol/server';
+import { isObject } from '../../lib/values.ts';
+import { isMessage } from '../http/message.ts';
+
+const NEWLINE = 0x0a;
+
+/**
+ * JSON-RPC over a pair of streams, one message a line. Other than the transport of the SDK, it answers a malformed request
+ * whose id can be read, for whose answer the client would wait.
+ */
+export class StdioWire {
+  onmessage: (message: JSONRPCMessage) => void = () => {};
+  onerror: (error: Error) => void = () => {};
+  onclose: () => void = () => {};
+  readonly #input: Readable;
+  readonly #output: Writable;
+  readonly #maxMessageBytes: number;
+  /** The beginning of a message whose end has not arrived. */
+  #begun: Buffer[] = [];
+  #begunBytes = 0;
+  #closed = false;
+
+  constructor(input: Readable, output: Writable, maxMessageBytes: number) {
+    this.#input = input;
+    this.#output = output;
+    this.#maxMessageBytes = maxMessageBytes;
+  }
+
+  start(): void {
+    const close = (): void => this.close();
+    this.#input.on('data', (chunk: Buffer) => this.#read(chunk));
+    this.#input.on('error', (error) => this.onerror(error));
+    this.#input.once('end', close);
+    this.#input.once('close', close);
+    this.#output.on('error', (error) => {
+      if (this.#closed) return;
+      this.onerror(error);
+      this.close();
+    });
+  }
+
+  /** Resolves when the message has been written. */
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#closed) throw new Error('the connection is closed');
+    return new Promise((resolve, reject) => {
+      this.#output.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#begun = [];
+    this.#input.pause();
+    this.onclose();
+  }
+
+  #read(chunk: Buffer): void {
+    let from = 0;
+    for (;;) {
+      if (this.#closed) return;
+      const end = chunk.indexOf(NEWLINE, from);
+      if (end === -1) break;
+      const rest = chunk.subarray(from, end);
+      const line = this.#begun.length === 0 ? rest : Buffer.concat([...this.#begun, rest]);
+      this.#begun = [];
+      this.#begunBytes = 0;
+      from = end + 1;
+      this.#line(line.toString('utf8'));
+    }
+    if (from === chunk.length) return;
+    this.#begun.push(from === 0 ? chunk : chunk.subarray(from));
+    this.#begunBytes += chunk.length - from;
+    if (this.#begunBytes <= this.#maxMessageBytes) return;
+    this.onerror(new Error(`the client sent a message larger than ${this.#maxMessageBytes} bytes`));
+    this.close();
+  }
+
+  #line(line: string): void {
+    let value: unknown;
+    try {
+      value = JSON.parse(line);
+    } catch {
+      // Programs print other lines, too.
+      return;
+    }
+    try {
+      if (isMessage(value)) this.onmessage(value);
+      else if (Array.isArray(value))
+        for (const each of value) this.#refuse(each, 'send no batch, but one message a line');
+      else this.#refuse(value, 'not a JSON-RPC 2.0 message');
+    } catch (error) {
+      this.onerror(error as Error);
+    }
+  }
+
+  #refuse(value: unknown, mistake: string): void {
+    this.onerror(new Error(`the client sent an invalid message: ${mistake}`));
+    const id = requestIdIn(value);
+    if (id === undefined) return;
+    const error = { code: -32600, message: `Invalid Request: ${mistake}` };
+    this.send({ jsonrpc: '2.0', id, error }).catch((failure: Error) => this.onerror(failure));
+  }
+}
+
+/** The id that the sender of a malformed message waits for an answer to. */
+function requestIdIn(value: unknown): string | number | undefined {
+  if (!isObject(value) || 'result' in value || 'error' in value) return undefined;
+  const { id } = value;
+  return typeof id === 'string' || typeof id === 'number' ? id : undefined;
+}
