@@ -1,3 +1,9 @@
+/**
+ * How many lists and objects inside each other a message may have. Messages with many more can be read, but JSON.stringify
+ * cannot write them again: not to a client or server, and not to the store.
+ */
+export const MAX_LEVELS = 1000;
+
 /** Whether a value has more than so many lists and objects inside each other. Those far deeper have no JSON. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   let level: unknown[] = [value];

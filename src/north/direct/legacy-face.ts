@@ -1,6 +1,7 @@
 import { Server } from '@modelcontextprotocol/server';
 import type { About } from '../../core/ports.ts';
 import { rpcFailure, type RpcError } from '../../lib/rpc-error.ts';
+import { assertNotTooDeep } from '../arguments-depth.ts';
 import { openExchange } from '../carrier.ts';
 import { sessionFace, tellsChanges } from './face.ts';
 import { call, type LegacyCallParts } from './legacy-calls.ts';
@@ -96,6 +97,7 @@ export class LegacyFace {
   async #handle(request: LegacyRequest, method: string, params: Params): Promise<Params> {
     const { session, relay, tasks, tools } = this.#parts;
     session.touch();
+    assertNotTooDeep(params);
     const done = session.beginRequest();
     try {
       switch (method) {

@@ -2,6 +2,7 @@ import type { Server, ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import type { Task } from '../../core/task/task.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
+import { assertNotTooDeep } from '../arguments-depth.ts';
 import { openExchange } from '../carrier.ts';
 import { MODERN_VERSIONS, requireTasks } from '../modern-client.ts';
 import { requestFace } from './face.ts';
@@ -35,6 +36,7 @@ export function createModernServer(parts: ModernFaceParts): Server {
       const exchange = openExchange(mcpReq, parts.carrier, parts.gateway.settings.calls.onCancel);
       parts.session.touch();
       try {
+        assertNotTooDeep(params);
         const done = parts.session.beginRequest();
         try {
           return await work(new ModernRequest(parts, mcpReq, exchange), params);

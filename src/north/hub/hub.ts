@@ -6,6 +6,7 @@ import type { ServerConfig } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { CoreSettings } from '../../core/settings.ts';
 import type { Exchange } from '../exchange.ts';
+import { assertNotTooDeep } from '../arguments-depth.ts';
 import type { Asking } from './asking.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
@@ -110,6 +111,7 @@ export class Hub {
     let endRequest = (): void => {};
     try {
       endRequest = context.session.beginRequest();
+      assertNotTooDeep(given);
       const parsed = found.input.safeParse(given);
       if (!parsed.success) {
         throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', `${found.name}: ${mistakes(found, given, parsed.error)}`);

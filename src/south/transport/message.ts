@@ -1,5 +1,5 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
-import { isDeeperThan } from '../../lib/depth.ts';
+import { isDeeperThan, MAX_LEVELS } from '../../lib/depth.ts';
 import { isObject } from '../../lib/values.ts';
 
 /**
@@ -7,9 +7,6 @@ import { isObject } from '../../lib/values.ts';
  * as a complete one that carries the task under a key of ours.
  */
 const TASK_KEY = 'meanwhile/task';
-
-/** What is nested more deeply can be read, but not written again: not to a client, and not to the store. */
-const MAX_LEVELS = 1000;
 
 /**
  * What a server sent, as the client can take it; `undefined` if it is no message. An answer that is none in the sense of

@@ -1,10 +1,21 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { TaskClient } from '../../../src/client/task-client.ts';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { httpGateway } from '../../support/gateway.ts';
 import { hubOverHttp, type HubClient } from '../../support/hub.ts';
 import { defer, owned } from '../../support/owned.ts';
-import { errorOf, post, rawSession, toolCall } from '../../support/raw-http.ts';
+import {
+  errorOf,
+  JSON_HEADERS,
+  modernCall,
+  modernHeaders,
+  post,
+  rawSession,
+  replyOf,
+  send,
+  toolCall,
+  type RawAnswer,
+} from '../../support/raw-http.ts';
 import { deepServer, type DeepServer } from './deep-server.ts';
 
 const TOO_DEEP = 'nested more than 1000 levels deep';
@@ -57,6 +68,38 @@ test('X-4, C-1: so does one of the client', async () => {
   const client = new TaskClient({ url: deep.url });
   defer(async () => client.disconnect());
   await expect(client.callTool('result')).rejects.toThrow(TOO_DEEP);
+});
+
+const nested = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+
+describe.each(['legacy', 'modern'] as const)('arguments of a client that are nested too deeply (%s)', (era) => {
+  /** Sends a call whose arguments, as text, may be deeper than JSON.stringify can write. */
+  async function call(url: string, tool: string, args: string): Promise<RawAnswer> {
+    const message = JSON.stringify(era === 'modern' ? modernCall(tool) : toolCall(tool));
+    const headers = era === 'modern' ? modernHeaders(tool) : (await rawSession(url)).headers;
+    const body = message.replace('"arguments":{}', `"arguments":${args}`);
+    return send(url, { headers: { ...JSON_HEADERS, ...headers }, body });
+  }
+
+  test.each([1001, 20_000])('X-4, H-12: the hub says that they are invalid (%i levels)', async (levels) => {
+    const { url } = await setup();
+    const args = `{"server":"fine","tool":"echo","args":{"text":"hello","deep":${nested(levels)}}}`;
+    const reply = replyOf(await call(url, 'execute_tool', args));
+    expect(reply).toMatchObject({ isError: true, code: 'TOOL_ERR_INVALID_ARGUMENT' });
+    expect(reply.text).toContain(TOO_DEEP);
+  });
+
+  test.each([1001, 20_000])('X-4, D-5: so does the direct endpoint (%i levels)', async (levels) => {
+    const { url } = await setup();
+    const answer = await call(`${url}/fine`, 'echo', `{"text":"hello","deep":${nested(levels)}}`);
+    expect(errorOf(answer)).toMatchObject({ code: -32602, message: expect.stringContaining(TOO_DEEP) });
+  });
+
+  test('X-4, D-5: arguments that are nested less deeply reach the server', async () => {
+    const { url } = await setup();
+    const answer = await call(`${url}/fine`, 'echo', `{"text":"hello","deep":${nested(900)}}`);
+    expect(answer.json['result']).toMatchObject({ content: [{ text: 'hello' }] });
+  });
 });
 
 test.each(['notification', 'log'])(
