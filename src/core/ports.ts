@@ -179,8 +179,8 @@ export interface Connection {
   /** Tells the server something, if it is there. */
   notify(method: string, params: Record<string, unknown> | undefined): void;
   /** Bring what the server says to it. */
-  subscribe(uri: string): Promise<Record<string, unknown>>;
-  unsubscribe(uri: string): Promise<Record<string, unknown>>;
+  subscribe(uri: string, signal?: AbortSignal): Promise<Record<string, unknown>>;
+  unsubscribe(uri: string, signal?: AbortSignal): Promise<Record<string, unknown>>;
   /** With `keepSession` the server is not told that we leave, so that somebody can go on with the session later. */
   close(options?: { keepSession?: boolean }): Promise<void>;
 }

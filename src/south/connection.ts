@@ -220,12 +220,12 @@ export class ServerConnection implements Connection {
     }
   }
 
-  async subscribe(uri: string): Promise<Record<string, unknown>> {
-    return this.#subscriptions.add((await this.#live()).client, uri);
+  async subscribe(uri: string, signal?: AbortSignal): Promise<Record<string, unknown>> {
+    return this.#subscriptions.add((await this.#live()).client, uri, signal);
   }
 
-  async unsubscribe(uri: string): Promise<Record<string, unknown>> {
-    return this.#subscriptions.remove((await this.#live()).client, uri);
+  async unsubscribe(uri: string, signal?: AbortSignal): Promise<Record<string, unknown>> {
+    return this.#subscriptions.remove((await this.#live()).client, uri, signal);
   }
 
   async close({ keepSession = false } = {}): Promise<void> {

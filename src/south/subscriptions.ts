@@ -1,7 +1,9 @@
 import type { Client, McpSubscription } from '@modelcontextprotocol/client';
+import { unlessAborted } from '../lib/abort.ts';
 import { RpcError } from '../lib/rpc-error.ts';
 import { ANY_RESULT } from '../lib/any-result.ts';
 import { exactly } from './exact-client.ts';
+import { send } from './send.ts';
 
 /**
  * What a session wants to hear of a server's changes, asked for anew on every connection. Servers of the old era are told
@@ -20,28 +22,30 @@ export class Subscriptions {
     this.#onStreamEnded = onStreamEnded;
   }
 
-  async add(client: Client, uri: string): Promise<Record<string, unknown>> {
+  async add(client: Client, uri: string, signal?: AbortSignal): Promise<Record<string, unknown>> {
     this.#uris.add(uri);
     try {
       if (!isModern(client)) {
-        return await ask(client, 'resources/subscribe', uri);
+        return await ask(client, 'resources/subscribe', uri, signal);
       }
-      if (!(await this.#listen(client)).includes(uri)) {
+      if (!(await unlessAborted(this.#listen(client), signal, aborted)).includes(uri)) {
         throw new RpcError(-32602, `the server does not tell of changes of '${uri}'`, { uri });
       }
       return {};
     } catch (error) {
       this.#uris.delete(uri);
+      // The stream that is being opened includes the resource.
+      if (signal?.aborted && isModern(client)) this.#listen(client).catch(() => {});
       throw error;
     }
   }
 
-  async remove(client: Client, uri: string): Promise<Record<string, unknown>> {
+  async remove(client: Client, uri: string, signal?: AbortSignal): Promise<Record<string, unknown>> {
     this.#uris.delete(uri);
     if (!isModern(client)) {
-      return ask(client, 'resources/unsubscribe', uri);
+      return ask(client, 'resources/unsubscribe', uri, signal);
     }
-    await this.#listen(client);
+    await unlessAborted(this.#listen(client), signal, aborted);
     return {};
   }
 
@@ -96,9 +100,18 @@ export function listenForTask(client: Client, taskId: string, until: AbortSignal
   client.listen(filter, { signal: until }).catch(() => {});
 }
 
-async function ask(client: Client, method: string, uri: string): Promise<Record<string, unknown>> {
+/** Without a signal, the limit of the SDK applies. */
+async function ask(
+  client: Client,
+  method: string,
+  uri: string,
+  signal?: AbortSignal,
+): Promise<Record<string, unknown>> {
+  if (signal !== undefined) return send(client, method, { uri }, { signal });
   return exactly(client.request({ method, params: { uri } }, ANY_RESULT));
 }
+
+const aborted = (): Error => new Error('the request was aborted');
 
 function isModern(client: Client): boolean {
   return client.getProtocolEra() === 'modern';

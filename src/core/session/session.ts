@@ -196,7 +196,7 @@ export class Session {
   }
 
   /** Asks a server to tell of changes of a resource, also after a restart of either program. */
-  async subscribe(server: string, uri: string): Promise<Record<string, unknown>> {
+  async subscribe(server: string, uri: string, signal?: AbortSignal): Promise<Record<string, unknown>> {
     const { subscriptionsPerServer } = this.#parts.settings.limits;
     const { uris } = this.#wishes.of(server);
     if (uris.length >= subscriptionsPerServer && !uris.includes(uri)) {
@@ -205,15 +205,15 @@ export class Session {
         `this session has ${subscriptionsPerServer} subscriptions at '${server}' (limits.subscriptionsPerServer); unsubscribe from some`,
       );
     }
-    const result = await this.connection(server).subscribe(uri);
+    const result = await this.connection(server).subscribe(uri, signal);
     this.#wishes.hear(server, uri);
     await this.#parts.store.settled();
     return result;
   }
 
-  async unsubscribe(server: string, uri: string): Promise<Record<string, unknown>> {
+  async unsubscribe(server: string, uri: string, signal?: AbortSignal): Promise<Record<string, unknown>> {
     this.#wishes.hearNoMore(server, uri);
-    const result = await this.connection(server).unsubscribe(uri);
+    const result = await this.connection(server).unsubscribe(uri, signal);
     await this.#parts.store.settled();
     return result;
   }

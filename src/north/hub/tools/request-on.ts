@@ -3,24 +3,34 @@ import type { Connection } from '../../../core/ports.ts';
 import { messageOf } from '../../../lib/log.ts';
 import type { ToolContext } from '../tool.ts';
 
-/** One request to a server that is not a tool call: bounded by the call time-out, ended when the client leaves for good. */
+/** One request to a server that is not a tool call. */
 export async function requestOn(
-  { session, exchange, gateway }: ToolContext,
+  context: ToolContext,
   server: string,
   method: string,
   params: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
+  return onServer(context, server, method, async (connection, signal) => connection.request(method, params, signal));
+}
+
+/** Work on a server, as long as `calls.timeoutMs` allows and the client has not left for good. */
+export async function onServer<T>(
+  { session, exchange, gateway }: ToolContext,
+  server: string,
+  what: string,
+  work: (connection: Connection, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const connection = session.connection(server);
   const { timeoutMs } = gateway.settings.calls;
   const tooLate = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([exchange.lostSignal(), tooLate]);
   try {
-    return await connection.request(method, params, signal);
+    return await work(connection, signal);
   } catch (error) {
     if (tooLate.aborted) {
-      throw new GatewayError('TOOL_ERR_TIMEOUT', `server '${server}' did not answer ${method} within ${timeoutMs} ms`);
+      throw new GatewayError('TOOL_ERR_TIMEOUT', `server '${server}' did not answer ${what} within ${timeoutMs} ms`);
     }
-    throw failureOn(connection, server, method, error);
+    throw failureOn(connection, server, what, error);
   }
 }
 

@@ -1,9 +1,8 @@
 import * as z from 'zod';
-import type { Session } from '../../../core/session/session.ts';
 import { json, jsonBlock, READS_SERVER, tool, type Annotations } from '../tool.ts';
 import { serverName } from './arguments.ts';
 import { fromServers } from './from-servers.ts';
-import { failureOn, requestOn } from './request-on.ts';
+import { onServer, requestOn } from './request-on.ts';
 
 const uri = z.string().min(1).max(8192);
 
@@ -47,8 +46,10 @@ export const resourceTools = [
     description: 'Be told when a resource changes: it comes as a notification event.',
     input: z.object({ server: serverName, uri }),
     annotations: SUBSCRIBES,
-    run: async ({ server, uri: wanted }, { session }) => {
-      await onServer(session, server, 'resources/subscribe', async () => session.subscribe(server, wanted));
+    run: async ({ server, uri: wanted }, context) => {
+      await onServer(context, server, 'resources/subscribe', async (_connection, signal) =>
+        context.session.subscribe(server, wanted, signal),
+      );
       return json({ success: true, message: `subscribed to ${wanted}` });
     },
   }),
@@ -57,18 +58,11 @@ export const resourceTools = [
     description: 'Stop being told about a resource.',
     input: z.object({ server: serverName, uri }),
     annotations: SUBSCRIBES,
-    run: async ({ server, uri: wanted }, { session }) => {
-      await onServer(session, server, 'resources/unsubscribe', async () => session.unsubscribe(server, wanted));
+    run: async ({ server, uri: wanted }, context) => {
+      await onServer(context, server, 'resources/unsubscribe', async (_connection, signal) =>
+        context.session.unsubscribe(server, wanted, signal),
+      );
       return json({ success: true, message: `unsubscribed from ${wanted}` });
     },
   }),
 ];
-
-async function onServer(session: Session, server: string, what: string, work: () => Promise<unknown>): Promise<void> {
-  const connection = session.connection(server);
-  try {
-    await work();
-  } catch (error) {
-    throw failureOn(connection, server, what, error);
-  }
-}
