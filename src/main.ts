@@ -2,6 +2,7 @@
 
 import type { Config } from './config/schema.ts';
 import { Gateway } from './core/gateway.ts';
+import { shareConnections } from './core/session/shared-connections.ts';
 import { stderrLog, type Log } from './lib/log.ts';
 import { HttpDoor } from './north/http/door.ts';
 import { Hub } from './north/hub/hub.ts';
@@ -87,7 +88,8 @@ async function startCore(
 ): Promise<{ gateway: Gateway; stop: (closeDoor?: () => Promise<void>) => Promise<void> }> {
   const store = await openSqliteStore({ path: settings.store, log });
   const { messageBytes } = settings.limits;
-  const backends = createBackends({ ...settings.servers, messageBytes }, settings.addServerAddresses, log);
+  const connections = createBackends({ ...settings.servers, messageBytes }, settings.addServerAddresses, log);
+  const backends = shareConnections(connections, log);
   const gateway = new Gateway({ store, backends, settings, log });
   try {
     await gateway.start(servers);

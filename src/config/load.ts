@@ -174,9 +174,10 @@ function serverConfigs(file: FileValue, { folder }: Here): { servers: Config['se
 
 /** Throws if the `envFile` of the entry cannot be read. */
 function serverConfig(entry: ServerEntry, folder: string): ServerConfig {
+  const sharing: Pick<ServerConfig, 'share'> = entry.share === 'principal' ? { share: 'principal' } : {};
   if (!('command' in entry)) {
     const url = entry.url ?? entry.httpUrl ?? entry.serverUrl ?? '';
-    return { url, ...(entry.headers && { headers: entry.headers }) };
+    return { url, ...(entry.headers && { headers: entry.headers }), ...sharing };
   }
   const { command, args, cwd, envFile } = entry;
   const env = envFile === undefined ? entry.env : { ...readEnvFile(resolve(folder, envFile)), ...entry.env };
@@ -185,6 +186,7 @@ function serverConfig(entry: ServerEntry, folder: string): ServerConfig {
     ...(args && { args }),
     ...(env && { env }),
     ...(cwd !== undefined && { cwd: resolve(folder, cwd) }),
+    ...sharing,
   };
 }
 

@@ -22,8 +22,15 @@ const isHeaderValue = (text: string): boolean => !/[^\t\x20-\x7e\u0080-\u00ff]/.
 
 const variableName = z.string().refine((text) => text !== '' && !text.includes('='), 'not a valid name of a variable');
 
-/** Keys that the files of other programs have in a server entry; accepted so that such a file can be used as it is. */
 const shared = {
+  share: z
+    .enum(['session', 'principal'])
+    .optional()
+    .describe(
+      'Who uses one connection, and so one process of a command: each session its own (the default), or all sessions of ' +
+        'one principal the same.',
+    ),
+  // Keys that the files of other programs have in a server entry; accepted so that such a file can be used as it is.
   disabled: z.boolean().optional().describe('Leaves this server out.'),
   enabled: z.boolean().optional().describe('`false` leaves this server out.'),
   timeout: z.unknown().optional().describe('Accepted and ignored.'),
@@ -245,6 +252,10 @@ const settings = group('The settings of meanwhile itself.', {
     logsPerServer: count(500, 'How many log lines of one server a session keeps.'),
   }).prefault({}),
   servers: group('Connections to servers.', {
+    connect: group('Whether a new session connects to a server at once (`eager`) or on first use (`lazy`).', {
+      commands: z.enum(['lazy', 'eager']).default('lazy').describe('When the program of a command server is started.'),
+      urls: z.enum(['lazy', 'eager']).default('eager').describe('When a URL server is connected.'),
+    }).prefault({}),
     connectTimeoutMs: ms(30_000, 'How long connecting may take.'),
     pingMs: every(30_000, 'How often a quiet connection is checked.'),
     pollTimeoutMs: ms(

@@ -118,7 +118,7 @@ export class Gateway {
     this.#add(session);
     this.store.put('session', session.record);
     this.log.info('session_created', { sessionId: id });
-    if (!later) session.connectAll();
+    if (!later) session.connectEager();
     return session;
   }
 
@@ -276,7 +276,7 @@ export class Gateway {
   async addServer(caller: Session, name: string, config: ServerConfig): Promise<ServerInfo> {
     const { principal } = caller;
     const before = caller.servers.get(name);
-    if (isDeepStrictEqual(before?.config, config)) {
+    if (before && isSameServer(before.config, config)) {
       return orUnreachable(
         caller.connection(name).ready(),
         `server '${name}' is configured like this, but cannot be reached`,
@@ -304,10 +304,9 @@ export class Gateway {
         const replaced = before !== undefined;
         if (session.server === undefined) {
           session.events.add('server_added', name, { name, addedBy: 'another session', replaced });
-        } else if (!inUse.has(session)) {
-          continue;
         }
-        session.connectInBackground(name);
+        if (inUse.has(session)) session.connectInBackground(name);
+        else if (session.server === undefined) session.connectIfEager(name);
       }
     });
     this.log.info(before ? 'server_config_updated' : 'server_config_added', { server: name });
@@ -420,6 +419,11 @@ function sharedStateId(principal: string, server: string | undefined): string {
 
 async function detachAll(sessions: Session[], name: string, why: Parameters<Session['detach']>[1]): Promise<void> {
   await Promise.all(sessions.map((session) => session.detach(name, why)));
+}
+
+/** Clients do not say who shares a server; the config file does. */
+function isSameServer({ share: _share, ...known }: ServerConfig, added: ServerConfig): boolean {
+  return isDeepStrictEqual(known, added);
 }
 
 async function orUnreachable<T>(connecting: Promise<T>, what: string): Promise<T> {

@@ -8,12 +8,17 @@ import type { CallResult, Task, TaskError } from './task/task.ts';
 
 export type ServerConfig = HttpServerConfig | CommandServerConfig;
 
-export interface HttpServerConfig {
+/** Who uses a connection to the server: one session, or all sessions of one principal. */
+interface Sharing {
+  share?: 'principal';
+}
+
+export interface HttpServerConfig extends Sharing {
   url: string;
   headers?: Record<string, string>;
 }
 
-export interface CommandServerConfig {
+export interface CommandServerConfig extends Sharing {
   command: string;
   args?: string[];
   env?: Record<string, string>;
@@ -196,6 +201,7 @@ export interface Wish {
 export type AddedBy = 'config file' | 'client';
 
 export interface ClientTraits {
+  principal: string;
   /** Servers of clients may not be at every address. */
   addedBy: AddedBy;
   /** Whether servers are told that they may ask for its folders; others can be asked by somebody behind a gateway. */

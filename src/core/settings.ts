@@ -1,3 +1,6 @@
+/** Whether a session connects to a server when it begins, or when the server is first used. */
+export type ConnectMode = 'lazy' | 'eager';
+
 /** The settings the core reads; the config room provides them. */
 export interface CoreSettings {
   /** The principals whose clients may add servers. */
@@ -8,6 +11,7 @@ export interface CoreSettings {
   tasks: { ttlMs: number; maxTtlMs: number; keepMs: number; cleanupMs: number; perSession: number };
   questions: { timeoutMs: number; perSession: number; via: 'tools' | 'native' | 'both' };
   direct: { takeOverMs: number };
+  servers: { connect: { commands: ConnectMode; urls: ConnectMode } };
   sessions: { idleMs: number; checkMs: number; max: number };
   events: { perSession: number; notificationsPerServer: number; logsPerServer: number };
   limits: {

@@ -161,11 +161,21 @@ export class Session {
     return this.#client;
   }
 
-  /** Starts connecting to every configured server, side by side; nobody waits for it. */
-  connectAll(): void {
-    for (const { name } of this.servers.list()) {
-      if (this.server === undefined || this.server === name) this.connectInBackground(name);
-    }
+  /** Starts connecting to the servers that do not wait for their first use; nobody waits for it. */
+  connectEager(): void {
+    if (this.server !== undefined) this.connectInBackground(this.server);
+    else
+      for (const server of this.servers.list()) if (this.#isEager(server.config)) this.connectInBackground(server.name);
+  }
+
+  /** The same for one server that was added or replaced. */
+  connectIfEager(server: string): void {
+    if (this.#isEager(this.servers.require(server).config)) this.connectInBackground(server);
+  }
+
+  #isEager(config: ServerConfig): boolean {
+    const { commands, urls } = this.#parts.settings.servers.connect;
+    return ('url' in config ? urls : commands) === 'eager';
   }
 
   connectInBackground(server: string): void {
@@ -382,7 +392,7 @@ export class Session {
   #newAttachment(server: string, { config, addedBy }: Pick<KnownServer, 'config' | 'addedBy'>): Attachment {
     const { backends, settings } = this.#parts;
     const roots = this.server !== undefined && (this.#client === undefined || this.#tellsRoots(server));
-    const traits = { addedBy, roots, wish: this.#wishes.of(server) };
+    const traits = { principal: this.principal, addedBy, roots, wish: this.#wishes.of(server) };
     return new Attachment(server, (sink) => backends.connect(server, config, sink, traits), settings, {
       isCurrent: (attachment) => this.#attachments.get(server) === attachment,
       events: this.server === undefined ? this.events : undefined,

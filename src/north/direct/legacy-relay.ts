@@ -7,7 +7,7 @@ import { MAX_DELAY_MS } from '../../lib/timers.ts';
 import { isObject } from '../../lib/values.ts';
 import type { LegacyDesk } from './legacy-desk.ts';
 import type { LegacyFaceParts, LegacyRequest, Params } from './legacy-request.ts';
-import { isLevel } from './levels.ts';
+import { isLevel } from '../../lib/levels.ts';
 import { passedOnMeta } from './meta.ts';
 import { withoutResultType } from './outcome.ts';
 

@@ -4,7 +4,7 @@ import type { Task } from '../../core/task/task.ts';
 import { secretId } from '../../lib/ids.ts';
 import { AskedKeys } from '../asking/asked.ts';
 import { HeldRequests } from './held-requests.ts';
-import { includes, isLevel } from './levels.ts';
+import { includes, isLevel } from '../../lib/levels.ts';
 import { detailedTask } from './task-views.ts';
 
 type Params = Record<string, unknown>;

@@ -43,7 +43,9 @@ export async function scene(way: Way, settings: SettingsInput = {}): Promise<Sce
 }
 
 export async function stage<D extends Driver>(driver: D, settings: SettingsInput = {}): Promise<Scene & { driver: D }> {
-  const { url } = await httpGateway({ one: driver.config }, settings);
+  // The server asks by itself, before anybody uses it.
+  const servers = { connect: { commands: 'eager' }, ...(settings['servers'] as object) };
+  const { url } = await httpGateway({ one: driver.config }, { ...settings, servers });
   return { ...(await join(url, driver)), driver, url };
 }
 

@@ -11,6 +11,8 @@ import { ask, echo, statusOf, untilEvent } from './activity.ts';
 
 const ATTEMPTS = 3;
 const RECONNECT = { firstMs: 10, maxMs: 40, attempts: ATTEMPTS };
+/** Nobody needs to use a command for it to be started. */
+const EAGER = { commands: 'eager' };
 
 async function startLog(): Promise<{ file: string; pids: () => Promise<number[]> }> {
   const file = join(await temporaryFolder(), 'starts');
@@ -48,7 +50,7 @@ test('B-2: the waits between attempts grow up to the limit, and the attempts are
 test('B-2: a command that never gets up uses up its attempts; then only use tries again', async () => {
   const { file, pids } = await startLog();
   const server = v1Stdio({ TEST_EXIT_AT_START: '1', TEST_START_LOG: file });
-  const { url } = await httpGateway({ one: server }, { servers: { reconnect: RECONNECT } });
+  const { url } = await httpGateway({ one: server }, { servers: { connect: EAGER, reconnect: RECONNECT } });
   const hub = await hubOverHttp(url);
   const failed = { status: 'error', connected: false, lastError: expect.stringContaining('exited with code 1') };
   await vi.waitFor(async () => expect(await statusOf(hub, 'one')).toMatchObject(failed), { timeout: 10_000 });
@@ -68,7 +70,7 @@ test('B-2: a command that dies soon after each start is not started for ever', a
   const { file, pids } = await startLog();
   const server = v1Stdio({ TEST_EXIT_AFTER_MS: '1000', TEST_START_LOG: file });
   const reconnect = { ...RECONNECT, attempts: 2 };
-  const { url, logs } = await httpGateway({ one: server }, { servers: { reconnect } });
+  const { url, logs } = await httpGateway({ one: server }, { servers: { connect: EAGER, reconnect } });
   const hub = await hubOverHttp(url);
   await vi.waitFor(async () => expect(await statusOf(hub, 'one')).toMatchObject({ status: 'error' }), {
     timeout: 15_000,

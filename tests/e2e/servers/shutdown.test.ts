@@ -82,7 +82,10 @@ test.each(['SIGTERM', 'SIGINT', 'end of input'] as const)(
 test('S-4: a program that is told to stop before its servers answered does not wait for them', async () => {
   // A command that says nothing at all: the attempt to connect would last half a minute.
   const mute = { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)'] };
-  const program = await serveProgram(['--config', await configFile({ mute })]);
+  const program = await serveProgram([
+    '--config',
+    await configFile({ mute }, { servers: { connect: { commands: 'eager' } } }),
+  ]);
   const hub = await hubOverHttp(program.url);
   expect((await hub.call('get_server_status', { server: 'mute' })).body).toMatchObject({ status: 'connecting' });
   const started = Date.now();

@@ -109,7 +109,7 @@ function statusView(status: ConnectionStatus): Record<string, unknown> {
   const iso = (moment: number): string => new Date(moment).toISOString();
   switch (status.state) {
     case 'idle':
-      return { status: 'not_connected' };
+      return { status: 'not_connected', note: 'connects on first use' };
     case 'connecting':
       return { status: 'connecting' };
     case 'connected':

@@ -9,3 +9,8 @@ export function isLevel(level: unknown): level is string {
 export function includes(wanted: string, level: unknown): boolean {
   return LEVELS.indexOf(String(level)) >= LEVELS.indexOf(wanted);
 }
+
+/** The level that includes all the others; `undefined` if there is none. */
+export function mostVerbose(levels: readonly (string | undefined)[]): string | undefined {
+  return LEVELS.find((level) => levels.includes(level));
+}

@@ -1,0 +1,325 @@
+/**
+ * Lets the sessions of one principal share a connection to a server (`share: 'principal'` in its config), so that fifty
+ * sessions do not start fifty child processes. To a session, its share looks like a connection of its own.
+ *
+ * - The connection is made on first use and closed when the last session leaves.
+ * - A question of a known call goes to the session that made the call. Any other question goes to the sessions that have
+ *   a request open at the server; the first answer counts.
+ * - Notifications and logs go to all sessions; changes of a resource only to those that subscribed to it.
+ * - The server is asked for each subscription once, and for the most verbose log level that any session wants.
+ * - A session that leaves takes only its own calls along. When the server is lost, all sessions are told.
+ */
+
+import { secretId } from '../../lib/ids.ts';
+import { isLevel, mostVerbose, includes } from '../../lib/levels.ts';
+import { messageOf, type Log } from '../../lib/log.ts';
+import { within } from '../../lib/timers.ts';
+import type {
+  About,
+  Arrival,
+  Backends,
+  CallOutcome,
+  Connection,
+  ConnectionSink,
+  ConnectionStatus,
+  IncomingQuestion,
+  OutgoingCall,
+  OutgoingRequest,
+  ServerInfo,
+  ServerLog,
+  Standing,
+  Wish,
+} from '../ports.ts';
+import type { Answer } from '../question/question.ts';
+
+type Params = Record<string, unknown>;
+
+const SET_LEVEL = 'logging/setLevel';
+/** How long the calls of a session that leaves may take to be cancelled on the server. */
+const LAST_WORDS_MS = 1500;
+
+export function shareConnections(backends: Backends, log: Log): Backends {
+  const servers = new Map<string, SharedServer>();
+  return {
+    connect: (server, config, sink, traits) => {
+      if (config.share !== 'principal') return backends.connect(server, config, sink, traits);
+      // A server learns when it is connected whether it may ask for roots, so only sessions that agree on that share it.
+      const key = JSON.stringify([traits.principal, server, traits.addedBy, traits.roots, config]);
+      const { logLevel } = traits.wish;
+      const wish: Wish = { uris: [], ...(logLevel !== undefined && { logLevel }) };
+      const shared =
+        servers.get(key) ??
+        new SharedServer(
+          server,
+          log,
+          (fanOut) => backends.connect(server, config, fanOut, { ...traits, wish }),
+          () => servers.delete(key),
+        );
+      servers.set(key, shared);
+      return shared.join(sink, traits.wish);
+    },
+  };
+}
+
+interface Subscription {
+  members: Set<SharedConnection>;
+  asked: Promise<Params>;
+}
+
+/** One connection and the sessions that use it. */
+class SharedServer implements ConnectionSink {
+  readonly connection: Connection;
+  readonly #members = new Set<SharedConnection>();
+  readonly #subscriptions = new Map<string, Subscription>();
+  /** A session that left wants to go on with the server's session later. */
+  #keepSession = false;
+  readonly #server: string;
+  readonly #log: Log;
+  readonly #onEmpty: () => void;
+
+  constructor(server: string, log: Log, connect: (sink: ConnectionSink) => Connection, onEmpty: () => void) {
+    this.#server = server;
+    this.#log = log;
+    this.#onEmpty = onEmpty;
+    this.connection = connect(this);
+  }
+
+  join(sink: ConnectionSink, { uris, logLevel }: Wish): Connection {
+    const before = this.logLevel;
+    const member = new SharedConnection(this, sink, logLevel);
+    const isFirst = this.#members.size === 0;
+    this.#members.add(member);
+    for (const uri of uris) this.#inBackground('subscriptions_not_restored', member.subscribe(uri));
+    const level = this.logLevel;
+    if (!isFirst && level !== undefined && level !== before) {
+      this.#inBackground('log_level_not_restored', member.setLevel(level));
+    }
+    return member;
+  }
+
+  async leave(member: SharedConnection, keepSession: boolean): Promise<void> {
+    this.#keepSession ||= keepSession;
+    this.#members.delete(member);
+    for (const [uri, { members }] of this.#subscriptions) {
+      if (!members.delete(member) || members.size > 0) continue;
+      this.#subscriptions.delete(uri);
+      if (this.#members.size === 0 || this.connection.status.state !== 'connected') continue;
+      this.#inBackground('unsubscribe_failed', this.connection.unsubscribe(uri));
+    }
+    if (this.#members.size > 0) return;
+    this.#onEmpty();
+    await this.connection.close({ keepSession: this.#keepSession });
+  }
+
+  /** The most verbose level that a session wants. */
+  get logLevel(): string | undefined {
+    return mostVerbose([...this.#members].map((member) => member.logLevel));
+  }
+
+  async subscribe(member: SharedConnection, uri: string): Promise<Params> {
+    const known = this.#subscriptions.get(uri);
+    const subscription = known ?? { members: new Set(), asked: this.connection.subscribe(uri) };
+    this.#subscriptions.set(uri, subscription);
+    subscription.members.add(member);
+    try {
+      return await subscription.asked;
+    } catch (error) {
+      if (this.#subscriptions.get(uri) === subscription) this.#subscriptions.delete(uri);
+      throw error;
+    }
+  }
+
+  async unsubscribe(member: SharedConnection, uri: string): Promise<Params> {
+    const members = this.#subscriptions.get(uri)?.members;
+    members?.delete(member);
+    if (members !== undefined && members.size > 0) return {};
+    this.#subscriptions.delete(uri);
+    return this.connection.unsubscribe(uri);
+  }
+
+  // --- What the server says ---
+
+  connected(arrival: Arrival, info: ServerInfo): void {
+    for (const member of this.#members) member.connected(arrival, info);
+  }
+
+  lost(reason: string): void {
+    for (const { sink } of this.#members) sink.lost(reason);
+  }
+
+  notification(method: string, params: Params): void {
+    for (const { sink } of this.#audience(method, params)) sink.notification(method, params);
+  }
+
+  log(entry: ServerLog): void {
+    for (const member of this.#members) {
+      if (entry.source === 'stderr' || member.wantsLevel(entry.level)) member.sink.log(entry);
+    }
+  }
+
+  heard(method: string, params: Params | undefined, about: About): void {
+    const owner = typeof about === 'string' ? undefined : this.#ownerOf(about.requestId);
+    for (const member of this.#audience(method, params)) {
+      if (method === 'notifications/message' && !member.wantsLevel(params?.['level'])) continue;
+      const isForeign = owner !== undefined && owner !== member;
+      member.sink.heard?.(method, params, isForeign ? 'unknown' : about);
+    }
+  }
+
+  async question(question: IncomingQuestion): Promise<Answer> {
+    const owner = question.callId === undefined ? undefined : this.#ownerOf(question.callId);
+    const asked = (owner ? [owner] : this.#candidates()).filter((member) => !member.closed);
+    const [first, ...others] = asked;
+    if (first === undefined) throw new Error('no session has a request open at this server, so nobody can answer');
+    if (others.length === 0) return first.sink.question(question);
+    const answered = new AbortController();
+    const withdrawn = AbortSignal.any([question.withdrawn, answered.signal]);
+    try {
+      return await Promise.any(asked.map(async ({ sink }) => sink.question({ ...question, withdrawn })));
+    } catch (error) {
+      throw error instanceof AggregateError ? error.errors[0] : error;
+    } finally {
+      answered.abort(new Error('answered in another session'));
+    }
+  }
+
+  #ownerOf(requestId: string): SharedConnection | undefined {
+    return [...this.#members].find(({ open }) => open.has(requestId));
+  }
+
+  /** The sessions that may be meant by a question that names no call. */
+  #candidates(): SharedConnection[] {
+    const members = [...this.#members];
+    return members.length === 1 ? members : members.filter(({ open }) => open.size > 0);
+  }
+
+  #audience(method: string, params: Params | undefined): Iterable<SharedConnection> {
+    const uri = method === 'notifications/resources/updated' ? params?.['uri'] : undefined;
+    // A server may name a part of what was subscribed to; then all sessions are told.
+    return (typeof uri === 'string' ? this.#subscriptions.get(uri)?.members : undefined) ?? this.#members;
+  }
+
+  #inBackground(event: string, work: Promise<unknown>): void {
+    work.catch((error: unknown) => this.#log.warn(event, { server: this.#server, error: messageOf(error) }));
+  }
+}
+
+/** One session's share of a connection. */
+class SharedConnection implements Connection {
+  readonly sink: ConnectionSink;
+  /** The requests of this session that have no answer yet. */
+  readonly open = new Set<string | symbol>();
+  logLevel: string | undefined;
+  #met = false;
+  readonly #running = new Set<Promise<unknown>>();
+  readonly #left = new AbortController();
+  #closing: Promise<void> | undefined;
+  readonly #shared: SharedServer;
+
+  constructor(shared: SharedServer, sink: ConnectionSink, logLevel: string | undefined) {
+    this.#shared = shared;
+    this.sink = sink;
+    this.logLevel = logLevel;
+  }
+
+  get closed(): boolean {
+    return this.#left.signal.aborted;
+  }
+
+  get status(): ConnectionStatus {
+    return this.closed ? { state: 'closed' } : this.#shared.connection.status;
+  }
+
+  wantsLevel(level: unknown): boolean {
+    return this.logLevel === undefined || includes(this.logLevel, level);
+  }
+
+  connected(arrival: Arrival, info: ServerInfo): void {
+    const known = this.#met;
+    this.#met = true;
+    this.sink.connected(known ? arrival : 'first', info);
+  }
+
+  async ready(): Promise<ServerInfo> {
+    return this.#track(Symbol('ready'), async () => this.#shared.connection.ready());
+  }
+
+  async call(call: OutgoingCall): Promise<CallOutcome> {
+    return this.#run(call, async () => this.#shared.connection.call(call));
+  }
+
+  async resume(standing: Standing, call: OutgoingCall): Promise<CallOutcome> {
+    return this.#run(call, async () => this.#shared.connection.resume(standing, call));
+  }
+
+  async request(method: string, params: Params, signal?: AbortSignal): Promise<Params> {
+    return this.#track(Symbol(method), async () =>
+      this.#shared.connection.request(method, params, this.#untilLeft(signal)),
+    );
+  }
+
+  async relay(request: OutgoingRequest): Promise<Params> {
+    const { id, method, params } = request;
+    if (method === SET_LEVEL && isLevel(params['level'])) this.logLevel = params['level'];
+    const sent = method === SET_LEVEL ? { ...params, level: this.#shared.logLevel ?? params['level'] } : params;
+    const signal = this.#untilLeft(request.signal);
+    return this.#track(id, async () => this.#shared.connection.relay({ ...request, params: sent, signal }));
+  }
+
+  async setLevel(level: string): Promise<void> {
+    const { signal } = this.#left;
+    await this.relay({ id: secretId(), method: SET_LEVEL, params: { level }, signal, onProgress: () => {} });
+  }
+
+  notify(method: string, params: Params | undefined): void {
+    if (!this.closed) this.#shared.connection.notify(method, params);
+  }
+
+  async subscribe(uri: string): Promise<Params> {
+    return this.#track(Symbol(uri), async () => this.#shared.subscribe(this, uri));
+  }
+
+  async unsubscribe(uri: string): Promise<Params> {
+    return this.#track(Symbol(uri), async () => this.#shared.unsubscribe(this, uri));
+  }
+
+  async close({ keepSession = false } = {}): Promise<void> {
+    this.#closing ??= this.#leave(keepSession);
+    return this.#closing;
+  }
+
+  async #leave(keepSession: boolean): Promise<void> {
+    this.#left.abort(new Error('the session has ended'));
+    if (this.#running.size > 0) await within(LAST_WORDS_MS, Promise.allSettled(this.#running));
+    await this.#shared.leave(this, keepSession);
+  }
+
+  #untilLeft(signal: AbortSignal | undefined): AbortSignal {
+    return signal === undefined ? this.#left.signal : AbortSignal.any([signal, this.#left.signal]);
+  }
+
+  async #track<T>(id: string | symbol, work: () => Promise<T>): Promise<T> {
+    if (this.closed) throw new Error('the connection is closed');
+    const { status } = this.#shared.connection;
+    // Others have connected it before; to this session it is the first time.
+    if (!this.#met && status.state === 'connected') this.connected('first', status.info);
+    this.open.add(id);
+    try {
+      return await work();
+    } finally {
+      this.open.delete(id);
+    }
+  }
+
+  /** A call is waited for when the session leaves, so that its cancellation reaches the server. */
+  async #run({ id }: OutgoingCall, work: () => Promise<CallOutcome>): Promise<CallOutcome> {
+    if (this.closed) return { kind: 'unreachable', reason: 'the connection is closed' };
+    const running = this.#track(id, work);
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+}
