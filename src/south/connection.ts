@@ -73,7 +73,7 @@ const LAST_WORDS_MS = 1500;
  */
 export class ServerConnection implements Connection {
   #mode: Mode = { mode: 'idle' };
-  /** Attempts that failed, or came to nothing soon after they succeeded. */
+  /** Failures in a row: a failed attempt or a lost connection. It is also the number of the next attempt. */
   #failures = 0;
   /** What the server was asked to log. */
   #logLevel: unknown;
@@ -282,7 +282,7 @@ export class ServerConnection implements Connection {
   }
 
   /** Attempts that somebody's use brings about, beside the schedule, do not count against it. */
-  async #connect(because: 'use' | 'schedule'): Promise<Live> {
+  async #connect(because: 'use' | 'schedule', number?: number): Promise<Live> {
     const unwanted = new AbortController();
     const attempt = this.#dial(unwanted.signal);
     this.#enter({ mode: 'connecting', attempt, unwanted });
@@ -295,7 +295,7 @@ export class ServerConnection implements Connection {
         if (because === 'schedule') this.#failures += 1;
         this.#log.warn(this.#acquaintance.met ? 'server_reconnect_failed' : 'server_connect_failed', {
           server: this.#server,
-          attempt: this.#failures,
+          ...(number !== undefined && { attempt: number }),
           error: messageOf(error),
         });
         this.#waitOrFail(messageOf(error));
@@ -382,7 +382,7 @@ export class ServerConnection implements Connection {
     if (!this.#isCurrent(live)) return;
     const { stableMs } = this.#settings.reconnect;
     // "Started" is not "works": a server that dies soon after each start uses up its attempts like one that never starts.
-    this.#failures = Date.now() - live.since >= stableMs ? 0 : this.#failures + 1;
+    this.#failures = Date.now() - live.since >= stableMs ? 1 : this.#failures + 1;
     this.#log.info('server_disconnected', { server: this.#server, reason });
     this.#acquaintance.lost(live);
     this.#waitOrFail(reason);
@@ -396,7 +396,7 @@ export class ServerConnection implements Connection {
 
   #waitOrFail(error: string): void {
     const { reconnect } = this.#settings;
-    const attempt = Math.max(1, this.#failures);
+    const attempt = this.#failures;
     if (attempt > reconnect.attempts || (!this.#acquaintance.met && !this.#settings.persistent)) {
       this.#enter({ mode: 'failed', error });
       return;
@@ -404,7 +404,7 @@ export class ServerConnection implements Connection {
     const delayMs = backoffDelay(attempt, reconnect);
     const timer = setTimeout(() => {
       this.#log.info('server_reconnecting', { server: this.#server, attempt, delayMs });
-      this.#connect('schedule').catch(() => {
+      this.#connect('schedule', attempt).catch(() => {
         // Already on record: a failed attempt decides by itself what comes next.
       });
     }, delayMs);

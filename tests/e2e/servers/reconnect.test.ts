@@ -47,6 +47,25 @@ test('B-2: the waits between attempts grow up to the limit, and the attempts are
   expect(await echo(hub, 'one', 'on next use')).toBe('on next use');
 });
 
+test.each(['stable', 'unstable'] as const)(
+  'B-2, O-1: after a %s connection as many attempts are made as configured, and the log numbers them alike',
+  async (kind) => {
+    const server = owned(await startV1Http());
+    const reconnect = { ...RECONNECT, stableMs: kind === 'stable' ? 1 : 60_000 };
+    const { url, logs } = await httpGateway({ one: { url: server.url } }, { servers: { reconnect } });
+    const hub = await hubOverHttp(url);
+    await echo(hub, 'one');
+    await server.close();
+    await vi.waitFor(async () => expect(await statusOf(hub, 'one')).toMatchObject({ status: 'error' }), {
+      timeout: 10_000,
+    });
+    const attempts = (event: string): unknown[] =>
+      logs.filter((line) => line.event === event).map(({ data }) => data?.['attempt']);
+    expect(attempts('server_reconnecting')).toEqual([1, 2, 3]);
+    expect(attempts('server_reconnect_failed')).toEqual([1, 2, 3]);
+  },
+);
+
 test('B-2: a command that never gets up uses up its attempts; then only use tries again', async () => {
   const { file, pids } = await startLog();
   const server = v1Stdio({ TEST_EXIT_AT_START: '1', TEST_START_LOG: file });
