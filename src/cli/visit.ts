@@ -8,6 +8,7 @@ import { Failure, type FailureCode } from './failure.ts';
 import { UsageError, type CommandLine, type Flags } from './flags.ts';
 import { findServer, type FoundServer } from './server/find-server.ts';
 import { labelOf } from './server/label.ts';
+import { ServerOutput } from './server/output.ts';
 import { at, troubleWith } from './server/trouble.ts';
 import { Stop } from './stop.ts';
 import { Screen } from './terminal/screen.ts';
@@ -39,6 +40,7 @@ export async function visit(
     throw new UsageError('--session is for servers with a URL; this one is a command');
   }
   const client = newClient(server, flags);
+  const printed = new ServerOutput(client);
   // Only there the person is asked.
   if (command !== 'call' && command !== 'tasks') turnDown(client);
   const label = labelOf(server);
@@ -62,7 +64,7 @@ export async function visit(
     };
     return await use(stay);
   } catch (error) {
-    throw failureFrom(error, server);
+    throw failureFrom(error, server, printed);
   } finally {
     screen.live?.hide();
     stop.onInterrupt(undefined);
@@ -106,26 +108,31 @@ const CODES: Record<FailureKind, FailureCode> = {
 };
 
 /** Any error of a visit, as what the program says at its end. */
-function failureFrom(error: unknown, server: FoundServer): Error {
+function failureFrom(error: unknown, server: FoundServer, printed: ServerOutput): Error {
   if (error instanceof TaskClientError) {
     const { kind, code, data } = error;
     const details = { ...(code !== undefined && { rpcCode: code }), ...(data !== undefined && { data }) };
-    return new Failure(CODES[kind], describe(error, server), details, { cause: error });
+    return new Failure(CODES[kind], describe(error, server, printed), details, { cause: error });
   }
   return error instanceof Error ? error : new Failure('unexpected', messageOf(error));
 }
 
-function describe({ kind, message }: TaskClientError, server: FoundServer): string {
+function describe({ kind, message }: TaskClientError, server: FoundServer, printed: ServerOutput): string {
   switch (kind) {
     case 'unreachable': {
       const { reason, fix } = troubleWith(message, server.config);
       return `cannot reach ${at(labelOf(server), server.config)}: ${reason}${fix === undefined ? '' : `\n${fix}`}`;
     }
     case 'lost':
-      return `lost ${labelOf(server)} on the way: ${message}`;
+      return [`lost ${labelOf(server)} on the way: ${message}`, ...lastOutput(printed)].join('\n');
     case 'error':
     case 'cancelled':
     case 'refused':
       return message;
   }
+}
+
+function lastOutput(printed: ServerOutput): string[] {
+  const lines = printed.lastLines();
+  return lines.length === 0 ? [] : ['its last output:', ...lines.map((line) => `  ${line}`)];
 }

@@ -133,7 +133,7 @@ export interface TaskClientEvents {
   /** Any other notification of the server. */
   notification: { method: string; params: Record<string, unknown> };
   /** A log message of the server, or a line on its standard error. */
-  log: { level: string; source: 'protocol' | 'stderr'; logger?: string; data: unknown };
+  log: { level: string; source: 'protocol' | 'stderr' | 'stdout'; logger?: string; data: unknown };
   connected: { arrival: 'first' | 'blip' | 'restart' };
   disconnected: { reason: string };
 }

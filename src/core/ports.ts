@@ -67,7 +67,8 @@ export interface IncomingQuestion {
   taken?: AbortSignal;
 }
 
-export type LogSource = 'protocol' | 'stderr';
+/** `stdout`: a line there that is not a message. */
+export type LogSource = 'protocol' | 'stderr' | 'stdout';
 
 export interface ServerLog {
   level: string;

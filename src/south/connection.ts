@@ -317,7 +317,9 @@ export class ServerConnection implements Connection {
     const hooks: DialHooks = {
       onLost,
       onDoubt: (reason) => live && void this.#check(live, reason),
-      onStderr: (line) => this.#sink.log({ level: 'info', source: 'stderr', data: line }),
+      // On standard output only messages belong: a server that writes anything else there confuses many clients.
+      onOutput: (line, source) =>
+        this.#sink.log({ level: source === 'stdout' ? 'warning' : 'info', source, data: line }),
       prepare: (client) => {
         hear(client, {
           sink: this.#sink,

@@ -14,7 +14,7 @@ import { ExactClient } from './exact-client.ts';
 import { inPlainWords } from './plain-words.ts';
 import { RECEIVER_CAPABILITY } from './receiver.ts';
 import { TASKS_EXTENSION } from './server-task.ts';
-import { ChildTransport } from './transport/child.ts';
+import { ChildTransport, type ChildStream } from './transport/child.ts';
 import { useFreshIds } from '../lib/fresh-ids.ts';
 import { assertAllowed } from './transport/checked-address.ts';
 import { HttpTransport, type HttpHealth, type HttpTransportOptions } from './transport/http.ts';
@@ -67,7 +67,7 @@ export const LATEST_WITH_SESSIONS = '2025-11-25';
 export interface DialHooks extends HttpHealth {
   /** Called before the connection is made: installs the handlers that must not miss a first message. */
   prepare: (client: ExactClient) => void;
-  onStderr: (line: string) => void;
+  onOutput: (line: string, stream: ChildStream) => void;
   /** Aborted when nobody waits for the connection any more. */
   unwanted: AbortSignal;
 }
@@ -163,7 +163,7 @@ export class Dialler {
     const hooks: DialHooks = {
       onLost: () => {},
       onDoubt: () => {},
-      onStderr: () => {},
+      onOutput: () => {},
       prepare: () => {},
       unwanted,
     };
@@ -216,7 +216,7 @@ export class Dialler {
 
   async #dialChild(config: CommandServerConfig, hooks: DialHooks, knownOld: boolean): Promise<Dialled> {
     const transport = new ChildTransport(config, this.#limit);
-    transport.onnoise = hooks.onStderr;
+    transport.onnoise = hooks.onOutput;
     return this.#connect(transport, hooks, knownOld);
   }
 

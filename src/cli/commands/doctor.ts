@@ -161,8 +161,9 @@ function describe(diagnosis: Diagnosis, { style }: Screen): string {
       style.strong(server),
     ),
     ...(info ? [style.faint(paragraph(`capabilities: ${capabilities.join(', ') || 'none'}`, '  ', '    '))] : []),
-    ...problems.flatMap(({ problem, fix }) => [
+    ...problems.flatMap(({ problem, fix, output = [] }) => [
       paragraph(`problem: ${clean(problem)}`, '  ', '    ').replace('problem:', style.bad('problem:')),
+      ...(output.length === 0 ? [] : ['  output:', ...output.map((line) => style.faint(`    ${line}`))]),
       ...(fix === undefined ? [] : [paragraph(`fix: ${fix}`, '  ', '    ').replace('fix:', style.warning('fix:'))]),
     ]),
   ].join('\n');

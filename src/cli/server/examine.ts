@@ -1,5 +1,6 @@
 /** Looks a server over: whether it can be reached, what it is and can do, and what is wrong with it. */
 
+import { TaskClientError } from '../../client/error.ts';
 import type { TaskClient } from '../../client/task-client.ts';
 import type { ServerConfig, ServerInfo } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
@@ -7,11 +8,14 @@ import { redactUrl } from '../../lib/redact.ts';
 import { within } from '../../lib/timers.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { isTool } from './list-tools.ts';
+import { ServerOutput } from './output.ts';
 import { troubleWith } from './trouble.ts';
 
 export interface Problem {
   problem: string;
   fix?: string;
+  /** The last lines that the program wrote to standard error, where they may say why. */
+  output?: string[];
 }
 
 export interface Findings {
@@ -31,18 +35,27 @@ export interface Limit {
 /** Takes no longer than it may: what is known by then is told, and what the server left unanswered. */
 export async function examine(client: TaskClient, config: ServerConfig, limit: Limit): Promise<Findings> {
   const findings: Findings = { problems: [] };
+  const printed = new ServerOutput(client);
   const deadline = Date.now() + limit.ms;
+  const report = ({ problem, fix }: Problem, output: readonly string[]): void => {
+    findings.problems.push({
+      problem,
+      ...(fix !== undefined && { fix }),
+      ...(output.length > 0 && { output: [...output] }),
+    });
+  };
   const attempt = async <T extends object | number>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
     const left = deadline - Date.now();
     // That it is late was said when it became so.
     if (left <= 0) return undefined;
     try {
       const done = await within(left, work());
-      if (done === undefined) findings.problems.push(late(what, findings.info !== undefined, config, limit));
+      if (done === undefined) report(late(what, findings.info !== undefined, config, limit), printed.lastLines());
       return done;
     } catch (error) {
       const { reason, fix } = troubleWith(messageOf(error), config);
-      findings.problems.push({ problem: `${what}: ${reason}`, ...(fix !== undefined && { fix }) });
+      const problem = `${what}: ${reason}`;
+      report({ problem, ...(fix !== undefined && { fix }) }, isGone(error) ? printed.lastLines(problem) : []);
       return undefined;
     }
   };
@@ -61,7 +74,20 @@ export async function examine(client: TaskClient, config: ServerConfig, limit: L
   for (const list of ['resources', 'prompts'].filter(has)) {
     await attempt(`its ${list} cannot be listed`, async () => client.listAll(`${list}/list`, list));
   }
+  if (printed.stray !== undefined) findings.problems.push(strayProblem(printed.stray));
   return findings;
+}
+
+/** Whether the server is away, and did not just answer with an error. */
+const isGone = (error: unknown): boolean =>
+  error instanceof TaskClientError && (error.kind === 'unreachable' || error.kind === 'lost');
+
+function strayProblem({ first, more }: NonNullable<ServerOutput['stray']>): Problem {
+  const others = more === 0 ? '' : ` and ${more} more ${more === 1 ? 'line' : 'lines'}`;
+  return {
+    problem: `it writes text to standard output, where only messages belong: ${JSON.stringify(first)}${others}`,
+    fix: 'let it log to standard error: many clients report such lines as errors, or give up on the server',
+  };
 }
 
 function late(what: string, reached: boolean, config: ServerConfig, { text }: Limit): Problem {

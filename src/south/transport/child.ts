@@ -23,6 +23,9 @@ const NOISE_SHOWN = 200;
 /** What is queued for a child that does not read; then the child is ended. */
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 
+/** Where a child writes what is not a message. */
+export type ChildStream = 'stderr' | 'stdout';
+
 /**
  * A server as a child process in a process group of its own, so that whatever it starts goes with it. Its standard
  * error is always read: a full pipe would stop the child.
@@ -32,7 +35,7 @@ export class ChildTransport implements Transport {
   onerror?: (error: Error) => void;
   onmessage?: NonNullable<Transport['onmessage']>;
   /** One line the child wrote to standard error, or to standard output without being a message. */
-  onnoise: (line: string) => void = () => {};
+  onnoise: (line: string, stream: ChildStream) => void = () => {};
   readonly hello = new Hello();
   #child: ChildProcess | undefined;
   #closing = false;
@@ -81,7 +84,7 @@ export class ChildTransport implements Transport {
     child.stdout.on('data', (chunk: Buffer) => this.#received(chunk));
     onLines(child.stderr, (line) => {
       this.#lastWords = [...this.#lastWords, line].slice(-LAST_LINES);
-      this.onnoise(line);
+      this.onnoise(line, 'stderr');
     });
     const unwatch = watchGroup(child.pid ?? 0);
     this.#exited = new Promise((resolve) => {
@@ -202,7 +205,7 @@ export class ChildTransport implements Transport {
   #noise(line: string): void {
     const shown = line.slice(0, NOISE_SHOWN);
     this.#stray ??= shown;
-    this.onnoise(`not a message on standard output: ${shown}`);
+    this.onnoise(shown, 'stdout');
   }
 }
 

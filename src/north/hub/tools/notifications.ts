@@ -36,7 +36,7 @@ export const notificationTools = [
       server: serverName.optional(),
       level: z.enum(LEVELS).optional().describe('This level and above'),
       limit: z.number().int().min(1).max(5000).default(100),
-      source: z.enum(['protocol', 'stderr']).optional(),
+      source: z.enum(['protocol', 'stderr', 'stdout']).optional(),
     }),
     annotations: READS,
     run: async ({ server, level, limit, source }, { session }) => {
