@@ -90,7 +90,8 @@ async function startCore(
   const { messageBytes } = settings.limits;
   const connections = createBackends({ ...settings.servers, messageBytes }, settings.addServerAddresses, log);
   const backends = shareConnections(connections, log);
-  const gateway = new Gateway({ store, backends, settings, log });
+  const principals = Object.keys(settings.auth.tokens);
+  const gateway = new Gateway({ store, backends, settings, log, principals });
   try {
     await gateway.start(servers);
   } catch (error) {

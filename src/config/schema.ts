@@ -219,6 +219,7 @@ const settings = group('The settings of meanwhile itself.', {
       100,
       'How many tasks a session may have. While so many are at work, new calls are refused; a call in flight may still become a task.',
     ),
+    max: count(10_000, 'How many tasks of all sessions may be at work.'),
   })
     .check(notMore('ttlMs', 'maxTtlMs'))
     .prefault({}),
@@ -278,6 +279,16 @@ const settings = group('The settings of meanwhile itself.', {
     resultBytes: bytes(16_777_216, 'The largest result of a task that is kept.'),
     waitMs: ms(1_800_000, 'The longest a client may wait in one request.'),
     requestsPerSession: count(1000, 'Requests of one session, tool calls included, that may be open at once.'),
+    requests: count(10_000, 'Requests of all sessions that may be open at once.'),
+    principalShare: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(0.5)
+      .describe(
+        'With several `auth.tokens`: the part of `sessions.max`, `tasks.max` and `limits.requests` that is reserved for them in ' +
+          'equal shares. The rest goes to whoever comes first.',
+      ),
     subscriptionsPerServer: count(1000, 'Resources of one server that a session may be told about.'),
     serversPerPrincipal: count(50, 'Servers that the clients of one principal may add.'),
   }).prefault({}),

@@ -8,6 +8,7 @@ import type { EventSink } from './event/log.ts';
 import type { Backends, ClientRecord, ServerConfig, ServerInfo, SessionRecord, Store } from './ports.ts';
 import { ServerRegistry, type Audience } from './session/registry.ts';
 import { Session, type SessionParts } from './session/session.ts';
+import { gatewayLimits, type GatewayLimits } from './gateway-limits.ts';
 import type { CoreSettings } from './settings.ts';
 
 export interface GatewayParts {
@@ -15,6 +16,8 @@ export interface GatewayParts {
   backends: Backends;
   settings: CoreSettings;
   log: Log;
+  /** Those who are known to use the gateway; each gets a share of its limits. */
+  principals?: readonly string[];
 }
 
 export interface OpenOptions {
@@ -52,6 +55,7 @@ export class Gateway {
   readonly log: Log;
   readonly store: Store;
   readonly #backends: Backends;
+  readonly #limits: GatewayLimits;
   readonly #sessions = new Map<string, Session>();
   /** Those of single servers, by whose they are. */
   readonly #direct = new Map<string, Set<Session>>();
@@ -70,12 +74,13 @@ export class Gateway {
   /** Told after a session has ended, so that a door can let go of what it keeps for it. */
   readonly onSessionEnded = new Set<(session: Session) => void>();
 
-  constructor({ store, backends, settings, log }: GatewayParts) {
+  constructor({ store, backends, settings, log, principals = [] }: GatewayParts) {
     this.store = store;
     this.settings = settings;
     this.log = log;
     this.#backends = backends;
     this.registry = new ServerRegistry(store, settings);
+    this.#limits = gatewayLimits(settings, principals);
   }
 
   async start(servers: ReadonlyMap<string, ServerConfig>): Promise<void> {
@@ -107,12 +112,7 @@ export class Gateway {
 
   open(principal: string, { id = secretId(), server, client, state, later = false }: OpenOptions = {}): Session {
     if (this.#closing) throw shuttingDown();
-    if (this.#sessions.size >= this.settings.sessions.max) {
-      throw new GatewayError(
-        'TOOL_ERR_LIMIT',
-        `${this.#sessions.size} sessions are open (limit sessions.max = ${this.settings.sessions.max}); end one with DELETE or raise the limit`,
-      );
-    }
+    this.#limits.sessions.quotaFor(principal).assertRoom();
     if (server !== undefined) this.registry.of(principal).require(server);
     const session = this.#newSession({ id, principal, server, client, state });
     this.#add(session);
@@ -132,7 +132,12 @@ export class Gateway {
       }
     };
     const servers = registry.of(about.principal);
-    return new Session({ ...about, tellHub, store, backends: this.#backends, servers, settings, log });
+    const quotas = {
+      session: this.#limits.sessions.quotaFor(about.principal),
+      requests: this.#limits.requests.quotaFor(about.principal),
+      tasks: this.#limits.tasks.quotaFor(about.principal),
+    };
+    return new Session({ ...about, quotas, tellHub, store, backends: this.#backends, servers, settings, log });
   }
 
   /** The clients of single servers that are the same one's as a client of the hub: it looks after what they leave. */
@@ -142,6 +147,7 @@ export class Gateway {
 
   #add(session: Session): void {
     this.#sessions.set(session.id, session);
+    session.quotas.session.take();
     if (session.server === undefined) return;
     const others = this.#direct.get(session.principal) ?? new Set();
     this.#direct.set(session.principal, others.add(session));
@@ -149,6 +155,7 @@ export class Gateway {
 
   #remove(session: Session): boolean {
     this.#direct.get(session.principal)?.delete(session);
+    session.quotas.session.close();
     return this.#sessions.delete(session.id);
   }
 

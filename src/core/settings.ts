@@ -8,7 +8,7 @@ export interface CoreSettings {
   /** Whether clients may replace and remove servers of the config file. */
   allowServerChanges: boolean;
   calls: { timeoutMs: number; onCancel: 'auto' | 'cancel' | 'keep' };
-  tasks: { ttlMs: number; maxTtlMs: number; keepMs: number; cleanupMs: number; perSession: number };
+  tasks: { ttlMs: number; maxTtlMs: number; keepMs: number; cleanupMs: number; perSession: number; max: number };
   questions: { timeoutMs: number; perSession: number; via: 'tools' | 'native' | 'both' };
   direct: { takeOverMs: number };
   servers: { connect: { commands: ConnectMode; urls: ConnectMode } };
@@ -18,6 +18,8 @@ export interface CoreSettings {
     resultBytes: number;
     waitMs: number;
     requestsPerSession: number;
+    requests: number;
+    principalShare: number;
     subscriptionsPerServer: number;
     serversPerPrincipal: number;
   };

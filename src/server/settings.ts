@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000;
 /** Where an application differs from a gateway: its work may be meant to take long, and its clients share a session or two. */
 const DEFAULTS = {
   logLevel: 'error',
-  tasks: { ttlMs: HOUR_MS, maxTtlMs: 24 * HOUR_MS, perSession: 10_000 },
+  tasks: { ttlMs: HOUR_MS, maxTtlMs: 24 * HOUR_MS, perSession: 10_000, max: 100_000 },
   questions: { timeoutMs: HOUR_MS, perSession: 10_000 },
   // Longer than a task takes: with an idle session its results would go.
   sessions: { idleMs: 2 * HOUR_MS, max: 10_000 },

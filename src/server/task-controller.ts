@@ -4,6 +4,7 @@ import { QuestionBook } from '../core/question/book.ts';
 import type { Desk } from '../core/question/desks.ts';
 import type { Question } from '../core/question/question.ts';
 import type { CoreSettings } from '../core/settings.ts';
+import { unlimitedQuota } from '../core/shared-limit.ts';
 import { TaskBook } from '../core/task/book.ts';
 import { BookTaskController } from '../core/task/controller.ts';
 import { hasEnded, type Task } from '../core/task/task.ts';
@@ -47,7 +48,7 @@ export class StoredTasks extends BookTaskController implements AppTaskController
     log: Log,
     left: { tasks: Task[]; questions: Question[] },
   ) {
-    const tasks = new TaskBook(OWNER, store, NO_EVENTS, settings.tasks, log);
+    const tasks = new TaskBook(OWNER, store, NO_EVENTS, settings.tasks, unlimitedQuota(), log);
     const questions = new QuestionBook(OWNER, store, NO_EVENTS, settings.questions, log);
     super(tasks, questions, store, (taskId, reason) => tasks.apply(taskId, { type: 'cancel', reason }));
     this.store = store;

@@ -3,6 +3,7 @@ import type { Log } from '../../lib/log.ts';
 import { messageOf } from '../../lib/log.ts';
 import { Calls } from '../call/calls.ts';
 import type { Ending } from '../call/request.ts';
+import type { SessionQuotas } from '../gateway-limits.ts';
 import { GatewayError, shuttingDown } from '../errors.ts';
 import type { SessionEvent } from '../event/event.ts';
 import { EventLog, type EventSink } from '../event/log.ts';
@@ -48,6 +49,8 @@ export interface SessionParts {
   wishes?: Record<string, Wish> | undefined;
   /** Tells those who look after what the client of one server left, or cannot be asked. */
   tellHub?: EventSink['add'];
+  /** Its part in the limits of the whole gateway. */
+  quotas: SessionQuotas;
   store: Store;
   backends: Backends;
   /** The servers that its principal can use. */
@@ -65,6 +68,7 @@ export class Session {
   readonly principal: string;
   /** The servers that the principal can use. */
   readonly servers: VisibleServers;
+  readonly quotas: SessionQuotas;
   readonly events: EventLog;
   readonly tasks: TaskBook;
   readonly questions: QuestionBook;
@@ -106,6 +110,7 @@ export class Session {
     this.id = id;
     this.principal = principal;
     this.servers = parts.servers;
+    this.quotas = parts.quotas;
     this.createdAt = parts.createdAt ?? this.lastActiveAt;
     this.server = parts.server;
     this.key = parts.key ?? randomBytes(32).toString('base64url');
@@ -121,8 +126,8 @@ export class Session {
     });
     this.tasks =
       this.server === undefined
-        ? new TaskBook(id, store, this.events, settings.tasks, log, HUB_ADVICE)
-        : new TaskBook(id, store, left, settings.tasks, log);
+        ? new TaskBook(id, store, this.events, settings.tasks, parts.quotas.tasks, log, HUB_ADVICE)
+        : new TaskBook(id, store, left, settings.tasks, parts.quotas.tasks, log);
     if (this.server !== undefined || settings.questions.via === 'native') this.#leavesQuestions = left;
     this.questions = new QuestionBook(id, store, this.#leavesQuestions ?? this.events, settings.questions, log);
     this.calls = new Calls(this.tasks, this.questions, store, settings, log, {
@@ -326,12 +331,16 @@ export class Session {
         `${this.#requests} requests of this session are open (limits.requestsPerSession); let some of them finish`,
       );
     }
+    this.quotas.requests.assertRoom();
     this.#requests += 1;
+    this.quotas.requests.take();
     const release = this.hold();
     let open = true;
     return () => {
-      if (open) this.#requests -= 1;
+      if (!open) return;
       open = false;
+      this.#requests -= 1;
+      this.quotas.requests.release();
       release();
     };
   }
@@ -365,6 +374,8 @@ export class Session {
     });
     const kept = this.calls.close(ending);
     this.tasks.close();
+    this.quotas.tasks.close();
+    this.quotas.requests.close();
     this.events.close();
     const attached = [...this.#attachments];
     this.#attachments.clear();

@@ -6,6 +6,7 @@ import { GatewayError } from '../errors.ts';
 import type { EventSink } from '../event/log.ts';
 import type { Store } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
+import type { Quota } from '../shared-limit.ts';
 import { PROTOCOL_ADVICE, type TaskAdvice } from './advice.ts';
 import { createTask, hasEnded, hasSucceeded, transition, type Task, type TaskEvent } from './task.ts';
 
@@ -38,6 +39,8 @@ export class TaskBook {
   readonly #store: Store;
   readonly #events: EventSink;
   readonly #settings: CoreSettings['tasks'];
+  /** Of tasks at work, in all sessions. */
+  readonly #quota: Quota;
   readonly #log: Log;
   readonly #advice: TaskAdvice;
   /** Told when the TTL of a task has run out, so that its work can be stopped. */
@@ -48,6 +51,7 @@ export class TaskBook {
     store: Store,
     events: EventSink,
     settings: CoreSettings['tasks'],
+    quota: Quota,
     log: Log,
     advice: TaskAdvice = PROTOCOL_ADVICE,
   ) {
@@ -55,6 +59,7 @@ export class TaskBook {
     this.#store = store;
     this.#events = events;
     this.#settings = settings;
+    this.#quota = quota;
     this.#log = log;
     this.#advice = advice;
   }
@@ -64,6 +69,7 @@ export class TaskBook {
    * its work must not be lost, and calls in flight have a limit of their own.
    */
   assertRoom(): void {
+    this.#quota.assertRoom();
     const { perSession } = this.#settings;
     if (this.#tasks.size < perSession) return;
     const working = this.atWork().length;
@@ -87,7 +93,7 @@ export class TaskBook {
   /** Brings back what an earlier run of the program left. */
   restore(tasks: Task[]): void {
     for (const task of tasks) {
-      this.#tasks.set(task.id, task);
+      this.#set(task);
       this.#alarm.at(task.deadline);
     }
   }
@@ -209,8 +215,16 @@ export class TaskBook {
     for (const finish of this.#waiting) finish();
   }
 
-  #keep(task: Task): void {
+  #set(task: Task): void {
+    const before = this.#tasks.get(task.id);
+    const worked = before !== undefined && !hasEnded(before);
+    if (worked && hasEnded(task)) this.#quota.release();
+    if (!worked && !hasEnded(task)) this.#quota.take();
     this.#tasks.set(task.id, task);
+  }
+
+  #keep(task: Task): void {
+    this.#set(task);
     this.#store.put('task', task);
     this.#alarm.at(task.deadline);
   }

@@ -1,0 +1,126 @@
+import { GatewayError } from './errors.ts';
+
+/** What is said when there is no room: "5 sessions are open (limit sessions.max = 5); end one". */
+export interface LimitWords {
+  things: string;
+  /** Such as "are open". */
+  state: string;
+  setting: string;
+  fix: string;
+}
+
+/** Who uses the gateway, as far as that is known in advance. */
+export interface Principals {
+  names: readonly string[];
+  /** The part of each limit, from 0 to 1, that is reserved for them in equal shares. */
+  reserved: number;
+}
+
+interface Usage {
+  used: number;
+  /** What nobody else can take. */
+  share: number;
+}
+
+/**
+ * A limit of the whole gateway. With several principals, each has a share that nobody else can take, so that each can always
+ * get in; the rest goes to whoever comes first.
+ */
+export class SharedLimit {
+  readonly #max: number;
+  readonly #words: LimitWords;
+  readonly #share: number;
+  readonly #principals: ReadonlySet<string>;
+  readonly #usage = new Map<string, Usage>();
+  /** What belongs to no share. */
+  readonly #common: number;
+  #commonUsed = 0;
+  #used = 0;
+
+  constructor(max: number, words: LimitWords, { names, reserved }: Principals) {
+    this.#max = max;
+    this.#words = words;
+    this.#principals = new Set(names);
+    this.#share = shareOf(max, names.length, reserved);
+    this.#common = max - this.#share * names.length;
+  }
+
+  /** Where one session, or whoever else uses it for a principal, takes and gives back. */
+  quotaFor(principal: string): Quota {
+    const usage = this.#usage.get(principal) ?? {
+      used: 0,
+      share: this.#principals.has(principal) ? this.#share : 0,
+    };
+    this.#usage.set(principal, usage);
+    return new Quota({
+      add: (count) => this.#add(usage, count),
+      assertRoom: () => {
+        if (usage.used >= usage.share && this.#commonUsed >= this.#common) throw this.#full(principal, usage);
+      },
+    });
+  }
+
+  #add(usage: Usage, count: number): void {
+    const before = Math.max(0, usage.used - usage.share);
+    usage.used += count;
+    this.#used += count;
+    this.#commonUsed += Math.max(0, usage.used - usage.share) - before;
+  }
+
+  #full(principal: string, { used }: Usage): GatewayError {
+    const { things, state, setting, fix } = this.#words;
+    const limit =
+      this.#used >= this.#max
+        ? `${this.#used} ${things} ${state} (limit ${setting} = ${this.#max})`
+        : `${used} ${things} of '${principal}' ${state}, and the rest of ${setting} = ${this.#max} is reserved for ` +
+          'other principals (limits.principalShare)';
+    return new GatewayError('TOOL_ERR_LIMIT', `${limit}; ${fix}`);
+  }
+}
+
+/** One holder's part in a limit. */
+export class Quota {
+  readonly #of: { add: (count: number) => void; assertRoom: () => void };
+  #held = 0;
+  #closed = false;
+
+  constructor(of: { add: (count: number) => void; assertRoom: () => void }) {
+    this.#of = of;
+  }
+
+  assertRoom(): void {
+    this.#of.assertRoom();
+  }
+
+  /** Takes one, also where there is no room: whoever can refuse asks first. */
+  take(): void {
+    this.#add(1);
+  }
+
+  release(): void {
+    this.#add(-1);
+  }
+
+  /** Gives everything back; from then on nothing counts. */
+  close(): void {
+    this.#add(-this.#held);
+    this.#closed = true;
+  }
+
+  #add(count: number): void {
+    if (this.#closed) return;
+    this.#held += count;
+    this.#of.add(count);
+  }
+}
+
+/** For tasks that no gateway shares out. */
+export function unlimitedQuota(): Quota {
+  return new Quota({ add: () => {}, assertRoom: () => {} });
+}
+
+/** One at least, if there are enough for everyone. */
+function shareOf(max: number, principals: number, reserved: number): number {
+  if (principals < 2 || reserved === 0 || principals > max) return 0;
+  return Math.max(1, Math.floor((max * reserved) / principals));
+}
