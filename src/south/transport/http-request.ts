@@ -75,8 +75,13 @@ async function requestOnce(
       for (const signal of signals) signal.removeEventListener('abort', abort);
     });
     request.on('error', reject);
-    request.once('response', (response) => {
+    const answered = (response: http.IncomingMessage): void =>
       resolve({ status: response.statusCode ?? 0, headers: response.headers, body: response });
+    request.once('response', answered);
+    // Nobody asked for another protocol (101). Without this listener Node would close the connection without a word.
+    request.once('upgrade', (response, socket) => {
+      socket.destroy();
+      answered(response);
     });
     request.end(body);
   });
