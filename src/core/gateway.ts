@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { secretId } from '../lib/ids.ts';
 import { messageOf, type Log } from '../lib/log.ts';
+import type { ListItem } from '../lib/pages.ts';
 import type { Ending } from './call/request.ts';
 import { GatewayError, shuttingDown } from './errors.ts';
 import type { EventSink } from './event/log.ts';
@@ -18,6 +19,11 @@ export interface GatewayParts {
   log: Log;
   /** Those who are known to use the gateway; each gets a share of its limits. */
   principals?: readonly string[];
+}
+
+export interface AddedServer {
+  info: ServerInfo;
+  tools: ListItem[];
 }
 
 export interface OpenOptions {
@@ -279,19 +285,23 @@ export class Gateway {
 
   // --- Servers ---
 
-  /** Stores the server and connects the caller to it. One that cannot be reached is not kept, and changes nothing. */
-  async addServer(caller: Session, name: string, config: ServerConfig): Promise<ServerInfo> {
+  /**
+   * Stores the server and connects the caller to it. One that cannot be reached, or does not list its tools, is not kept
+   * and changes nothing.
+   */
+  async addServer(caller: Session, name: string, config: ServerConfig): Promise<AddedServer> {
     const { principal } = caller;
     const before = caller.servers.get(name);
     if (before && isSameServer(before.config, config)) {
-      return orUnreachable(
+      const info = await orUnreachable(
         caller.connection(name).ready(),
         `server '${name}' is configured like this, but cannot be reached`,
       );
+      return { info, tools: await caller.catalog(name).list('tools') };
     }
     this.registry.assertMayAdd(principal, name);
     const notKept = `server '${name}' could not be reached and was not kept`;
-    const { info, keep } = await orUnreachable(caller.tryServer(name, config), notKept);
+    const { info, tools, keep } = await orUnreachable(caller.tryServer(name, config), notKept);
     await this.#inTurn(async () => {
       try {
         // Others may have been added while this one was tried.
@@ -317,7 +327,7 @@ export class Gateway {
       }
     });
     this.log.info(before ? 'server_config_updated' : 'server_config_added', { server: name });
-    return info;
+    return { info, tools };
   }
 
   async removeServer({ principal }: Session, name: string): Promise<void> {

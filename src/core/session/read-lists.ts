@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { readAllPages } from '../../lib/pages.ts';
+import { isObject } from '../../lib/values.ts';
 import type { Connection } from '../ports.ts';
 import { LISTS, type ListName } from './catalog.ts';
 
@@ -31,8 +32,10 @@ export class ReadLists {
   record(method: string, params: Record<string, unknown>, result: Record<string, unknown>): void {
     const name = NAMES.find((each) => LISTS[each].method === method);
     if (name === undefined) return;
-    const items: unknown = result[LISTS[name].key];
-    if (!Array.isArray(items)) return;
+    const page: unknown = result[LISTS[name].key];
+    if (!Array.isArray(page)) return;
+    // Entries that are no objects are left out here as they are when the list is read again.
+    const items = page.filter(isObject);
     const { cursor } = params;
     const reading = cursor === undefined ? { hash: emptyHash(), count: 0, next: undefined } : this.#readings.get(name);
     // A page that does not follow the last one says nothing about the list as a whole.

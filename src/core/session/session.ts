@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../../lib/log.ts';
 import { messageOf } from '../../lib/log.ts';
+import type { ListItem } from '../../lib/pages.ts';
 import { Calls } from '../call/calls.ts';
 import type { Ending } from '../call/request.ts';
 import type { SessionQuotas } from '../gateway-limits.ts';
@@ -252,14 +253,19 @@ export class Session {
   }
 
   /** Connects to a server that may not be configured, or not like this. It counts only once it is kept. */
-  async tryServer(server: string, config: ServerConfig): Promise<{ info: ServerInfo; keep: () => Promise<void> }> {
+  async tryServer(
+    server: string,
+    config: ServerConfig,
+  ): Promise<{ info: ServerInfo; tools: ListItem[]; keep: () => Promise<void> }> {
     const { uris: tried } = this.#wishes.of(server);
     const attachment = this.#newAttachment(server, { config, addedBy: 'client' });
     const { connection } = attachment;
     this.#trials.add(connection);
     let info: ServerInfo;
+    let tools: ListItem[];
     try {
       info = await connection.ready();
+      tools = await attachment.catalog.list('tools');
     } catch (error) {
       this.#trials.delete(connection);
       await connection.close();
@@ -281,7 +287,7 @@ export class Session {
         this.#parts.log.warn('subscriptions_not_restored', { server, error: messageOf(error) });
       });
     };
-    return { info, keep };
+    return { info, tools, keep };
   }
 
   /** Ends this session's dealings with a server that was removed, or replaced by another one of that name. */

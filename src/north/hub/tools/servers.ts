@@ -34,8 +34,7 @@ export const serverTools = [
           'adding a server by command over HTTP is off; the operator can set allowCommands, or add it to the config file',
         );
       }
-      const info = await gateway.addServer(session, name, config);
-      const tools = await session.catalog(name).list('tools');
+      const { info, tools } = await gateway.addServer(session, name, config);
       return json({
         name,
         capabilities: info.capabilities,
