@@ -278,8 +278,11 @@ export interface Store {
   drop(kind: RecordKind, id: string): void;
   /** Resolves at once when nothing is queued; rejects when the queued writes could not be made durable. */
   settled(): Promise<void>;
-  /** It was found to be damaged: what is there goes on, and nothing new should come. */
-  readonly damaged: boolean;
+  /**
+   * Why nothing new should come, while what is there goes on: the store was found to be damaged, or its file was deleted
+   * or replaced while it was in use.
+   */
+  readonly problem: 'damaged' | 'gone' | undefined;
   all<K extends RecordKind>(kind: K): Promise<Records[K][]>;
   /** What belongs to one session. */
   of<K extends OwnedKind>(kind: K, sessionId: string): Promise<Records[K][]>;

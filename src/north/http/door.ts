@@ -199,8 +199,14 @@ export class HttpDoor {
   }
 }
 
+const STORE_PROBLEMS = {
+  damaged: 'the store is damaged; restart the gateway: it puts the file aside and begins a new one',
+  gone: 'the file of the store was deleted or replaced; restart the gateway',
+};
+
 async function storeProblem(store: Store): Promise<string | undefined> {
-  if (store.damaged) return 'the store is damaged; restart the gateway: it puts the file aside and begins a new one';
+  const { problem } = store;
+  if (problem !== undefined) return STORE_PROBLEMS[problem];
   return store.settled().then(
     () => undefined,
     () => 'the store cannot be written; the log says why',

@@ -8,6 +8,7 @@
  * never waits for a lock that another program has on the file, but comes back to it.
  */
 
+import { statSync, type Stats } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type Libsql from 'libsql';
@@ -88,8 +89,12 @@ class SqliteStore implements Store {
   #busySince: number | undefined;
   #waiting: Waiting | undefined;
   #failing = false;
-  /** Found while it was in use. At the next start all of it is put aside, so no new task is promised. */
-  #damage: { found: number; error: StoreError; refused: Set<string> } | undefined;
+  /** The file as it was opened; absent in memory. */
+  readonly #file: Pick<Stats, 'ino' | 'dev'> | undefined;
+  /** When the file was last seen to be the same. */
+  #fileSeen = Date.now();
+  /** Found while it was in use. At the next start nothing of what comes now would be there, so no new task is promised. */
+  #damage: { problem: 'damaged' | 'gone'; found: number; error: StoreError; refused: Set<string> } | undefined;
   /** Of a record that was given up: for those who wait for the write it was to be in. */
   #refusal: StoreError | undefined;
   #closing: Promise<void> | undefined;
@@ -100,6 +105,7 @@ class SqliteStore implements Store {
     this.#path = path;
     this.#log = log;
     this.#statements = new Statements(db);
+    if (path !== ':memory:') this.#file = statSync(path, { throwIfNoEntry: false });
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
 
@@ -121,8 +127,9 @@ class SqliteStore implements Store {
     return this.#waiting.promise;
   }
 
-  get damaged(): boolean {
-    return this.#damage !== undefined;
+  get problem(): 'damaged' | 'gone' | undefined {
+    this.#checkFile();
+    return this.#damage?.problem;
   }
 
   async all<K extends RecordKind>(kind: K): Promise<Records[K][]> {
@@ -162,7 +169,7 @@ class SqliteStore implements Store {
     if (told.code !== 'STORE_DAMAGED') return told;
     if (this.#damage === undefined) {
       const damage = new StoreError(told.code, `${told.message}; ${AT_THE_NEXT_START}`, { cause: told });
-      this.#damage = { found: Date.now(), error: damage, refused: new Set() };
+      this.#damage = { problem: 'damaged', found: Date.now(), error: damage, refused: new Set() };
       this.#log.error('store_damaged', {
         path: this.#path,
         keptAs: 'not yet: restart the gateway',
@@ -170,6 +177,29 @@ class SqliteStore implements Store {
       });
     }
     return this.#damage.error;
+  }
+
+  /** SQLite goes on writing to a file that was deleted, and nobody would find there what was written. */
+  #checkFile(): void {
+    if (this.#file === undefined || this.#damage !== undefined) return;
+    let now: Stats | undefined;
+    try {
+      now = statSync(this.#path, { throwIfNoEntry: false });
+    } catch {
+      // The folder cannot be read at the moment: that says nothing about the file.
+      return;
+    }
+    if (now?.ino === this.#file.ino && now.dev === this.#file.dev) {
+      this.#fileSeen = Date.now();
+      return;
+    }
+    const message = `${this.#path}: the file was ${now === undefined ? 'deleted' : 'replaced'} while it was in use`;
+    const error = new StoreError('STORE_DAMAGED', `${message}; restart the gateway`);
+    this.#damage = { problem: 'gone', found: this.#fileSeen + 1, error, refused: new Set() };
+    this.#log.error('store_gone', { path: this.#path, error: message });
+    for (const change of this.#queue) {
+      if (change.op === 'put' && change.kind === 'task') this.#refuseIfNew(change.record);
+    }
   }
 
   /** Once for each: how it goes on with one that nobody was promised is told like that of any other. */
@@ -233,6 +263,7 @@ class SqliteStore implements Store {
 
   #write(): StoreError | undefined {
     if (this.#closing) return this.#closedError();
+    this.#checkFile();
     const rows = this.#serialise();
     try {
       transaction(this.#db, () => {
