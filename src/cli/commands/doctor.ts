@@ -81,7 +81,12 @@ async function serversFor(line: CommandLine): Promise<Patients> {
     throw new UsageError(`there are no servers in ${file ?? 'the config file'}`);
   if (flags.header !== undefined) throw new UsageError('--header needs a server to send it to');
   const { connectTimeoutMs } = settings.servers;
-  const all = [...servers].map(([name, server]) => ({ name, config: server, connectTimeoutMs }));
+  const all = [...servers].map(([name, server]) => ({
+    name,
+    config: server,
+    inConfigFile: true as const,
+    connectTimeoutMs,
+  }));
   return { servers: all, disabled, note: whereFrom(config) };
 }
 

@@ -2,6 +2,7 @@ import { known } from '../../core/errors.ts';
 import { startStdio } from '../../main.ts';
 import { configFor, logConfig } from '../config.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
+import { wrap } from '../terminal/width.ts';
 import { closeInTime, untilStopped } from '../until-stopped.ts';
 
 /** For a person who started it by hand and sees nothing happen. */
@@ -16,7 +17,7 @@ export async function stdio(line: CommandLine): Promise<number> {
   const running = await startStdio(config, server);
   const stopped = untilStopped(running.closed);
   logConfig(config, running.log);
-  if (process.stdin.isTTY) process.stderr.write(`${WAITING}\n`);
+  if (process.stdin.isTTY) process.stderr.write(`${wrap(WAITING, process.stderr.columns ?? 80).join('\n')}\n`);
   running.log.info('stopping', { reason: await stopped });
   return closeInTime(() => running.close(), running.log);
 }

@@ -22,6 +22,7 @@ test('C-3: a server is a name in the config file, with its settings', async () =
   expect(await findServer('files', [], config)).toEqual({
     name: 'files',
     config: { command: 'files-server' },
+    inConfigFile: true,
     connectTimeoutMs: 30_000,
   });
 });

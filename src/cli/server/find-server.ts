@@ -11,6 +11,8 @@ export interface FoundServer {
   /** As the person wrote it. */
   name: string;
   config: ServerConfig;
+  /** The name is one in the config file, and so no secret. */
+  inConfigFile?: true;
   connectTimeoutMs?: number;
 }
 
@@ -32,7 +34,7 @@ export async function findServer(
   const config = servers.get(text);
   if (config !== undefined) {
     const { connectTimeoutMs } = settings.servers;
-    return { name: text, config: withHeaders(config, headers), connectTimeoutMs };
+    return { name: text, config: withHeaders(config, headers), inConfigFile: true, connectTimeoutMs };
   }
   if (disabled.includes(text)) throw new UsageError(`'${text}' is disabled in the config file (${file})`);
   if (text.includes(' ')) return asCommand();

@@ -3,8 +3,8 @@ import { cleanLine } from '../terminal/clean.ts';
 import type { FoundServer } from './find-server.ts';
 
 /** A server in messages: what may be secret in a URL or a command is left out. */
-export function labelOf({ name, config }: FoundServer): string {
-  if (/^[A-Za-z0-9_.-]+$/.test(name)) return name;
+export function labelOf({ name, config, inConfigFile }: FoundServer): string {
+  if (inConfigFile === true || /^[A-Za-z0-9_.-]+$/.test(name)) return name;
   return 'url' in config ? redactUrl(config.url) : cleanLine(commandLabel(config.command, config.args ?? []));
 }
 

@@ -2,8 +2,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { temporaryFolder } from '../../support/gateway.ts';
+import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { runProgram } from '../../support/program.ts';
+import { v1Stdio } from '../../support/servers.ts';
 import { programInTerminal } from '../../support/tmux.ts';
 
 /** A server on stdio: `before` runs first, `onList` when its tools are listed. */
@@ -91,4 +92,10 @@ test('C-3, X-4: what a program prints cannot move the cursor', async () => {
   const { screen } = await terminal.ended();
   expect(screen).toMatch(/examin|✗/);
   expect(screen).toMatch(/^ {4}gone$/m);
+});
+
+test('C-3: doctor calls a server by its name in the config file, also one with spaces', async () => {
+  const config = await configFile({ 'my files': v1Stdio() });
+  expect((await runProgram(['doctor', '--config', config])).stdout).toMatch(/^✓ my files {2}/m);
+  expect((await runProgram(['doctor', 'my files', '--config', config])).stdout).toMatch(/^✓ my files {2}/m);
 });
