@@ -6,6 +6,9 @@ import { serverNameSchema } from '../lib/server-name.ts';
 import { isObject } from '../lib/values.ts';
 import type { RequestHandler, TaskServerOptions, ToolDefinition } from './types.ts';
 
+/** Config files may have names with spaces; a server that names itself has a title for that. */
+const ownName = serverNameSchema.refine((text) => !text.includes(' '), 'a name has no spaces');
+
 const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
 /** What the core or the protocol answers itself. */
@@ -67,7 +70,7 @@ export function define(options: TaskServerOptions): Definition {
   const { name, version, title, instructions, tools, requests = {} } = options;
   refuseUnknown('', options, OPTIONS);
   if (name === undefined) wrong("'name' is missing; for example 'shop'");
-  const named = serverNameSchema.safeParse(name);
+  const named = ownName.safeParse(name);
   if (!named.success)
     wrong(`name ${JSON.stringify(name)}: a name for people goes into 'title'; ${firstOf(named.error)}`);
   if (typeof version !== 'string' || version === '') wrong("'version' is missing; for example '1.0.0'");
