@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Client } from '@modelcontextprotocol/client';
 import type {
   CallOutcome,
@@ -29,6 +30,7 @@ import { ServerLine, type Peer } from './server-line.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { ChildTransport } from './transport/child.ts';
 import { HttpTransport } from './transport/http.ts';
+import { SseTransport } from './transport/sse.ts';
 
 export interface ConnectionSettings {
   /** A session with the server that somebody left to be gone on with. */
@@ -62,6 +64,8 @@ type Mode =
 
 const SET_LEVEL = 'logging/setLevel';
 const RELISTEN_MS = 1000;
+/** How long a server may take to accept the last answers to its own requests. */
+const LAST_ANSWERS_MS = 1000;
 /** More than a server has to name a task that it was not asked for. */
 const LAST_WORDS_MS = 1500;
 
@@ -230,9 +234,10 @@ export class ServerConnection implements Connection {
 
   async close({ keepSession = false } = {}): Promise<void> {
     if (this.#lastWords.size > 0) await within(LAST_WORDS_MS, Promise.allSettled(this.#lastWords));
+    this.#receiver.clear('the connection was closed');
+    if (this.#mode.mode === 'up') await rejectionsSent(this.#mode.live);
     const before = this.#mode;
     this.#enter({ mode: 'closed' });
-    this.#receiver.clear('the connection was closed');
     if (before.mode === 'up') {
       await this.#hangUp(before.live, !keepSession);
     } else if (before.mode === 'connecting') {
@@ -445,5 +450,14 @@ export class ServerConnection implements Connection {
     this.#subscriptions.restore(client).catch((error: unknown) => {
       this.#log.warn('subscriptions_not_restored', { server: this.#server, error: messageOf(error) });
     });
+  }
+}
+
+/** Resolves when the server has been told that what it asked will not be answered. */
+async function rejectionsSent({ transport }: Peer): Promise<void> {
+  // By the next turn the rejections have been handed to the transport; a child has them then.
+  await nextTurn();
+  if (transport instanceof HttpTransport || transport instanceof SseTransport) {
+    await within(LAST_ANSWERS_MS, transport.answers.sent());
   }
 }

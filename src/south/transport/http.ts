@@ -20,6 +20,7 @@ import { modernHeaders } from './modern-headers.ts';
 import { CALL_HEADER } from './origin.ts';
 import { takeOversize } from './oversize.ts';
 import { refusal } from './refusal.ts';
+import { PendingAnswers } from './pending-answers.ts';
 import { ResponseStreams } from './response-streams.ts';
 import { wireWords } from './wire-words.ts';
 
@@ -65,6 +66,7 @@ export class HttpTransport implements Transport {
   onanswered?: (id: RequestId) => void;
   readonly hasPerRequestStream = true;
   readonly hello = new Hello();
+  readonly answers = new PendingAnswers();
   sessionId?: string;
   #protocolVersion: string | undefined;
   #closed = false;
@@ -150,7 +152,9 @@ export class HttpTransport implements Transport {
     // An answer to the server's question may arrive twice without harm, but not never.
     const answer = await (isRequest
       ? exchange()
-      : this.#counted(body.length, async () => ('method' in message ? exchange() : exchange().catch(exchange))));
+      : this.#counted(body.length, async () =>
+          'method' in message ? exchange() : this.answers.track(exchange().catch(exchange)),
+        ));
     this.#dropCancelled(message);
     if (answer.status < 200 || answer.status > 299) {
       await this.#refused(message, answer);

@@ -6,6 +6,7 @@ import { Hello } from './hello.ts';
 import { fetchThrough } from './http-fetch.ts';
 import { keepAliveAgent } from './http-request.ts';
 import type { MessageLimit } from './message-size.ts';
+import { PendingAnswers } from './pending-answers.ts';
 
 const MAX_SOCKETS = 256;
 const LF = 10;
@@ -14,7 +15,7 @@ const CR = 13;
 /** The HTTP transport of 2024: one stream for all that the server says. */
 export class SseTransport extends SSEClientTransport {
   readonly hello = new Hello();
-
+  readonly answers = new PendingAnswers();
   readonly #agent: Agent;
 
   constructor(config: HttpServerConfig, limit: MessageLimit, isAllowed?: AddressCheck) {
@@ -29,7 +30,8 @@ export class SseTransport extends SSEClientTransport {
 
   override async send(message: JSONRPCMessage): Promise<void> {
     this.hello.sent(message);
-    await super.send(message);
+    const sending = super.send(message);
+    await ('method' in message ? sending : this.answers.track(sending));
   }
 
   override async close(): Promise<void> {

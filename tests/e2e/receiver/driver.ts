@@ -6,7 +6,7 @@ import type { ServerConfig, ServerTask } from '../../../src/core/ports.ts';
 import type { Driven, Json, Order, Report } from '../../servers/receiver-driver.ts';
 import { startReceiverDriverHttp } from '../../servers/receiver-driver-http.ts';
 import { nameForm } from '../../servers/shared/forms.ts';
-import { httpGateway, type SettingsInput } from '../../support/gateway.ts';
+import { httpGateway, type SettingsInput, type TestGateway } from '../../support/gateway.ts';
 import { hubOverHttp, type HubClient, type PendingElicitation, type PendingSampling } from '../../support/hub.ts';
 import { defer, owned } from '../../support/owned.ts';
 import { bundlePath } from '../../support/servers.ts';
@@ -35,6 +35,7 @@ export interface Scene {
   driven: Driven;
   driver: Driver;
   url: string;
+  gateway: TestGateway;
 }
 
 export async function scene(way: Way, settings: SettingsInput = {}): Promise<Scene> {
@@ -45,8 +46,9 @@ export async function scene(way: Way, settings: SettingsInput = {}): Promise<Sce
 export async function stage<D extends Driver>(driver: D, settings: SettingsInput = {}): Promise<Scene & { driver: D }> {
   // The server asks by itself, before anybody uses it.
   const servers = { connect: { commands: 'eager' }, ...(settings['servers'] as object) };
-  const { url } = await httpGateway({ one: driver.config }, { ...settings, servers });
-  return { ...(await join(url, driver)), driver, url };
+  const gateway = await httpGateway({ one: driver.config }, { ...settings, servers });
+  const { url } = gateway;
+  return { ...(await join(url, driver)), driver, url, gateway };
 }
 
 /** One more client of the gateway, and the server's hand on it. */
