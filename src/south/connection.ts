@@ -24,6 +24,7 @@ import type { Dialled, Dialler, DialHooks } from './dial.ts';
 import type { ExactClient } from './exact-client.ts';
 import { ask, hear } from './hear.ts';
 import { Heartbeat } from './heartbeat.ts';
+import { LostRequests } from './lost-requests.ts';
 import { TaskReceiver } from './receiver.ts';
 import { infoOf, offerOf } from './server-info.ts';
 import { ServerLine, type Peer } from './server-line.ts';
@@ -63,6 +64,7 @@ type Mode =
   | { mode: 'closed' };
 
 const SET_LEVEL = 'logging/setLevel';
+const NEVER = new AbortController().signal;
 const RELISTEN_MS = 1000;
 /** How long a server may take to accept the last answers to its own requests. */
 const LAST_ANSWERS_MS = 1000;
@@ -86,6 +88,7 @@ export class ServerConnection implements Connection {
   #parting: Promise<void> = Promise.resolve();
   readonly #calls = new LiveCalls();
   readonly #receiver: TaskReceiver;
+  readonly #requests: LostRequests;
   /** Calls that still have something to say before the connection is closed. */
   readonly #lastWords = new Set<Promise<unknown>>();
   readonly line: ServerLine;
@@ -125,6 +128,15 @@ export class ServerConnection implements Connection {
       // A client's folders are told at once; only people and models are waited for.
       accepts: (kind) => kind !== 'roots' && dialler.capabilities[kind] !== undefined,
       notify: (task) => this.notify('notifications/tasks/status', { ...task }),
+    });
+    this.#requests = new LostRequests({
+      server,
+      log,
+      // Questions are over when their connection is lost; those with a task are held by the receiver.
+      answer: ({ method, params }) =>
+        method.startsWith('tasks/') ? this.#receiver.answer(method, params, undefined, NEVER) : undefined,
+      respond: async (id, response) => this.line.respond(id, response),
+      sessionId: () => this.sessionId,
     });
     this.line = new ServerLine({
       server,
@@ -330,6 +342,7 @@ export class ServerConnection implements Connection {
           sink: this.#sink,
           calls: this.#calls,
           receiver: this.#receiver,
+          requests: this.#requests,
           onToolsChanged: () => this.line.forgetTools(),
         });
         client.onerror = ({ message: error }) =>
@@ -337,7 +350,8 @@ export class ServerConnection implements Connection {
       },
       unwanted,
     };
-    const { client, transport } = (await this.#resume(hooks)) ?? (await this.#dialler.dial(this.#config, hooks));
+    const resumed = await this.#resume(hooks);
+    const { client, transport } = resumed ?? (await this.#dialler.dial(this.#config, hooks));
     client.onclose = () => {
       if (transport instanceof ChildTransport) void transport.exited.then(onLost);
       else onLost('the connection was closed');
@@ -362,6 +376,7 @@ export class ServerConnection implements Connection {
       throw new Error(lostEarly ?? `the connection to '${this.#server}' is closed`);
     }
     this.#up(live);
+    this.#requests.connected(transport, resumed !== undefined);
     return live;
   }
 
@@ -392,6 +407,7 @@ export class ServerConnection implements Connection {
     this.#failures = Date.now() - live.since >= stableMs ? 1 : this.#failures + 1;
     this.#log.info('server_disconnected', { server: this.#server, reason });
     this.#acquaintance.lost(live);
+    this.#requests.connectionLost(live.transport instanceof HttpTransport ? live.transport.takeUnanswered() : []);
     this.#waitOrFail(reason);
     // A process that is gone takes along what it asked.
     if (live.transport instanceof ChildTransport) this.#receiver.clear(reason);
@@ -434,7 +450,12 @@ export class ServerConnection implements Connection {
   /** Asks whether the server is still there, unless another connection has taken its place. */
   async #check(peer: Peer, why: string): Promise<void> {
     const now = this.#mode;
-    if (now.mode === 'up' && now.live === peer) await now.live.heartbeat.check(why);
+    if (now.mode !== 'up' || now.live !== peer) return;
+    await now.live.heartbeat.check(why);
+    // The server is still there, and may work on requests whose streams broke.
+    if (this.#isCurrent(peer) && peer.transport instanceof HttpTransport) {
+      this.#requests.cancel(peer.transport, peer.transport.takeAbandoned());
+    }
   }
 
   /** The stream for changes ended: gone with its server, or to be asked for again. */

@@ -7,6 +7,7 @@ import type { AskedRequest } from './call/standing.ts';
 import { relatedTask, withoutRelatedTask } from '../lib/related-task.ts';
 import { RpcError } from '../lib/rpc-error.ts';
 import { isObject } from '../lib/values.ts';
+import type { LostRequests } from './lost-requests.ts';
 import { NOT_ANSWERED } from './not-answered.ts';
 import { answerTo, questionKind, readQuestion } from './questions.ts';
 import type { TaskReceiver } from './receiver.ts';
@@ -18,6 +19,7 @@ export interface Listeners {
   sink: ConnectionSink;
   calls: LiveCalls;
   receiver: TaskReceiver;
+  requests: LostRequests;
   /** The server says that its list of tools changed. */
   onToolsChanged: () => void;
 }
@@ -30,7 +32,7 @@ const MAX_OPEN_REQUESTS = 500;
 const TASK_NEWS = new Set(['notifications/tasks/status', 'notifications/tasks']);
 
 /** Hands on what a server says unasked: questions, progress, changes of tasks, logs and other notifications. */
-export function hear(client: Client, { sink, calls, receiver, onToolsChanged }: Listeners): void {
+export function hear(client: Client, { sink, calls, receiver, requests, onToolsChanged }: Listeners): void {
   let open = 0;
   client.fallbackRequestHandler = async ({ id, method, params: given }, { mcpReq }) => {
     if (open >= MAX_OPEN_REQUESTS)
@@ -39,6 +41,7 @@ export function hear(client: Client, { sink, calls, receiver, onToolsChanged }: 
     // Decided now: a moment later other calls may be there.
     const callId = calls.asking(params, stream);
     open += 1;
+    const done = requests.begin({ id, method, params });
     try {
       const task = receiver.answer(method, params, callId, mcpReq.signal);
       if (task !== undefined) return await task;
@@ -46,6 +49,7 @@ export function hear(client: Client, { sink, calls, receiver, onToolsChanged }: 
       return answerTo(params, await asked({ id, method, params }, about, sink, calls));
     } finally {
       open -= 1;
+      done();
     }
   };
   // The SDK's own handler forgets a request's progress with its first answer: that of a task goes on.

@@ -11,7 +11,7 @@ import {
 } from '@modelcontextprotocol/client';
 import type { HttpServerConfig } from '../../core/ports.ts';
 import type { AddressCheck } from '../../lib/addresses.ts';
-import { streamLost, Unreachable } from './broken-wire.ts';
+import { isBrokenWire, isUnsent, streamLost, Unreachable } from './broken-wire.ts';
 import { httpRequest, keepAliveAgent, readText, type HttpAnswer } from './http-request.ts';
 import { Hello } from './hello.ts';
 import type { MessageLimit } from './message-size.ts';
@@ -83,6 +83,8 @@ export class HttpTransport implements Transport {
   readonly #streams: ResponseStreams;
   /** Requests that have no answer yet. */
   readonly #requests = new Map<RequestId, AbortController>();
+  /** Requests whose answers will not come, although the server may still work on them. */
+  readonly #abandoned = new Set<RequestId>();
 
   constructor(config: HttpServerConfig, health: HttpHealth, { limit, sessionId, isAllowed }: HttpTransportOptions) {
     this.#url = new URL(config.url);
@@ -122,7 +124,10 @@ export class HttpTransport implements Transport {
     try {
       await this.#send(message, options);
     } catch (error) {
-      if ('method' in message && 'id' in message) this.#requests.delete(message.id);
+      if ('method' in message && 'id' in message) {
+        this.#requests.delete(message.id);
+        if (isBrokenWire(error) && !isUnsent(error)) this.#abandoned.add(message.id);
+      }
       throw error;
     }
   }
@@ -228,6 +233,19 @@ export class HttpTransport implements Transport {
     this.#requests.delete(id);
   }
 
+  /** Requests that nobody waits for any more, but that a server which knows its clients by sessions may still work on. */
+  takeAbandoned(): RequestId[] {
+    const abandoned = this.sessionId === undefined ? [] : [...this.#abandoned];
+    this.#abandoned.clear();
+    return abandoned;
+  }
+
+  /** The same, with the requests that the end of this transport leaves without an answer. */
+  takeUnanswered(): RequestId[] {
+    for (const id of this.#requests.keys()) this.#abandoned.add(id);
+    return this.takeAbandoned();
+  }
+
   /** Ends the session on the server, as a client that leaves should. */
   async terminate(): Promise<void> {
     if (this.sessionId === undefined || this.#closed) return;
@@ -321,6 +339,7 @@ export class HttpTransport implements Transport {
 
   #unanswered(requestId: RequestId, reason: string, onEnd: (() => void) | undefined): void {
     this.#requests.delete(requestId);
+    this.#abandoned.add(requestId);
     if (onEnd) onEnd();
     else this.onmessage?.(streamLost(requestId, reason));
   }

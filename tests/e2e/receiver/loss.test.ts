@@ -34,6 +34,20 @@ test('R-6, R-9: nor does a server that is out of reach for a while', async () =>
   expect(driver.clients).toHaveLength(1);
 });
 
+test('B-3, R-6: a request for a result that was open when the server was out of reach is answered afterwards', async () => {
+  const { hub, driven, driver } = await stage(await overHttp(), SETTINGS);
+  const { taskId } = await create(driven);
+  const { requestId } = await elicitation(hub);
+  const result = driven.request('tasks/result', { taskId });
+  await driven.request('tasks/get', { taskId });
+  const mend = await driver.outOfReach();
+  await eventsUntil(hub, has('server_disconnected'));
+  await mend();
+  await eventsUntil(hub, has('server_reconnected'));
+  await accept(hub, { requestId }, 'Kai');
+  expect(await result).toMatchObject({ content: { name: 'Kai' } });
+});
+
 test.each(WAYS)('R-17, R-18: with a restart of the server its tasks and questions end (%s)', async (way) => {
   const { hub, driven, driver } = await scene(way, SETTINGS);
   const { taskId } = await create(driven);

@@ -1,13 +1,12 @@
-import { once } from 'node:events';
-import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { startV2Http } from '../../servers/v2-http.ts';
 import { httpGateway } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf, type HubClient } from '../../support/hub.ts';
-import { defer, owned } from '../../support/owned.ts';
+import { owned } from '../../support/owned.ts';
 import { v1Stdio } from '../../support/servers.ts';
 import { ask, echo, untilEvent } from './activity.ts';
+import { wireTo } from './wire.ts';
 
 const SETTINGS = { servers: { pingMs: 200, reconnect: { firstMs: 50, maxMs: 100, attempts: 1000 } } };
 
@@ -43,39 +42,6 @@ test('B-3: a command that was started again is a restart', async () => {
   process.kill(Number(await ask(hub, 'one', 'pid')), 'SIGKILL');
   expect((await untilEvent(hub, 'server_reconnected', 'one')).event.data).toMatchObject({ type: 'restart' });
 });
-
-/** A wire that can be cut and mended while the server behind it goes on. */
-async function wireTo(target: number): Promise<{ port: number; cut: () => Promise<void>; mend: () => Promise<void> }> {
-  const sockets = new Set<Socket>();
-  const server = createServer((near) => {
-    const far = connect(target, '127.0.0.1');
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.on('error', () => {
-        // 'close' follows.
-      });
-      socket.once('close', () => {
-        sockets.delete(socket);
-        (socket === near ? far : near).destroy();
-      });
-    }
-    near.pipe(far);
-    far.pipe(near);
-  });
-  const mend = async (port: number): Promise<void> => {
-    server.listen(port, '127.0.0.1');
-    await once(server, 'listening');
-  };
-  const cut = async (): Promise<void> => {
-    for (const socket of sockets) socket.destroy();
-    if (!server.listening) return;
-    await new Promise((resolve) => server.close(resolve));
-  };
-  await mend(0);
-  const { port } = server.address() as AddressInfo;
-  defer(cut);
-  return { port, cut, mend: () => mend(port) };
-}
 
 const sessionsOf = (state: object): unknown[] =>
   'sessions' in state ? Array.from(state.sessions as Iterable<unknown>) : [];

@@ -1,0 +1,90 @@
+import type { RequestId, Transport } from '@modelcontextprotocol/client';
+import type { Answer } from '../core/question/question.ts';
+import { messageOf, type Log } from '../lib/log.ts';
+import { rpcFailure, type RpcError, type RpcFailure } from '../lib/rpc-error.ts';
+import type { AskedRequest } from './call/standing.ts';
+import { NOT_ANSWERED } from './not-answered.ts';
+
+const CANCELLED = 'notifications/cancelled';
+
+export interface LostRequestsHost {
+  readonly server: string;
+  readonly log: Log;
+  /** Answers again a request that has outlived its connection; `undefined` if none of its kind does. */
+  answer: (request: AskedRequest) => Promise<Answer> | undefined;
+  respond: (id: RequestId, response: { result: Answer } | { error: RpcFailure }) => Promise<void>;
+  /** The session that the server knows us by now. */
+  sessionId: () => string | undefined;
+}
+
+/**
+ * The requests that a lost connection left without an answer, in both directions. A server that was only out of reach and
+ * still knows our session goes on with ours and waits for the answers to its own: once it is back, ours are cancelled,
+ * because nobody waits for them any more, and its own are answered.
+ */
+export class LostRequests {
+  /** The server's requests that have no answer yet. */
+  readonly #open = new Map<RequestId, AskedRequest>();
+  #incoming: AskedRequest[] = [];
+  #outgoing: RequestId[] = [];
+  readonly #host: LostRequestsHost;
+
+  constructor(host: LostRequestsHost) {
+    this.#host = host;
+  }
+
+  /** A request of the server, which is answered when the returned function is called. */
+  begin(request: AskedRequest): () => void {
+    this.#open.set(request.id, request);
+    return () => {
+      if (this.#open.get(request.id) === request) this.#open.delete(request.id);
+    };
+  }
+
+  connectionLost(outgoing: RequestId[]): void {
+    this.#outgoing = outgoing;
+    this.#incoming = [...this.#open.values()];
+    this.#open.clear();
+  }
+
+  /** There is a connection again. In another session the server does not know the requests any more. */
+  connected(transport: Transport, isSameSession: boolean): void {
+    const [outgoing, incoming] = [this.#outgoing, this.#incoming];
+    this.#outgoing = [];
+    this.#incoming = [];
+    if (!isSameSession) return;
+    this.cancel(transport, outgoing);
+    for (const request of incoming) void this.#answerLate(request, transport.sessionId);
+  }
+
+  cancel(transport: Transport, ids: readonly RequestId[]): void {
+    const { server, log } = this.#host;
+    for (const requestId of ids) {
+      const params = { requestId, reason: 'the connection was lost' };
+      transport.send({ jsonrpc: '2.0', method: CANCELLED, params }).catch((error: unknown) => {
+        log.debug('notification_not_sent', { server, method: CANCELLED, error: messageOf(error) });
+      });
+    }
+  }
+
+  async #answerLate(request: AskedRequest, sessionId: string | undefined): Promise<void> {
+    const { id, method } = request;
+    const { server, log, answer, respond } = this.#host;
+    const lost = { error: { code: NOT_ANSWERED, message: `${method} was not answered: the connection was lost` } };
+    try {
+      const response = (await answer(request)?.then(asResult, asError)) ?? lost;
+      // In another session the same id may be that of another request.
+      if (this.#host.sessionId() === sessionId) await respond(id, response);
+    } catch (error) {
+      log.debug('answer_not_sent', { server, method, error: messageOf(error) });
+    }
+  }
+}
+
+function asResult(result: Answer): { result: Answer } {
+  return { result };
+}
+
+function asError(error: unknown): { error: RpcFailure } {
+  return { error: rpcFailure(error as RpcError) };
+}
