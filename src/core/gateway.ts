@@ -234,15 +234,16 @@ export class Gateway {
 
   async #restored({ id, principal, createdAt, key, server, client, state, wishes }: SessionRecord): Promise<Session> {
     const { store, log } = this;
-    const [tasks, questions, events] = await Promise.all([
+    const [tasks, questions, events, subscriptions] = await Promise.all([
       store.of('task', id),
       store.of('question', id),
       store.of('event', id),
+      store.of('subscription', id),
     ]);
     if (this.#closing) throw shuttingDown();
     const session = this.#newSession({ id, principal, createdAt, key, server, client, state, wishes });
     this.#add(session);
-    session.restore({ tasks, questions, events });
+    session.restore({ tasks, questions, events, subscriptions });
     store.put('session', session.record);
     log.info('session_restored', { sessionId: id, tasks: tasks.length, questions: questions.length });
     return session;

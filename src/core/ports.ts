@@ -232,7 +232,18 @@ export interface SessionRecord {
   /** Signs what its client carries for it from one request to the next. */
   key?: string;
   /** What the client asked each server for until it says otherwise. */
-  wishes?: Record<string, Wish>;
+  wishes?: Record<string, KeptWish>;
+}
+
+/** What the record of a session keeps of a wish; subscriptions are records of their own. */
+export type KeptWish = Pick<Wish, 'logLevel'>;
+
+/** A resource of whose changes the client of a session wants to hear. */
+export interface SubscriptionRecord {
+  id: string;
+  sessionId: string;
+  server: string;
+  uri: string;
 }
 
 export interface ClientRecord {
@@ -260,13 +271,14 @@ export interface Records {
   task: Task;
   question: Question;
   event: SessionEvent;
+  subscription: SubscriptionRecord;
   server: ServerRecord;
 }
 
 export type RecordKind = keyof Records;
 
 /** What belongs to a session, and goes with it. */
-export type OwnedKind = 'task' | 'question' | 'event';
+export type OwnedKind = 'task' | 'question' | 'event' | 'subscription';
 
 /**
  * What survives. Writes are queued and grouped into one transaction; nothing may be told to anybody before `settled`

@@ -14,11 +14,12 @@ import type {
   ClientRecord,
   Connection,
   IncomingQuestion,
+  KeptWish,
   ServerConfig,
   ServerInfo,
   SessionRecord,
   Store,
-  Wish,
+  SubscriptionRecord,
 } from '../ports.ts';
 import { QuestionBook } from '../question/book.ts';
 import type { Answer, Question, QuestionKind } from '../question/question.ts';
@@ -47,7 +48,7 @@ export interface SessionParts {
   /** Which of the principal's states it is, where its client has no session in the protocol. */
   state?: string | undefined;
   /** What the client asked of the servers in an earlier run of the program. */
-  wishes?: Record<string, Wish> | undefined;
+  wishes?: Record<string, KeptWish> | undefined;
   /** Tells those who look after what the client of one server left, or cannot be asked. */
   tellHub?: EventSink['add'];
   /** Its part in the limits of the whole gateway. */
@@ -58,6 +59,14 @@ export interface SessionParts {
   servers: VisibleServers;
   settings: CoreSettings;
   log: Log;
+}
+
+/** What an earlier run of the program stored for a session. */
+export interface StoredState {
+  tasks: Task[];
+  questions: Question[];
+  events: SessionEvent[];
+  subscriptions: SubscriptionRecord[];
 }
 
 /**
@@ -117,8 +126,14 @@ export class Session {
     this.key = parts.key ?? randomBytes(32).toString('base64url');
     this.#client = parts.client;
     this.state = parts.state;
-    this.#wishes = new Wishes(parts.wishes, () => {
-      if (this.#keepsWishes) store.put('session', this.record);
+    this.#wishes = new Wishes(parts.wishes, {
+      changed: () => {
+        if (this.#keepsWishes) store.put('session', this.record);
+      },
+      subscribed: (subscription) => {
+        if (this.#keepsWishes) store.put('subscription', { ...subscription, sessionId: id });
+      },
+      unsubscribed: (subscriptionId) => store.drop('subscription', subscriptionId),
     });
     this.events = new EventLog(id, store, settings.events, log);
     const left = new LeftToHub({
@@ -142,7 +157,8 @@ export class Session {
   }
 
   /** Brings back what an earlier run of the program left of this session, and goes on with what can go on. */
-  restore({ tasks, questions, events }: { tasks: Task[]; questions: Question[]; events: SessionEvent[] }): void {
+  restore({ tasks, questions, events, subscriptions }: StoredState): void {
+    this.#wishes.restore(subscriptions);
     this.events.restore(events);
     this.tasks.restore(tasks);
     const atWork = this.tasks.atWork();
@@ -214,8 +230,7 @@ export class Session {
   /** Asks a server to tell of changes of a resource, also after a restart of either program. */
   async subscribe(server: string, uri: string, signal?: AbortSignal): Promise<Record<string, unknown>> {
     const { subscriptionsPerServer } = this.#parts.settings.limits;
-    const { uris } = this.#wishes.of(server);
-    if (uris.length >= subscriptionsPerServer && !uris.includes(uri)) {
+    if (this.#wishes.othersThan(server, uri) >= subscriptionsPerServer) {
       throw new GatewayError(
         'TOOL_ERR_LIMIT',
         `this session has ${subscriptionsPerServer} subscriptions at '${server}' (limits.subscriptionsPerServer); unsubscribe from some`,

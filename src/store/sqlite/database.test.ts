@@ -89,6 +89,21 @@ describe('migrations', () => {
     db.close();
   });
 
+  it('P-4: subscriptions that were kept with their session become records of their own', () => {
+    const db = new Database(path);
+    migrate(db, path, MIGRATIONS.slice(0, 3));
+    const data = { wishes: { one: { uris: ['a:1', 'a:2'], logLevel: 'info' }, two: { uris: [] } } };
+    db.prepare(`INSERT INTO sessions VALUES ('s', ?), ('t', '{}')`).run(JSON.stringify(data));
+    migrate(db, path);
+    const rows = db.prepare('SELECT id, session_id, data FROM subscriptions ORDER BY id').all() as { data: string }[];
+    expect(rows).toMatchObject([{ session_id: 's' }, { session_id: 's' }]);
+    expect(rows.map((row) => JSON.parse(row.data) as object)).toMatchObject([
+      { sessionId: 's', server: 'one', uri: 'a:1' },
+      { sessionId: 's', server: 'one', uri: 'a:2' },
+    ]);
+    db.close();
+  });
+
   it('P-4: bring an older store up to date and keep what is in it', async () => {
     const db = await openDatabase(path);
     db.exec(`INSERT INTO servers VALUES ('a', '{}')`);

@@ -1,11 +1,12 @@
 /** All records of a store, one at a time; a gateway may be using it meanwhile. */
 
+import type Libsql from 'libsql';
 import type { RecordKind, ServerConfig, ServerRecord, SessionRecord } from '../../core/ports.ts';
 import { redactUrl } from '../../lib/redact.ts';
 import { fileOf, inOurWords, openToLook } from './database.ts';
 import { TABLES } from './statements.ts';
 
-const KINDS: readonly RecordKind[] = ['session', 'server', 'task', 'question', 'event'];
+const KINDS: readonly RecordKind[] = ['session', 'server', 'task', 'question', 'event', 'subscription'];
 
 const HIDDEN = '***';
 
@@ -18,6 +19,7 @@ export async function* exportStore(given: string, { secrets = false } = {}): Asy
   const db = await openToLook(path);
   try {
     for (const kind of KINDS) {
+      if (!hasTable(db, TABLES[kind])) continue;
       const after = db.prepare(`SELECT id, data FROM ${TABLES[kind]} WHERE id > ? ORDER BY id LIMIT 1`);
       const next = (id: string) => after.get(id) as { id: string; data: string } | undefined;
       for (let row = next(''); row !== undefined; row = next(row.id)) {
@@ -30,6 +32,11 @@ export async function* exportStore(given: string, { secrets = false } = {}): Asy
   } finally {
     db.close();
   }
+}
+
+/** A store of an older version may not have it yet. */
+function hasTable(db: Libsql.Database, table: string): boolean {
+  return db.prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`).get(table) !== undefined;
 }
 
 function withoutSecrets(kind: RecordKind, data: string): string {

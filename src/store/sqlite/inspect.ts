@@ -14,6 +14,9 @@ export interface KindSummary {
   newest?: number;
 }
 
+/** Subscriptions are a part of their sessions, and older stores have no table for them. */
+type ShownKind = Exclude<RecordKind, 'subscription'>;
+
 export interface StoreSummary {
   file: string;
   /** On disk, with the changes that wait beside the file. */
@@ -21,7 +24,7 @@ export interface StoreSummary {
   schemaVersion: number;
   /** The gateway that has it. */
   usedBy?: { pid?: number };
-  kinds: Record<RecordKind, KindSummary>;
+  kinds: Record<ShownKind, KindSummary>;
   tasksByStatus: Record<string, number>;
 }
 
@@ -33,7 +36,7 @@ export async function inspectStore(given: string): Promise<StoreSummary> {
   const db = await openToLook(path);
   try {
     const usedBy = await userOf(path);
-    const of = (kind: RecordKind): KindSummary => summaryOf(db, kind);
+    const of = (kind: ShownKind): KindSummary => summaryOf(db, kind);
     return {
       file: path,
       bytes: await bytesOf(path),

@@ -36,6 +36,16 @@ export const MIGRATIONS: readonly string[] = [
   UPDATE servers SET id = json_extract(data, '$.owner') || '/' || id;
   UPDATE servers SET data = json_set(data, '$.id', id);
   `,
+  // Each subscription is a row of its own, so that one more does not mean to write all the others again.
+  `
+  CREATE TABLE subscriptions (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, data TEXT NOT NULL);
+  CREATE INDEX subscriptions_by_session ON subscriptions (session_id);
+  INSERT INTO subscriptions SELECT key, session_id,
+    json_object('id', key, 'sessionId', session_id, 'server', server, 'uri', uri)
+  FROM (SELECT sessions.id || '/' || wish.key || '/' || uri.value AS key, sessions.id AS session_id,
+      wish.key AS server, uri.value AS uri
+    FROM sessions, json_each(sessions.data, '$.wishes') AS wish, json_each(wish.value, '$.uris') AS uri);
+  `,
 ];
 
 /** Brings the store up to date, or refuses it untouched when a newer version of the program wrote it. */

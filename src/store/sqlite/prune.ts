@@ -75,7 +75,8 @@ function remove(db: Libsql.Database, { now, idleBefore, endedBefore }: PruneRule
       AND id NOT IN (SELECT session_id FROM tasks WHERE keep_until IS NULL)`;
     for (const kind of OWNED_BY_A_SESSION) {
       const { changes } = db.prepare(`DELETE FROM ${TABLES[kind]} WHERE session_id IN (${idle})`).run(idleBefore);
-      removed[`${kind}s`] += changes;
+      // Subscriptions are a part of their sessions.
+      if (kind !== 'subscription') removed[`${kind}s`] += changes;
     }
     removed.sessions = db.prepare(`DELETE FROM sessions WHERE id IN (${idle})`).run(idleBefore).changes;
   });

@@ -9,10 +9,11 @@ export const TABLES: Record<RecordKind, string> = {
   task: 'tasks',
   question: 'questions',
   event: 'events',
+  subscription: 'subscriptions',
   server: 'servers',
 };
 
-export const OWNED_BY_A_SESSION: readonly OwnedKind[] = ['task', 'question', 'event'];
+export const OWNED_BY_A_SESSION: readonly OwnedKind[] = ['task', 'question', 'event', 'subscription'];
 
 type Prepared = Record<RecordKind, Libsql.Statement>;
 
@@ -33,6 +34,7 @@ export class Statements {
         task: prepare('task'),
         question: prepare('question'),
         event: prepare('event'),
+        subscription: prepare('subscription'),
         server: prepare('server'),
       };
     };
@@ -49,7 +51,12 @@ export class Statements {
     this.#all = each((_kind, table) => `SELECT data FROM ${table} ORDER BY id`);
     const of = (kind: OwnedKind): Libsql.Statement =>
       db.prepare(`SELECT data FROM ${TABLES[kind]} WHERE session_id = ? ORDER BY id`);
-    this.#of = { task: of('task'), question: of('question'), event: of('event') };
+    this.#of = {
+      task: of('task'),
+      question: of('question'),
+      event: of('event'),
+      subscription: of('subscription'),
+    };
     this.#unfinished = db.prepare('SELECT DISTINCT session_id FROM tasks WHERE keep_until IS NULL');
     this.#dropOverdue = db.prepare('DELETE FROM tasks WHERE keep_until <= ?');
     this.#dropOwned = OWNED_BY_A_SESSION.map((kind) => db.prepare(`DELETE FROM ${TABLES[kind]} WHERE session_id = ?`));

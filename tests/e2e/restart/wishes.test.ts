@@ -1,8 +1,10 @@
+import Database from 'libsql';
 import { expect, test } from 'vitest';
 import { startRichHttp } from '../../servers/rich-http.ts';
+import { startV1Http } from '../../servers/v1-http.ts';
 import { httpGateway } from '../../support/gateway.ts';
 import type { HubEvent } from '../../support/hub.ts';
-import { owned } from '../../support/owned.ts';
+import { defer, owned } from '../../support/owned.ts';
 import { rawSession } from '../../support/raw-http.ts';
 import { LegacyWire, type LegacyStream } from '../direct/legacy-wire.ts';
 import { levelsHeard } from '../direct/levels-heard.ts';
@@ -100,4 +102,27 @@ test('X-3: a session may have only so many subscriptions at a server', async () 
   });
   await wire.request('resources/unsubscribe', { uri: WATCHED });
   await wire.request('resources/subscribe', { uri: NO_MORE });
+});
+
+const MANY = Array.from({ length: 40 }, (_, index) => `test://n/${index}`);
+
+test('P-1, X-3: a subscription is stored without writing all the others again, and all of them survive', async () => {
+  const server = owned(await startV1Http());
+  const gateway = await killable({ one: { url: server.url } });
+  const wire = await LegacyWire.open(`${gateway.url}/one`);
+  const db = new Database(gateway.store, { readonly: true });
+  defer(async () => db.close());
+  const session = db.prepare('SELECT length(data) AS bytes FROM sessions WHERE id = ?');
+  const bytes = (): number => (session.get(wire.sessionId) as { bytes: number }).bytes;
+  await wire.request('resources/subscribe', { uri: MANY[0] });
+  const before = bytes();
+  for (const uri of MANY) await wire.request('resources/subscribe', { uri });
+  expect(bytes()).toBe(before);
+  const [last = ''] = MANY.slice(-1);
+  await wire.request('resources/unsubscribe', { uri: last });
+  server.state.subscriptions.clear();
+  await restart(gateway);
+  await soon(() => [...server.state.subscriptions].toSorted()).toEqual(MANY.slice(0, -1).toSorted());
+  expect(await wire.end()).toBe(200);
+  expect(db.prepare('SELECT count(*) AS count FROM subscriptions').get()).toMatchObject({ count: 0 });
 });
