@@ -26,9 +26,17 @@ interface Entry {
   asker?: Asker | undefined;
 }
 
+/** A question whose answer is being stored. Until that is done, whatever ends the question overtakes the answer. */
+interface Answering {
+  question: Question;
+  /** Why the server does not want the answer any more. */
+  overtakenBy?: string;
+}
+
 /** The open questions of one session. What has been answered, has expired or was rejected is gone from here. */
 export class QuestionBook {
   readonly #open = new Map<string, Entry>();
+  readonly #answering = new Map<string, Answering>();
   readonly #settled: SettledQuestions;
   readonly #alarm = new Alarm(() => this.#expireDue());
   readonly #sessionId: string;
@@ -69,7 +77,12 @@ export class QuestionBook {
     }
     const question = earlier ?? this.#newQuestion(server, incoming);
     return new Promise((resolve, reject) => {
-      const withdraw = (): void => this.#settle(question.id, { type: 'reject', ...withdrawal(incoming.withdrawn) });
+      const withdraw = (): void => {
+        const { reason, words } = withdrawal(incoming.withdrawn);
+        if (this.#open.has(question.id)) {
+          this.#settle(question.id, { type: 'reject', reason, ...(words !== undefined && { words }) });
+        } else this.#overtake(({ id }) => id === question.id, reason);
+      };
       incoming.withdrawn.addEventListener('abort', withdraw, { once: true });
       const stopListening = (): void => incoming.withdrawn.removeEventListener('abort', withdraw);
       const asker: Asker = {
@@ -105,16 +118,29 @@ export class QuestionBook {
     this.#settled.restore(settled, goesOn);
   }
 
-  /** Settles the question; the answer travels on to the server once the record is safe. */
+  /**
+   * Settles the question; the answer travels on to the server once the record is safe. Throws if the question has ended by
+   * then: the answer reaches nobody.
+   */
   async answer(id: string, kind: QuestionKind, answer: Answer): Promise<Question> {
     const { asker } = this.#open.get(this.get(id, kind).id) ?? {};
     const { question } = this.#close(id, { type: 'answer', answer });
+    const answering: Answering = { question };
+    this.#answering.set(id, answering);
     this.#settled.keep(question);
     try {
       await this.#store.settled();
     } catch (error) {
       // The person has answered; that must not be lost because a disk is full. The store tries again.
       this.#log.error('answer_not_stored', { requestId: id, error: messageOf(error) });
+    }
+    this.#answering.delete(id);
+    asker?.stopListening();
+    const { overtakenBy } = answering;
+    if (overtakenBy !== undefined) {
+      this.#settled.forget(id);
+      asker?.reject(new Error(`${kind} request not answered: ${overtakenBy}`));
+      throw new GatewayError('TOOL_ERR_REQUEST_NOT_FOUND', `the question is no longer open: ${overtakenBy}`);
     }
     this.#log.info(`${kind}_responded`, { requestId: id, durationMs: Date.now() - question.createdAt });
     asker?.resolve(answer);
@@ -204,6 +230,7 @@ export class QuestionBook {
   rejectWhere(matching: (question: Question) => boolean, reason: string): number {
     const doomed = this.#questions().filter(matching);
     for (const { id } of doomed) this.#settle(id, { type: 'reject', reason });
+    this.#overtake(matching, reason);
     return doomed.length;
   }
 
@@ -240,7 +267,7 @@ export class QuestionBook {
       // Nothing more: the server would take a rejection for an answer.
       asker?.stopListening();
     }
-    this.rejectWhere(() => true, reason);
+    this.rejectWhere((question) => !keeps(question), reason);
     this.#alarm.stop();
   }
 
@@ -295,11 +322,16 @@ export class QuestionBook {
     if (entry === undefined || settled === undefined) throw new Error(`question ${id} is not open`);
     this.#open.delete(id);
     this.desks.over(id, event.type === 'reject' ? event.words : undefined);
-    entry.asker?.stopListening();
+    if (event.type !== 'answer') entry.asker?.stopListening();
     this.#store.drop('question', id);
     entry.question = settled;
     this.onClosed(settled);
     return entry;
+  }
+
+  #overtake(matching: (question: Question) => boolean, reason: string): void {
+    for (const answering of this.#answering.values())
+      if (matching(answering.question)) answering.overtakenBy ??= reason;
   }
 
   /** Ends a question that nobody answered. */

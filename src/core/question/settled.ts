@@ -14,7 +14,7 @@ export class SettledQuestions {
   restore(questions: Question[], goesOn: (taskId: string) => boolean): void {
     for (const question of questions) {
       if (question.taskId !== undefined && goesOn(question.taskId)) this.#questions.set(question.id, question);
-      else this.#forget(question.id);
+      else this.forget(question.id);
     }
   }
 
@@ -30,15 +30,15 @@ export class SettledQuestions {
   }
 
   forgetOnceTaken(id: string, taken: AbortSignal | undefined): void {
-    taken?.addEventListener('abort', () => this.#forget(id), { once: true });
+    taken?.addEventListener('abort', () => this.forget(id), { once: true });
   }
 
   /** Nobody will ask again for what belonged to this task. */
   taskEnded(taskId: string): void {
-    for (const question of this.#questions.values()) if (question.taskId === taskId) this.#forget(question.id);
+    for (const question of this.#questions.values()) if (question.taskId === taskId) this.forget(question.id);
   }
 
-  #forget(id: string): void {
+  forget(id: string): void {
     this.#questions.delete(id);
     this.#store.drop('question', id);
   }
