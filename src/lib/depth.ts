@@ -1,6 +1,6 @@
 /**
- * How many lists and objects inside each other a message may have. Messages with many more can be read, but JSON.stringify
- * cannot write them again: not to a client or server, and not to the store.
+ * How many lists and objects inside each other a message may have. Much deeper messages can be read, but overflow the stack
+ * when they are compared (from about 1200 levels) or written again (from about 4000).
  */
 export const MAX_LEVELS = 1000;
 

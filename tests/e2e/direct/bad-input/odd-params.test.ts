@@ -59,7 +59,7 @@ test('X-4, D-5: what is odd but right arrives as it is', async () => {
   const { one, plain } = await behind();
   const wire = await LegacyWire.open(one);
   const args = JSON.parse(
-    `{"text":"😀\\u0000\\ud800","constructor":{"polluted":1},"deep":${JSON.stringify(deep(2000))}}`,
+    `{"text":"😀\\u0000\\ud800","constructor":{"polluted":1},"deep":${JSON.stringify(deep(900))}}`,
   ) as Json;
   const { content } = await wire.call('echo', args);
   expect(content).toMatchObject([{ text: args['text'] }]);
