@@ -277,6 +277,13 @@ const settings = group('The settings of meanwhile itself.', {
     bodyBytes: bytes(4_194_304, 'The largest request body.'),
     messageBytes: bytes(16_777_216, 'The largest message that is taken from a server.'),
     resultBytes: bytes(16_777_216, 'The largest result of a task that is kept.'),
+    entryBytes: bytes(
+      65_536,
+      'The largest notification, log message or event that is kept whole; longer ones are shortened.',
+    ),
+    questionBytes: bytes(4_194_304, 'The largest question of a server.'),
+    sessionBytes: bytes(33_554_432, 'What one session may keep in memory: arguments, tasks, questions and events.'),
+    totalBytes: bytes(134_217_728, 'What all sessions together may keep in memory.'),
     waitMs: ms(1_800_000, 'The longest a client may wait in one request.'),
     requestsPerSession: count(1000, 'Requests of one session, tool calls included, that may be open at once.'),
     requests: count(10_000, 'Requests of all sessions that may be open at once.'),

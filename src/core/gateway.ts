@@ -4,6 +4,7 @@ import { secretId } from '../lib/ids.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import type { ListItem } from '../lib/pages.ts';
 import type { Ending } from './call/request.ts';
+import { Budget, ShareBudget } from './budget.ts';
 import { GatewayError, shuttingDown } from './errors.ts';
 import type { EventSink } from './event/log.ts';
 import type { Backends, ClientRecord, ServerConfig, ServerInfo, SessionRecord, Store } from './ports.ts';
@@ -62,6 +63,9 @@ export class Gateway {
   readonly store: Store;
   readonly #backends: Backends;
   readonly #limits: GatewayLimits;
+  /** What sessions keep in memory, and the bodies of open requests. */
+  readonly memory: Budget;
+  readonly #shares = new Map<string, Budget>();
   readonly #sessions = new Map<string, Session>();
   /** Those of single servers, by whose they are. */
   readonly #direct = new Map<string, Set<Session>>();
@@ -83,6 +87,10 @@ export class Gateway {
   constructor({ store, backends, settings, log, principals = [] }: GatewayParts) {
     this.store = store;
     this.settings = settings;
+    const { totalBytes, principalShare } = settings.limits;
+    const share = principals.length < 2 ? 0 : Math.floor((totalBytes * principalShare) / principals.length);
+    this.memory = new Budget(totalBytes - share * principals.length, 'limits.totalBytes');
+    for (const name of principals) this.#shares.set(name, new ShareBudget(share, this.memory));
     this.log = log;
     this.#backends = backends;
     this.registry = new ServerRegistry(store, settings);
@@ -143,7 +151,8 @@ export class Gateway {
       requests: this.#limits.requests.quotaFor(about.principal),
       tasks: this.#limits.tasks.quotaFor(about.principal),
     };
-    return new Session({ ...about, quotas, tellHub, store, backends: this.#backends, servers, settings, log });
+    const memory = this.#shares.get(about.principal) ?? this.memory;
+    return new Session({ ...about, quotas, memory, tellHub, store, backends: this.#backends, servers, settings, log });
   }
 
   /** The clients of single servers that are the same one's as a client of the hub: it looks after what they leave. */
@@ -224,7 +233,10 @@ export class Gateway {
       return await waking;
     } catch (error) {
       const half = this.#sessions.get(id);
-      if (half) this.#remove(half);
+      if (half) {
+        this.#remove(half);
+        half.release();
+      }
       this.#asleep.set(id, record);
       throw error instanceof GatewayError ? error : new GatewayError('TOOL_ERR_STORE', messageOf(error));
     } finally {

@@ -16,6 +16,10 @@ export interface CoreSettings {
   events: { perSession: number; notificationsPerServer: number; logsPerServer: number };
   limits: {
     resultBytes: number;
+    entryBytes: number;
+    questionBytes: number;
+    sessionBytes: number;
+    totalBytes: number;
     waitMs: number;
     requestsPerSession: number;
     requests: number;

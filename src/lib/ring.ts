@@ -1,20 +1,63 @@
-/** Keeps the newest `capacity` items. */
-export class Ring<T> {
-  #items: T[] = [];
-  readonly #capacity: number;
+interface Kept<T> {
+  item: T;
+  bytes: number;
+}
 
-  constructor(capacity: number) {
-    this.#capacity = capacity;
+/** Where the memory for the items comes from. */
+export interface Room {
+  take(bytes: number): boolean;
+  give(bytes: number): void;
+}
+
+/** Keeps the newest items: at most so many, and at most so many bytes. */
+export class Ring<T> {
+  #kept: (Kept<T> | undefined)[] = [];
+  /** Where the oldest item is. Those before it are gone, and are trimmed in bulk: a flood must not shift all for each. */
+  #first = 0;
+  #bytes = 0;
+  readonly #limits: { count: number; bytes: number };
+  readonly #room: Room;
+
+  constructor(limits: { count: number; bytes: number }, room: Room) {
+    this.#limits = limits;
+    this.#room = room;
   }
 
-  push(item: T): void {
-    this.#items.push(item);
-    // Trimmed in bulk, so that a flood does not shift the whole array for each item.
-    if (this.#items.length > 2 * this.#capacity) this.#items = this.#items.slice(-this.#capacity);
+  /** Drops the oldest items until there is room; an item for which there is none even then is dropped itself. */
+  push(item: T, bytes: number): void {
+    const { count, bytes: most } = this.#limits;
+    while (this.#size >= count || this.#bytes + bytes > most || !this.#room.take(bytes)) {
+      if (this.#size === 0) return;
+      this.#dropOldest();
+    }
+    this.#kept.push({ item, bytes });
+    this.#bytes += bytes;
   }
 
   /** Oldest first. */
   items(): T[] {
-    return this.#items.slice(-this.#capacity);
+    return this.#kept.flatMap((kept) => (kept === undefined ? [] : [kept.item]));
+  }
+
+  clear(): void {
+    this.#room.give(this.#bytes);
+    this.#kept = [];
+    this.#first = 0;
+    this.#bytes = 0;
+  }
+
+  get #size(): number {
+    return this.#kept.length - this.#first;
+  }
+
+  #dropOldest(): void {
+    const { bytes = 0 } = this.#kept[this.#first] ?? {};
+    this.#kept[this.#first] = undefined;
+    this.#first += 1;
+    this.#bytes -= bytes;
+    this.#room.give(bytes);
+    if (this.#first < this.#limits.count) return;
+    this.#kept = this.#kept.slice(this.#first);
+    this.#first = 0;
   }
 }

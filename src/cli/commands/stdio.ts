@@ -8,6 +8,8 @@ import { closeInTime, untilStopped } from '../until-stopped.ts';
 /** For a person who started it by hand and sees nothing happen. */
 const WAITING = 'meanwhile: this is an MCP server, waiting for a client on standard input; meanwhile --help shows more';
 
+const LAST_OUTPUT_MS = 1000;
+
 export async function stdio(line: CommandLine): Promise<number> {
   const config = await configFor(line, 'stdio');
   const { server } = line.flags;
@@ -19,5 +21,8 @@ export async function stdio(line: CommandLine): Promise<number> {
   logConfig(config, running.log);
   if (process.stdin.isTTY) process.stderr.write(`${wrap(WAITING, process.stderr.columns ?? 80).join('\n')}\n`);
   running.log.info('stopping', { reason: await stopped });
-  return closeInTime(() => running.close(), running.log);
+  const code = await closeInTime(() => running.close(), running.log);
+  // A client that does not read would keep the program waiting for its output to be out.
+  if (process.stdout.writableNeedDrain) setTimeout(() => process.exit(code), LAST_OUTPUT_MS);
+  return code;
 }

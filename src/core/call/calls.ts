@@ -1,7 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { secretId } from '../../lib/ids.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
+import { roughSize } from '../../lib/rough-size.ts';
+import { shortenText } from '../../lib/shorten.ts';
 import { clampDelay } from '../../lib/timers.ts';
+import { UNLIMITED, type Budget } from '../budget.ts';
 import { GatewayError, shuttingDown } from '../errors.ts';
 import {
   LEAVE_RUNNING,
@@ -44,6 +47,7 @@ export class Calls {
   #closed = false;
   readonly #tasks: TaskBook;
   readonly #questions: QuestionBook;
+  readonly #budget: Budget;
   readonly #resultBytes: number;
   /** How long a server should keep a task of its own: as long as ours may take, a question and its reading included. */
   readonly #remoteTtlMs: number;
@@ -56,8 +60,9 @@ export class Calls {
     store: Store,
     settings: CoreSettings,
     log: Log,
-    { lends = (): boolean => false } = {},
+    { lends = (): boolean => false, budget = UNLIMITED } = {},
   ) {
+    this.#budget = budget;
     this.#tasks = tasks;
     this.#store = store;
     this.#questions = questions;
@@ -81,6 +86,7 @@ export class Calls {
 
   async execute(connection: Connection, request: CallRequest, caller: Caller): Promise<CallReply> {
     this.#tasks.assertRoom();
+    const bytes = this.#takeRoom(request);
     return new Promise((resolve) => {
       let stopListening = (): void => {};
       let closeDesk = (): void => {};
@@ -89,6 +95,7 @@ export class Calls {
         request,
         abort: new AbortController(),
         startedAt: Date.now(),
+        bytes,
         answered: false,
         caller,
         answer: (reply) => {
@@ -111,6 +118,16 @@ export class Calls {
       });
       if (request.asTask) this.#promote(call, 'asked');
     });
+  }
+
+  /** A call may only start when there is room for its arguments. */
+  #takeRoom({ args, meta, more }: CallRequest): number {
+    const bytes = roughSize([args, meta, more], Infinity);
+    if (this.#budget.take(bytes)) return bytes;
+    throw new GatewayError(
+      'TOOL_ERR_LIMIT',
+      `there is no room for arguments of ${bytes} bytes (${this.#budget.shortage(bytes)}); let other calls and tasks finish`,
+    );
   }
 
   /** Goes on with a task of an earlier run of the program; one that stands nowhere died with that. */
@@ -136,6 +153,7 @@ export class Calls {
       request: { server, tool, args, timeoutMs: 0 },
       abort: new AbortController(),
       startedAt: Date.now(),
+      bytes: 0,
       taskId,
       standing,
       sent: true,
@@ -281,6 +299,7 @@ export class Calls {
       this.#resultBytes,
     );
     this.#live.delete(call.id);
+    this.#budget.give(call.bytes);
     if (!this.#closed) this.lending.passOn(call);
     // The next start goes on with it.
     if (this.#closed && outcome.kind !== 'result' && call.standing !== undefined) return;
@@ -310,6 +329,9 @@ export class Calls {
   #promote(call: LiveCall, because: Because): void {
     if (call.answered) return;
     const { server, tool, args, program, ttlMs, promised } = call.request;
+    // From now on the task counts them.
+    this.#budget.give(call.bytes);
+    call.bytes = 0;
     const { id } = this.#tasks.create({
       server,
       tool,
@@ -341,7 +363,7 @@ export class Calls {
       return;
     }
     const steps = progress.total === undefined ? `${progress.progress}` : `${progress.progress}/${progress.total}`;
-    this.#tasks.apply(call.taskId, { type: 'progress', message: progress.message ?? steps });
+    this.#tasks.apply(call.taskId, { type: 'progress', message: shortenText(progress.message ?? steps) });
     for (const listener of this.#progressOf.get(call.taskId) ?? []) listener(progress);
   }
 

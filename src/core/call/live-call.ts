@@ -6,6 +6,8 @@ export interface LiveCall extends Carrier {
   request: CallRequest;
   abort: AbortController;
   startedAt: number;
+  /** What its arguments take of the budget, until they belong to a task. */
+  bytes: number;
   /** Set once the call has become a task. */
   taskId?: string;
   /** From where it can go on, should its connection or this process be gone. */

@@ -1,7 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { continueAfter, orderedId } from '../../lib/ids.ts';
 import type { Log } from '../../lib/log.ts';
+import { roughSize } from '../../lib/rough-size.ts';
+import { shortenValue } from '../../lib/shorten.ts';
 import { clampDelay } from '../../lib/timers.ts';
+import { UNLIMITED, type Budget } from '../budget.ts';
 import type { Store } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { EventType, SessionEvent } from './event.ts';
@@ -15,6 +18,7 @@ import { EventReader } from './reader.ts';
 interface Entry {
   event: SessionEvent;
   state: 'new' | 'taken' | 'delivered';
+  bytes: number;
   /** The readers that have it, or to which it is on its way. */
   readers: Set<EventReader>;
 }
@@ -35,6 +39,11 @@ const NOTHING: Delivery = { events: [], settle: () => {} };
 const ANY = (): boolean => true;
 const WARN_AT = 0.8;
 const EVICTION_LOG_MS = 10_000;
+/** How many events of the largest size a session keeps, and how many such notifications of one server. */
+const EVENT_ENTRIES = 64;
+const NOTIFICATION_ENTRIES = 16;
+/** About the size of an event that says little. */
+const SMALL = 64;
 
 interface Waiter {
   reader: EventReader;
@@ -59,39 +68,53 @@ export class EventLog implements EventSink {
   readonly #onlyReader = new EventReader();
   /** Readers that have all events, until something changes. */
   #upToDate = new WeakSet<EventReader>();
-  readonly #notificationsWaiting = new Map<string, number>();
+  readonly #notificationsWaiting = new Map<string, { count: number; bytes: number }>();
+  #bytes = 0;
   readonly #waiters = new Set<Waiter>();
   readonly #sessionId: string;
   readonly #store: Store;
   readonly #limits: CoreSettings['events'];
   readonly #log: Log;
+  readonly #budget: Budget;
+  readonly #entryBytes: number;
 
-  constructor(sessionId: string, store: Store, limits: CoreSettings['events'], log: Log) {
+  constructor(
+    sessionId: string,
+    store: Store,
+    limits: CoreSettings['events'],
+    log: Log,
+    { budget = UNLIMITED, entryBytes = Infinity } = {},
+  ) {
     this.#sessionId = sessionId;
     this.#store = store;
     this.#limits = limits;
     this.#log = log;
+    this.#budget = budget;
+    this.#entryBytes = entryBytes;
   }
 
   /** Brings back what an earlier run of the program did not deliver, or cannot know whether it did. */
   restore(events: SessionEvent[]): void {
-    for (const event of events) {
-      this.#entries.push({ event, state: 'new', readers: new Set() });
-      this.#undelivered += 1;
-      this.#newCount += 1;
-      if (event.type === 'notification') this.#countNotification(event.server, 1);
-    }
+    for (const event of events) this.#keep(event, roughSize(event.data, this.#entryBytes));
     const last = events.at(-1);
     if (last) continueAfter(last.id);
   }
 
   add(type: EventType, server: string, data: Record<string, unknown>): void {
+    const bytes = roughSize(data, this.#entryBytes);
+    const { kept, size } = bytes > this.#entryBytes ? shortened(data, this.#entryBytes) : { kept: data, size: bytes };
     if (type === 'notification') {
-      if (this.#waitsAlready(server, data)) return;
-      this.#makeRoomForNotification(server);
+      if (this.#waitsAlready(server, kept)) return;
+      this.#makeRoomForNotification(server, size);
     }
-    this.#makeRoom();
-    this.#append(type, server, data);
+    this.#makeRoom(size);
+    if (type === 'notification' && size > this.#budget.left) this.#reportDropped(1, server);
+    else this.#append(type, server, kept, size);
+  }
+
+  /** Events that were not restored, because there was no room for them. */
+  dropped(count: number): void {
+    if (count > 0) this.#reportDropped(count, '');
   }
 
   /** The events that the reader does not have yet, now on their way with the caller's reply. */
@@ -179,7 +202,7 @@ export class EventLog implements EventSink {
     return at < 0 ? undefined : this.#entries.slice(at + 1);
   }
 
-  #append(type: EventType, server: string, data: Record<string, unknown>): void {
+  #append(type: EventType, server: string, data: Record<string, unknown>, bytes: number): void {
     const event: SessionEvent = {
       id: orderedId(),
       sessionId: this.#sessionId,
@@ -188,13 +211,23 @@ export class EventLog implements EventSink {
       createdAt: Date.now(),
       data,
     };
-    this.#entries.push({ event, state: 'new', readers: new Set() });
-    this.#undelivered += 1;
-    this.#newCount += 1;
-    if (type === 'notification') this.#countNotification(server, 1);
+    this.#keep(event, bytes);
     this.#store.put('event', event);
     this.#warnWhenNearlyFull();
     this.#tellWaiters(event);
+  }
+
+  #keep(event: SessionEvent, bytes: number): void {
+    this.#entries.push({ event, bytes, state: 'new', readers: new Set() });
+    this.#undelivered += 1;
+    this.#newCount += 1;
+    if (event.type === 'notification') this.#countNotification(event.server, 1, bytes);
+    this.#countBytes(bytes);
+  }
+
+  #countBytes(bytes: number): void {
+    this.#bytes += bytes;
+    this.#budget.add(bytes);
   }
 
   #tellWaiters(event: SessionEvent, concerns: (reader: EventReader) => boolean = ANY): void {
@@ -238,7 +271,7 @@ export class EventLog implements EventSink {
     // Another reply with it may have been lost in the meantime.
     if (entry.state === 'new') this.#newCount -= 1;
     entry.state = 'delivered';
-    this.#forget(entry.event);
+    this.#forget(entry);
   }
 
   #returned(entry: Entry, readers: EventReader[]): void {
@@ -254,20 +287,25 @@ export class EventLog implements EventSink {
   }
 
   /** An event that needs no delivery any more. */
-  #forget(event: SessionEvent): void {
+  #forget({ event, bytes }: Entry): void {
     this.#undelivered -= 1;
-    if (event.type === 'notification') this.#countNotification(event.server, -1);
+    if (event.type === 'notification') this.#countNotification(event.server, -1, -bytes);
     this.#store.drop('event', event.id);
   }
 
-  #makeRoom(): void {
-    if (this.#entries.length < this.#limits.perSession) return;
-    const delivered = this.#entries.findIndex(({ state }) => state === 'delivered');
-    if (delivered >= 0) {
-      this.#entries.splice(delivered, 1);
-      return;
+  /** Delivered events go first; if there are none, the oldest of the others. */
+  #makeRoom(bytes: number): void {
+    while (!this.#hasRoom(bytes)) {
+      const delivered = this.#entries.findIndex(({ state }) => state === 'delivered');
+      if (delivered >= 0) {
+        for (const gone of this.#entries.splice(delivered, 1)) this.#countBytes(-gone.bytes);
+      } else if (!this.#evict(Math.ceil(this.#limits.perSession * 0.1), ANY, '')) return;
     }
-    this.#evict(Math.ceil(this.#limits.perSession * 0.1), () => true, '');
+  }
+
+  #hasRoom(bytes: number): boolean {
+    if (this.#entries.length >= this.#limits.perSession) return false;
+    return this.#bytes + bytes <= EVENT_ENTRIES * this.#entryBytes && bytes <= this.#budget.left;
   }
 
   /** That a list changed is said once until the client has heard it; some servers say it for every entry. */
@@ -284,26 +322,34 @@ export class EventLog implements EventSink {
   }
 
   /** One server's flood costs that server its oldest notifications, not the session its other events. */
-  #makeRoomForNotification(server: string): void {
-    if ((this.#notificationsWaiting.get(server) ?? 0) < this.#limits.notificationsPerServer) return;
-    this.#evict(1, (event) => event.type === 'notification' && event.server === server, server);
+  #makeRoomForNotification(server: string, more: number): void {
+    const isOfServer = (event: SessionEvent): boolean => event.type === 'notification' && event.server === server;
+    for (;;) {
+      const { count = 0, bytes = 0 } = this.#notificationsWaiting.get(server) ?? {};
+      const fits = bytes + more <= NOTIFICATION_ENTRIES * this.#entryBytes;
+      if (fits && count < this.#limits.notificationsPerServer) return;
+      if (!this.#evict(1, isOfServer, server)) return;
+    }
   }
 
-  #evict(count: number, matching: (event: SessionEvent) => boolean, server: string): void {
+  /** False if there was nothing to evict. */
+  #evict(count: number, matching: (event: SessionEvent) => boolean, server: string): boolean {
     const evictable = this.#entries
       .filter(({ event, state }) => state === 'new' && event.type !== 'events_dropped' && matching(event))
       .slice(0, count);
-    if (evictable.length === 0) return;
+    if (evictable.length === 0) return false;
     const gone = new Set(evictable);
     this.#entries = this.#entries.filter((entry) => !gone.has(entry));
     this.#newCount -= evictable.length;
     for (const entry of evictable) {
       // A reply that still has it must not count it again.
       entry.state = 'delivered';
-      this.#forget(entry.event);
+      this.#forget(entry);
+      this.#countBytes(-entry.bytes);
     }
     this.#reportDropped(evictable.length, server);
     this.#logEviction(evictable.length, server);
+    return true;
   }
 
   /** At most one line in a while for each server: a flood of notifications must not become a flood of log lines. */
@@ -327,7 +373,7 @@ export class EventLog implements EventSink {
       ({ event, state }) => state === 'new' && event.type === 'events_dropped' && event.server === server,
     );
     if (earlier === undefined) {
-      this.#append('events_dropped', server, { count });
+      this.#append('events_dropped', server, { count }, SMALL);
       return;
     }
     const before = earlier.event.data['count'];
@@ -335,9 +381,10 @@ export class EventLog implements EventSink {
     this.#store.put('event', earlier.event);
   }
 
-  #countNotification(server: string, by: 1 | -1): void {
-    const count = (this.#notificationsWaiting.get(server) ?? 0) + by;
-    this.#notificationsWaiting.set(server, count);
+  #countNotification(server: string, by: 1 | -1, bytes: number): void {
+    const before = this.#notificationsWaiting.get(server) ?? { count: 0, bytes: 0 };
+    const count = before.count + by;
+    this.#notificationsWaiting.set(server, { count, bytes: before.bytes + bytes });
     if (by === 1 && count === Math.ceil(this.#limits.notificationsPerServer * WARN_AT)) {
       this.#log.warn('notifications_approaching_limit', {
         sessionId: this.#sessionId,
@@ -360,6 +407,12 @@ export class EventLog implements EventSink {
       });
     }
   }
+}
+
+/** What is kept of an event that is too large. */
+function shortened(data: Record<string, unknown>, limit: number): { kept: Record<string, unknown>; size: number } {
+  const kept = { ...(shortenValue(data, limit) as Record<string, unknown>), truncated: true };
+  return { kept, size: limit };
 }
 
 function lacks(reader: EventReader, { event, state, readers }: Entry): boolean {

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { secretId } from '../../lib/ids.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
+import { roughSize } from '../../lib/rough-size.ts';
 import { Alarm } from '../../lib/timers.ts';
+import { UNLIMITED, type Budget } from '../budget.ts';
 import { GatewayError } from '../errors.ts';
 import { RpcError, type RpcFailure } from '../../lib/rpc-error.ts';
 import type { EventSink } from '../event/log.ts';
@@ -20,6 +22,8 @@ interface Asker {
 
 interface Entry {
   question: Question;
+  /** What it takes of the budget. */
+  bytes: number;
   /** Whoever it is for has been told of it. */
   shown?: boolean;
   /** Absent after a restart, until the server has asked again. */
@@ -44,6 +48,8 @@ export class QuestionBook {
   readonly #events: EventSink;
   readonly #settings: CoreSettings['questions'];
   readonly #log: Log;
+  readonly #budget: Budget;
+  readonly #questionBytes: number;
   /** Ties a new question to the call and the task that ask it, as far as they are known. */
   ownedBy: (question: Question) => Question = (question) => question;
   /** Told when a question is in the book, and when it is over. */
@@ -54,7 +60,16 @@ export class QuestionBook {
   /** Who can put questions before somebody. */
   readonly desks = new Desks(() => this.#questions());
 
-  constructor(sessionId: string, store: Store, events: EventSink, settings: CoreSettings['questions'], log: Log) {
+  constructor(
+    sessionId: string,
+    store: Store,
+    events: EventSink,
+    settings: CoreSettings['questions'],
+    log: Log,
+    { budget = UNLIMITED, questionBytes = Infinity } = {},
+  ) {
+    this.#budget = budget;
+    this.#questionBytes = questionBytes;
     this.#sessionId = sessionId;
     this.#store = store;
     this.#settled = new SettledQuestions(store);
@@ -75,6 +90,7 @@ export class QuestionBook {
     if (earlier === undefined && this.#open.size >= this.#settings.perSession) {
       throw new Error(`too many open questions (limit questions.perSession = ${this.#settings.perSession})`);
     }
+    const bytes = this.#takeRoom(incoming.params);
     const question = earlier ?? this.#newQuestion(server, incoming);
     return new Promise((resolve, reject) => {
       const withdraw = (): void => {
@@ -93,7 +109,9 @@ export class QuestionBook {
         reject,
         stopListening,
       };
-      const entry: Entry = { question, asker };
+      const entry: Entry = { question, asker, bytes };
+      // Brought back after a restart, it has been counted before.
+      this.#budget.give(this.#open.get(question.id)?.bytes ?? 0);
       this.#open.set(question.id, entry);
       if (earlier === undefined) {
         entry.question = this.ownedBy(question);
@@ -104,10 +122,23 @@ export class QuestionBook {
     });
   }
 
+  /** Refuses a question that is too large, or for which there is no room. */
+  #takeRoom(params: Record<string, unknown>): number {
+    const bytes = roughSize(params, this.#questionBytes);
+    if (bytes > this.#questionBytes) {
+      throw new Error(`the question is larger than limits.questionBytes = ${this.#questionBytes}`);
+    }
+    if (this.#budget.take(bytes)) return bytes;
+    throw new Error(`there is no room for the question (${this.#budget.shortage(bytes)})`);
+  }
+
   /** Brings back what an earlier run of the program left; `goesOn` tells which tasks still wait for their answers. */
   restore(questions: Question[], goesOn: (taskId: string) => boolean): void {
     for (const question of questions) {
-      if (question.status === 'open') this.#open.set(question.id, { question });
+      if (question.status !== 'open') continue;
+      const bytes = roughSize(question.params, this.#questionBytes);
+      this.#budget.add(bytes);
+      this.#open.set(question.id, { question, bytes });
     }
     for (const { question } of this.#open.values()) {
       const waits = question.key !== undefined && question.taskId !== undefined && goesOn(question.taskId);
@@ -321,6 +352,7 @@ export class QuestionBook {
     const settled = entry && settleQuestion(entry.question, event);
     if (entry === undefined || settled === undefined) throw new Error(`question ${id} is not open`);
     this.#open.delete(id);
+    this.#budget.give(entry.bytes);
     this.desks.over(id, event.type === 'reject' ? event.words : undefined);
     if (event.type !== 'answer') entry.asker?.stopListening();
     this.#store.drop('question', id);

@@ -1,4 +1,7 @@
 import { Ring } from '../../lib/ring.ts';
+import { roughSize } from '../../lib/rough-size.ts';
+import { shortenValue } from '../../lib/shorten.ts';
+import type { Budget } from '../budget.ts';
 import type { EventSink } from '../event/log.ts';
 import type { About, Arrival, Connection, ConnectionSink, IncomingQuestion, ServerInfo, ServerLog } from '../ports.ts';
 import type { Answer } from '../question/question.ts';
@@ -8,6 +11,7 @@ import { Catalog } from './catalog.ts';
 export interface BufferedLog extends ServerLog {
   server: string;
   timestamp: number;
+  truncated?: true;
 }
 
 export interface BufferedNotification {
@@ -15,7 +19,11 @@ export interface BufferedNotification {
   timestamp: number;
   method: string;
   params: Record<string, unknown>;
+  truncated?: true;
 }
+
+/** How many entries of the largest size are kept of one server. */
+const LARGE_ENTRIES = 16;
 
 /** The session behind an attachment. */
 export interface AttachmentHost {
@@ -44,19 +52,23 @@ export class Attachment implements ConnectionSink {
   #invalidated: Record<string, number> = {};
   readonly #server: string;
   readonly #host: AttachmentHost;
+  readonly #entryBytes: number;
 
   constructor(
     server: string,
     connect: (sink: ConnectionSink) => Connection,
-    { calls, events }: CoreSettings,
+    { calls, events, limits }: CoreSettings,
+    budget: Budget,
     host: AttachmentHost,
   ) {
     this.#server = server;
     this.#host = host;
-    this.notifications = new Ring(events.notificationsPerServer);
-    this.logs = new Ring(events.logsPerServer);
+    this.#entryBytes = limits.entryBytes;
+    const bytes = LARGE_ENTRIES * limits.entryBytes;
+    this.notifications = new Ring({ count: events.notificationsPerServer, bytes }, budget);
+    this.logs = new Ring({ count: events.logsPerServer, bytes }, budget);
     this.connection = connect(this);
-    this.catalog = new Catalog(this.connection, calls.timeoutMs);
+    this.catalog = new Catalog(this.connection, calls.timeoutMs, budget);
   }
 
   connected(arrival: Arrival, info: ServerInfo): void {
@@ -87,12 +99,27 @@ export class Attachment implements ConnectionSink {
     if (events === undefined) return;
     const server = this.#server;
     const timestamp = Date.now();
-    this.notifications.push({ server, timestamp, method, params });
-    events.add('notification', server, { method, params, timestamp: new Date(timestamp).toISOString() });
+    const { entry, bytes } = this.#shortened({ method, params });
+    this.notifications.push({ server, timestamp, ...entry }, bytes);
+    events.add('notification', server, { ...entry, timestamp: new Date(timestamp).toISOString() });
   }
 
-  log(entry: ServerLog): void {
-    this.logs.push({ ...entry, server: this.#server, timestamp: Date.now() });
+  log(given: ServerLog): void {
+    const { entry, bytes } = this.#shortened(given);
+    this.logs.push({ ...entry, server: this.#server, timestamp: Date.now() }, bytes);
+  }
+
+  /** Lets go of what is kept of the server, when the session has done with it. */
+  clear(): void {
+    this.notifications.clear();
+    this.logs.clear();
+    this.catalog.clear();
+  }
+
+  #shortened<T extends object>(given: T): { entry: T & { truncated?: true }; bytes: number } {
+    const bytes = roughSize(given, this.#entryBytes);
+    if (bytes <= this.#entryBytes) return { entry: given, bytes };
+    return { entry: { ...(shortenValue(given, this.#entryBytes) as T), truncated: true }, bytes: this.#entryBytes };
   }
 
   async #reconcile(arrival: Arrival): Promise<void> {

@@ -1,4 +1,6 @@
 import { readAllPages, type ListItem } from '../../lib/pages.ts';
+import { roughSize } from '../../lib/rough-size.ts';
+import type { Budget } from '../budget.ts';
 import { GatewayError } from '../errors.ts';
 import type { Connection } from '../ports.ts';
 
@@ -33,11 +35,13 @@ function isNamed(item: ListItem, id: keyof typeof MAX_ID): boolean {
 export class Catalog {
   readonly #connection: Connection;
   readonly #timeoutMs: number;
-  readonly #kept = new Map<ListName, Promise<ListItem[]>>();
+  readonly #budget: Budget;
+  readonly #kept = new Map<ListName, { reading: Promise<ListItem[]>; bytes: number }>();
 
-  constructor(connection: Connection, timeoutMs: number) {
+  constructor(connection: Connection, timeoutMs: number, budget: Budget) {
     this.#connection = connection;
     this.#timeoutMs = timeoutMs;
+    this.#budget = budget;
   }
 
   async list(name: ListName): Promise<ListItem[]> {
@@ -46,25 +50,44 @@ export class Catalog {
     const offered = info.capabilities[capability];
     if (typeof offered !== 'object' || offered === null) return [];
     const kept = this.#kept.get(name);
-    if (kept) return kept;
+    if (kept) return kept.reading;
     const reading = this.#readAllPages(name);
-    if ('listChanged' in offered && offered.listChanged === true) {
-      this.#kept.set(name, reading);
-      reading.catch(() => this.#kept.delete(name));
-    }
+    if ('listChanged' in offered && offered.listChanged === true) this.#keep(name, reading);
     return reading;
+  }
+
+  /** Shared by all who ask while it is read; kept for later only if there is room for it. */
+  #keep(name: ListName, reading: Promise<ListItem[]>): void {
+    const entry = { reading, bytes: 0 };
+    this.#kept.set(name, entry);
+    const settle = (items: ListItem[] | undefined): void => {
+      if (this.#kept.get(name) !== entry) return;
+      const bytes = items === undefined ? Infinity : roughSize(items, Infinity);
+      if (this.#budget.take(bytes)) entry.bytes = bytes;
+      else this.#kept.delete(name);
+    };
+    reading.then(settle, () => settle(undefined));
+  }
+
+  clear(): void {
+    for (const name of this.#kept.keys()) this.#forget(name);
+  }
+
+  #forget(name: ListName): void {
+    this.#budget.give(this.#kept.get(name)?.bytes ?? 0);
+    this.#kept.delete(name);
   }
 
   /** Forgets what a `…/list_changed` notification says is out of date. */
   onNotification(method: string): void {
     for (const name of Object.keys(LISTS) as ListName[]) {
-      if (method === `notifications/${LISTS[name].capability}/list_changed`) this.#kept.delete(name);
+      if (method === `notifications/${LISTS[name].capability}/list_changed`) this.#forget(name);
     }
   }
 
   /** Reads everything anew; tells which lists could be read. */
   async refresh(): Promise<Record<ListName, boolean>> {
-    this.#kept.clear();
+    this.clear();
     const names = Object.keys(LISTS) as ListName[];
     const read = await Promise.all(
       names.map((name) =>

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Log } from '../../lib/log.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { ListItem } from '../../lib/pages.ts';
+import { roughSize } from '../../lib/rough-size.ts';
+import { Budget } from '../budget.ts';
 import { Calls } from '../call/calls.ts';
 import type { Ending } from '../call/request.ts';
 import type { SessionQuotas } from '../gateway-limits.ts';
@@ -24,7 +26,7 @@ import type {
 import { QuestionBook } from '../question/book.ts';
 import type { Answer, Question, QuestionKind } from '../question/question.ts';
 import type { CoreSettings } from '../settings.ts';
-import { HUB_ADVICE } from '../task/advice.ts';
+import { HUB_ADVICE, PROTOCOL_ADVICE } from '../task/advice.ts';
 import { TaskBook } from '../task/book.ts';
 import { BookTaskController, type TaskController } from '../task/controller.ts';
 import type { Task } from '../task/task.ts';
@@ -53,6 +55,8 @@ export interface SessionParts {
   tellHub?: EventSink['add'];
   /** Its part in the limits of the whole gateway. */
   quotas: SessionQuotas;
+  /** What its principal may keep in memory. */
+  memory: Budget;
   store: Store;
   backends: Backends;
   /** The servers that its principal can use. */
@@ -112,6 +116,7 @@ export class Session {
   readonly #trials = new Set<Connection>();
   /** Where the client answers itself what it can, so that the hub is told only of the rest. */
   readonly #leavesQuestions: LeftToHub | undefined;
+  readonly #budget: Budget;
   readonly #parts: SessionParts;
 
   constructor(parts: SessionParts) {
@@ -124,6 +129,7 @@ export class Session {
     this.createdAt = parts.createdAt ?? this.lastActiveAt;
     this.server = parts.server;
     this.key = parts.key ?? randomBytes(32).toString('base64url');
+    if (parts.client) assertShort(parts.client);
     this.#client = parts.client;
     this.state = parts.state;
     this.#wishes = new Wishes(parts.wishes, {
@@ -135,18 +141,25 @@ export class Session {
       },
       unsubscribed: (subscriptionId) => store.drop('subscription', subscriptionId),
     });
-    this.events = new EventLog(id, store, settings.events, log);
+    const { entryBytes, questionBytes, sessionBytes } = settings.limits;
+    const budget = new Budget(sessionBytes, 'limits.sessionBytes', parts.memory);
+    this.#budget = budget;
+    this.events = new EventLog(id, store, settings.events, log, { budget, entryBytes });
     const left = new LeftToHub({
       isOrphan: (taskId) => this.tasks.find(taskId)?.orphan === true,
       tell: (...event) => (this.server === undefined ? this.events.add(...event) : parts.tellHub?.(...event)),
     });
     this.tasks =
       this.server === undefined
-        ? new TaskBook(id, store, this.events, settings.tasks, parts.quotas.tasks, log, HUB_ADVICE)
-        : new TaskBook(id, store, left, settings.tasks, parts.quotas.tasks, log);
+        ? new TaskBook(id, store, this.events, settings.tasks, parts.quotas.tasks, log, HUB_ADVICE, budget)
+        : new TaskBook(id, store, left, settings.tasks, parts.quotas.tasks, log, PROTOCOL_ADVICE, budget);
     if (this.server !== undefined || settings.questions.via === 'native') this.#leavesQuestions = left;
-    this.questions = new QuestionBook(id, store, this.#leavesQuestions ?? this.events, settings.questions, log);
+    this.questions = new QuestionBook(id, store, this.#leavesQuestions ?? this.events, settings.questions, log, {
+      budget,
+      questionBytes,
+    });
     this.calls = new Calls(this.tasks, this.questions, store, settings, log, {
+      budget,
       // A client that has introduced itself has a place for questions that belong to no call.
       lends: () => this.server !== undefined && this.#client === undefined,
     });
@@ -313,6 +326,7 @@ export class Session {
     this.#attachments.delete(server);
     this.questions.rejectWhere((question) => question.server === server, reason);
     this.calls.serverRemoved(server, reason);
+    attachment.clear();
     await attachment.connection.close();
   }
 
@@ -404,6 +418,12 @@ export class Session {
       ...attached.map(([server, { connection }]) => connection.close({ keepSession: kept.has(server) })),
       ...[...this.#trials].map((connection) => connection.close()),
     ]);
+    this.release();
+  }
+
+  /** Gives its memory back; nothing of it is used any more. */
+  release(): void {
+    this.#budget.close();
   }
 
   #attachment(server: string): Attachment {
@@ -425,7 +445,7 @@ export class Session {
     const { backends, settings } = this.#parts;
     const roots = this.server !== undefined && (this.#client === undefined || this.#tellsRoots(server));
     const traits = { principal: this.principal, addedBy, roots, wish: this.#wishes.of(server) };
-    return new Attachment(server, (sink) => backends.connect(server, config, sink, traits), settings, {
+    return new Attachment(server, (sink) => backends.connect(server, config, sink, traits), settings, this.#budget, {
       isCurrent: (attachment) => this.#attachments.get(server) === attachment,
       events: this.server === undefined ? this.events : undefined,
       asked: async (question) => this.#asked(server, question),
@@ -482,4 +502,12 @@ export class Session {
     if (server !== undefined) return items(this.#attachment(server));
     return [...this.#attachments.values()].flatMap(items).toSorted((a, b) => a.timestamp - b.timestamp);
   }
+}
+
+/** What a client says of itself is kept as long as its session. */
+const MAX_CLIENT_BYTES = 65_536;
+
+function assertShort(client: ClientRecord): void {
+  if (roughSize(client, MAX_CLIENT_BYTES) <= MAX_CLIENT_BYTES) return;
+  throw new GatewayError('TOOL_ERR_LIMIT', `the capabilities of the client are larger than ${MAX_CLIENT_BYTES} bytes`);
 }

@@ -1,7 +1,9 @@
 import type { Log } from '../../lib/log.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { secretId } from '../../lib/ids.ts';
+import { roughSize } from '../../lib/rough-size.ts';
 import { Alarm, clampDelay } from '../../lib/timers.ts';
+import { UNLIMITED, type Budget } from '../budget.ts';
 import { GatewayError } from '../errors.ts';
 import type { EventSink } from '../event/log.ts';
 import type { Store } from '../ports.ts';
@@ -43,7 +45,10 @@ export class TaskBook {
   readonly #quota: Quota;
   readonly #log: Log;
   readonly #advice: TaskAdvice;
-  /** Told when the TTL of a task has run out, so that its work can be stopped. */
+  readonly #budget: Budget;
+  /** What each task takes of the budget. */
+  readonly #bytes = new Map<string, number>();
+  /** Told when the TTL of a task has run out, or there is no room for it, so that its work can be stopped. */
   onExpired: (task: Task) => void = () => {};
 
   constructor(
@@ -54,7 +59,9 @@ export class TaskBook {
     quota: Quota,
     log: Log,
     advice: TaskAdvice = PROTOCOL_ADVICE,
+    budget: Budget = UNLIMITED,
   ) {
+    this.#budget = budget;
     this.#sessionId = sessionId;
     this.#store = store;
     this.#events = events;
@@ -101,14 +108,25 @@ export class TaskBook {
   /** The changed task, or `undefined` when there is none such or the move is not allowed. */
   apply(id: string, event: TaskEvent): Task | undefined {
     const task = this.#tasks.get(id);
-    const next = task && transition(task, event, { now: Date.now(), keepMs: this.#settings.keepMs });
-    if (next === undefined) return undefined;
+    const moment = { now: Date.now(), keepMs: this.#settings.keepMs };
+    const next = task && transition(task, event, moment);
+    if (task === undefined || next === undefined) return undefined;
+    const more = event.type === 'progress' ? 0 : sizeOf(next) - (this.#bytes.get(id) ?? 0);
+    if (more > 0 && more > this.#budget.left) return this.#noRoom(task, more);
     // Progress is shown but not stored: a chatty server must not cost a write for each step.
     if (event.type === 'progress') this.#tasks.set(id, next);
     else this.#keep(next);
     if (hasEnded(next)) this.#announceEnd(next);
     for (const watcher of this.#watchers) watcher(next);
     return next;
+  }
+
+  /** What came of the call, or what is needed to go on with it, cannot be kept: the task has failed. */
+  #noRoom(task: Task, bytes: number): Task | undefined {
+    const message = `there is no room to keep ${bytes} bytes of this task (${this.#budget.shortage(bytes)})`;
+    const failed = this.apply(task.id, { type: 'fail', error: { code: -32000, message } });
+    if (failed) this.onExpired(failed);
+    return failed;
   }
 
   /** Tells of every change, until the returned function is called. */
@@ -221,6 +239,7 @@ export class TaskBook {
     if (worked && hasEnded(task)) this.#quota.release();
     if (!worked && !hasEnded(task)) this.#quota.take();
     this.#tasks.set(task.id, task);
+    this.#count(task);
   }
 
   #keep(task: Task): void {
@@ -229,8 +248,16 @@ export class TaskBook {
     this.#alarm.at(task.deadline);
   }
 
+  #count(task: Task): void {
+    const bytes = sizeOf(task);
+    this.#budget.add(bytes - (this.#bytes.get(task.id) ?? 0));
+    this.#bytes.set(task.id, bytes);
+  }
+
   #forget(task: Task): void {
     this.#tasks.delete(task.id);
+    this.#budget.give(this.#bytes.get(task.id) ?? 0);
+    this.#bytes.delete(task.id);
     this.#store.drop('task', task.id);
   }
 
@@ -278,4 +305,9 @@ export class TaskBook {
         return;
     }
   }
+}
+
+/** Of the parts that may be large. */
+function sizeOf({ args, result, error, standing }: Task): number {
+  return roughSize([args, result, error, standing], Infinity);
 }

@@ -1,6 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 
-export type Body = { kind: 'json'; value: unknown } | { kind: 'too-large' } | { kind: 'broken'; why: string };
+export type Body =
+  | { kind: 'json'; value: unknown; bytes: number }
+  | { kind: 'too-large' }
+  | { kind: 'broken'; why: string };
 
 /** Reads a request body once, up to a limit. */
 export async function readBody(req: IncomingMessage, limit: number): Promise<Body> {
@@ -25,7 +28,7 @@ function parse(chunks: Buffer[]): Body {
   try {
     const [only, ...more] = chunks;
     const text = (more.length === 0 && only !== undefined ? only : Buffer.concat(chunks)).toString('utf8');
-    return { kind: 'json', value: JSON.parse(text) as unknown };
+    return { kind: 'json', value: JSON.parse(text) as unknown, bytes: text.length };
   } catch (error) {
     return { kind: 'broken', why: (error as Error).message };
   }

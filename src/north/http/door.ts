@@ -13,7 +13,7 @@ import { readBody } from './body.ts';
 import { Guard, type GuardSettings } from './guard.ts';
 import { eraOf, messageMistake } from './message.ts';
 import { stateNamed } from './state-name.ts';
-import { respondError, respondGatewayError } from './respond.ts';
+import { idOf, respondError, respondGatewayError } from './respond.ts';
 
 export interface HttpSettings extends GuardSettings {
   port: number;
@@ -22,6 +22,8 @@ export interface HttpSettings extends GuardSettings {
   limits: { bodyBytes: number };
 }
 
+/** Bodies up to this size are not counted. */
+const SMALL_BODY = 65_536;
 const METHODS = 'GET, POST, DELETE, OPTIONS';
 const HEADERS =
   'accept, authorization, content-type, last-event-id, mcp-protocol-version, mcp-session-id, meanwhile-as';
@@ -183,6 +185,12 @@ export class HttpDoor {
       case 'json':
         break;
     }
+    if (!this.#holdBody(res, body.bytes)) {
+      const why = this.#gateway.memory.shortage(body.bytes);
+      const error = new GatewayError('TOOL_ERR_LIMIT', `too many large requests are open (${why}); try again later`);
+      respondGatewayError(res, error, { id: idOf(body.value) });
+      return;
+    }
     if (eraOf(req, body.value) === 'modern') {
       await this.#modern.handle(req, res, body.value, whom);
       return;
@@ -190,6 +198,15 @@ export class HttpDoor {
     const mistake = messageMistake(body.value);
     if (mistake === undefined) await this.#legacy.handle(req, res, body.value, whom);
     else respondError(res, 400, -32600, `Invalid Request: ${mistake}`);
+  }
+
+  /** A large body counts as long as its request is open; false if there is no room for it. */
+  #holdBody(res: ServerResponse, bytes: number): boolean {
+    if (bytes <= SMALL_BODY) return true;
+    const { memory } = this.#gateway;
+    if (!memory.take(bytes)) return false;
+    res.once('close', () => memory.give(bytes));
+    return true;
   }
 
   async #readiness(res: ServerResponse): Promise<void> {

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
+import { limitUnread } from './unread.ts';
 
 export const KEEP_ALIVE_MS = 15_000;
-const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 
 export const STREAM_HEADERS = {
   'content-type': 'text/event-stream',
@@ -23,7 +24,10 @@ export function beginStream(res: ServerResponse): void {
 /** A client that does not read must not fill the memory: it is cut off, and may come back. */
 export function say(res: ServerResponse, event: string): void {
   if (res.writableLength > MAX_UNREAD_BYTES) res.destroy();
-  else res.write(event);
+  else {
+    res.write(event);
+    limitUnread(res);
+  }
 }
 
 export function frame(message: unknown): string {

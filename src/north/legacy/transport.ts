@@ -6,6 +6,7 @@ import { exactReply, type Carrier } from '../carrier.ts';
 import { KEEP_ALIVE_MS, say, STREAM_HEADERS } from '../http/event-stream.ts';
 import { onceHandedOver } from '../http/handed-over.ts';
 import { respondError } from '../http/respond.ts';
+import { limitUnread } from '../http/unread.ts';
 import { ReplayBuffer, requestsNamedIn } from './replay.ts';
 
 /** A call answered sooner than this gets plain JSON; a slower one a stream that can carry progress and be resumed. */
@@ -301,6 +302,7 @@ export class LegacyTransport implements Transport, Carrier {
         'content-length': Buffer.byteLength(body),
       })
       .end(body);
+    limitUnread(res);
   }
 
   #miss({ id, streaming }: Stream, exchange: Exchange): void {

@@ -12,6 +12,7 @@ import type { Exchange } from '../exchange.ts';
 import { beginStream, frame, say } from '../http/event-stream.ts';
 import { onceHandedOver } from '../http/handed-over.ts';
 import { respondError } from '../http/respond.ts';
+import { limitUnread } from '../http/unread.ts';
 import { MODERN_VERSION } from '../modern-client.ts';
 import { statusOf } from './status.ts';
 
@@ -64,11 +65,13 @@ export class RequestTransport extends PerRequestHTTPServerTransport implements C
     }
     if (res.headersSent) {
       res.end(frame(message));
+      limitUnread(res);
       return;
     }
     const body = JSON.stringify(message);
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
     res.writeHead('error' in message ? statusOf(message.error.code, 200) : 200, headers).end(body);
+    limitUnread(res);
   }
 
   /** The program ends. */

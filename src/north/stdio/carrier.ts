@@ -1,8 +1,11 @@
+import type { Writable } from 'node:stream';
 import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/server';
 import { exactReply, type Carrier } from '../carrier.ts';
 import { within } from '../../lib/timers.ts';
 import type { Exchange } from '../exchange.ts';
 import type { StdioWire } from './wire.ts';
+
+const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 
 /** The wire, and the knowledge which replies went over it. */
 export class StdioCarrier implements Transport, Carrier {
@@ -13,13 +16,15 @@ export class StdioCarrier implements Transport, Carrier {
   /** Looks at what the client says before anybody else; tells whether it has been dealt with. */
   onReceived: (message: JSONRPCMessage) => boolean = () => false;
   readonly #wire: StdioWire;
+  readonly #output: Writable;
   readonly #exchanges = new Map<RequestId, Exchange>();
   /** Requests that have no answer yet. */
   readonly #open = new Set<RequestId>();
   #onAllAnswered: () => void = () => {};
 
-  constructor(wire: StdioWire) {
+  constructor(wire: StdioWire, output: Writable) {
     this.#wire = wire;
+    this.#output = output;
   }
 
   track(id: RequestId, exchange: Exchange): void {
@@ -50,12 +55,23 @@ export class StdioCarrier implements Transport, Carrier {
     const exchange = answered === undefined ? undefined : this.#exchanges.get(answered);
     if (answered !== undefined) this.abandon(answered);
     try {
+      this.#assertRead();
       await this.#wire.send(exactReply(message, exchange));
       exchange?.settle(true);
     } catch (error) {
       exchange?.giveUp();
       throw error;
     }
+  }
+
+  /** A client that does not read must not fill the memory: it is disconnected. */
+  #assertRead(): void {
+    if (this.#output.writableLength <= MAX_UNREAD_BYTES) return;
+    const error = new Error('the client does not read standard output: it is disconnected');
+    this.onerror?.(error);
+    this.#output.destroy();
+    void this.close();
+    throw error;
   }
 
   /** Resolves when every request has its answer, or the time is up. */

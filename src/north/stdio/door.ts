@@ -43,10 +43,12 @@ export async function openStdioDoor(
   const session = (await gateway.wake(id, PRINCIPAL)) ?? gateway.open(PRINCIPAL, options);
   // It ends with the connection, however long the client says nothing.
   session.hold();
+  // While the client does not read, every message that waits listens for that; that is many, not a leak.
+  streams.output.setMaxListeners(0);
   // The transport closes with its input; what was asked just before that is still to be answered.
   const input = new PassThrough();
   streams.input.pipe(input, { end: false });
-  const carrier = new StdioCarrier(new StdioWire(input, streams.output, MAX_MESSAGE_BYTES));
+  const carrier = new StdioCarrier(new StdioWire(input, streams.output, MAX_MESSAGE_BYTES), streams.output);
   streams.input.once('end', () => void carrier.allAnswered(LAST_ANSWERS_MS).then(() => input.end()));
   const closed = new Promise<void>((resolve) => {
     carrier.onWireClosed = resolve;
@@ -65,6 +67,8 @@ export async function openStdioDoor(
       session.calls.refuseOpen('the gateway is shutting down');
       await gateway.repliesSent();
       await handle.close();
+      // A client that was disconnected has not closed its end, which would keep the program running.
+      streams.input.unpipe(input).pause();
       await gateway.end(session, 'the client left');
     },
   };

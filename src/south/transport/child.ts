@@ -42,6 +42,7 @@ export class ChildTransport implements Transport {
   #lastWords: string[] = [];
   /** The first line on standard output that was no message. */
   #stray: string | undefined;
+  #killedBecause: string | undefined;
   /** How the process ended, if it did so without being asked. */
   #died: string | undefined;
   #exited: Promise<string> = Promise.resolve('not started');
@@ -81,6 +82,8 @@ export class ChildTransport implements Transport {
     });
     child.on('error', (error) => this.onerror?.(error));
     child.stdin.on('error', (error) => this.onerror?.(error));
+    // Everything that waits to be written listens; that is many, not a leak.
+    child.stdin.setMaxListeners(0);
     child.stdout.on('data', (chunk: Buffer) => this.#received(chunk));
     onLines(child.stderr, (line) => {
       this.#lastWords = [...this.#lastWords, line].slice(-LAST_LINES);
@@ -92,7 +95,9 @@ export class ChildTransport implements Transport {
         // What the child started and left behind must not outlive it.
         this.#signalGroup('SIGKILL');
         unwatch();
-        const how = signal === null ? `process exited with code ${code}` : `process was killed by ${signal}`;
+        const how =
+          this.#killedBecause ??
+          (signal === null ? `process exited with code ${code}` : `process was killed by ${signal}`);
         if (!this.#closing) this.#died = how;
         // What it wrote last may still be in the pipes.
         const closed = new Promise((done) => {
@@ -126,9 +131,9 @@ export class ChildTransport implements Transport {
     const stdin = this.#child?.stdin;
     if (!stdin?.writable) throw new Error('the server process is gone');
     if (stdin.writableLength > MAX_UNREAD_BYTES) {
-      this.onerror?.(new Error('the server process does not read its standard input and is ended'));
+      this.#killedBecause = 'process was killed because it does not read its standard input';
       this.#signalGroup('SIGKILL');
-      throw new Error('the server process does not read its standard input');
+      throw new Error(this.#killedBecause);
     }
     this.hello.sent(message);
     if (!stdin.write(serializeMessage(message))) await drained(stdin);

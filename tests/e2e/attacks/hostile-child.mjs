@@ -74,6 +74,7 @@ const TOOLS = {
   /** Stops reading for good. */
   deaf: () => {
     setImmediate(() => input.pause());
+    setInterval(() => {}, 60_000);
     return 'what?';
   },
 };

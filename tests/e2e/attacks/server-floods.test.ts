@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import { ATTACK_MS, attacked, hostileChild, MEGABYTE } from './attack.ts';
+
+const LONG = { timeout: ATTACK_MS };
+
+test('X-3, E-2: notifications of 30 MB are not kept, and the store stays small', { timeout: ATTACK_MS }, async () => {
+  const attack = await attacked(hostileChild());
+  const args = { bytes: 30_000_000, count: 20 };
+  const reply = await attack.hub.call('execute_tool', { server: 'bad', tool: 'notify', args }, LONG);
+  expect(reply.text).toBe('sent 20');
+  expect(await attack.storeBytes()).toBeLessThan(16 * MEGABYTE);
+  await attack.expectUnharmed();
+});
+
+test(
+  'X-3, E-2: a notification that is too large to keep is shortened and says so',
+  { timeout: ATTACK_MS },
+  async () => {
+    const attack = await attacked(hostileChild());
+    const args = { bytes: 5_000_000, count: 40 };
+    const reply = await attack.hub.call('execute_tool', { server: 'bad', tool: 'notify', args }, LONG);
+    const { events } = reply;
+    const kept = events.filter(({ type }) => type === 'notification');
+    expect(kept.length).toBeGreaterThan(5);
+    for (const { data } of kept) {
+      expect(data['truncated']).toBe(true);
+      expect(JSON.stringify(data).length).toBeLessThan(100_000);
+    }
+    const dropped = events.find(({ type }) => type === 'events_dropped');
+    expect(kept.length + Number(dropped?.data['count'])).toBe(40);
+    expect(await attack.storeBytes()).toBeLessThan(16 * MEGABYTE);
+    await attack.expectUnharmed();
+  },
+);
+
+test('X-3, E-2: log messages of 10 MB are shortened', { timeout: ATTACK_MS }, async () => {
+  const attack = await attacked(hostileChild());
+  const args = { bytes: 10_000_000, count: 30 };
+  const reply = await attack.hub.call('execute_tool', { server: 'bad', tool: 'log', args }, LONG);
+  expect(reply.text).toBe('sent 30');
+  const { raw } = await attack.hub.call('get_logs', { server: 'bad' }, LONG);
+  expect(JSON.stringify(raw).length).toBeLessThan(4 * MEGABYTE);
+  expect(JSON.stringify(raw)).toContain('truncated');
+  await attack.expectUnharmed();
+});
+
+test('X-3, E-2: a flood of notifications does not flood the log', { timeout: ATTACK_MS }, async () => {
+  const attack = await attacked(hostileChild());
+  const args = { bytes: 10, count: 20_000 };
+  await attack.hub.call('execute_tool', { server: 'bad', tool: 'notify', args }, LONG);
+  expect(attack.program.stderr.length).toBeLessThan(100);
+  await attack.expectUnharmed();
+});
+
+test('X-3: a list whose pages do not end is given up', { timeout: ATTACK_MS }, async () => {
+  const attack = await attacked(hostileChild('pages'));
+  const reply = await attack.hub.call('list_tools', { server: 'bad' }, LONG);
+  expect(reply.isError).toBe(true);
+  expect(reply.text).toContain('tools/list');
+  expect(reply.text).toContain('is larger than');
+  await attack.expectUnharmed();
+});
+
+test('X-3: a question of 50 MB is refused to its server', { timeout: ATTACK_MS }, async () => {
+  const attack = await attacked(hostileChild());
+  for (const bytes of [50_000_000, 6_000_000]) {
+    const args = { bytes };
+    const reply = await attack.hub.call('execute_tool', { server: 'bad', tool: 'ask', args }, LONG);
+    expect(reply.elicitations).toEqual([]);
+    expect(reply.text).toMatch(/limits\.(messageBytes|questionBytes)/);
+  }
+  await attack.expectUnharmed();
+});
+
+test('X-3: an answer that is too large fails its own call only', { timeout: ATTACK_MS }, async () => {
+  const attack = await attacked(hostileChild());
+  for (const [tool, bytes] of [
+    ['result', 100_000_000],
+    ['error', 40_000_000],
+  ] as const) {
+    const reply = await attack.hub.call('execute_tool', { server: 'bad', tool, args: { bytes } }, LONG);
+    expect(reply).toMatchObject({ isError: true, code: 'TOOL_ERR_EXECUTION_FAILED' });
+    expect(reply.text).toContain('limits.messageBytes');
+  }
+  const again = await attack.hub.call('execute_tool', { server: 'bad', tool: 'echo', args: { text: 'still here' } });
+  expect(again.text).toBe('still here');
+  await attack.expectUnharmed();
+});

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { expect, test } from 'vitest';
+import { configFile, PROGRAM, temporaryFolder } from '../../support/gateway.ts';
+import { defer } from '../../support/owned.ts';
+import { post, rawSession, toolCall } from '../../support/raw-http.ts';
+import { oddServer } from '../robust/odd-server.ts';
+import { ATTACK_MS, attacked, hostileChild, MEGABYTE, SMALL_HEAP } from './attack.ts';
+
+const LONG = { timeout: ATTACK_MS };
+
+/** A notification as large as a request may be. */
+const LARGE = {
+  jsonrpc: '2.0',
+  method: 'notifications/progress',
+  params: { progressToken: 'any', progress: 1, message: 'x'.repeat(3 * MEGABYTE) },
+};
+
+test('X-3: a child that does not read is ended, not written to without end', { timeout: ATTACK_MS }, async () => {
+  const attack = await attacked(hostileChild(), { servers: { reconnect: { attempts: 0 } } });
+  const direct = `${attack.url}/bad`;
+  const client = await rawSession(direct);
+  await post(direct, toolCall('deaf', {}, 'deaf'), client.headers);
+  for (let sent = 0; sent < 30; sent += 1) await post(direct, LARGE, client.headers);
+  await expect.poll(() => attack.program.stderr.join('\n'), LONG).toContain('does not read its standard input');
+  await attack.expectUnharmed();
+});
+
+test('X-3: an HTTP server that takes no notifications is given up', { timeout: ATTACK_MS }, async () => {
+  const bad = await oddServer({
+    'notifications/progress': () => {
+      // Never answered.
+    },
+  });
+  const attack = await attacked({ url: bad.url }, { servers: { reconnect: { attempts: 0 } } });
+  const direct = `${attack.url}/bad`;
+  const client = await rawSession(direct);
+  await post(direct, toolCall('any', {}, 'first'), client.headers);
+  for (let sent = 0; sent < 30; sent += 1) await post(direct, LARGE, client.headers);
+  await expect.poll(() => attack.program.stderr.join('\n'), LONG).toContain('does not take what it is sent');
+  await attack.expectUnharmed();
+});
+
+test('X-3: a client on stdio that does not read is disconnected', { timeout: ATTACK_MS }, async () => {
+  const config = await configFile({ bad: hostileChild() }, { logLevel: 'silent' });
+  const home = await temporaryFolder();
+  const child = spawn(process.execPath, [PROGRAM, 'stdio', '--config', config], {
+    env: { PATH: process.env['PATH'] ?? '', HOME: home, ...SMALL_HEAP },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  const exited = once(child, 'exit');
+  defer(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  const send = (message: object): void => void child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  const clientInfo = { name: 'deaf', version: '1.0.0' };
+  send({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } });
+  send({ method: 'notifications/initialized' });
+  const args = { server: 'bad', tool: 'progress', args: { bytes: 1_000_000, count: 2000 } };
+  const _meta = { progressToken: 'p' };
+  send({ id: 2, method: 'tools/call', params: { name: 'execute_tool', arguments: args, _meta } });
+  // Nothing is read from its standard output. It ends by itself, and not because it ran out of memory.
+  const [code, signal] = (await exited) as [number | null, string | null];
+  expect({ code, signal }).toEqual({ code: 0, signal: null });
+});
+
+test('X-3: the bodies of open requests are limited together', { timeout: ATTACK_MS }, async () => {
+  const attack = await attacked(hostileChild());
+  const { headers } = await rawSession(attack.url);
+  const padding = 'x'.repeat(3 * MEGABYTE);
+  const refusals: number[] = [];
+  const wait = (id: number): void => {
+    const params = { name: 'await_activity', arguments: { timeout_ms: ATTACK_MS }, _meta: { padding } };
+    const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params });
+    const sent = request(attack.url, { method: 'POST', headers, agent: false });
+    sent.on('error', () => {});
+    sent.on('response', ({ statusCode = 0 }) => void refusals.push(statusCode));
+    sent.end(body);
+    defer(async () => void sent.destroy());
+  };
+  for (let id = 0; id < 50; id += 1) wait(id);
+  await expect.poll(() => refusals.includes(429), LONG).toBe(true);
+  await attack.expectUnharmed();
+});
