@@ -12,7 +12,7 @@ import { v1Stdio, type StdioServerConfig } from '../../support/servers.ts';
 export const MEGABYTE = 2 ** 20;
 
 /** For the whole of an attack; a gateway that is down fails the test sooner. */
-export const ATTACK_MS = 30_000;
+export const ATTACK_MS = 60_000;
 
 /** What fits comfortably into a heap of 512 MB; what an attacker can make the gateway hold does not. */
 export const SMALL_HEAP = { NODE_OPTIONS: '--max-old-space-size=512' };

@@ -5,9 +5,9 @@ const LONG = { timeout: ATTACK_MS };
 
 test('X-3, E-2: notifications of 30 MB are not kept, and the store stays small', { timeout: ATTACK_MS }, async () => {
   const attack = await attacked(hostileChild());
-  const args = { bytes: 30_000_000, count: 20 };
+  const args = { bytes: 30_000_000, count: 12 };
   const reply = await attack.hub.call('execute_tool', { server: 'bad', tool: 'notify', args }, LONG);
-  expect(reply.text).toBe('sent 20');
+  expect(reply.text).toBe('sent 12');
   expect(await attack.storeBytes()).toBeLessThan(16 * MEGABYTE);
   await attack.expectUnharmed();
 });
