@@ -202,12 +202,14 @@ export class Gateway {
   }
 
   /** The other states of the principal that are like this session: of the hub, or of the same server. */
-  async otherStates({ id: own, principal, server }: Session): Promise<Session[]> {
+  async otherStates(own: Session): Promise<Session[]> {
+    const { principal, server } = own;
+    const isState = ({ id, state }: SessionRecord | Session): boolean =>
+      state !== undefined || id === sharedStateId(principal, server);
+    // A client with a session of its own sees that session only.
+    if (!isState(own)) return [];
     const isOther = (each: SessionRecord | Session): boolean =>
-      each.id !== own &&
-      each.principal === principal &&
-      each.server === server &&
-      (each.state !== undefined || each.id === sharedStateId(principal, server));
+      each.id !== own.id && each.principal === principal && each.server === server && isState(each);
     for (const record of [...this.#asleep.values()].filter(isOther)) await this.wake(record.id, principal);
     return this.sessions.filter(isOther);
   }
