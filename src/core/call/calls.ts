@@ -191,7 +191,8 @@ export class Calls {
 
   /** The server is gone, and with it all calls that cannot go on without it. Tells how many tasks that has cost. */
   serverLost(server: string, message: string): number {
-    const lost = this.#on(server).filter(({ standing }) => standing === undefined);
+    // A round that is being sent tells itself whether the server may have it.
+    const lost = this.#on(server).filter(({ standing, sendsAnswers }) => standing === undefined && !sendsAnswers);
     return this.#failTasks(lost, message);
   }
 
