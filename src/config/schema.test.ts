@@ -31,6 +31,7 @@ describe('the schema', () => {
         sessions: { idleMs: 1_800_000, checkMs: 300_000, max: 1000 },
         events: { perSession: 1000, notificationsPerServer: 100, logsPerServer: 500 },
         servers: {
+          connect: { commands: 'lazy', urls: 'eager' },
           connectTimeoutMs: 30_000,
           pingMs: 30_000,
           pollTimeoutMs: 30_000,
