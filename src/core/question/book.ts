@@ -312,10 +312,10 @@ export class QuestionBook {
   }
 
   #announce(question: Question): void {
-    const { id, kind, server, params, expiresAt } = question;
+    const { id, kind, server, expiresAt } = question;
     this.#store.put('question', question);
     this.#alarm.at(expiresAt);
-    if (kind !== 'roots') this.#events.add(`${kind}_request`, server, { requestId: id, params });
+    if (kind !== 'roots') this.#events.add(`${kind}_request`, server, { requestId: id });
     this.#log.info(`${kind}_received`, { requestId: id, server });
   }
 

@@ -47,9 +47,9 @@ export class LeftToHub implements EventSink {
     for (const { id } of questions) this.#told.add(id);
   }
 
-  #unattended({ id, kind, server, params }: Question): void {
+  #unattended({ id, kind, server }: Question): void {
     if (kind === 'roots' || this.#told.has(id)) return;
     this.#told.add(id);
-    this.#parts.tell(`${kind}_request`, server, { requestId: id, params });
+    this.#parts.tell(`${kind}_request`, server, { requestId: id });
   }
 }

@@ -7,7 +7,7 @@ import { noSuchTool } from './mistakes.ts';
 import { ownQuestions } from './reach.ts';
 import { errorReply, passedOn } from './reply.ts';
 import { fromServer, jsonBlock, type ToolContext, type ToolReply } from './tool.ts';
-import { elicitationBrief, taskView } from './views.ts';
+import { elicitationReference, taskReference, taskView } from './views.ts';
 import { withFix } from './with-fix.ts';
 
 /** What the client of a call is told. */
@@ -35,8 +35,11 @@ export function promoted(context: ToolContext, taskId: string, because: Because,
   const text = `${why(because, timeoutMs)} Promoted to task ${taskId}. Use get_task_result to retrieve the result when ready.`;
   const proxy_task = taskView(task);
   const pending_on_server = {
-    tasks: session.tasks.atWork(server).map(taskView),
-    elicitations_for_server: ownQuestions(context, 'elicitation', server).map(elicitationBrief),
+    tasks: session.tasks
+      .atWork(server)
+      .filter(({ id }) => id !== taskId)
+      .map(taskReference),
+    elicitations_for_server: ownQuestions(context, 'elicitation', server).map(elicitationReference),
   };
   return { content: [{ type: 'text', text }, jsonBlock({ proxy_task, pending_on_server })], isError: false };
 }

@@ -32,7 +32,9 @@ export async function buildReply(context: ToolContext, body: ToolReply | Round):
   const blocks = [];
   if (delivery !== undefined && delivery.events.length > 0) {
     settleWith(context, delivery);
-    blocks.push(jsonBlock({ events_since_last_response: delivery.events.map(eventView) }));
+    // That a server could be reached shows by its answers; a client that waits for it uses `await_activity`.
+    const events = delivery.events.filter(({ type }) => type !== 'server_connected');
+    if (events.length > 0) blocks.push(jsonBlock({ events_since_last_response: events.map(eventView) }));
   }
   if (pending) blocks.push(jsonBlock({ pending_client_action: pending }));
   return blocks.length === 0 ? body : { ...body, content: [...body.content, ...blocks] };

@@ -3,7 +3,11 @@
 import type { SessionEvent } from '../../core/event/event.ts';
 import type { Question } from '../../core/question/question.ts';
 import type { Task } from '../../core/task/task.ts';
+import { shortenText } from '../../lib/shorten.ts';
 import { anyQuestions, questionsIn, type Reach } from './reach.ts';
+
+/** Of the message of a question, where the whole of it stands elsewhere in the reply. */
+const MESSAGE_CHARS = 120;
 
 const iso = (moment: number): string => new Date(moment).toISOString();
 
@@ -31,9 +35,19 @@ export function workingTask(task: Task): Record<string, unknown> {
   return { taskId: task.id, toolName: task.tool, status: shownStatus(task) };
 }
 
-/** Enough to recognise it: the whole of it stands in `pending_client_action` of the same reply. */
-export function elicitationBrief({ id, server, params, taskId }: Question): Record<string, unknown> {
-  return { requestId: id, server, message: params['message'], ...(taskId !== undefined && { taskId }) };
+/** A task beside the one that a reply is about. */
+export function taskReference(task: Task): Record<string, unknown> {
+  return { task_id: task.id, status: shownStatus(task), tool: task.tool };
+}
+
+/** The whole of it stands in `pending_client_action` of the same reply. */
+export function elicitationReference({ id, server }: Question): Record<string, unknown> {
+  return { requestId: id, server };
+}
+
+/** Enough to recognize it. */
+export function elicitationBrief({ id, server, params }: Question): Record<string, unknown> {
+  return { requestId: id, server, message: shortenText(String(params['message']), MESSAGE_CHARS) };
 }
 
 export function elicitationView(question: Question): Record<string, unknown> {

@@ -59,7 +59,7 @@ test.each(WAYS)(
     const asked = await hub.call('execute_tool', { server: 'one', tool: 'ask', args: { message: 'Mine?' } });
     await hub.call('execute_tool', { server: 'two', tool: 'ask', args: { message: 'Not here' } });
     const requestId = asked.elicitations[0]?.requestId;
-    const question = { requestId, server: 'one', message: 'Mine?', taskId: taskIdOf(asked) };
+    const question = { requestId, server: 'one', message: 'Mine?' };
     for (const [task_id, tool] of [
       [slow, 'slow'],
       [taskIdOf(asked), 'ask'],

@@ -15,7 +15,7 @@ export interface RoundAsked {
 
 /** One `execute_tool`, with whatever comes along from the round before. */
 export async function roundOf(url: string, args: Json, more: Json = {}): Promise<RoundResult> {
-  const call = modernCall('execute_tool', args) as { params: Json & { _meta: Json } };
+  const call = modernCall('execute_tool', args, 1, 'test') as { params: Json & { _meta: Json } };
   const _meta = { ...call.params._meta, 'io.modelcontextprotocol/clientCapabilities': BOTH_KINDS };
   const { json } = await post(
     url,

@@ -64,8 +64,8 @@ export async function withSecondDoor(
 ): Promise<{ gateway: TestGateway; hub: AskableHub; other: HubClient }> {
   const gateway = await httpGateway(servers, settings);
   const hub = await askableOverHttp(gateway.url, kind);
-  // Clients without sessions share that of their principal; all others speak for themselves, also while they wait.
-  return { gateway, hub, other: kind === 'modern' ? await hubOverHttp(gateway.url, 'modern') : hub };
+  // Windows of a program without sessions share its state; all others speak for themselves, also while they wait.
+  return { gateway, hub, other: kind === 'modern' ? await hubOverHttp(gateway.url, 'modern', {}, 'askable') : hub };
 }
 
 async function openV1(transport: V1Http | V1Stdio, capabilities: Json): Promise<AskableHub> {

@@ -48,6 +48,7 @@ test('H-13, H-7: whoever waits for activity hears of the question at once', asyn
   const server = owned(await startV1Http());
   const { hub, other } = await withSecondDoor('modern', { one: { url: server.url } });
   await settle(hub);
+  await settle(other);
   const activity = other.call('await_activity', { timeout_ms: 10_000 });
   const call = hub.call('execute_tool', ASK);
   expect((await activity).elicitations).toMatchObject([{ message: 'What is your name?' }]);

@@ -30,7 +30,7 @@ test('S-3: a server added by one session is there for all', async () => {
   const added = await caller.call('add_server', { name: 'one', url: server.url });
   expect(added.body).toMatchObject({ name: 'one', instructions: 'Use echo to hear yourself.' });
   expect(added.body['tools']).toContainEqual({ name: 'echo', description: 'Returns the text it was given' });
-  expect(added.events.map(({ type }) => type)).toEqual(['server_connected']);
+  expect(added.events).toEqual([]);
 
   const { all } = await untilEvent(other, 'server_connected', 'one');
   expect(all.map(({ type }) => type)).toEqual(['server_added', 'server_connected']);

@@ -3,7 +3,7 @@ import type { Delivery } from '../../../core/event/log.ts';
 import { questionsIn, tasksAtWork, type Reach } from '../reach.ts';
 import { settleWith } from '../reply.ts';
 import { json, READS, tool, type ToolContext } from '../tool.ts';
-import { eventView, workingTask } from '../views.ts';
+import { elicitationBrief, eventView, workingTask } from '../views.ts';
 import { shortText, waitMs } from './arguments.ts';
 
 export const activityTools = [
@@ -75,11 +75,7 @@ function byServer<T extends { server: string }>(items: T[]): { server: string; i
 
 function pendingClient(reach: Reach): Record<string, unknown[]> {
   return {
-    elicitations: questionsIn(reach, 'elicitation').map(({ id, server, params }) => ({
-      requestId: id,
-      server,
-      message: params['message'],
-    })),
+    elicitations: questionsIn(reach, 'elicitation').map(elicitationBrief),
     sampling_requests: questionsIn(reach, 'sampling').map(({ id, server }) => ({ requestId: id, server })),
   };
 }

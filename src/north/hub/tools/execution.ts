@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { CallRequest } from '../../../core/call/request.ts';
 import type { CoreSettings } from '../../../core/settings.ts';
+import type { ListItem } from '../../../lib/pages.ts';
 import { compilePattern } from '../../../lib/pattern.ts';
 import { execute } from '../execute.ts';
 import { executeInRounds } from '../rounds.ts';
@@ -12,6 +13,16 @@ function defaultTimeoutMs({ calls, limits }: CoreSettings): number {
   return Math.min(calls.timeoutMs, limits.waitMs);
 }
 
+const BRIEF_CHARS = 120;
+
+/** What helps to choose a tool: its name, and the first sentence of its description. */
+function briefTool({ name, description }: ListItem): ListItem {
+  if (typeof description !== 'string') return { name };
+  const start = description.trimStart().slice(0, BRIEF_CHARS);
+  const sentence = /^.*?(?=\.\s|\.$|\n)/s.exec(start)?.[0];
+  return { name, description: sentence ?? (start.length < BRIEF_CHARS ? start : `${start.slice(0, -1)}…`) };
+}
+
 export const executionTools = [
   tool({
     name: 'list_tools',
@@ -19,11 +30,13 @@ export const executionTools = [
     input: z.object({
       server: serverName.optional(),
       pattern: z.string().max(256).optional().describe('Part of the tool name, or a glob with * and ?'),
+      brief: z.boolean().default(false).describe('Only names and short descriptions'),
     }),
     annotations: READS_SERVER,
-    run: async ({ server, pattern }, { session }) => {
+    run: async ({ server, pattern, brief }, { session }) => {
       const matches = pattern === undefined ? () => true : compilePattern(pattern);
-      return json(await fromServers(session, server, 'tools', (item) => matches(String(item['name']))));
+      const view = brief ? briefTool : undefined;
+      return json(await fromServers(session, server, 'tools', (item) => matches(String(item['name'])), view));
     },
   }),
   tool({

@@ -14,9 +14,10 @@ export async function fromServers(
   only: string | undefined,
   list: ListName,
   wanted: (item: ListItem) => boolean = () => true,
+  view: (item: ListItem) => ListItem = (item) => item,
 ): Promise<Record<string, unknown>> {
   const of = async (server: string): Promise<ListItem[]> =>
-    (await session.catalog(server).list(list)).filter(wanted).map((item) => ({ ...item, server }));
+    (await session.catalog(server).list(list)).filter(wanted).map((item) => ({ ...view(item), server }));
   const { key } = LISTS[list];
   if (only !== undefined) {
     const connection = session.connection(only);
