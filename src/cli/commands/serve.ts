@@ -9,13 +9,13 @@ import { styleFor } from '../terminal/style.ts';
 import { closeInTime, untilStopped } from '../until-stopped.ts';
 
 export async function serve(line: CommandLine): Promise<number> {
-  const running = await start(line);
-  running.log.info('stopping', { reason: await untilStopped() });
+  const { running, stopped } = await start(line);
+  running.log.info('stopping', { reason: await stopped });
   return closeInTime(() => running.close(), running.log);
 }
 
 /** If the start fails, only the reason is printed, and not how everything was put away again. */
-async function start(line: CommandLine): Promise<HttpGateway> {
+async function start(line: CommandLine): Promise<{ running: HttpGateway; stopped: Promise<string> }> {
   const config = await configFor(line);
   const { log, release } = holdLog(stderrLog(config.settings));
   const forPerson = process.stderr.isTTY && config.settings.logLevel !== 'silent';
@@ -23,9 +23,11 @@ async function start(line: CommandLine): Promise<HttpGateway> {
     // The banner says it to a person.
     if (!forPerson) logConfig(config, log);
     const running = await startHttp(config, log);
+    // Before anything is printed: a script may send the signal as soon as it reads that we listen.
+    const stopped = untilStopped();
     if (forPerson) process.stderr.write(`${banner(config, running.url)}\n`);
     release(ALL_LEVELS);
-    return running;
+    return { running, stopped };
   } catch (error) {
     release(TROUBLE);
     throw error;

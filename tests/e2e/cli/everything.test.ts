@@ -39,9 +39,9 @@ test('C-3: server-everything: it asks for a model', async () => {
   const answered = await runProgram([...args, '--answer', '{"text":"Because."}']);
   expect(answered.code).toBe(0);
   expect(answered.stdout).toContain('"text": "Because."');
-  // The server makes a tool error of it.
+  // The server makes a tool error of it, but what went wrong is that nobody answered.
   const refused = await runProgram(args);
-  expect(refused.code).toBe(3);
+  expect(refused.code).toBe(6);
   expect(refused.stderr).toContain('system: You are a helpful test server.');
 });
 
