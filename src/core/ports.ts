@@ -1,7 +1,7 @@
 /** What the core needs from outside. `south` and `store` implement it, `main.ts` puts them together. */
 
 import type { SessionEvent } from './event/event.ts';
-import type { Answer, Question, QuestionKind } from './question/question.ts';
+import type { Answer, Candidates, Question, QuestionKind } from './question/question.ts';
 import type { CallResult, Task, TaskError } from './task/task.ts';
 
 // --- Servers -----------------------------------------------------------------------------------------------------
@@ -48,11 +48,18 @@ export type ConnectionStatus =
   | { state: 'failed'; error: string }
   | { state: 'closed' };
 
-/** A question as it arrives. `callId` is there only when it certainly belongs to that call. */
-export interface IncomingQuestion {
+/** The request that asked. With neither field, no request that was open can have asked. */
+export interface Asker {
+  /** The call, or the other request with an id, that certainly asked. */
+  callId?: string;
+  /** The requests that may have asked, where it is not known which one did. */
+  candidates?: Candidates;
+}
+
+/** A question as it arrives. */
+export interface IncomingQuestion extends Asker {
   kind: QuestionKind;
   params: Record<string, unknown>;
-  callId?: string;
   /** The task that asks, where that is known without a call. */
   taskId?: string;
   /** Aborted when the server withdraws the question. */

@@ -39,13 +39,13 @@ export function hear(client: Client, { sink, calls, receiver, requests, onToolsC
       throw new RpcError(NOT_ANSWERED, `${open} requests are open; wait for answers first`);
     const { params = {}, stream } = takeOrigin(given);
     // Decided now: a moment later other calls may be there.
-    const callId = calls.asking(params, stream);
+    const asker = calls.askerOf(params, stream);
     open += 1;
     const done = requests.begin({ id, method, params });
     try {
-      const task = receiver.answer(method, params, callId, mcpReq.signal);
+      const task = receiver.answer(method, params, asker, mcpReq.signal);
       if (task !== undefined) return await task;
-      const about = { withdrawn: mcpReq.signal, ...(callId !== undefined && { callId }) };
+      const about = { ...asker, withdrawn: mcpReq.signal };
       return answerTo(params, await asked({ id, method, params }, about, sink, calls));
     } finally {
       open -= 1;

@@ -47,7 +47,7 @@ function receiver(): {
     notify: (task) => void told.push(task),
   });
   const send = async (method: string, params = {}, signal = new AbortController().signal) => {
-    const answer = tasks.answer(method, params, undefined, signal);
+    const answer = tasks.answer(method, params, {}, signal);
     if (answer === undefined) throw new Error(`${method} is not for the receiver`);
     return answer;
   };
@@ -73,10 +73,10 @@ afterEach(() => {
 test('R-3: what makes or concerns no task is left to others', () => {
   const { tasks } = receiver();
   const { signal } = new AbortController();
-  expect(tasks.answer('elicitation/create', FORM, undefined, signal)).toBeUndefined();
-  expect(tasks.answer('sampling/createMessage', {}, undefined, signal)).toBeUndefined();
-  expect(tasks.answer('roots/list', { task: {} }, undefined, signal)).toBeUndefined();
-  expect(tasks.answer('tasks/update', { taskId: 'x' }, undefined, signal)).toBeUndefined();
+  expect(tasks.answer('elicitation/create', FORM, {}, signal)).toBeUndefined();
+  expect(tasks.answer('sampling/createMessage', {}, {}, signal)).toBeUndefined();
+  expect(tasks.answer('roots/list', { task: {} }, {}, signal)).toBeUndefined();
+  expect(tasks.answer('tasks/update', { taskId: 'x' }, {}, signal)).toBeUndefined();
 });
 
 test('R-5, R-6, R-7, R-12: working at once, input_required with the open question, then the end', async () => {
@@ -378,7 +378,7 @@ test('R-1, R-2, R-5, R-8, R-10, R-12: a v1 server drives it over a wire, and eve
     notify: (task) => void client.notification({ method: 'notifications/tasks/status', params: { ...task } }),
   });
   client.fallbackRequestHandler = async (request, { mcpReq }) => {
-    const answer = tasks.answer(request.method, request.params ?? {}, undefined, mcpReq.signal);
+    const answer = tasks.answer(request.method, request.params ?? {}, {}, mcpReq.signal);
     if (answer === undefined) throw new RpcError(-32601, 'Method not found');
     return answer;
   };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import type { IncomingQuestion, ServerTask } from '../core/ports.ts';
+import type { Asker, IncomingQuestion, ServerTask } from '../core/ports.ts';
 import type { Answer, QuestionKind } from '../core/question/question.ts';
 import { createTask, hasEnded, transition, type Task, type TaskError, type TaskEvent } from '../core/task/task.ts';
 import { messageOf } from '../lib/log.ts';
@@ -18,7 +18,7 @@ export interface ReceiverHooks {
   ask: (
     method: string,
     params: Params,
-    about: Pick<IncomingQuestion, 'callId' | 'withdrawn'> & { timeoutMs: number },
+    about: Asker & Pick<IncomingQuestion, 'withdrawn'> & { timeoutMs: number },
     onOpen: () => void,
   ) => Promise<Answer>;
   /** Whether the server was told that it may ask this with a task. */
@@ -67,7 +67,7 @@ export class TaskReceiver {
   }
 
   /** Answers a request that makes or concerns a task; `undefined` when it does neither. */
-  answer(method: string, params: Params, callId: string | undefined, signal: AbortSignal): Promise<Params> | undefined {
+  answer(method: string, params: Params, asker: Asker, signal: AbortSignal): Promise<Params> | undefined {
     switch (method) {
       case 'tasks/get':
         return this.#get(params);
@@ -78,7 +78,7 @@ export class TaskReceiver {
       case 'tasks/cancel':
         return this.#cancel(params);
       default:
-        return this.#isAskedAsTask(method, params) ? this.#create(method, params, callId) : undefined;
+        return this.#isAskedAsTask(method, params) ? this.#create(method, params, asker) : undefined;
     }
   }
 
@@ -90,7 +90,7 @@ export class TaskReceiver {
     for (const held of all) this.#move(held, { type: 'fail', error: { code: NOT_ANSWERED, message: reason } });
   }
 
-  async #create(method: string, { task: asked, ...params }: Params, callId: string | undefined): Promise<Params> {
+  async #create(method: string, { task: asked, ...params }: Params, asker: Asker): Promise<Params> {
     const ttlMs = ttlOf(asked);
     this.#makeRoom();
     this.#places += 1;
@@ -102,14 +102,14 @@ export class TaskReceiver {
     this.#held.set(held.task.id, held);
     this.#alarm.at(expiryOf(held.task));
     // The server should learn the id before it hears what becomes of the task.
-    setImmediate(() => void this.#work(held, params, callId));
+    setImmediate(() => void this.#work(held, params, asker));
     return { task: shown(held.task) };
   }
 
-  async #work(held: Held, params: Params, callId: string | undefined): Promise<void> {
+  async #work(held: Held, params: Params, asker: Asker): Promise<void> {
     if (hasEnded(held.task)) return;
     const timeoutMs = Math.max(0, expiryOf(held.task) - Date.now());
-    const about = { withdrawn: held.over.signal, timeoutMs, ...(callId !== undefined && { callId }) };
+    const about = { ...asker, withdrawn: held.over.signal, timeoutMs };
     const onOpen = (): void =>
       void this.#apply(held, { type: 'question_opened', questionId: held.task.id, certain: true });
     try {

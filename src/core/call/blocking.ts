@@ -1,26 +1,26 @@
 import type { QuestionBook } from '../question/book.ts';
 import type { Question } from '../question/question.ts';
 import type { TaskBook } from '../task/book.ts';
+import type { LiveCall } from './live-call.ts';
 
-/** Which tasks wait for which questions: for those they certainly ask, and for those of which nobody knows who asks. */
+/** Which tasks wait for which questions: for those that they have asked, and for those that they may have asked. */
 export class Blocking {
   readonly #tasks: TaskBook;
   readonly #questions: QuestionBook;
-  readonly #isAtWork: (callId: string) => boolean;
+  readonly #calls: ReadonlyMap<string, LiveCall>;
 
-  constructor(tasks: TaskBook, questions: QuestionBook, isAtWork: (callId: string) => boolean) {
+  constructor(tasks: TaskBook, questions: QuestionBook, calls: ReadonlyMap<string, LiveCall>) {
     this.#tasks = tasks;
     this.#questions = questions;
-    this.#isAtWork = isAtWork;
+    this.#calls = calls;
   }
 
-  opened({ id: questionId, callId, taskId, server }: Question): void {
-    if (taskId !== undefined) {
-      this.#tasks.apply(taskId, { type: 'question_opened', questionId, certain: true });
-    } else if (callId === undefined || !this.#isAtWork(callId)) {
-      for (const task of this.#tasks.atWork(server)) {
-        this.#tasks.apply(task.id, { type: 'question_opened', questionId, certain: false });
-      }
+  opened({ id: questionId, taskId, candidates }: Question): void {
+    if (taskId !== undefined) this.#tasks.apply(taskId, { type: 'question_opened', questionId, certain: true });
+    for (const callId of candidates?.calls ?? []) {
+      const possible = this.#calls.get(callId)?.taskId;
+      if (possible === undefined) continue;
+      this.#tasks.apply(possible, { type: 'question_opened', questionId, certain: false });
     }
   }
 
@@ -31,8 +31,8 @@ export class Blocking {
   }
 
   /** A call has become a task, and waits as such for what was open before. */
-  promoted(callId: string, server: string, taskId: string): void {
-    for (const question of this.#questions.mayBlock(server, callId)) {
+  promoted(callId: string, taskId: string): void {
+    for (const question of this.#questions.mayBlock(callId)) {
       const certain = question.callId === callId;
       this.#tasks.apply(taskId, { type: 'question_opened', questionId: question.id, certain });
     }

@@ -20,6 +20,7 @@ import type { QuestionBook } from '../question/book.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
 import type { CallResult, Task, TaskEvent } from '../task/task.ts';
+import { Attribution } from './attribution.ts';
 import { Blocking } from './blocking.ts';
 import { Lending } from './lending.ts';
 import type { LiveCall } from './live-call.ts';
@@ -41,6 +42,7 @@ import {
 export class Calls {
   /** Who carries a question of which nobody knows whose it is. */
   readonly lending: Lending;
+  readonly attribution: Attribution;
   readonly #blocking: Blocking;
   readonly #live = new Map<string, LiveCall>();
   readonly #progressOf = new Map<string, Set<(progress: Progress) => void>>();
@@ -76,10 +78,17 @@ export class Calls {
       lends,
       promote: (call) => this.#promote(call, 'question'),
     });
-    this.#blocking = new Blocking(tasks, questions, (callId) => this.#live.has(callId));
+    this.attribution = new Attribution({
+      calls: this.#live,
+      tasks,
+      questions,
+      lending: this.lending,
+      promote: (call) => this.#promote(call, 'question'),
+    });
+    this.#blocking = new Blocking(tasks, questions, this.#live);
     tasks.onExpired = (task) => this.#stop(task, new Error('the task expired'));
     questions.taskOf = (callId) => this.#live.get(callId)?.taskId;
-    questions.ownedBy = (question) => this.lending.withOwner(question);
+    questions.ownedBy = (question) => this.attribution.opened(question);
     questions.onOpened = (question) => this.#blocking.opened(question);
     questions.onClosed = (question) => this.#blocking.closed(question);
   }
@@ -89,7 +98,7 @@ export class Calls {
     const bytes = this.#takeRoom(request);
     return new Promise((resolve) => {
       let stopListening = (): void => {};
-      let closeDesk = (): void => {};
+      let closeDesk: (options?: { handOver: boolean }) => void = () => {};
       const call: LiveCall = {
         id: request.id ?? secretId(),
         request,
@@ -103,7 +112,8 @@ export class Calls {
           call.answered = true;
           clearTimeout(timer);
           stopListening();
-          closeDesk();
+          // A client that is still there goes on to answer what another one of its calls may have asked.
+          closeDesk({ handOver: reply.kind !== 'cancelled' && !(reply.kind === 'task' && reply.because === 'gone') });
           resolve(reply);
         },
       };
@@ -301,7 +311,7 @@ export class Calls {
     );
     this.#live.delete(call.id);
     this.#budget.give(call.bytes);
-    if (!this.#closed) this.lending.passOn(call);
+    if (!this.#closed) this.attribution.callEnded(call);
     // The next start goes on with it.
     if (this.#closed && outcome.kind !== 'result' && call.standing !== undefined) return;
     this.#log.debug('tool_execution_complete', {
@@ -349,7 +359,7 @@ export class Calls {
     if (call.standing) this.#tasks.apply(id, { type: 'stands', standing: call.standing });
     if (call.kept) this.#tasks.apply(id, { type: 'kept' });
     this.#log.info('tool_execution_timeout', { server, tool, taskId: id, because });
-    this.#blocking.promoted(call.id, server, id);
+    this.#blocking.promoted(call.id, id);
     call.answer({ kind: 'task', task: this.#tasks.get(id), because });
   }
 
@@ -419,11 +429,10 @@ export class Calls {
 
   #abandon(call: LiveCall, reason: Error): void {
     // First the questions, so that they end for this reason and not because the stopped call withdraws them.
-    this.#questions.rejectWhere((question) => {
-      const others =
-        question.borrowed && this.lending.lender(question.server, { except: call, question }) !== undefined;
-      return question.callId === call.id && !others;
-    }, reason.message);
+    this.#questions.rejectWhere(
+      (question) => question.callId === call.id && !this.attribution.outlives(question, call),
+      reason.message,
+    );
     call.abort.abort(reason);
   }
 }

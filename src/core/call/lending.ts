@@ -1,6 +1,7 @@
 import type { QuestionBook } from '../question/book.ts';
 import type { Question } from '../question/question.ts';
 import type { TaskBook } from '../task/book.ts';
+import { becomesTask, effectOn } from './effect.ts';
 import type { LiveCall } from './live-call.ts';
 import type { Carrier } from './request.ts';
 
@@ -36,9 +37,14 @@ export class Lending {
   }
 
   /** A request that is no call and whose client waits for it; until the returned function is called. */
-  lend(carrier: Carrier): () => void {
+  offer(carrier: Carrier): () => void {
     this.#others.add(carrier);
     return () => this.#others.delete(carrier);
+  }
+
+  /** Whether the client of this session sees questions only with its requests. */
+  get isOn(): boolean {
+    return this.#lends();
   }
 
   /** Best is one whose client waits for it now, and has nothing to answer yet. */
@@ -51,22 +57,19 @@ export class Lending {
     const looked = ({ taskId }: LiveCall): boolean => taskId === undefined || !this.#tasks.find(taskId)?.orphan;
     const [other] = this.#others;
     const waiting = free.filter((call) => !call.answered);
-    // One that would be held in spite of the question has a client that cannot be asked.
-    const asks = waiting.find((call) => question !== undefined && !holds(call, question));
+    // One that would stay open in spite of the question has a client that cannot be asked.
+    const asks = waiting.find((call) => question !== undefined && becomesTask(effectOn(call, question)));
     return asks ?? waiting[0] ?? other ?? free.find(looked) ?? calls.at(-1);
   }
 
-  /** The question with the call and the task that ask it, or carry it. */
-  withOwner(question: Question): Question {
-    if (question.taskId !== undefined) return question;
-    const carrier =
-      question.callId === undefined ? this.lender(question.server, { question }) : this.#calls.get(question.callId);
+  /** The question with the request that carries it, if there is one. */
+  lend(question: Question): Question {
+    const carrier = this.lender(question.server, { question });
     if (carrier === undefined) return question;
     const call = this.#calls.get(carrier.id);
-    // Nobody should wait out a timeout for a question that can be answered now.
-    if (call && !holds(call, question)) this.#promote(call);
-    const lent = question.callId === undefined && { callId: carrier.id, borrowed: true };
-    return { ...question, ...lent, ...(call?.taskId !== undefined && { taskId: call.taskId }) };
+    if (call && becomesTask(effectOn(call, question))) this.#promote(call);
+    const task = call?.taskId !== undefined && { taskId: call.taskId };
+    return { ...question, callId: carrier.id, borrowed: true, ...task };
   }
 
   /** A call has ended; what it only carried goes on with another one, unless its client is at it already. */
@@ -81,13 +84,26 @@ export class Lending {
       if (call.taskId !== undefined) {
         this.#tasks.apply(call.taskId, { type: 'question_closed', questionId: question.id });
       }
-      if (next && !holds(next, question)) this.#promote(next);
-      this.#questions.move(question.id, carrier && { callId: carrier.id, taskId: next?.taskId });
+      if (next && becomesTask(effectOn(next, question))) this.#promote(next);
+      this.#move(question, carrier && { callId: carrier.id, taskId: next?.taskId });
       // In the book first: whoever follows the task looks there.
       if (next?.taskId !== undefined) {
         this.#tasks.apply(next.taskId, { type: 'question_opened', questionId: question.id, certain: true });
       }
     }
+  }
+
+  #move(question: Question, carrier: { callId: string; taskId: string | undefined } | undefined): void {
+    const { callId: _callId, taskId: _taskId, borrowed: _borrowed, ...rest } = question;
+    const { callId, taskId } = carrier ?? {};
+    const moved = {
+      ...rest,
+      ...(callId !== undefined && { callId, borrowed: true }),
+      ...(taskId !== undefined && { taskId }),
+    };
+    this.#questions.update(moved);
+    this.#questions.desks.over(question.id);
+    this.#questions.desks.offer(moved);
   }
 
   /** Whether whoever made this call, or would carry its question, can tell in which folders it works. */
@@ -97,9 +113,4 @@ export class Lending {
     const other = [...this.#others].find(({ id }) => id === carrier.id);
     return (other ?? this.#calls.get(carrier.id)?.caller)?.tellsRoots === true;
   }
-}
-
-/** Whether the request of the call stays open in spite of the question. */
-function holds({ caller }: LiveCall, question: Question): boolean {
-  return caller.holdsFor?.(question) === true;
 }

@@ -23,5 +23,5 @@ export interface LiveCall extends Carrier {
   /** Answers the request that waits for this call; only the first answer counts. */
   answer: (reply: CallReply) => void;
   answered: boolean;
-  caller: Pick<Caller, 'onProgress' | 'holdsFor' | 'takesTask' | 'tellsRoots'>;
+  caller: Pick<Caller, 'onProgress' | 'effectOf' | 'takesTask' | 'tellsRoots'>;
 }

@@ -40,6 +40,15 @@ export function cancelledByClient(words: string | undefined): Error {
   return words === undefined ? new Error('cancelled by the client') : new OwnWords(words);
 }
 
+/**
+ * What a question does to the open request of a call that asks:
+ * - `ask`: the client is asked while the request stays open.
+ * - `reply`: the call becomes a task, and the client gets the question in place of the result.
+ * - `wait`: the client cannot be asked; the request stays open, and the question is answered elsewhere.
+ * - `promote`: the client cannot be asked; the call becomes a task, and the reply shows the question.
+ */
+export type QuestionEffect = 'ask' | 'reply' | 'wait' | 'promote';
+
 /** The client's side of a call, for as long as its request is open. */
 export interface Caller {
   /** Calls back when the client leaves (at once if it has), until the returned function is called. */
@@ -47,8 +56,8 @@ export interface Caller {
   onProgress: (progress: Progress) => void;
   /** Puts what the call asks before somebody, as long as its request is open. */
   desk?: Desk;
-  /** Whether the request stays open in spite of a question; otherwise the call becomes a task at once. */
-  holdsFor?: (question: Question) => boolean;
+  /** What a question does to the request while it is open; without this, every question promotes the call. */
+  effectOf?: (question: Question) => QuestionEffect;
   /** Whether the caller wants a task as soon as the server has made one of its own. */
   takesTask?: boolean;
   /** Whether its client can tell in which folders it works. */

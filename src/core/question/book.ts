@@ -220,20 +220,12 @@ export class QuestionBook {
     return this.#open.get(id)?.shown === true;
   }
 
-  /** Gives a question that nobody knows the owner of to another call, or to none. */
-  move(id: string, owner: { callId: string; taskId: string | undefined } | undefined): void {
-    const entry = this.#open.get(id);
+  /** What is known of the owner of an open question has changed. */
+  update(question: Question): void {
+    const entry = this.#open.get(question.id);
     if (entry === undefined) return;
-    const { callId: _callId, taskId: _taskId, borrowed: _borrowed, ...rest } = entry.question;
-    const { callId, taskId } = owner ?? {};
-    entry.question = {
-      ...rest,
-      ...(callId !== undefined && { callId, borrowed: true }),
-      ...(taskId !== undefined && { taskId }),
-    };
-    this.#store.put('question', entry.question);
-    this.desks.over(id);
-    this.desks.offer(entry.question);
+    entry.question = question;
+    this.#store.put('question', question);
   }
 
   get(id: string, kind: QuestionKind): Question {
@@ -252,9 +244,11 @@ export class QuestionBook {
     );
   }
 
-  /** Open questions that are known to belong to this call, or that nothing ties to another one. */
-  mayBlock(server: string, callId: string): Question[] {
-    return this.#questions().filter((question) => question.server === server && (question.callId ?? callId) === callId);
+  /** Open questions that this call has asked, or may have asked. */
+  mayBlock(callId: string): Question[] {
+    return this.#questions().filter(
+      (question) => question.callId === callId || question.candidates?.calls.includes(callId) === true,
+    );
   }
 
   /** Rejects every open question that matches. */
@@ -320,7 +314,7 @@ export class QuestionBook {
   }
 
   #newQuestion(server: string, incoming: IncomingQuestion): Question {
-    const { kind, params, timeoutMs, detached, key, callId, taskId } = incoming;
+    const { kind, params, timeoutMs, detached, key, callId, candidates, taskId } = incoming;
     const now = Date.now();
     return {
       id: secretId(),
@@ -334,6 +328,7 @@ export class QuestionBook {
       ...(detached && { detached }),
       ...(key !== undefined && { key }),
       ...(callId !== undefined && { callId }),
+      ...(candidates !== undefined && { candidates }),
       ...(taskId !== undefined && { taskId }),
     };
   }

@@ -27,18 +27,23 @@ export class Desks {
     this.#open = open;
   }
 
-  /** Opens a desk until the returned function is called; what waits already is laid before it at once. */
-  attend(scope: Scope, desk: Desk): () => void {
+  /**
+   * Opens a desk until the returned function is called; what waits already is laid before it at once. With `handOver` the
+   * client is still there although the desk closes: it keeps a question that it has been asked, if another of its calls may
+   * have asked that question.
+   */
+  attend(scope: Scope, desk: Desk): (options?: { handOver?: boolean }) => void {
     const place: Place = { scope, desk };
     this.#places.add(place);
     for (const question of this.#open()) {
       if (matches(place, question) && !this.#taken.has(question.id)) this.#lay(question, place);
     }
-    return () => {
-      if (!this.#places.delete(place)) return;
-      const left = [...this.#taken].filter(([, taken]) => taken.place === place).map(([id]) => id);
-      for (const id of left) this.over(id);
-      for (const question of this.#open()) if (left.includes(question.id)) this.offer(question);
+    return ({ handOver = false } = {}) => {
+      if (!this.#places.delete(place) || this.#taken.size === 0) return;
+      const left = this.#open().filter(({ id }) => this.#taken.get(id)?.place === place);
+      const released = handOver ? left.filter((question) => !this.#handOver(question)) : left;
+      for (const { id } of released) this.over(id);
+      for (const question of released) this.offer(question);
     };
   }
 
@@ -73,6 +78,15 @@ export class Desks {
     if (question) this.offer(question);
   }
 
+  /** Leaves a question where it was put before the client; another call of that client now answers for it. */
+  #handOver(question: Question): boolean {
+    const next = [...this.#places].find((place) => isOfCall(place, question));
+    const taken = this.#taken.get(question.id);
+    if (next === undefined || taken === undefined) return false;
+    this.#taken.set(question.id, { ...taken, place: next });
+    return true;
+  }
+
   #find(question: Question): boolean {
     const places = [...this.#places].filter((place) => matches(place, question)).toSorted(byNearness);
     return places.some((place) => this.#lay(question, place));
@@ -88,9 +102,16 @@ export class Desks {
   }
 }
 
-function matches({ scope }: Place, { callId, taskId }: Question): boolean {
+function matches(place: Place, question: Question): boolean {
+  const { scope } = place;
   if (scope === 'any') return true;
-  return 'callId' in scope ? scope.callId === callId : scope.taskId === taskId;
+  return 'callId' in scope ? isOfCall(place, question) : scope.taskId === question.taskId;
+}
+
+/** Whether the place is that of the call that asked, or of one that may have asked where this is not known. */
+function isOfCall({ scope }: Place, { callId, candidates }: Question): boolean {
+  if (scope === 'any' || !('callId' in scope)) return false;
+  return callId === undefined ? candidates?.calls.includes(scope.callId) === true : scope.callId === callId;
 }
 
 function byNearness(a: Place, b: Place): number {

@@ -16,6 +16,14 @@ export type QuestionKind = 'elicitation' | 'sampling' | 'roots';
 
 export type QuestionStatus = 'open' | 'accepted' | 'declined' | 'cancelled' | 'completed' | 'expired' | 'rejected';
 
+/** The requests that were open when a question came and may have asked it. */
+export interface Candidates {
+  /** Ids of the calls that have not ended since. */
+  calls: string[];
+  /** Whether requests other than calls were open as well. */
+  others: boolean;
+}
+
 export interface Question {
   id: string;
   sessionId: string;
@@ -34,8 +42,10 @@ export interface Question {
   answer?: Answer;
   /** The call that certainly asked; absent when nothing ties the question to one. */
   callId?: string;
-  /** That call only carries it: nobody knows which one asked. */
+  /** `callId` only names the call through which the client is asked; it is not known which call asked. */
   borrowed?: boolean;
+  /** There until it is known which call asked. */
+  candidates?: Candidates;
   /** The task that call has become. */
   taskId?: string;
   /** Why it was rejected or expired. */

@@ -3,8 +3,8 @@
  * sessions do not start fifty child processes. To a session, its share looks like a connection of its own.
  *
  * - The connection is made on first use and closed when the last session leaves.
- * - A question of a known call goes to the session that made the call. Any other question goes to the sessions that have
- *   a request open at the server; the first answer counts.
+ * - A question of a known call goes to the session that made the call. Any other question goes to the sessions whose
+ *   requests may have asked it; the first answer counts.
  * - Notifications and logs go to all sessions; changes of a resource only to those that subscribed to it.
  * - The server is asked for each subscription once, and for the most verbose log level that any session wants.
  * - A session that leaves takes only its own calls along. When the server is lost, all sessions are told.
@@ -168,14 +168,16 @@ class SharedServer implements ConnectionSink {
 
   async question(question: IncomingQuestion): Promise<Answer> {
     const owner = question.callId === undefined ? undefined : this.#ownerOf(question.callId);
-    const asked = (owner ? [owner] : this.#candidates()).filter((member) => !member.closed);
+    const asked = (owner ? [owner] : this.#mayHaveAsked(question)).filter((member) => !member.closed);
     const [first, ...others] = asked;
     if (first === undefined) throw new Error('no session has a request open at this server, so nobody can answer');
-    if (others.length === 0) return first.sink.question(question);
+    if (others.length === 0) return first.sink.question(first.asItsOwn(question));
     const answered = new AbortController();
     const withdrawn = AbortSignal.any([question.withdrawn, answered.signal]);
     try {
-      return await Promise.any(asked.map(async ({ sink }) => sink.question({ ...question, withdrawn })));
+      return await Promise.any(
+        asked.map(async (member) => member.sink.question({ ...member.asItsOwn(question), withdrawn })),
+      );
     } catch (error) {
       throw error instanceof AggregateError ? error.errors[0] : error;
     } finally {
@@ -188,9 +190,12 @@ class SharedServer implements ConnectionSink {
   }
 
   /** The sessions that may be meant by a question that names no call. */
-  #candidates(): SharedConnection[] {
+  #mayHaveAsked({ candidates }: IncomingQuestion): SharedConnection[] {
     const members = [...this.#members];
-    return members.length === 1 ? members : members.filter(({ open }) => open.size > 0);
+    if (members.length === 1) return members;
+    return members.filter(({ open }) =>
+      candidates === undefined || candidates.others ? open.size > 0 : candidates.calls.some((id) => open.has(id)),
+    );
   }
 
   #audience(method: string, params: Params | undefined): Iterable<SharedConnection> {
@@ -228,6 +233,15 @@ class SharedConnection implements Connection {
 
   get status(): ConnectionStatus {
     return this.closed ? { state: 'closed' } : this.#shared.connection.status;
+  }
+
+  /** The question as this session sees it: calls of other sessions are requests that it knows nothing of. */
+  asItsOwn(question: IncomingQuestion): IncomingQuestion {
+    const { candidates } = question;
+    if (candidates === undefined) return question;
+    const calls = candidates.calls.filter((id) => this.open.has(id));
+    const others = candidates.others || calls.length < candidates.calls.length;
+    return { ...question, candidates: { calls, others } };
   }
 
   wantsLevel(level: unknown): boolean {

@@ -189,9 +189,9 @@ export class TaskBook {
     return this.list().filter((task) => !hasEnded(task) && (server === undefined || task.server === server));
   }
 
-  /** Waits until the task has ended or waits for an answer itself, the time is up, or nobody waits any more. */
+  /** Waits until the task has ended or a question is open that may block it, the time is up, or the signal is aborted. */
   async whenEndedOrAsking(id: string, timeoutMs: number, signal: AbortSignal): Promise<Task> {
-    return this.until(id, (task) => hasEnded(task) || task.status === 'input_required', timeoutMs, signal);
+    return this.until(id, (task) => hasEnded(task) || task.questions.length > 0, timeoutMs, signal);
   }
 
   /** Waits until the task is as wanted, the time is up, or nobody waits any more. */

@@ -24,7 +24,7 @@ export class HeldRequest {
       this.#ring();
       return true;
     });
-    const takeBack = session.calls.lending.lend({ id, tellsRoots: isObject(capabilities['roots']) });
+    const takeBack = session.calls.lending.offer({ id, tellsRoots: isObject(capabilities['roots']) });
     this.#outcome = start(this.#stop.signal).finally(() => {
       takeBack();
       closeDesk();

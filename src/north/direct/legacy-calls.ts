@@ -51,8 +51,8 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
             listener(leaving, words);
           }),
         onProgress,
-        desk: desk.on(request.id),
-        holdsFor: () => true,
+        desk: desk.ofCall(request.id),
+        effectOf: (question) => (desk.canAsk(question) ? 'ask' : 'wait'),
       };
       const reply = await session.calls.execute(
         session.connection(name),

@@ -27,6 +27,11 @@ export class LegacyDesk {
     this.#parts = parts;
   }
 
+  /** Whether the client can be asked this at all. */
+  canAsk(question: Question): boolean {
+    return canBeAsked(this.#capabilities, question);
+  }
+
   /** Takes whatever belongs to no request that is open, until the returned function is called. */
   attendAll(): () => void {
     const close = this.#desks.attend('any', (question, over) => this.#askAnywhere(question, over));
@@ -56,6 +61,12 @@ export class LegacyDesk {
   /** Puts questions on the stream of one of the client's requests. */
   on(request: RequestId, taskId?: string): Desk {
     return this.#desk(() => request, taskId);
+  }
+
+  /** Puts what a call certainly asks on the stream of its request. The rest can go on any stream: see `attendAll`. */
+  ofCall(request: RequestId): Desk {
+    const desk = this.on(request);
+    return (question, over) => question.callId !== undefined && desk(question, over);
   }
 
   /** Until the returned function is called, a request to the server is open on behalf of one of the client. */

@@ -64,7 +64,7 @@ async function execute(request: ModernRequest, wanted: CallRequest): Promise<Cal
       onLeaving: (listener) => exchange.onLeaving(listener),
       onProgress,
       // What the client cannot be asked others may answer, while it waits.
-      holdsFor: (question) => answered(question) || !canBeAsked(capabilities, question),
+      effectOf: (question) => (answered(question) || !canBeAsked(capabilities, question) ? 'wait' : 'reply'),
       desk: (question) => answerAtOnce(request, question, answered(question) ? answers[question.key ?? ''] : undefined),
       takesTask: takesTasks,
       tellsRoots: isObject(capabilities['roots']),

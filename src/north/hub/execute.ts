@@ -56,9 +56,9 @@ function askedBy(
   { session: { questions }, gateway: { store } }: ToolContext,
   { capabilities, server, on }: AskingByRequest,
   asked: Set<unknown>,
-): Pick<Caller, 'desk' | 'holdsFor'> {
+): Pick<Caller, 'desk' | 'effectOf'> {
   return {
-    holdsFor: (question) => canBeAsked(capabilities, question),
+    effectOf: (question) => (canBeAsked(capabilities, question) ? 'ask' : 'promote'),
     desk: (question, over) => {
       if (!canBeAsked(capabilities, question)) return false;
       asked.add(question.id);

@@ -3,7 +3,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Session } from '../../core/session/session.ts';
 import { hasEnded, type Task } from '../../core/task/task.ts';
 import { secretId } from '../../lib/ids.ts';
-import { inputRequests } from '../asking/asking.ts';
+import { canBeAsked, inputRequests } from '../asking/asking.ts';
 import { signState } from '../asking/request-state.ts';
 import { attending } from '../attending.ts';
 import type { AskingByRound } from './asking.ts';
@@ -56,7 +56,11 @@ class CallInRounds {
       reply = await session.calls.execute(
         connection,
         { ...this.#request, id },
-        { onLeaving: (listener) => exchange.onLeaving(listener), onProgress },
+        {
+          onLeaving: (listener) => exchange.onLeaving(listener),
+          onProgress,
+          effectOf: (question) => (canBeAsked(this.#asking.capabilities, question) ? 'reply' : 'promote'),
+        },
       );
     } catch (error) {
       close();
@@ -99,30 +103,42 @@ class CallInRounds {
     const { session, exchange } = this.#context;
     const signal = exchange.leavingSignal();
     for (;;) {
-      const task = await session.controller.until(taskId, (now) => hasEnded(now) || now.status === 'input_required', {
+      const task = await session.controller.until(taskId, (now) => hasEnded(now) || this.#asks(now), {
         timeoutMs: Math.max(0, this.#patienceEnds - Date.now()),
         signal,
       });
       if (hasEnded(task)) return this.#ended(task);
-      const asks = task.status === 'input_required' && exchange.open;
-      const round = asks ? await this.#round(taskId) : undefined;
+      const round = this.#asks(task) && exchange.open ? await this.#round(taskId) : undefined;
       if (round !== undefined) return round;
-      // What it was about to ask may have been answered by somebody else.
-      if (asks && session.tasks.get(taskId).status !== 'input_required') continue;
+      const because = this.#why(session.tasks.get(taskId));
+      // The question that ended the wait may have been answered, or is put to the client with another call.
+      if (because === undefined) continue;
       this.#out.end(taskId);
-      return promoted(this.#context, taskId, this.#why(task), this.#request.timeoutMs);
+      return promoted(this.#context, taskId, because, this.#request.timeoutMs);
     }
   }
 
-  #why({ status }: Task): Because {
-    if (status === 'input_required') return 'question';
-    return this.#context.exchange.open ? 'timeout' : 'gone';
+  /** Whether the client should get a question with this task. */
+  #asks({ id, status }: Task): boolean {
+    return status === 'input_required' || this.#context.session.calls.attribution.unclaimed(id).length > 0;
+  }
+
+  /** Why the client gets the task now, if it does not wait any longer. */
+  #why(task: Task): Because | undefined {
+    const { exchange, session } = this.#context;
+    if (!exchange.open || session.ended) return 'gone';
+    if (this.#asks(task)) return 'question';
+    return Date.now() >= this.#patienceEnds ? 'timeout' : undefined;
   }
 
   /** What the client can be asked now, if it is anything. */
   async #round(taskId: string): Promise<Round | undefined> {
     const { session, exchange } = this.#context;
     const { capabilities } = this.#asking;
+    const { attribution } = session.calls;
+    for (const question of attribution.unclaimed(taskId)) {
+      if (canBeAsked(capabilities, question)) attribution.claim(question, taskId);
+    }
     if (this.#out.keys.of({ taskId }, capabilities).size === 0) return undefined;
     const asked = await this.#out.keys.gathered({ taskId }, capabilities);
     if (asked.size === 0) return undefined;

@@ -1,5 +1,5 @@
 import type { RequestId } from '@modelcontextprotocol/client';
-import type { About, IncomingQuestion, OutgoingCall, Progress } from '../../core/ports.ts';
+import type { About, Asker, IncomingQuestion, OutgoingCall, Progress } from '../../core/ports.ts';
 import { relatedTask } from '../../lib/related-task.ts';
 import type { StreamOrigin } from '../transport/origin.ts';
 import type { AskedRequest } from './standing.ts';
@@ -66,15 +66,24 @@ export class LiveCalls {
     });
   }
 
-  /** The call that certainly asks: the one whose task is named, the one on whose stream it came, or the only one that can. */
-  asking(params: Record<string, unknown>, stream: StreamOrigin): string | undefined {
+  /** Who asked: the call whose task is named, the request on whose stream the question came, or the only one that can. */
+  askerOf(params: Record<string, unknown>, stream: StreamOrigin): Asker {
     const taskId = relatedTask(params);
-    if (taskId !== undefined) return this.#ofTask(taskId)?.call.id;
-    if (stream !== 'any') return stream === 'no call' ? undefined : stream.callId;
-    // What a task asks names it; so a question that names none is of the one call that is no task, whatever works beside it.
-    const plain = [...this.#calls.values()].filter(({ native, away }) => !native && !away);
-    const [only] = plain;
-    return plain.length === 1 && this.#others.size === 0 ? only?.call.id : this.#only();
+    if (taskId !== undefined) {
+      const live = this.#ofTask(taskId);
+      // The question may arrive before the reply that names the task.
+      const unnamed = this.#able(({ native, taskId: named }) => native && named === undefined);
+      return live ? { callId: live.call.id } : oneOf(unnamed, false);
+    }
+    if (stream === 'no call') return oneOf([], this.#others.size > 0);
+    if (stream !== 'any') return { callId: stream.callId };
+    const others = this.#others.size > 0;
+    // A question of a task names the task. So tasks are candidates only when no other request is open.
+    const plain = this.#able(({ native }) => !native);
+    const calls = plain.length > 0 || others ? plain : this.#able(() => true);
+    const [other] = this.#others.values();
+    const only = calls.length + this.#others.size === 1 ? (calls[0] ?? other?.id) : undefined;
+    return only === undefined ? oneOf(calls, others) : { callId: only };
   }
 
   /** The request on whose stream something was said, or the only one there is. */
@@ -140,7 +149,16 @@ export class LiveCalls {
     for (const live of this.#calls.values()) live.ring();
   }
 
+  /** Ids of the calls that the server is working on, and that match. */
+  #able(matching: (live: LiveCall) => boolean): string[] {
+    return [...this.#calls.values()].filter((live) => !live.away && matching(live)).map(({ call }) => call.id);
+  }
+
   #ofTask(taskId: string): LiveCall | undefined {
     return [...this.#calls.values()].find((live) => live.taskId === taskId);
   }
+}
+
+function oneOf(calls: string[], others: boolean): Asker {
+  return calls.length > 0 || others ? { candidates: { calls, others } } : {};
 }

@@ -6,7 +6,7 @@ import { hubOverHttp, taskIdOf, type HubClient, type Reply } from '../../support
 import { owned } from '../../support/owned.ts';
 import { v1Stdio, v2Stdio } from '../../support/servers.ts';
 import { hubThrough, WAYS } from './doors.ts';
-import { awaitActivity, flat, settle, soon, taskOf, tasksOf } from './watch.ts';
+import { settle, soon } from './watch.ts';
 
 /** Longer than any test may take: a call that is answered sooner was not answered by its timeout. */
 const NEVER = 600_000;
@@ -90,37 +90,6 @@ test('H-3: a question outside the stream of its call promotes the only call in f
   expect((await hub.call('get_task_result', { task_id: taskIdOf(promoted) })).text).toBe('Hello Cy');
 });
 
-test.each([
-  { name: 'over stdio', tool: 'ask', start: async (): Promise<Servers[string]> => v1Stdio() },
-  {
-    name: 'outside any stream over http',
-    tool: 'ask_detached',
-    start: async (): Promise<Servers[string]> => ({ url: owned(await startV1Http()).url }),
-  },
-])('H-3: with two calls in flight a question $name promotes neither', async ({ tool, start }) => {
-  const { url, gateway } = await httpGateway({ one: await start() });
-  const hub = await hubOverHttp(url);
-  await settle(hub);
-  const leave = callOpen(hub);
-  await soon(() => gateway.sessions[0]?.calls.size).toBe(1);
-  const asking = call(hub, tool);
-
-  const activity = await awaitActivity(hub);
-  expect(flat(activity).map(({ type }) => type)).toEqual(['elicitation_request']);
-  expect(activity.pending_server).toEqual([]);
-  const [question] = activity.pending_client.elicitations;
-  expect(await tasksOf(hub)).toEqual([]);
-  const listed = await hub.call('get_elicitations');
-  expect(listed.elicitations).toHaveLength(1);
-  expect(listed.elicitations[0]).not.toHaveProperty('taskId');
-
-  // Both requests are still open; the one that asked gets its result.
-  await answer(hub, question?.['requestId'] as string, 'Di');
-  expect((await asking).text).toBe('Hello Di');
-  expect(await tasksOf(hub)).toEqual([]);
-  await leave();
-});
-
 test('H-3: on streams of their own, questions find their calls', async () => {
   const server = owned(await startV1Http());
   const { url, gateway } = await httpGateway({ one: { url: server.url } });
@@ -155,31 +124,4 @@ test('H-3: with two modern calls in flight each question finds its call', async 
   for (const { requestId, message } of elicitations.toReversed()) await answer(hub, requestId, message);
   const results = await Promise.all(promoted.map((reply) => hub.call('get_task_result', { task_id: taskIdOf(reply) })));
   expect(results.map(({ text }) => text)).toEqual(['Hello first', 'Hello second']);
-});
-
-test('H-3: each call has a timeout of its own, and an unassigned question is shown with all of them', async () => {
-  const { url, gateway } = await httpGateway({ one: v1Stdio() });
-  const hub = await hubOverHttp(url);
-  await settle(hub);
-  const leave = callOpen(hub);
-  const patient = call(hub, 'slow', { ms: 1200, text: 'in time' });
-  await soon(() => gateway.sessions[0]?.calls.size).toBe(2);
-
-  const first = await call(hub, 'ask', {}, 1000);
-  expect(first.text).toContain('exceeded timeout (1000ms)');
-  expect(first.elicitations).toHaveLength(1);
-  expect(first.body['pending_on_server']).toMatchObject({
-    tasks: [],
-    elicitations_for_server: [{ requestId: first.elicitations[0]?.requestId }],
-  });
-  expect((await patient).text).toBe('in time');
-  const another = await call(hub, 'slow', { ms: 60_000 }, 50);
-  expect(another.body['pending_on_server']).toMatchObject({
-    tasks: [{ task_id: taskIdOf(first), status: 'working', tool: 'ask' }],
-    elicitations_for_server: [{ requestId: first.elicitations[0]?.requestId }],
-  });
-  await answer(hub, first.elicitations[0]?.requestId, 'Hal');
-  expect((await hub.call('get_task_result', { task_id: taskIdOf(first) })).text).toBe('Hello Hal');
-  expect(await taskOf(hub, taskIdOf(another))).toMatchObject({ status: 'working' });
-  await leave();
 });

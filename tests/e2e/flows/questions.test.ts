@@ -9,7 +9,7 @@ import { DOORS, hubThrough, WAYS } from './doors.ts';
 import { awaitActivity, eventsUntil, has, taskOf } from './watch.ts';
 
 test.each(WAYS)('H-3, H-7: timeout, question, answer, result: the whole way ($door, $kind)', async (way) => {
-  // Over stdio with two calls in flight the question is nobody's, so the timeout is what promotes.
+  // Over stdio with two calls in flight it is not known which one asks; the timeout may come first.
   const hub = await hubThrough(way, { one: v1Stdio() });
   const busy = await hub.call('execute_tool', { server: 'one', tool: 'slow', args: { ms: 60_000 }, timeout_ms: 50 });
   const promoted = await hub.call('execute_tool', { server: 'one', tool: 'ask', timeout_ms: 100 });

@@ -3,7 +3,6 @@ import { startV1Http } from '../../servers/v1-http.ts';
 import { httpGateway } from '../../support/gateway.ts';
 import { taskIdOf } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
-import { v1Stdio } from '../../support/servers.ts';
 import { WAYS } from '../flows/doors.ts';
 import { returnTo } from '../flows/raw.ts';
 import { settle, soon, tasksOf } from '../flows/watch.ts';
@@ -93,21 +92,6 @@ test.each(LEGACY)('H-13, T-4: a user who cancels the call is not asked any more 
   expect((await hub.call('get_elicitations')).body).toEqual({ elicitations: [] });
   expect(await tasksOf(hub)).toEqual([]);
 });
-
-test.each(WAYS)(
-  'H-13, H-3: a question that may belong to another call goes to nobody natively ($door, $kind)',
-  async (way) => {
-    // On stdio, with two calls in flight, nothing tells whose the question is.
-    const hub = await askableThrough(way, { one: v1Stdio() });
-    await settle(hub);
-    const busy = await hub.call('execute_tool', { server: 'one', tool: 'slow', args: { ms: 60_000 }, timeout_ms: 50 });
-    const promoted = await hub.call('execute_tool', { ...ASK, timeout_ms: 700 });
-    expect(promoted.text).toMatch(/^Tool call exceeded timeout/);
-    expect(promoted.elicitations).toMatchObject([{ message: 'What is your name?' }]);
-    expect(hub.person.asked).toEqual([]);
-    await hub.call('cancel_task', { task_id: taskIdOf(busy) });
-  },
-);
 
 test.each([
   { door: 'http', kind: 'v1' },

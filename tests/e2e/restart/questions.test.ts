@@ -8,7 +8,7 @@ import { startV2Http } from '../../servers/v2-http.ts';
 import type { HubEvent, PendingElicitation } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
 import { rawSession, type RawSession } from '../../support/raw-http.ts';
-import { beginAsking, kill, killable, restart, stateOf } from './killable.ts';
+import { begin, beginAsking, kill, killable, restart, stateOf, stored } from './killable.ts';
 
 const FAST = { servers: { reconnect: { firstMs: 50, maxMs: 200 } } };
 
@@ -163,6 +163,21 @@ test('P-2: a question that only its connection could answer is over, and its eve
   ]);
   expect(await stateOf(session, id)).toMatchObject({ status: 'failed' });
   expect((await answer(session, requestId)).code).toBe('TOOL_ERR_REQUEST_NOT_FOUND');
+});
+
+test('P-2, H-3: after a restart none of the tasks that a question may have blocked waits for it', async () => {
+  const server = owned(await startV1Http());
+  const gateway = await killable({ plain: { url: server.url } });
+  const session = await rawSession(gateway.url);
+  const slow = await begin(session, 'plain', 'slow', { ms: 600_000 });
+  const asking = await beginAsking(session, 'plain', 'ask_detached');
+  expect(asking.reply.elicitations).toHaveLength(1);
+  await restart(gateway);
+  expect(await openQuestions(session)).toEqual([]);
+  for (const { id } of [slow, asking]) {
+    expect(stored(gateway, 'tasks', id)).toMatchObject({ status: 'failed', questions: [] });
+    expect((await stateOf(session, id)).error?.message).toContain('gateway restarted');
+  }
 });
 
 test('P-1: a question whose time ran out in between has expired, and is not asked anew', async () => {

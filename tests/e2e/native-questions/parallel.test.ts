@@ -1,0 +1,207 @@
+/** Questions that nothing ties to one of several calls, for clients that can themselves be asked. */
+import { expect, test } from 'vitest';
+import { startV1Http } from '../../servers/v1-http.ts';
+import { httpGateway, type Servers } from '../../support/gateway.ts';
+import { taskIdOf, type Json, type Reply } from '../../support/hub.ts';
+import { owned } from '../../support/owned.ts';
+import { v1Stdio } from '../../support/servers.ts';
+import { puppet, TOOL, type Puppet } from '../direct/regressions/puppet.ts';
+import { WAYS } from '../flows/doors.ts';
+import { settle, soon, tasksOf } from '../flows/watch.ts';
+import { askableOverHttp, askableThrough, type AskableHub } from './clients.ts';
+
+const NEVER = 600_000;
+const KINDS = ['v1', 'v2', 'modern'] as const;
+const LEGACY = ['v1', 'v2'] as const;
+
+const call = (hub: AskableHub, tool: string, args: Json = {}, more: Json = {}): Promise<Reply> =>
+  hub.call('execute_tool', { server: 'one', tool, args, timeout_ms: NEVER, ...more }, { timeout: NEVER });
+
+/** The person answers each question once, with the name that is in it. */
+async function answerAll({ person }: AskableHub, count: number): Promise<void> {
+  for (let number = 0; number < count; number += 1) {
+    const { params, answer } = await person.question(number);
+    answer({ action: 'accept', content: { name: String(params['message']).replace('Are you ', '') } });
+  }
+}
+
+test.each(WAYS)('H-3, H-13: calls that ask side by side: the person is asked at once ($door, $kind)', async (way) => {
+  const hub = await askableThrough(way, { one: v1Stdio() });
+  await settle(hub);
+  const names = ['Ada', 'Ben', 'Cleo'];
+  const calls = names.map((name) => call(hub, 'ask', { message: `Are you ${name}` }));
+  await answerAll(hub, 3);
+  const replies = await Promise.all(calls);
+  expect(replies.map(({ text }) => text)).toEqual(names.map((name) => `Hello ${name}`));
+  expect(hub.person.asked).toHaveLength(3);
+  expect(await tasksOf(hub)).toEqual([]);
+});
+
+const SERVERS: { name: string; ask: string; start: () => Promise<Servers[string]> }[] = [
+  { name: 'over stdio', ask: 'ask', start: async () => v1Stdio() },
+  {
+    name: 'on its standing stream',
+    ask: 'ask_detached',
+    start: async () => ({ url: owned(await startV1Http()).url }),
+  },
+];
+
+test.each(SERVERS.flatMap((server) => KINDS.map((kind) => ({ ...server, kind }))))(
+  'H-3, H-13: a slow call beside an asking one: both get their results ($name, $kind)',
+  async ({ ask, start, kind }) => {
+    const { url, gateway } = await httpGateway({ one: await start() });
+    const hub = await askableOverHttp(url, kind);
+    await settle(hub);
+    const slow = call(hub, 'slow', { ms: 1500, text: 'slow is done' });
+    await soon(() => gateway.sessions[0]?.calls.size).toBe(1);
+    const asking = call(hub, ask);
+    await hub.person.accepts({ name: 'Di' });
+    expect((await asking).text).toBe('Hello Di');
+    expect((await slow).raw.content).toEqual([{ type: 'text', text: 'slow is done' }]);
+    expect(hub.person.asked).toHaveLength(1);
+    expect(await tasksOf(hub)).toEqual([]);
+  },
+);
+
+interface Stage {
+  server: Puppet;
+  hub: AskableHub;
+  begin: (name: string, more?: Json) => Promise<{ reply: Promise<Reply> }>;
+}
+
+async function stage(kind: (typeof KINDS)[number], settings: Json = {}): Promise<Stage> {
+  const server = await puppet();
+  const hub = await askableOverHttp((await httpGateway({ one: server.config }, settings)).url, kind);
+  await hub.call('list_tools', { server: 'one' });
+  const begin = async (name: string, more: Json = {}): Promise<{ reply: Promise<Reply> }> => {
+    const reply = call(hub, TOOL, { name }, more);
+    await server.begun(name);
+    return { reply };
+  };
+  return { server, hub, begin };
+}
+
+test.each(KINDS)('H-3, H-13: the person keeps a question whose call may have been another (%s)', async (kind) => {
+  for (const ends of ['a', 'b'] as const) {
+    const { server, hub, begin } = await stage(kind);
+    const calls = { a: await begin('a'), b: await begin('b') };
+    server.ask('b', 'of one of them');
+    const asked = await hub.person.question();
+    server.end(ends);
+    const other = ends === 'a' ? 'b' : 'a';
+    if (kind !== 'modern') {
+      expect((await calls[ends].reply).text).toBe(`end of ${ends}`);
+      expect(asked.withdrawn.aborted).toBe(false);
+    }
+    asked.answer({ action: 'accept', content: {} });
+    expect(await server.answer('of one of them')).toMatchObject({ result: { action: 'accept' } });
+    server.end(other);
+    expect((await calls[ends].reply).text).toBe(`end of ${ends}`);
+    expect((await calls[other].reply).text).toBe(`end of ${other}`);
+    expect(hub.person.asked).toHaveLength(1);
+    await hub.close();
+  }
+});
+
+test.each(LEGACY)('H-3, H-13: a client that cancels one call is asked on the other (%s)', async (kind) => {
+  const { server, hub } = await stage(kind);
+  const stop = new AbortController();
+  const begin = async (name: string, signal?: AbortSignal): Promise<{ reply: Promise<Reply> }> => {
+    const args = { server: 'one', tool: TOOL, args: { name }, timeout_ms: NEVER };
+    const reply = hub.call('execute_tool', args, { timeout: NEVER, ...(signal && { signal }) });
+    await server.begun(name);
+    return { reply };
+  };
+  // The client is asked on the call that was there first.
+  const a = await begin('a', stop.signal);
+  const b = await begin('b');
+  server.ask('b', 'of b');
+  const first = await hub.person.question();
+  stop.abort('changed my mind');
+  await expect(a.reply).rejects.toThrow();
+  await soon(() => first.withdrawn.aborted).toBe(true);
+  (await hub.person.question(1)).answer({ action: 'accept', content: {} });
+  expect(await server.answer('of b')).toMatchObject({ result: { action: 'accept' } });
+  server.end('b');
+  expect((await b.reply).text).toBe('end of b');
+});
+
+test('H-3, H-13: calls that wait after a round are asked, too, when both may have asked', async () => {
+  const { server, hub, begin } = await stage('modern');
+  const calls = { a: await begin('a'), b: await begin('b') };
+  for (const [number, name] of ['a', 'b'].entries()) {
+    server.ask(name, `first of ${name}`);
+    (await hub.person.question(number)).answer({ action: 'accept', content: {} });
+    await server.answer(`first of ${name}`);
+  }
+  server.ask('b', 'second of b');
+  (await hub.person.question(2)).answer({ action: 'accept', content: {} });
+  expect(await server.answer('second of b')).toMatchObject({ result: { action: 'accept' } });
+  for (const name of ['a', 'b']) server.end(name);
+  expect((await calls.a.reply).text).toBe('end of a');
+  expect((await calls.b.reply).text).toBe('end of b');
+  expect(hub.person.asked).toHaveLength(3);
+});
+
+test.each(KINDS)('H-3, H-13: a fresh call carries the question of a task beside it (%s)', async (kind) => {
+  const { server, hub, begin } = await stage(kind);
+  const early = await (await begin('early', { timeout_ms: 50 })).reply;
+  const fresh = await begin('fresh');
+  server.ask('early', 'of early');
+  (await hub.person.question()).answer({ action: 'accept', content: {} });
+  expect(await server.answer('of early')).toMatchObject({ result: { action: 'accept' } });
+  for (const name of ['early', 'fresh']) server.end(name);
+  expect((await fresh.reply).text).toBe('end of fresh');
+  expect((await hub.call('get_task_result', { task_id: taskIdOf(early) })).text).toBe('end of early');
+});
+
+test.each(KINDS)('H-3, H-13: the question can be answered through the tools meanwhile (%s)', async (kind) => {
+  const { server, hub, begin } = await stage(kind);
+  const calls = { a: await begin('a'), b: await begin('b') };
+  server.ask('b', 'of b');
+  const asked = await hub.person.question();
+  const { elicitations } = await hub.call('get_elicitations');
+  expect(elicitations).toMatchObject([{ message: 'of b' }]);
+  const answer = { request_id: elicitations[0]?.requestId, action: 'accept', content: {} };
+  await hub.call('respond_to_elicitation', answer);
+  expect(await server.answer('of b')).toMatchObject({ result: { action: 'accept' } });
+  if (kind === 'modern') asked.answer({ action: 'decline' });
+  else await soon(() => asked.withdrawn.aborted).toBe(true);
+  for (const name of ['a', 'b']) server.end(name);
+  expect((await calls.a.reply).text).toBe('end of a');
+  expect((await calls.b.reply).text).toBe('end of b');
+});
+
+test.each(KINDS)('H-3, H-13: with `tools` all calls become tasks, and nobody is asked (%s)', async (kind) => {
+  const { server, hub, begin } = await stage(kind, { questions: { via: 'tools' } });
+  const calls = [await begin('a'), await begin('b')];
+  server.ask('b', 'of b');
+  for (const { reply } of calls) expect((await reply).elicitations).toMatchObject([{ message: 'of b' }]);
+  expect(hub.person.asked).toEqual([]);
+});
+
+test.each(KINDS)('H-3, H-13: with `native` it is shown to nobody else while the person has it (%s)', async (kind) => {
+  const { server, hub, begin } = await stage(kind, { questions: { via: 'native' } });
+  const calls = { a: await begin('a'), b: await begin('b') };
+  server.ask('b', 'of b');
+  const asked = await hub.person.question();
+  const listed = await hub.call('get_elicitations');
+  expect(listed.body).toEqual({ elicitations: [] });
+  expect(listed.events.map(({ type }) => type)).not.toContain('elicitation_request');
+  asked.answer({ action: 'accept', content: {} });
+  await server.answer('of b');
+  for (const name of ['a', 'b']) server.end(name);
+  expect((await calls.a.reply).text).toBe('end of a');
+  expect((await calls.b.reply).text).toBe('end of b');
+});
+
+test.each(KINDS)('H-3, H-13: what the client cannot be asked makes tasks of all its calls (%s)', async (kind) => {
+  const { url, gateway } = await httpGateway({ one: v1Stdio() });
+  const hub = await askableOverHttp(url, kind, { sampling: {} });
+  await settle(hub);
+  const slow = call(hub, 'slow', { ms: NEVER });
+  await soon(() => gateway.sessions[0]?.calls.size).toBe(1);
+  const promoted = await Promise.all([slow, call(hub, 'ask')]);
+  for (const reply of promoted) expect(reply.elicitations).toMatchObject([{ message: 'What is your name?' }]);
+  expect(hub.person.asked).toEqual([]);
+});
