@@ -422,6 +422,8 @@ export class ServerConnection implements Connection {
     const attempt = this.#failures;
     if (attempt > reconnect.attempts || (!this.#acquaintance.met && !this.#settings.persistent)) {
       this.#enter({ mode: 'failed', error });
+      // Nothing will bring the server's answers to it.
+      this.#receiver.clear(`the server cannot be reached: ${error}`);
       return;
     }
     const delayMs = backoffDelay(attempt, reconnect);

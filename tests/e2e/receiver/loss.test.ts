@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { eventsUntil, has } from '../flows/watch.ts';
+import { eventsUntil, has, soon } from '../flows/watch.ts';
 import { accept, create, elicitation, elicitations, nextClient, overHttp, scene, stage, WAYS } from './driver.ts';
 
 const SETTINGS = { servers: { pingMs: 200, reconnect: { firstMs: 20, maxMs: 100, attempts: 1000 } } };
@@ -46,6 +46,38 @@ test('B-3, R-6: a request for a result that was open when the server was out of 
   await eventsUntil(hub, has('server_reconnected'));
   await accept(hub, { requestId }, 'Kai');
   expect(await result).toMatchObject({ content: { name: 'Kai' } });
+});
+
+test('R-17, B-2: when the server counts as failed, its questions are over, and answering them is an error', async () => {
+  const settings = { servers: { pingMs: 200, reconnect: { firstMs: 20, maxMs: 50, attempts: 2 } } };
+  const { hub, driven, driver } = await stage(await overHttp(), settings);
+  const { taskId } = await create(driven);
+  const { requestId } = await elicitation(hub);
+  const mend = await driver.outOfReach();
+  const state = async (): Promise<unknown> => (await hub.call('get_server_status', { server: 'one' })).body['status'];
+  await soon(state).toBe('error');
+  expect(await elicitations(hub)).toEqual([]);
+  const late = await hub.call('respond_to_elicitation', {
+    request_id: requestId,
+    action: 'accept',
+    content: { name: 'Kai' },
+  });
+  expect(late).toMatchObject({ isError: true, code: 'TOOL_ERR_REQUEST_NOT_FOUND' });
+  // The next use finds the server again, which learns that its task is over.
+  await mend();
+  await hub.call('list_tools', { server: 'one' });
+  await driven.reached();
+  await expect(driven.request('tasks/get', { taskId })).rejects.toMatchObject({ code: -32602 });
+});
+
+test('R-17, S-3: with the removal of the server its questions are over, and answering them is an error', async () => {
+  const { hub, driven } = await stage(await overHttp(), SETTINGS);
+  await create(driven);
+  const { requestId } = await elicitation(hub);
+  await hub.call('remove_server', { name: 'one' });
+  expect(await elicitations(hub)).toEqual([]);
+  const late = await hub.call('respond_to_elicitation', { request_id: requestId, action: 'decline' });
+  expect(late).toMatchObject({ isError: true, code: 'TOOL_ERR_REQUEST_NOT_FOUND' });
 });
 
 test.each(WAYS)('R-17, R-18: with a restart of the server its tasks and questions end (%s)', async (way) => {
