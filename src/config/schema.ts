@@ -233,6 +233,12 @@ const settings = group('The settings of meanwhile itself.', {
         'How the client of a hub call is asked while it waits: through the tools, as the protocol has it if the client can be ' +
           'asked so, or both ways, where the first answer counts.',
       ),
+    minDeclineMs: ms(
+      500,
+      'With `via: "both"`, a client that cancels a question, or declines it faster than this, has not shown it to a person: the ' +
+        'question stays open for the tools. With 0 every decline counts.',
+      0,
+    ),
   }).prefault({}),
   direct: group('Servers that clients see as they are, at `/mcp/<name>`.', {
     taskAfterMs: ms(2000, 'How long a call may take before a client that takes tasks gets it as one.'),

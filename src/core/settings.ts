@@ -9,7 +9,7 @@ export interface CoreSettings {
   allowServerChanges: boolean;
   calls: { timeoutMs: number; onCancel: 'auto' | 'cancel' | 'keep' };
   tasks: { ttlMs: number; maxTtlMs: number; keepMs: number; cleanupMs: number; perSession: number; max: number };
-  questions: { timeoutMs: number; perSession: number; via: 'tools' | 'native' | 'both' };
+  questions: { timeoutMs: number; perSession: number; via: 'tools' | 'native' | 'both'; minDeclineMs: number };
   direct: { takeOverMs: number };
   servers: { connect: { commands: ConnectMode; urls: ConnectMode } };
   sessions: { idleMs: number; checkMs: number; max: number };

@@ -72,6 +72,18 @@ export class Attribution {
     if (call !== undefined) this.#record({ ...question, callId: call.id, borrowed: true, taskId });
   }
 
+  /** The client does not answer the question itself. Every call that may wait for it becomes a task, so that a reply shows it. */
+  leaveToTools(questionId: string): void {
+    const open = this.#questions.find(questionId);
+    if (open === undefined) return;
+    const question = { ...open, toolsOnly: true };
+    this.#questions.update(question);
+    const owner = question.borrowed === true ? undefined : this.#calls.get(question.callId ?? '');
+    for (const call of owner === undefined ? this.#candidates(question) : [owner]) {
+      if (becomesTask(effectOn(call, question))) this.#promote(call);
+    }
+  }
+
   /** Whether an open question remains when this call, which it names, is stopped. */
   outlives(question: Question, call: LiveCall): boolean {
     if (question.borrowed !== true) return false;

@@ -21,6 +21,8 @@ export interface Reached {
   where: () => Where | undefined;
   /** The task that the client knows it by. */
   taskId?: string | undefined;
+  /** Whether an answer is not taken, and the question left to others. */
+  leavesOpen?: (answer: Record<string, unknown>, tookMs: number) => boolean;
 }
 
 /**
@@ -30,7 +32,7 @@ export interface Reached {
 export async function askClient(
   question: Question,
   over: AbortSignal,
-  { server, questions, store, where, taskId }: Reached,
+  { server, questions, store, where, taskId, leavesOpen }: Reached,
 ): Promise<void> {
   const { id, kind } = question;
   const { method, params } = asRequest(question);
@@ -43,12 +45,14 @@ export async function askClient(
       questions.desks.release(id);
       return;
     }
+    const askedAt = Date.now();
     const said = await server.request(
       { method, params: taskId === undefined ? params : withRelatedTask(params, taskId) },
       ANY_RESULT,
       { timeout: MAX_DELAY_MS, signal: over, ...(place !== 'standing' && { relatedRequestId: place.on }) },
     );
     const answer = withoutRelatedTask(said);
+    if (leavesOpen?.(answer, Date.now() - askedAt)) return;
     const mistake = answerMistake(question, answer);
     if (mistake !== undefined) {
       questions.refuse(id, { code: -32602, message: `the client's answer does not fit: ${mistake}` });

@@ -48,14 +48,23 @@ export class AskedKeys {
     return this.shown(owner, capabilities);
   }
 
-  /** Takes answers; those to keys that nobody knows are ignored, as the specification wants. */
-  async answer(owner: Owner, capabilities: Record<string, unknown>, answers: Record<string, unknown>): Promise<void> {
+  /**
+   * Takes answers, unless `leavesOpen` wants their questions left to others. Answers to unknown keys are ignored, as the
+   * specification wants.
+   */
+  async answer(
+    owner: Owner,
+    capabilities: Record<string, unknown>,
+    answers: Record<string, unknown>,
+    leavesOpen: (question: Question, answer: unknown) => boolean = () => false,
+  ): Promise<void> {
     const asked = this.of(owner, capabilities);
     for (const [key, answer] of Object.entries(answers)) {
       // One that belongs to no call for certain may have been shown with another one, under its own name.
       const question = asked.get(key) ?? this.#questions.find(key);
       // Somebody else may have answered while this was on its way.
-      if (question !== undefined && this.#questions.find(question.id)) await this.#tasks.answer(question, answer);
+      if (question === undefined || this.#questions.find(question.id) === undefined) continue;
+      if (!leavesOpen(question, answer)) await this.#tasks.answer(question, answer);
     }
   }
 

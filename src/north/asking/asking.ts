@@ -24,8 +24,9 @@ export function inputRequests(asked: ReadonlyMap<string, Question>): Record<stri
 /** Whether a client that declares these capabilities can be asked this. */
 export function canBeAsked(
   capabilities: Record<string, unknown>,
-  { kind, params }: Pick<Question, 'kind' | 'params'>,
+  { kind, params, toolsOnly }: Pick<Question, 'kind' | 'params' | 'toolsOnly'>,
 ): boolean {
+  if (toolsOnly) return false;
   const declared = capabilities[kind];
   if (!isObject(declared)) return false;
   if (kind === 'elicitation') {

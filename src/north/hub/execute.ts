@@ -5,6 +5,7 @@ import { canBeAsked } from '../asking/asking.ts';
 import { attending } from '../attending.ts';
 import type { AskingByRequest } from './asking.ts';
 import { callReply, endedReply, hasResult, promoted } from './call-reply.ts';
+import { leaveIfDismissed } from './dismissal.ts';
 import { leaveOut } from './reply.ts';
 import type { ToolContext, ToolReply } from './tool.ts';
 
@@ -53,16 +54,23 @@ async function whileAway(
 }
 
 function askedBy(
-  { session: { questions }, gateway: { store } }: ToolContext,
+  context: ToolContext,
   { capabilities, server, on }: AskingByRequest,
   asked: Set<unknown>,
 ): Pick<Caller, 'desk' | 'effectOf'> {
+  const { session, gateway, exchange } = context;
   return {
     effectOf: (question) => (canBeAsked(capabilities, question) ? 'ask' : 'promote'),
     desk: (question, over) => {
       if (!canBeAsked(capabilities, question)) return false;
       asked.add(question.id);
-      void askClient(question, over, { server, questions, store, where: () => ({ on }) });
+      void askClient(question, over, {
+        server,
+        questions: session.questions,
+        store: gateway.store,
+        where: () => (exchange.open ? { on } : undefined),
+        leavesOpen: (answer, tookMs) => leaveIfDismissed(context, question, answer, tookMs),
+      });
       return true;
     },
   };

@@ -13,6 +13,8 @@ interface Out {
   close: () => void;
   /** What the client was asked so far. */
   asked: Set<unknown>;
+  /** When the client got the last round. */
+  askedAt?: number;
   /** Runs while the client has a round, and ends the wait for one that does not come back. */
   timer?: NodeJS.Timeout;
 }
@@ -48,16 +50,18 @@ export class RoundsOut {
     const out = this.#out.get(taskId);
     if (out === undefined) return;
     for (const { id } of questions) out.asked.add(id);
+    out.askedAt = Date.now();
     clearTimeout(out.timer);
     out.timer = setTimeout(() => this.end(taskId), clampDelay(timeoutMs)).unref();
   }
 
-  /** The client is back. */
-  goOn(taskId: string, capabilities: Capabilities): void {
+  /** The client is back. Tells how long it had the last round; without end where that was before a restart. */
+  goOn(taskId: string, capabilities: Capabilities): number {
     const before = this.#out.get(taskId);
     clearTimeout(before?.timer);
     this.#out.set(taskId, { close: this.attend({ taskId }, capabilities), asked: before?.asked ?? new Set() });
     before?.close();
+    return before?.askedAt === undefined ? Infinity : Date.now() - before.askedAt;
   }
 
   /** It is a task like any other, or over. Tells what its client was asked. */

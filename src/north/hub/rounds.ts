@@ -8,6 +8,7 @@ import { signState } from '../asking/request-state.ts';
 import { attending } from '../attending.ts';
 import type { AskingByRound } from './asking.ts';
 import { callReply, endedReply, promoted } from './call-reply.ts';
+import { leaveIfDismissed } from './dismissal.ts';
 import { leaveOut } from './reply.ts';
 import { RoundsOut } from './rounds-out.ts';
 import { Round, type ToolContext, type ToolReply } from './tool.ts';
@@ -83,10 +84,12 @@ class CallInRounds {
       const message = 'requestState names a call that is over, and whose result is not kept any more: begin it anew';
       throw new GatewayError('TOOL_ERR_TASK_NOT_FOUND', message);
     }
-    this.#out.goOn(taskId, capabilities);
+    const tookMs = this.#out.goOn(taskId, capabilities);
     return attending(this.#context, taskId, async () => {
       try {
-        await this.#out.keys.answer({ taskId }, capabilities, answers);
+        await this.#out.keys.answer({ taskId }, capabilities, answers, (question, answer) =>
+          leaveIfDismissed(this.#context, question, answer, tookMs),
+        );
       } catch (error) {
         // Unless somebody else was faster, which is no mistake.
         if (!(error instanceof GatewayError) || error.code !== 'TOOL_ERR_REQUEST_NOT_FOUND') {

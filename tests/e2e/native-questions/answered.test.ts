@@ -79,14 +79,3 @@ test.each(WAYS)('H-13: the model of the client is asked, too ($door, $kind)', as
   answer(given);
   expect(JSON.parse((await call).text)).toEqual(given);
 });
-
-test.each(WAYS.flatMap((way) => (['decline', 'cancel'] as const).map((action) => ({ ...way, action }))))(
-  'H-13: a person who says $action is heard ($door, $kind)',
-  async ({ action, ...way }) => {
-    const server = owned(await startV1Http());
-    const hub = await askableThrough(way, { one: { url: server.url } });
-    const call = hub.call('execute_tool', ASK);
-    (await hub.person.question()).answer({ action });
-    expect((await call).text).toBe(action === 'decline' ? 'declined' : 'cancelled');
-  },
-);

@@ -1,0 +1,22 @@
+import type { Question } from '../../core/question/question.ts';
+import { isObject } from '../../lib/values.ts';
+import type { ToolContext } from './tool.ts';
+
+/**
+ * Agents that run without a person cancel what they are asked, or decline it at once. That is no answer of a person: the
+ * question is left to the tools, where the model sees it.
+ */
+export function leaveIfDismissed(
+  { session, gateway }: Pick<ToolContext, 'session' | 'gateway'>,
+  { id, kind }: Question,
+  answer: unknown,
+  tookMs: number,
+): boolean {
+  const { via, minDeclineMs } = gateway.settings.questions;
+  if (via !== 'both' || kind !== 'elicitation' || !isObject(answer)) return false;
+  const { action } = answer;
+  if (action !== 'cancel' && !(action === 'decline' && tookMs < minDeclineMs)) return false;
+  gateway.log.info('elicitation_dismissed', { requestId: id, action, durationMs: tookMs });
+  session.calls.attribution.leaveToTools(id);
+  return true;
+}
