@@ -134,7 +134,7 @@ export class ServerConnection implements Connection {
       log,
       // Questions are over when their connection is lost; those with a task are held by the receiver.
       answer: ({ method, params }) =>
-        method.startsWith('tasks/') ? this.#receiver.answer(method, params, undefined, NEVER) : undefined,
+        method.startsWith('tasks/') ? this.#receiver.answer(method, params, {}, NEVER) : undefined,
       respond: async (id, response) => this.line.respond(id, response),
       sessionId: () => this.sessionId,
     });

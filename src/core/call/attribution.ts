@@ -58,12 +58,13 @@ export class Attribution {
     }
   }
 
-  /** Questions that this task may have asked, and that no other call puts to the client. */
+  /** Questions that this task may have asked, and that its client does not get with another call. */
   unclaimed(taskId: string): Question[] {
     const call = this.#callOf(taskId);
     if (call === undefined) return [];
-    const open = this.#questions.mayBlock(call.id);
-    return open.filter(({ id, callId }) => callId === undefined && !this.#questions.isShown(id));
+    return this.#questions
+      .mayBlock(call.id)
+      .filter(({ id, callId, toolsOnly }) => toolsOnly || (callId === undefined && !this.#questions.isShown(id)));
   }
 
   /** From now on the client is asked this question through the call behind the task. */
@@ -80,8 +81,15 @@ export class Attribution {
     this.#questions.update(question);
     const owner = question.borrowed === true ? undefined : this.#calls.get(question.callId ?? '');
     for (const call of owner === undefined ? this.#candidates(question) : [owner]) {
-      if (becomesTask(effectOn(call, question))) this.#promote(call);
+      if (call.taskId !== undefined && call.id !== question.callId) this.#announceAgain(question, call.taskId);
+      else if (becomesTask(effectOn(call, question))) this.#promote(call);
     }
+  }
+
+  /** Those who follow the task decide again how its client gets the question. */
+  #announceAgain({ id: questionId }: Question, taskId: string): void {
+    this.#tasks.apply(taskId, { type: 'question_closed', questionId });
+    this.#tasks.apply(taskId, { type: 'question_opened', questionId, certain: false });
   }
 
   /** Whether an open question remains when this call, which it names, is stopped. */

@@ -119,6 +119,7 @@ export class Calls {
       };
       const timer = setTimeout(() => this.#promote(call, 'timeout'), clampDelay(request.timeoutMs));
       this.#live.set(call.id, call);
+      this.#questions.serverUsed(request.server);
       if (caller.desk) closeDesk = this.#questions.desks.attend({ callId: call.id }, caller.desk);
       this.#log.debug('tool_execution_start', { server: request.server, tool: request.tool });
       void this.#run(call, (outgoing) => connection.call(outgoing));
@@ -172,6 +173,7 @@ export class Calls {
       caller: { onProgress: () => {} },
     };
     this.#live.set(call.id, call);
+    this.#questions.serverUsed(server);
     void this.#run(call, (outgoing) => connection.resume(standing, outgoing));
   }
 
@@ -311,6 +313,8 @@ export class Calls {
     );
     this.#live.delete(call.id);
     this.#budget.give(call.bytes);
+    // A job that the call has started may ask after its end.
+    this.#questions.serverUsed(call.request.server);
     if (!this.#closed) this.attribution.callEnded(call);
     // The next start goes on with it.
     if (this.#closed && outcome.kind !== 'result' && call.standing !== undefined) return;

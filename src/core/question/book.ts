@@ -13,6 +13,9 @@ import { Desks } from './desks.ts';
 import { settleQuestion, type Answer, type Question, type QuestionEvent, type QuestionKind } from './question.ts';
 import { SettledQuestions } from './settled.ts';
 
+/** How long after the last use of a server its questions outside of calls are taken to concern the client. */
+const RECENT_USE_MS = 5 * 60_000;
+
 /** Whoever brought the question from the server, and takes the answer there. */
 interface Asker {
   resolve: (answer: Answer) => void;
@@ -50,6 +53,8 @@ export class QuestionBook {
   readonly #log: Log;
   readonly #budget: Budget;
   readonly #questionBytes: number;
+  /** When the client last used each server. */
+  readonly #usedAt = new Map<string, number>();
   /** Ties a new question to the call and the task that ask it, as far as they are known. */
   ownedBy: (question: Question) => Question = (question) => question;
   /** Told when a question is in the book, and when it is over. */
@@ -114,7 +119,7 @@ export class QuestionBook {
       this.#budget.give(this.#open.get(question.id)?.bytes ?? 0);
       this.#open.set(question.id, entry);
       if (earlier === undefined) {
-        entry.question = this.ownedBy(question);
+        entry.question = this.#hiddenUnlessUsed(this.ownedBy(question));
         this.#announce(entry.question);
         this.onOpened(entry.question);
       }
@@ -187,7 +192,7 @@ export class QuestionBook {
 
   /** Whether a question is open that was asked before that moment. */
   anyOpenSince(moment: number): boolean {
-    return [...this.#open.values()].some(({ question }) => question.createdAt <= moment);
+    return [...this.#open.values()].some(({ question }) => !question.hidden && question.createdAt <= moment);
   }
 
   find(id: string): Question | undefined {
@@ -207,6 +212,18 @@ export class QuestionBook {
       if (entry.question.callId !== callId || entry.question.taskId !== undefined) continue;
       entry.question = { ...entry.question, taskId };
       this.#store.put('question', entry.question);
+    }
+  }
+
+  /** The client uses a server: whatever this asks outside of calls may concern the client. */
+  serverUsed(server: string): void {
+    this.#usedAt.set(server, Date.now());
+    for (const { question } of this.#open.values()) {
+      if (!question.hidden || question.server !== server) continue;
+      const { hidden: _hidden, ...shown } = question;
+      this.update(shown);
+      this.#addEvent(shown);
+      this.desks.offer(shown);
     }
   }
 
@@ -240,7 +257,7 @@ export class QuestionBook {
 
   list(kind: QuestionKind, server?: string): Question[] {
     return this.#questions().filter(
-      (question) => question.kind === kind && (server === undefined || question.server === server),
+      (question) => question.kind === kind && !question.hidden && (server === undefined || question.server === server),
     );
   }
 
@@ -306,11 +323,26 @@ export class QuestionBook {
   }
 
   #announce(question: Question): void {
-    const { id, kind, server, expiresAt } = question;
+    const { id, kind, server, expiresAt, hidden } = question;
     this.#store.put('question', question);
     this.#alarm.at(expiresAt);
+    if (!hidden) this.#addEvent(question);
+    this.#log.info(`${kind}_received`, { requestId: id, server, ...(hidden && { hidden }) });
+  }
+
+  #addEvent({ id, kind, server }: Question): void {
     if (kind !== 'roots') this.#events.add(`${kind}_request`, server, { requestId: id });
-    this.#log.info(`${kind}_received`, { requestId: id, server });
+  }
+
+  /**
+   * Some proxies send every question of their server to all clients. A client that has not used the server lately cannot
+   * have caused the question, and is not shown it. It is not refused either: another client may be about to answer it.
+   */
+  #hiddenUnlessUsed(question: Question): Question {
+    const { server, callId, taskId, candidates } = question;
+    if (callId !== undefined || taskId !== undefined || candidates !== undefined) return question;
+    const usedAt = this.#usedAt.get(server);
+    return usedAt !== undefined && Date.now() - usedAt < RECENT_USE_MS ? question : { ...question, hidden: true };
   }
 
   #newQuestion(server: string, incoming: IncomingQuestion): Question {
@@ -365,7 +397,7 @@ export class QuestionBook {
   #settle(id: string, event: Exclude<QuestionEvent, { type: 'answer' }>): void {
     const { question, asker } = this.#close(id, event);
     const reason = question.reason ?? question.status;
-    if (question.kind !== 'roots') {
+    if (question.kind !== 'roots' && !question.hidden) {
       this.#events.add(`${question.kind}_expired`, question.server, { requestId: id, reason });
     }
     if (event.type === 'expire') {

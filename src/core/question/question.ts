@@ -46,6 +46,8 @@ export interface Question {
   borrowed?: boolean;
   /** There until it is known which call asked. */
   candidates?: Candidates;
+  /** It belongs to no call and came while the client did not use its server: not shown until the client does. */
+  hidden?: boolean;
   /** The client was asked and no person answered: only the tools of the hub answer it now. */
   toolsOnly?: boolean;
   /** The task that call has become. */

@@ -47,8 +47,8 @@ export class LeftToHub implements EventSink {
     for (const { id } of questions) this.#told.add(id);
   }
 
-  #unattended({ id, kind, server }: Question): void {
-    if (kind === 'roots' || this.#told.has(id)) return;
+  #unattended({ id, kind, server, hidden }: Question): void {
+    if (kind === 'roots' || hidden || this.#told.has(id)) return;
     this.#told.add(id);
     this.#parts.tell(`${kind}_request`, server, { requestId: id });
   }

@@ -305,6 +305,7 @@ export class Session {
       const wanted = this.#open && this.servers.get(server)?.config === config;
       if (!wanted || this.#attachments.has(server)) return connection.close();
       this.#attachments.set(server, attachment);
+      this.questions.serverUsed(server);
       attachment.connected('first', info);
       // The client may have changed its mind while the server was tried.
       const { uris } = this.#wishes.of(server);

@@ -135,6 +135,24 @@ test.each(KINDS)('H-3, H-13: all calls that may have asked become tasks (%s)', a
   expect(hub.person.asked).toHaveLength(1);
 });
 
+test('H-3, H-13: so do calls that wait after a round', async () => {
+  const server = await puppet();
+  const hub = await askableOverHttp((await httpGateway({ one: server.config })).url, 'modern');
+  await hub.call('list_tools', { server: 'one' });
+  const calls: Promise<Reply>[] = [];
+  for (const [number, name] of ['a', 'b'].entries()) {
+    const args = { server: 'one', tool: TOOL, args: { name }, timeout_ms: 600_000 };
+    calls.push(hub.call('execute_tool', args, { timeout: 600_000 }));
+    await server.begun(name);
+    server.ask(name, `first of ${name}`);
+    (await hub.person.question(number)).answer({ action: 'accept', content: {} });
+    await server.answer(`first of ${name}`);
+  }
+  server.ask('b', 'second of b');
+  (await hub.person.question(2)).answer({ action: 'cancel' });
+  for (const reply of await Promise.all(calls)) expect(reply.elicitations).toMatchObject([{ message: 'second of b' }]);
+});
+
 test('D-2, H-13: at the direct endpoint the answer of the client goes to the server as it is', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });

@@ -55,7 +55,10 @@ export async function stage<D extends Driver>(driver: D, settings: SettingsInput
 export async function join(url: string, { clients }: Driver): Promise<{ hub: HubClient; driven: Driven }> {
   const before = clients.length;
   const hub = await hubOverHttp(url);
-  return { hub, driven: await nextClient(clients, before) };
+  const driven = await nextClient(clients, before);
+  // What a server asks outside of calls shows only to a client that uses the server.
+  await hub.call('list_tools', { server: 'one' });
+  return { hub, driven };
 }
 
 export async function nextClient(clients: Driven[], before: number): Promise<Driven> {
