@@ -86,7 +86,7 @@ async function startCore(
   log: Log,
   attempt = 1,
 ): Promise<{ gateway: Gateway; stop: (closeDoor?: () => Promise<void>) => Promise<void> }> {
-  const store = await openSqliteStore({ path: settings.store, log });
+  const store = await openSqliteStore({ path: settings.store, log, maxBytes: settings.limits.storeBytes });
   const { messageBytes } = settings.limits;
   const connections = createBackends({ ...settings.servers, messageBytes }, settings.addServerAddresses, log);
   const backends = shareConnections(connections, log);

@@ -45,6 +45,7 @@ describe('the schema', () => {
           questionBytes: 4_194_304,
           sessionBytes: 33_554_432,
           totalBytes: 134_217_728,
+          storeBytes: 1_073_741_824,
           waitMs: 1_800_000,
           requestsPerSession: 1000,
           requests: 10_000,

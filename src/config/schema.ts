@@ -290,6 +290,12 @@ const settings = group('The settings of meanwhile itself.', {
     questionBytes: bytes(4_194_304, 'The largest question of a server.'),
     sessionBytes: bytes(33_554_432, 'What one session may keep in memory: arguments, tasks, questions and events.'),
     totalBytes: bytes(134_217_728, 'What all sessions together may keep in memory.'),
+    storeBytes: z
+      .int()
+      .min(1_048_576)
+      .max(2 ** 31 - 1)
+      .default(1_073_741_824)
+      .describe('How large the file of the store may become. When it is full, no new tasks are made.'),
     waitMs: ms(1_800_000, 'The longest a client may wait in one request.'),
     requestsPerSession: count(1000, 'Requests of one session, tool calls included, that may be open at once.'),
     requests: count(10_000, 'Requests of all sessions that may be open at once.'),
@@ -299,8 +305,8 @@ const settings = group('The settings of meanwhile itself.', {
       .max(1)
       .default(0.5)
       .describe(
-        'With several `auth.tokens`: the part of `sessions.max`, `tasks.max` and `limits.requests` that is reserved for them in ' +
-          'equal shares. The rest goes to whoever comes first.',
+        'With several `auth.tokens`: the part of `sessions.max`, `tasks.max`, `limits.requests` and `limits.totalBytes` that is reserved ' +
+          'for them in equal shares. The rest goes to whoever comes first.',
       ),
     subscriptionsPerServer: count(1000, 'Resources of one server that a session may be told about.'),
     serversPerPrincipal: count(50, 'Servers that the clients of one principal may add.'),

@@ -7,7 +7,7 @@ import type { Ending } from './call/request.ts';
 import { Budget, ShareBudget } from './budget.ts';
 import { GatewayError, shuttingDown } from './errors.ts';
 import type { EventSink } from './event/log.ts';
-import type { Backends, ClientRecord, ServerConfig, ServerInfo, SessionRecord, Store } from './ports.ts';
+import type { Backends, ClientRecord, ServerConfig, ServerInfo, SessionRecord, Store, Trimmed } from './ports.ts';
 import { ServerRegistry, type Audience } from './session/registry.ts';
 import { Session, type SessionParts } from './session/session.ts';
 import { gatewayLimits, type GatewayLimits } from './gateway-limits.ts';
@@ -114,10 +114,10 @@ export class Gateway {
     const unfinished = await this.store.sessionsAtWork();
     // What can go on does so at once, whether or not its client ever comes back to it; what a client wanted to hear, it
     // hears of from now on; and what the client of one server left can be looked after by others.
-    for (const record of this.#asleep.values()) {
-      const { id, server, wishes } = record;
-      if (unfinished.has(id) || server !== undefined || wishes !== undefined) await this.#wake(record);
-    }
+    const goingOn = [...this.#asleep.values()].filter(
+      ({ id, server, wishes }) => unfinished.has(id) || server !== undefined || wishes !== undefined,
+    );
+    for (const record of goingOn) await this.#wakeIfPossible(record);
     this.#every(this.settings.sessions.checkMs, () => this.#endIdle());
     this.#every(this.settings.tasks.cleanupMs, () => this.#cleanUp());
   }
@@ -226,6 +226,16 @@ export class Gateway {
     return this.#wake(record);
   }
 
+  /** A session that cannot be restored must not keep the gateway from starting; its client may come back for it. */
+  async #wakeIfPossible(record: SessionRecord): Promise<void> {
+    try {
+      await this.#wake(record);
+    } catch (error) {
+      if (this.store.problem !== undefined) throw error;
+      this.log.error('session_not_restored', { sessionId: record.id, error: messageOf(error) });
+    }
+  }
+
   async #wake(record: SessionRecord): Promise<Session> {
     const { id } = record;
     this.#asleep.delete(id);
@@ -248,6 +258,7 @@ export class Gateway {
 
   async #restored({ id, principal, createdAt, key, server, client, state, wishes }: SessionRecord): Promise<Session> {
     const { store, log } = this;
+    const trimmed = await this.#makeFit(id, principal);
     const [tasks, questions, events, subscriptions] = await Promise.all([
       store.of('task', id),
       store.of('question', id),
@@ -258,9 +269,24 @@ export class Gateway {
     const session = this.#newSession({ id, principal, createdAt, key, server, client, state, wishes });
     this.#add(session);
     session.restore({ tasks, questions, events, subscriptions });
+    session.events.dropped(trimmed.events);
     store.put('session', session.record);
     log.info('session_restored', { sessionId: id, tasks: tasks.length, questions: questions.length });
     return session;
+  }
+
+  /** Nothing is read that could not be held. */
+  async #makeFit(sessionId: string, principal: string): Promise<Trimmed> {
+    const { limits, tasks } = this.settings;
+    // In the store, texts may take twice as much as in memory.
+    const trimmed = await this.store.fit(sessionId, 2 * limits.sessionBytes, Date.now() + tasks.keepMs);
+    if (trimmed.events + trimmed.questions + trimmed.tasks > 0) {
+      this.log.warn('session_too_large', { sessionId, limit: 'limits.sessionBytes', ...trimmed });
+    }
+    const memory = this.#shares.get(principal) ?? this.memory;
+    if (trimmed.bytes <= 2 * memory.left) return trimmed;
+    const shortage = memory.shortage(trimmed.bytes);
+    throw new GatewayError('TOOL_ERR_LIMIT', `there is no room to restore the session (${shortage}); try again later`);
   }
 
   get sessions(): Session[] {

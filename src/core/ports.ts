@@ -287,6 +287,16 @@ export type RecordKind = keyof Records;
 /** What belongs to a session, and goes with it. */
 export type OwnedKind = 'task' | 'question' | 'event' | 'subscription';
 
+/** What had to be left out so that a session can be restored. */
+export interface Trimmed {
+  /** What its records take now. */
+  bytes: number;
+  /** How many of each kind were dropped, or have failed for that reason. */
+  events: number;
+  questions: number;
+  tasks: number;
+}
+
 /**
  * What survives. Writes are queued and grouped into one transaction; nothing may be told to anybody before `settled`
  * has resolved. Only undelivered events and open questions are kept: what is done with is dropped.
@@ -303,6 +313,8 @@ export interface Store {
    */
   readonly problem: 'damaged' | 'gone' | undefined;
   all<K extends RecordKind>(kind: K): Promise<Records[K][]>;
+  /** Makes the records of a session fit into so many bytes: the oldest events go first; tasks that are too large fail. */
+  fit(sessionId: string, maxBytes: number, keepTasksUntil: number): Promise<Trimmed>;
   /** What belongs to one session. */
   of<K extends OwnedKind>(kind: K, sessionId: string): Promise<Records[K][]>;
   /** The sessions that have a task which has not ended. */

@@ -68,6 +68,28 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
       expect(await store.all('task')).toHaveLength(1);
     });
 
+    it('X-3: the records of a session are made to fit, and those of others stay', async () => {
+      const text = (length: number): string => 'x'.repeat(length);
+      for (let n = 0; n < 10; n += 1) store.put('event', { ...event(`e${n}`, 's'), data: { text: text(1000) } });
+      store.put('event', { ...event('e5-large', 's'), data: { text: text(20_000) } });
+      store.put('question', { ...question('q-large', 's'), params: { message: text(20_000) } });
+      store.put('question', question('q', 's'));
+      store.put('task', { ...task('t-large', 's'), args: { text: text(20_000) } });
+      store.put('task', task('t', 's'));
+      store.put('event', { ...event('other', 'r'), data: { text: text(20_000) } });
+      expect(await store.fit('r', 100_000, 99)).toMatchObject({ events: 0, questions: 0, tasks: 0 });
+      const trimmed = await store.fit('s', 16_000, 99);
+      expect(trimmed).toMatchObject({ events: 8, questions: 1, tasks: 1 });
+      expect(trimmed.bytes).toBeLessThan(16_000);
+      expect((await store.of('event', 's')).map(({ id }) => id)).toEqual(['e7', 'e8', 'e9']);
+      expect((await store.of('question', 's')).map(({ id }) => id)).toEqual(['q']);
+      const [whole, failed] = await store.of('task', 's');
+      expect(whole).toEqual(task('t', 's'));
+      expect(failed).toMatchObject({ id: 't-large', args: {}, status: 'failed', keepUntil: 99, questions: [] });
+      expect(failed?.error?.message).toContain('limits.sessionBytes');
+      expect(await store.of('event', 'r')).toHaveLength(1);
+    });
+
     it('E-1: records come back in the order of their ids', async () => {
       for (const id of ['e2', 'e3', 'e1']) store.put('event', event(id, 's'));
       expect((await store.all('event')).map(({ id }) => id)).toEqual(['e1', 'e2', 'e3']);

@@ -111,8 +111,11 @@ export class TaskBook {
     const moment = { now: Date.now(), keepMs: this.#settings.keepMs };
     const next = task && transition(task, event, moment);
     if (task === undefined || next === undefined) return undefined;
-    const more = event.type === 'progress' ? 0 : sizeOf(next) - (this.#bytes.get(id) ?? 0);
-    if (more > 0 && more > this.#budget.left) return this.#noRoom(task, more);
+    // Only these can bring much; a task can always end.
+    if (event.type === 'complete' || event.type === 'stands') {
+      const more = sizeOf(next) - (this.#bytes.get(id) ?? 0);
+      if (more > 0 && more > this.#budget.left) return this.#noRoom(task, more);
+    }
     // Progress is shown but not stored: a chatty server must not cost a write for each step.
     if (event.type === 'progress') this.#tasks.set(id, next);
     else this.#keep(next);

@@ -15,6 +15,9 @@ export const TABLES: Record<RecordKind, string> = {
 
 export const OWNED_BY_A_SESSION: readonly OwnedKind[] = ['task', 'question', 'event', 'subscription'];
 
+/** Larger records are not read when all of a kind are; those of a session are made to fit. */
+const MAX_RECORD_BYTES = 64 * 1024 * 1024;
+
 type Prepared = Record<RecordKind, Libsql.Statement>;
 
 export class Statements {
@@ -48,7 +51,9 @@ export class Statements {
            ON CONFLICT (id) DO UPDATE SET data = excluded.data, session_id = excluded.session_id`,
     );
     this.#drop = each((_kind, table) => `DELETE FROM ${table} WHERE id = ?`);
-    this.#all = each((_kind, table) => `SELECT data FROM ${table} ORDER BY id`);
+    this.#all = each(
+      (_kind, table) => `SELECT data FROM ${table} WHERE octet_length(data) <= ${MAX_RECORD_BYTES} ORDER BY id`,
+    );
     const of = (kind: OwnedKind): Libsql.Statement =>
       db.prepare(`SELECT data FROM ${TABLES[kind]} WHERE session_id = ? ORDER BY id`);
     this.#of = {

@@ -12,10 +12,11 @@ import { statSync, type Stats } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type Libsql from 'libsql';
-import type { OwnedKind, RecordKind, Records, Store } from '../../core/ports.ts';
+import type { OwnedKind, RecordKind, Records, Store, Trimmed } from '../../core/ports.ts';
 import { type Log, messageOf } from '../../lib/log.ts';
 import { StoreError } from '../error.ts';
 import { fileOf, inOurWords, openDatabase } from './database.ts';
+import { Fitting } from './fit.ts';
 import { isBusy, lockStore, signStore, type StoreLock } from './lock.ts';
 import { type Change, ChangeQueue } from './queue.ts';
 import { Statements } from './statements.ts';
@@ -27,11 +28,18 @@ export interface SqliteStoreOptions {
   log: Log;
   /** Only to look into it: somebody else may be using it. */
   shared?: boolean;
+  /** How large the file may become. */
+  maxBytes?: number;
 }
 
-export async function openSqliteStore({ path: given, log, shared = false }: SqliteStoreOptions): Promise<Store> {
+export async function openSqliteStore({
+  path: given,
+  log,
+  shared = false,
+  maxBytes = Infinity,
+}: SqliteStoreOptions): Promise<Store> {
   const path = await fileOf(given);
-  if (shared || path === ':memory:') return new SqliteStore(await openDatabase(path), path, log, undefined);
+  if (shared || path === ':memory:') return new SqliteStore(await openDatabase(path), path, log, undefined, maxBytes);
   const lock = await lockStore(path);
   try {
     const db = await openDatabase(path).catch(async (error: unknown) => afresh(path, log, error));
@@ -41,7 +49,7 @@ export async function openSqliteStore({ path: given, log, shared = false }: Sqli
       db.close();
       throw inOurWords(path, error);
     }
-    return new SqliteStore(db, path, log, lock);
+    return new SqliteStore(db, path, log, lock, maxBytes);
   } catch (error) {
     lock.release();
     throw error;
@@ -70,6 +78,9 @@ const PATIENCE_MS = 2000;
 /** How often a store that fails is tried without being asked. */
 const FAILING_RETRY_MS = 1000;
 
+/** What the log beside the file may keep on disk. */
+const LOG_BYTES = 16 * 1024 * 1024;
+
 /** Shared, because it is what a fast call gets: it costs nothing. */
 const NOTHING_QUEUED: Promise<void> = Promise.resolve();
 
@@ -80,6 +91,8 @@ class SqliteStore implements Store {
   readonly #path: string;
   readonly #log: Log;
   readonly #statements: Statements;
+  readonly #fitting: Fitting;
+  readonly #maxBytes: number;
   /** Absent where it is not ours alone. */
   readonly #lock: StoreLock | undefined;
   readonly #queue = new ChangeQueue();
@@ -99,12 +112,15 @@ class SqliteStore implements Store {
   #refusal: StoreError | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(db: Libsql.Database, path: string, log: Log, lock: StoreLock | undefined) {
+  constructor(db: Libsql.Database, path: string, log: Log, lock: StoreLock | undefined, maxBytes: number) {
     this.#db = db;
     this.#lock = lock;
     this.#path = path;
     this.#log = log;
     this.#statements = new Statements(db);
+    this.#fitting = new Fitting(db);
+    this.#maxBytes = maxBytes;
+    limitSize(db, maxBytes);
     if (path !== ':memory:') this.#file = statSync(path, { throwIfNoEntry: false });
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
@@ -138,6 +154,10 @@ class SqliteStore implements Store {
 
   async of<K extends OwnedKind>(kind: K, sessionId: string): Promise<Records[K][]> {
     return this.#current((statements) => statements.of(kind, sessionId));
+  }
+
+  async fit(sessionId: string, maxBytes: number, keepTasksUntil: number): Promise<Trimmed> {
+    return this.#current(() => this.#fitting.fit(sessionId, maxBytes, keepTasksUntil));
   }
 
   async sessionsAtWork(): Promise<Set<string>> {
@@ -270,7 +290,7 @@ class SqliteStore implements Store {
         for (const [change, data] of rows) this.#statements.make(change, data);
       });
     } catch (error) {
-      return this.#failed(error);
+      return isFull(error) && this.#makeWay(rows) ? this.#write() : this.#failed(error);
     }
     this.#queue.clear();
     this.#busySince = undefined;
@@ -279,6 +299,26 @@ class SqliteStore implements Store {
     const refusal = this.#refusal;
     this.#refusal = undefined;
     return refusal;
+  }
+
+  /**
+   * The file may not grow any more: what is to be removed goes first, which makes room for the rest, and new events are not
+   * stored. False if there is nothing of either.
+   */
+  #makeWay(rows: [Change, string][]): boolean {
+    const drops = rows.filter(([{ op }]) => op !== 'put');
+    const events = rows.filter(([change]) => change.op === 'put' && change.kind === 'event');
+    if (drops.length + events.length === 0) return false;
+    try {
+      transaction(this.#db, () => {
+        for (const [change, data] of drops) this.#statements.make(change, data);
+      });
+    } catch {
+      return false;
+    }
+    for (const [change] of [...drops, ...events]) this.#queue.discard(change);
+    if (!this.#failing) this.#log.warn('store_full', { path: this.#path, maxBytes: this.#maxBytes });
+    return true;
   }
 
   /** A record that has no JSON (nested too deeply, say) is given up: kept, it would stop every later write. */
@@ -318,9 +358,10 @@ class SqliteStore implements Store {
 
   #notWritten(error: unknown): StoreError {
     const changes = this.#queue.size;
+    const limit = isFull(error) && Number.isFinite(this.#maxBytes) ? ` (limits.storeBytes = ${this.#maxBytes})` : '';
     return new StoreError(
       'STORE_WRITE_FAILED',
-      `${this.#path}: ${changes} changes could not be written and are kept for the next try: ${messageOf(error)}`,
+      `${this.#path}: ${changes} changes could not be written and are kept for the next try: ${messageOf(error)}${limit}`,
       { cause: error },
     );
   }
@@ -328,6 +369,18 @@ class SqliteStore implements Store {
   #closedError(): StoreError {
     return new StoreError('STORE_CLOSED', `${this.#path}: the store is closed`);
   }
+}
+
+/** SQLite counts in pages. What is in the log beside the file is limited too, once it has been moved into the file. */
+function limitSize(db: Libsql.Database, maxBytes: number): void {
+  if (!Number.isFinite(maxBytes)) return;
+  const [{ page_size: pageSize } = { page_size: 4096 }] = db.pragma('page_size') as { page_size: number }[];
+  db.exec(`PRAGMA max_page_count = ${Math.ceil(maxBytes / pageSize)}; PRAGMA journal_size_limit = ${LOG_BYTES}`);
+}
+
+/** There is no room on the disk, or no more is allowed. */
+function isFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_FULL');
 }
 
 interface Waiting {
