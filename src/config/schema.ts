@@ -255,6 +255,7 @@ const settings = group('The settings of meanwhile itself.', {
   }).prefault({}),
   events: group('What is kept until the client has seen it.', {
     perSession: count(1000, 'How many undelivered events a session keeps.'),
+    total: count(100_000, 'How many events all sessions together keep.'),
     notificationsPerServer: count(100, 'How many notifications of one server a session keeps.'),
     logsPerServer: count(500, 'How many log lines of one server a session keeps.'),
   }).prefault({}),

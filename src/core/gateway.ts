@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { secretId } from '../lib/ids.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import type { ListItem } from '../lib/pages.ts';
+import { redactUrl } from '../lib/redact.ts';
 import type { Ending } from './call/request.ts';
 import { Budget, ShareBudget } from './budget.ts';
 import { GatewayError, shuttingDown } from './errors.ts';
@@ -65,6 +66,7 @@ export class Gateway {
   readonly #limits: GatewayLimits;
   /** What sessions keep in memory, and the bodies of open requests. */
   readonly memory: Budget;
+  readonly #eventTotal: Budget;
   readonly #shares = new Map<string, Budget>();
   readonly #sessions = new Map<string, Session>();
   /** Those of single servers, by whose they are. */
@@ -90,6 +92,7 @@ export class Gateway {
     const { totalBytes, principalShare } = settings.limits;
     const share = principals.length < 2 ? 0 : Math.floor((totalBytes * principalShare) / principals.length);
     this.memory = new Budget(totalBytes - share * principals.length, 'limits.totalBytes');
+    this.#eventTotal = new Budget(settings.events.total, 'events.total');
     for (const name of principals) this.#shares.set(name, new ShareBudget(share, this.memory));
     this.log = log;
     this.#backends = backends;
@@ -152,7 +155,19 @@ export class Gateway {
       tasks: this.#limits.tasks.quotaFor(about.principal),
     };
     const memory = this.#shares.get(about.principal) ?? this.memory;
-    return new Session({ ...about, quotas, memory, tellHub, store, backends: this.#backends, servers, settings, log });
+    const eventTotal = this.#eventTotal;
+    return new Session({
+      ...about,
+      quotas,
+      memory,
+      eventTotal,
+      tellHub,
+      store,
+      backends: this.#backends,
+      servers,
+      settings,
+      log,
+    });
   }
 
   /** The clients of single servers that are the same one's as a client of the hub: it looks after what they leave. */
@@ -360,8 +375,9 @@ export class Gateway {
       for (const session of this.#sessionsOf(audience)) {
         if (session === caller) continue;
         const replaced = before !== undefined;
+        const url = 'url' in config ? { url: redactUrl(config.url) } : {};
         if (session.server === undefined) {
-          session.events.add('server_added', name, { name, addedBy: 'another session', replaced });
+          session.events.add('server_added', name, { name, ...url, addedBy: 'another session', replaced });
         }
         if (inUse.has(session)) session.connectInBackground(name);
         else if (session.server === undefined) session.connectIfEager(name);
@@ -371,14 +387,16 @@ export class Gateway {
     return { info, tools };
   }
 
-  async removeServer({ principal }: Session, name: string): Promise<void> {
+  async removeServer(caller: Session, name: string): Promise<void> {
+    const { principal } = caller;
     await this.#inTurn(async () => {
       this.registry.assertMayRemove(principal, name);
       const audience = this.registry.audienceOf(principal, name);
       this.registry.remove(principal, name);
       await detachAll(this.#sessionsOf(audience), name, { reason: `server '${name}' was removed`, replaced: false });
       for (const session of this.#sessionsOf(audience)) {
-        if (session.server === undefined) session.events.add('server_removed', name, { name });
+        const removedBy = session === caller ? 'this session' : 'another session';
+        if (session.server === undefined) session.events.add('server_removed', name, { name, removedBy });
         else if (session.server === name) await this.end(session, `server '${name}' was removed`);
       }
     });

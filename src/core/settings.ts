@@ -13,7 +13,7 @@ export interface CoreSettings {
   direct: { takeOverMs: number };
   servers: { connect: { commands: ConnectMode; urls: ConnectMode } };
   sessions: { idleMs: number; checkMs: number; max: number };
-  events: { perSession: number; notificationsPerServer: number; logsPerServer: number };
+  events: { perSession: number; total: number; notificationsPerServer: number; logsPerServer: number };
   limits: {
     resultBytes: number;
     entryBytes: number;

@@ -14,6 +14,7 @@ import type {
 } from '../core/ports.ts';
 import { backoffDelay, type BackoffSettings } from '../lib/backoff.ts';
 import { messageOf, type Log } from '../lib/log.ts';
+import { redactUrl } from '../lib/redact.ts';
 import { within } from '../lib/timers.ts';
 import { Acquaintance } from './acquaintance.ts';
 import { followTask } from './call/follow.ts';
@@ -391,7 +392,8 @@ export class ServerConnection implements Connection {
   #up(live: Live): void {
     const arrival = this.#acquaintance.connected(live);
     this.#enter({ mode: 'up', live });
-    this.#log.info('server_connected', { server: this.#server, arrival });
+    const url = 'url' in this.#config ? { url: redactUrl(this.#config.url) } : {};
+    this.#log.info('server_connected', { server: this.#server, ...url, arrival });
     this.line.forgetTools();
     if (arrival === 'restart') this.#receiver.clear('the server restarted');
     this.#calls.ringAll();

@@ -121,7 +121,8 @@ export class Calls {
       this.#live.set(call.id, call);
       this.#questions.serverUsed(request.server);
       if (caller.desk) closeDesk = this.#questions.desks.attend({ callId: call.id }, caller.desk);
-      this.#log.debug('tool_execution_start', { server: request.server, tool: request.tool });
+      const { server, tool, args } = request;
+      this.#log.debug('tool_execution_start', { server, tool, hasArgs: Object.keys(args).length > 0 });
       void this.#run(call, (outgoing) => connection.call(outgoing));
       stopListening = caller.onLeaving((leaving, words) => {
         if (leaving === 'gone') this.#promote(call, 'gone');

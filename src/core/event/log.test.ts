@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createLog } from '../../lib/log.ts';
 import { openSqliteStore } from '../../store/sqlite/store.ts';
+import { Budget } from '../budget.ts';
 import { EventLog } from './log.ts';
 import { EventReader } from './reader.ts';
 
@@ -10,7 +11,7 @@ async function eventLog(limits: Partial<{ perSession: number; notificationsPerSe
   const store = await openSqliteStore({ path: ':memory:', log: silent });
   const lines: string[] = [];
   const log = createLog('warn', (line) => lines.push(line));
-  const settings = { perSession: 10, notificationsPerServer: 3, logsPerServer: 5, ...limits };
+  const settings = { perSession: 10, total: 1000, notificationsPerServer: 3, logsPerServer: 5, ...limits };
   return { store, lines, events: new EventLog('s', store, settings, log) };
 }
 
@@ -225,4 +226,55 @@ describe('S-5: several readers', () => {
     for (let count = 0; count < 32; count += 1) events.take(undefined, new EventReader()).settle(true);
     expect(events.hasNew(new EventReader())).toBe(false);
   });
+});
+
+test('H-7, E-2: a client that waits is not woken by events that were dropped, but by that they were', async () => {
+  const { events } = await eventLog({ perSession: 10, notificationsPerServer: 2 });
+  for (let round = 0; round < 2; round += 1) {
+    const waiting = events.wait(10_000, never);
+    for (let n = 0; n < 5; n += 1) events.add('notification', 'a', { n });
+    const triggers = await waiting;
+    expect(triggers.map(({ type, data }) => [type, data['n']])).toEqual(
+      expect.arrayContaining([
+        ['notification', 3],
+        ['notification', 4],
+        ['events_dropped', undefined],
+      ]),
+    );
+    expect(triggers).toHaveLength(3);
+    // The second time nothing was delivered in between, so the count goes on.
+  }
+  expect(
+    events
+      .take()
+      .events.map(({ type }) => type)
+      .toSorted(),
+  ).toEqual(['events_dropped', 'notification', 'notification']);
+});
+
+test('O-1, H-7: a cursor that is not known is logged, and brings everything', async () => {
+  const { events, lines } = await eventLog();
+  events.add('task_created', 'a', { n: 1 });
+  events.take().settle(true);
+  expect(events.takeAfter('unknown').events).toHaveLength(1);
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { event: 'event_cursor_not_found', data: { lastEventId: 'unknown', action: 'returning_all_events' } },
+  ]);
+});
+
+test('E-2, X-3: all sessions together keep only so many events', async () => {
+  const { store } = await eventLog();
+  const total = new Budget(10, 'events.total');
+  const limits = { perSession: 1000, total: 10, notificationsPerServer: 1000, logsPerServer: 5 };
+  const logs = ['a', 'b', 'c'].map((id) => new EventLog(id, store, limits, silent, { total }));
+  const [a, b, c] = logs as [EventLog, EventLog, EventLog];
+  for (let n = 0; n < 20; n += 1) a.add('notification', 'x', { n });
+  for (let n = 0; n < 20; n += 1) b.add('notification', 'x', { n });
+  expect(a.counts.kept + b.counts.kept).toBeLessThanOrEqual(12);
+  // What was dropped is counted; and a task that ended is told in any case.
+  for (const log of [a, b]) expect(log.take().events.map(({ type }) => type)).toContain('events_dropped');
+  c.add('task_completed', 'x', { n: 1 });
+  expect(c.take().events.map(({ type }) => type)).toContain('task_completed');
+  for (const log of logs) log.release();
+  expect(total.used).toBe(0);
 });

@@ -4,7 +4,7 @@ import type { Log } from '../../lib/log.ts';
 import { roughSize } from '../../lib/rough-size.ts';
 import { shortenValue } from '../../lib/shorten.ts';
 import { clampDelay } from '../../lib/timers.ts';
-import { UNLIMITED, type Budget } from '../budget.ts';
+import { Budget, UNLIMITED } from '../budget.ts';
 import type { Store } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { EventType, SessionEvent } from './event.ts';
@@ -76,6 +76,8 @@ export class EventLog implements EventSink {
   readonly #limits: CoreSettings['events'];
   readonly #log: Log;
   readonly #budget: Budget;
+  /** How many events are kept, as a part of those of all sessions. */
+  readonly #total: Budget;
   readonly #entryBytes: number;
 
   constructor(
@@ -83,13 +85,14 @@ export class EventLog implements EventSink {
     store: Store,
     limits: CoreSettings['events'],
     log: Log,
-    { budget = UNLIMITED, entryBytes = Infinity } = {},
+    { budget = UNLIMITED, total = UNLIMITED, entryBytes = Infinity } = {},
   ) {
     this.#sessionId = sessionId;
     this.#store = store;
     this.#limits = limits;
     this.#log = log;
     this.#budget = budget;
+    this.#total = new Budget(Infinity, 'none', total);
     this.#entryBytes = entryBytes;
   }
 
@@ -108,7 +111,8 @@ export class EventLog implements EventSink {
       this.#makeRoomForNotification(server, size);
     }
     this.#makeRoom(size);
-    if (type === 'notification' && size > this.#budget.left) this.#reportDropped(1, server);
+    const fits = size <= this.#budget.left && this.#total.left > 0;
+    if (type === 'notification' && !fits) this.#reportDropped(1, server);
     else this.#append(type, server, kept, size);
   }
 
@@ -191,6 +195,11 @@ export class EventLog implements EventSink {
     for (const waiter of this.#waiters) waiter.wake();
   }
 
+  /** Gives back its part of the events of all sessions. */
+  release(): void {
+    this.#total.close();
+  }
+
   get counts(): { kept: number; new: number; undelivered: number; waiters: number } {
     const kept = this.#entries.length;
     return { kept, new: this.#newCount, undelivered: this.#undelivered, waiters: this.#waiters.size };
@@ -222,7 +231,14 @@ export class EventLog implements EventSink {
     this.#undelivered += 1;
     this.#newCount += 1;
     if (event.type === 'notification') this.#countNotification(event.server, 1, bytes);
+    this.#total.add(1);
     this.#countBytes(bytes);
+  }
+
+  /** It is not kept any more. */
+  #gone({ bytes }: Entry): void {
+    this.#total.give(1);
+    this.#countBytes(-bytes);
   }
 
   #countBytes(bytes: number): void {
@@ -230,9 +246,9 @@ export class EventLog implements EventSink {
     this.#budget.add(bytes);
   }
 
-  #tellWaiters(event: SessionEvent, concerns: (reader: EventReader) => boolean = ANY): void {
+  #tellWaiters(event: SessionEvent, concerns: (reader: EventReader, told: SessionEvent[]) => boolean = ANY): void {
     for (const waiter of this.#waiters) {
-      if (!concerns(waiter.reader)) continue;
+      if (!concerns(waiter.reader, waiter.events)) continue;
       // The turn that brought one event may bring more: they are one wake-up with several triggers.
       if (waiter.events.length === 0) setImmediate(waiter.wake);
       waiter.events.push(event);
@@ -298,14 +314,15 @@ export class EventLog implements EventSink {
     while (!this.#hasRoom(bytes)) {
       const delivered = this.#entries.findIndex(({ state }) => state === 'delivered');
       if (delivered >= 0) {
-        for (const gone of this.#entries.splice(delivered, 1)) this.#countBytes(-gone.bytes);
+        for (const gone of this.#entries.splice(delivered, 1)) this.#gone(gone);
       } else if (!this.#evict(Math.ceil(this.#limits.perSession * 0.1), ANY, '')) return;
     }
   }
 
   #hasRoom(bytes: number): boolean {
     if (this.#entries.length >= this.#limits.perSession) return false;
-    return this.#bytes + bytes <= EVENT_ENTRIES * this.#entryBytes && bytes <= this.#budget.left;
+    if (this.#bytes + bytes > EVENT_ENTRIES * this.#entryBytes) return false;
+    return bytes <= this.#budget.left && this.#total.left > 0;
   }
 
   /** That a list changed is said once until the client has heard it; some servers say it for every entry. */
@@ -339,13 +356,16 @@ export class EventLog implements EventSink {
       .slice(0, count);
     if (evictable.length === 0) return false;
     const gone = new Set(evictable);
+    // A client that waits is not woken by events that it does not get, but by that some were dropped.
+    const ids = new Set(evictable.map(({ event }) => event.id));
+    for (const waiter of this.#waiters) waiter.events = waiter.events.filter(({ id }) => !ids.has(id));
     this.#entries = this.#entries.filter((entry) => !gone.has(entry));
     this.#newCount -= evictable.length;
     for (const entry of evictable) {
       // A reply that still has it must not count it again.
       entry.state = 'delivered';
       this.#forget(entry);
-      this.#countBytes(-entry.bytes);
+      this.#gone(entry);
     }
     this.#reportDropped(evictable.length, server);
     this.#logEviction(evictable.length, server);
@@ -379,6 +399,8 @@ export class EventLog implements EventSink {
     const before = earlier.event.data['count'];
     earlier.event = { ...earlier.event, data: { count: count + (typeof before === 'number' ? before : 0) } };
     this.#store.put('event', earlier.event);
+    const { id } = earlier.event;
+    this.#tellWaiters(earlier.event, (_reader, told) => !told.some((event) => event.id === id));
   }
 
   #countNotification(server: string, by: 1 | -1, bytes: number): void {

@@ -57,6 +57,8 @@ export interface SessionParts {
   quotas: SessionQuotas;
   /** What its principal may keep in memory. */
   memory: Budget;
+  /** How many events all sessions may keep. */
+  eventTotal: Budget;
   store: Store;
   backends: Backends;
   /** The servers that its principal can use. */
@@ -144,7 +146,7 @@ export class Session {
     const { entryBytes, questionBytes, sessionBytes } = settings.limits;
     const budget = new Budget(sessionBytes, 'limits.sessionBytes', parts.memory);
     this.#budget = budget;
-    this.events = new EventLog(id, store, settings.events, log, { budget, entryBytes });
+    this.events = new EventLog(id, store, settings.events, log, { budget, total: parts.eventTotal, entryBytes });
     const left = new LeftToHub({
       isOrphan: (taskId) => this.tasks.find(taskId)?.orphan === true,
       tell: (...event) => (this.server === undefined ? this.events.add(...event) : parts.tellHub?.(...event)),
@@ -425,6 +427,7 @@ export class Session {
   /** Gives its memory back; nothing of it is used any more. */
   release(): void {
     this.#budget.close();
+    this.events.release();
   }
 
   #attachment(server: string): Attachment {

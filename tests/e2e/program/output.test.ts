@@ -12,7 +12,7 @@ const EXPECTED: [event: string, level: string, data: string[]][] = [
   ['server_connected', 'info', ['server']],
   ['server_disconnected', 'info', ['server', 'reason']],
   ['server_reconnecting', 'info', ['server', 'attempt', 'delayMs']],
-  ['tool_execution_start', 'debug', ['server', 'tool']],
+  ['tool_execution_start', 'debug', ['server', 'tool', 'hasArgs']],
   ['tool_execution_complete', 'debug', ['server', 'tool', 'durationMs']],
   ['tool_execution_timeout', 'info', ['server', 'tool', 'taskId']],
   ['task_completed', 'info', ['taskId', 'server', 'tool']],

@@ -34,7 +34,10 @@ test('S-3: a server added by one session is there for all', async () => {
 
   const { all } = await untilEvent(other, 'server_connected', 'one');
   expect(all.map(({ type }) => type)).toEqual(['server_added', 'server_connected']);
-  expect(all[0]).toMatchObject({ server: 'one', data: { name: 'one', replaced: false } });
+  expect(all[0]).toMatchObject({
+    server: 'one',
+    data: { name: 'one', url: server.url, addedBy: 'another session', replaced: false },
+  });
   expect(await echo(other, 'one', 'mine too')).toBe('mine too');
   const late = await hubOverHttp(url);
   expect(await names(late)).toEqual(['one']);
@@ -141,7 +144,11 @@ test('S-3: a server that is removed is gone for all, with what ran there', async
     seen.push(...(await untilEvent(other, 'server_removed', 'one')).all);
   }
   expect(seen).toContainEqual(
-    expect.objectContaining({ type: 'server_removed', server: 'one', data: { name: 'one' } }),
+    expect.objectContaining({
+      type: 'server_removed',
+      server: 'one',
+      data: { name: 'one', removedBy: 'another session' },
+    }),
   );
   expect(seen.filter(({ type }) => type === 'task_failed')).toHaveLength(2);
   const question: Json = { requestId: asking.elicitations[0]?.requestId };
@@ -159,4 +166,24 @@ test('S-3: a server that is removed is gone for all, with what ran there', async
   await vi.waitFor(() => expect(server.state.cancelled.toSorted()).toEqual(['ask', 'slow']), 10_000);
   expect((await other.call('get_task', { task_id: untouched })).body['task']).toMatchObject({ status: 'working' });
   expect((await caller.call('remove_server', { name: 'one' })).code).toBe('TOOL_ERR_SERVER_NOT_FOUND');
+});
+
+test('S-3, X-4, O-1: where a server is, is told and logged without secrets', async () => {
+  const server = owned(await startV1Http());
+  const { url, logs } = await httpGateway({});
+  const [caller, other] = [await hubOverHttp(url), await hubOverHttp(url)];
+  await caller.call('add_server', { name: 'one', url: `${server.url}?key=hidden` });
+  const { event } = await untilEvent(other, 'server_added', 'one');
+  expect(event.data['url']).toBe(`${server.url}?key=***`);
+  const connected = logs.find((line) => line.event === 'server_connected');
+  expect(connected?.data).toMatchObject({ server: 'one', url: `${server.url}?key=***` });
+  const removed = await caller.call('remove_server', { name: 'one' });
+  expect(removed.events).toMatchObject([{ type: 'server_removed', data: { removedBy: 'this session' } }]);
+  await echo(other, 'one').catch(() => {});
+  await caller.call('add_server', { name: 'one', url: server.url });
+  await ask(caller, 'one', 'env', { name: 'HOME' });
+  await caller.call('execute_tool', { server: 'one', tool: 'pid' });
+  const started = logs.filter((line) => line.event === 'tool_execution_start').map(({ data }) => data);
+  expect(started).toContainEqual(expect.objectContaining({ tool: 'env', hasArgs: true }));
+  expect(started).toContainEqual(expect.objectContaining({ tool: 'pid', hasArgs: false }));
 });
