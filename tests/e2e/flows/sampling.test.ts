@@ -82,3 +82,33 @@ test('H-9: a sampling request is answered with several blocks and the use of a t
     stopReason: 'toolUse',
   });
 });
+
+test.each(WAYS)('H-9: a sampling request can be declined, and the server is told so ($door, $kind)', async (way) => {
+  const server = owned(await startV1Http());
+  const hub = await hubThrough(way, { one: { url: server.url } });
+  for (const [reason, told] of [
+    [undefined, 'User rejected sampling request'],
+    ['not with this model', 'not with this model'],
+  ]) {
+    const promoted = await hub.call('execute_tool', { server: 'one', tool: 'sample', args: { prompt: 'Say hi' } });
+    const [{ requestId: request_id } = { requestId: '' }] = promoted.samplings;
+    const without = await hub.call('respond_to_sampling', { request_id });
+    expect(without.code).toBe('TOOL_ERR_INVALID_ARGUMENT');
+    expect(without.samplings).toHaveLength(1);
+    const declined = await hub.call('respond_to_sampling', {
+      request_id,
+      action: 'decline',
+      ...(reason !== undefined && { reason }),
+    });
+    expect(declined.body).toMatchObject({ success: true });
+    expect(declined.samplings).toEqual([]);
+    expect(declined.events).toEqual([]);
+    // The server passes on the error that it got.
+    const { text } = await hub.call('get_task_result', { task_id: taskIdOf(promoted) });
+    expect(text).toContain(told);
+    expect(text).toContain('-1');
+    expect((await hub.call('respond_to_sampling', { request_id, action: 'decline' })).code).toBe(
+      'TOOL_ERR_REQUEST_NOT_FOUND',
+    );
+  }
+});

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { GatewayError, known } from '../../../core/errors.ts';
 import type { Question } from '../../../core/question/question.ts';
 import { ownerOfQuestion, questionsIn } from '../reach.ts';
+import { leaveOut } from '../reply.ts';
 import { json, READS, tool } from '../tool.ts';
 import { samplingView } from '../views.ts';
 import { serverName, shortText } from './arguments.ts';
@@ -27,6 +28,9 @@ const answer = z.union([z.string(), block, z.array(block).min(1)], `expected ${S
 const shownBlock = z.looseObject({ type: z.string() });
 const shownAnswer = z.union([z.string(), shownBlock, z.array(shownBlock)], `expected ${SHAPES}`);
 
+/** The error that the specification has for a request that the user rejects. */
+const USER_REJECTED = -1;
+
 export const samplingTools = [
   tool({
     name: 'get_sampling_requests',
@@ -38,18 +42,29 @@ export const samplingTools = [
   }),
   tool({
     name: 'respond_to_sampling',
-    description: `Give a server the model answer it asked for. content: ${SHAPES}.`,
+    description: `Give a server the model answer it asked for, or decline with a reason. content: ${SHAPES}.`,
     input: z.object({
       request_id: shortText,
-      content: shownAnswer.pipe(answer),
+      action: z.enum(['accept', 'decline']).default('accept'),
+      content: shownAnswer.pipe(answer).optional(),
+      reason: shortText.optional(),
       role: z.enum(['assistant', 'user']).default('assistant'),
-      model: shortText.default('unknown').describe('Name of the model that answered'),
-      stop_reason: shortText.optional().describe('Default endTurn, or toolUse if the answer has tool_use'),
+      model: shortText.default('unknown'),
+      stop_reason: shortText.optional(),
     }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
-    run: async ({ request_id, content: given, role, model, stop_reason }, context) => {
+    run: async ({ request_id, action, content: given, reason, role, model, stop_reason }, context) => {
       const { questions } = await ownerOfQuestion(context, request_id);
       const question = questions.get(request_id, 'sampling');
+      if (action === 'decline') {
+        questions.refuse(request_id, { code: USER_REJECTED, message: reason ?? 'User rejected sampling request' });
+        // The client need not hear from an event what it did itself.
+        leaveOut(context, ({ data: { requestId } }) => requestId === request_id);
+        return json({ success: true, message: `declined ${request_id}` });
+      }
+      if (given === undefined) {
+        throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', 'content is missing; to give none, set action to decline');
+      }
       const content = typeof given === 'string' ? { type: 'text' as const, text: given } : given;
       const used = (Array.isArray(content) ? content : [content]).flatMap((each) =>
         each.type === 'tool_use' ? [each.name] : [],
