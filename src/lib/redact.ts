@@ -43,3 +43,14 @@ function looksSecret(segment: string): boolean {
         /^\d{10,}$/.test(part),
     );
 }
+
+const SECRET_KEY = /pass(?:word|phrase|code)|secret|token|api[-_]?key|private[-_]?key|authorization|credential|cookie/i;
+
+/** A JSON value for lists: without the values of members whose names say that they are secret. */
+export function redactSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(redactSecrets);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [key, SECRET_KEY.test(key) ? '***' : redactSecrets(member)]),
+  );
+}

@@ -1,13 +1,18 @@
 /** How records look in replies. */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { SessionEvent } from '../../core/event/event.ts';
 import type { Question } from '../../core/question/question.ts';
 import type { Task } from '../../core/task/task.ts';
-import { shortenText } from '../../lib/shorten.ts';
+import { redactSecrets } from '../../lib/redact.ts';
+import { shortenText, shortenValue } from '../../lib/shorten.ts';
 import { anyQuestions, questionsIn, type Reach } from './reach.ts';
 
 /** Of the message of a question, where the whole of it stands elsewhere in the reply. */
 const MESSAGE_CHARS = 120;
+
+/** Of the arguments of a task. */
+const ARGS_BYTES = 400;
 
 const iso = (moment: number): string => new Date(moment).toISOString();
 
@@ -28,6 +33,13 @@ export function taskView(task: Task): Record<string, unknown> {
     ...(task.error !== undefined && { error: task.error }),
     ttl_ms: task.ttlMs,
   };
+}
+
+/** The same with its arguments, which tell tasks of the same tool apart. */
+export function taskWithArgs(task: Task): Record<string, unknown> {
+  const args = shortenValue(task.args, ARGS_BYTES);
+  const truncated = !isDeepStrictEqual(args, task.args);
+  return { ...taskView(task), args: redactSecrets(args), ...(truncated && { args_truncated: true }) };
 }
 
 /** A task as `await_activity` names it. */

@@ -60,10 +60,10 @@ test.each(WAYS)(
     await hub.call('execute_tool', { server: 'two', tool: 'ask', args: { message: 'Not here' } });
     const requestId = asked.elicitations[0]?.requestId;
     const question = { requestId, server: 'one', message: 'Mine?' };
-    for (const [task_id, tool] of [
-      [slow, 'slow'],
-      [taskIdOf(asked), 'ask'],
-    ]) {
+    for (const [task_id, tool, args] of [
+      [slow, 'slow', { ms: 600_000 }],
+      [taskIdOf(asked), 'ask', { message: 'Mine?' }],
+    ] as const) {
       const { body, elicitations } = await hub.call('get_task', { task_id });
       expect(elicitations.find((each) => each.requestId === requestId)?.requestedSchema).toMatchObject({
         type: 'object',
@@ -76,6 +76,7 @@ test.each(WAYS)(
           last_updated_at: ISO,
           server: 'one',
           tool,
+          args,
           ttl_ms: 300_000,
         },
         pending_elicitations_for_server: [question],
@@ -194,4 +195,31 @@ test.each(['get_task', 'get_task_result', 'cancel_task'])('H-6, H-12: %s of no t
   const reply = await hub.call(tool, { task_id: '01ARZ3NDEKTSV4RRFFQ69G5FAV' });
   expect(reply).toMatchObject({ isError: true, code: 'TOOL_ERR_TASK_NOT_FOUND' });
   expect(reply.text).toContain('list_tasks');
+});
+
+test('H-6, X-3, X-4: list_tasks and get_task show the arguments, short and without secrets', async () => {
+  const server = owned(await startV1Http());
+  const { url } = await httpGateway({ one: { url: server.url } });
+  const hub = await hubOverHttp(url);
+  const start = async (args: Json): Promise<string> =>
+    taskIdOf(await hub.call('execute_tool', { server: 'one', tool: 'slow', args, timeout_ms: 0 }));
+  const [first, second] = [
+    await start({ ms: 600_000, text: 'the first' }),
+    await start({ ms: 600_000, text: 'the second' }),
+  ];
+  const long = await start({ ms: 600_000, text: 'x'.repeat(100_000), apiKey: 'hidden', more: { password: 'hidden' } });
+  const { text, body } = await hub.call('list_tasks');
+  expect(body['tasks']).toMatchObject([
+    { task_id: first, args: { ms: 600_000, text: 'the first' } },
+    { task_id: second, args: { ms: 600_000, text: 'the second' } },
+    { task_id: long, args_truncated: true },
+  ]);
+  expect((body['tasks'] as Json[])[0]).not.toHaveProperty('args_truncated');
+  expect(text.length).toBeLessThan(2000);
+  const state = await hub.call('get_task', { task_id: second });
+  expect(state.body['task']).toMatchObject({ args: { text: 'the second' } });
+  const secret = await start({ ms: 600_000, apiKey: 'hidden', more: { password: 'hidden', user: 'ada' } });
+  const shown = await hub.call('get_task', { task_id: secret });
+  expect(shown.body['task']).toMatchObject({ args: { apiKey: '***', more: { password: '***', user: 'ada' } } });
+  expect(shown.text).not.toContain('hidden');
 });

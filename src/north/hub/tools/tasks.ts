@@ -5,7 +5,7 @@ import { hasEnded, type Task } from '../../../core/task/task.ts';
 import { errorReply } from '../reply.ts';
 import { ownerOfTask, ownQuestions, questionsIn, tasksIn } from '../reach.ts';
 import { fromServer, json, READS, tool, type ToolContext, type ToolReply } from '../tool.ts';
-import { elicitationBrief, elicitationView, shownStatus, taskView } from '../views.ts';
+import { elicitationBrief, elicitationView, shownStatus, taskView, taskWithArgs } from '../views.ts';
 import { shortText, waitMs } from './arguments.ts';
 
 const GRACE_MS = 1000;
@@ -26,7 +26,7 @@ export const taskTools = [
       const wanted = (task: Task): boolean =>
         (server === undefined || task.server === server) &&
         (status === undefined ? include_completed || !hasEnded(task) : shownStatus(task) === status);
-      return json({ tasks: tasksIn(context).filter(wanted).map(taskView) });
+      return json({ tasks: tasksIn(context).filter(wanted).map(taskWithArgs) });
     },
   }),
   tool({
@@ -75,7 +75,7 @@ export const taskTools = [
 ];
 
 function stateOf(context: ToolContext, owner: Session, task: Task): Record<string, unknown> {
-  return { task: taskView(task), pending_elicitations_for_server: elicitations(context, owner, task) };
+  return { task: taskWithArgs(task), pending_elicitations_for_server: elicitations(context, owner, task) };
 }
 
 /** Those of another program stand nowhere else in the reply, so they are shown in full. */
