@@ -164,6 +164,12 @@ export class LegacyTransport implements Transport, Carrier {
         this.#answerLost(lastEventId, res);
         return;
       }
+      if (rest.events.length === 0) {
+        // SDK 1.23 resumes also streams that it has read to their end. After an empty stream it would open one more
+        // standing stream with each call; 405 makes it stop.
+        respondError(res, 405, -32000, 'this stream has ended', { headers: { allow: 'POST, DELETE' } });
+        return;
+      }
       onceHandedOver(res, (complete) => {
         if (!complete) return;
         this.#missed.delete(rest.streamId);
@@ -204,20 +210,22 @@ export class LegacyTransport implements Transport, Carrier {
       this.#stand(res);
       return;
     }
-    this.#answerAll(requests, lost, lastEventId, res);
+    this.#answerAll(requests, lost, res);
   }
 
   /** What nobody took is not kept any more, but its result may be. */
   #answerLost(lastEventId: string, res: ServerResponse): void {
     const message = 'the reply was not taken in time; make the same call again for its result';
-    this.#answerAll(requestsNamedIn(lastEventId) ?? [], message, lastEventId, res);
+    this.#answerAll(requestsNamedIn(lastEventId) ?? [], message, res);
   }
 
-  #answerAll(requests: RequestId[], message: string, lastEventId: string, res: ServerResponse): void {
+  /** The events belong to a new stream: a client that resumes with their ids gets no second answer. */
+  #answerAll(requests: RequestId[], message: string, res: ServerResponse): void {
+    const streamId = this.#replay.newStreamId(requests);
     res.writeHead(200, this.#headers());
     for (const id of requests) {
-      const error: JSONRPCMessage = { jsonrpc: '2.0', id, error: { code: -32000, message } };
-      res.write(frame(lastEventId, JSON.stringify(error)));
+      const data = JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message } });
+      res.write(frame(this.#replay.add(streamId, data), data));
     }
     res.end();
   }

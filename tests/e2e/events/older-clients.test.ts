@@ -92,6 +92,18 @@ describe.each(['hub', 'direct'] as const)('at the %s endpoint', (endpoint) => {
     expect(lastText(resumed)).toBe('late');
   });
 
+  test('E-5: a client that resumes a stream that it has read to its end is sent away', async () => {
+    const { url } = await setup();
+    const session = await rawSession(url(endpoint), {}, '2025-06-18');
+    const answer = await postSlow(url(endpoint), session.headers, slow(endpoint, { ms: 800, steps: 2, text: 'late' }));
+    await answer.ended;
+    // SDK 1.23, in Gemini CLI, resumes every stream that has ended. If the answer is an empty stream, it opens a second
+    // standing stream, which ends the first one, and so on every second, once more with each call.
+    const headers = { ...session.headers, 'last-event-id': answer.events.at(-1)?.id ?? '' };
+    const resumed = await openStream(url(endpoint), { headers });
+    expect(resumed.status).toBe(405);
+  });
+
   test('E-5: a stream opened before the client is initialized follows the version in `initialize`', async () => {
     const { url } = await setup();
     const open = async (protocolVersion: string): Promise<RawStream> => {
@@ -106,6 +118,22 @@ describe.each(['hub', 'direct'] as const)('at the %s endpoint', (endpoint) => {
     expect((await firstEvents(unknown, 1))[0]).toMatchObject({ data: '' });
     expect(older.events).toEqual([]);
   });
+});
+
+test('E-5, P-2: a client that resumes the answer to a call that a restart ended is sent away', async () => {
+  const server = owned(await startV1Http());
+  const gateway = await killable({ one: { url: server.url } });
+  const session = await rawSession(gateway.url, {}, '2025-06-18');
+  const call = slow('hub', { ms: 60_000, steps: 120, text: 'never' });
+  const broken = await postSlow(gateway.url, session.headers, call);
+  const [first] = await firstEvents(broken, 1);
+  await restart(gateway);
+  const resume = (id = ''): Promise<RawStream> =>
+    openStream(gateway.url, { headers: { ...session.headers, 'last-event-id': id } });
+  const answer = await resume(first?.id);
+  await answer.ended;
+  expect(messages(answer)).toEqual([expect.objectContaining({ id: 7, error: expect.anything() as unknown })]);
+  expect((await resume(answer.events.at(-1)?.id)).status).toBe(405);
 });
 
 test('E-5, P-2: the version of a session is remembered after a restart', async () => {
