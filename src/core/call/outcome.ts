@@ -1,7 +1,8 @@
 import { roughSize } from '../../lib/rough-size.ts';
+import { shortenText } from '../../lib/shorten.ts';
 import { GatewayError } from '../errors.ts';
 import type { CallOutcome } from '../ports.ts';
-import type { TaskEvent } from '../task/task.ts';
+import type { TaskError, TaskEvent } from '../task/task.ts';
 import type { CallReply, CallRequest } from './request.ts';
 
 /** What a request gets whose call has come to its end before it became a task. */
@@ -47,11 +48,19 @@ export function taskEnd(outcome: CallOutcome): TaskEvent {
   }
 }
 
-/** A result that is too large to be kept is an error. */
+/** A result that is too large to be kept is an error, and an error that is too large is shortened. */
 export function withinLimit(outcome: CallOutcome, resultBytes: number): CallOutcome {
-  if (outcome.kind !== 'result') return outcome;
+  if (outcome.kind === 'error') return { kind: 'error', error: shortError(outcome.error) };
+  if (outcome.kind !== 'result') return { ...outcome, reason: shortenText(outcome.reason) };
   const bytes = roughSize(outcome.result, resultBytes);
   if (bytes <= resultBytes) return outcome;
   const message = `the result is larger than limits.resultBytes = ${resultBytes}; raise it to receive such results`;
   return { kind: 'error', error: { code: -32000, message } };
+}
+
+const MAX_ERROR_BYTES = 65_536;
+
+function shortError(error: TaskError): TaskError {
+  if (roughSize(error, MAX_ERROR_BYTES) <= MAX_ERROR_BYTES) return error;
+  return { code: error.code, message: shortenText(error.message) };
 }

@@ -82,7 +82,27 @@ test('X-3: an answer that is too large fails its own call only', { timeout: ATTA
     expect(reply).toMatchObject({ isError: true, code: 'TOOL_ERR_EXECUTION_FAILED' });
     expect(reply.text).toContain('limits.messageBytes');
   }
+  const long = await attack.hub.call(
+    'execute_tool',
+    { server: 'bad', tool: 'error', args: { bytes: 5_000_000 } },
+    LONG,
+  );
+  expect(JSON.stringify(long.raw).length).toBeLessThan(20_000);
   const again = await attack.hub.call('execute_tool', { server: 'bad', tool: 'echo', args: { text: 'still here' } });
   expect(again.text).toBe('still here');
+  await attack.expectUnharmed();
+});
+
+test('X-3: a server may have so many requests open and no more', { timeout: ATTACK_MS }, async () => {
+  const attack = await attacked(hostileChild());
+  const args = { count: 3000 };
+  const call = { server: 'bad', tool: 'results', args, timeout_ms: ATTACK_MS };
+  const task = await attack.hub.call('execute_tool', call, LONG);
+  const { task_id } = (task.body['proxy_task'] ?? {}) as { task_id?: string };
+  const refused = async (): Promise<number> => {
+    const { text } = await attack.hub.call('get_task_result', { task_id, timeout_ms: 1000 }, LONG);
+    return Number(/^refused (\d+)/.exec(text)?.[1] ?? 0);
+  };
+  await expect.poll(refused, LONG).toBeGreaterThan(2000);
   await attack.expectUnharmed();
 });

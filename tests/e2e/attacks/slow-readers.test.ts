@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { request } from 'node:http';
+import { request, type IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
 import { configFile, PROGRAM, temporaryFolder } from '../../support/gateway.ts';
 import { defer } from '../../support/owned.ts';
-import { post, rawSession, toolCall } from '../../support/raw-http.ts';
+import { post, postAndLeave, rawSession, toolCall } from '../../support/raw-http.ts';
 import { oddServer } from '../robust/odd-server.ts';
 import { ATTACK_MS, attacked, hostileChild, MEGABYTE, SMALL_HEAP } from './attack.ts';
 
@@ -39,6 +39,23 @@ test('X-3: an HTTP server that takes no notifications is given up', { timeout: A
   await post(direct, toolCall('any', {}, 'first'), client.headers);
   for (let sent = 0; sent < 30; sent += 1) await post(direct, LARGE, client.headers);
   await expect.poll(() => attack.program.stderr.join('\n'), LONG).toContain('does not take what it is sent');
+  await attack.expectUnharmed();
+});
+
+test('X-3: clients that do not read their replies are disconnected', { timeout: ATTACK_MS }, async () => {
+  const attack = await attacked(hostileChild());
+  const client = await rawSession(attack.url);
+  const args = { server: 'bad', tool: 'result', args: { bytes: 15_500_000 } };
+  const replies: IncomingMessage[] = [];
+  for (let sent = 0; sent < 16; sent += 1) {
+    const unread = postAndLeave(attack.url, toolCall('execute_tool', args, `unread ${sent}`), client.headers);
+    unread.on('response', (reply) => void replies.push(reply.on('error', () => {})));
+  }
+  await expect.poll(() => replies.length, LONG).toBe(16);
+  // The server answers one after the other.
+  await client.reply('execute_tool', { server: 'bad', tool: 'echo', args: { text: 'after them' } });
+  await Promise.all(replies.map((reply) => new Promise((resolve) => reply.resume().once('close', resolve))));
+  expect(replies.filter(({ complete }) => !complete).length).toBeGreaterThan(0);
   await attack.expectUnharmed();
 });
 
