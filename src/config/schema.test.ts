@@ -26,10 +26,10 @@ describe('the schema', () => {
           perSession: 100,
           max: 10_000,
         },
-        questions: { timeoutMs: 600_000, perSession: 100, via: 'both' },
+        questions: { timeoutMs: 600_000, perSession: 100, via: 'both', minDeclineMs: 500 },
         direct: { taskAfterMs: 2000, takeOverMs: 60_000 },
         sessions: { idleMs: 1_800_000, checkMs: 300_000, max: 1000 },
-        events: { perSession: 1000, notificationsPerServer: 100, logsPerServer: 500 },
+        events: { perSession: 1000, total: 100_000, notificationsPerServer: 100, logsPerServer: 500 },
         servers: {
           connect: { commands: 'lazy', urls: 'eager' },
           connectTimeoutMs: 30_000,

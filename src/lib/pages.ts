@@ -1,6 +1,5 @@
 import { roughSize } from './rough-size.ts';
 import { shortenText } from './shorten.ts';
-import { isObject } from './values.ts';
 
 export type ListItem = Record<string, unknown>;
 
@@ -9,8 +8,8 @@ const MAX_ENTRIES = 100_000;
 const MAX_BYTES = 32 * 1024 * 1024;
 
 /**
- * Reads a paged list to its end. `ask` gets the parameters of one page; `what` names the list in errors. Entries that
- * are no objects are left out. A list that is too long is an error: a server could send pages without end.
+ * Reads a paged list to its end. `ask` gets the parameters of one page; `what` names the list in errors. Entries may be
+ * anything. A list that is too long is an error: a server could send pages without end.
  */
 export async function readAllPages(
   ask: (params: { cursor?: string }) => Promise<Record<string, unknown>>,
@@ -26,7 +25,7 @@ export async function readAllPages(
     const found = reply[key];
     if (Array.isArray(found)) {
       if (items.length + found.length > MAX_ENTRIES) throw new Error(`${what} has more than ${MAX_ENTRIES} entries`);
-      for (const item of found as unknown[]) if (isObject(item)) items.push(item);
+      for (const item of found as ListItem[]) items.push(item);
     }
     bytes += roughSize(reply, MAX_BYTES);
     if (bytes > MAX_BYTES) throw new Error(`${what} is larger than ${MAX_BYTES} bytes`);

@@ -209,7 +209,7 @@ describe('v2, modern client', () => {
     expect(await client.callTool({ name: 'fail' })).toMatchObject({ isError: true });
     const { structuredContent, _meta } = richResult();
     expect(await client.callTool({ name: 'rich' })).toMatchObject({ structuredContent, _meta });
-    expect((await client.listTools()).tools).toHaveLength(8);
+    expect((await client.listTools()).tools).toHaveLength(9);
     expect((await client.listResources()).resources).toHaveLength(3);
     expect((await client.listPrompts()).prompts).toHaveLength(3);
 

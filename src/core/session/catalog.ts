@@ -1,5 +1,6 @@
 import { readAllPages, type ListItem } from '../../lib/pages.ts';
 import { roughSize } from '../../lib/rough-size.ts';
+import { isObject } from '../../lib/values.ts';
 import type { Budget } from '../budget.ts';
 import { GatewayError } from '../errors.ts';
 import type { Connection } from '../ports.ts';
@@ -23,8 +24,8 @@ const MAX_ID = { name: 256, uri: 8192, uriTemplate: 8192 };
 export type ListName = keyof typeof LISTS;
 
 /** Entries whose name or address is missing or too long are left out. */
-function isNamed(item: ListItem, id: keyof typeof MAX_ID): boolean {
-  const value = item[id];
+function isNamed(item: unknown, id: keyof typeof MAX_ID): boolean {
+  const value = isObject(item) ? item[id] : undefined;
   return typeof value === 'string' && value.length <= MAX_ID[id];
 }
 

@@ -1,6 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
 import { readAllPages } from '../../lib/pages.ts';
-import { isObject } from '../../lib/values.ts';
 import type { Connection } from '../ports.ts';
 import { LISTS, type ListName } from './catalog.ts';
 
@@ -34,14 +33,12 @@ export class ReadLists {
     if (name === undefined) return;
     const page: unknown = result[LISTS[name].key];
     if (!Array.isArray(page)) return;
-    // Entries that are no objects are left out here as they are when the list is read again.
-    const items = page.filter(isObject);
     const { cursor } = params;
     const reading = cursor === undefined ? { hash: emptyHash(), count: 0, next: undefined } : this.#readings.get(name);
     // A page that does not follow the last one says nothing about the list as a whole.
     if (reading === undefined || reading.next !== cursor) return;
-    addTo(reading.hash, items);
-    this.#readings.set(name, { ...reading, count: reading.count + items.length, next: result['nextCursor'] });
+    addTo(reading.hash, page);
+    this.#readings.set(name, { ...reading, count: reading.count + page.length, next: result['nextCursor'] });
   }
 
   /** Reads again, from the server that is there now, what the client has read; tells which kinds are different. */

@@ -50,7 +50,7 @@ async function throughClient(client: TaskClient, { tool, args = {}, answers = []
   client.addEventListener('newPendingSample', answer, { signal });
   const stream = client.callToolStream(tool, args);
   try {
-    return { result: unsigned((await stream).result) };
+    return { result: withoutTaskIds(unsigned((await stream).result)) };
   } catch {
     const { code, data } = await errorOf(stream);
     return { error: { code, data } };
@@ -79,7 +79,12 @@ function ended({ raw, body }: Reply): Ended {
   const error = (body['error'] as { details?: { error?: Json } } | undefined)?.details?.error;
   if (error !== undefined) return { error: { code: error['code'], data: error['data'] } };
   const content = raw.content.filter(({ text }) => !/^\{"(events_since|pending_client)/.test(String(text)));
-  return { result: unsigned({ ...raw, content }) };
+  return { result: withoutTaskIds(unsigned({ ...raw, content })) };
+}
+
+/** The server repeats the answer that it got, which names the task that asked: another one each time. */
+function withoutTaskIds(result: Json): Json {
+  return JSON.parse(JSON.stringify(result).replaceAll(/(taskId\\":\\")[0-9a-f]+/g, '$1…')) as Json;
 }
 
 test.each(WAYS)('C-2: a call ends alike through the library and through the gateway ($how, $door)', async (way) => {

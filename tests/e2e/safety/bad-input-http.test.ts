@@ -284,7 +284,7 @@ test('X-4: an argument nested without end is an error of that call', async () =>
   const nested = (tool: string): string =>
     `{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"execute_tool","arguments":{"server":"one","tool":"${tool}","args":{"text":"x","ms":1000,"deep":${deep}}}}}`;
   const answer = await send(url, { headers: client.headers, body: nested('echo') });
-  expect(replyOf(answer).code).toBe('TOOL_ERR_EXECUTION_FAILED');
+  expect(replyOf(answer).code).toBe('TOOL_ERR_INVALID_ARGUMENT');
   // The id is free again, and so is everything else.
   const next = await post(url, toolCall('list_servers', {}, 6), client.headers);
   expect(next.status).toBe(200);

@@ -19,7 +19,7 @@ export interface HttpHostOptions {
 }
 
 export async function listen({ port, handle, onerror }: HttpHostOptions): Promise<HttpHost> {
-  const server = createServer((request, response) => {
+  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     handle(request, response).catch((error: unknown) => {
       onerror(error);
       response.destroy();
