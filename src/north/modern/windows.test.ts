@@ -45,3 +45,9 @@ test('S-5: where ids are no sequence, the connection tells', () => {
   expect(sequence(['abc', 'a'], ['def', 'a'], ['ghi', 'b']).windows).toEqual([0, 0, 1]);
   expect(sequence([5, 'a'], [9, 'a'], [13, 'a'], [14, 'b']).windows).toEqual([0, 0, 0, 0]);
 });
+
+test('S-5: parallel requests of one window may arrive in any order', () => {
+  expect(sequence([0, 'a'], [3, 'b'], [1, 'c'], [2, 'd'], [4, 'a']).windows).toEqual([0, 0, 0, 0, 0]);
+  // Also the first ones that a gateway sees after its start.
+  expect(sequence([41, 'a'], [40, 'b'], [39, 'c'], [42, 'd']).windows).toEqual([0, 0, 0, 0]);
+});

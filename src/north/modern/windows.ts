@@ -15,10 +15,25 @@ interface Readable {
 
 interface Window {
   reader: EventReader;
-  /** Its last request: the number at the end of the id, and what stands before it. */
+  /** What stands before the number in the ids of its requests. */
   prefix: string;
+  /** The highest number so far. */
   last: number;
+  /** Lower numbers that were skipped, and until when a request with them is awaited. */
+  missing: Map<number, number>;
   socket: WeakRef<Socket>;
+}
+
+/** How far parallel requests may be out of order when they arrive. */
+const OUT_OF_ORDER = 32;
+const LATE_MS = 2000;
+
+/** One request, as far as it tells which window sent it. */
+interface Sent {
+  prefix: string;
+  /** NaN where the id does not end in a counter, but is random for example. */
+  number: number;
+  socket: Socket;
 }
 
 /**
@@ -34,10 +49,9 @@ export class Windows {
   readerOf(session: Readable, id: RequestId, socket: Socket): EventReader {
     const windows = this.#windows.get(session) ?? [];
     this.#windows.set(session, windows);
-    const { prefix, number } = parsed(id);
-    const window = this.#find(session, windows, { prefix, number, socket }) ?? newWindow(prefix, number, socket);
-    window.last = number;
-    if (window.socket.deref() !== socket) window.socket = new WeakRef(socket);
+    const sent = { ...parsed(id), socket };
+    const window = find(session, windows, sent) ?? newWindow(sent);
+    advance(window, sent);
     // The one that was used last is at the end, and the first one is forgotten.
     const at = windows.indexOf(window);
     if (at < 0 || at < windows.length - 1) {
@@ -47,29 +61,55 @@ export class Windows {
     }
     return window.reader;
   }
+}
 
-  #find(
-    { events }: Readable,
-    windows: Window[],
-    { prefix, number, socket }: { prefix: string; number: number; socket: Socket },
-  ): Window | undefined {
-    const next = windows.filter((each) => each.prefix === prefix && each.last + 1 === number);
-    if (next.length > 1) events.confuse(next.map(({ reader }) => reader));
-    if (next.length > 0) return next[0];
-    // Its ids are no sequence, or some of its requests went elsewhere: then the connection tells, if it is not shared.
-    const [only, ...others] = windows.filter((each) => each.socket.deref() === socket);
-    if (only === undefined || others.length > 0) return undefined;
-    return Number.isNaN(number) || (only.prefix === prefix && only.last < number) ? only : undefined;
+function find({ events }: Readable, windows: Window[], sent: Sent): Window | undefined {
+  const next = windows.filter((window) => isNext(window, sent));
+  const [window, ...others] =
+    next.length > 0 ? next : windows.filter((each) => isAhead(each, sent)).toSorted((a, b) => b.last - a.last);
+  if (window === undefined) return onConnection(windows, sent);
+  if (others.length > 0) events.confuse([window, ...others].map(({ reader }) => reader));
+  return window;
+}
+
+function isNext({ prefix, last, missing }: Window, sent: Sent): boolean {
+  if (prefix !== sent.prefix) return false;
+  return last + 1 === sent.number || (missing.get(sent.number) ?? 0) > Date.now();
+}
+
+/** Whether it has overtaken others of that window, or some were never sent. */
+function isAhead({ prefix, last }: Window, sent: Sent): boolean {
+  return prefix === sent.prefix && sent.number > last && sent.number <= last + OUT_OF_ORDER;
+}
+
+/** Where ids are no sequence, or some requests went elsewhere, the connection tells, if it is not shared. */
+function onConnection(windows: Window[], { prefix, number, socket }: Sent): Window | undefined {
+  const [only, ...others] = windows.filter((each) => each.socket.deref() === socket);
+  if (only === undefined || others.length > 0) return undefined;
+  return Number.isNaN(number) || (only.prefix === prefix && only.last < number) ? only : undefined;
+}
+
+/** What came before its first request may still be on its way. */
+function newWindow({ prefix, number, socket }: Sent): Window {
+  const last = Math.max(-1, number - OUT_OF_ORDER);
+  return { reader: new EventReader(), prefix, last, missing: new Map(), socket: new WeakRef(socket) };
+}
+
+function advance(window: Window, { number, socket }: Sent): void {
+  const { last, missing } = window;
+  missing.delete(number);
+  if (!(number <= last)) {
+    const now = Date.now();
+    for (const [each, until] of missing) if (until <= now) missing.delete(each);
+    for (let each = Math.max(last, number - OUT_OF_ORDER) + 1; each < number; each += 1)
+      missing.set(each, now + LATE_MS);
+    window.last = number;
   }
+  if (window.socket.deref() !== socket) window.socket = new WeakRef(socket);
 }
 
-function newWindow(prefix: string, last: number, socket: Socket): Window {
-  return { reader: new EventReader(), prefix, last, socket: new WeakRef(socket) };
-}
-
-/** The number is NaN where the id does not end in a counter, but is random for example. */
-function parsed(id: RequestId): { prefix: string; number: number } {
-  if (typeof id === 'number') return { prefix: '', number: id };
+function parsed(id: RequestId): Pick<Sent, 'prefix' | 'number'> {
+  if (typeof id === 'number') return { prefix: '', number: Number.isSafeInteger(id) ? id : Number.NaN };
   const [counter] = id.length > MAX_ID ? [] : (/(?<![0-9A-Za-z])\d{1,15}$/.exec(id) ?? []);
   return counter === undefined
     ? { prefix: '', number: Number.NaN }
