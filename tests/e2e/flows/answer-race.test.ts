@@ -52,6 +52,8 @@ async function asked(): Promise<{
   await rawSession(url);
   const [session] = gateway.sessions;
   if (session === undefined) throw new Error('no session');
+  // Else a question outside of calls would not show.
+  session.questions.serverUsed('one');
   const withdrawn = new AbortController();
   const params = { message: 'Your name?', requestedSchema: { type: 'object', properties: {} } };
   const outcome = session.questions

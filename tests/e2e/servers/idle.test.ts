@@ -101,7 +101,7 @@ test('S-4: a question that was open when the client left keeps the session, a la
   const questions = { timeoutMs: 3 * IDLE_MS };
   const running = await httpGateway({ one: { url: server.url } }, { ...SETTINGS, questions });
   const session = await rawSession(running.url);
-  await session.reply('list_tools');
+  await session.reply('list_tools', { server: 'one' });
   const [open] = running.gateway.sessions;
   if (open) await heard(server, open, 'one');
   // The first one was only probed.
