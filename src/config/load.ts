@@ -191,7 +191,7 @@ function serverConfig(entry: ServerEntry, folder: string): ServerConfig {
 }
 
 function readEnvFile(file: string): Record<string, string> {
-  return parseEnv(readFileSync(file, 'utf8')) as Record<string, string>;
+  return parseEnv(readFileSync(file, 'utf8').replace(/^\uFEFF/, '')) as Record<string, string>;
 }
 
 /** Short for a file below the current folder, in full for any other. */

@@ -32,3 +32,12 @@ test('X-3: two greedy principals cannot take the share of a third', () => {
   expect(two.take(30)).toBe(true);
   expect(two.take(1)).toBe(false);
 });
+
+test('X-3: memory that others hold beyond the limit does not shrink a share', () => {
+  const common = new Budget(40, 'limits.totalBytes');
+  const greedy = new ShareBudget(20, common);
+  const other = new ShareBudget(20, common);
+  // What is kept in any case, such as restored tasks, may exceed the limit.
+  greedy.add(500);
+  expect(other.left).toBe(20);
+});

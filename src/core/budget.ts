@@ -72,7 +72,8 @@ export class ShareBudget extends Budget {
   }
 
   override get left(): number {
-    return Math.max(0, this.#share - this.used) + this.#common.left;
+    // What others took beyond the limit must not eat into this share.
+    return Math.max(0, this.#share - this.used) + Math.max(0, this.#common.left);
   }
 
   override add(bytes: number): void {

@@ -200,7 +200,10 @@ export class Gateway {
     const id = this.#adopted.get(stateId(address)) ?? stateId(address);
     await this.#leaving.get(id)?.catch(() => {});
     const earlier = (await this.wake(id, principal)) ?? (await this.#adopt(address));
-    return earlier ?? this.open(principal, { id, state, ...(server !== undefined && { server }) });
+    // Another request of the same client may have opened it in the meantime.
+    return (
+      earlier ?? this.#sessions.get(id) ?? this.open(principal, { id, state, ...(server !== undefined && { server }) })
+    );
   }
 
   /** A state of an earlier version of the program belonged to all clients of a principal: the first one to come back has it. */

@@ -278,3 +278,14 @@ test('E-2, X-3: all sessions together keep only so many events', async () => {
   for (const log of logs) log.release();
   expect(total.used).toBe(0);
 });
+
+test('E-2: delivered events of one session cost no other session its undelivered ones', async () => {
+  const store = await openSqliteStore({ path: ':memory:', log: silent });
+  const total = new Budget(10, 'events.total');
+  const limits = { perSession: 1000, total: 10, notificationsPerServer: 1000, logsPerServer: 5 };
+  const [busy, quiet] = ['a', 'b'].map((id) => new EventLog(id, store, limits, silent, { total }));
+  for (let n = 0; n < 9; n += 1) busy?.add('task_completed', 'one', { n });
+  busy?.take().settle(true);
+  for (let n = 0; n < 5; n += 1) quiet?.add('task_completed', 'one', { n });
+  expect(quiet?.take().events.map(({ type }) => type)).toEqual(Array.from({ length: 5 }, () => 'task_completed'));
+});

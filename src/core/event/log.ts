@@ -76,7 +76,7 @@ export class EventLog implements EventSink {
   readonly #limits: CoreSettings['events'];
   readonly #log: Log;
   readonly #budget: Budget;
-  /** How many events are kept, as a part of those of all sessions. */
+  /** How many events wait to be delivered, as a part of those of all sessions. */
   readonly #total: Budget;
   readonly #entryBytes: number;
 
@@ -237,7 +237,6 @@ export class EventLog implements EventSink {
 
   /** It is not kept any more. */
   #gone({ bytes }: Entry): void {
-    this.#total.give(1);
     this.#countBytes(-bytes);
   }
 
@@ -305,6 +304,7 @@ export class EventLog implements EventSink {
   /** An event that needs no delivery any more. */
   #forget({ event, bytes }: Entry): void {
     this.#undelivered -= 1;
+    this.#total.give(1);
     if (event.type === 'notification') this.#countNotification(event.server, -1, -bytes);
     this.#store.drop('event', event.id);
   }

@@ -299,13 +299,18 @@ export class Session {
     } catch (error) {
       this.#trials.delete(connection);
       await connection.close();
+      attachment.clear();
       throw error;
     }
     const keep = async (): Promise<void> => {
       this.#trials.delete(connection);
       // The session may have ended, the server may be gone again, or somebody may have been faster.
       const wanted = this.#open && this.servers.get(server)?.config === config;
-      if (!wanted || this.#attachments.has(server)) return connection.close();
+      if (!wanted || this.#attachments.has(server)) {
+        await connection.close();
+        attachment.clear();
+        return;
+      }
       this.#attachments.set(server, attachment);
       this.questions.serverUsed(server);
       attachment.connected('first', info);
@@ -329,8 +334,9 @@ export class Session {
     this.#attachments.delete(server);
     this.questions.rejectWhere((question) => question.server === server, reason);
     this.calls.serverRemoved(server, reason);
-    attachment.clear();
     await attachment.connection.close();
+    // Last, because a server may still log something while it is closed.
+    attachment.clear();
   }
 
   get record(): SessionRecord {

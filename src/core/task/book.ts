@@ -29,9 +29,17 @@ export interface RepeatedCall extends Required<Pick<TaskStart, 'server' | 'tool'
   endedWithinMs: number;
 }
 
+/** So little is kept of a call in any case, so that it can go on after a restart. */
+const SMALL_BYTES = 64 * 1024;
+
+/** How many times `tasks.perSession` tasks there may be, for results that have not been read. */
+const MAX_UNREAD_FACTOR = 10;
+
 /** The tasks of one session: every change goes through `apply`, which keeps store, events and waiters in step. */
 export class TaskBook {
   readonly #tasks = new Map<string, Task>();
+  /** Ended tasks whose end the client has seen. */
+  readonly #read = new Set<string>();
   readonly #watchers = new Set<(task: Task) => void>();
   /** Those who wait for a change, to be sent home when the session ends. */
   readonly #waiting = new Set<() => void>();
@@ -114,7 +122,8 @@ export class TaskBook {
     // Only these can bring much; a task can always end.
     if (event.type === 'complete' || event.type === 'stands') {
       const more = sizeOf(next) - (this.#bytes.get(id) ?? 0);
-      if (more > 0 && more > this.#budget.left) return this.#noRoom(task, more);
+      const isSmall = event.type === 'stands' && more <= SMALL_BYTES;
+      if (more > 0 && !isSmall && more > this.#budget.left) return this.#noRoom(task, more);
     }
     // Progress is shown but not stored: a chatty server must not cost a write for each step.
     if (event.type === 'progress') this.#tasks.set(id, next);
@@ -261,12 +270,22 @@ export class TaskBook {
     this.#tasks.delete(task.id);
     this.#budget.give(this.#bytes.get(task.id) ?? 0);
     this.#bytes.delete(task.id);
+    this.#read.delete(task.id);
     this.#store.drop('task', task.id);
   }
 
+  /** The client has seen how the task ended. */
+  markRead(id: string): void {
+    if (this.#tasks.has(id)) this.#read.add(id);
+  }
+
+  /** Tasks whose end the client has seen go first; others only when there are far too many. */
   #evictOldestEnded(): void {
-    if (this.#tasks.size < this.#settings.perSession) return;
-    const oldest = this.list().find(hasEnded);
+    const { perSession } = this.#settings;
+    if (this.#tasks.size < perSession) return;
+    const ended = this.list().filter(hasEnded);
+    const unread = this.#tasks.size < MAX_UNREAD_FACTOR * perSession ? undefined : ended[0];
+    const oldest = ended.find(({ id, status }) => status === 'cancelled' || this.#read.has(id)) ?? unread;
     if (oldest) this.#forget(oldest);
   }
 

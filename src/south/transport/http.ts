@@ -28,7 +28,7 @@ import { wireWords } from './wire-words.ts';
 const MAX_REQUEST_SOCKETS = 256;
 const MAX_CONTROL_SOCKETS = 16;
 /** What is short and must not wait behind requests that do: the server is asked whether it is there, or about a task. */
-const CONTROL = new Set(['ping', 'tasks/get', 'tasks/update', 'tasks/cancel']);
+const CONTROL = new Set(['ping', 'server/discover', 'tasks/get', 'tasks/update', 'tasks/cancel']);
 /** What is queued for a server that takes neither notifications nor answers; then the connection is given up. */
 const MAX_UNSENT_BYTES = 32 * 1024 * 1024;
 /** What a request that waits costs beside its body, roughly. */

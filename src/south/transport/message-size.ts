@@ -95,6 +95,11 @@ const LAST = new RegExp(String.raw`((?:,\s*${MEMBER})+)\}\s*$`);
 function membersOf(found: RegExpExecArray | null): Record<string, unknown> {
   const text = found?.[1]?.trim().replace(/^,|,$/g, '');
   if (text === undefined) return {};
-  const members: unknown = JSON.parse(`{${text}}`);
-  return isObject(members) ? members : {};
+  try {
+    const members: unknown = JSON.parse(`{${text}}`);
+    return isObject(members) ? members : {};
+  } catch {
+    // A server may send anything; what is not JSON says nothing of the message.
+    return {};
+  }
 }

@@ -49,15 +49,25 @@ function limited(response: Response, limit: MessageLimit): Response {
   const checked = body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
+        const tooLarge = (): void => {
+          counter.reset();
+          controller.error(new Error(`an event is ${limit.mistake}`));
+        };
         let from = 0;
         for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, from)) {
           if (lineIsEmpty && chunk.subarray(from, end).every((byte) => byte === CR)) counter.reset();
-          else if (!counter.add(end - from + 1)) controller.error(new Error(`an event is ${limit.mistake}`));
+          else if (!counter.add(end - from + 1)) {
+            tooLarge();
+            return;
+          }
           lineIsEmpty = true;
           from = end + 1;
         }
         const rest = chunk.length - from;
-        if (rest > 0 && !counter.add(rest)) controller.error(new Error(`an event is ${limit.mistake}`));
+        if (rest > 0 && !counter.add(rest)) {
+          tooLarge();
+          return;
+        }
         lineIsEmpty = rest === 0;
         controller.enqueue(chunk);
       },

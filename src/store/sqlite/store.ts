@@ -77,6 +77,8 @@ const BUSY_RETRY_MS = 50;
 const PATIENCE_MS = 2000;
 /** How often a store that fails is tried without being asked. */
 const FAILING_RETRY_MS = 1000;
+/** A store that stays full says so from time to time, not at each write. */
+const FULL_LOG_MS = 10_000;
 
 /** What the log beside the file may keep on disk. */
 const LOG_BYTES = 16 * 1024 * 1024;
@@ -102,6 +104,7 @@ class SqliteStore implements Store {
   #busySince: number | undefined;
   #waiting: Waiting | undefined;
   #failing = false;
+  #fullLoggedAt = -Infinity;
   /** The file as it was opened; absent in memory. */
   readonly #file: Pick<Stats, 'ino' | 'dev'> | undefined;
   /** When the file was last seen to be the same. */
@@ -317,7 +320,10 @@ class SqliteStore implements Store {
       return false;
     }
     for (const [change] of [...drops, ...events]) this.#queue.discard(change);
-    if (!this.#failing) this.#log.warn('store_full', { path: this.#path, maxBytes: this.#maxBytes });
+    if (Date.now() - this.#fullLoggedAt >= FULL_LOG_MS) {
+      this.#fullLoggedAt = Date.now();
+      this.#log.warn('store_full', { path: this.#path, maxBytes: this.#maxBytes });
+    }
     return true;
   }
 

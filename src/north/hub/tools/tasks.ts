@@ -55,7 +55,13 @@ export const taskTools = [
       const wait = Math.min(timeout_ms ?? left, gateway.settings.limits.waitMs);
       const task = await tasks.whenEndedOrAsking(task_id, wait, exchange.lostSignal());
       // Who has its result does not come back for it with the same call.
-      if (hasEnded(task)) exchange.whenSettled((delivered) => delivered && tasks.setOrphan(task_id, false));
+      if (hasEnded(task)) {
+        exchange.whenSettled((delivered) => {
+          if (!delivered) return;
+          tasks.setOrphan(task_id, false);
+          tasks.markRead(task_id);
+        });
+      }
       return resultOf(context, owner, task);
     },
   }),

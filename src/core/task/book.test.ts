@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { createLog } from '../../lib/log.ts';
+import { openSqliteStore } from '../../store/sqlite/store.ts';
+import { Budget } from '../budget.ts';
+import { SharedLimit } from '../shared-limit.ts';
+import { PROTOCOL_ADVICE } from './advice.ts';
+import { TaskBook } from './book.ts';
+
+const settings = { ttlMs: 60_000, maxTtlMs: 60_000, keepMs: 60_000, cleanupMs: 60_000, perSession: 2, max: 1000 };
+
+async function taskBook(budget = new Budget(Infinity, 'none')) {
+  const log = createLog('silent');
+  const store = await openSqliteStore({ path: ':memory:', log });
+  const words = { things: 'tasks', state: 'are at work', setting: 'tasks.max', fix: 'wait' };
+  const quota = new SharedLimit(1000, words, { names: [], reserved: 0 }).quotaFor('local');
+  return new TaskBook('s', store, { add: () => {} }, settings, quota, log, PROTOCOL_ADVICE, budget);
+}
+
+const start = { server: 'one', tool: 'slow', args: {} };
+
+test('E-2, T-2: results that were not read stay when more calls become tasks; read ones go first', async () => {
+  const tasks = await taskBook();
+  const ids = Array.from({ length: 5 }, () => tasks.create(start).id);
+  for (const id of ids) tasks.apply(id, { type: 'complete', result: { content: [] } });
+  const sixth = tasks.create(start);
+  expect(tasks.list().map(({ id }) => id)).toEqual([...ids, sixth.id]);
+  tasks.markRead(ids[1] ?? '');
+  const seventh = tasks.create(start);
+  expect(tasks.list().map(({ id }) => id)).toEqual([...ids.filter((_, index) => index !== 1), sixth.id, seventh.id]);
+});
+
+test('X-3: a call without room for its resume point goes on', async () => {
+  const budget = new Budget(1, 'limits.sessionBytes');
+  const tasks = await taskBook(budget);
+  const { id } = tasks.create(start);
+  expect(tasks.apply(id, { type: 'stands', standing: { taskId: 'x'.repeat(1000) } })).toMatchObject({
+    status: 'working',
+  });
+});
