@@ -246,12 +246,14 @@ export class ServerConnection implements Connection {
   }
 
   async close({ keepSession = false } = {}): Promise<void> {
+    const serverWaits = this.#requests.hasOpen;
     if (this.#lastWords.size > 0) await within(LAST_WORDS_MS, Promise.allSettled(this.#lastWords));
     this.#receiver.clear('the connection was closed');
-    if (this.#mode.mode === 'up') await rejectionsSent(this.#mode.live);
     const before = this.#mode;
     this.#enter({ mode: 'closed' });
     if (before.mode === 'up') {
+      // Only then: a call that is left running could meanwhile ask for a question that its server hands out only once.
+      if (serverWaits) await rejectionsSent(before.live);
       await this.#hangUp(before.live, !keepSession);
     } else if (before.mode === 'connecting') {
       // A server that never answers would otherwise be waited for until the attempt times out.

@@ -41,6 +41,11 @@ export class LostRequests {
     };
   }
 
+  /** Whether the server waits for an answer. */
+  get hasOpen(): boolean {
+    return this.#open.size > 0;
+  }
+
   connectionLost(outgoing: RequestId[]): void {
     this.#outgoing = outgoing;
     this.#incoming = [...this.#open.values()];
