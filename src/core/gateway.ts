@@ -195,6 +195,13 @@ export class Gateway {
     return this.#sessions.get(this.#adopted.get(id) ?? id) ?? this.#openState(address);
   }
 
+  /** The state of the principal that was used last, of the hub or of one server. */
+  latestState(principal: string, server: string | undefined): Session | undefined {
+    return this.sessions
+      .filter((each) => each.principal === principal && each.server === server && each.state !== undefined)
+      .toSorted((a, b) => b.lastActiveAt - a.lastActiveAt)[0];
+  }
+
   async #openState(address: StateAddress): Promise<Session> {
     const { principal, server, state } = address;
     const id = this.#adopted.get(stateId(address)) ?? stateId(address);

@@ -63,8 +63,11 @@ export class ModernRequests {
     }
     const message = body as JSONRPCRequest | JSONRPCNotification;
     try {
-      const state = stateOf(as, message.params?._meta ?? {});
-      const found = this.#gateway.stateOf({ principal, server, state });
+      const meta = message.params?._meta ?? {};
+      // Clients do not name themselves in notifications: those belong to the state that was used last.
+      const isNameless = !('id' in message) && as === undefined && clientIn(meta).program === undefined;
+      const latest = isNameless ? this.#gateway.latestState(principal, server) : undefined;
+      const found = latest ?? this.#gateway.stateOf({ principal, server, state: stateOf(as, meta) });
       const session = found instanceof Promise ? await found : found;
       if (listens && server !== undefined) await this.#listen(res, message as JSONRPCRequest, session, server);
       else if (server === undefined) await this.#serveHub(req, res, message, session);
