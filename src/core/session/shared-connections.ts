@@ -116,9 +116,10 @@ class SharedServer implements ConnectionSink {
     return mostVerbose([...this.#members].map((member) => member.logLevel));
   }
 
-  async subscribe(member: SharedConnection, uri: string): Promise<Params> {
+  /** Sessions that subscribe to the same resource share one request, which ends when the first of them stops waiting. */
+  async subscribe(member: SharedConnection, uri: string, signal: AbortSignal | undefined): Promise<Params> {
     const known = this.#subscriptions.get(uri);
-    const subscription = known ?? { members: new Set(), asked: this.connection.subscribe(uri) };
+    const subscription = known ?? { members: new Set(), asked: this.connection.subscribe(uri, signal) };
     this.#subscriptions.set(uri, subscription);
     subscription.members.add(member);
     try {
@@ -129,12 +130,12 @@ class SharedServer implements ConnectionSink {
     }
   }
 
-  async unsubscribe(member: SharedConnection, uri: string): Promise<Params> {
+  async unsubscribe(member: SharedConnection, uri: string, signal: AbortSignal | undefined): Promise<Params> {
     const members = this.#subscriptions.get(uri)?.members;
     members?.delete(member);
     if (members !== undefined && members.size > 0) return {};
     this.#subscriptions.delete(uri);
-    return this.connection.unsubscribe(uri);
+    return this.connection.unsubscribe(uri, signal);
   }
 
   // --- What the server says ---
@@ -289,12 +290,12 @@ class SharedConnection implements Connection {
     if (!this.closed) this.#shared.connection.notify(method, params);
   }
 
-  async subscribe(uri: string): Promise<Params> {
-    return this.#track(Symbol(uri), async () => this.#shared.subscribe(this, uri));
+  async subscribe(uri: string, signal?: AbortSignal): Promise<Params> {
+    return this.#track(Symbol(uri), async () => this.#shared.subscribe(this, uri, signal));
   }
 
-  async unsubscribe(uri: string): Promise<Params> {
-    return this.#track(Symbol(uri), async () => this.#shared.unsubscribe(this, uri));
+  async unsubscribe(uri: string, signal?: AbortSignal): Promise<Params> {
+    return this.#track(Symbol(uri), async () => this.#shared.unsubscribe(this, uri, signal));
   }
 
   async close({ keepSession = false } = {}): Promise<void> {

@@ -28,11 +28,18 @@ const SERVERS = {
     }),
 };
 
-test.each(['legacy', 'modern'] as const)(
-  'X-3, H-12: a server that never answers a subscription is waited for as long as `calls.timeoutMs` says (%s)',
-  async (era) => {
+test.each([
+  ['legacy', 'session'],
+  ['modern', 'session'],
+  ['legacy', 'principal'],
+] as const)(
+  'X-3, H-12: a server that never answers a subscription is waited for as long as `calls.timeoutMs` says (%s, shared by %s)',
+  async (era, share) => {
     const odd = await SERVERS[era]();
-    const { url, gateway, door } = await httpGateway({ odd: { url: odd.url } }, { calls: { timeoutMs: 700 } });
+    const { url, gateway, door } = await httpGateway(
+      { odd: { url: odd.url, ...(share === 'principal' && { share }) } },
+      { calls: { timeoutMs: 700 } },
+    );
     const client = await rawSession(url);
     for (const tool of ['subscribe_resource', 'unsubscribe_resource', 'subscribe_resource']) {
       const reply = await client.reply(tool, { server: 'odd', uri: 'test://one' });
