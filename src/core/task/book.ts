@@ -274,9 +274,11 @@ export class TaskBook {
     this.#store.drop('task', task.id);
   }
 
-  /** The client has seen how the task ended. */
+  /** The client has seen how the task ended: it does not come back for the result with the same call. */
   markRead(id: string): void {
-    if (this.#tasks.has(id)) this.#read.add(id);
+    if (!this.#tasks.has(id)) return;
+    this.#read.add(id);
+    this.setOrphan(id, false);
   }
 
   /** Tasks whose end the client has seen go first; others only when there are far too many. */

@@ -64,7 +64,7 @@ export class LegacyTasks {
   async result(request: LegacyRequest, params: Params): Promise<Params> {
     const { id, tool } = this.#find(params);
     const task = await this.ended(request, id, (progress) => withRelatedTask(progress, id));
-    request.exchange.whenTaken(() => this.#parts.session.tasks.setOrphan(id, false));
+    request.exchange.whenTaken(() => this.#parts.session.tasks.markRead(id));
     return withRelatedTask(this.#tools.asListed(tool, resultOf(task)), id);
   }
 

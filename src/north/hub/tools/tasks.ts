@@ -54,14 +54,7 @@ export const taskTools = [
       const left = (now.remainingMs ?? (now.deadline ?? Date.now()) - Date.now()) + GRACE_MS;
       const wait = Math.min(timeout_ms ?? left, gateway.settings.limits.waitMs);
       const task = await tasks.whenEndedOrAsking(task_id, wait, exchange.lostSignal());
-      // Who has its result does not come back for it with the same call.
-      if (hasEnded(task)) {
-        exchange.whenSettled((delivered) => {
-          if (!delivered) return;
-          tasks.setOrphan(task_id, false);
-          tasks.markRead(task_id);
-        });
-      }
+      if (hasEnded(task)) exchange.whenSettled((delivered) => delivered && tasks.markRead(task_id));
       return resultOf(context, owner, task);
     },
   }),
