@@ -27,7 +27,8 @@ test('D-3, T-2: a list of tasks goes on when the task that a page ended with is 
   const last = String(first.ids.at(-1));
   server.end(made.get(last) ?? '');
   await soon(async () => (await wire.request('tasks/get', { taskId: last }))['status']).toBe('completed');
-  // The one that has ended makes room for the last of these.
+  await wire.request('tasks/result', { taskId: last });
+  // The one whose result was read makes room for the last of these.
   while (made.size <= ROOM) await begin();
   expect(await wire.error('tasks/get', { taskId: last })).toMatchObject({ code: -32_602 });
 
