@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    globalSetup: ['tests/support/bundle-servers.ts', 'tests/support/have-tmux.ts'],
+    globalSetup: ['tests/support/bundle-servers.ts'],
     include: ['src/**/*.test.ts', 'tests/**/*.test.ts'],
     pool: 'forks',
     maxWorkers: 2,

@@ -9,7 +9,7 @@ import { startV2Http } from '../../servers/v2-http.ts';
 import { PROGRAM, temporaryFolder } from '../../support/gateway.ts';
 import { owned } from '../../support/owned.ts';
 import { runProgram } from '../../support/program.ts';
-import { shellInTerminal } from '../../support/tmux.ts';
+import { shellInTerminal } from '../../support/terminal.ts';
 
 const KINDS = [
   ['initialize-based', startV1Http],

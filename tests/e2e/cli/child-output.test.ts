@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { runProgram } from '../../support/program.ts';
 import { v1Stdio } from '../../support/servers.ts';
-import { programInTerminal } from '../../support/tmux.ts';
+import { programInTerminal } from '../../support/terminal.ts';
 
 /** A server on stdio: `before` runs first, `onList` when its tools are listed. */
 async function server({ before = '', onList = '' }): Promise<string> {

@@ -4,7 +4,7 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { startV1Http } from '../../servers/v1-http.ts';
 import { owned } from '../../support/owned.ts';
 import { runProgram } from '../../support/program.ts';
-import { programInTerminal } from '../../support/tmux.ts';
+import { programInTerminal } from '../../support/terminal.ts';
 
 const hasColours = (text: string): boolean =>
   text.split('\u001B[').some((part, index) => index > 0 && /^[\d;]*[1-9][\d;]*m/.test(part));
@@ -22,7 +22,7 @@ test('C-3: --no-color, NO_COLOR and TERM=dumb turn colours off on a terminal', a
   const listed = async (args: string[], prefix = ''): Promise<string> => {
     const terminal = await programInTerminal(['tools', url, ...args], { prefix });
     expect((await terminal.ended()).code).toBe(0);
-    return terminal.colouredScreen();
+    return terminal.output();
   };
   expect(hasColours(await listed([]))).toBe(true);
   expect(hasColours(await listed(['--no-color']))).toBe(false);
@@ -56,7 +56,7 @@ test('C-3: a dumb terminal gets no spinner, and questions name --answer instead 
   const seen: string[] = [];
   await vi.waitFor(
     async () => {
-      seen.push(await working.screen());
+      seen.push(working.screen());
       expect(seen.at(-1)).toContain('[exit 0]');
     },
     { timeout: 15_000, interval: 50 },
@@ -81,9 +81,9 @@ test('C-3: a terminal that reports 0 columns is taken for one of 80', async () =
 
   const asked = await programInTerminal(['call', url, 'ask'], { prefix });
   await asked.shows('● Answer');
-  await asked.press('Enter');
+  asked.press('Enter');
   await asked.shows('◆  Name');
-  await asked.type('Ada');
-  await asked.press('Enter');
+  asked.type('Ada');
+  asked.press('Enter');
   expect((await asked.ended()).screen).toContain('Hello Ada');
 });

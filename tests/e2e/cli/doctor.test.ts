@@ -7,7 +7,7 @@ import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { owned } from '../../support/owned.ts';
 import { runProgram, startProgram } from '../../support/program.ts';
 import { v1Stdio, v2Stdio } from '../../support/servers.ts';
-import { programInTerminal } from '../../support/tmux.ts';
+import { programInTerminal } from '../../support/terminal.ts';
 import { listenRaw } from './raw-listener.ts';
 
 test('C-3: doctor tells what each server of the config file is and can do', async () => {

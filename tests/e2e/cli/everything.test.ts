@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ROOT } from '../../support/imports.ts';
 import { runProgram } from '../../support/program.ts';
-import { programInTerminal } from '../../support/tmux.ts';
+import { isKey, programInTerminal } from '../../support/terminal.ts';
 
 const EVERYTHING = `node ${join(ROOT, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')}`;
 
@@ -52,11 +52,13 @@ test('C-3: server-everything: a form with every kind of field, filled in on a te
   });
   await terminal.shows('Please provide inputs for the following fields:');
   await terminal.shows('● Answer (13 fields)');
-  await terminal.press('Enter');
+  terminal.press('Enter');
   const fill = async (title: string, ...keys: string[]): Promise<void> => {
     await terminal.shows(new RegExp(`[◆▲] {2}${title}`));
-    for (const key of keys)
-      await (/^(?:Enter|Down|Up|Space|C-u)$/.test(key) ? terminal.press(key) : terminal.type(key));
+    for (const key of keys) {
+      if (isKey(key)) terminal.press(key);
+      else terminal.type(key);
+    }
   };
   await fill('String: Your full, legal name', 'Ada Lovelace', 'Enter');
   await fill('Boolean: Agree to the terms and conditions \\(optional\\)', 'Down', 'Enter');
@@ -108,14 +110,14 @@ test('C-3: server-everything: a page that has to be visited before the call is a
   const args = ['call', EVERYTHING, 'trigger-url-elicitation', 'url=https://example.com/go', 'errorPath=true'];
   const terminal = await programInTerminal(args, { env: { BROWSER: 'true' } });
   await terminal.shows('This page is at modelcontextprotocol.io');
-  await terminal.press('Enter');
+  terminal.press('Enter');
   await terminal.shows('● Done');
-  await terminal.press('Enter');
+  terminal.press('Enter');
   await terminal.shows('Calling again.');
   await terminal.shows('This page is at example.com');
-  await terminal.press('Down', 'Enter');
+  terminal.press('Down', 'Enter');
   await terminal.shows(/● Done(?![\s\S]*◇ {2}When)/);
-  await terminal.press('Enter');
+  terminal.press('Enter');
   expect((await terminal.ended()).code).toBe(0);
 
   const unattended = await runProgram(args);

@@ -8,20 +8,20 @@ import { temporaryFolder } from '../../support/gateway.ts';
 import { owned } from '../../support/owned.ts';
 import { runProgram, startProgram } from '../../support/program.ts';
 import { tasksV1Stdio, v1Stdio } from '../../support/servers.ts';
-import { programInTerminal } from '../../support/tmux.ts';
+import { programInTerminal } from '../../support/terminal.ts';
 import { begin, GENERATIONS } from './begun.ts';
 
 test('C-3: Ctrl-C asks whether to cancel or to go on; who goes on gets the result', async () => {
   const { url } = owned(await startV1Http());
   const terminal = await programInTerminal(['call', url, 'slow', 'ms=5000']);
   await terminal.shows(/slow \ds/);
-  await terminal.press('C-c');
+  terminal.press('C-c');
   const menu = await terminal.shows('● Cancel it');
   // The server does not keep the call, so it cannot be left.
   expect(menu).not.toContain('Leave it running');
-  await terminal.press('Down');
+  terminal.press('Down');
   await terminal.shows('● Go on');
-  await terminal.press('Enter');
+  terminal.press('Enter');
   await terminal.shows(/slow \ds/);
   const { code, screen } = await terminal.ended();
   expect(screen).toMatch(/^done$/m);
@@ -32,9 +32,9 @@ test('C-3: a second Ctrl-C cancels, on the server too', async () => {
   const server = owned(await startV1Http());
   const terminal = await programInTerminal(['call', server.url, 'slow', 'ms=60000']);
   await terminal.shows(/slow \ds/);
-  await terminal.press('C-c');
+  terminal.press('C-c');
   await terminal.shows('● Cancel it');
-  await terminal.press('C-c');
+  terminal.press('C-c');
   const { code, screen } = await terminal.ended();
   expect(code).toBe(4);
   expect(screen).toContain('meanwhile: the call was cancelled');
@@ -45,7 +45,7 @@ test('C-3: a call that ends while it is asked about brings its result', async ()
   const { url } = owned(await startV1Http());
   const terminal = await programInTerminal(['call', url, 'slow', 'ms=5000']);
   await terminal.shows(/slow \ds/);
-  await terminal.press('C-c');
+  terminal.press('C-c');
   await terminal.shows('● Cancel it');
   const { code, screen } = await terminal.ended();
   expect(screen).toMatch(/^done$/m);
@@ -56,13 +56,13 @@ test('C-3: Ctrl-C at a question asks the same; who goes on is asked the question
   const { url } = owned(await startV1Http());
   const terminal = await programInTerminal(['call', url, 'ask']);
   await terminal.shows('● Answer');
-  await terminal.press('C-c');
+  terminal.press('C-c');
   await terminal.shows('● Cancel it');
-  await terminal.press('Escape');
+  terminal.press('Escape');
   await terminal.shows(/■ {2}Stop\?[\s\S]*● Answer/);
-  await terminal.press('C-c');
+  terminal.press('C-c');
   await terminal.shows(/■ {2}Stop\?[\s\S]*● Cancel it/);
-  await terminal.press('Enter');
+  terminal.press('Enter');
   const { code, screen } = await terminal.ended();
   expect(code).toBe(4);
   expect(screen).toContain('the call was cancelled');
@@ -75,11 +75,11 @@ test.each([
   const server = owned(await start());
   const terminal = await programInTerminal(['call', server.url, 'hold', 'text=kept'], { columns: 300 });
   await terminal.shows(/hold \ds/);
-  await terminal.press('C-c');
+  terminal.press('C-c');
   await terminal.shows('● Cancel it');
-  await terminal.press('Down');
+  terminal.press('Down');
   await terminal.shows('● Leave it running');
-  await terminal.press('Enter');
+  terminal.press('Enter');
   const { code, screen } = await terminal.ended();
   expect(code).toBe(130);
   expect(server.state.cancelled).toEqual([]);
@@ -98,11 +98,11 @@ test('C-3: a task that waits for an answer can be left where the server asks aga
   const modern = owned(await startTasksV2Http());
   const leaving = await programInTerminal(['call', modern.url, 'ask'], { columns: 300 });
   await leaving.shows('● Answer');
-  await leaving.press('C-c');
+  leaving.press('C-c');
   await leaving.shows('● Cancel it');
-  await leaving.press('Down');
+  leaving.press('Down');
   await leaving.shows('● Leave it running');
-  await leaving.press('Enter');
+  leaving.press('Enter');
   const [, back = ''] = /come back with: node \S+ (.*)$/m.exec((await leaving.ended()).screen) ?? [];
   const answered = await runProgram([...back.split(' '), '--answer', '{"name":"Ada"}']);
   expect(answered).toMatchObject({ code: 0, stdout: 'Hello Ada' });
@@ -110,7 +110,7 @@ test('C-3: a task that waits for an answer can be left where the server asks aga
   const old = owned(await startTasksV1Http());
   const staying = await programInTerminal(['call', old.url, 'ask']);
   await staying.shows('● Answer');
-  await staying.press('C-c');
+  staying.press('C-c');
   const menu = await staying.shows('● Cancel it');
   expect(menu).not.toContain('○ Leave it running');
   expect(menu).toContain('It cannot be left running now: a server of the older protocol asks only once');
@@ -120,9 +120,9 @@ test('C-3: a task of a server that is a command goes with us, so it cannot be le
   const { command, args } = tasksV1Stdio();
   const terminal = await programInTerminal(['call', [command, ...args].join(' '), 'hold']);
   await terminal.shows(/hold \ds/);
-  await terminal.press('C-c');
+  terminal.press('C-c');
   expect(await terminal.shows('● Cancel it')).not.toContain('Leave it running');
-  await terminal.press('Enter');
+  terminal.press('Enter');
   expect((await terminal.ended()).code).toBe(4);
 });
 
@@ -148,9 +148,9 @@ describe.each(GENERATIONS)('a task that is only looked at (%s)', (_generation, s
       const { server, task, taskId } = await begin(start, 'hold', { text: 'kept' });
       const terminal = await programInTerminal(['tasks', action, ...task], { columns: 300 });
       await terminal.shows(/task \S+ \ds/);
-      await terminal.press('C-c');
+      terminal.press('C-c');
       expect(await terminal.shows('● Stop waiting (the task goes on; also Ctrl-C)')).toContain('○ Cancel the task');
-      await terminal.press('C-c');
+      terminal.press('C-c');
       const { code, screen } = await terminal.ended();
       expect(code).toBe(130);
       expect(screen).toContain('stopped waiting; the task goes on');
@@ -165,11 +165,11 @@ describe.each(GENERATIONS)('a task that is only looked at (%s)', (_generation, s
     const { server, task } = await begin(start, 'hold');
     const terminal = await programInTerminal(['tasks', 'result', ...task]);
     await terminal.shows(/task \S+ \ds/);
-    await terminal.press('C-c');
+    terminal.press('C-c');
     await terminal.shows('● Stop waiting');
-    await terminal.press('Down');
+    terminal.press('Down');
     await terminal.shows('● Cancel the task');
-    await terminal.press('Enter');
+    terminal.press('Enter');
     const { code, screen } = await terminal.ended();
     expect(code).toBe(4);
     expect(screen).toContain('meanwhile: the task was cancelled');
@@ -190,16 +190,16 @@ test.each(GENERATIONS)(
     await server.stop();
     for (const terminal of [cancelling, leaving]) {
       await terminal.shows(/hold \d+s .*connection lost, reconnecting/);
-      await terminal.press('C-c');
+      terminal.press('C-c');
       expect(await terminal.shows('● Cancel it')).not.toContain('Leave it running');
     }
-    await cancelling.press('Enter');
+    cancelling.press('Enter');
     const cancelled = await cancelling.ended();
     expect(cancelled.code).toBe(4);
     expect(cancelled.screen).toContain('meanwhile: cancelled; the server has not confirmed it');
-    await leaving.press('Down');
+    leaving.press('Down');
     await leaving.shows('● Leave it (not known whether the server, now away, still has it)');
-    await leaving.press('Enter');
+    leaving.press('Enter');
     const left = await leaving.ended();
     expect(left.code).toBe(130);
     expect(left.screen).toContain(
@@ -219,9 +219,9 @@ test('C-3: a server that does not even answer has not confirmed anything', async
   const terminal = await programInTerminal(['call', wrapper, 'slow', 'ms=60000']);
   await terminal.shows(/slow \ds/);
   process.kill(Number(await readFile(pid, 'utf8')), 'SIGSTOP');
-  await terminal.press('C-c');
+  terminal.press('C-c');
   await terminal.shows('● Cancel it');
-  await terminal.press('Enter');
+  terminal.press('Enter');
   const { code, screen } = await terminal.ended();
   expect(code).toBe(4);
   expect(screen).toContain('meanwhile: cancelled; the server has not confirmed it');

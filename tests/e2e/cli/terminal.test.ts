@@ -7,7 +7,7 @@ import { startV1Http } from '../../servers/v1-http.ts';
 import { temporaryFolder } from '../../support/gateway.ts';
 import { owned } from '../../support/owned.ts';
 import { v1Stdio } from '../../support/servers.ts';
-import { programInTerminal } from '../../support/tmux.ts';
+import { programInTerminal } from '../../support/terminal.ts';
 
 test('C-3: on a terminal a line shows the tool, the time, a bar and the message of the server', async () => {
   const { url } = owned(await startV1Http());
@@ -25,21 +25,21 @@ test('C-3: a question is asked on the terminal, and what is typed there goes to 
   const terminal = await programInTerminal(['call', url, 'ask_twice']);
   await terminal.shows('asks: What is your name?');
   await terminal.shows(/● Answer \(one field\)/);
-  await terminal.press('Enter');
+  terminal.press('Enter');
   await terminal.shows(/◆ {2}Name \(at least 1 characters\)/);
-  await terminal.press('Enter');
+  terminal.press('Enter');
   await terminal.shows('an answer is required');
-  await terminal.type('Ada');
-  await terminal.press('Enter');
+  terminal.type('Ada');
+  terminal.press('Enter');
   await terminal.shows('asks: How old are you?');
-  await terminal.press('Enter');
+  terminal.press('Enter');
   await terminal.shows(/◆ {2}Age \(a whole number, 0…150\)/);
-  await terminal.type('200');
-  await terminal.press('Enter');
+  terminal.type('200');
+  terminal.press('Enter');
   await terminal.shows('expected at most 150');
-  await terminal.press('C-u');
-  await terminal.type('36');
-  await terminal.press('Enter');
+  terminal.press('C-u');
+  terminal.type('36');
+  terminal.press('Enter');
   const { code, screen } = await terminal.ended();
   expect(screen).toContain('Hello Ada, 36');
   expect(code).toBe(0);
@@ -49,19 +49,19 @@ test('C-3: a question can be declined, and Esc leads back from the fields, and t
   const { url } = owned(await startV1Http());
   const declining = await programInTerminal(['call', url, 'ask']);
   await declining.shows('● Answer');
-  await declining.press('Down');
+  declining.press('Down');
   await declining.shows('● Decline');
-  await declining.press('Enter');
+  declining.press('Enter');
   expect((await declining.ended()).screen).toMatch(/^declined$/m);
 
   const leaving = await programInTerminal(['call', url, 'ask']);
   await leaving.shows('● Answer');
-  await leaving.press('Enter');
+  leaving.press('Enter');
   await leaving.shows('◆  Name');
-  await leaving.type('Bo');
-  await leaving.press('Escape');
+  leaving.type('Bo');
+  leaving.press('Escape');
   await leaving.shows(/■ {2}Name[\s\S]*● Answer/);
-  await leaving.press('Escape');
+  leaving.press('Escape');
   const { code, screen } = await leaving.ended();
   expect(screen).toMatch(/^cancelled$/m);
   expect(code).toBe(0);
@@ -71,9 +71,9 @@ test('C-3: a question that is withdrawn closes its form, with a word about it', 
   const { url } = owned(await startV1Http());
   const terminal = await programInTerminal(['call', url, 'withdraw', 'ms=3000']);
   await terminal.shows('● Answer');
-  await terminal.press('Enter');
+  terminal.press('Enter');
   await terminal.shows('◆  Name');
-  await terminal.type('Ada');
+  terminal.type('Ada');
   await terminal.shows('The server took its question back.');
   const { code, screen } = await terminal.ended();
   expect(screen).toMatch(/^withdrew$/m);
@@ -125,7 +125,7 @@ test.each(['a command', 'a URL'])(
 test('C-3: started by hand on a terminal, the gateway says that it waits for a client', async () => {
   const terminal = await programInTerminal(['stdio', '--log-level', 'silent', '--store', ':memory:']);
   await terminal.shows('meanwhile: this is an MCP server, waiting for a client on standard input; meanwhile --help');
-  await terminal.press('C-c');
+  terminal.press('C-c');
   expect((await terminal.ended()).code).toBe(0);
 });
 
@@ -140,10 +140,10 @@ test('C-3: a link is shown, opened with BROWSER when the person says so, and the
   await terminal.shows('asks: Please sign in');
   await terminal.shows('This page is at example.com');
   await terminal.shows('● Open it in the browser');
-  await terminal.press('Enter');
+  terminal.press('Enter');
   await terminal.shows('● Done');
   await expect.poll(async () => readFile(opened, 'utf8').catch(() => '')).toBe(`1\n${new URL(link).href}\n`);
-  await terminal.press('Enter');
+  terminal.press('Enter');
   expect((await terminal.ended()).screen).toMatch(/^signed in$/m);
 });
 
@@ -155,7 +155,7 @@ test('C-3: a link that is no web page cannot be opened', async () => {
   const shown = await terminal.shows('● I go there myself');
   expect(shown).toContain('file:///etc/passwd');
   expect(shown).not.toContain('Open it');
-  await terminal.press('Down', 'Enter');
+  terminal.press('Down', 'Enter');
   expect((await terminal.ended()).screen).toMatch(/^declined$/m);
 });
 
@@ -166,17 +166,17 @@ test('C-3: a request to a model is shown in full, answered in its place, or reje
   for (const part of ['system: Be brief.', 'user: Why?', 'at most 64 tokens', 'model: small']) {
     expect(shown).toContain(part);
   }
-  await answering.press('Enter');
+  answering.press('Enter');
   await answering.shows('The answer');
-  await answering.type('Because.');
-  await answering.press('Enter', 'Enter');
+  answering.type('Because.');
+  answering.press('Enter', 'Enter');
   const { code, screen } = await answering.ended();
   expect(code).toBe(0);
   expect(screen).toContain(String.raw`\"text\":\"Because.\"`);
 
   const rejecting = await programInTerminal(['call', url, 'sample', 'prompt=Why?']);
   await rejecting.shows('● Answer in its place');
-  await rejecting.press('Down', 'Enter');
+  rejecting.press('Down', 'Enter');
   const rejected = await rejecting.ended();
   expect(rejected.screen).toContain('Rejected.');
   expect(rejected.screen).toContain('the user rejected the request');
@@ -188,7 +188,7 @@ test('C-3, X-4: what a server says cannot move the cursor or clear the screen', 
   const nasty = JSON.stringify('\u001B[2J\u001B[Hgone\u0007\u001B]0;owned\u0007 really');
   const asked = await programInTerminal(['call', url, 'ask', `message:=${nasty}`]);
   expect(await asked.shows('● Answer')).toContain('asks: gone really');
-  await asked.press('Escape');
+  asked.press('Escape');
   await asked.ended();
   const printed = await programInTerminal(['call', url, 'echo', `text:=${nasty}`]);
   expect((await printed.ended()).screen.trim().split('\n')).toEqual(['gone really', '', '[exit 0]']);
@@ -199,10 +199,10 @@ test('C-3: with standard output elsewhere the questions are still on the termina
   const file = join(await temporaryFolder(), 'result.txt');
   const terminal = await programInTerminal(['call', url, 'ask'], { redirect: `> '${file}'` });
   await terminal.shows('● Answer');
-  await terminal.press('Enter');
+  terminal.press('Enter');
   await terminal.shows('◆  Name');
-  await terminal.type('Ada');
-  await terminal.press('Enter');
+  terminal.type('Ada');
+  terminal.press('Enter');
   expect((await terminal.ended()).code).toBe(0);
   expect(await readFile(file, 'utf8')).toBe('Hello Ada\n');
 });
@@ -221,10 +221,10 @@ test('C-3: --answer is used first on a terminal too; one that does not fit leave
   await terminal.shows('answered with --answer');
   await terminal.shows("does not fit the question: 'age': expected a number");
   await terminal.shows('● Answer');
-  await terminal.press('Enter');
+  terminal.press('Enter');
   await terminal.shows('◆  Age');
-  await terminal.type('36');
-  await terminal.press('Enter');
+  terminal.type('36');
+  terminal.press('Enter');
   expect((await terminal.ended()).screen).toContain('Hello Ada, 36');
 });
 
@@ -238,12 +238,12 @@ test('C-3: NO_COLOR is respected, on the line, in the questions and in lists', a
   ] as const) {
     const asked = await programInTerminal(['call', url, 'ask'], { env: { ...env } });
     await asked.shows('● Answer');
-    expect(hasColours(await asked.colouredScreen())).toBe(expected);
+    expect(hasColours(asked.output())).toBe(expected);
     const working = await programInTerminal(['call', url, 'slow', 'ms=60000'], { env: { ...env } });
     await working.shows(/slow \ds/);
-    expect(hasColours(await working.colouredScreen())).toBe(expected);
+    expect(hasColours(working.output())).toBe(expected);
     const listed = await programInTerminal(['tools', url], { env: { ...env } });
     await listed.ended();
-    expect(hasColours(await listed.colouredScreen())).toBe(expected);
+    expect(hasColours(listed.output())).toBe(expected);
   }
 }, 40_000);

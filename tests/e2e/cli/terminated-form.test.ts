@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { PROGRAM, temporaryFolder } from '../../support/gateway.ts';
 import { owned } from '../../support/owned.ts';
-import { programInTerminal, shellInTerminal } from '../../support/tmux.ts';
+import { programInTerminal, shellInTerminal } from '../../support/terminal.ts';
 
 const TAKEN_BACK = 'took its question back';
 

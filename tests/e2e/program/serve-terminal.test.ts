@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../support/gateway.ts';
 import { portToReturnTo } from '../../support/port-to-return-to.ts';
 import { logLines, serveProgram } from '../../support/program.ts';
 import { send } from '../../support/raw-http.ts';
-import { programInTerminal } from '../../support/tmux.ts';
+import { programInTerminal } from '../../support/terminal.ts';
 
 async function folderWithFile(): Promise<string> {
   const cwd = await temporaryFolder();
@@ -28,7 +28,7 @@ test('O-1: on a terminal serve prints a banner: hub, servers, config file and st
   expect(screen).toContain('  Config   meanwhile.json (in this folder)\n');
   expect(screen).toContain('  Store    :memory:\n');
   expect(screen).not.toContain('{"');
-  await terminal.press('C-c');
+  terminal.press('C-c');
   expect((await terminal.ended()).code).toBe(0);
   expect(await readFile(join(cwd, 'out'), 'utf8')).toBe('');
 });
@@ -44,7 +44,7 @@ test('O-1: the banner says which file was named, and where the store is by defau
   expect(screen).toContain('  Servers  none yet');
   expect(screen).toContain('  Config   sub/mine.json\n');
   expect(screen).toMatch(/^ {2}Store {4}~\/.*meanwhile\.db$/m);
-  await terminal.press('C-c');
+  terminal.press('C-c');
   expect((await terminal.ended()).code).toBe(0);
 });
 
@@ -53,7 +53,7 @@ test('O-1: without a config file the banner names the demo server, and how to wr
   const screen = await terminal.shows('Ctrl-C stops');
   expect(screen).toMatch(/^ {2}Servers {2}demo {2}http:\/\/127\.0\.0\.1:\d+\/mcp\/demo$/m);
   expect(screen).toMatch(/^ {2}Config {3}none; create meanwhile\.json in this folder, or$/m);
-  await terminal.press('C-c');
+  terminal.press('C-c');
   expect((await terminal.ended()).code).toBe(0);
 });
 
@@ -64,7 +64,7 @@ test('O-1: who wants silence has it on a terminal too, and without a terminal th
     async () => expect((await send(`http://127.0.0.1:${port}/healthz`, { method: 'GET' })).status).toBe(200),
     { timeout: 15_000 },
   );
-  await silent.press('C-c');
+  silent.press('C-c');
   expect((await silent.ended()).screen.replace('^C', '').trim()).toBe('[exit 0]');
 
   const piped = await serveProgram(['--config', 'meanwhile.json'], { cwd: await folderWithFile() });
@@ -90,6 +90,6 @@ test('O-1: with a pipe on either side meanwhile alone is the gateway on stdio', 
   expect((await piped.ended()).screen).not.toContain('Usage:');
   const read = await programInTerminal(['--store', ':memory:'], { redirect: '| cat' });
   await read.shows('this is an MCP server, waiting for a client');
-  await read.press('C-d');
+  read.press('C-d');
   expect((await read.ended()).screen).not.toContain('Usage:');
 });
