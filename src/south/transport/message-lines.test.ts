@@ -50,6 +50,14 @@ test.each([
   expect(more).toEqual([]);
 });
 
+test('X-3, B-1: the id at the end of a message is found, wherever the limit cuts it', () => {
+  const line = `${JSON.stringify({ result: { text: LONG }, jsonrpc: '2.0', id: 'five' })}\n`;
+  for (let limit = line.length - 50; limit < line.length - 1; limit += 1) {
+    const [skipped] = linesOf(line, limit);
+    expect((skipped as OversizeMessage).about(), String(limit)).toEqual({ id: 'five', isRequest: false });
+  }
+});
+
 test('X-3, B-1: all unfinished messages together are limited, and small ones always come through', () => {
   const limit = new MessageLimit(1_000_000);
   const streams = Array.from({ length: 20 }, () => new MessageLines(limit));

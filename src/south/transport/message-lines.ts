@@ -35,13 +35,9 @@ export class MessageLines {
       this.#rest.push(piece);
       return;
     }
-    this.#oversize ??= new OversizeMessage(texts([...this.#rest, piece]));
-    this.#oversize.append(piece.toString('utf8'));
+    if (this.#oversize === undefined) this.#oversize = new OversizeMessage([...this.#rest, piece]);
+    else this.#oversize.append(piece);
     this.#rest = [];
     this.#counter.reset();
   }
-}
-
-function* texts(pieces: Buffer[]): Iterable<string> {
-  for (const piece of pieces) yield piece.toString('utf8');
 }

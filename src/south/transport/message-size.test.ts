@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import { OversizeMessage } from './message-size.ts';
 
 function about(...pieces: string[]): ReturnType<OversizeMessage['about']> {
-  const message = new OversizeMessage(pieces);
-  for (const piece of pieces) message.append(piece);
+  const [first = '', ...more] = pieces;
+  const message = new OversizeMessage([first]);
+  for (const piece of more) message.append(piece);
   return message.about();
 }
 

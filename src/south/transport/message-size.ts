@@ -66,18 +66,22 @@ export class OversizeMessage {
   readonly #start: string;
   #end = '';
 
-  /** With the pieces that have come so far. */
-  constructor(pieces: Iterable<string>) {
+  /** With all pieces that have come so far. */
+  constructor(pieces: readonly (string | Buffer)[]) {
     let start = '';
     for (const piece of pieces) {
-      start += piece.slice(0, KEPT);
+      start += startOf(piece);
       if (start.length >= KEPT) break;
     }
     this.#start = copyOf(start.slice(0, KEPT));
+    // The last piece may be too short to hold the end by itself.
+    for (let last = pieces.length - 1; last >= 0 && this.#end.length < KEPT; last -= 1) {
+      this.#end = copyOf((endOf(pieces[last] ?? '') + this.#end).slice(-KEPT));
+    }
   }
 
-  append(piece: string): void {
-    this.#end = copyOf((this.#end + piece.slice(-KEPT)).slice(-KEPT));
+  append(piece: string | Buffer): void {
+    this.#end = copyOf((this.#end + endOf(piece)).slice(-KEPT));
   }
 
   /** What can be known of it, because serializers write the short members before or after the long one. */
@@ -86,6 +90,14 @@ export class OversizeMessage {
     const named = typeof id === 'string' || typeof id === 'number' ? { id } : {};
     return { ...named, isRequest: typeof method === 'string' };
   }
+}
+
+function startOf(piece: string | Buffer): string {
+  return typeof piece === 'string' ? piece.slice(0, KEPT) : piece.toString('utf8', 0, KEPT);
+}
+
+function endOf(piece: string | Buffer): string {
+  return typeof piece === 'string' ? piece.slice(-KEPT) : piece.toString('utf8', Math.max(0, piece.length - KEPT));
 }
 
 const MEMBER = String.raw`"(?:jsonrpc|id|method)"\s*:\s*(?:"(?:[^"\\]|\\.)*"|-?\d+)\s*`;

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { MessageLimit, type OversizeMessage } from './message-size.ts';
-import { SseParser } from './sse-parser.ts';
+import { SseParser, type SseEvent } from './sse-parser.ts';
 
 interface Read {
-  events: { id: string | undefined; data: string }[];
+  events: SseEvent[];
   oversize: OversizeMessage[];
   retries: number[];
   endless: number;
@@ -24,7 +24,7 @@ function read(text: string, size: number, limit = 10_000): Read {
 
 const STREAM = [
   '\uFEFF: a comment',
-  'event: message',
+  'event: endpoint',
   'id: 1',
   'data: {"a":1}',
   '',
@@ -47,9 +47,9 @@ test.each(['\n', '\r\n', '\r'])('B-1: events come out whole, wherever the pieces
   for (let size = 1; size <= text.length; size += 1) {
     expect(read(text, size)).toEqual({
       events: [
-        { id: '1', data: '{"a":1}' },
-        { id: undefined, data: '\ntwo\n lines' },
-        { id: 'primed', data: '' },
+        { id: '1', name: 'endpoint', data: '{"a":1}' },
+        { id: undefined, name: 'message', data: '\ntwo\n lines' },
+        { id: 'primed', name: 'message', data: '' },
       ],
       oversize: [],
       retries: [250],
@@ -75,4 +75,19 @@ test.each([
 test('X-3, B-1: of an event that does not end it is told', () => {
   expect(read(`data: ${'x'.repeat(20_000)}`, 1000, 1000).endless).toBeGreaterThan(0);
   expect(read('data:\n'.repeat(5000), 1000, 1000).endless).toBeGreaterThan(0);
+});
+
+test('X-3, B-1: the id at the end of a message is found, wherever the limit and the pieces cut it', () => {
+  const event = `data: ${JSON.stringify({ result: { text: 'x'.repeat(3000) }, jsonrpc: '2.0', id: 'seven' })}\n\n`;
+  for (const size of [7, 50, 100]) {
+    // Each piece of a line counts for some bytes more than its text.
+    const most = event.length + 8 * Math.ceil(event.length / size);
+    let skipped = 0;
+    for (let limit = most - 100; limit < most; limit += 1) {
+      const { oversize } = read(event, size, limit);
+      skipped += oversize.length;
+      for (const message of oversize) expect(message.about()).toEqual({ id: 'seven', isRequest: false });
+    }
+    expect(skipped).toBeGreaterThan(50);
+  }
 });

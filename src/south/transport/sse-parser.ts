@@ -1,8 +1,15 @@
 import { OversizeMessage, type MessageCounter, type MessageLimit } from './message-size.ts';
 
+export interface SseEvent {
+  id: string | undefined;
+  /** The type of the event. */
+  name: string;
+  data: string;
+}
+
 export interface SseHandlers {
   /** One event; those without content come too if they have an id. */
-  onEvent: (event: { id: string | undefined; data: string }) => void;
+  onEvent: (event: SseEvent) => void;
   /** An event was skipped because it is too large. */
   onOversize: (message: OversizeMessage) => void;
   /** An event that is too large does not end: nothing more should be fed. */
@@ -10,6 +17,7 @@ export interface SseHandlers {
   onRetry: (ms: number) => void;
 }
 
+const DEFAULT_NAME = 'message';
 /** What a line costs beside its text: a stream of empty lines takes memory too. */
 const LINE_OVERHEAD = 8;
 /** How many times the size of the largest message is skipped in the hope that the event ends. */
@@ -28,6 +36,7 @@ export class SseParser {
   #line: string[] = [];
   #data: string[] = [];
   #id: string | undefined;
+  #name = DEFAULT_NAME;
   #skipping: Skipping | undefined;
   #afterCr = false;
   #first = true;
@@ -65,7 +74,7 @@ export class SseParser {
       const piece = text.slice(from, end < 0 ? undefined : end);
       if (!this.#counter.add(piece.length + LINE_OVERHEAD)) {
         this.#startSkipping(piece);
-        return text.slice(from);
+        return text.slice(from + piece.length);
       }
       if (piece !== '') this.#line.push(piece);
       if (end < 0) return '';
@@ -78,7 +87,7 @@ export class SseParser {
   #startSkipping(piece: string): void {
     const line = [...this.#line, piece].join('');
     const message = new OversizeMessage([...this.#data, fieldOf(line).value]);
-    const end = this.#line.length === 0 ? '\n' : '';
+    const end = line === '' ? '\n' : '';
     this.#reset();
     this.#skipping = { message, size: 0, end };
   }
@@ -108,14 +117,15 @@ export class SseParser {
       this.#field(line);
       return;
     }
-    const [id, data] = [this.#id, this.#data];
+    const [id, name, data] = [this.#id, this.#name, this.#data];
     this.#reset();
-    if (id !== undefined || data.length > 0) this.#handlers.onEvent({ id, data: data.join('\n') });
+    if (id !== undefined || data.length > 0) this.#handlers.onEvent({ id, name, data: data.join('\n') });
   }
 
   #field(line: string): void {
     const { name, value } = fieldOf(line);
     if (name === 'data') this.#data.push(value);
+    else if (name === 'event') this.#name = value || DEFAULT_NAME;
     else if (name === 'id' && !value.includes('\0')) this.#id = value;
     else if (name === 'retry' && /^\d+$/.test(value)) this.#handlers.onRetry(Number(value));
   }
@@ -124,6 +134,7 @@ export class SseParser {
     this.#line = [];
     this.#data = [];
     this.#id = undefined;
+    this.#name = DEFAULT_NAME;
     this.#skipping = undefined;
     this.#counter.reset();
   }
