@@ -17,7 +17,8 @@ import { TASKS_EXTENSION } from './server-task.ts';
 import { ChildTransport, type ChildStream } from './transport/child.ts';
 import { useFreshIds } from '../lib/fresh-ids.ts';
 import { assertAllowed } from './transport/checked-address.ts';
-import { HttpTransport, type HttpHealth, type HttpTransportOptions } from './transport/http.ts';
+import { HttpTransport, type HttpTransportOptions } from './transport/http.ts';
+import type { HttpHealth } from './transport/http-health.ts';
 import { MessageLimit } from './transport/message-size.ts';
 import { SseTransport } from './transport/sse.ts';
 
@@ -188,19 +189,16 @@ export class Dialler {
       return await this.#connect(await this.#http(config, hooks), hooks, knownOld);
     } catch (error) {
       if (!refusesStreamableHttp(error)) throw error;
-      const dialled = await this.#connect(new SseTransport(config, this.#limit, this.#isAllowed), hooks, true).catch(
-        () => {
-          // Not a server of that kind either: its first answer says more about what is wrong.
-          throw error;
-        },
+      const { onLost, onDoubt } = hooks;
+      const transport = new SseTransport(
+        config,
+        { onLost, onDoubt },
+        { limit: this.#limit, isAllowed: this.#isAllowed },
       );
-      const report = dialled.client.onerror;
-      // This transport tells that its stream broke in no other way.
-      dialled.client.onerror = (trouble) => {
-        report?.(trouble);
-        hooks.onDoubt(trouble.message);
-      };
-      return dialled;
+      return this.#connect(transport, hooks, true).catch(() => {
+        // Not a server of that kind either: its first answer says more about what is wrong.
+        throw error;
+      });
     }
   }
 

@@ -24,6 +24,7 @@ import { ToolFacts, type TaskSupport } from './tool-facts.ts';
 import { isBrokenWire, isUnsent } from './transport/broken-wire.ts';
 import { ChildTransport } from './transport/child.ts';
 import { HttpTransport } from './transport/http.ts';
+import { SseTransport } from './transport/sse.ts';
 import { headerMistake, paramHeaders } from './transport/param-headers.ts';
 
 /** How long a process that is about to be gone may take to tell how it ended. */
@@ -213,6 +214,11 @@ function isPassing(error: unknown): boolean {
 async function lossIn(error: unknown, transport: Transport): Promise<string | undefined> {
   if (isBrokenWire(error)) return messageOf(error);
   if (!(error instanceof SdkError) || error.code !== SdkErrorCode.ConnectionClosed) return undefined;
-  const ended = transport instanceof ChildTransport ? await within(EXIT_MS, transport.exited) : undefined;
+  const ended =
+    transport instanceof ChildTransport
+      ? await within(EXIT_MS, transport.exited)
+      : transport instanceof SseTransport
+        ? transport.ending
+        : undefined;
   return ended ?? 'the connection was closed';
 }

@@ -11,7 +11,8 @@ import {
 } from '@modelcontextprotocol/client';
 import type { HttpServerConfig } from '../../core/ports.ts';
 import type { AddressCheck } from '../../lib/addresses.ts';
-import { isBrokenWire, isUnsent, streamLost, Unreachable } from './broken-wire.ts';
+import { isBrokenWire, isUnsent, streamLost } from './broken-wire.ts';
+import { orUnreachable, type HttpHealth } from './http-health.ts';
 import { httpRequest, keepAliveAgent, readText, type HttpAnswer } from './http-request.ts';
 import { Hello } from './hello.ts';
 import type { MessageLimit } from './message-size.ts';
@@ -22,7 +23,6 @@ import { takeOversize } from './oversize.ts';
 import { refusal } from './refusal.ts';
 import { PendingAnswers } from './pending-answers.ts';
 import { ResponseStreams } from './response-streams.ts';
-import { wireWords } from './wire-words.ts';
 
 /** Requests wait for a free socket once so many are open. */
 const MAX_REQUEST_SOCKETS = 256;
@@ -39,14 +39,6 @@ class UnexpectedContent extends SdkError {
   constructor(what: string) {
     super(SdkErrorCode.ClientHttpUnexpectedContent, `${what}: is this the address of an MCP server?`);
   }
-}
-
-/** How the transport tells that something is wrong with the server, before anybody asks. */
-export interface HttpHealth {
-  /** Certain: nobody listens there any more, or our session is not known any more. */
-  onLost: (reason: string) => void;
-  /** A stream broke: worth asking whether the server is still there. */
-  onDoubt: (reason: string) => void;
 }
 
 export interface HttpTransportOptions {
@@ -282,21 +274,12 @@ export class HttpTransport implements Transport {
     body: string | undefined,
     signals: readonly AbortSignal[],
   ): Promise<HttpAnswer> {
-    try {
-      return await httpRequest(agent, this.#url, method, headers, body, signals);
-    } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      if (signals.some(({ aborted }) => aborted)) throw error;
-      const unsent = code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EHOSTUNREACH';
-      // Whoever sent it hears first that it did not arrive, and can wait for the server to be back.
-      if (unsent) setImmediate(() => this.#health.onLost(message));
-      else this.#health.onDoubt(message);
-      throw new Unreachable(
-        `cannot reach ${this.#url.origin}: ${wireWords(error as NodeJS.ErrnoException)}`,
-        unsent,
-        error,
-      );
-    }
+    return orUnreachable(
+      httpRequest(agent, this.#url, method, headers, body, signals),
+      this.#url,
+      signals,
+      this.#health,
+    );
   }
 
   async #refused(message: JSONRPCMessage, answer: HttpAnswer): Promise<void> {

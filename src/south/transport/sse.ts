@@ -1,98 +1,173 @@
+import { setMaxListeners } from 'node:events';
 import type { Agent } from 'node:http';
-import { SSEClientTransport, type JSONRPCMessage } from '@modelcontextprotocol/client';
+import { SdkErrorCode, SdkHttpError, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
 import type { HttpServerConfig } from '../../core/ports.ts';
-import type { AddressCheck } from '../../lib/addresses.ts';
 import { Hello } from './hello.ts';
-import { fetchThrough } from './http-fetch.ts';
-import { keepAliveAgent } from './http-request.ts';
+import { orUnreachable, type HttpHealth } from './http-health.ts';
+import { httpRequest, keepAliveAgent, readText, type HttpAnswer } from './http-request.ts';
+import type { HttpTransportOptions } from './http.ts';
 import type { MessageLimit } from './message-size.ts';
+import { readMessage } from './message.ts';
+import { takeOversize } from './oversize.ts';
 import { PendingAnswers } from './pending-answers.ts';
+import { refusal } from './refusal.ts';
+import { SseParser, type SseEvent } from './sse-parser.ts';
 
 const MAX_SOCKETS = 256;
-const LF = 10;
-const CR = 13;
 
-/** The HTTP transport of 2024: one stream for all that the server says. */
-export class SseTransport extends SSEClientTransport {
+/**
+ * The HTTP+SSE transport of 2024: the server sends everything on one stream, which begins with the address for our
+ * messages. The stream is also the session: when it ends, the connection is lost, and the next one starts with
+ * `initialize`.
+ */
+export class SseTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: NonNullable<Transport['onmessage']>;
   readonly hello = new Hello();
   readonly answers = new PendingAnswers();
+  readonly #url: URL;
+  readonly #headers: Record<string, string>;
+  readonly #health: HttpHealth;
+  readonly #limit: MessageLimit;
   readonly #agent: Agent;
+  readonly #abort = new AbortController();
+  #endpoint: URL | undefined;
+  #protocolVersion: string | undefined;
+  /** Why the stream ended, once it has. */
+  ending: string | undefined;
+  #closed = false;
 
-  constructor(config: HttpServerConfig, limit: MessageLimit, isAllowed?: AddressCheck) {
-    const { address, headers } = withoutCredentials(config);
-    const agent = keepAliveAgent(address, MAX_SOCKETS, isAllowed);
-    const fetch = fetchThrough(agent);
-    super(address, { requestInit: { headers }, fetch: async (url, init) => limited(await fetch(url, init), limit) });
-    this.#agent = agent;
-    // Whoever connects it comes after.
-    this.onmessage = (message) => this.hello.received(message);
+  constructor(
+    { url, headers = {} }: HttpServerConfig,
+    health: HttpHealth,
+    { limit, isAllowed }: Pick<HttpTransportOptions, 'limit' | 'isAllowed'>,
+  ) {
+    this.#url = new URL(url);
+    this.#headers = Object.fromEntries(new Headers(headers));
+    this.#health = health;
+    this.#limit = limit;
+    this.#agent = keepAliveAgent(this.#url, MAX_SOCKETS, isAllowed);
+    // Every request in flight listens to it; that is many, not a leak.
+    setMaxListeners(0, this.#abort.signal);
   }
 
-  override async send(message: JSONRPCMessage): Promise<void> {
+  setProtocolVersion(version: string): void {
+    this.#protocolVersion = version;
+  }
+
+  /** Opens the stream and waits for the address. */
+  async start(): Promise<void> {
+    const answer = await this.#exchange(this.#url, 'GET', { accept: 'text/event-stream' });
+    if (answer.status !== 200 || !(answer.headers['content-type'] ?? '').startsWith('text/event-stream')) {
+      answer.body.resume();
+      throw new Error(`HTTP ${answer.status} from ${this.#url.origin} in place of a stream`);
+    }
+    await new Promise<void>((resolve, reject) => this.#read(answer, resolve, reject));
+  }
+
+  #read({ body }: HttpAnswer, onEndpoint: () => void, onFailure: (error: Error) => void): void {
+    let ending = 'the stream of the server ended';
+    const parser = new SseParser(this.#limit, {
+      onEvent: (event) => {
+        if (event.name === 'message') this.#message(event);
+        if (event.name !== 'endpoint') return;
+        try {
+          this.#endpoint = endpointAt(event.data, this.#url);
+          onEndpoint();
+        } catch (error) {
+          ending = (error as Error).message;
+          body.destroy();
+        }
+      },
+      onOversize: (message) => takeOversize(message, this.#limit, this),
+      onEndless: () => {
+        ending = `an event is ${this.#limit.mistake} and does not end`;
+        body.destroy();
+      },
+      onRetry: () => {},
+    });
+    body.setEncoding('utf8');
+    body.on('data', (chunk: string) => {
+      if (!body.destroyed) parser.feed(chunk);
+    });
+    body.on('error', () => {
+      // 'close' follows and decides.
+    });
+    body.once('close', () => {
+      parser.close();
+      this.ending = ending;
+      onFailure(new Error(ending));
+      if (!this.#closed) this.#health.onLost(ending);
+    });
+  }
+
+  #message({ data }: SseEvent): void {
+    let message: JSONRPCMessage | undefined;
+    try {
+      message = readMessage(JSON.parse(data));
+    } catch (error) {
+      this.onerror?.(new Error(`not JSON on the stream: ${(error as Error).message}`));
+      return;
+    }
+    if (message === undefined) {
+      this.onerror?.(new Error('not a JSON-RPC message on the stream'));
+      return;
+    }
+    this.hello.received(message);
+    this.onmessage?.(message);
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
     this.hello.sent(message);
-    const sending = super.send(message);
+    const sending = this.#post(message);
     await ('method' in message ? sending : this.answers.track(sending));
   }
 
-  override async close(): Promise<void> {
-    await super.close();
+  async #post(message: JSONRPCMessage): Promise<void> {
+    if (this.#endpoint === undefined) throw new Error('the server has not said where to send messages');
+    const { origin } = this.#endpoint;
+    const headers = { 'content-type': 'application/json' };
+    const { status, body, ...answer } = await this.#exchange(this.#endpoint, 'POST', headers, JSON.stringify(message));
+    if (status >= 200 && status < 300) {
+      body.resume();
+      return;
+    }
+    const text = await readText(body, this.#limit);
+    const reason = refusal(status, origin, text, answer.headers.location !== undefined);
+    this.#health.onDoubt(reason);
+    throw new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, reason, { status, statusText: '', text });
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#abort.abort();
     this.#agent.destroy();
+    this.onclose?.();
+  }
+
+  async #exchange(
+    url: URL,
+    method: 'GET' | 'POST',
+    headers: Record<string, string>,
+    body?: string,
+  ): Promise<HttpAnswer> {
+    const sent = {
+      ...this.#headers,
+      ...headers,
+      ...(this.#protocolVersion !== undefined && { 'mcp-protocol-version': this.#protocolVersion }),
+    };
+    const signals = [this.#abort.signal];
+    return orUnreachable(httpRequest(this.#agent, url, method, sent, body, signals), url, signals, this.#health);
   }
 }
 
-/** Breaks a stream whose events are too large: the SDK's parser would collect one without end. */
-function limited(response: Response, limit: MessageLimit): Response {
-  const { body } = response;
-  if (body === null) return response;
-  const counter = limit.counter();
-  let lineIsEmpty = true;
-  const checked = body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        const tooLarge = (): void => {
-          counter.reset();
-          controller.error(new Error(`an event is ${limit.mistake}`));
-        };
-        let from = 0;
-        for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, from)) {
-          if (lineIsEmpty && chunk.subarray(from, end).every((byte) => byte === CR)) counter.reset();
-          else if (!counter.add(end - from + 1)) {
-            tooLarge();
-            return;
-          }
-          lineIsEmpty = true;
-          from = end + 1;
-        }
-        const rest = chunk.length - from;
-        if (rest > 0 && !counter.add(rest)) {
-          tooLarge();
-          return;
-        }
-        lineIsEmpty = rest === 0;
-        controller.enqueue(chunk);
-      },
-      flush: () => counter.reset(),
-    }),
-  );
-  const { status, statusText, headers } = response;
-  const copy = new Response(checked, { status, statusText, headers });
-  // Relative addresses in the stream are resolved against it, and a copy has none.
-  Object.defineProperty(copy, 'url', { value: response.url });
-  return copy;
-}
-
-/** Takes the credentials out of the URL: `fetch` accepts none there, and quotes them in its error. */
-function withoutCredentials({ url, headers = {} }: HttpServerConfig): {
-  address: URL;
-  headers: Record<string, string>;
-} {
-  const address = new URL(url);
-  const credentials = [address.username, address.password].map(decodeURIComponent).join(':');
-  address.username = '';
-  address.password = '';
-  const sent = new Headers(headers);
-  if (credentials !== ':' && !sent.has('authorization')) {
-    sent.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`);
-  }
-  return { address, headers: Object.fromEntries(sent) };
+/** Where messages go: at the same origin and with the same credentials, which another server must not get. */
+function endpointAt(address: string, stream: URL): URL {
+  const endpoint = new URL(address, stream);
+  if (endpoint.origin !== stream.origin) throw new Error('the server names another origin for messages');
+  endpoint.username = stream.username;
+  endpoint.password = stream.password;
+  return endpoint;
 }
