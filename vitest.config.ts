@@ -1,15 +1,27 @@
 import { defineConfig } from 'vitest/config';
 
+/** Tests that start no program, and so need no build. */
+const UNIT = ['src/**/*.test.ts', 'tests/*.test.ts', 'tests/contract/**/*.test.ts', 'tests/crash/checker.test.ts'];
+
 export default defineConfig({
   test: {
-    globalSetup: ['tests/support/bundle-servers.ts'],
-    include: ['src/**/*.test.ts', 'tests/**/*.test.ts'],
-    pool: 'forks',
     maxWorkers: 2,
     testTimeout: 20_000,
+    hookTimeout: 20_000,
     // A busy machine needs longer than the default of one second.
     expect: { poll: { timeout: 10_000 } },
-    hookTimeout: 20_000,
     watch: false,
+    projects: [
+      { extends: true, test: { name: 'unit', include: UNIT, isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: 'program',
+          include: ['tests/**/*.test.ts'],
+          exclude: UNIT,
+          globalSetup: 'tests/support/build.ts',
+        },
+      },
+    ],
   },
 });

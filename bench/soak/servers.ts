@@ -10,7 +10,7 @@ import { startTasksV2Http } from '../../tests/servers/tasks-v2-http.ts';
 import { requestsOf } from '../../tests/servers/tasks/state.ts';
 import { startV1Http } from '../../tests/servers/v1-http.ts';
 import { startV2Http } from '../../tests/servers/v2-http.ts';
-import { bundle } from '../../tests/support/bundle-servers.ts';
+import { bundle } from '../../tests/support/build.ts';
 import { bundlePath, type BundledServer } from '../../tests/support/servers.ts';
 
 export interface SoakServers {

@@ -7,7 +7,7 @@ import { createLog } from '../../src/lib/log.ts';
 import { loadConfig, startHttp, type HttpGateway } from '../../src/main.ts';
 import { startLegacyHttp } from '../servers/conformance-legacy-http.ts';
 import { startModernHttp } from '../servers/conformance-modern-http.ts';
-import { bundle } from '../support/bundle-servers.ts';
+import { bundle } from '../support/build.ts';
 import { conformanceStdio } from '../support/servers.ts';
 import type { Era } from './server-sets.ts';
 

@@ -1,4 +1,4 @@
-/** Configurations that start the test servers as programs, from the bundles made by `bundle-servers.ts`. */
+/** Configurations that start the test servers as programs, from the bundles made by `build.ts`. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Manner } from '../servers/liar.ts';
