@@ -54,6 +54,8 @@ export interface Asker {
   callId?: string;
   /** The requests that may have asked, where it is not known which one did. */
   candidates?: Candidates;
+  /** Aborted when the candidates that are not calls have ended. */
+  othersEnded?: AbortSignal;
 }
 
 /** A question as it arrives. */
@@ -72,6 +74,8 @@ export interface IncomingQuestion extends Asker {
   key?: string;
   /** Aborted when the server has the answer, which until then must not be lost. */
   taken?: AbortSignal;
+  /** Called as soon as the session accepts an answer, before it is stored: from then on no other session may answer. */
+  onAnswered?: () => void;
 }
 
 /** `stdout`: a line there that is not a message. */

@@ -49,6 +49,7 @@ export class Attribution {
 
   /** A call has ended: fewer calls may have asked what it may have asked. */
   callEnded(call: LiveCall): void {
+    if (this.#questions.size === 0) return;
     if (this.#lending.isOn) {
       this.#lending.passOn(call);
       return;
@@ -56,6 +57,15 @@ export class Attribution {
     for (const question of this.#questions.mayBlock(call.id)) {
       if (question.candidates !== undefined) this.#reconsider(question, call);
     }
+  }
+
+  /** The requests other than calls that may have asked this question have ended: it is one of the calls, or over. */
+  othersEnded(questionId: string): void {
+    const question = this.#questions.find(questionId);
+    if (question?.candidates === undefined || this.#lending.isOn) return;
+    const { calls } = question.candidates;
+    if (calls.length > 0) this.#reconsider({ ...question, candidates: { calls, others: false } });
+    else this.#questions.rejectWhere(({ id }) => id === questionId, 'the call has ended');
   }
 
   /** Questions that this task may have asked, and that its client does not get with another call. */
@@ -99,8 +109,8 @@ export class Attribution {
     return question.candidates?.calls.some((id) => id !== call.id && this.#calls.has(id)) === true;
   }
 
-  #reconsider(before: Question, ended: LiveCall): void {
-    const wasHost = before.callId === ended.id;
+  #reconsider(before: Question, ended?: LiveCall): void {
+    const wasHost = ended !== undefined && before.callId === ended.id;
     // The client has the question in a reply to the ended call, and comes back with the answer.
     const beingAnswered = wasHost && this.#questions.isShown(before.id) && !ended.abort.signal.aborted;
     const left = this.#withLiveCandidates(wasHost ? withoutHost(before) : before);

@@ -91,6 +91,7 @@ export class Calls {
     questions.ownedBy = (question) => this.attribution.opened(question);
     questions.onOpened = (question) => this.#blocking.opened(question);
     questions.onClosed = (question) => this.#blocking.closed(question);
+    questions.onOthersEnded = (questionId) => this.attribution.othersEnded(questionId);
   }
 
   async execute(connection: Connection, request: CallRequest, caller: Caller): Promise<CallReply> {

@@ -10,7 +10,14 @@ import type { EventSink } from '../event/log.ts';
 import type { IncomingQuestion, Store } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
 import { Desks } from './desks.ts';
-import { settleQuestion, type Answer, type Question, type QuestionEvent, type QuestionKind } from './question.ts';
+import {
+  settleQuestion,
+  type Answer,
+  type Candidates,
+  type Question,
+  type QuestionEvent,
+  type QuestionKind,
+} from './question.ts';
 import { SettledQuestions } from './settled.ts';
 
 /** How long after the last use of a server its questions outside of calls are taken to concern the client. */
@@ -18,6 +25,7 @@ const RECENT_USE_MS = 5 * 60_000;
 
 /** Whoever brought the question from the server, and takes the answer there. */
 interface Asker {
+  onAnswered: (() => void) | undefined;
   resolve: (answer: Answer) => void;
   reject: (error: Error) => void;
   stopListening: () => void;
@@ -62,6 +70,8 @@ export class QuestionBook {
   /** The task that a call has become. */
   taskOf: (callId: string) => string | undefined = () => undefined;
   onClosed: (question: Question) => void = () => {};
+  /** Told when the requests other than calls that may have asked a question have ended. */
+  onOthersEnded: (questionId: string) => void = () => {};
   /** Who can put questions before somebody. */
   readonly desks = new Desks(() => this.#questions());
 
@@ -104,9 +114,17 @@ export class QuestionBook {
           this.#settle(question.id, { type: 'reject', reason, ...(words !== undefined && { words }) });
         } else this.#overtake(({ id }) => id === question.id, reason);
       };
+      const onOthersEnded = (): void => this.onOthersEnded(question.id);
       incoming.withdrawn.addEventListener('abort', withdraw, { once: true });
-      const stopListening = (): void => incoming.withdrawn.removeEventListener('abort', withdraw);
+      // Without a call, the server may have asked on its own. That a request such as `tools/list` has ended says nothing then.
+      const othersEnded = question.candidates?.calls.length ? incoming.othersEnded : undefined;
+      othersEnded?.addEventListener('abort', onOthersEnded, { once: true });
+      const stopListening = (): void => {
+        incoming.withdrawn.removeEventListener('abort', withdraw);
+        othersEnded?.removeEventListener('abort', onOthersEnded);
+      };
       const asker: Asker = {
+        onAnswered: incoming.onAnswered,
         resolve: (answer) => {
           this.#settled.forgetOnceTaken(question.id, incoming.taken);
           resolve(answer);
@@ -161,6 +179,7 @@ export class QuestionBook {
   async answer(id: string, kind: QuestionKind, answer: Answer): Promise<Question> {
     const { asker } = this.#open.get(this.get(id, kind).id) ?? {};
     const { question } = this.#close(id, { type: 'answer', answer });
+    asker?.onAnswered?.();
     const answering: Answering = { question };
     this.#answering.set(id, answering);
     this.#settled.keep(question);
@@ -346,7 +365,8 @@ export class QuestionBook {
   }
 
   #newQuestion(server: string, incoming: IncomingQuestion): Question {
-    const { kind, params, timeoutMs, detached, key, callId, candidates, taskId } = incoming;
+    const { kind, params, timeoutMs, detached, key, callId, taskId } = incoming;
+    const candidates = candidatesOf(incoming);
     const now = Date.now();
     return {
       id: secretId(),
@@ -414,6 +434,12 @@ export class QuestionBook {
       else this.#settle(question.id, { type: 'expire' });
     }
   }
+}
+
+/** A question that was asked with a task is opened a moment after it came: by then some requests may have ended. */
+function candidatesOf({ candidates, othersEnded }: IncomingQuestion): Candidates | undefined {
+  if (candidates === undefined || !othersEnded?.aborted || candidates.calls.length === 0) return candidates;
+  return { ...candidates, others: false };
 }
 
 function notAnswered({ kind, status, error, reason = status }: Question): Error {

@@ -4,7 +4,7 @@
  *
  * - The connection is made on first use and closed when the last session leaves.
  * - A question of a known call goes to the session that made the call. Any other question goes to the sessions whose
- *   requests may have asked it; the first answer counts.
+ *   requests may have asked it (see `SharedQuestion`).
  * - Notifications and logs go to all sessions; changes of a resource only to those that subscribed to it.
  * - The server is asked for each subscription once, and for the most verbose log level that any session wants.
  * - A session that leaves takes only its own calls along. When the server is lost, all sessions are told.
@@ -31,6 +31,7 @@ import type {
   Wish,
 } from '../ports.ts';
 import type { Answer } from '../question/question.ts';
+import { SharedQuestion, type Member } from './shared-question.ts';
 
 type Params = Record<string, unknown>;
 
@@ -71,6 +72,7 @@ class SharedServer implements ConnectionSink {
   readonly connection: Connection;
   readonly #members = new Set<SharedConnection>();
   readonly #subscriptions = new Map<string, Subscription>();
+  readonly #questions = new Set<SharedQuestion>();
   /** A session that left wants to go on with the server's session later. */
   #keepSession = false;
   readonly #server: string;
@@ -172,31 +174,32 @@ class SharedServer implements ConnectionSink {
     const asked = (owner ? [owner] : this.#mayHaveAsked(question)).filter((member) => !member.closed);
     const [first, ...others] = asked;
     if (first === undefined) throw new Error('no session has a request open at this server, so nobody can answer');
-    if (others.length === 0) return first.sink.question(first.asItsOwn(question));
-    const answered = new AbortController();
-    const withdrawn = AbortSignal.any([question.withdrawn, answered.signal]);
+    if (others.length === 0) return first.sink.question(question);
+    const shared = new SharedQuestion(question, asked);
+    this.#questions.add(shared);
     try {
-      return await Promise.any(
-        asked.map(async (member) => member.sink.question({ ...member.asItsOwn(question), withdrawn })),
-      );
-    } catch (error) {
-      throw error instanceof AggregateError ? error.errors[0] : error;
+      return await shared.answer();
     } finally {
-      answered.abort(new Error('answered in another session'));
+      this.#questions.delete(shared);
     }
   }
 
+  requestEnded(id: string | symbol): void {
+    for (const question of this.#questions) question.requestEnded(id);
+  }
+
   #ownerOf(requestId: string): SharedConnection | undefined {
-    return [...this.#members].find(({ open }) => open.has(requestId));
+    return [...this.#members].find(({ calls, others }) => calls.has(requestId) || others.has(requestId));
   }
 
   /** The sessions that may be meant by a question that names no call. */
   #mayHaveAsked({ candidates }: IncomingQuestion): SharedConnection[] {
     const members = [...this.#members];
     if (members.length === 1) return members;
-    return members.filter(({ open }) =>
-      candidates === undefined || candidates.others ? open.size > 0 : candidates.calls.some((id) => open.has(id)),
-    );
+    return members.filter(({ calls, others }) => {
+      if (candidates === undefined) return calls.size + others.size > 0;
+      return candidates.calls.some((id) => calls.has(id)) || (candidates.others && others.size > 0);
+    });
   }
 
   #audience(method: string, params: Params | undefined): Iterable<SharedConnection> {
@@ -211,10 +214,10 @@ class SharedServer implements ConnectionSink {
 }
 
 /** One session's share of a connection. */
-class SharedConnection implements Connection {
+class SharedConnection implements Connection, Member {
   readonly sink: ConnectionSink;
-  /** The requests of this session that have no answer yet. */
-  readonly open = new Set<string | symbol>();
+  readonly calls = new Set<string>();
+  readonly others = new Set<string | symbol>();
   logLevel: string | undefined;
   #met = false;
   readonly #running = new Set<Promise<unknown>>();
@@ -236,15 +239,6 @@ class SharedConnection implements Connection {
     return this.closed ? { state: 'closed' } : this.#shared.connection.status;
   }
 
-  /** The question as this session sees it: calls of other sessions are requests that it knows nothing of. */
-  asItsOwn(question: IncomingQuestion): IncomingQuestion {
-    const { candidates } = question;
-    if (candidates === undefined) return question;
-    const calls = candidates.calls.filter((id) => this.open.has(id));
-    const others = candidates.others || calls.length < candidates.calls.length;
-    return { ...question, candidates: { calls, others } };
-  }
-
   wantsLevel(level: unknown): boolean {
     return this.logLevel === undefined || includes(this.logLevel, level);
   }
@@ -256,7 +250,7 @@ class SharedConnection implements Connection {
   }
 
   async ready(): Promise<ServerInfo> {
-    return this.#track(Symbol('ready'), async () => this.#shared.connection.ready());
+    return this.#track(this.others, Symbol('ready'), async () => this.#shared.connection.ready());
   }
 
   async call(call: OutgoingCall): Promise<CallOutcome> {
@@ -268,7 +262,7 @@ class SharedConnection implements Connection {
   }
 
   async request(method: string, params: Params, signal?: AbortSignal): Promise<Params> {
-    return this.#track(Symbol(method), async () =>
+    return this.#track(this.others, Symbol(method), async () =>
       this.#shared.connection.request(method, params, this.#untilLeft(signal)),
     );
   }
@@ -278,7 +272,9 @@ class SharedConnection implements Connection {
     if (method === SET_LEVEL && isLevel(params['level'])) this.logLevel = params['level'];
     const sent = method === SET_LEVEL ? { ...params, level: this.#shared.logLevel ?? params['level'] } : params;
     const signal = this.#untilLeft(request.signal);
-    return this.#track(id, async () => this.#shared.connection.relay({ ...request, params: sent, signal }));
+    return this.#track(this.others, id, async () =>
+      this.#shared.connection.relay({ ...request, params: sent, signal }),
+    );
   }
 
   async setLevel(level: string): Promise<void> {
@@ -291,11 +287,11 @@ class SharedConnection implements Connection {
   }
 
   async subscribe(uri: string, signal?: AbortSignal): Promise<Params> {
-    return this.#track(Symbol(uri), async () => this.#shared.subscribe(this, uri, signal));
+    return this.#track(this.others, Symbol(uri), async () => this.#shared.subscribe(this, uri, signal));
   }
 
   async unsubscribe(uri: string, signal?: AbortSignal): Promise<Params> {
-    return this.#track(Symbol(uri), async () => this.#shared.unsubscribe(this, uri, signal));
+    return this.#track(this.others, Symbol(uri), async () => this.#shared.unsubscribe(this, uri, signal));
   }
 
   async close({ keepSession = false } = {}): Promise<void> {
@@ -313,23 +309,24 @@ class SharedConnection implements Connection {
     return signal === undefined ? this.#left.signal : AbortSignal.any([signal, this.#left.signal]);
   }
 
-  async #track<T>(id: string | symbol, work: () => Promise<T>): Promise<T> {
+  async #track<T, Id extends string | symbol>(open: Set<Id>, id: Id, work: () => Promise<T>): Promise<T> {
     if (this.closed) throw new Error('the connection is closed');
     const { status } = this.#shared.connection;
     // Others have connected it before; to this session it is the first time.
     if (!this.#met && status.state === 'connected') this.connected('first', status.info);
-    this.open.add(id);
+    open.add(id);
     try {
       return await work();
     } finally {
-      this.open.delete(id);
+      open.delete(id);
+      this.#shared.requestEnded(id);
     }
   }
 
   /** A call is waited for when the session leaves, so that its cancellation reaches the server. */
   async #run({ id }: OutgoingCall, work: () => Promise<CallOutcome>): Promise<CallOutcome> {
     if (this.closed) return { kind: 'unreachable', reason: 'the connection is closed' };
-    const running = this.#track(id, work);
+    const running = this.#track(this.calls, id, work);
     this.#running.add(running);
     try {
       return await running;

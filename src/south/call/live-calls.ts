@@ -37,6 +37,8 @@ export class LiveCalls {
   readonly #calls = new Map<string, LiveCall>();
   /** Requests that are no calls, but in whose course the server may ask and tell, too. */
   readonly #others = new Map<string | symbol, OtherRequest>();
+  /** Questions that one of these other requests may have asked. */
+  readonly #waiting = new Set<{ requests: Set<string | symbol>; ended: AbortController }>();
 
   begin(call: OutgoingCall): LiveCall {
     const live: LiveCall = {
@@ -73,9 +75,9 @@ export class LiveCalls {
       const live = this.#ofTask(taskId);
       // The question may arrive before the reply that names the task.
       const unnamed = this.#able(({ native, taskId: named }) => native && named === undefined);
-      return live ? { callId: live.call.id } : oneOf(unnamed, false);
+      return live ? { callId: live.call.id } : oneOf(unnamed, undefined);
     }
-    if (stream === 'no call') return oneOf([], this.#others.size > 0);
+    if (stream === 'no call') return oneOf([], this.#untilOthersEnd());
     if (stream !== 'any') return { callId: stream.callId };
     const others = this.#others.size > 0;
     // A question of a task names the task. So tasks are candidates only when no other request is open.
@@ -83,7 +85,7 @@ export class LiveCalls {
     const calls = plain.length > 0 || others ? plain : this.#able(() => true);
     const [other] = this.#others.values();
     const only = calls.length + this.#others.size === 1 ? (calls[0] ?? other?.id) : undefined;
-    return only === undefined ? oneOf(calls, others) : { callId: only };
+    return only === undefined ? oneOf(calls, this.#untilOthersEnd()) : { callId: only };
   }
 
   /** The request on whose stream something was said, or the only one there is. */
@@ -97,7 +99,22 @@ export class LiveCalls {
   beginOther({ id, onProgress }: OtherRequest = {}): () => void {
     const key = id ?? Symbol('nameless');
     this.#others.set(key, { id, onProgress });
-    return () => this.#others.delete(key);
+    return () => {
+      this.#others.delete(key);
+      for (const waiting of this.#waiting) {
+        if (!waiting.requests.delete(key) || waiting.requests.size > 0) continue;
+        this.#waiting.delete(waiting);
+        waiting.ended.abort();
+      }
+    };
+  }
+
+  /** Aborted when the other requests that are open now have ended; `undefined` if there are none. */
+  #untilOthersEnd(): AbortSignal | undefined {
+    if (this.#others.size === 0) return undefined;
+    const ended = new AbortController();
+    this.#waiting.add({ requests: new Set(this.#others.keys()), ended });
+    return ended.signal;
   }
 
   #only(): string | undefined {
@@ -159,6 +176,8 @@ export class LiveCalls {
   }
 }
 
-function oneOf(calls: string[], others: boolean): Asker {
-  return calls.length > 0 || others ? { candidates: { calls, others } } : {};
+function oneOf(calls: string[], othersEnded: AbortSignal | undefined): Asker {
+  const others = othersEnded !== undefined;
+  if (calls.length === 0 && !others) return {};
+  return { candidates: { calls, others }, ...(others && { othersEnded }) };
 }

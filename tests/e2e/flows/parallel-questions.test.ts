@@ -144,6 +144,35 @@ test('H-3: when a single call is left that may have asked, the question is its o
   expect(await open()).toEqual([]);
 });
 
+test('H-3: a call beside a read of a resource: when the read has ended, the question belongs to the call', async () => {
+  const { server, hub, begin, open } = await stage();
+  const reading = hub.call('read_resource', { server: 'one', uri: 'test://slow' });
+  await server.begun('test://slow');
+  const a = await begin('a');
+  server.ask('a', 'of a');
+  const taskId = taskIdOf(await a.reply);
+  expect((await open())[0]).not.toHaveProperty('taskId');
+  server.end('test://slow');
+  expect((await reading).raw.content[0]).toMatchObject({ resource: { text: 'content of test://slow' } });
+  await soon(open).toMatchObject([{ message: 'of a', taskId }]);
+  server.end('a');
+  await soon(open).toEqual([]);
+});
+
+test('H-3: a question is over when the calls and the read that may have asked it have ended', async () => {
+  const { server, hub, begin, open } = await stage();
+  const reading = hub.call('read_resource', { server: 'one', uri: 'test://slow' });
+  await server.begun('test://slow');
+  const a = await begin('a');
+  server.ask('a', 'of a', ['a']);
+  await a.reply;
+  expect(await open()).toHaveLength(1);
+  server.end('test://slow');
+  await reading;
+  await soon(open).toEqual([]);
+  expect(await server.answer('of a')).toHaveProperty('error');
+});
+
 test('H-3: a question is its call’s own as soon as a call that was never promoted has ended', async () => {
   const { server, begin, open } = await stage();
   const [a, b] = [await begin('a'), await begin('b')];

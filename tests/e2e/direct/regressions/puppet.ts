@@ -9,13 +9,14 @@ export const TOOL = 'work';
 interface Begun {
   asker: Asker;
   progressToken: unknown;
+  end: Json;
 }
 
 export interface Puppet {
   config: CommandServerConfig;
   /** Names of the calls that have reached it. */
   calls: string[];
-  /** Once the call by that name has. */
+  /** Once the call by that name has; a read goes by the URI of its resource. */
   begun(name: string): Promise<void>;
   /** Asks something for that call, without saying so; ends others in the same breath. */
   ask(name: string, message: string, ends?: string[]): void;
@@ -39,15 +40,20 @@ export async function puppet(): Promise<Puppet> {
       'tools/call': (asker, { arguments: args, _meta }) => {
         const { name } = args as { name: string };
         calls.push(name);
-        open.set(name, { asker, progressToken: (_meta as Json | undefined)?.['progressToken'] });
+        const progressToken = (_meta as Json | undefined)?.['progressToken'];
+        open.set(name, { asker, progressToken, end: text(`end of ${name}`) });
+      },
+      'resources/read': (asker, { uri }) => {
+        const end = { contents: [{ uri, text: `content of ${String(uri)}` }] };
+        open.set(String(uri), { asker, progressToken: undefined, end });
       },
     },
-    { tasks: undefined },
+    { tasks: undefined, resources: {} },
   );
   const program = await programByHand(script);
   const answerTo = (message: string): Json | undefined =>
     program.heard.find(({ id, method }) => id === message && method === undefined);
-  const endOf = (name: string): Json => named(name).asker.answer(text(`end of ${name}`));
+  const endOf = (name: string): Json => named(name).asker.answer(named(name).end);
   return {
     config: program.config,
     calls,
