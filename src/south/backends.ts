@@ -3,7 +3,7 @@ import { addressCheck, type AddressCheck, type AllowedAddresses } from '../lib/a
 import type { Log } from '../lib/log.ts';
 import { ServerConnection, type ConnectionSettings } from './connection.ts';
 import { Dialler, GATEWAY_FACE } from './dial.ts';
-import { MessageLimit } from './transport/message-size.ts';
+import { MessageLimits } from './transport/message-size.ts';
 
 export interface BackendSettings extends Omit<ConnectionSettings, 'persistent' | 'wish'> {
   /** The largest message that is taken from a server. */
@@ -16,10 +16,10 @@ export function createBackends(
   addressesForClients: AllowedAddresses,
   log: Log,
 ): Backends {
-  const limit = new MessageLimit(messageBytes);
+  const limits = new MessageLimits(messageBytes);
   const diallers = (isAllowed: AddressCheck | undefined): Record<'plain' | 'withRoots', Dialler> => ({
-    plain: new Dialler(settings.connectTimeoutMs, GATEWAY_FACE, { isAllowed, limit }),
-    withRoots: new Dialler(settings.connectTimeoutMs, { ...GATEWAY_FACE, roots: true }, { isAllowed, limit }),
+    plain: new Dialler(settings.connectTimeoutMs, GATEWAY_FACE, { isAllowed, limits }),
+    withRoots: new Dialler(settings.connectTimeoutMs, { ...GATEWAY_FACE, roots: true }, { isAllowed, limits }),
   });
   const from = { 'config file': diallers(undefined), client: diallers(addressCheck(addressesForClients)) };
   return {

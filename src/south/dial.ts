@@ -19,7 +19,7 @@ import { useFreshIds } from '../lib/fresh-ids.ts';
 import { assertAllowed } from './transport/checked-address.ts';
 import { HttpTransport, type HttpTransportOptions } from './transport/http.ts';
 import type { HttpHealth } from './transport/http-health.ts';
-import { MessageLimit } from './transport/message-size.ts';
+import { MessageLimits } from './transport/message-size.ts';
 import { SseTransport } from './transport/sse.ts';
 
 /** Who we say we are, and what we let servers ask. */
@@ -81,7 +81,7 @@ export interface Dialled {
 export interface DialOptions {
   /** The addresses of servers that may be connected to; any if absent. */
   isAllowed?: AddressCheck | undefined;
-  limit?: MessageLimit;
+  limits?: MessageLimits;
 }
 
 /**
@@ -93,16 +93,16 @@ export class Dialler {
   readonly #timeoutMs: number;
   readonly #face: ClientFace;
   readonly #isAllowed: AddressCheck | undefined;
-  readonly #limit: MessageLimit;
+  readonly #limits: MessageLimits;
 
   /** Clients in a session where somebody else has counted already, for as long as they live. */
   readonly #countedBefore = new WeakSet<ExactClient>();
 
-  constructor(timeoutMs: number, face: ClientFace, { isAllowed, limit = new MessageLimit() }: DialOptions = {}) {
+  constructor(timeoutMs: number, face: ClientFace, { isAllowed, limits = new MessageLimits() }: DialOptions = {}) {
     this.#timeoutMs = timeoutMs;
     this.#face = face;
     this.#isAllowed = isAllowed;
-    this.#limit = limit;
+    this.#limits = limits;
   }
 
   async dial(config: ServerConfig, hooks: DialHooks): Promise<Dialled> {
@@ -193,7 +193,7 @@ export class Dialler {
       const transport = new SseTransport(
         config,
         { onLost, onDoubt },
-        { limit: this.#limit, isAllowed: this.#isAllowed },
+        { limit: this.#limits.of(config), isAllowed: this.#isAllowed },
       );
       return this.#connect(transport, hooks, true).catch(() => {
         // Not a server of that kind either: its first answer says more about what is wrong.
@@ -209,11 +209,11 @@ export class Dialler {
   ): Promise<HttpTransport> {
     const isAllowed = this.#isAllowed;
     if (isAllowed) await assertAllowed(new URL(config.url), isAllowed);
-    return new HttpTransport(config, health, { ...options, limit: this.#limit, isAllowed });
+    return new HttpTransport(config, health, { ...options, limit: this.#limits.of(config), isAllowed });
   }
 
   async #dialChild(config: CommandServerConfig, hooks: DialHooks, knownOld: boolean): Promise<Dialled> {
-    const transport = new ChildTransport(config, this.#limit);
+    const transport = new ChildTransport(config, this.#limits.of(config));
     transport.onnoise = hooks.onOutput;
     return this.#connect(transport, hooks, knownOld);
   }

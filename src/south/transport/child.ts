@@ -47,12 +47,10 @@ export class ChildTransport implements Transport {
   #died: string | undefined;
   #exited: Promise<string> = Promise.resolve('not started');
   readonly #config: CommandServerConfig;
-  readonly #limit: MessageLimit;
   readonly #incoming: MessageLines;
 
   constructor(config: CommandServerConfig, limit: MessageLimit) {
     this.#config = config;
-    this.#limit = limit;
     this.#incoming = new MessageLines(limit);
   }
 
@@ -196,7 +194,7 @@ export class ChildTransport implements Transport {
   #received(chunk: Buffer): void {
     for (const line of this.#incoming.append(chunk)) {
       if (typeof line !== 'string') {
-        takeOversize(line, this.#limit, this);
+        takeOversize(line, this);
         continue;
       }
       const message = readMessage(parsed(line));

@@ -90,12 +90,13 @@ async function requestOnce(
 /** The body as text. */
 export async function readText(body: http.IncomingMessage, limit: MessageLimit): Promise<string> {
   body.setEncoding('utf8');
-  const counter = limit.counter();
+  const refuse = (): void => void body.destroy(new Error(`the server's answer is ${counter.mistake}`));
+  const counter = limit.counter(refuse);
   return new Promise<string>((resolve, reject) => {
     let text = '';
     body.on('data', (chunk: string) => {
       if (counter.add(chunk.length)) text += chunk;
-      else body.destroy(new Error(`the server's answer is ${limit.mistake}`));
+      else refuse();
     });
     body.on('end', () => resolve(text));
     body.on('error', reject);

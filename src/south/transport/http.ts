@@ -92,7 +92,7 @@ export class HttpTransport implements Transport {
       limit,
       deliver: (message) => this.#deliver(message),
       onOversize: (message) =>
-        takeOversize(message, limit, {
+        takeOversize(message, {
           onmessage: (error) => this.#deliver(error),
           onerror: (error) => this.onerror?.(error),
           send: async (refusal) => this.send(refusal),

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { MessageLines } from './message-lines.ts';
-import { MessageLimit, OversizeMessage } from './message-size.ts';
+import { MessageLimit, MessageLimits } from './message-size.ts';
+import { OversizeMessage } from './oversize-message.ts';
 
 test('B-1: lines come out whole, wherever the pieces were cut', () => {
   const bytes = Buffer.from('{"a":"ü"}\n\n{"b":1}\n{"c"');
@@ -68,4 +69,21 @@ test('X-3, B-1: all unfinished messages together are limited, and small ones alw
   // With these messages done there is room again.
   const next = new MessageLines(limit);
   expect(next.append(Buffer.from(`${'x'.repeat(900_000)}\n`))).toEqual(['x'.repeat(900_000)]);
+});
+
+test('X-3: the server that takes the most room gives way, and is told why', () => {
+  const limits = new MessageLimits(1_000_000);
+  const [greedy, modest] = [limits.of({}), limits.of({})];
+  const streams = Array.from({ length: 12 }, () => new MessageLines(greedy));
+  for (const lines of streams) lines.append(Buffer.alloc(700_000, 'x'));
+  const honest = new MessageLines(modest);
+  const large = 'y'.repeat(950_000);
+  expect(honest.append(Buffer.from(`${large}\n`))).toEqual([large]);
+  const ended = streams.map((lines) => lines.append(Buffer.from('\n'))[0]);
+  expect(ended.map((line) => typeof line)).toContain('string');
+  const dropped = ended.filter((line) => line instanceof OversizeMessage);
+  expect(dropped.length).toBeGreaterThan(0);
+  for (const { mistake } of dropped) expect(mistake).toContain('8 × limits.messageBytes = 8000000');
+  // Large messages of the others are received again once there is room.
+  expect(streams[0]?.append(Buffer.from(`${large}\n`))).toEqual([large]);
 });

@@ -1,4 +1,5 @@
-import { OversizeMessage, type MessageCounter, type MessageLimit } from './message-size.ts';
+import type { MessageCounter, MessageLimit } from './message-size.ts';
+import { OversizeMessage } from './oversize-message.ts';
 
 /** Cuts a stream of bytes into lines, however they arrive. A line that is too long is skipped, up to its end. */
 export class MessageLines {
@@ -7,7 +8,7 @@ export class MessageLines {
   readonly #counter: MessageCounter;
 
   constructor(limit: MessageLimit) {
-    this.#counter = limit.counter();
+    this.#counter = limit.counter(() => this.#skip());
   }
 
   /** The lines that this piece completes. */
@@ -35,8 +36,13 @@ export class MessageLines {
       this.#rest.push(piece);
       return;
     }
-    if (this.#oversize === undefined) this.#oversize = new OversizeMessage([...this.#rest, piece]);
+    if (this.#oversize === undefined) this.#skip(piece);
     else this.#oversize.append(piece);
+  }
+
+  /** The line is not taken. */
+  #skip(...more: Buffer[]): void {
+    this.#oversize = new OversizeMessage([...this.#rest, ...more], this.#counter.mistake);
     this.#rest = [];
     this.#counter.reset();
   }

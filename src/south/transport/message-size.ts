@@ -1,54 +1,116 @@
-import { isObject } from '../../lib/values.ts';
-import { copyOf } from '../../lib/shorten.ts';
-
 /** Smaller messages are not counted, so that honest servers are heard while hostile ones use up the total. */
 const SMALL = 256 * 1024;
 /** So many of the largest messages may be on their way at the same time. */
 const LARGEST_AT_ONCE = 8;
-/** How much of a message that is too large is kept at either end: enough for its id and its method. */
-const KEPT = 1024;
 
 export const DEFAULT_MESSAGE_BYTES = 16 * 1024 * 1024;
 
-/** How large one message of a server may be, and all messages together that are being received. */
+/** The limits of all servers: how large one message may be, and how much may be received from all of them at once. */
+export class MessageLimits {
+  readonly #bytes: number | undefined;
+  readonly #shared = new Set<MessageLimit>();
+  readonly #ofServers = new WeakMap<object, MessageLimit>();
+
+  constructor(bytes?: number) {
+    this.#bytes = bytes;
+  }
+
+  /** All connections to a server share one. */
+  of(server: object): MessageLimit {
+    const limit = this.#ofServers.get(server) ?? new MessageLimit(this.#bytes, this.#shared);
+    this.#ofServers.set(server, limit);
+    return limit;
+  }
+}
+
+/**
+ * The limit of one server. When all servers together receive too much at once, the server that takes the most room gives
+ * way: one that never finishes its messages must not keep others from sending theirs.
+ */
 export class MessageLimit {
   readonly bytes: number;
-  #receiving = 0;
+  /** Servers of which large messages are being received. */
+  readonly #shared: Set<MessageLimit>;
+  /** The large messages of this one. */
+  readonly #receiving = new Set<MessageCounter>();
+  #reserved = 0;
 
-  constructor(bytes = DEFAULT_MESSAGE_BYTES) {
+  constructor(bytes = DEFAULT_MESSAGE_BYTES, shared = new Set<MessageLimit>()) {
     this.bytes = bytes;
+    this.#shared = shared;
   }
 
   get mistake(): string {
     return `larger than limits.messageBytes = ${this.bytes}`;
   }
 
-  /** Counts the messages of one stream, one after the other. */
-  counter(): MessageCounter {
-    return new MessageCounter(this.bytes, (change) => {
-      if (change > 0 && this.#receiving + change > LARGEST_AT_ONCE * this.bytes) return false;
-      this.#receiving += change;
-      return true;
-    });
+  get crowded(): string {
+    return `too large while other large messages are received (${LARGEST_AT_ONCE} × limits.messageBytes = ${LARGEST_AT_ONCE * this.bytes} together); try again`;
+  }
+
+  /** Counts the messages of one stream. `onRevoked`: the message gives way to that of another server; drop it. */
+  counter(onRevoked: () => void): MessageCounter {
+    return new MessageCounter(this, onRevoked);
+  }
+
+  /** Makes room for a message; false if there is none. */
+  reserve(counter: MessageCounter, bytes: number): boolean {
+    const most = LARGEST_AT_ONCE * this.bytes;
+    while (sum(this.#shared) + bytes > most) {
+      const largest = maxBy(this.#shared, (limit) => limit.#reserved);
+      if (largest === undefined || largest.#reserved <= this.#reserved + bytes) return false;
+      maxBy(largest.#receiving, ({ reserved }) => reserved)?.revoke();
+    }
+    this.#reserved += bytes;
+    this.#receiving.add(counter);
+    this.#shared.add(this);
+    return true;
+  }
+
+  release(counter: MessageCounter, bytes: number): void {
+    this.#reserved -= bytes;
+    this.#receiving.delete(counter);
+    if (this.#receiving.size === 0) this.#shared.delete(this);
+  }
+
+  get reserved(): number {
+    return this.#reserved;
   }
 }
 
 export class MessageCounter {
   #size = 0;
   #reserved = 0;
-  readonly #limit: number;
-  readonly #reserve: (change: number) => boolean;
+  #mistake = '';
+  readonly #limit: MessageLimit;
+  readonly #onRevoked: () => void;
 
-  constructor(limit: number, reserve: (change: number) => boolean) {
+  constructor(limit: MessageLimit, onRevoked: () => void) {
     this.#limit = limit;
-    this.#reserve = reserve;
+    this.#onRevoked = onRevoked;
+  }
+
+  get reserved(): number {
+    return this.#reserved;
+  }
+
+  /** Why the last message was not taken. */
+  get mistake(): string {
+    return this.#mistake;
   }
 
   /** More of the message has come; false when that is too much. */
   add(size: number): boolean {
     this.#size += size;
-    if (this.#size <= SMALL && this.#size <= this.#limit) return true;
-    if (this.#size > this.#limit || !this.#reserve(this.#size - this.#reserved)) return false;
+    if (this.#size > this.#limit.bytes) {
+      this.#mistake = this.#limit.mistake;
+      return false;
+    }
+    if (this.#size <= SMALL) return true;
+    if (!this.#limit.reserve(this, this.#size - this.#reserved)) {
+      this.#mistake = this.#limit.crowded;
+      return false;
+    }
     this.#reserved = this.#size;
     return true;
   }
@@ -56,62 +118,27 @@ export class MessageCounter {
   /** The message is complete, or nothing of it is kept any more. */
   reset(): void {
     this.#size = 0;
-    if (this.#reserved > 0) this.#reserve(-this.#reserved);
+    if (this.#reserved > 0) this.#limit.release(this, this.#reserved);
     this.#reserved = 0;
   }
-}
 
-/** A message that was too large: its beginning and its end. */
-export class OversizeMessage {
-  readonly #start: string;
-  #end = '';
-
-  /** With all pieces that have come so far. */
-  constructor(pieces: readonly (string | Buffer)[]) {
-    let start = '';
-    for (const piece of pieces) {
-      start += startOf(piece);
-      if (start.length >= KEPT) break;
-    }
-    this.#start = copyOf(start.slice(0, KEPT));
-    // The last piece may be too short to hold the end by itself.
-    for (let last = pieces.length - 1; last >= 0 && this.#end.length < KEPT; last -= 1) {
-      this.#end = copyOf((endOf(pieces[last] ?? '') + this.#end).slice(-KEPT));
-    }
-  }
-
-  append(piece: string | Buffer): void {
-    this.#end = copyOf((this.#end + endOf(piece)).slice(-KEPT));
-  }
-
-  /** What can be known of it, because serializers write the short members before or after the long one. */
-  about(): { id?: string | number; isRequest: boolean } {
-    const { id, method } = { ...membersOf(FIRST.exec(this.#start)), ...membersOf(LAST.exec(this.#end)) };
-    const named = typeof id === 'string' || typeof id === 'number' ? { id } : {};
-    return { ...named, isRequest: typeof method === 'string' };
+  revoke(): void {
+    this.#mistake = this.#limit.crowded;
+    this.#onRevoked();
+    this.reset();
   }
 }
 
-function startOf(piece: string | Buffer): string {
-  return typeof piece === 'string' ? piece.slice(0, KEPT) : piece.toString('utf8', 0, KEPT);
+function sum(limits: Iterable<MessageLimit>): number {
+  let total = 0;
+  for (const { reserved } of limits) total += reserved;
+  return total;
 }
 
-function endOf(piece: string | Buffer): string {
-  return typeof piece === 'string' ? piece.slice(-KEPT) : piece.toString('utf8', Math.max(0, piece.length - KEPT));
-}
-
-const MEMBER = String.raw`"(?:jsonrpc|id|method)"\s*:\s*(?:"(?:[^"\\]|\\.)*"|-?\d+)\s*`;
-const FIRST = new RegExp(String.raw`^\s*\{\s*((?:${MEMBER},\s*)+)`);
-const LAST = new RegExp(String.raw`((?:,\s*${MEMBER})+)\}\s*$`);
-
-function membersOf(found: RegExpExecArray | null): Record<string, unknown> {
-  const text = found?.[1]?.trim().replace(/^,|,$/g, '');
-  if (text === undefined) return {};
-  try {
-    const members: unknown = JSON.parse(`{${text}}`);
-    return isObject(members) ? members : {};
-  } catch {
-    // A server may send anything; what is not JSON says nothing of the message.
-    return {};
+function maxBy<T>(items: Iterable<T>, size: (item: T) => number): T | undefined {
+  let largest: T | undefined;
+  for (const item of items) {
+    if (largest === undefined || size(item) > size(largest)) largest = item;
   }
+  return largest;
 }

@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import type { MessageLimit, OversizeMessage } from './message-size.ts';
+import type { OversizeMessage } from './oversize-message.ts';
 
 /**
  * Deals with a message of a server that was too large to be read: an answer fails its request, a request is refused, and
@@ -7,14 +7,13 @@ import type { MessageLimit, OversizeMessage } from './message-size.ts';
  */
 export function takeOversize(
   message: OversizeMessage,
-  limit: MessageLimit,
   transport: Pick<Transport, 'onmessage' | 'onerror' | 'send'>,
 ): void {
   const { id, isRequest } = message.about();
   const report = (error: Error): void => transport.onerror?.(error);
-  if (id === undefined) report(new Error(`dropped a message that is ${limit.mistake}`));
-  else if (isRequest) transport.send(tooLarge(id, `the request is ${limit.mistake}`)).catch(report);
-  else transport.onmessage?.(tooLarge(id, `the server's answer is ${limit.mistake}`));
+  if (id === undefined) report(new Error(`dropped a message that is ${message.mistake}`));
+  else if (isRequest) transport.send(tooLarge(id, `the request is ${message.mistake}`)).catch(report);
+  else transport.onmessage?.(tooLarge(id, `the server's answer is ${message.mistake}`));
 }
 
 export function tooLarge(id: string | number, message: string): JSONRPCMessage {

@@ -1,7 +1,8 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import type { HttpAnswer } from './http-request.ts';
-import type { MessageLimit, OversizeMessage } from './message-size.ts';
+import type { MessageLimit } from './message-size.ts';
 import { readMessage } from './message.ts';
+import type { OversizeMessage } from './oversize-message.ts';
 import { stampOrigin } from './origin.ts';
 import { SseParser } from './sse-parser.ts';
 

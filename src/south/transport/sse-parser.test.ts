@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { MessageLimit, type OversizeMessage } from './message-size.ts';
+import { MessageLimit } from './message-size.ts';
+import type { OversizeMessage } from './oversize-message.ts';
 import { SseParser, type SseEvent } from './sse-parser.ts';
 
 interface Read {

@@ -1,4 +1,5 @@
-import { OversizeMessage, type MessageCounter, type MessageLimit } from './message-size.ts';
+import type { MessageCounter, MessageLimit } from './message-size.ts';
+import { OversizeMessage } from './oversize-message.ts';
 
 export interface SseEvent {
   id: string | undefined;
@@ -46,7 +47,7 @@ export class SseParser {
 
   constructor(limit: MessageLimit, handlers: SseHandlers) {
     this.#limit = limit;
-    this.#counter = limit.counter();
+    this.#counter = limit.counter(() => this.#startSkipping());
     this.#handlers = handlers;
   }
 
@@ -84,9 +85,9 @@ export class SseParser {
     return '';
   }
 
-  #startSkipping(piece: string): void {
+  #startSkipping(piece = ''): void {
     const line = [...this.#line, piece].join('');
-    const message = new OversizeMessage([...this.#data, fieldOf(line).value]);
+    const message = new OversizeMessage([...this.#data, fieldOf(line).value], this.#counter.mistake);
     const end = line === '' ? '\n' : '';
     this.#reset();
     this.#skipping = { message, size: 0, end };

@@ -80,7 +80,7 @@ export class SseTransport implements Transport {
           body.destroy();
         }
       },
-      onOversize: (message) => takeOversize(message, this.#limit, this),
+      onOversize: (message) => takeOversize(message, this),
       onEndless: () => {
         ending = `an event is ${this.#limit.mistake} and does not end`;
         body.destroy();

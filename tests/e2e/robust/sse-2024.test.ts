@@ -78,5 +78,5 @@ test('X-3: streams that break in the middle of a large event leave room for othe
   }
   expect(broken).toBe(9);
   const large = 'y'.repeat(900_000);
-  expect(await echo(hub, 'fine', large)).toBe(large);
+  expect((await echo(hub, 'fine', large)).length).toBe(large.length);
 });

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { OversizeMessage } from './message-size.ts';
+import { OversizeMessage } from './oversize-message.ts';
 
 function about(...pieces: string[]): ReturnType<OversizeMessage['about']> {
   const [first = '', ...more] = pieces;
-  const message = new OversizeMessage([first]);
+  const message = new OversizeMessage([first], 'too large');
   for (const piece of more) message.append(piece);
   return message.about();
 }

@@ -1,0 +1,63 @@
+import { copyOf } from '../../lib/shorten.ts';
+import { isObject } from '../../lib/values.ts';
+
+/** How much of a message that is too large is kept at either end: enough for its id and its method. */
+const KEPT = 1024;
+
+/** A message that was too large: its beginning and its end. */
+export class OversizeMessage {
+  readonly #start: string;
+  #end = '';
+  /** Why it was not taken. */
+  readonly mistake: string;
+
+  /** With all pieces that have come so far. */
+  constructor(pieces: readonly (string | Buffer)[], mistake: string) {
+    this.mistake = mistake;
+    let start = '';
+    for (const piece of pieces) {
+      start += startOf(piece);
+      if (start.length >= KEPT) break;
+    }
+    this.#start = copyOf(start.slice(0, KEPT));
+    // The last piece may be too short to hold the end by itself.
+    for (let last = pieces.length - 1; last >= 0 && this.#end.length < KEPT; last -= 1) {
+      this.#end = copyOf((endOf(pieces[last] ?? '') + this.#end).slice(-KEPT));
+    }
+  }
+
+  append(piece: string | Buffer): void {
+    this.#end = copyOf((this.#end + endOf(piece)).slice(-KEPT));
+  }
+
+  /** What can be known of it, because serializers write the short members before or after the long one. */
+  about(): { id?: string | number; isRequest: boolean } {
+    const { id, method } = { ...membersOf(FIRST.exec(this.#start)), ...membersOf(LAST.exec(this.#end)) };
+    const named = typeof id === 'string' || typeof id === 'number' ? { id } : {};
+    return { ...named, isRequest: typeof method === 'string' };
+  }
+}
+
+function startOf(piece: string | Buffer): string {
+  return typeof piece === 'string' ? piece.slice(0, KEPT) : piece.toString('utf8', 0, KEPT);
+}
+
+function endOf(piece: string | Buffer): string {
+  return typeof piece === 'string' ? piece.slice(-KEPT) : piece.toString('utf8', Math.max(0, piece.length - KEPT));
+}
+
+const MEMBER = String.raw`"(?:jsonrpc|id|method)"\s*:\s*(?:"(?:[^"\\]|\\.)*"|-?\d+)\s*`;
+const FIRST = new RegExp(String.raw`^\s*\{\s*((?:${MEMBER},\s*)+)`);
+const LAST = new RegExp(String.raw`((?:,\s*${MEMBER})+)\}\s*$`);
+
+function membersOf(found: RegExpExecArray | null): Record<string, unknown> {
+  const text = found?.[1]?.trim().replace(/^,|,$/g, '');
+  if (text === undefined) return {};
+  try {
+    const members: unknown = JSON.parse(`{${text}}`);
+    return isObject(members) ? members : {};
+  } catch {
+    // A server may send anything; what is not JSON says nothing of the message.
+    return {};
+  }
+}
