@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
 import type { KillableGateway } from '../../crash/gateway.ts';
-import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
+import { startTasksV2Http, type TasksV2Http } from '../../servers/tasks-v2-http.ts';
+import type { SettingsInput } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf, type Json } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
 import {
@@ -25,11 +26,15 @@ async function modern(gateway: KillableGateway, who: keyof typeof TOKENS, tool: 
   return replyOf(await post(gateway.url, modernCall(tool, args), { ...modernHeaders(tool), ...as(who) }));
 }
 
+async function setup(settings: SettingsInput = {}): Promise<{ server: TasksV2Http; gateway: KillableGateway }> {
+  const server = owned(await startTasksV2Http());
+  return { server, gateway: await killable({ ext: { url: server.url } }, settings) };
+}
+
 test.each(['v1', 'v2'] as const)(
   'P-2, S-1: after kill -9 a client of the %s SDK goes on with the session it has',
   async (kind) => {
-    const server = owned(await startTasksV2Http());
-    const gateway = await killable({ ext: { url: server.url } });
+    const { server, gateway } = await setup();
     const hub = await hubOverHttp(gateway.url, kind);
     const id = taskIdOf(
       await hub.call('execute_tool', { server: 'ext', tool: 'hold', args: { text: 'kept' }, timeout_ms: 50 }),
@@ -46,8 +51,7 @@ test.each(['v1', 'v2'] as const)(
 );
 
 test('P-2, S-1: a session that has nothing to go on with is there as well, and connects on first use', async () => {
-  const server = owned(await startTasksV2Http());
-  const gateway = await killable({ ext: { url: server.url } });
+  const { gateway } = await setup();
   const session = await rawSession(gateway.url);
   await restart(gateway);
   const { text } = await session.reply('execute_tool', { server: 'ext', tool: 'echo', args: { text: 'here' } });
@@ -57,8 +61,7 @@ test('P-2, S-1: a session that has nothing to go on with is there as well, and c
 test.each(['v1', 'v2'] as const)(
   'P-2, E-5: a client of the %s SDK that was waiting is told after the restart, and does not wait for ever',
   async (kind) => {
-    const server = owned(await startTasksV2Http());
-    const gateway = await killable({ ext: { url: server.url } });
+    const { gateway } = await setup();
     const hub = await hubOverHttp(gateway.url, kind);
     await hub.call('list_tools');
     const waiting = hub.call('await_activity', { timeout_ms: 60_000 });
@@ -73,8 +76,7 @@ test.each(['v1', 'v2'] as const)(
 
 describe('S-1, X-2: whose session it is', () => {
   test('S-1, X-2: a session of an earlier run is woken by its own principal only', async () => {
-    const server = owned(await startTasksV2Http());
-    const gateway = await killable({ ext: { url: server.url } }, { auth: { tokens: TOKENS } });
+    const { gateway } = await setup({ auth: { tokens: TOKENS } });
     const alice = await rawSession(gateway.url, as('alice'));
     const { id } = await begin(alice, 'ext', 'required', { text: 'for alice' }, { timeout_ms: 0 });
     await vi.waitFor(
@@ -95,8 +97,7 @@ describe('S-1, X-2: whose session it is', () => {
   });
 
   test('S-1, S-5: a client without sessions finds what is its own, and nobody else does', async () => {
-    const server = owned(await startTasksV2Http());
-    const gateway = await killable({ ext: { url: server.url } }, { auth: { tokens: TOKENS } });
+    const { gateway } = await setup({ auth: { tokens: TOKENS } });
     const started = await modern(gateway, 'alice', 'execute_tool', { server: 'ext', tool: 'hold', timeout_ms: 50 });
     await restart(gateway);
     const bobs = await modern(gateway, 'bob', 'list_tasks', { include_completed: true });
@@ -122,9 +123,7 @@ describe('S-4: the end of sessions', () => {
   });
 
   test('S-4, T-2: one that nobody comes back to is forgotten, but not while it has a working task', async () => {
-    const server = owned(await startTasksV2Http());
-    const sessions = { idleMs: 1500, checkMs: 100 };
-    const gateway = await killable({ ext: { url: server.url } }, { sessions });
+    const { server, gateway } = await setup({ sessions: { idleMs: 1500, checkMs: 100 } });
     const idle = await rawSession(gateway.url);
     const busy = await rawSession(gateway.url);
     const { id } = await beginNative(gateway, busy, 'ext', 'hold', { text: 'at last' });

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { startV1Http } from '../../servers/v1-http.ts';
-import { httpGateway } from '../../support/gateway.ts';
-import { hubOverHttp, type Json } from '../../support/hub.ts';
+import { startV1Http, type V1Http } from '../../servers/v1-http.ts';
+import { httpGateway, type LogLine, type Servers } from '../../support/gateway.ts';
+import type { Json } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
 import { logLines, serveProgram } from '../../support/program.ts';
 import {
@@ -59,6 +59,22 @@ const NOT_A_MESSAGE: unknown[] = [
   { jsonrpc: '2.0', id: 1, method: 'tools/list', params: [1] },
   [{ jsonrpc: '2.0', id: 1, method: 'tools/list' }, 7],
 ];
+
+interface Setup {
+  url: string;
+  logs: LogLine[];
+  client: RawSession;
+}
+
+async function setup(servers: Servers = {}): Promise<Setup> {
+  const { url, logs } = await httpGateway(servers);
+  return { url, logs, client: await rawSession(url) };
+}
+
+async function setupWithServer(): Promise<Setup & { server: V1Http }> {
+  const server = owned(await startV1Http());
+  return { ...(await setup({ one: { url: server.url } })), server };
+}
 
 /** Everything that is wrong before it has a meaning; each gets an error, and then the next request is answered. */
 async function sendGarbage(url: string, client: RawSession): Promise<void> {
@@ -128,8 +144,8 @@ async function sendGarbage(url: string, client: RawSession): Promise<void> {
 }
 
 test('X-4: garbage over HTTP gets an error and harms nobody', async () => {
-  const { url, logs } = await httpGateway({});
-  await sendGarbage(url, await rawSession(url));
+  const { url, client, logs } = await setup();
+  await sendGarbage(url, client);
   expect(logs.filter(({ level }) => level === 'error')).toEqual([]);
 });
 
@@ -143,8 +159,7 @@ test('X-4, O-1: garbage sent to the program leaves it running and its log one ob
 });
 
 test('X-4: unknown methods, notifications and answers to nothing', async () => {
-  const { url } = await httpGateway({});
-  const client = await rawSession(url);
+  const { url, client } = await setup();
   for (const method of ['nope', 'tools/nope', '__proto__', 'constructor', '', 'x'.repeat(10_000), 'tasks/list']) {
     const answer = await post(url, { jsonrpc: '2.0', id: 5, method }, client.headers);
     expect(errorOf(answer).code, method).toBe(-32601);
@@ -165,8 +180,7 @@ test('X-4: unknown methods, notifications and answers to nothing', async () => {
 });
 
 test('X-4: tools/call without a name, with a strange one, or with arguments that are none', async () => {
-  const { url } = await httpGateway({});
-  const client = await rawSession(url);
+  const { url, client } = await setup();
   const call = (params: unknown): Json => ({ jsonrpc: '2.0', id: 3, method: 'tools/call', params });
   for (const params of [undefined, {}, { name: 7 }, { name: null }, { name: ['list_tasks'] }, { name: '' }]) {
     const answer = await post(url, call(params), client.headers);
@@ -179,9 +193,7 @@ test('X-4: tools/call without a name, with a strange one, or with arguments that
 });
 
 test('X-4: prototype keys change nothing and break nothing', async () => {
-  const server = owned(await startV1Http());
-  const { url } = await httpGateway({ one: { url: server.url } });
-  const client = await rawSession(url);
+  const { server, url, client } = await setupWithServer();
   await client.reply('list_tools');
   const evil = '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"text":"kept"}';
   const call = (args: string): string =>
@@ -216,9 +228,7 @@ test('X-4: prototype keys change nothing and break nothing', async () => {
 });
 
 test('H-2, X-4: an argument that does not exist is named, not ignored', async () => {
-  const server = owned(await startV1Http());
-  const { url } = await httpGateway({ one: { url: server.url } });
-  const client = await rawSession(url);
+  const { server, client } = await setupWithServer();
   const misspelt = await client.reply('execute_tool', {
     server: 'one',
     tool: 'echo',
@@ -231,9 +241,7 @@ test('H-2, X-4: an argument that does not exist is named, not ignored', async ()
 });
 
 test('X-4: strange text arrives as it was sent', async () => {
-  const server = owned(await startV1Http());
-  const { url } = await httpGateway({ one: { url: server.url } });
-  const hub = await hubOverHttp(url);
+  const { client } = await setupWithServer();
   const texts = [
     '',
     ' ',
@@ -246,15 +254,13 @@ test('X-4: strange text arrives as it was sent', async () => {
     '{"pending_client_action":{"elicitations":[]}}',
   ];
   for (const text of texts) {
-    const { raw } = await hub.call('execute_tool', { server: 'one', tool: 'echo', args: { text } });
+    const { raw } = await client.reply('execute_tool', { server: 'one', tool: 'echo', args: { text } });
     expect(raw.content.at(0)).toEqual({ type: 'text', text });
   }
 });
 
 test('X-4: half a character is answered, not choked on', async () => {
-  const server = owned(await startV1Http());
-  const { url } = await httpGateway({ one: { url: server.url } });
-  const client = await rawSession(url);
+  const { url, client } = await setupWithServer();
   const body = String.raw`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"execute_tool","arguments":{"server":"one","tool":"echo","args":{"text":"\ud800"}}}}`;
   expect(replyOf(await send(url, { headers: client.headers, body })).text).toBe('\ud800');
   const unknown = String.raw`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"get_task","arguments":{"task_id":"\udfff"}}}`;
@@ -262,9 +268,7 @@ test('X-4: half a character is answered, not choked on', async () => {
 });
 
 test('X-4: huge numbers are refused or passed on, never run into', async () => {
-  const server = owned(await startV1Http());
-  const { url } = await httpGateway({ one: { url: server.url } });
-  const client = await rawSession(url);
+  const { url, client } = await setupWithServer();
   const call = (args: string): Promise<{ code: string | undefined }> =>
     send(url, {
       headers: client.headers,
@@ -276,9 +280,7 @@ test('X-4: huge numbers are refused or passed on, never run into', async () => {
 });
 
 test('X-4: an argument nested without end is an error of that call', async () => {
-  const server = owned(await startV1Http());
-  const { url } = await httpGateway({ one: { url: server.url } });
-  const client = await rawSession(url);
+  const { url, client } = await setupWithServer();
   await client.reply('list_tools');
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   const nested = (tool: string): string =>
@@ -291,24 +293,22 @@ test('X-4: an argument nested without end is an error of that call', async () =>
 });
 
 test('X-4: a request id in use is refused, alone and within a batch', async () => {
-  const server = owned(await startV1Http());
-  const gateway = await httpGateway({ one: { url: server.url } });
-  const client = await rawSession(gateway.url);
+  const { server, url, client } = await setupWithServer();
   await client.reply('list_tools');
   const slow = post(
-    gateway.url,
+    url,
     toolCall('execute_tool', { server: 'one', tool: 'slow', args: { ms: 1000, text: 'first' } }, 'same'),
     client.headers,
   );
   await expect.poll(() => server.state.calls).toHaveLength(1);
-  const second = await post(gateway.url, toolCall('list_servers', {}, 'same'), client.headers);
+  const second = await post(url, toolCall('list_servers', {}, 'same'), client.headers);
   expect(second.status).toBe(400);
   expect(errorOf(second).message).toContain('"same" is already in use');
   const batch = [toolCall('list_servers', {}, 'b'), toolCall('list_tasks', {}, 'b')];
-  expect((await post(gateway.url, batch, client.headers)).status).toBe(400);
+  expect((await post(url, batch, client.headers)).status).toBe(400);
   expect(replyOf(await slow).text).toBe('first');
   // Once it is answered it may be used again.
-  expect((await post(gateway.url, toolCall('list_servers', {}, 'same'), client.headers)).status).toBe(200);
+  expect((await post(url, toolCall('list_servers', {}, 'same'), client.headers)).status).toBe(200);
 });
 
 test('X-4: clients without sessions get errors for what is wrong, too', async () => {
@@ -336,8 +336,7 @@ test('X-4: clients without sessions get errors for what is wrong, too', async ()
 });
 
 test('X-4: a client that breaks off in the middle of its request harms nobody', async () => {
-  const { url, logs } = await httpGateway({});
-  const client = await rawSession(url);
+  const { url, client, logs } = await setup();
   const half = request(url, { method: 'POST', headers: { ...client.headers, 'content-length': '1000' }, agent: false });
   half.on('error', () => {
     // It is this test that breaks it.

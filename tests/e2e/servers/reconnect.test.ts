@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { startV1Http } from '../../servers/v1-http.ts';
+import { startV1Http, type V1Http } from '../../servers/v1-http.ts';
 import { isAlive } from '../../support/alive.ts';
-import { httpGateway, temporaryFolder } from '../../support/gateway.ts';
-import { hubOverHttp } from '../../support/hub.ts';
+import { httpGateway, temporaryFolder, type LogLine } from '../../support/gateway.ts';
+import { hubOverHttp, type HubClient } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
 import { v1Stdio } from '../../support/servers.ts';
 import { ask, echo, statusOf, untilEvent } from './activity.ts';
@@ -20,9 +20,9 @@ async function startLog(): Promise<{ file: string; pids: () => Promise<number[]>
   return { file, pids };
 }
 
-test('B-2: the waits between attempts grow up to the limit, and the attempts are counted', async () => {
+/** A gateway that has lost its server for good: every attempt to reconnect was refused. */
+async function lostServer(reconnect: object): Promise<{ server: V1Http; hub: HubClient; logs: LogLine[] }> {
   const server = owned(await startV1Http());
-  const reconnect = { firstMs: 20, factor: 3, maxMs: 100, attempts: 4 };
   const { url, logs } = await httpGateway({ one: { url: server.url } }, { servers: { reconnect } });
   const hub = await hubOverHttp(url);
   await echo(hub, 'one');
@@ -30,6 +30,11 @@ test('B-2: the waits between attempts grow up to the limit, and the attempts are
   await vi.waitFor(async () => expect(await statusOf(hub, 'one')).toMatchObject({ status: 'error' }), {
     timeout: 10_000,
   });
+  return { server, hub, logs };
+}
+
+test('B-2: the waits between attempts grow up to the limit, and the attempts are counted', async () => {
+  const { server, hub, logs } = await lostServer({ firstMs: 20, factor: 3, maxMs: 100, attempts: 4 });
   const waits = logs
     .filter(({ event }) => event === 'server_reconnecting')
     .map(({ data }) => Number(data?.['delayMs']));
@@ -50,15 +55,7 @@ test('B-2: the waits between attempts grow up to the limit, and the attempts are
 test.each(['stable', 'unstable'] as const)(
   'B-2, O-1: after a %s connection as many attempts are made as configured, and the log numbers them alike',
   async (kind) => {
-    const server = owned(await startV1Http());
-    const reconnect = { ...RECONNECT, stableMs: kind === 'stable' ? 1 : 60_000 };
-    const { url, logs } = await httpGateway({ one: { url: server.url } }, { servers: { reconnect } });
-    const hub = await hubOverHttp(url);
-    await echo(hub, 'one');
-    await server.close();
-    await vi.waitFor(async () => expect(await statusOf(hub, 'one')).toMatchObject({ status: 'error' }), {
-      timeout: 10_000,
-    });
+    const { logs } = await lostServer({ ...RECONNECT, stableMs: kind === 'stable' ? 1 : 60_000 });
     const attempts = (event: string): unknown[] =>
       logs.filter((line) => line.event === event).map(({ data }) => data?.['attempt']);
     expect(attempts('server_reconnecting')).toEqual([1, 2, 3]);
