@@ -29,6 +29,8 @@ import { headerMistake, paramHeaders } from './transport/param-headers.ts';
 
 /** How long a process that is about to be gone may take to tell how it ended. */
 const EXIT_MS = 1000;
+/** Tasks beyond are polled only: their streams must not take the sockets of the stream for changes. */
+const MAX_TASK_STREAMS = 100;
 
 /** A server on a connection that is up. */
 export interface Peer {
@@ -125,6 +127,7 @@ export class ServerLine implements Line {
   listenForTask(taskId: string, until: AbortSignal): void {
     const { client, listening } = this.#host.up() ?? {};
     if (client === undefined || listening === undefined || listening.has(taskId)) return;
+    if (listening.size >= MAX_TASK_STREAMS) return;
     listening.add(taskId);
     until.addEventListener('abort', () => listening.delete(taskId), { once: true });
     listenForTask(client, taskId, until);

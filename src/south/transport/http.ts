@@ -27,6 +27,7 @@ import { ResponseStreams } from './response-streams.ts';
 /** Requests wait for a free socket once so many are open. */
 const MAX_REQUEST_SOCKETS = 256;
 const MAX_CONTROL_SOCKETS = 16;
+const MAX_STREAM_SOCKETS = 256;
 /** What is short and must not wait behind requests that do: the server is asked whether it is there, or about a task. */
 const CONTROL = new Set(['ping', 'server/discover', 'tasks/get', 'tasks/update', 'tasks/cancel']);
 /** What is queued for a server that takes neither notifications nor answers; then the connection is given up. */
@@ -67,9 +68,11 @@ export class HttpTransport implements Transport {
   readonly #health: HttpHealth;
   readonly #abort = new AbortController();
   readonly #limit: MessageLimit;
-  readonly #agent: Agent;
+  readonly #requestAgent: Agent;
   /** For what must get through while every socket is taken by a request that waits. */
   readonly #controlAgent: Agent;
+  /** For streams that stay open, on which a server may ask what those requests wait for. */
+  readonly #streamAgent: Agent;
   /** Bytes of notifications and answers that the server has not taken yet. */
   #unsent = 0;
   readonly #streams: ResponseStreams;
@@ -81,8 +84,9 @@ export class HttpTransport implements Transport {
   constructor(config: HttpServerConfig, health: HttpHealth, { limit, sessionId, isAllowed }: HttpTransportOptions) {
     this.#url = new URL(config.url);
     this.#limit = limit;
-    this.#agent = keepAliveAgent(this.#url, MAX_REQUEST_SOCKETS, isAllowed);
+    this.#requestAgent = keepAliveAgent(this.#url, MAX_REQUEST_SOCKETS, isAllowed);
     this.#controlAgent = keepAliveAgent(this.#url, MAX_CONTROL_SOCKETS, isAllowed);
+    this.#streamAgent = keepAliveAgent(this.#url, MAX_STREAM_SOCKETS, isAllowed);
     this.#headers = Object.fromEntries(
       Object.entries(config.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
     );
@@ -144,7 +148,7 @@ export class HttpTransport implements Transport {
       'content-type': 'application/json',
     };
     const body = JSON.stringify(message);
-    const agent = isRequest && !CONTROL.has(message.method) ? this.#agent : this.#controlAgent;
+    const agent = this.#agentFor(message);
     const exchange = (): Promise<HttpAnswer> => this.#exchange(agent, 'POST', headers, body, signals);
     // An answer to the server's question may arrive twice without harm, but not never.
     const answer = await (isRequest
@@ -192,6 +196,11 @@ export class HttpTransport implements Transport {
       const contentType = answer.headers['content-type'] ?? 'none';
       throw new UnexpectedContent(`the answer has the content type ${contentType}`);
     }
+  }
+
+  #agentFor(message: JSONRPCMessage): Agent {
+    if (!('method' in message && 'id' in message) || CONTROL.has(message.method)) return this.#controlAgent;
+    return message.method === 'subscriptions/listen' ? this.#streamAgent : this.#requestAgent;
   }
 
   /** A server that takes no notifications and no answers must not fill the memory with them. */
@@ -253,8 +262,7 @@ export class HttpTransport implements Transport {
     this.#closed = true;
     this.#streams.close();
     this.#abort.abort();
-    this.#agent.destroy();
-    this.#controlAgent.destroy();
+    for (const agent of [this.#requestAgent, this.#controlAgent, this.#streamAgent]) agent.destroy();
     this.onclose?.();
   }
 
@@ -311,7 +319,7 @@ export class HttpTransport implements Transport {
       ...this.#commonHeaders('text/event-stream'),
       ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
     };
-    return this.#exchange(this.#agent, 'GET', headers, undefined, signals);
+    return this.#exchange(this.#streamAgent, 'GET', headers, undefined, signals);
   }
 
   #deliver(message: JSONRPCMessage): void {

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { httpGateway } from '../../support/gateway.ts';
 import { hubOverHttp, type Reply } from '../../support/hub.ts';
-import { beginStream, oddServer, sendEvent, textResult } from '../robust/odd-server.ts';
+import { beginStream, oddModernServer, oddServer, sendEvent, textResult } from '../robust/odd-server.ts';
 import { ATTACK_MS, attacked, MEGABYTE } from './attack.ts';
 
 const LONG = { timeout: ATTACK_MS };
@@ -104,5 +104,67 @@ test(
     for (const answer of waiting) answer();
     expect((await Promise.all(replies)).every(({ text }) => text === 'done')).toBe(true);
     expect(most).toBe(MAX_SOCKETS);
+  },
+);
+
+test(
+  'X-3, B-2: a standing stream that breaks is opened again while every socket for calls is taken',
+  { timeout: ATTACK_MS },
+  async () => {
+    const waiting: (() => void)[] = [];
+    const streams: ServerResponse[] = [];
+    const server = await oddServer({
+      GET: ({ response }) => {
+        beginStream(response);
+        streams.push(response);
+        if (streams.length > 1) for (const answer of waiting.splice(0)) answer();
+      },
+      'tools/call': ({ reply }) => {
+        const answer = (): void => reply(textResult('done'));
+        if (streams.length > 1) answer();
+        else waiting.push(answer);
+      },
+    });
+    const { url } = await httpGateway({ one: { url: server.url } }, { tasks: { perSession: 1000 } });
+    const hub = await hubOverHttp(url);
+    const args = { server: 'one', tool: 'any', timeout_ms: 20_000 };
+    const replies = Array.from({ length: MAX_SOCKETS + 10 }, () => hub.call('execute_tool', args, LONG));
+    await expect.poll(() => waiting.length, { timeout: ATTACK_MS }).toBe(MAX_SOCKETS);
+    streams[0]?.destroy();
+    expect(new Set((await Promise.all(replies)).map(({ text }) => text))).toEqual(new Set(['done']));
+  },
+);
+
+test(
+  'X-3, B-3: a resource can be subscribed to while every socket for calls is taken',
+  { timeout: ATTACK_MS },
+  async () => {
+    const waiting: (() => void)[] = [];
+    const capabilities = { tools: {}, resources: { subscribe: true } };
+    const complete = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' };
+    const server = await oddModernServer({
+      'server/discover': ({ reply }) => reply({ ...complete, supportedVersions: ['2026-07-28'], capabilities }),
+      'subscriptions/listen': ({ message, params, response }) => {
+        beginStream(response);
+        sendEvent(response, {
+          method: 'notifications/subscriptions/acknowledged',
+          params: {
+            notifications: params['notifications'],
+            _meta: { 'io.modelcontextprotocol/subscriptionId': message['id'] },
+          },
+        });
+      },
+      'tools/call': ({ reply }) => void waiting.push(() => reply({ ...complete, ...textResult('done') })),
+    });
+    const { url } = await httpGateway({ one: { url: server.url } }, { tasks: { perSession: 1000 } });
+    const hub = await hubOverHttp(url);
+    const replies = Array.from({ length: MAX_SOCKETS }, () =>
+      hub.call('execute_tool', { server: 'one', tool: 'any', timeout_ms: 20_000 }, LONG),
+    );
+    await expect.poll(() => waiting.length, { timeout: ATTACK_MS }).toBe(MAX_SOCKETS);
+    const subscribed = await hub.call('subscribe_resource', { server: 'one', uri: 'test://one' }, LONG);
+    expect(subscribed.isError, subscribed.text).toBe(false);
+    for (const answer of waiting) answer();
+    expect(new Set((await Promise.all(replies)).map(({ text }) => text))).toEqual(new Set(['done']));
   },
 );
