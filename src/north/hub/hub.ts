@@ -98,7 +98,8 @@ export class Hub {
     if (found === undefined) throw new RpcError(-32602, noSuchTool(String(name), [...this.#tools.keys()]));
     return whileWaiting(caller.exchange, `${found.name} is at work`, async (onProgress) => {
       const context: ToolContext = { ...caller, gateway: this.#gateway, onProgress, asking: this.#asking(caller) };
-      return buildReply(context, await this.#run(found, given, context));
+      const body = await this.#run(found, given, context);
+      return buildReply(context, body, found.showsServers && serversShown(body, given));
     });
   }
 
@@ -126,6 +127,13 @@ export class Hub {
       endRequest();
     }
   }
+}
+
+/** A reply that is no error shows that the server it was asked from is connected. */
+function serversShown(body: ToolReply | Round, given: unknown): (server: string) => boolean {
+  const { server, name } = isObject(given) ? given : {};
+  const only = server ?? name;
+  return (each) => !('isError' in body && body.isError) && (only === undefined || each === only);
 }
 
 /** The server that a tool was called for. */

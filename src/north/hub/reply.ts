@@ -16,11 +16,16 @@ export function passedOn(reply: ToolReply): ToolReply {
 /**
  * The one way a hub reply is made. Events that nobody has seen ride along, and so does all that waits for the client.
  * The reply leaves only when everything it tells is safely stored; its events count as delivered only when it arrived.
+ * `answered` tells which servers the reply shows to be connected.
  */
-export async function buildReply(context: ToolContext, body: ToolReply | Round): Promise<Record<string, unknown>> {
+export async function buildReply(
+  context: ToolContext,
+  body: ToolReply | Round,
+  answered: (server: string) => boolean = () => false,
+): Promise<Record<string, unknown>> {
   const { session, gateway, exchange, reader } = context;
   if (body instanceof Round) return roundReply(context, body);
-  const delivery = exchange.open ? session.events.take(undefined, reader) : undefined;
+  const delivery = exchange.open ? session.events.take(eventsFor(body, answered), reader) : undefined;
   const pending = exchange.open || exchange.resumable ? pendingClientAction(context) : undefined;
   if (notOurs.has(body) && pending === undefined && (delivery?.events.length ?? 0) === 0) return body;
   try {
@@ -32,12 +37,21 @@ export async function buildReply(context: ToolContext, body: ToolReply | Round):
   const blocks = [];
   if (delivery !== undefined && delivery.events.length > 0) {
     settleWith(context, delivery);
-    // That a server could be reached shows by its answers; a client that waits for it uses `await_activity`.
     const events = delivery.events.filter(({ type }) => type !== 'server_connected');
     if (events.length > 0) blocks.push(jsonBlock({ events_since_last_response: events.map(eventView) }));
   }
   if (pending) blocks.push(jsonBlock({ pending_client_action: pending }));
   return blocks.length === 0 ? body : { ...body, content: [...body.content, ...blocks] };
+}
+
+/**
+ * The events that a reply delivers. Where a result has `structuredContent`, several clients show the model nothing else, so
+ * events wait for the next reply. That a server was connected is delivered by its own answers, and otherwise only by
+ * `await_activity`: most clients do not need to know.
+ */
+function eventsFor(body: ToolReply, answered: (server: string) => boolean): (event: SessionEvent) => boolean {
+  const canShow = body['structuredContent'] === undefined;
+  return ({ type, server }) => (type === 'server_connected' ? answered(server) : canShow);
 }
 
 /** It has no place for events: they come with the reply that it puts off. */

@@ -57,6 +57,8 @@ export interface HubTool {
   /** The values of arguments that a client leaves out, where the settings decide. */
   defaults?: ((settings: CoreSettings) => Record<string, number>) | undefined;
   annotations: Annotations;
+  /** Its reply shows that servers are connected: the one in its arguments, or all. */
+  showsServers?: true | undefined;
   run: (args: unknown, context: ToolContext) => Promise<ToolReply | Round>;
 }
 
@@ -67,6 +69,7 @@ export function tool<S extends z.ZodObject>(definition: {
   input: S;
   defaults?: HubTool['defaults'];
   annotations: Annotations;
+  showsServers?: true;
   run: (args: z.infer<S>, context: ToolContext) => Promise<ToolReply | Round>;
 }): HubTool {
   return {

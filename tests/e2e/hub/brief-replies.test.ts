@@ -102,6 +102,27 @@ test.each(KINDS)(
   },
 );
 
+test.each(KINDS)(
+  'H-5, E-1: that a server was reached is not lost with a reply that does not say so (%s)',
+  async (kind) => {
+    const { url } = owned(await startV1Http());
+    const gateway = await httpGateway({ one: { url }, two: { url } });
+    const hub = await hubOverHttp(gateway.url, kind);
+    await hub.call('list_tasks');
+    const session = (): (typeof gateway.gateway.sessions)[number] | undefined => gateway.gateway.sessions[0];
+    await soon(() => ['one', 'two'].map((name) => session()?.connectionIfAny(name)?.status.state)).toEqual([
+      'connected',
+      'connected',
+    ]);
+    expect((await hub.call('list_tasks')).events).toEqual([]);
+    // A result of a server says that it was reached, and nothing of the other one.
+    await hub.call('execute_tool', { server: 'one', tool: 'echo', args: { text: 'x' } });
+    const activity = await awaitActivity(hub);
+    expect(activity.triggers).toEqual([{ type: 'immediate' }]);
+    expect(flat(activity).map(({ type, server }) => [type, server])).toEqual([['server_connected', 'two']]);
+  },
+);
+
 test.each(KINDS)('H-8, H-11: list_tools has a brief form (%s)', async (kind) => {
   const hub = await setup(kind);
   const full = await hub.call('list_tools');

@@ -127,3 +127,37 @@ test.each(KINDS)('H-4, H-5: nothing is added when there is nothing to tell (%s)'
   const { raw } = await hub.call('execute_tool', { server: 'one', tool: 'echo', args: { text: 'x' } });
   expect(raw.content).toEqual([{ type: 'text', text: 'x' }]);
 });
+
+test.each(KINDS)(
+  'H-5, E-1: a result with structuredContent takes no events along: some clients show nothing else of it (%s)',
+  async (kind) => {
+    const server = owned(await startV1Http());
+    const { url, gateway } = await httpGateway({ one: { url: server.url } });
+    const hub = await hubOverHttp(url, kind);
+    await hub.call('list_tools');
+    const rich = { server: 'one', tool: 'rich' };
+    gateway.sessions[0]?.events.add('server_added', 'mark', {});
+    const { raw } = await hub.call('execute_tool', rich);
+    expect(raw['structuredContent']).toBeDefined();
+    expect(JSON.stringify(raw.content)).not.toContain('events_since_last_response');
+    const { raw: asTask } = await hub.call('execute_tool', { ...rich, timeout_ms: 0 });
+    const task_id = /task (\w+)/.exec(String(asTask.content[0]?.['text']))?.[1];
+    gateway.sessions[0]?.events.add('server_added', 'another mark', {});
+    const result = await hub.call('get_task_result', { task_id });
+    expect(result.raw['structuredContent']).toBeDefined();
+    expect(result.events).toEqual([]);
+    // They are still there for the next reply that can show them.
+    const { events } = await hub.call('list_tasks');
+    expect(events.map(({ type, server: of }) => [type, of])).toEqual([
+      ['task_completed', 'one'],
+      ['server_added', 'another mark'],
+    ]);
+  },
+);
+
+test('H-5: what waits for the client stands beside structuredContent, too', async () => {
+  const { hub } = await withQuestions('v1');
+  const { elicitations, raw } = await hub.call('execute_tool', { server: 'one', tool: 'rich' });
+  expect(raw['structuredContent']).toBeDefined();
+  expect(elicitations).toHaveLength(1);
+});

@@ -33,6 +33,7 @@ export const executionTools = [
       brief: z.boolean().default(false).describe('Only names and short descriptions'),
     }),
     annotations: READS_SERVER,
+    showsServers: true,
     run: async ({ server, pattern, brief }, { session }) => {
       const matches = pattern === undefined ? () => true : compilePattern(pattern);
       const view = brief ? briefTool : undefined;
@@ -52,6 +53,7 @@ export const executionTools = [
     }),
     defaults: (settings) => ({ timeout_ms: defaultTimeoutMs(settings) }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+    showsServers: true,
     run: async ({ server, tool: name, args = {}, timeout_ms, task_ttl_ms }, context) => {
       const { settings } = context.gateway;
       const timeoutMs = Math.min(timeout_ms ?? defaultTimeoutMs(settings), settings.limits.waitMs);

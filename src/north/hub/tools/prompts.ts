@@ -10,6 +10,7 @@ export const promptTools = [
     description: 'List the prompts of the servers.',
     input: z.object({ server: serverName.optional() }),
     annotations: READS_SERVER,
+    showsServers: true,
     run: async ({ server }, { session }) => json(await fromServers(session, server, 'prompts')),
   }),
   tool({
@@ -17,6 +18,7 @@ export const promptTools = [
     description: 'Get a prompt of a server, filled in with arguments.',
     input: z.object({ server: serverName, name: shortText, arguments: z.record(z.string(), z.string()).optional() }),
     annotations: READS_SERVER,
+    showsServers: true,
     run: async ({ server, name, arguments: filled }, context) =>
       json(await requestOn(context, server, 'prompts/get', { name, ...(filled && { arguments: filled }) })),
   }),

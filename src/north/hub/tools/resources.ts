@@ -19,6 +19,7 @@ export const resourceTools = [
     description: 'List the resources of the servers.',
     input: z.object({ server: serverName.optional() }),
     annotations: READS_SERVER,
+    showsServers: true,
     run: async ({ server }, { session }) => json(await fromServers(session, server, 'resources')),
   }),
   tool({
@@ -26,6 +27,7 @@ export const resourceTools = [
     description: 'List the resource templates of the servers.',
     input: z.object({ server: serverName.optional() }),
     annotations: READS_SERVER,
+    showsServers: true,
     run: async ({ server }, { session }) => json(await fromServers(session, server, 'templates')),
   }),
   tool({
@@ -33,6 +35,7 @@ export const resourceTools = [
     description: 'Read a resource of a server.',
     input: z.object({ server: serverName, uri }),
     annotations: READS_SERVER,
+    showsServers: true,
     run: async ({ server, uri: wanted }, context) => {
       const result = await requestOn(context, server, 'resources/read', { uri: wanted });
       const contents = Array.isArray(result['contents']) ? result['contents'] : [];
@@ -46,6 +49,7 @@ export const resourceTools = [
     description: 'Be told when a resource changes: it comes as a notification event.',
     input: z.object({ server: serverName, uri }),
     annotations: SUBSCRIBES,
+    showsServers: true,
     run: async ({ server, uri: wanted }, context) => {
       await onServer(context, server, 'resources/subscribe', async (_connection, signal) =>
         context.session.subscribe(server, wanted, signal),
@@ -58,6 +62,7 @@ export const resourceTools = [
     description: 'Stop being told about a resource.',
     input: z.object({ server: serverName, uri }),
     annotations: SUBSCRIBES,
+    showsServers: true,
     run: async ({ server, uri: wanted }, context) => {
       await onServer(context, server, 'resources/unsubscribe', async (_connection, signal) =>
         context.session.unsubscribe(server, wanted, signal),

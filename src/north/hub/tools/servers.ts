@@ -26,6 +26,7 @@ export const serverTools = [
       cwd: z.string().optional(),
     }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
+    showsServers: true,
     run: async ({ name, ...fields }, { session, gateway, mayRunCommands }) => {
       const config = toConfig(fields);
       if ('command' in config && !mayRunCommands) {
@@ -58,6 +59,7 @@ export const serverTools = [
     description: 'List the servers: whether they are connected, and what they can do.',
     input: z.object({}),
     annotations: READS,
+    showsServers: true,
     run: async (_args, { session }) =>
       json({ servers: session.servers.list().map((server) => serverView(session, server)) }),
   }),
@@ -66,6 +68,7 @@ export const serverTools = [
     description: 'One server in detail: connection, capabilities, tasks at work, open questions.',
     input: z.object({ server: serverName }),
     annotations: READS,
+    showsServers: true,
     run: async ({ server }, context) => {
       const { session } = context;
       const known = session.servers.require(server);
