@@ -355,10 +355,8 @@ export class ServerConnection implements Connection {
     };
     const resumed = await this.#resume(hooks);
     const { client, transport } = resumed ?? (await this.#dialler.dial(this.#config, hooks));
-    client.onclose = () => {
-      if (transport instanceof ChildTransport) void transport.exited.then(onLost);
-      else onLost('the connection was closed');
-    };
+    if (transport instanceof ChildTransport) transport.onexit = onLost;
+    else client.onclose = () => onLost('the connection was closed');
     if (transport instanceof HttpTransport) transport.onanswered = (id) => this.#calls.answered(id);
     live = {
       client,

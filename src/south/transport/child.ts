@@ -36,6 +36,8 @@ export class ChildTransport implements Transport {
   onmessage?: NonNullable<Transport['onmessage']>;
   /** One line the child wrote to standard error, or to standard output without being a message. */
   onnoise: (line: string, stream: ChildStream) => void = () => {};
+  /** The process has ended. Called before `onclose`, with which the SDK withdraws the questions of the server. */
+  onexit: (how: string) => void = () => {};
   readonly hello = new Hello();
   #child: ChildProcess | undefined;
   #closing = false;
@@ -103,6 +105,7 @@ export class ChildTransport implements Transport {
         });
         void within(PIPES_MS, closed).then(() => {
           resolve(how);
+          this.onexit(how);
           this.#ended();
         });
       });

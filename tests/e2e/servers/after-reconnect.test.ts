@@ -66,6 +66,21 @@ test.each(OUT_OF_REACH)('B-3: a server %s that was only out of reach is a networ
   expect(sessionsOf(server.state).every((session, index) => session === sessions[index])).toBe(true);
 });
 
+test('B-3: what a killed program asked ends with the reason, and is counted', async () => {
+  const { url } = await httpGateway({ one: v1Stdio() }, SETTINGS);
+  const hub = await hubOverHttp(url);
+  const pid = Number(await ask(hub, 'one', 'pid'));
+  const asking = await hub.call('execute_tool', { server: 'one', tool: 'ask' });
+  process.kill(pid, 'SIGKILL');
+  const { event, all } = await untilEvent(hub, 'server_reconnected', 'one');
+  expect(event.data).toMatchObject({ invalidatedTasks: 1, invalidatedElicitations: 1 });
+  const expired = all.find(({ type }) => type === 'elicitation_expired');
+  expect(expired?.data).toEqual({
+    requestId: asking.elicitations[0]?.requestId,
+    reason: expect.stringContaining('process was killed by SIGKILL'),
+  });
+});
+
 test('B-3: what ran on a lost server fails with the reason, and what had ended stays', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } }, SETTINGS);
