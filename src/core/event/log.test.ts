@@ -221,10 +221,20 @@ describe('S-5: several readers', () => {
     expect(again.events).toMatchObject([{ data: { n: 2 }, maybeSeen: true }]);
   });
 
-  test('S-5, X-3: an event is repeated to 32 readers at most', async () => {
-    const { events } = await two();
-    for (let count = 0; count < 32; count += 1) events.take(undefined, new EventReader()).settle(true);
-    expect(events.hasNew(new EventReader())).toBe(false);
+  test('S-5, H-7: a new reader is told what others have read, but that does not end its wait', async () => {
+    const { events, a } = await two();
+    events.take(undefined, a).settle(true);
+    const late = new EventReader(Date.now() + 1);
+    expect(events.hasNew(late)).toBe(false);
+    expect(events.take(undefined, late).events).toMatchObject([{ maybeSeen: true }, { maybeSeen: true }]);
+  });
+
+  test('S-5: a reader that was forgotten gets everything anew', async () => {
+    const { events, a } = await two();
+    const lost = events.take(undefined, a);
+    events.forget(a);
+    lost.settle(false);
+    expect(events.counts).toMatchObject({ new: 2, undelivered: 2 });
   });
 });
 

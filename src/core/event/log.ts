@@ -23,9 +23,6 @@ interface Entry {
   readers: Set<EventReader>;
 }
 
-/** At most so many readers get the same event. */
-const MAX_READERS = 32;
-
 /** Stands for all readers, for events that concern only one of them. */
 const EVERYONE = new EventReader();
 
@@ -150,7 +147,14 @@ export class EventLog implements EventSink {
     return { events, settle: (delivered) => fresh.settle(delivered) };
   }
 
+  /** Whether there is something to tell the reader at once. Events that it may have seen already can wait. */
   hasNew(reader = this.#onlyReader): boolean {
+    if (this.#newCount > 0) return true;
+    if (!this.#lacksAny(reader)) return false;
+    return this.#entries.some((entry) => entry.event.createdAt > reader.wakesFrom && lacks(reader, entry));
+  }
+
+  #lacksAny(reader: EventReader): boolean {
     if (this.#newCount > 0) return true;
     if (this.#entries.length === 0 || this.#upToDate.has(reader)) return false;
     if (this.#entries.some((entry) => lacks(reader, entry))) return true;
@@ -165,12 +169,18 @@ export class EventLog implements EventSink {
   /** These readers cannot be told apart any more: each counts as having only the events that all of them have. */
   confuse(readers: EventReader[]): void {
     const repeatFrom = Math.min(...readers.map((reader) => reader.repeatFrom));
-    for (const reader of readers) Object.assign(reader, { knownSince: Date.now(), repeatFrom });
+    const wakesFrom = Math.min(...readers.map((reader) => reader.wakesFrom));
+    for (const reader of readers) Object.assign(reader, { knownSince: Date.now(), wakesFrom, repeatFrom });
     for (const entry of this.#entries) {
       if (readers.every((reader) => entry.readers.has(reader))) continue;
       for (const reader of readers) entry.readers.delete(reader);
     }
     this.#upToDate = new WeakSet();
+  }
+
+  /** The reader is not known any more. */
+  forget(reader: EventReader): void {
+    for (const { readers } of this.#entries) readers.delete(reader);
   }
 
   /** Resolves with the events of the turn that brought the first one, or with none when time or the caller is up. */
@@ -256,7 +266,7 @@ export class EventLog implements EventSink {
 
   #take(matching: (event: SessionEvent) => boolean, readers: [EventReader, ...EventReader[]]): Delivery {
     const [reader] = readers;
-    if (!this.hasNew(reader)) return NOTHING;
+    if (!this.#lacksAny(reader)) return NOTHING;
     const taken = this.#entries.filter((entry) => lacks(reader, entry) && matching(entry.event));
     if (taken.length === 0) return NOTHING;
     const events = taken.map((entry) => this.#hand(entry, readers));
@@ -290,7 +300,11 @@ export class EventLog implements EventSink {
   }
 
   #returned(entry: Entry, readers: EventReader[]): void {
-    for (const reader of readers) entry.readers.delete(reader);
+    for (const reader of readers) {
+      entry.readers.delete(reader);
+      // It has certainly not seen what it lost.
+      reader.wakesFrom = Math.min(reader.wakesFrom, entry.event.createdAt - 1);
+    }
     this.#upToDate = new WeakSet();
     if (entry.state === 'taken' && entry.readers.size === 0) {
       entry.state = 'new';
@@ -439,6 +453,6 @@ function shortened(data: Record<string, unknown>, limit: number): { kept: Record
 
 function lacks(reader: EventReader, { event, state, readers }: Entry): boolean {
   if (state === 'new') return true;
-  if (readers.has(reader) || readers.has(EVERYONE) || readers.size >= MAX_READERS) return false;
+  if (readers.has(reader) || readers.has(EVERYONE)) return false;
   return event.createdAt >= reader.repeatFrom;
 }

@@ -8,11 +8,14 @@ const REPEAT_MS = 5 * 60_000;
 export class EventReader {
   /** It may have seen older events already, under an identity that is not known any more. */
   knownSince: number;
+  /** Older events that others have read are repeated to it, but it does not stop waiting for them. */
+  wakesFrom: number;
   /** Events from before this moment are not repeated to it. */
   repeatFrom: number;
 
   constructor(now = Date.now()) {
     this.knownSince = now;
+    this.wakesFrom = now;
     this.repeatFrom = now - REPEAT_MS;
   }
 }

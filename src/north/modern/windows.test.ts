@@ -11,6 +11,7 @@ function sequence(...requests: [id: number | string, connection: string][]): { w
       confuse: () => {
         confused += 1;
       },
+      forget: () => {},
     },
   };
   const tracker = new Windows();

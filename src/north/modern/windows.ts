@@ -10,7 +10,7 @@ const MAX_ID = 128;
 
 /** A session, as far as its readers matter. */
 interface Readable {
-  events: { confuse(readers: EventReader[]): void };
+  events: { confuse(readers: EventReader[]): void; forget(reader: EventReader): void };
 }
 
 interface Window {
@@ -21,6 +21,8 @@ interface Window {
   last: number;
   /** Lower numbers that were skipped, and until when a request with them is awaited. */
   missing: Map<number, number>;
+  /** Whether it has sent more than one request. */
+  returned: boolean;
   socket: WeakRef<Socket>;
 }
 
@@ -50,17 +52,29 @@ export class Windows {
     const windows = this.#windows.get(session) ?? [];
     this.#windows.set(session, windows);
     const sent = { ...parsed(id), socket };
-    const window = find(session, windows, sent) ?? newWindow(sent);
+    const known = find(session, windows, sent);
+    const window = known ?? newWindow(sent);
+    window.returned = known !== undefined;
     advance(window, sent);
-    // The one that was used last is at the end, and the first one is forgotten.
+    // The one that was used last is at the end.
     const at = windows.indexOf(window);
     if (at < 0 || at < windows.length - 1) {
       if (at >= 0) windows.splice(at, 1);
       windows.push(window);
-      if (windows.length > MAX_WINDOWS) windows.shift();
+      if (windows.length > MAX_WINDOWS) forgetOne(session, windows);
     }
     return window.reader;
   }
+}
+
+/** Forgets the window that was used longest ago; first those that may be programs which made one request and ended. */
+function forgetOne({ events }: Readable, windows: Window[]): void {
+  const at = windows.findIndex((window) => !window.returned && isClosed(window));
+  for (const { reader } of windows.splice(Math.max(0, at), 1)) events.forget(reader);
+}
+
+function isClosed({ socket }: Window): boolean {
+  return socket.deref()?.destroyed !== false;
 }
 
 function find({ events }: Readable, windows: Window[], sent: Sent): Window | undefined {
@@ -77,9 +91,13 @@ function isNext({ prefix, last, missing }: Window, sent: Sent): boolean {
   return last + 1 === sent.number || (missing.get(sent.number) ?? 0) > Date.now();
 }
 
-/** Whether it has overtaken others of that window, or some were never sent. */
-function isAhead({ prefix, last }: Window, sent: Sent): boolean {
-  return prefix === sent.prefix && sent.number > last && sent.number <= last + OUT_OF_ORDER;
+/**
+ * Whether it has overtaken others of that window, or some were never sent. A window whose connection is closed may be a program
+ * that has ended.
+ */
+function isAhead(window: Window, sent: Sent): boolean {
+  const { prefix, last } = window;
+  return prefix === sent.prefix && sent.number > last && sent.number <= last + OUT_OF_ORDER && !isClosed(window);
 }
 
 /** Where ids are no sequence, or some requests went elsewhere, the connection tells, if it is not shared. */
@@ -92,7 +110,8 @@ function onConnection(windows: Window[], { prefix, number, socket }: Sent): Wind
 /** What came before its first request may still be on its way. */
 function newWindow({ prefix, number, socket }: Sent): Window {
   const last = Math.max(-1, number - OUT_OF_ORDER);
-  return { reader: new EventReader(), prefix, last, missing: new Map(), socket: new WeakRef(socket) };
+  const reader = new EventReader();
+  return { reader, prefix, last, missing: new Map(), returned: false, socket: new WeakRef(socket) };
 }
 
 function advance(window: Window, { number, socket }: Sent): void {

@@ -6,7 +6,7 @@ import { hubOverHttp, taskIdOf, type HubClient, type HubEvent, type Json, type R
 import { owned } from '../../support/owned.ts';
 import { modernCall, modernHeaders, post, replyOf } from '../../support/raw-http.ts';
 import { heard, sayAll } from '../../support/unasked.ts';
-import { awaitActivity, flat, settle, soon } from '../flows/watch.ts';
+import { activityOf, awaitActivity, flat, settle, soon } from '../flows/watch.ts';
 
 interface Setup {
   server: V1Http;
@@ -143,4 +143,47 @@ test('S-5: a window that the gateway cannot recognize gets recent events again, 
   expect(events.find((event) => uriOf(event) === 'test://1')).toMatchObject({ maybeSeen: true });
   const { events: others } = await setup.b.call('list_servers');
   expect(others.map((event) => [uriOf(event), event.maybeSeen])).toEqual([['test://1', undefined]]);
+});
+
+/** A client that is started for each request: it begins to count anew, on a connection of its own. */
+const oneShot = async (url: string, tool: string, args: Json = {}): Promise<Reply> =>
+  replyOf(await post(url, modernCall(tool, args, 1, 'test'), modernHeaders(tool)));
+
+async function withOneShots(): Promise<Setup> {
+  const setup = await twoWindows({ ahead: 3 });
+  await oneShot(setup.gateway.url, 'list_servers');
+  return setup;
+}
+
+test('S-5, H-7: a client that is new with each request waits for activity, although it is told again what was read', async () => {
+  const setup = await withOneShots();
+  const { url } = setup.gateway;
+  await announce(setup, 'test://1');
+  const first = activityOf(await oneShot(url, 'await_activity', { timeout_ms: 30_000 }));
+  expect(first.triggers).toEqual([{ type: 'immediate' }]);
+  expect(flat(first).map(uriOf)).toContain('test://1');
+  const waiting = oneShot(url, 'await_activity', { timeout_ms: 30_000 });
+  await soon(() => setup.gateway.gateway.sessions[0]?.events.counts.waiters).toBe(1);
+  await announce(setup, 'test://2');
+  const second = activityOf(await waiting);
+  expect(second.triggers).toEqual([{ type: 'event', server: 'one', eventType: 'notification' }]);
+  expect(flat(second).map((event) => [uriOf(event), event.maybeSeen])).toEqual(
+    expect.arrayContaining([
+      ['test://1', true],
+      ['test://2', undefined],
+    ]),
+  );
+});
+
+test('S-5, E-1: many clients that are new with each request take no event from a window, nor repeat one to it', async () => {
+  const setup = await withOneShots();
+  await announce(setup, 'test://1');
+  expect((await setup.a.call('list_servers')).events.map(uriOf)).toEqual(['test://1']);
+  for (let count = 0; count < 40; count += 1) {
+    expect((await oneShot(setup.gateway.url, 'list_servers')).events.map(uriOf)).toContain('test://1');
+    if (count % 10 === 0) expect((await setup.a.call('list_servers')).events).toEqual([]);
+  }
+  // This one has not asked anything for long, and counts as far as the others.
+  expect((await setup.b.call('list_servers')).events.map(uriOf)).toContain('test://1');
+  expect((await setup.b.call('list_servers')).events).toEqual([]);
 });
