@@ -301,6 +301,12 @@ export interface Trimmed {
   tasks: number;
 }
 
+/** Found while the store is in use: it is damaged, or its file was deleted or replaced. */
+export type StoreProblem = 'damaged' | 'gone';
+
+/** The store as the parts of one session use it. */
+export type SessionStore = Pick<Store, 'put' | 'drop' | 'settled'>;
+
 /**
  * What survives. Writes are queued and grouped into one transaction; nothing may be told to anybody before `settled`
  * has resolved. Only undelivered events and open questions are kept: what is done with is dropped.
@@ -309,13 +315,13 @@ export interface Store {
   put<K extends RecordKind>(kind: K, record: Records[K]): void;
   /** Dropping a session drops all that belongs to it. */
   drop(kind: RecordKind, id: string): void;
-  /** Resolves at once when nothing is queued; rejects when the queued writes could not be made durable. */
-  settled(): Promise<void>;
   /**
-   * Why nothing new should come, while what is there goes on: the store was found to be damaged, or its file was deleted
-   * or replaced while it was in use.
+   * Resolves at once when nothing is queued; rejects when the queued writes could not be made durable. With the id of a
+   * session, records of other sessions that do not fit into a full store do not matter.
    */
-  readonly problem: 'damaged' | 'gone' | undefined;
+  settled(sessionId?: string): Promise<void>;
+  /** Why nothing new should come, while what is there goes on. */
+  readonly problem: StoreProblem | undefined;
   all<K extends RecordKind>(kind: K): Promise<Records[K][]>;
   /** Makes the records of a session fit into so many bytes: the oldest events go first; tasks that are too large fail. */
   fit(sessionId: string, maxBytes: number, keepTasksUntil: number): Promise<Trimmed>;

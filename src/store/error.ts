@@ -5,6 +5,7 @@ export type StoreErrorCode =
   | 'STORE_UNUSABLE'
   | 'STORE_IN_USE'
   | 'STORE_DAMAGED'
+  | 'STORE_GONE'
   | 'STORE_MIGRATION_FAILED'
   | 'STORE_WRITE_FAILED'
   | 'STORE_CLOSED';

@@ -9,6 +9,8 @@ import { defer } from './owned.ts';
 export interface ProgramOptions {
   env?: Record<string, string>;
   cwd?: string;
+  /** A command that runs the program, with its first arguments. */
+  through?: string[];
 }
 
 export interface Program {
@@ -23,9 +25,13 @@ export interface Program {
 
 const PATIENCE_MS = 15_000;
 
-export async function startProgram(args: string[], { env = {}, cwd }: ProgramOptions = {}): Promise<Program> {
+export async function startProgram(
+  args: string[],
+  { env = {}, cwd, through = [] }: ProgramOptions = {},
+): Promise<Program> {
   const home = await temporaryFolder();
-  const child = spawn(process.execPath, [PROGRAM, ...args], {
+  const [command = process.execPath, ...rest] = [...through, process.execPath, PROGRAM, ...args];
+  const child = spawn(command, rest, {
     cwd: cwd ?? home,
     // Nothing of the machine's own configuration and no store of its user.
     env: { PATH: process.env['PATH'] ?? '', HOME: home, ...env },

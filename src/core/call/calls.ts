@@ -14,7 +14,7 @@ import {
   type Progress,
   type ServerTask,
   type Standing,
-  type Store,
+  type SessionStore,
 } from '../ports.ts';
 import type { QuestionBook } from '../question/book.ts';
 import type { CoreSettings } from '../settings.ts';
@@ -53,13 +53,13 @@ export class Calls {
   readonly #resultBytes: number;
   /** How long a server should keep a task of its own: as long as ours may take, a question and its reading included. */
   readonly #remoteTtlMs: number;
-  readonly #store: Store;
+  readonly #store: SessionStore;
   readonly #log: Log;
 
   constructor(
     tasks: TaskBook,
     questions: QuestionBook,
-    store: Store,
+    store: SessionStore,
     settings: CoreSettings,
     log: Log,
     { lends = (): boolean => false, budget = UNLIMITED } = {},

@@ -5,7 +5,7 @@ import { roughSize } from '../../lib/rough-size.ts';
 import { shortenValue } from '../../lib/shorten.ts';
 import { clampDelay } from '../../lib/timers.ts';
 import { Budget, UNLIMITED } from '../budget.ts';
-import type { Store } from '../ports.ts';
+import type { SessionStore } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { EventType, SessionEvent } from './event.ts';
 import { EventReader } from './reader.ts';
@@ -69,7 +69,7 @@ export class EventLog implements EventSink {
   #bytes = 0;
   readonly #waiters = new Set<Waiter>();
   readonly #sessionId: string;
-  readonly #store: Store;
+  readonly #store: SessionStore;
   readonly #limits: CoreSettings['events'];
   readonly #log: Log;
   readonly #budget: Budget;
@@ -79,7 +79,7 @@ export class EventLog implements EventSink {
 
   constructor(
     sessionId: string,
-    store: Store,
+    store: SessionStore,
     limits: CoreSettings['events'],
     log: Log,
     { budget = UNLIMITED, total = UNLIMITED, entryBytes = Infinity } = {},

@@ -7,7 +7,7 @@ import { UNLIMITED, type Budget } from '../budget.ts';
 import { GatewayError } from '../errors.ts';
 import { RpcError, type RpcFailure } from '../../lib/rpc-error.ts';
 import type { EventSink } from '../event/log.ts';
-import type { IncomingQuestion, Store } from '../ports.ts';
+import type { IncomingQuestion, SessionStore } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
 import { Desks } from './desks.ts';
 import {
@@ -55,7 +55,7 @@ export class QuestionBook {
   readonly #settled: SettledQuestions;
   readonly #alarm = new Alarm(() => this.#expireDue());
   readonly #sessionId: string;
-  readonly #store: Store;
+  readonly #store: SessionStore;
   readonly #events: EventSink;
   readonly #settings: CoreSettings['questions'];
   readonly #log: Log;
@@ -77,7 +77,7 @@ export class QuestionBook {
 
   constructor(
     sessionId: string,
-    store: Store,
+    store: SessionStore,
     events: EventSink,
     settings: CoreSettings['questions'],
     log: Log,

@@ -1,12 +1,12 @@
-import type { Store } from '../ports.ts';
+import type { SessionStore } from '../ports.ts';
 import type { Question } from './question.ts';
 
 /** Questions that are settled, but not known to the server yet: should it ask again, nobody else is asked. */
 export class SettledQuestions {
   readonly #questions = new Map<string, Question>();
-  readonly #store: Store;
+  readonly #store: SessionStore;
 
-  constructor(store: Store) {
+  constructor(store: SessionStore) {
     this.#store = store;
   }
 

@@ -20,6 +20,7 @@ import type {
   ServerConfig,
   ServerInfo,
   SessionRecord,
+  SessionStore,
   Store,
   SubscriptionRecord,
 } from '../ports.ts';
@@ -119,10 +120,13 @@ export class Session {
   /** Where the client answers itself what it can, so that the hub is told only of the rest. */
   readonly #leavesQuestions: LeftToHub | undefined;
   readonly #budget: Budget;
+  readonly #store: SessionStore;
   readonly #parts: SessionParts;
 
   constructor(parts: SessionParts) {
-    const { id, principal, store, settings, log } = parts;
+    const { id, principal, settings, log } = parts;
+    const store = storeOf(parts.store, id);
+    this.#store = store;
     this.#parts = parts;
     this.id = id;
     this.principal = principal;
@@ -187,7 +191,12 @@ export class Session {
   /** What the client says of itself; before anything is sent to a server on its behalf. */
   introduce(client: ClientRecord): void {
     this.#client = client;
-    this.#parts.store.put('session', this.record);
+    this.#store.put('session', this.record);
+  }
+
+  /** Resolves when everything of this session is stored that the client may be told. */
+  settled(): Promise<void> {
+    return this.#store.settled();
   }
 
   get ended(): boolean {
@@ -253,21 +262,21 @@ export class Session {
     }
     const result = await this.connection(server).subscribe(uri, signal);
     this.#wishes.hear(server, uri);
-    await this.#parts.store.settled();
+    await this.#store.settled();
     return result;
   }
 
   async unsubscribe(server: string, uri: string, signal?: AbortSignal): Promise<Record<string, unknown>> {
     this.#wishes.hearNoMore(server, uri);
     const result = await this.connection(server).unsubscribe(uri, signal);
-    await this.#parts.store.settled();
+    await this.#store.settled();
     return result;
   }
 
   /** What the client wants to hear of a server's log. */
   async setLogLevel(server: string, level: string): Promise<void> {
     this.#wishes.log(server, level);
-    await this.#parts.store.settled();
+    await this.#store.settled();
   }
 
   logLevel(server: string): string | undefined {
@@ -520,4 +529,13 @@ const MAX_CLIENT_BYTES = 65_536;
 function assertShort(client: ClientRecord): void {
   if (roughSize(client, MAX_CLIENT_BYTES) <= MAX_CLIENT_BYTES) return;
   throw new GatewayError('TOOL_ERR_LIMIT', `the capabilities of the client are larger than ${MAX_CLIENT_BYTES} bytes`);
+}
+
+/** What other sessions could not store is not the concern of this one. */
+function storeOf(store: Store, sessionId: string): SessionStore {
+  return {
+    put: (kind, record) => store.put(kind, record),
+    drop: (kind, id) => store.drop(kind, id),
+    settled: () => store.settled(sessionId),
+  };
 }

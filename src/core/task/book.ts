@@ -6,7 +6,7 @@ import { Alarm, clampDelay } from '../../lib/timers.ts';
 import { UNLIMITED, type Budget } from '../budget.ts';
 import { GatewayError } from '../errors.ts';
 import type { EventSink } from '../event/log.ts';
-import type { Store } from '../ports.ts';
+import type { SessionStore } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { Quota } from '../shared-limit.ts';
 import { PROTOCOL_ADVICE, type TaskAdvice } from './advice.ts';
@@ -46,7 +46,7 @@ export class TaskBook {
   #closed = false;
   readonly #alarm = new Alarm(() => this.#expireDue());
   readonly #sessionId: string;
-  readonly #store: Store;
+  readonly #store: SessionStore;
   readonly #events: EventSink;
   readonly #settings: CoreSettings['tasks'];
   /** Of tasks at work, in all sessions. */
@@ -61,7 +61,7 @@ export class TaskBook {
 
   constructor(
     sessionId: string,
-    store: Store,
+    store: SessionStore,
     events: EventSink,
     settings: CoreSettings['tasks'],
     quota: Quota,

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import type { Store } from '../ports.ts';
+import type { SessionStore } from '../ports.ts';
 import { answerMistake } from '../question/answer.ts';
 import type { QuestionBook } from '../question/book.ts';
 import type { Answer, Question, QuestionKind } from '../question/question.ts';
@@ -55,7 +55,7 @@ const NEVER = new AbortController().signal;
 export class BookTaskController implements TaskController {
   readonly #tasks: TaskBook;
   readonly #questions: QuestionBook;
-  readonly #store: Store;
+  readonly #store: SessionStore;
   /** What is being asked under a key now. */
   readonly #asking = new Map<string, Promise<Answer>>();
   /** Ends the task as cancelled and stops what works on it. */
@@ -64,7 +64,7 @@ export class BookTaskController implements TaskController {
   constructor(
     tasks: TaskBook,
     questions: QuestionBook,
-    store: Store,
+    store: SessionStore,
     cancel: (taskId: string, reason: string) => Task | undefined,
   ) {
     this.#tasks = tasks;

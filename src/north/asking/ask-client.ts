@@ -1,9 +1,8 @@
 import type { RequestId, Server } from '@modelcontextprotocol/server';
 import { GatewayError } from '../../core/errors.ts';
-import type { Store } from '../../core/ports.ts';
 import { answerMistake } from '../../core/question/answer.ts';
-import type { QuestionBook } from '../../core/question/book.ts';
 import type { Question } from '../../core/question/question.ts';
+import type { Session } from '../../core/session/session.ts';
 import { ANY_RESULT } from '../../lib/any-result.ts';
 import { withoutRelatedTask, withRelatedTask } from '../../lib/related-task.ts';
 import { rpcFailure, type RpcFailure } from '../../lib/rpc-error.ts';
@@ -16,8 +15,7 @@ export type Where = { on: RequestId } | 'standing';
 /** How a client that takes requests is reached. */
 export interface Reached {
   server: Server;
-  questions: QuestionBook;
-  store: Store;
+  session: Session;
   where: () => Where | undefined;
   /** The task that the client knows it by. */
   taskId?: string | undefined;
@@ -32,12 +30,13 @@ export interface Reached {
 export async function askClient(
   question: Question,
   over: AbortSignal,
-  { server, questions, store, where, taskId, leavesOpen }: Reached,
+  { server, session, where, taskId, leavesOpen }: Reached,
 ): Promise<void> {
   const { id, kind } = question;
+  const { questions } = session;
   const { method, params } = asRequest(question);
   try {
-    await store.settled();
+    await session.settled();
     const place = where();
     if (over.aborted) return;
     if (place === undefined) {

@@ -141,16 +141,14 @@ export class LegacyDesk {
 
   /** Puts questions to the client, on the stream of one of its requests if there is one. */
   #desk(on: () => RequestId | undefined, taskId?: string): Desk {
-    const { carrier, gateway, session } = this.#parts;
+    const { carrier, session } = this.#parts;
     return (question, over) => {
       if (!canBeAsked(this.#capabilities, question) || (on() === undefined && !carrier.reaches())) return false;
       const where = (): Where | undefined => {
         const request = on();
         return request === undefined ? this.#onStanding(question, over) : { on: request };
       };
-      const { questions } = session;
-      const { store } = gateway;
-      void askClient(question, over, { server: this.#server, questions, store, where, taskId });
+      void askClient(question, over, { server: this.#server, session, where, taskId });
       return true;
     };
   }

@@ -57,7 +57,7 @@ export class LegacyTasks {
 
   async get(params: Params): Promise<Params> {
     const task = this.#find(params);
-    await this.#parts.gateway.store.settled();
+    await this.#parts.session.settled();
     return coreTask(task);
   }
 
@@ -69,10 +69,10 @@ export class LegacyTasks {
   }
 
   async list({ cursor }: Params): Promise<Params> {
-    const { gateway, session } = this.#parts;
+    const { session } = this.#parts;
     const all = session.controller.list();
     const from = placeAfter(cursor, all);
-    await gateway.store.settled();
+    await session.settled();
     const page = all.slice(from, from + TASK_PAGE);
     const last = page.at(-1);
     const more = last !== undefined && from + TASK_PAGE < all.length;
@@ -88,7 +88,7 @@ export class LegacyTasks {
 
   /** Gives the client a task for its call. */
   async created(request: LegacyRequest, task: Task): Promise<Params> {
-    const { gateway, session } = this.#parts;
+    const { session } = this.#parts;
     const { exchange } = request;
     const { tasks } = session;
     tasks.apply(task.id, { type: 'promised' });
@@ -96,7 +96,7 @@ export class LegacyTasks {
     exchange.whenSettled((delivered) => {
       if (!exchange.cancelled) tasks.setOrphan(task.id, !delivered);
     });
-    await gateway.store.settled();
+    await session.settled();
     return { task: coreTask(tasks.get(task.id)) };
   }
 
@@ -105,7 +105,7 @@ export class LegacyTasks {
    * reports of progress which task they belong to, for a client that knows the task.
    */
   async ended(request: LegacyRequest, taskId: string, marked?: (progress: Progress) => Progress): Promise<Task> {
-    const { gateway, session } = this.#parts;
+    const { session } = this.#parts;
     const closeDesk = this.#desk.attendTask(taskId, request);
     this.#waiting.set(taskId, request.id);
     try {
@@ -113,7 +113,7 @@ export class LegacyTasks {
         const deaf = session.calls.onProgress(taskId, onProgress);
         // Also when the stream has broken: the client may come back to it.
         const task = await session.controller.until(taskId, hasEnded, { signal: request.signal }).finally(deaf);
-        await gateway.store.settled();
+        await session.settled();
         return task;
       };
       return await request.waiting('the task is at work', untilEnded, marked);
@@ -127,7 +127,7 @@ export class LegacyTasks {
   changed(task: Task): void {
     if (!task.promised) return;
     // What is told must be on record; a store that fails has told so elsewhere.
-    this.#parts.gateway.store.settled().then(
+    this.#parts.session.settled().then(
       () => tellClient(this.#parts, 'notifications/tasks/status', coreTask(task)),
       () => {},
     );

@@ -1,5 +1,4 @@
 import { SUBSCRIPTION_ID_META_KEY, type RequestId } from '@modelcontextprotocol/server';
-import type { Gateway } from '../../core/gateway.ts';
 import type { ServerInfo } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
@@ -17,7 +16,6 @@ const LISTS = {
 } as const;
 
 export interface ListeningParts {
-  gateway: Gateway;
   session: Session;
   info: ServerInfo;
   bench: ModernBench;
@@ -32,7 +30,7 @@ export interface ListeningParts {
  * knows no tasks. Resolves, when the client has been told what it will hear, with the function that ends it.
  */
 export async function listen(parts: ListeningParts, { notifications: wanted }: Params): Promise<() => void> {
-  const { gateway, session, info, bench, client, id, send } = parts;
+  const { session, info, bench, client, id, send } = parts;
   const filter = isObject(wanted) ? wanted : {};
   const taskIds = texts(filter['taskIds']);
   if (taskIds.length > 0) requireTasks(client);
@@ -76,7 +74,7 @@ export async function listen(parts: ListeningParts, { notifications: wanted }: P
     const tellTask = (task: Task): void => {
       if (!known.includes(task.id)) return;
       // What is told must be on record; a store that fails has told so elsewhere.
-      gateway.store.settled().then(
+      session.settled().then(
         () => tell('notifications/tasks', bench.detailed(task, client.capabilities)),
         () => {},
       );

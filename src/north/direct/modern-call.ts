@@ -96,7 +96,7 @@ async function nextRound(request: ModernRequest, tool: string): Promise<Params> 
 
 /** Waits for what comes next of a call that is a task already: its end, a question, or its turn to be shown as a task. */
 async function follow(request: ModernRequest, taskId: string): Promise<Params> {
-  const { gateway, session, bench, taskAfterMs } = request.parts;
+  const { session, bench, taskAfterMs } = request.parts;
   const { exchange } = request;
   const { takesTasks, capabilities } = request.client;
   const asks = (): boolean => bench.asked.of({ taskId }, capabilities).size > 0;
@@ -123,7 +123,7 @@ async function follow(request: ModernRequest, taskId: string): Promise<Params> {
     return follow(request, taskId);
   }
   handingOver(request, taskId, { forget: task.promised !== true });
-  await gateway.store.settled();
+  await session.settled();
   return resultOf(task);
 }
 
@@ -137,19 +137,19 @@ function handingOver({ exchange, parts }: ModernRequest, taskId: string, { forge
 }
 
 async function askRound(request: ModernRequest, taskId: string): Promise<Params> {
-  const { gateway, bench } = request.parts;
+  const { session, bench } = request.parts;
   const asked = await bench.asked.gathered({ taskId }, request.client.capabilities);
   if (asked.size === 0) return follow(request, taskId);
   handingOver(request, taskId);
-  await gateway.store.settled();
+  await session.settled();
   return request.round(asked, { task: taskId });
 }
 
 async function asTask(request: ModernRequest, taskId: string): Promise<Params> {
-  const { gateway, session, bench } = request.parts;
+  const { session, bench } = request.parts;
   session.tasks.apply(taskId, { type: 'promised' });
   handingOver(request, taskId);
-  await gateway.store.settled();
+  await session.settled();
   const task = bench.shown(session.tasks.get(taskId), request.client.capabilities);
   return { resultType: 'task', ...extensionTask(task) };
 }

@@ -63,9 +63,9 @@ export function createModernServer(parts: ModernFaceParts): Server {
 }
 
 async function getTask(request: ModernRequest, params: Params): Promise<Params> {
-  const { gateway, bench } = request.parts;
+  const { session, bench } = request.parts;
   const task = taskIn(request, params);
-  await gateway.store.settled();
+  await session.settled();
   return bench.detailed(task, request.client.capabilities);
 }
 

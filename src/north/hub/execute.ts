@@ -58,7 +58,7 @@ function askedBy(
   { capabilities, server, on }: AskingByRequest,
   asked: Set<unknown>,
 ): Pick<Caller, 'desk' | 'effectOf'> {
-  const { session, gateway, exchange } = context;
+  const { session, exchange } = context;
   return {
     effectOf: (question) => (canBeAsked(capabilities, question) ? 'ask' : 'promote'),
     desk: (question, over) => {
@@ -66,8 +66,7 @@ function askedBy(
       asked.add(question.id);
       void askClient(question, over, {
         server,
-        questions: session.questions,
-        store: gateway.store,
+        session,
         where: () => (exchange.open ? { on } : undefined),
         leavesOpen: (answer, tookMs) => leaveIfDismissed(context, question, answer, tookMs),
       });

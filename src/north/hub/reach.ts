@@ -63,6 +63,11 @@ export function anyQuestions(reach: Reach): boolean {
   return reach.session.questions.size > 0 || others(reach).some(({ questions }) => questions.size > 0);
 }
 
+/** Resolves when everything is stored that a reply may tell of. */
+export async function settledIn(reach: Reach): Promise<void> {
+  await Promise.all([reach.session.settled(), ...others(reach).map((other) => other.settled())]);
+}
+
 function others({ gateway, session }: Reach): Session[] {
   return [...gateway.looksAfter(session)].filter((other) => other !== session);
 }

@@ -2,6 +2,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { SessionEvent } from '../../core/event/event.ts';
 import type { Delivery } from '../../core/event/log.ts';
 import { messageOf } from '../../lib/log.ts';
+import { settledIn } from './reach.ts';
 import { jsonBlock, Round, type ToolContext, type ToolReply } from './tool.ts';
 import { eventView, pendingClientAction } from './views.ts';
 
@@ -23,13 +24,13 @@ export async function buildReply(
   body: ToolReply | Round,
   answered: (server: string) => boolean = () => false,
 ): Promise<Record<string, unknown>> {
-  const { session, gateway, exchange, reader } = context;
+  const { session, exchange, reader } = context;
   if (body instanceof Round) return roundReply(context, body);
   const delivery = exchange.open ? session.events.take(eventsFor(body, answered), reader) : undefined;
   const pending = exchange.open || exchange.resumable ? pendingClientAction(context) : undefined;
   if (notOurs.has(body) && pending === undefined && (delivery?.events.length ?? 0) === 0) return body;
   try {
-    await gateway.store.settled();
+    await settledIn(context);
   } catch (error) {
     delivery?.settle(false);
     return notOurs.has(body) ? body : notStored(context, error);
@@ -60,7 +61,7 @@ async function roundReply(
   { inputRequests, requestState }: Round,
 ): Promise<Record<string, unknown>> {
   try {
-    await context.gateway.store.settled();
+    await settledIn(context);
   } catch (error) {
     return notStored(context, error);
   }

@@ -81,7 +81,7 @@ export class LegacySessions {
     let info: ServerInfo | undefined;
     try {
       session = gateway.open(principal, { client: clientRecord(body), ...(server !== undefined && { server }) });
-      await stored(gateway);
+      await stored(session);
       // The client is to be told what this one server can do.
       if (server !== undefined) info = await reached(server, session.connection(server));
     } catch (error) {
@@ -153,7 +153,7 @@ export class LegacySessions {
     const { gateway } = this.#options;
     await gateway.end(session, 'the client ended the session');
     try {
-      await gateway.store.settled();
+      await gateway.store.settled(session.id);
     } catch (error) {
       respondGatewayError(res, new GatewayError('TOOL_ERR_STORE', messageOf(error)));
       return;
@@ -205,8 +205,8 @@ function lostIn({ server }: Session): string {
 }
 
 /** Nobody is told of a session that is not on record. */
-async function stored({ store }: Gateway): Promise<void> {
-  await store.settled().catch((error: unknown) => {
+async function stored(session: Session): Promise<void> {
+  await session.settled().catch((error: unknown) => {
     throw new GatewayError('TOOL_ERR_STORE', messageOf(error));
   });
 }

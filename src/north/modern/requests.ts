@@ -139,7 +139,6 @@ export class ModernRequests {
     session: Session,
     name: string,
   ): Promise<void> {
-    const gateway = this.#gateway;
     const info = await reached(name, session.connection(name));
     const send = (message: unknown): void => {
       // One that was ended stays open until a slow client has read all of it.
@@ -150,7 +149,7 @@ export class ModernRequests {
     const client = clientIn(params._meta ?? {});
     let stop: () => void;
     try {
-      stop = await listen({ gateway, session, info, bench: this.#benches.of(session, name), client, id, send }, params);
+      stop = await listen({ session, info, bench: this.#benches.of(session, name), client, id, send }, params);
     } catch (error) {
       if (error instanceof GatewayError) throw error;
       const { code = -32603, message, data } = wireError(name, error) as Error & { code?: number; data?: unknown };

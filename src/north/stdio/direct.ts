@@ -38,7 +38,7 @@ export function serveDirectly({ gateway, session, carrier, name, taskAfterMs }: 
     const info = await reached(name, session.connection(name));
     const client = clientIn(isObject(params['_meta']) ? params['_meta'] : {});
     const send = (message: JSONRPCMessage): void => void carrier.send(message).catch(() => {});
-    const stop = await listen({ gateway, session, info, bench, client, id, send }, params);
+    const stop = await listen({ session, info, bench, client, id, send }, params);
     // The client may have changed its mind meanwhile.
     if (listening.has(id)) listening.set(id, stop);
     else stop();

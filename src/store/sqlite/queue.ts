@@ -1,6 +1,8 @@
 /**
  * Changes that wait for the next flush. Of several changes to one record only the last one is kept, at the place of
  * the last one, so that replaying the queue in order gives the same rows as making each change at once.
+ *
+ * A put that does not fit into a full store is set aside: it does not hold up the others, and is taken back when it may fit.
  */
 
 import type { RecordKind, Records } from '../../core/ports.ts';
@@ -10,27 +12,67 @@ export type Change =
   | { op: 'drop'; kind: Exclude<RecordKind, 'session'>; id: string }
   | { op: 'drop_session'; id: string };
 
+export type Put = Extract<Change, { op: 'put' }>;
+
+interface Aside {
+  put: Put;
+  /** The size of its row when it was last tried. */
+  bytes: number;
+}
+
 export class ChangeQueue {
   readonly #changes = new Map<string, Change>();
+  readonly #aside = new Map<string, Aside>();
 
+  /** Without those that are set aside. */
   get size(): number {
     return this.#changes.size;
   }
 
+  get asideCount(): number {
+    return this.#aside.size;
+  }
+
   put(kind: RecordKind, record: Records[RecordKind]): void {
-    this.#append(`${kind} ${record.id}`, { op: 'put', kind, record });
+    const put: Put = { op: 'put', kind, record };
+    const key = keyOf(put);
+    const aside = this.#aside.get(key);
+    // A newer version is hardly smaller; trying each one would cost as much as the first.
+    if (aside === undefined) this.#append(put);
+    else aside.put = put;
   }
 
   drop(kind: RecordKind, id: string): void {
     if (kind === 'session') this.#dropSession(id);
-    else this.#append(`${kind} ${id}`, { op: 'drop', kind, id });
+    else this.#append({ op: 'drop', kind, id });
   }
 
-  /** Takes out one change that can never be made. */
+  /** The change was made, or can never be made. */
   discard(change: Change): void {
-    for (const [key, queued] of this.#changes) {
-      if (queued === change) this.#changes.delete(key);
+    this.#changes.delete(keyOf(change));
+  }
+
+  setAside(put: Put, bytes: number): void {
+    this.discard(put);
+    this.#aside.set(keyOf(put), { put, bytes });
+  }
+
+  /** Puts back in line what fits into so many bytes, the smallest first, but not more than `most` beside the first. */
+  takeBack(room: number, most: number): void {
+    let taken = 0;
+    for (const [key, { put, bytes }] of [...this.#aside].toSorted(([, a], [, b]) => a.bytes - b.bytes)) {
+      if (taken + bytes > room || (taken > 0 && taken + bytes > most)) return;
+      taken += bytes;
+      this.#aside.delete(key);
+      this.#append(put);
     }
+  }
+
+  /** Whether something of that session is set aside, or of no session; without an id, anything at all. */
+  isAside(sessionId: string | undefined): boolean {
+    if (sessionId === undefined) return this.#aside.size > 0;
+    for (const { put } of this.#aside.values()) if (concerns(put, sessionId)) return true;
+    return false;
   }
 
   clear(): void {
@@ -46,17 +88,39 @@ export class ChangeQueue {
     for (const [key, change] of this.#changes) {
       if (change.op === 'put' && ownerOf(change) === id) this.#changes.delete(key);
     }
-    this.#append(`drop_session ${id}`, { op: 'drop_session', id });
+    for (const [key, { put }] of this.#aside) {
+      if (ownerOf(put) === id) this.#aside.delete(key);
+    }
+    this.#append({ op: 'drop_session', id });
   }
 
-  #append(key: string, change: Change): void {
+  #append(change: Change): void {
+    const key = keyOf(change);
+    this.#aside.delete(key);
     this.#changes.delete(key);
     this.#changes.set(key, change);
   }
 }
 
+function keyOf(change: Change): string {
+  switch (change.op) {
+    case 'put':
+      return `${change.kind} ${change.record.id}`;
+    case 'drop':
+      return `${change.kind} ${change.id}`;
+    case 'drop_session':
+      return `drop_session ${change.id}`;
+  }
+}
+
+/** Whether a session must know that a put was not made: it is its own, or one of all sessions. */
+export function concerns(put: Put, sessionId: string | undefined): boolean {
+  const owner = ownerOf(put);
+  return sessionId === undefined || owner === undefined || owner === sessionId;
+}
+
 /** The session a put belongs to; a session belongs to itself, a server to nobody. */
-function ownerOf({ kind, record }: Extract<Change, { op: 'put' }>): string | undefined {
+function ownerOf({ kind, record }: Put): string | undefined {
   if (kind === 'session') return record.id;
   return sessionIdOf(record);
 }

@@ -14,7 +14,8 @@ let path: string;
 let store: Store;
 let logged: string[];
 
-const open = () => openSqliteStore({ path, log: createLog('debug', (line) => logged.push(line)) });
+const open = (maxBytes?: number) =>
+  openSqliteStore({ path, log: createLog('debug', (line) => logged.push(line)), ...(maxBytes && { maxBytes }) });
 const look = () => openSqliteStore({ path, log: createLog('silent'), shared: true });
 const SERVER = { id: 'x', owner: 'local', name: 'x', config: { url: 'http://x/' }, addedAt: 1, addedBy: 's' };
 const record = (id: string): SessionRecord => ({ id, principal: 'local', createdAt: 1, lastActiveAt: 1 });
@@ -284,4 +285,104 @@ it('T-2: what is overdue goes, whoever it belongs to; which sessions have work l
   expect((await store.all('task')).map(({ id }) => id)).toEqual(['kept', 'working']);
   expect(await store.sessionsAtWork()).toEqual(new Set(['c']));
   expect((await store.of('task', 'b')).map(({ id }) => id)).toEqual(['kept']);
+});
+
+const MEGABYTE = 2 ** 20;
+
+/** A task of so many bytes, which counts how often it is serialized. */
+function largeTask(id: string, sessionId: string, bytes: number): { task: Task; serialized: () => number } {
+  let times = 0;
+  const text = {
+    toJSON: () => {
+      times += 1;
+      return 'x'.repeat(bytes);
+    },
+  };
+  const task = createTask({ id, sessionId, server: 'a', tool: 'b', args: { text }, ttlMs: 1 }, 1);
+  return { task, serialized: () => times };
+}
+
+async function full(): Promise<void> {
+  await store.close();
+  store = await open(2 * MEGABYTE);
+}
+
+it('X-3, P-3: a record that does not fit keeps no record of another session from being written', async () => {
+  await full();
+  store.put('session', record('a'));
+  store.put('task', largeTask('t', 'a', 3 * MEGABYTE).task);
+  store.put('session', record('b'));
+  store.put('task', largeTask('u', 'b', 1000).task);
+  const own = store.settled('a');
+  await store.settled('b');
+  await expect(own).rejects.toMatchObject({
+    code: 'STORE_WRITE_FAILED',
+    message: expect.stringContaining('storeBytes'),
+  });
+  // It is not forgotten: its own session is not told that it is stored.
+  await expect(store.settled('a')).rejects.toThrow('storeBytes');
+  await expect(store.settled()).rejects.toThrow('storeBytes');
+  await store.settled('b');
+  const other = await look();
+  expect((await other.all('session')).map(({ id }) => id)).toEqual(['a', 'b']);
+  expect((await other.all('task')).map(({ id }) => id)).toEqual(['u']);
+  await other.close();
+  store.drop('task', 't');
+  await store.settled();
+});
+
+it('X-3: records that do not fit are not serialized again with each later write', async () => {
+  await full();
+  const tasks = Array.from({ length: 20 }, (_, n) => largeTask(`t${n}`, 'a', 3 * MEGABYTE));
+  for (const { task } of tasks) store.put('task', task);
+  await expect(store.settled('a')).rejects.toThrow();
+  for (let n = 0; n < 50; n++) {
+    store.put('session', record(`s${n}`));
+    for (const { task } of tasks) store.put('task', { ...task, statusMessage: `step ${n}` });
+    await store.settled(`s${n}`);
+  }
+  for (const { serialized } of tasks) expect(serialized()).toBeLessThan(10);
+  for (const { task } of tasks) store.drop('task', task.id);
+});
+
+it('X-3, P-3: what did not fit is written once there is room', async () => {
+  await full();
+  store.put('task', largeTask('first', 'a', MEGABYTE).task);
+  await store.settled();
+  store.put('task', largeTask('second', 'a', MEGABYTE).task);
+  await expect(store.settled()).rejects.toThrow('storeBytes');
+  store.drop('task', 'first');
+  await expect
+    .poll(
+      () =>
+        store.settled().then(
+          () => 'stored',
+          () => 'not yet',
+        ),
+      { timeout: 5000 },
+    )
+    .toBe('stored');
+  expect((await store.all('task')).map(({ id }) => id)).toEqual(['second']);
+  expect(logged.at(-1)).toContain('store_write_recovered');
+});
+
+it('X-3: removing an overdue task makes room, although something does not fit', async () => {
+  await full();
+  const { task } = largeTask('over', 'a', MEGABYTE);
+  const ended = transition(task, { type: 'complete', result: {} }, { now: 1, keepMs: 1 }) ?? task;
+  store.put('task', ended);
+  await store.settled();
+  store.put('task', largeTask('second', 'b', MEGABYTE).task);
+  await expect(store.settled('b')).rejects.toThrow('storeBytes');
+  await store.dropOverdue(1000);
+  await expect
+    .poll(
+      () =>
+        store.settled().then(
+          () => 'stored',
+          () => 'not yet',
+        ),
+      { timeout: 5000 },
+    )
+    .toBe('stored');
 });

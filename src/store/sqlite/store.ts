@@ -4,7 +4,8 @@
  *   put, drop → queue → one transaction a turn of the event loop → settled
  *
  * A failed transaction leaves the queue as it was; the next change or the next `settled` tries again, and so does a
- * timer. Writing is synchronous, so nothing can come into the queue while it is being written; for the same reason it
+ * timer. In a full store each change is made by itself; what does not fit is set aside, and only a timer tries it again.
+ * Writing is synchronous, so nothing can come into the queue while it is being written; for the same reason it
  * never waits for a lock that another program has on the file, but comes back to it.
  */
 
@@ -12,13 +13,14 @@ import { statSync, type Stats } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type Libsql from 'libsql';
-import type { OwnedKind, RecordKind, Records, Store, Trimmed } from '../../core/ports.ts';
+import type { OwnedKind, RecordKind, Records, Store, StoreProblem, Trimmed } from '../../core/ports.ts';
 import { type Log, messageOf } from '../../lib/log.ts';
 import { StoreError } from '../error.ts';
 import { fileOf, inOurWords, openDatabase } from './database.ts';
 import { Fitting } from './fit.ts';
 import { isBusy, lockStore, signStore, type StoreLock } from './lock.ts';
-import { type Change, ChangeQueue } from './queue.ts';
+import { type Change, ChangeQueue, concerns, type Put } from './queue.ts';
+import { Room } from './room.ts';
 import { Statements } from './statements.ts';
 import { transaction } from './transaction.ts';
 
@@ -80,13 +82,21 @@ const FAILING_RETRY_MS = 1000;
 /** A store that stays full says so from time to time, not at each write. */
 const FULL_LOG_MS = 10_000;
 
-/** What the log beside the file may keep on disk. */
-const LOG_BYTES = 16 * 1024 * 1024;
+/** So much of what did not fit is tried in one turn once there is room again. */
+const RETRY_BYTES = 4 * 1024 * 1024;
+/** For reading what no queued change could alter. */
+const NO_SESSION = '';
 
 /** Shared, because it is what a fast call gets: it costs nothing. */
 const NOTHING_QUEUED: Promise<void> = Promise.resolve();
 
 const AT_THE_NEXT_START = 'restart the gateway: it puts the file aside and begins a new one';
+
+/** Why a record did not fit: because of the limit, or because the disk is full. */
+interface Full {
+  error: unknown;
+  atLimit: boolean;
+}
 
 class SqliteStore implements Store {
   readonly #db: Libsql.Database;
@@ -95,24 +105,29 @@ class SqliteStore implements Store {
   readonly #statements: Statements;
   readonly #fitting: Fitting;
   readonly #maxBytes: number;
+  readonly #room: Room;
   /** Absent where it is not ours alone. */
   readonly #lock: StoreLock | undefined;
   readonly #queue = new ChangeQueue();
   #turn: NodeJS.Immediate | undefined;
   #retry: NodeJS.Timeout | undefined;
+  #asideRetry: NodeJS.Timeout | undefined;
   /** Since when the file is locked by somebody else. */
   #busySince: number | undefined;
-  #waiting: Waiting | undefined;
+  /** By the session whose changes they wait for; `undefined` for all. */
+  #waiting = new Map<string | undefined, Waiting>();
   #failing = false;
+  /** Why changes were set aside; absent while there are none. */
+  #full: Full | undefined;
   #fullLoggedAt = -Infinity;
   /** The file as it was opened; absent in memory. */
   readonly #file: Pick<Stats, 'ino' | 'dev'> | undefined;
   /** When the file was last seen to be the same. */
   #fileSeen = Date.now();
   /** Found while it was in use. At the next start nothing of what comes now would be there, so no new task is promised. */
-  #damage: { problem: 'damaged' | 'gone'; found: number; error: StoreError; refused: Set<string> } | undefined;
-  /** Of a record that was given up: for those who wait for the write it was to be in. */
-  #refusal: StoreError | undefined;
+  #problem: { kind: StoreProblem; found: number; error: StoreError; refused: Set<string> } | undefined;
+  /** Records that were given up: for those who wait for the write they were to be in. */
+  #refusals: { put: Put; error: StoreError }[] = [];
   #closing: Promise<void> | undefined;
 
   constructor(db: Libsql.Database, path: string, log: Log, lock: StoreLock | undefined, maxBytes: number) {
@@ -123,13 +138,13 @@ class SqliteStore implements Store {
     this.#statements = new Statements(db);
     this.#fitting = new Fitting(db);
     this.#maxBytes = maxBytes;
-    limitSize(db, maxBytes);
+    this.#room = new Room(db, maxBytes);
     if (path !== ':memory:') this.#file = statSync(path, { throwIfNoEntry: false });
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
 
   put<K extends RecordKind>(kind: K, record: Records[K]): void {
-    if (kind === 'task') this.#refuseIfNew(record);
+    this.#refuseIfNew({ op: 'put', kind, record });
     this.#queue.put(kind, record);
     this.#schedule();
   }
@@ -139,44 +154,45 @@ class SqliteStore implements Store {
     this.#schedule();
   }
 
-  settled(): Promise<void> {
-    if (this.#queue.size === 0) return NOTHING_QUEUED;
+  settled(sessionId?: string): Promise<void> {
+    if (this.#queue.size === 0 && !this.#queue.isAside(sessionId)) return NOTHING_QUEUED;
     this.#schedule();
-    this.#waiting ??= waiting();
-    return this.#waiting.promise;
+    const waiting = this.#waiting.get(sessionId) ?? newWaiting();
+    this.#waiting.set(sessionId, waiting);
+    return waiting.promise;
   }
 
-  get problem(): 'damaged' | 'gone' | undefined {
+  get problem(): StoreProblem | undefined {
     this.#checkFile();
-    return this.#damage?.problem;
+    return this.#problem?.kind;
   }
 
   async all<K extends RecordKind>(kind: K): Promise<Records[K][]> {
-    return this.#current((statements) => statements.all(kind));
+    return this.#current(undefined, (statements) => statements.all(kind));
   }
 
   async of<K extends OwnedKind>(kind: K, sessionId: string): Promise<Records[K][]> {
-    return this.#current((statements) => statements.of(kind, sessionId));
+    return this.#current(sessionId, (statements) => statements.of(kind, sessionId));
   }
 
   async fit(sessionId: string, maxBytes: number, keepTasksUntil: number): Promise<Trimmed> {
-    return this.#current(() => this.#fitting.fit(sessionId, maxBytes, keepTasksUntil));
+    return this.#current(sessionId, () => this.#fitting.fit(sessionId, maxBytes, keepTasksUntil));
   }
 
   async sessionsAtWork(): Promise<Set<string>> {
-    return this.#current((statements) => statements.sessionsAtWork());
+    return this.#current(undefined, (statements) => statements.sessionsAtWork());
   }
 
   async dropOverdue(now: number): Promise<void> {
-    await this.#current((statements) => statements.dropOverdue(now));
+    await this.#current(NO_SESSION, (statements) => statements.dropOverdue(now));
   }
 
-  /** With all that is queued in it, so that nobody reads what is out of date. */
-  async #current<T>(use: (statements: Statements) => T): Promise<T> {
+  /** With all that is queued for the session in it, so that nobody reads what is out of date. */
+  async #current<T>(sessionId: string | undefined, use: (statements: Statements) => T): Promise<T> {
     const begun = Date.now();
     for (;;) {
       if (this.#queue.size > 0) this.#flush();
-      while (this.#queue.size > 0) await this.settled();
+      while (this.#queue.size > 0 || this.#queue.isAside(sessionId)) await this.settled(sessionId);
       if (this.#closing) throw this.#closedError();
       try {
         return use(this.#statements);
@@ -190,21 +206,21 @@ class SqliteStore implements Store {
   #inOurWords(error: unknown): StoreError {
     const told = inOurWords(this.#path, error);
     if (told.code !== 'STORE_DAMAGED') return told;
-    if (this.#damage === undefined) {
-      const damage = new StoreError(told.code, `${told.message}; ${AT_THE_NEXT_START}`, { cause: told });
-      this.#damage = { problem: 'damaged', found: Date.now(), error: damage, refused: new Set() };
+    if (this.#problem === undefined) {
+      const error = new StoreError(told.code, `${told.message}; ${AT_THE_NEXT_START}`, { cause: told });
+      this.#problem = { kind: 'damaged', found: Date.now(), error, refused: new Set() };
       this.#log.error('store_damaged', {
         path: this.#path,
         keptAs: 'not yet: restart the gateway',
         error: told.message,
       });
     }
-    return this.#damage.error;
+    return this.#problem.error;
   }
 
   /** SQLite goes on writing to a file that was deleted, and nobody would find there what was written. */
   #checkFile(): void {
-    if (this.#file === undefined || this.#damage !== undefined) return;
+    if (this.#file === undefined || this.#problem !== undefined) return;
     let now: Stats | undefined;
     try {
       now = statSync(this.#path, { throwIfNoEntry: false });
@@ -217,21 +233,20 @@ class SqliteStore implements Store {
       return;
     }
     const message = `${this.#path}: the file was ${now === undefined ? 'deleted' : 'replaced'} while it was in use`;
-    const error = new StoreError('STORE_DAMAGED', `${message}; restart the gateway`);
-    this.#damage = { problem: 'gone', found: this.#fileSeen + 1, error, refused: new Set() };
+    const error = new StoreError('STORE_GONE', `${message}; restart the gateway`);
+    this.#problem = { kind: 'gone', found: this.#fileSeen + 1, error, refused: new Set() };
     this.#log.error('store_gone', { path: this.#path, error: message });
-    for (const change of this.#queue) {
-      if (change.op === 'put' && change.kind === 'task') this.#refuseIfNew(change.record);
-    }
+    for (const change of this.#queue) if (change.op === 'put') this.#refuseIfNew(change);
   }
 
-  /** Once for each: how it goes on with one that nobody was promised is told like that of any other. */
-  #refuseIfNew({ id, createdAt }: { id: string; createdAt?: number }): void {
-    if (this.#damage === undefined || createdAt === undefined) return;
-    const { found, error, refused } = this.#damage;
+  /** New tasks are refused once each: how a refused one goes on is told like that of any other. */
+  #refuseIfNew(put: Put): void {
+    if (this.#problem === undefined || put.kind !== 'task' || !('createdAt' in put.record)) return;
+    const { id, createdAt } = put.record;
+    const { found, error, refused } = this.#problem;
     if (createdAt < found || refused.has(id)) return;
     refused.add(id);
-    this.#refusal = error;
+    this.#refusals.push({ put, error });
   }
 
   close(): Promise<void> {
@@ -243,21 +258,23 @@ class SqliteStore implements Store {
   #lastFlush(): StoreError | undefined {
     this.#db.exec(`PRAGMA busy_timeout = ${PATIENCE_MS}`);
     this.#busySince = -Infinity;
+    this.#queue.takeBack(Infinity, Infinity);
     const failure = this.#flush();
     clearTimeout(this.#retry);
+    clearTimeout(this.#asideRetry);
     return failure;
   }
 
   async #close(failure: StoreError | undefined): Promise<void> {
     try {
-      // Not signed off, a damaged one is looked through by whoever opens it next.
-      if (this.#lock && !this.#damage) this.#db.exec('DELETE FROM owner; PRAGMA wal_checkpoint(TRUNCATE)');
+      // Not signed off, a damaged one is checked at the next start.
+      if (this.#lock && !this.#problem) this.#db.exec('DELETE FROM owner; PRAGMA wal_checkpoint(TRUNCATE)');
     } finally {
       this.#db.close();
       this.#lock?.release();
     }
     // What is in a damaged one was not said to be kept.
-    if (failure && !this.#damage) throw failure;
+    if (failure && !this.#problem) throw failure;
   }
 
   #schedule(): void {
@@ -277,11 +294,28 @@ class SqliteStore implements Store {
       this.#retry = setTimeout(() => this.#flush(), patient ? BUSY_RETRY_MS : FAILING_RETRY_MS);
       if (patient) return failure;
     }
+    this.#asideRetry ??=
+      this.#queue.asideCount > 0 ? setTimeout(() => this.#retryAside(), FAILING_RETRY_MS) : undefined;
     const waiting = this.#waiting;
-    this.#waiting = undefined;
-    if (failure) waiting?.reject(failure);
-    else waiting?.resolve();
-    return failure;
+    this.#waiting = new Map();
+    for (const [sessionId, { resolve, reject }] of waiting) {
+      const own = failure ?? this.#failureFor(sessionId);
+      if (own) reject(own);
+      else resolve();
+    }
+    if (failure) return failure;
+    const any = this.#failureFor(undefined);
+    this.#refusals = [];
+    return any;
+  }
+
+  /** Why something that concerns the session was not written, although the rest was. */
+  #failureFor(sessionId: string | undefined): StoreError | undefined {
+    const refusal = this.#refusals.find(({ put }) => concerns(put, sessionId));
+    if (refusal) return refusal.error;
+    if (this.#full === undefined || !this.#queue.isAside(sessionId)) return undefined;
+    const limit = this.#full.atLimit ? ` (limits.storeBytes = ${this.#maxBytes})` : '';
+    return this.#notWritten(this.#full.error, this.#queue.asideCount, limit);
   }
 
   #write(): StoreError | undefined {
@@ -289,42 +323,81 @@ class SqliteStore implements Store {
     this.#checkFile();
     const rows = this.#serialise();
     try {
-      transaction(this.#db, () => {
-        for (const [change, data] of rows) this.#statements.make(change, data);
-      });
+      this.#make(rows);
+      this.#queue.clear();
     } catch (error) {
-      return isFull(error) && this.#makeWay(rows) ? this.#write() : this.#failed(error);
+      if (!isFull(error)) return this.#failed(error);
+      const failure = this.#writeWhatFits(rows);
+      if (failure) return failure;
     }
-    this.#queue.clear();
     this.#busySince = undefined;
-    if (this.#failing) this.#log.info('store_write_recovered', { changes: rows.length });
+    const roomAgain = this.#full !== undefined && this.#queue.asideCount === 0;
+    if (roomAgain) this.#full = undefined;
+    if (this.#failing || roomAgain) this.#log.info('store_write_recovered', { changes: rows.length });
     this.#failing = false;
-    const refusal = this.#refusal;
-    this.#refusal = undefined;
-    return refusal;
+    return undefined;
   }
 
-  /**
-   * The file may not grow any more: what is to be removed goes first, which makes room for the rest, and new events are not
-   * stored. False if there is nothing of either.
-   */
-  #makeWay(rows: [Change, string][]): boolean {
-    const drops = rows.filter(([{ op }]) => op !== 'put');
-    const events = rows.filter(([change]) => change.op === 'put' && change.kind === 'event');
-    if (drops.length + events.length === 0) return false;
+  #make(rows: [Change, string][]): void {
+    transaction(this.#db, () => {
+      for (const [change, data] of rows) this.#statements.make(change, data);
+    });
+  }
+
+  /** The store is full: what is to be removed goes first, and then each record that there is room for. */
+  #writeWhatFits(rows: [Change, string][]): StoreError | undefined {
     try {
-      transaction(this.#db, () => {
-        for (const [change, data] of drops) this.#statements.make(change, data);
-      });
-    } catch {
-      return false;
+      const drops = rows.filter(([{ op }]) => op !== 'put');
+      this.#make(drops);
+      for (const [change] of drops) this.#queue.discard(change);
+      for (const [change, data] of rows) if (change.op === 'put') this.#putIfItFits(change, data);
+      return undefined;
+    } catch (error) {
+      return this.#failed(error);
     }
-    for (const [change] of [...drops, ...events]) this.#queue.discard(change);
-    if (Date.now() - this.#fullLoggedAt >= FULL_LOG_MS) {
-      this.#fullLoggedAt = Date.now();
-      this.#log.warn('store_full', { path: this.#path, maxBytes: this.#maxBytes });
+  }
+
+  #putIfItFits(put: Put, data: string): void {
+    const bytes = Buffer.byteLength(data);
+    try {
+      // What certainly does not fit would be written for nothing.
+      if (bytes > this.#room.left) throw new FullError();
+      this.#make([[put, data]]);
+      this.#queue.discard(put);
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      const atLimit = this.#room.isShortOf(bytes);
+      if (put.kind === 'event' && atLimit) this.#dropEvent(put);
+      else this.#setAside(put, bytes, { error, atLimit });
     }
-    return true;
+  }
+
+  /** Beyond the limit, tasks and questions are worth more than events. */
+  #dropEvent(put: Put): void {
+    this.#queue.discard(put);
+    if (Date.now() - this.#fullLoggedAt < FULL_LOG_MS) return;
+    this.#fullLoggedAt = Date.now();
+    this.#log.warn('store_full', { path: this.#path, maxBytes: this.#maxBytes });
+  }
+
+  #setAside(put: Put, bytes: number, full: Full): void {
+    this.#queue.setAside(put, bytes);
+    if (this.#full === undefined) {
+      this.#log.error('store_write_failed', { path: this.#path, changes: 1, error: messageOf(full.error) });
+    }
+    this.#full = full;
+  }
+
+  /** The smallest alone shows whether there is room again. */
+  #retryAside(most = 0): void {
+    this.#asideRetry = undefined;
+    const before = this.#queue.asideCount;
+    this.#queue.takeBack(this.#room.left, most);
+    this.#flush();
+    const left = this.#queue.asideCount;
+    if (left === 0 || left >= before || this.#closing) return;
+    clearTimeout(this.#asideRetry);
+    this.#asideRetry = setTimeout(() => this.#retryAside(RETRY_BYTES));
   }
 
   /** A record that has no JSON (nested too deeply, say) is given up: kept, it would stop every later write. */
@@ -339,7 +412,7 @@ class SqliteStore implements Store {
         rows.push([change, JSON.stringify(change.record)]);
       } catch (error) {
         this.#queue.discard(change);
-        this.#refusal = this.#refused(change.kind, change.record.id, error);
+        this.#refusals.push({ put: change, error: this.#refused(change.kind, change.record.id, error) });
       }
     }
     return rows;
@@ -362,9 +435,7 @@ class SqliteStore implements Store {
     return told.code === 'STORE_DAMAGED' ? told : this.#notWritten(error);
   }
 
-  #notWritten(error: unknown): StoreError {
-    const changes = this.#queue.size;
-    const limit = isFull(error) && Number.isFinite(this.#maxBytes) ? ` (limits.storeBytes = ${this.#maxBytes})` : '';
+  #notWritten(error: unknown, changes = this.#queue.size, limit = ''): StoreError {
     return new StoreError(
       'STORE_WRITE_FAILED',
       `${this.#path}: ${changes} changes could not be written and are kept for the next try: ${messageOf(error)}${limit}`,
@@ -377,11 +448,13 @@ class SqliteStore implements Store {
   }
 }
 
-/** SQLite counts in pages. What is in the log beside the file is limited too, once it has been moved into the file. */
-function limitSize(db: Libsql.Database, maxBytes: number): void {
-  if (!Number.isFinite(maxBytes)) return;
-  const [{ page_size: pageSize } = { page_size: 4096 }] = db.pragma('page_size') as { page_size: number }[];
-  db.exec(`PRAGMA max_page_count = ${Math.ceil(maxBytes / pageSize)}; PRAGMA journal_size_limit = ${LOG_BYTES}`);
+/** Of a record that is larger than the room that is left, in the words of SQLite. */
+class FullError extends Error {
+  readonly code = 'SQLITE_FULL';
+
+  constructor() {
+    super('database or disk is full');
+  }
 }
 
 /** There is no room on the disk, or no more is allowed. */
@@ -395,7 +468,7 @@ interface Waiting {
   reject: (error: StoreError) => void;
 }
 
-function waiting(): Waiting {
+function newWaiting(): Waiting {
   let resolve: Waiting['resolve'] = () => {};
   let reject: Waiting['reject'] = () => {};
   const promise = new Promise<void>((yes, no) => {

@@ -1,5 +1,5 @@
 /** The built program with a small heap, a hostile server, and an honest client that goes on working meanwhile. */
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -22,6 +22,8 @@ const SLOWEST_MS = 8000;
 
 const PAUSE_MS = 20;
 
+const LOOP_STALLS = new URL('loop-stalls.mjs', import.meta.url).href;
+
 export type HostileMode = '' | 'pages' | 'long-name' | 'many-names';
 
 export function hostileChild(mode: HostileMode = ''): StdioServerConfig {
@@ -36,15 +38,20 @@ export interface Attacked {
   /** A client of the hub that uses the hostile server. */
   hub: HubClient;
   storeBytes(): Promise<number>;
+  /** For how long at most one turn of the gateway's event loop has kept the processor busy. */
+  longestStallMs(): Promise<number>;
   /** Ends the honest client's work: all its calls were answered, none of them late, and the gateway is alive. */
   expectUnharmed(): Promise<void>;
 }
 
 /** Starts the gateway with the servers `bad` and `fine`; an honest client calls `fine` from now on. */
 export async function attacked(bad: Servers[string], settings: SettingsInput = {}): Promise<Attacked> {
-  const store = join(await temporaryFolder(), 'store.db');
+  const folder = await temporaryFolder();
+  const [store, stalls] = [join(folder, 'store.db'), join(folder, 'stalls')];
   const config = await configFile({ bad, fine: v1Stdio() }, { store, logLevel: 'warn', ...settings });
-  const program = await serveProgram(['--config', config, '--log-level', 'info'], { env: SMALL_HEAP });
+  const program = await serveProgram(['--config', config, '--log-level', 'info'], {
+    env: { NODE_OPTIONS: `${SMALL_HEAP.NODE_OPTIONS} --import ${LOOP_STALLS}`, STALLS_FILE: stalls },
+  });
   const hub = await hubOverHttp(program.url);
   const honest = await startHonest(program.url);
   return {
@@ -53,6 +60,7 @@ export async function attacked(bad: Servers[string], settings: SettingsInput = {
     config,
     hub,
     storeBytes: () => bytesOf(store),
+    longestStallMs: async () => Number(await readFile(stalls, 'utf8')),
     expectUnharmed: async () => {
       const { calls, slowestMs, failure } = await honest.stop();
       expect(failure, program.stderr.slice(-5).join('\n').slice(-2000)).toBeUndefined();

@@ -5,6 +5,7 @@ import { createLog } from '../../../src/lib/log.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
 import { event, session, task } from '../../contract/store.contract.ts';
 import { configFile, temporaryFolder } from '../../support/gateway.ts';
+import { hubOverHttp, taskIdOf } from '../../support/hub.ts';
 import { serveProgram } from '../../support/program.ts';
 import { JSON_HEADERS, post, rawSession, replyOf, toolCall } from '../../support/raw-http.ts';
 import { ATTACK_MS, attacked, bytesOf, hostileChild, MEGABYTE, SMALL_HEAP } from './attack.ts';
@@ -44,6 +45,25 @@ test('X-3, P-3: a store that is full takes no new tasks, and grows no more', { t
   expect(codes.at(-1)).toBe('TOOL_ERR_STORE');
   expect(refusal).toContain(`limits.storeBytes = ${storeBytes}`);
   expect(await attack.storeBytes()).toBeLessThan(4 * storeBytes);
+  await attack.expectUnharmed();
+});
+
+test('X-3, P-3: a store that is full stalls no client, and others go on', { timeout: ATTACK_MS }, async () => {
+  const attack = await attacked(hostileChild(), { limits: { storeBytes: 8 * MEGABYTE } });
+  const hostile = await Promise.all([1, 2, 3].map(() => rawSession(attack.url)));
+  for (const client of hostile) {
+    const calls = Array.from({ length: 7 }, () => client.reply('execute_tool', large(3 * MEGABYTE)));
+    await Promise.all(calls);
+    expect((await client.reply('execute_tool', large(3 * MEGABYTE))).code).toBe('TOOL_ERR_STORE');
+  }
+  const honest = await hubOverHttp(attack.url);
+  for (let round = 0; round < 20; round += 1) {
+    const slow = { server: 'fine', tool: 'slow', args: { ms: 60_000, text: 'later' }, timeout_ms: 1 };
+    const taskId = taskIdOf(await honest.call('execute_tool', slow, { timeout: ATTACK_MS }));
+    const cancelled = await honest.call('cancel_task', { task_id: taskId }, { timeout: ATTACK_MS });
+    expect(cancelled.isError, cancelled.text).toBe(false);
+  }
+  expect(await attack.longestStallMs()).toBeLessThan(1000);
   await attack.expectUnharmed();
 });
 

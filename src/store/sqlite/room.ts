@@ -1,0 +1,39 @@
+/** How much more the file of the store may hold. */
+
+import type Libsql from 'libsql';
+
+/** What the log beside the file may keep on disk. */
+const LOG_BYTES = 16 * 1024 * 1024;
+/** What a row may need beyond its text: parts of pages, and its place in the indexes. */
+const ROW_OVERHEAD = 64 * 1024;
+
+export class Room {
+  readonly #db: Libsql.Database;
+  readonly #pageSize: number;
+  readonly #maxPages: number;
+
+  /** SQLite counts in pages. What is in the log beside the file is limited too, once it has been moved into the file. */
+  constructor(db: Libsql.Database, maxBytes: number) {
+    this.#db = db;
+    this.#pageSize = this.#pragma('page_size');
+    this.#maxPages = Math.ceil(maxBytes / this.#pageSize);
+    if (!Number.isFinite(maxBytes)) return;
+    db.exec(`PRAGMA max_page_count = ${this.#maxPages}; PRAGMA journal_size_limit = ${LOG_BYTES}`);
+  }
+
+  /** Bytes that the limit leaves. The disk may have fewer. */
+  get left(): number {
+    if (!Number.isFinite(this.#maxPages)) return Infinity;
+    return (this.#maxPages - this.#pragma('page_count') + this.#pragma('freelist_count')) * this.#pageSize;
+  }
+
+  /** Whether a row of so many bytes was refused because of the limit, and not because the disk is full. */
+  isShortOf(bytes: number): boolean {
+    return this.left < bytes + ROW_OVERHEAD;
+  }
+
+  #pragma(name: 'page_size' | 'page_count' | 'freelist_count'): number {
+    const [row] = this.#db.pragma(name) as Record<string, number>[];
+    return row?.[name] ?? 0;
+  }
+}
