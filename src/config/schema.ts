@@ -306,8 +306,8 @@ const settings = group('The settings of meanwhile itself.', {
       .max(1)
       .default(0.5)
       .describe(
-        'With several `auth.tokens`: the part of `sessions.max`, `tasks.max`, `limits.requests` and `limits.totalBytes` that is reserved ' +
-          'for them in equal shares. The rest goes to whoever comes first.',
+        'With several `auth.tokens`: the part of `sessions.max`, `tasks.max`, `events.total`, `limits.requests` and `limits.totalBytes` ' +
+          'that is reserved for them in equal shares. The rest goes to whoever comes first.',
       ),
     subscriptionsPerServer: count(1000, 'Resources of one server that a session may be told about.'),
     serversPerPrincipal: count(50, 'Servers that the clients of one principal may add.'),

@@ -1,3 +1,5 @@
+import type { Principals } from './shared-limit.ts';
+
 /**
  * Counts the bytes that are kept in memory: arguments of calls, tasks, questions, events, and what servers said of late.
  * The budget of a session is a part of that of its principal, and this of that of the gateway: what is taken from one is
@@ -57,16 +59,13 @@ export class Budget {
   }
 }
 
-/**
- * The budget of one principal: a share that nobody else can take, and beyond it whatever is left of the memory that all
- * principals have in common.
- */
+/** The budget of one principal: a share that nobody else can take, and beyond it whatever is left of the common budget. */
 export class ShareBudget extends Budget {
   readonly #share: number;
   readonly #common: Budget;
 
   constructor(share: number, common: Budget) {
-    super(Infinity, 'limits.totalBytes');
+    super(Infinity, 'none');
     this.#share = share;
     this.#common = common;
   }
@@ -84,6 +83,22 @@ export class ShareBudget extends Budget {
 
   override shortage(bytes: number): string {
     return this.#common.shortage(bytes);
+  }
+}
+
+/** A limit of the whole gateway. With several principals, each has a share of it. */
+export class PrincipalBudgets {
+  readonly #common: Budget;
+  readonly #shares = new Map<string, Budget>();
+
+  constructor(limit: number, setting: string, { names, reserved }: Principals) {
+    const share = names.length < 2 ? 0 : Math.floor((limit * reserved) / names.length);
+    this.#common = new Budget(limit - share * names.length, setting);
+    for (const name of names) this.#shares.set(name, new ShareBudget(share, this.#common));
+  }
+
+  of(principal: string): Budget {
+    return this.#shares.get(principal) ?? this.#common;
   }
 }
 

@@ -5,7 +5,7 @@ import { messageOf, type Log } from '../lib/log.ts';
 import type { ListItem } from '../lib/pages.ts';
 import { redactUrl } from '../lib/redact.ts';
 import type { Ending } from './call/request.ts';
-import { Budget, ShareBudget } from './budget.ts';
+import { PrincipalBudgets, type Budget } from './budget.ts';
 import { GatewayError, shuttingDown } from './errors.ts';
 import type { EventSink } from './event/log.ts';
 import type { Backends, ClientRecord, ServerConfig, ServerInfo, SessionRecord, Store, Trimmed } from './ports.ts';
@@ -64,10 +64,8 @@ export class Gateway {
   readonly store: Store;
   readonly #backends: Backends;
   readonly #limits: GatewayLimits;
-  /** What sessions keep in memory, and the bodies of open requests. */
-  readonly memory: Budget;
-  readonly #eventTotal: Budget;
-  readonly #shares = new Map<string, Budget>();
+  readonly #memory: PrincipalBudgets;
+  readonly #events: PrincipalBudgets;
   readonly #sessions = new Map<string, Session>();
   /** Those of single servers, by whose they are. */
   readonly #direct = new Map<string, Set<Session>>();
@@ -89,11 +87,9 @@ export class Gateway {
   constructor({ store, backends, settings, log, principals = [] }: GatewayParts) {
     this.store = store;
     this.settings = settings;
-    const { totalBytes, principalShare } = settings.limits;
-    const share = principals.length < 2 ? 0 : Math.floor((totalBytes * principalShare) / principals.length);
-    this.memory = new Budget(totalBytes - share * principals.length, 'limits.totalBytes');
-    this.#eventTotal = new Budget(settings.events.total, 'events.total');
-    for (const name of principals) this.#shares.set(name, new ShareBudget(share, this.memory));
+    const { totalBytes, principalShare: reserved } = settings.limits;
+    this.#memory = new PrincipalBudgets(totalBytes, 'limits.totalBytes', { names: principals, reserved });
+    this.#events = new PrincipalBudgets(settings.events.total, 'events.total', { names: principals, reserved });
     this.log = log;
     this.#backends = backends;
     this.registry = new ServerRegistry(store, settings);
@@ -154,8 +150,8 @@ export class Gateway {
       requests: this.#limits.requests.quotaFor(about.principal),
       tasks: this.#limits.tasks.quotaFor(about.principal),
     };
-    const memory = this.#shares.get(about.principal) ?? this.memory;
-    const eventTotal = this.#eventTotal;
+    const memory = this.memoryOf(about.principal);
+    const eventTotal = this.#events.of(about.principal);
     return new Session({
       ...about,
       quotas,
@@ -168,6 +164,11 @@ export class Gateway {
       settings,
       log,
     });
+  }
+
+  /** What the sessions of a principal keep in memory, and the bodies of its open requests. */
+  memoryOf(principal: string): Budget {
+    return this.#memory.of(principal);
   }
 
   /** The clients of single servers that are the same one's as a client of the hub: it looks after what they leave. */
@@ -235,7 +236,7 @@ export class Gateway {
     if (!isState(own)) return [];
     const isOther = (each: SessionRecord | Session): boolean =>
       each.id !== own.id && each.principal === principal && each.server === server && isState(each);
-    for (const record of [...this.#asleep.values()].filter(isOther)) await this.wake(record.id, principal);
+    for (const record of [...this.#asleep.values()].filter(isOther)) await this.#wakeIfPossible(record);
     return this.sessions.filter(isOther);
   }
 
@@ -251,10 +252,10 @@ export class Gateway {
     return this.#wake(record);
   }
 
-  /** A session that cannot be restored must not keep the gateway from starting; its client may come back for it. */
+  /** A session that cannot be restored stands in the way of nothing else; its client may come back for it. */
   async #wakeIfPossible(record: SessionRecord): Promise<void> {
     try {
-      await this.#wake(record);
+      await this.wake(record.id, record.principal);
     } catch (error) {
       if (this.store.problem !== undefined) throw error;
       this.log.error('session_not_restored', { sessionId: record.id, error: messageOf(error) });
@@ -270,14 +271,20 @@ export class Gateway {
       return await waking;
     } catch (error) {
       const half = this.#sessions.get(id);
-      if (half) {
-        this.#remove(half);
-        half.release();
-      }
+      if (half) await this.#abandon(half);
       this.#asleep.set(id, record);
       throw error instanceof GatewayError ? error : new GatewayError('TOOL_ERR_STORE', messageOf(error));
     } finally {
       this.#waking.delete(id);
+    }
+  }
+
+  /** Ends what was restored of a session: its timers and connections, and its part in the limits. */
+  async #abandon(half: Session): Promise<void> {
+    try {
+      await this.#finish(half, { by: 'gateway', reason: 'the session could not be restored' });
+    } catch (error) {
+      this.log.error('session_end_failed', { sessionId: half.id, error: messageOf(error) });
     }
   }
 
@@ -308,7 +315,7 @@ export class Gateway {
     if (trimmed.events + trimmed.questions + trimmed.tasks > 0) {
       this.log.warn('session_too_large', { sessionId, limit: 'limits.sessionBytes', ...trimmed });
     }
-    const memory = this.#shares.get(principal) ?? this.memory;
+    const memory = this.memoryOf(principal);
     if (trimmed.bytes <= 2 * memory.left) return trimmed;
     const shortage = memory.shortage(trimmed.bytes);
     throw new GatewayError('TOOL_ERR_LIMIT', `there is no room to restore the session (${shortage}); try again later`);

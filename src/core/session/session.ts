@@ -58,7 +58,7 @@ export interface SessionParts {
   quotas: SessionQuotas;
   /** What its principal may keep in memory. */
   memory: Budget;
-  /** How many events all sessions may keep. */
+  /** How many events the sessions of its principal may keep. */
   eventTotal: Budget;
   store: Store;
   backends: Backends;
@@ -436,11 +436,7 @@ export class Session {
       ...attached.map(([server, { connection }]) => connection.close({ keepSession: kept.has(server) })),
       ...[...this.#trials].map((connection) => connection.close()),
     ]);
-    this.release();
-  }
-
-  /** Gives its memory back; nothing of it is used any more. */
-  release(): void {
+    // Nothing of it is used any more.
     this.#budget.close();
     this.events.release();
   }

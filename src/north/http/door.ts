@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isJsonContentType } from '@modelcontextprotocol/server';
+import type { Budget } from '../../core/budget.ts';
 import { GatewayError, known } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Store } from '../../core/ports.ts';
@@ -185,8 +186,9 @@ export class HttpDoor {
       case 'json':
         break;
     }
-    if (!this.#holdBody(res, body.bytes)) {
-      const why = this.#gateway.memory.shortage(body.bytes);
+    const memory = this.#gateway.memoryOf(whom.principal);
+    if (!holdBody(res, body.bytes, memory)) {
+      const why = memory.shortage(body.bytes);
       const error = new GatewayError('TOOL_ERR_LIMIT', `too many large requests are open (${why}); try again later`);
       respondGatewayError(res, error, { id: idOf(body.value) });
       return;
@@ -198,15 +200,6 @@ export class HttpDoor {
     const mistake = messageMistake(body.value);
     if (mistake === undefined) await this.#legacy.handle(req, res, body.value, whom);
     else respondError(res, 400, -32600, `Invalid Request: ${mistake}`);
-  }
-
-  /** A large body counts as long as its request is open; false if there is no room for it. */
-  #holdBody(res: ServerResponse, bytes: number): boolean {
-    if (bytes <= SMALL_BODY) return true;
-    const { memory } = this.#gateway;
-    if (!memory.take(bytes)) return false;
-    res.once('close', () => memory.give(bytes));
-    return true;
   }
 
   async #readiness(res: ServerResponse): Promise<void> {
@@ -228,6 +221,14 @@ async function storeProblem(store: Store): Promise<string | undefined> {
     () => undefined,
     () => 'the store cannot be written; the log says why',
   );
+}
+
+/** A large body counts as long as its request is open; false if there is no room for it. */
+function holdBody(res: ServerResponse, bytes: number, memory: Budget): boolean {
+  if (bytes <= SMALL_BODY) return true;
+  if (!memory.take(bytes)) return false;
+  res.once('close', () => memory.give(bytes));
+  return true;
 }
 
 /** Node does not tell an answer that waits behind another one on its connection that the connection is gone. */

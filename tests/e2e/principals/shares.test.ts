@@ -49,7 +49,7 @@ test.each(KINDS)('X-3, X-2, T-2: one principal cannot use up the tasks (%s)', as
   const refused = await ada.call('execute_tool', slow());
   expect(refused.code).toBe('TOOL_ERR_LIMIT');
   expect(refused.text).toContain("3 tasks of 'ada' are at work");
-  expect(server.state.calls).toHaveLength(3);
+  await expect.poll(() => server.state.calls.length).toBe(3);
   const his = taskIdOf(await ben.call('execute_tool', slow({ timeout_ms: 1 })));
   expect((await ben.call('execute_tool', slow())).text).toContain('4 tasks are at work (limit tasks.max = 4)');
   await ada.call('cancel_task', { task_id: tasks[0] });
@@ -68,4 +68,36 @@ test('X-3: the tasks of a session that has ended do not count', async () => {
   expect((await second.call('execute_tool', slow())).text).toContain('limit tasks.max = 2');
   await send(url, { method: 'DELETE', headers: first.headers });
   expect(await echo(second, 'one', 'room')).toBe('room');
+});
+
+test.each(KINDS)('X-3, X-2, E-2: the events of one principal do not push out those of another (%s)', async (kind) => {
+  const server = owned(await startV1Http());
+  const events = { total: 20, perSession: 20 };
+  const { running, ada, ben } = await twoHubs({ one: { url: server.url } }, kind, { events });
+  await Promise.all([ada, ben].map((hub) => hub.call('list_tools')));
+  const fill = (principal: string, count: number): void => {
+    const session = running.gateway.sessions.find((each) => each.principal === principal);
+    for (let n = 0; n < count; n += 1) session?.events.add('notification', 'one', { method: 'test', params: { n } });
+  };
+  fill('ada', 30);
+  fill('ben', 5);
+  const reply = await ben.call('list_tasks');
+  expect(reply.events.map(({ type, data }) => [type, data['params']])).toEqual(
+    [0, 1, 2, 3, 4].map((n) => ['notification', { n }]),
+  );
+});
+
+test('X-3, X-2: large requests of one principal leave room for those of another', async () => {
+  const server = owned(await startV1Http());
+  const limits = { totalBytes: 8 * 2 ** 20 };
+  const { ada, ben } = await twoHubs({ one: { url: server.url } }, 'v1', { limits });
+  await Promise.all([echo(ada, 'one'), echo(ben, 'one')]);
+  const large = { server: 'one', tool: 'slow', args: { ms: 600_000, text: 'x'.repeat(2.9 * 2 ** 20) } };
+  const left = new AbortController();
+  const held = ada.call('execute_tool', large, { signal: left.signal }).catch(() => {});
+  await expect.poll(() => server.state.calls.filter(({ tool }) => tool === 'slow').length).toBe(1);
+  const text = 'y'.repeat(2 ** 19);
+  expect((await echo(ben, 'one', text)).length).toBe(text.length);
+  left.abort();
+  await held;
 });
