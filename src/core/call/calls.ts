@@ -86,7 +86,7 @@ export class Calls {
       promote: (call) => this.#promote(call, 'question'),
     });
     this.#blocking = new Blocking(tasks, questions, this.#live);
-    tasks.onExpired = (task) => this.#stop(task, new Error('the task expired'));
+    tasks.onStopped = (task, reason) => this.#stop(task, new Error(reason));
     questions.taskOf = (callId) => this.#live.get(callId)?.taskId;
     questions.ownedBy = (question) => this.attribution.opened(question);
     questions.onOpened = (question) => this.#blocking.opened(question);

@@ -56,8 +56,8 @@ export class TaskBook {
   readonly #budget: Budget;
   /** What each task takes of the budget. */
   readonly #bytes = new Map<string, number>();
-  /** Told when the TTL of a task has run out, or there is no room for it, so that its work can be stopped. */
-  onExpired: (task: Task) => void = () => {};
+  /** Told when the book itself has ended a task, and why: its work has to be stopped. */
+  onStopped: (task: Task, reason: string) => void = () => {};
 
   constructor(
     sessionId: string,
@@ -137,7 +137,7 @@ export class TaskBook {
   #noRoom(task: Task, bytes: number): Task | undefined {
     const message = `there is no room to keep ${bytes} bytes of this task (${this.#budget.shortage(bytes)})`;
     const failed = this.apply(task.id, { type: 'fail', error: { code: -32000, message } });
-    if (failed) this.onExpired(failed);
+    if (failed) this.onStopped(failed, message);
     return failed;
   }
 
@@ -300,7 +300,7 @@ export class TaskBook {
         continue;
       }
       const expired = this.apply(task.id, { type: 'expire', advice: this.#advice.late });
-      if (expired) this.onExpired(expired);
+      if (expired) this.onStopped(expired, 'the task expired');
     }
   }
 

@@ -1,6 +1,6 @@
 import type { Server, ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import type { Task } from '../../core/task/task.ts';
+import { hasEnded, type Task } from '../../core/task/task.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { assertNotTooDeep } from '../arguments-depth.ts';
 import { openExchange } from '../carrier.ts';
@@ -65,6 +65,7 @@ export function createModernServer(parts: ModernFaceParts): Server {
 async function getTask(request: ModernRequest, params: Params): Promise<Params> {
   const { session, bench } = request.parts;
   const task = taskIn(request, params);
+  if (hasEnded(task)) request.exchange.whenSettled((delivered) => delivered && session.tasks.markRead(task.id));
   await session.settled();
   return bench.detailed(task, request.client.capabilities);
 }
