@@ -310,7 +310,7 @@ export class Gateway {
   /** Nothing is read that could not be held. */
   async #makeFit(sessionId: string, principal: string): Promise<Trimmed> {
     const { limits, tasks } = this.settings;
-    // In the store, texts may take twice as much as in memory.
+    // In the store, texts may take twice as much as in memory: quotes and line ends are escaped.
     const trimmed = await this.store.fit(sessionId, 2 * limits.sessionBytes, Date.now() + tasks.keepMs);
     if (trimmed.events + trimmed.questions + trimmed.tasks > 0) {
       this.log.warn('session_too_large', { sessionId, limit: 'limits.sessionBytes', ...trimmed });

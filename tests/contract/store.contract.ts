@@ -90,6 +90,16 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
       expect(await store.of('event', 'r')).toHaveLength(1);
     });
 
+    it('X-3, P-2: the size of a record is that of its text in memory, whatever the script', async () => {
+      for (const id of ['t1', 't2']) store.put('task', { ...task(id, 's'), args: { text: '漢'.repeat(4000) } });
+      expect(await store.fit('s', 16_000, 99)).toMatchObject({ tasks: 0 });
+      for (const id of ['t3', 't4', 't5']) store.put('task', { ...task(id, 's'), args: { text: '漢'.repeat(4000) } });
+      const trimmed = await store.fit('s', 16_000, 99);
+      expect(trimmed.tasks).toBeGreaterThan(0);
+      expect(trimmed.bytes).toBeLessThan(16_000);
+      expect((await store.of('task', 's')).at(-1)?.status).toBe('working');
+    });
+
     it('E-1: records come back in the order of their ids', async () => {
       for (const id of ['e2', 'e3', 'e1']) store.put('event', event(id, 's'));
       expect((await store.all('event')).map(({ id }) => id)).toEqual(['e1', 'e2', 'e3']);

@@ -1,4 +1,4 @@
-/** Makes the records of one session small enough to be read, without reading them. */
+/** Makes the records of one session small enough to be read. */
 
 import type Libsql from 'libsql';
 import type { Trimmed } from '../../core/ports.ts';
@@ -8,23 +8,31 @@ const SHARE = { events: 1 / 4, questions: 1 / 4, tasks: 1 / 2 };
 
 const TOO_LARGE = 'the task was too large to be restored (limits.sessionBytes)';
 
-export class Fitting {
+/** What a record takes in the file. Cheap: the record is not read. */
+const STORED = 'octet_length(data)';
+/** About what it takes in memory, where texts are counted in UTF-16 units: one for three bytes of Chinese, two for an emoji. */
+const IN_MEMORY = 'max(length(data), octet_length(data) / 2)';
+/** No character takes more bytes for each of its units. */
+const BYTES_PER_UNIT = 3;
+
+/** The statements that make a session fit, by one way of measuring. */
+class Trimming {
   readonly #size: Libsql.Statement;
   readonly #dropEvents: Libsql.Statement;
   readonly #dropQuestions: Libsql.Statement;
   readonly #cutTasks: Libsql.Statement;
 
-  constructor(db: Libsql.Database) {
+  constructor(db: Libsql.Database, measure: string) {
     const sum = (table: string): string =>
-      `SELECT coalesce(sum(octet_length(data)), 0) AS bytes FROM ${table} WHERE session_id = ?1`;
+      `SELECT coalesce(sum(${measure}), 0) AS bytes FROM ${table} WHERE session_id = ?1`;
     this.#size = db.prepare(
       `SELECT sum(bytes) AS bytes FROM (${['events', 'questions', 'tasks'].map(sum).join(' UNION ALL ')})`,
     );
     // What is too large by itself is left out of the sum: it must not cost those that are older.
     const fitting = (table: string): string =>
       `SELECT id FROM (
-         SELECT id, sum(octet_length(data)) OVER (ORDER BY id DESC) AS bytes FROM ${table}
-         WHERE session_id = ?1 AND octet_length(data) <= ?2
+         SELECT id, sum(${measure}) OVER (ORDER BY id DESC) AS bytes FROM ${table}
+         WHERE session_id = ?1 AND ${measure} <= ?2
        ) WHERE bytes <= ?2`;
     const others = (table: string): string => `session_id = ?1 AND id NOT IN (${fitting(table)})`;
     this.#dropEvents = db.prepare(`DELETE FROM events WHERE ${others('events')}`);
@@ -39,12 +47,38 @@ export class Fitting {
     );
   }
 
-  fit(sessionId: string, maxBytes: number, keepUntil: number): Trimmed {
-    const { bytes } = this.#size.get(sessionId) as { bytes: number };
+  trim(sessionId: string, maxBytes: number, keepUntil: number): Trimmed {
+    const bytes = this.#bytesOf(sessionId);
     if (bytes <= maxBytes) return { bytes, events: 0, questions: 0, tasks: 0 };
     const events = this.#dropEvents.run(sessionId, maxBytes * SHARE.events).changes;
     const questions = this.#dropQuestions.run(sessionId, maxBytes * SHARE.questions).changes;
     const tasks = this.#cutTasks.run(sessionId, maxBytes * SHARE.tasks, keepUntil).changes;
-    return { bytes: (this.#size.get(sessionId) as { bytes: number }).bytes, events, questions, tasks };
+    return { bytes: this.#bytesOf(sessionId), events, questions, tasks };
+  }
+
+  #bytesOf(sessionId: string): number {
+    return (this.#size.get(sessionId) as { bytes: number }).bytes;
+  }
+}
+
+export class Fitting {
+  readonly #stored: Trimming;
+  readonly #inMemory: Trimming;
+
+  constructor(db: Libsql.Database) {
+    this.#stored = new Trimming(db, STORED);
+    this.#inMemory = new Trimming(db, IN_MEMORY);
+  }
+
+  /** First what is too large in any case goes unread; then the rest, which is small enough to be read, is measured. */
+  fit(sessionId: string, maxBytes: number, keepUntil: number): Trimmed {
+    const before = this.#stored.trim(sessionId, BYTES_PER_UNIT * maxBytes, keepUntil);
+    const after = this.#inMemory.trim(sessionId, maxBytes, keepUntil);
+    return {
+      bytes: after.bytes,
+      events: before.events + after.events,
+      questions: before.questions + after.questions,
+      tasks: before.tasks + after.tasks,
+    };
   }
 }
