@@ -140,6 +140,7 @@ export class Dialler {
       config,
       // That the session is not known any more is an answer here, and not a loss.
       { onLost: (reason) => resumed && hooks.onLost(reason), onDoubt: (reason) => resumed && hooks.onDoubt(reason) },
+      hooks.unwanted,
       { sessionId },
     );
     if (before === undefined) transport.setProtocolVersion(LATEST_WITH_SESSIONS);
@@ -169,7 +170,7 @@ export class Dialler {
       unwanted,
     };
     try {
-      const { client, transport } = await this.#connect(await this.#http(config, hooks), hooks, true);
+      const { client, transport } = await this.#connect(await this.#http(config, hooks, unwanted), hooks, true);
       const { hello } = client;
       if (transport instanceof HttpTransport) await transport.terminate().catch(() => {});
       await client.close();
@@ -186,7 +187,7 @@ export class Dialler {
 
   async #dialHttp(config: HttpServerConfig, hooks: DialHooks, knownOld: boolean): Promise<Dialled> {
     try {
-      return await this.#connect(await this.#http(config, hooks), hooks, knownOld);
+      return await this.#connect(await this.#http(config, hooks, hooks.unwanted), hooks, knownOld);
     } catch (error) {
       if (!refusesStreamableHttp(error)) throw error;
       const { onLost, onDoubt } = hooks;
@@ -205,10 +206,12 @@ export class Dialler {
   async #http(
     config: HttpServerConfig,
     health: HttpHealth,
+    unwanted: AbortSignal,
     options: Pick<HttpTransportOptions, 'sessionId'> = {},
   ): Promise<HttpTransport> {
     const isAllowed = this.#isAllowed;
-    if (isAllowed) await assertAllowed(new URL(config.url), isAllowed);
+    // Looking up a name can take as long as its name server likes.
+    if (isAllowed) await unlessUnwanted(unwanted, assertAllowed(new URL(config.url), isAllowed), this.#timeoutMs);
     return new HttpTransport(config, health, { ...options, limit: this.#limits.of(config), isAllowed });
   }
 
