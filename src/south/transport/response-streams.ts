@@ -91,6 +91,7 @@ export class ResponseStreams {
 
   #read(answer: HttpAnswer, stream: Stream, attempt: number): void {
     const opened = Date.now();
+    let endless = false;
     const parser = new SseParser(this.#host.limit, {
       onRetry: (ms) => {
         stream.retryMs = ms;
@@ -105,8 +106,8 @@ export class ResponseStreams {
         this.#host.onOversize(message);
       },
       onEndless: () => {
+        endless = true;
         answer.body.destroy();
-        this.#over(stream, `an event is ${this.#host.limit.mistake} and does not end`);
       },
     });
     answer.body.setEncoding('utf8');
@@ -121,6 +122,11 @@ export class ResponseStreams {
       if (isUnwanted(stream)) return;
       if (stream.answered) {
         stream.onEnd?.();
+        return;
+      }
+      if (endless && stream.requestId !== undefined) {
+        // Resumed, it would send the same event again.
+        this.#over(stream, `an event is ${this.#host.limit.mistake} and does not end`);
         return;
       }
       this.#host.onDoubt('a response stream ended early');

@@ -287,6 +287,21 @@ it('T-2: what is overdue goes, whoever it belongs to; which sessions have work l
   expect((await store.of('task', 'b')).map(({ id }) => id)).toEqual(['kept']);
 });
 
+it('P-3: a store whose file is gone is not called damaged', async () => {
+  store.put('session', record('a'));
+  await store.settled();
+  await rm(path);
+  expect(store.problem).toBe('gone');
+  store.put(
+    'task',
+    createTask({ id: 't', sessionId: 'a', server: 'a', tool: 'b', args: {}, ttlMs: 1 }, Date.now() + 1),
+  );
+  await expect(store.settled()).rejects.toMatchObject({
+    code: 'STORE_GONE',
+    message: expect.stringContaining('was deleted while it was in use; restart the gateway'),
+  });
+});
+
 const MEGABYTE = 2 ** 20;
 
 /** A task of so many bytes, which counts how often it is serialized. */
