@@ -4,9 +4,9 @@ interface Output {
 }
 
 /**
- * Whether to colour what is written to a stream. `FORCE_COLOR` decides if it is set, then `NO_COLOR`, as in Node.js; empty
- * variables count as not set. Otherwise
- * the stream has to be a terminal that shows colours, which one with `TERM=dumb` does not.
+ * Whether to colour what is written to a stream. `FORCE_COLOR` decides if it is set, then `NO_COLOR`, as in Node.js; an
+ * empty variable counts as not set. Without either, the stream must be a terminal that shows colours; one with
+ * `TERM=dumb` does not.
  */
 export function showsColour(stream: Output, env: NodeJS.ProcessEnv = process.env): boolean {
   const { FORCE_COLOR: force, NO_COLOR: none, ...terminal } = env;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ConfigError } from '../../config/error.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { ServerConfig } from '../../core/ports.ts';
 import type { ClientConfig } from '../config.ts';
@@ -47,6 +48,14 @@ test.each<[string, ServerConfig]>([
 test('C-3: a name in the config file may have spaces; other words with spaces are a command', async () => {
   expect(await findServer('my files', [], config)).toMatchObject({ config: { command: 'files-server' } });
   expect(await findServer('npx server', [], config)).toMatchObject({ config: { command: 'npx', args: ['server'] } });
+});
+
+test('C-3: a command with spaces needs no config file that can be read; a name does', async () => {
+  const broken = async (): Promise<ClientConfig> => {
+    throw new ConfigError(['meanwhile.json: not valid JSON']);
+  };
+  expect(await findServer('npx server', [], broken)).toMatchObject({ config: { command: 'npx', args: ['server'] } });
+  await expect(findServer('files', [], broken)).rejects.toThrow('not valid JSON');
 });
 
 test('C-3: a word that is no name in the config file but a program is that program', async () => {

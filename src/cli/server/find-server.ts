@@ -1,3 +1,4 @@
+import { ConfigError } from '../../config/error.ts';
 import type { HttpServerConfig, ServerConfig } from '../../core/ports.ts';
 import { configHint, type ClientConfig } from '../config.ts';
 import { serverNameSchema } from '../../lib/server-name.ts';
@@ -29,7 +30,13 @@ export async function findServer(
   const asCommand = (): FoundServer => ({ name: text, config: withHeaders(commandOf(text), headers) });
   if (!serverNameSchema.safeParse(text).success) return asCommand();
 
-  const loaded = await loadConfig();
+  const hasSpaces = text.includes(' ');
+  const loaded = await loadConfig().catch((error: unknown) => {
+    if (hasSpaces && error instanceof ConfigError) return undefined;
+    throw error;
+  });
+  // Words with spaces are hardly ever a name: a config file that is broken must not stand in the way of a command.
+  if (loaded === undefined) return asCommand();
   const { servers, settings, file, disabled } = loaded;
   const config = servers.get(text);
   if (config !== undefined) {
@@ -37,7 +44,7 @@ export async function findServer(
     return { name: text, config: withHeaders(config, headers), inConfigFile: true, connectTimeoutMs };
   }
   if (disabled.includes(text)) throw new UsageError(`'${text}' is disabled in the config file (${file})`);
-  if (text.includes(' ')) return asCommand();
+  if (hasSpaces) return asCommand();
   const program = await findProgram(text);
   if (program === undefined) throw new UsageError(unknownServer(text, loaded));
   return { name: text, config: withHeaders({ command: program, args: [] }, headers) };

@@ -1,5 +1,5 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { configFile, temporaryFolder } from '../../support/gateway.ts';
@@ -92,6 +92,17 @@ test('C-3: a server is a single word too: a program on the PATH, or a file here'
   expect(onPath).toMatchObject({ code: 0, stdout: 'hello' });
   expect(await runProgram(['call', 'my-server', ...ECHO], { cwd: folder })).toMatchObject({ code: 0, stdout: 'hello' });
   expect((await runProgram(['call', 'my-server', ...ECHO])).code).toBe(2);
+});
+
+test('C-3: a command with spaces works in a folder with a broken meanwhile.json', async () => {
+  const { command, args } = v1Stdio();
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'meanwhile.json'), '{ "mcpServers": ');
+  await symlink(args[0] ?? '', join(folder, 'server.mjs'));
+  const env = { PATH: `${dirname(command)}:${process.env['PATH'] ?? ''}` };
+  const ran = await runProgram(['call', 'node server.mjs', ...ECHO], { cwd: folder, env });
+  expect(ran).toMatchObject({ code: 0, stdout: 'hello' });
+  expect((await runProgram(['call', 'server', ...ECHO], { cwd: folder, env })).code).toBe(2);
 });
 
 test('C-3: serve at a port in use says only that', async () => {
