@@ -155,6 +155,31 @@ test.each(KINDS)('H-3, H-13: a fresh call carries the question of a task beside 
   expect((await hub.call('get_task_result', { task_id: taskIdOf(early) })).text).toBe('end of early');
 });
 
+test.each(KINDS)(
+  'H-3, H-13: when only the task is left that may have asked, it has the question (%s)',
+  async (kind) => {
+    const { server, hub, begin } = await stage(kind);
+    const early = await (await begin('early', { timeout_ms: 50 })).reply;
+    const fresh = await begin('fresh');
+    server.ask('early', 'of early');
+    const asked = await hub.person.question();
+    const questions = async (): Promise<Reply['elicitations']> => (await hub.call('get_elicitations')).elicitations;
+    expect(await questions()).not.toMatchObject([{ taskId: taskIdOf(early) }]);
+    server.end('fresh');
+    await soon(questions).toMatchObject([{ message: 'of early', taskId: taskIdOf(early) }]);
+    if (kind === 'modern') asked.answer({ action: 'accept', content: {} });
+    else {
+      await soon(() => asked.withdrawn.aborted).toBe(true);
+      const [{ requestId } = {}] = await questions();
+      await hub.call('respond_to_elicitation', { request_id: requestId, action: 'accept', content: {} });
+    }
+    expect(await server.answer('of early')).toMatchObject({ result: { action: 'accept' } });
+    expect((await fresh.reply).text).toBe('end of fresh');
+    server.end('early');
+    expect((await hub.call('get_task_result', { task_id: taskIdOf(early) })).text).toBe('end of early');
+  },
+);
+
 test.each(KINDS)('H-3, H-13: the question can be answered through the tools meanwhile (%s)', async (kind) => {
   const { server, hub, begin } = await stage(kind);
   const calls = { a: await begin('a'), b: await begin('b') };
