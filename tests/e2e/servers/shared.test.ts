@@ -118,6 +118,17 @@ describe('S-2: sessions that share a server', () => {
     expect((await asker.call('get_task_result', { task_id: taskIdOf(asked) })).text).toBe('Hello Ada');
   });
 
+  test('S-1, S-2: a question that names its call reaches the session of that call only, whatever others do', async () => {
+    const server = owned(await startV1Http());
+    const { url } = await httpGateway({ one: { url: server.url, ...SHARED } });
+    const [asker, working] = (await sessions(url, 2)) as [HubClient, HubClient];
+    await working.call('execute_tool', { server: 'one', tool: 'slow', args: { ms: 60_000 }, timeout_ms: 0 });
+    await expect.poll(() => server.state.calls.length).toBe(1);
+    const asked = await asker.call('execute_tool', { server: 'one', tool: 'ask', args: {} });
+    expect(asked.elicitations).toMatchObject([{ taskId: taskIdOf(asked) }]);
+    expect(await questions(working)).toEqual([]);
+  });
+
   test('S-1, S-2: a question that may be of several sessions reaches those with an open call; one answer ends it for all', async () => {
     const { config } = await recorded();
     const { url } = await httpGateway({ one: config });
@@ -176,14 +187,25 @@ describe('S-2: sessions that share a server', () => {
   });
 });
 
-test('S-2, D-5: clients of the direct endpoint share it too, each era with its own kind', async () => {
+test('S-2, D-5: clients of the direct endpoint share it too, if they agree on whether they have roots', async () => {
   const { config, starts } = await recorded();
   const { url } = await httpGateway({ one: config });
-  const [one, two] = [await LegacyWire.open(`${url}/one`), await LegacyWire.open(`${url}/one`)];
-  const call = { name: 'echo', arguments: { text: 'hi' } };
-  for (const wire of [one, two, new ModernWire(`${url}/one`), new ModernWire(`${url}/one`)]) {
-    expect(await wire.request('tools/call', call)).toMatchObject({ content: [{ text: 'hi' }] });
-  }
-  // Servers of clients that have roots are told so: those are connections of another kind.
-  expect((await starts()).length).toBeLessThanOrEqual(2);
+  const direct = `${url}/one`;
+  const legacy = async (capabilities: Json): Promise<LegacyWire> => LegacyWire.open(direct, { capabilities });
+  const echoes = async (wires: (LegacyWire | ModernWire)[]): Promise<void> => {
+    for (const wire of wires) {
+      const call = { name: 'echo', arguments: { text: 'hi' } };
+      expect(await wire.request('tools/call', call)).toMatchObject({ content: [{ text: 'hi' }] });
+    }
+  };
+  await echoes([await legacy({}), await legacy({})]);
+  expect(await starts()).toHaveLength(1);
+  // A server learns with the connection whether it may ask for roots; clients without sessions may have some later.
+  await echoes([
+    await legacy({ roots: {} }),
+    await legacy({ roots: {} }),
+    new ModernWire(direct),
+    new ModernWire(direct),
+  ]);
+  expect(await starts()).toHaveLength(2);
 });
