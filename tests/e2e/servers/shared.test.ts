@@ -7,8 +7,9 @@ import { isAlive } from '../../support/alive.ts';
 import { httpGateway, temporaryFolder } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf, type ClientKind, type HubClient, type Json } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
-import { send } from '../../support/raw-http.ts';
+import { post, send } from '../../support/raw-http.ts';
 import { v1Stdio, v2Stdio } from '../../support/servers.ts';
+import { textOf } from '../direct/answered.ts';
 import { LegacyWire } from '../direct/legacy-wire.ts';
 import { ModernWire } from '../direct/modern-wire.ts';
 import { ask, echo, untilEvent } from './activity.ts';
@@ -208,4 +209,25 @@ test('S-2, D-5: clients of the direct endpoint share it too, if they agree on wh
     new ModernWire(direct),
   ]);
   expect(await starts()).toHaveLength(2);
+});
+
+test('S-2, D-5: each client hears of the log of a shared server what it asked for', async () => {
+  const { url } = await httpGateway({ one: { ...v1Stdio(), ...SHARED } });
+  const direct = `${url}/one`;
+  const levels = async (wire: LegacyWire, level: string): Promise<unknown[]> => {
+    const { message, headers } = wire.raw('tools/call', { name: 'log', arguments: { count: 1, level } });
+    const { text } = await post(direct, message, headers);
+    expect(text).toContain('logged 1');
+    return [...text.matchAll(/"level":"(\w+)"/g)].map(([, heard]) => heard);
+  };
+  const [quiet, verbose] = [await LegacyWire.open(direct), await LegacyWire.open(direct)];
+  await quiet.request('logging/setLevel', { level: 'error' });
+  await verbose.request('logging/setLevel', { level: 'debug' });
+  expect(await levels(quiet, 'error')).toEqual(['error']);
+  expect(await levels(quiet, 'info')).toEqual([]);
+  expect(await levels(verbose, 'info')).toEqual(['info']);
+  // The level of a client that has left counts no more.
+  await verbose.end();
+  await quiet.request('logging/setLevel', { level: 'error' });
+  expect(textOf(await quiet.call('log', { count: 1, level: 'info' }))).toBe('filtered');
 });
