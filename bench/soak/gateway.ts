@@ -28,7 +28,7 @@ function counts(): Counts {
   const { streams, requests } = door.counts;
   return {
     sessions: sessions.length,
-    questions: total(({ questions }) => questions.size),
+    questions: total(({ interactions }) => interactions.size),
     calls: total(({ calls }) => calls.size),
     tasks: total(({ tasks }) => tasks.list().length),
     working: total(({ tasks }) => tasks.atWork().length),

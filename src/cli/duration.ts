@@ -1,4 +1,4 @@
-import { MAX_DELAY_MS } from '../lib/timers.ts';
+import { MAX_DELAY_MS } from '../lib/clock.ts';
 import { UsageError } from './flags.ts';
 
 const UNITS = new Map([

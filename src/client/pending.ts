@@ -1,6 +1,6 @@
 import { LEAVE_RUNNING, type IncomingQuestion } from '../core/ports.ts';
-import { formMistake } from '../core/question/form.ts';
-import type { Answer } from '../core/question/question.ts';
+import { formMistake } from '../core/interaction/form.ts';
+import type { Answer } from '../core/interaction/interaction.ts';
 import { whenAborted } from '../lib/abort.ts';
 import { secretId } from '../lib/ids.ts';
 import { isObject } from '../lib/values.ts';

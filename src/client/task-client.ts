@@ -6,7 +6,7 @@ import type {
   ServerConfig,
   ServerInfo,
 } from '../core/ports.ts';
-import type { Answer, QuestionKind } from '../core/question/question.ts';
+import type { Answer, InteractionKind } from '../core/interaction/interaction.ts';
 import { whenAborted } from '../lib/abort.ts';
 import { createLog, messageOf } from '../lib/log.ts';
 import { readAllPages } from '../lib/pages.ts';
@@ -59,7 +59,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   readonly #tasks = new KnownTasks((type, detail) => this.#tell(type, detail));
   readonly #following = new Following();
   /** What was declared to the server: it must not ask anything else. */
-  readonly #answers: Record<QuestionKind, boolean>;
+  readonly #answers: Record<InteractionKind, boolean>;
   #description: ServerInfo | undefined;
 
   constructor(server: ServerConfig, options: TaskClientOptions = {}) {

@@ -8,7 +8,7 @@ import type { ServerConfig } from '../core/ports.ts';
 import { isAddressRange } from '../lib/addresses.ts';
 import { LOG_FORMATS, LOG_LEVELS, type LogLevel } from '../lib/log.ts';
 import { serverNameSchema as name } from '../lib/server-name.ts';
-import { MAX_DELAY_MS } from '../lib/timers.ts';
+import { MAX_DELAY_MS } from '../lib/clock.ts';
 import { URL_KEYS } from './server-entries.ts';
 
 // --- Servers -----------------------------------------------------------------------------------------------------

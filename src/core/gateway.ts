@@ -139,7 +139,7 @@ export class Gateway {
     about: Pick<SessionParts, 'id' | 'principal' | 'createdAt' | 'key' | 'server' | 'client' | 'state' | 'wishes'>,
   ): Session {
     const { store, settings, log, registry } = this;
-    const tellHub: EventSink['add'] = (type, server, data) => {
+    const notifyHub: EventSink['add'] = (type, server, data) => {
       for (const hub of this.#sessions.values()) {
         if (hub.server === undefined && hub.principal === about.principal) hub.events.add(type, server, data);
       }
@@ -157,7 +157,7 @@ export class Gateway {
       quotas,
       memory,
       eventTotal,
-      tellHub,
+      notifyHub,
       store,
       backends: this.#backends,
       servers,
@@ -462,7 +462,7 @@ export class Gateway {
     const now = Date.now();
     for (const session of this.#sessions.values()) {
       session.tasks.sweep(now);
-      session.questions.sweep();
+      session.interactions.sweep();
     }
     if (this.#asleep.size === 0) return;
     this.store.dropOverdue(now).catch((error: unknown) => {

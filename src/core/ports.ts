@@ -1,7 +1,7 @@
 /** What the core needs from outside. `south` and `store` implement it, `main.ts` puts them together. */
 
 import type { SessionEvent } from './event/event.ts';
-import type { Answer, Candidates, Question, QuestionKind } from './question/question.ts';
+import type { Answer, Interaction, InteractionKind } from './interaction/interaction.ts';
 import type { CallResult, Task, TaskError } from './task/task.ts';
 
 // --- Servers -----------------------------------------------------------------------------------------------------
@@ -48,6 +48,14 @@ export type ConnectionStatus =
   | { state: 'failed'; error: string }
   | { state: 'closed' };
 
+/** The requests that were open when a question came and may have asked it. */
+export interface Candidates {
+  /** Ids of the calls that have not ended since. */
+  calls: string[];
+  /** Whether requests other than calls were open as well. */
+  others: boolean;
+}
+
 /** The request that asked. With neither field, no request that was open can have asked. */
 export interface Asker {
   /** The call, or the other request with an id, that certainly asked. */
@@ -60,7 +68,7 @@ export interface Asker {
 
 /** A question as it arrives. */
 export interface IncomingQuestion extends Asker {
-  kind: QuestionKind;
+  kind: InteractionKind;
   params: Record<string, unknown>;
   /** The task that asks, where that is known without a call. */
   taskId?: string;
@@ -280,7 +288,7 @@ export interface ServerRecord {
 export interface Records {
   session: SessionRecord;
   task: Task;
-  question: Question;
+  question: Interaction;
   event: SessionEvent;
   subscription: SubscriptionRecord;
   server: ServerRecord;

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Alarm, clampDelay, MAX_DELAY_MS } from './timers.ts';
+import { clampDelay, MAX_DELAY_MS } from './clock.ts';
+import { Alarm } from './timers.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());

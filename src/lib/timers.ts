@@ -1,7 +1,4 @@
-/** Longest delay a timer can hold; anything above fires at once. */
-export const MAX_DELAY_MS = 2 ** 31 - 1;
-
-export const clampDelay = (ms: number): number => Math.min(Math.max(0, ms), MAX_DELAY_MS);
+import { systemClock, type Clock } from './clock.ts';
 
 /** What the promise brings, or `undefined` if it takes longer. */
 export async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
@@ -17,32 +14,30 @@ export async function within<T>(ms: number, promise: Promise<T>): Promise<T | un
  * moments decides what is due and arms it again, so no moment has a timer of its own to forget.
  */
 export class Alarm {
-  #timer: NodeJS.Timeout | undefined;
+  #cancel: (() => void) | undefined;
   #moment = Infinity;
   readonly #due: () => void;
+  readonly #clock: Clock;
 
-  constructor(due: () => void) {
+  constructor(due: () => void, clock: Clock = systemClock) {
     this.#due = due;
+    this.#clock = clock;
   }
 
   at(moment: number | undefined): void {
     if (moment === undefined || moment >= this.#moment) return;
-    clearTimeout(this.#timer);
+    this.#cancel?.();
     this.#moment = moment;
-    this.#timer = setTimeout(
-      () => {
-        this.#moment = Infinity;
-        this.#timer = undefined;
-        this.#due();
-      },
-      clampDelay(moment - Date.now()),
-    );
-    this.#timer.unref();
+    this.#cancel = this.#clock.after(moment - this.#clock.now(), () => {
+      this.#moment = Infinity;
+      this.#cancel = undefined;
+      this.#due();
+    });
   }
 
   stop(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#cancel?.();
+    this.#cancel = undefined;
     this.#moment = Infinity;
   }
 }

@@ -1,6 +1,6 @@
 import { CLIENT_CAPABILITIES_META_KEY } from '@modelcontextprotocol/server';
 import type { ConnectionSink, IncomingQuestion } from '../core/ports.ts';
-import type { Answer } from '../core/question/question.ts';
+import type { Answer } from '../core/interaction/interaction.ts';
 import { isObject } from '../lib/values.ts';
 import { canBeAsked, nobodyToAsk } from '../north/asking/asking.ts';
 

@@ -5,7 +5,7 @@ import {
   type OutgoingCall,
   type ServerTask,
 } from '../core/ports.ts';
-import type { Question } from '../core/question/question.ts';
+import type { Interaction } from '../core/interaction/interaction.ts';
 import { hasEnded, type Task } from '../core/task/task.ts';
 import { messageOf } from '../lib/log.ts';
 import { rpcFailure, RpcError } from '../lib/rpc-error.ts';
@@ -30,7 +30,7 @@ export async function followTask(
   const begun = tasks.get(taskId);
   if (begun === undefined) return failed(`there is no task '${taskId}': it is over, or belongs to another controller`);
   await call.onStanding({ task: taskId, ...(capabilities && { capabilities }) } satisfies TaskStanding);
-  const passOn = async (question: Question, over: AbortSignal): Promise<void> => {
+  const passOn = async (question: Interaction, over: AbortSignal): Promise<void> => {
     const { id, kind, params, key = id } = question;
     const taken = new AbortController();
     try {

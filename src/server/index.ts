@@ -6,4 +6,8 @@ export { QuestionError } from './question-error.ts';
 export type * from './types.ts';
 export type { TaskController, TaskQuestion, Waiting } from '../core/task/controller.ts';
 export type { CallResult, Task, TaskError, TaskStatus } from '../core/task/task.ts';
-export type { Answer, Question, QuestionKind } from '../core/question/question.ts';
+export type {
+  Answer,
+  Interaction as Question,
+  InteractionKind as QuestionKind,
+} from '../core/interaction/interaction.ts';

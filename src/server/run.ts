@@ -1,5 +1,5 @@
 import { LEAVE_RUNNING, type CallOutcome, type ConnectionSink, type OutgoingCall } from '../core/ports.ts';
-import type { Answer, QuestionKind } from '../core/question/question.ts';
+import type { Answer, InteractionKind } from '../core/interaction/interaction.ts';
 import { messageOf } from '../lib/log.ts';
 import { rpcFailure, type RpcFailure } from '../lib/rpc-error.ts';
 import { isObject } from '../lib/values.ts';
@@ -85,7 +85,7 @@ class HandledTask implements RunningTask {
     if (this.signal.reason !== LEAVE_RUNNING) this.#ended.abort();
   }
 
-  async #ask(kind: QuestionKind, params: Record<string, unknown>): Promise<Answer> {
+  async #ask(kind: InteractionKind, params: Record<string, unknown>): Promise<Answer> {
     if (this.#over) throw new QuestionError(new Error('the call is over'));
     this.#questions += 1;
     // By its place in the order, in which a handler that is run again asks again.

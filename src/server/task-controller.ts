@@ -1,8 +1,8 @@
 import type { EventSink } from '../core/event/log.ts';
 import type { Store } from '../core/ports.ts';
-import { QuestionBook } from '../core/question/book.ts';
-import type { Desk } from '../core/question/desks.ts';
-import type { Question } from '../core/question/question.ts';
+import { InteractionRouter } from '../core/interaction/router.ts';
+import type { Responder } from '../core/interaction/responders.ts';
+import type { Interaction } from '../core/interaction/interaction.ts';
 import type { CoreSettings } from '../core/settings.ts';
 import { unlimitedQuota } from '../core/shared-limit.ts';
 import { TaskBook } from '../core/task/book.ts';
@@ -37,7 +37,7 @@ export async function createTaskController(options: TaskControllerOptions = {}):
 export class StoredTasks extends BookTaskController implements AppTaskController {
   readonly store: Store;
   readonly #tasks: TaskBook;
-  readonly #questions: QuestionBook;
+  readonly #interactions: InteractionRouter;
   readonly #watchers = new Set<(task: Task) => void>();
   readonly #sweeping: NodeJS.Timeout;
   #claimed = false;
@@ -46,30 +46,30 @@ export class StoredTasks extends BookTaskController implements AppTaskController
     store: Store,
     settings: Pick<CoreSettings, 'tasks' | 'questions'>,
     log: Log,
-    left: { tasks: Task[]; questions: Question[] },
+    left: { tasks: Task[]; questions: Interaction[] },
   ) {
     const tasks = new TaskBook(OWNER, store, NO_EVENTS, settings.tasks, unlimitedQuota(), log);
-    const questions = new QuestionBook(OWNER, store, NO_EVENTS, settings.questions, log);
-    super(tasks, questions, store, (taskId, reason) => tasks.apply(taskId, { type: 'cancel', reason }));
+    const interactions = new InteractionRouter({
+      sessionId: OWNER,
+      store,
+      tasks,
+      events: NO_EVENTS,
+      announce: 'unclaimed',
+      settings: settings.questions,
+      log,
+    });
+    super(tasks, interactions, store, (taskId, reason) => tasks.apply(taskId, { type: 'cancel', reason }));
     this.store = store;
     this.#tasks = tasks;
-    this.#questions = questions;
-    questions.onOpened = (question) => {
-      const { id: questionId, taskId } = question;
-      if (taskId !== undefined) tasks.apply(taskId, { type: 'question_opened', questionId, certain: true });
-      return question;
-    };
-    questions.onClosed = ({ id: questionId, taskId }) => {
-      if (taskId !== undefined) tasks.apply(taskId, { type: 'question_closed', questionId });
-    };
+    this.#interactions = interactions;
     tasks.watch((task) => {
-      if (hasEnded(task)) questions.taskEnded(task.id);
+      if (hasEnded(task)) interactions.taskEnded(task.id);
     });
     tasks.restore(left.tasks);
-    questions.restore(left.questions, (taskId) => this.#isAtWork(taskId));
+    interactions.restore(left.questions, (taskId) => this.#isAtWork(taskId));
     this.#sweeping = setInterval(() => {
       tasks.sweep(Date.now());
-      questions.sweep();
+      interactions.sweep();
     }, settings.tasks.cleanupMs);
     this.#sweeping.unref();
   }
@@ -90,13 +90,13 @@ export class StoredTasks extends BookTaskController implements AppTaskController
   }
 
   /** Takes what the task asks, until the returned function is called. */
-  attend(taskId: string, desk: Desk): () => void {
-    return this.#questions.desks.attend({ taskId }, desk);
+  attend(taskId: string, responder: Responder): () => void {
+    return this.#interactions.register({ taskId }, responder);
   }
 
   /** Nobody will answer. */
-  refuse({ id }: Question, error: RpcFailure): void {
-    this.#questions.refuse(id, error);
+  refuse({ id }: Interaction, error: RpcFailure): void {
+    this.#interactions.refuse(id, error);
   }
 
   /** For one server at a time: two of them would both go on with what is in the store. */
@@ -111,9 +111,7 @@ export class StoredTasks extends BookTaskController implements AppTaskController
 
   async close(): Promise<void> {
     clearInterval(this.#sweeping);
-    this.#questions.close('the program ends', ({ key, taskId }) => {
-      return key !== undefined && taskId !== undefined && this.#isAtWork(taskId);
-    });
+    this.#interactions.close('the program ends', (taskId) => this.#isAtWork(taskId));
     this.#tasks.close();
     await this.store.close();
   }

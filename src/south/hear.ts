@@ -1,6 +1,6 @@
 import { SUBSCRIPTION_ID_META_KEY, type Client } from '@modelcontextprotocol/client';
 import type { ConnectionSink, IncomingQuestion, Progress } from '../core/ports.ts';
-import type { Answer } from '../core/question/question.ts';
+import type { Answer } from '../core/interaction/interaction.ts';
 import { messageOf } from '../lib/log.ts';
 import type { LiveCalls } from './call/live-calls.ts';
 import type { AskedRequest } from './call/standing.ts';
@@ -9,7 +9,8 @@ import { RpcError } from '../lib/rpc-error.ts';
 import { isObject } from '../lib/values.ts';
 import type { LostRequests } from './lost-requests.ts';
 import { NOT_ANSWERED } from './not-answered.ts';
-import { answerTo, questionKind, readQuestion } from './questions.ts';
+import { kindOf } from '../core/interaction/methods.ts';
+import { answerTo, readQuestion } from './questions.ts';
 import type { TaskReceiver } from './receiver.ts';
 import { ServerFault } from './server-task.ts';
 import { takeOrigin } from './transport/origin.ts';
@@ -104,7 +105,7 @@ async function asked(
   calls: LiveCalls,
 ): Promise<Answer> {
   const { method, params } = request;
-  if (questionKind(method) === undefined) throw new RpcError(-32601, `Method not found: ${method}`);
+  if (kindOf(method) === undefined) throw new RpcError(-32601, `Method not found: ${method}`);
   return ask(method, params, { ...about, ...calls.asked(about.callId, request, about.withdrawn) }, sink, calls);
 }
 

@@ -1,5 +1,5 @@
 import type { RequestId, Transport } from '@modelcontextprotocol/client';
-import type { Answer } from '../core/question/question.ts';
+import type { Answer } from '../core/interaction/interaction.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { rpcFailure, type RpcError, type RpcFailure } from '../lib/rpc-error.ts';
 import type { AskedRequest } from './call/standing.ts';

@@ -1,24 +1,15 @@
-import type { Answer, QuestionKind } from '../core/question/question.ts';
+import type { Answer, InteractionKind } from '../core/interaction/interaction.ts';
+import { kindOf } from '../core/interaction/methods.ts';
 import { relatedTask, withRelatedTask } from '../lib/related-task.ts';
 import { isObject } from '../lib/values.ts';
 import { ServerFault } from './server-task.ts';
-
-const KINDS: Record<string, QuestionKind> = {
-  'elicitation/create': 'elicitation',
-  'sampling/createMessage': 'sampling',
-  'roots/list': 'roots',
-};
-
-export function questionKind(method: string): QuestionKind | undefined {
-  return Object.hasOwn(KINDS, method) ? KINDS[method] : undefined;
-}
 
 /** Reads a question; one that nobody could answer is the server's fault. */
 export function readQuestion(
   method: unknown,
   params: unknown = {},
-): { kind: QuestionKind; params: Record<string, unknown> } {
-  const kind = typeof method === 'string' ? questionKind(method) : undefined;
+): { kind: InteractionKind; params: Record<string, unknown> } {
+  const kind = kindOf(method);
   if (kind === undefined)
     throw new ServerFault(`the server asked for ${JSON.stringify(method)}, which nobody can answer`);
   if (!isObject(params)) throw new ServerFault(`the server's ${kind} request has no parameters`);
@@ -27,7 +18,7 @@ export function readQuestion(
   return { kind, params };
 }
 
-const MISTAKES: Record<QuestionKind, (params: Record<string, unknown>) => string | undefined> = {
+const MISTAKES: Record<InteractionKind, (params: Record<string, unknown>) => string | undefined> = {
   elicitation: elicitationMistake,
   sampling: samplingMistake,
   roots: () => undefined,

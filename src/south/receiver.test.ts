@@ -8,7 +8,7 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { ServerTask } from '../core/ports.ts';
-import type { Answer } from '../core/question/question.ts';
+import type { Answer } from '../core/interaction/interaction.ts';
 import { RpcError } from '../lib/rpc-error.ts';
 import { RECEIVER_CAPABILITY, TaskReceiver } from './receiver.ts';
 

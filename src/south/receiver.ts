@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { Asker, IncomingQuestion, ServerTask } from '../core/ports.ts';
-import type { Answer, QuestionKind } from '../core/question/question.ts';
+import type { Answer, InteractionKind } from '../core/interaction/interaction.ts';
 import { createTask, hasEnded, transition, type Task, type TaskError, type TaskEvent } from '../core/task/task.ts';
 import { messageOf } from '../lib/log.ts';
 import { Alarm } from '../lib/timers.ts';
@@ -9,7 +9,7 @@ import { isObject } from '../lib/values.ts';
 import { withRelatedTask } from '../lib/related-task.ts';
 import { RpcError } from '../lib/rpc-error.ts';
 import { NOT_ANSWERED } from './not-answered.ts';
-import { questionKind } from './questions.ts';
+import { kindOf } from '../core/interaction/methods.ts';
 
 type Params = Record<string, unknown>;
 
@@ -22,7 +22,7 @@ export interface ReceiverHooks {
     onOpen: () => void,
   ) => Promise<Answer>;
   /** Whether the server was told that it may ask this with a task. */
-  accepts: (kind: QuestionKind) => boolean;
+  accepts: (kind: InteractionKind) => boolean;
   /** Sends `notifications/tasks/status`. */
   notify: (task: ServerTask) => void;
 }
@@ -110,8 +110,7 @@ export class TaskReceiver {
     if (hasEnded(held.task)) return;
     const timeoutMs = Math.max(0, expiryOf(held.task) - Date.now());
     const about = { ...asker, withdrawn: held.over.signal, timeoutMs };
-    const onOpen = (): void =>
-      void this.#apply(held, { type: 'question_opened', questionId: held.task.id, certain: true });
+    const onOpen = (): void => void this.#apply(held, { type: 'blocked', by: 'certain' });
     try {
       const result = await this.#hooks.ask(held.task.tool, params, about, onOpen);
       this.#apply(held, { type: 'complete', result });
@@ -195,7 +194,7 @@ export class TaskReceiver {
 
   /** Otherwise the request is answered like any other, as the protocol wants it. */
   #isAskedAsTask(method: string, params: Params): boolean {
-    const kind = questionKind(method);
+    const kind = kindOf(method);
     return kind !== undefined && 'task' in params && this.#hooks.accepts(kind);
   }
 

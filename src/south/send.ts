@@ -1,5 +1,5 @@
 import type { Client } from '@modelcontextprotocol/client';
-import { MAX_DELAY_MS } from '../lib/timers.ts';
+import { MAX_DELAY_MS } from '../lib/clock.ts';
 import { ANY_RESULT } from '../lib/any-result.ts';
 import { exactly } from './exact-client.ts';
 import { CALL_HEADER } from './transport/origin.ts';

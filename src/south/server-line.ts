@@ -10,7 +10,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import type { IncomingQuestion, OutgoingCall } from '../core/ports.ts';
-import type { Answer } from '../core/question/question.ts';
+import type { Answer } from '../core/interaction/interaction.ts';
 import { unlessAborted } from '../lib/abort.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { within } from '../lib/timers.ts';

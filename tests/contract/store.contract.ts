@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ServerRecord, SessionRecord, Store } from '../../src/core/ports.ts';
 import type { SessionEvent } from '../../src/core/event/event.ts';
-import type { Question } from '../../src/core/question/question.ts';
+import type { Interaction } from '../../src/core/interaction/interaction.ts';
 import { createTask, type Task } from '../../src/core/task/task.ts';
 
 export const session = (id: string): SessionRecord => ({ id, principal: 'local', createdAt: 1, lastActiveAt: 1 });
@@ -11,7 +11,7 @@ export const session = (id: string): SessionRecord => ({ id, principal: 'local',
 export const task = (id: string, sessionId: string, tool = 'sleep'): Task =>
   createTask({ id, sessionId, server: 'demo', tool, args: {}, ttlMs: 1000 }, 1);
 
-export const question = (id: string, sessionId: string): Question => ({
+export const question = (id: string, sessionId: string): Interaction => ({
   id,
   sessionId,
   server: 'demo',
@@ -20,6 +20,8 @@ export const question = (id: string, sessionId: string): Question => ({
   status: 'open',
   createdAt: 1,
   expiresAt: 2,
+  link: { certainty: 'none' },
+  audience: 'anyone',
 });
 
 export const event = (id: string, sessionId: string): SessionEvent => ({
@@ -85,7 +87,7 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
       expect((await store.of('question', 's')).map(({ id }) => id)).toEqual(['q']);
       const [whole, failed] = await store.of('task', 's');
       expect(whole).toEqual(task('t', 's'));
-      expect(failed).toMatchObject({ id: 't-large', args: {}, status: 'failed', keepUntil: 99, questions: [] });
+      expect(failed).toMatchObject({ id: 't-large', args: {}, status: 'failed', keepUntil: 99 });
       expect(failed?.error?.message).toContain('limits.sessionBytes');
       expect(await store.of('event', 'r')).toHaveLength(1);
     });

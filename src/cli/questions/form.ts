@@ -1,6 +1,6 @@
 /** A form that a server sent, as the fields a person fills in one after the other. */
 
-import { formMistake } from '../../core/question/form.ts';
+import { formMistake } from '../../core/interaction/form.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { limitsOf, requiredOf, type Schema } from '../json-schema.ts';
 import { isObject } from '../../lib/values.ts';

@@ -1,7 +1,7 @@
 /** The answers of `--answer`: given beforehand, used one after the other. */
 
 import type { ElicitResult, PendingElicitation, PendingSample } from '../../client/types.ts';
-import { formMistake } from '../../core/question/form.ts';
+import { formMistake } from '../../core/interaction/form.ts';
 import { jsonOf } from '../arguments/given.ts';
 import { UsageError } from '../flags.ts';
 import type { Schema } from '../json-schema.ts';

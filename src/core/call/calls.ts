@@ -3,7 +3,7 @@ import { secretId } from '../../lib/ids.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { roughSize } from '../../lib/rough-size.ts';
 import { shortenText } from '../../lib/shorten.ts';
-import { clampDelay } from '../../lib/timers.ts';
+import { clampDelay } from '../../lib/clock.ts';
 import { UNLIMITED, type Budget } from '../budget.ts';
 import { GatewayError, shuttingDown } from '../errors.ts';
 import {
@@ -16,13 +16,11 @@ import {
   type Standing,
   type SessionStore,
 } from '../ports.ts';
-import type { QuestionBook } from '../question/book.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
 import type { CallResult, Task, TaskEvent } from '../task/task.ts';
-import { Attribution } from './attribution.ts';
-import { Blocking } from './blocking.ts';
-import { Lending } from './lending.ts';
+import type { InteractionRouter } from '../interaction/router.ts';
+import type { Unregister } from '../interaction/responders.ts';
 import type { LiveCall } from './live-call.ts';
 import { replyFor, taskEnd, withinLimit } from './outcome.ts';
 import {
@@ -40,15 +38,11 @@ import {
  * call goes on as a task.
  */
 export class Calls {
-  /** Who carries a question of which nobody knows whose it is. */
-  readonly lending: Lending;
-  readonly attribution: Attribution;
-  readonly #blocking: Blocking;
-  readonly #live = new Map<string, LiveCall>();
+  readonly #live: Map<string, LiveCall>;
   readonly #progressOf = new Map<string, Set<(progress: Progress) => void>>();
   #closed = false;
   readonly #tasks: TaskBook;
-  readonly #questions: QuestionBook;
+  readonly #interactions: InteractionRouter;
   readonly #budget: Budget;
   readonly #resultBytes: number;
   /** How long a server should keep a task of its own: as long as ours may take, a question and its reading included. */
@@ -57,41 +51,27 @@ export class Calls {
   readonly #log: Log;
 
   constructor(
+    live: Map<string, LiveCall>,
     tasks: TaskBook,
-    questions: QuestionBook,
+    interactions: InteractionRouter,
     store: SessionStore,
     settings: CoreSettings,
     log: Log,
-    { lends = (): boolean => false, budget = UNLIMITED } = {},
+    budget: Budget = UNLIMITED,
   ) {
+    this.#live = live;
     this.#budget = budget;
     this.#tasks = tasks;
     this.#store = store;
-    this.#questions = questions;
+    this.#interactions = interactions;
     this.#resultBytes = settings.limits.resultBytes;
     this.#remoteTtlMs = settings.tasks.maxTtlMs + settings.questions.timeoutMs + settings.tasks.keepMs;
     this.#log = log;
-    this.lending = new Lending({
-      calls: this.#live,
-      tasks,
-      questions,
-      lends,
-      promote: (call) => this.#promote(call, 'question'),
+    tasks.watch((task, event) => {
+      // What else ends a task has stopped its call already, or lets it end.
+      if (event?.type === 'expire') this.#stop(task, new Error('the task expired'));
+      if (event?.type === 'no_room') this.#stop(task, new Error(event.message));
     });
-    this.attribution = new Attribution({
-      calls: this.#live,
-      tasks,
-      questions,
-      lending: this.lending,
-      promote: (call) => this.#promote(call, 'question'),
-    });
-    this.#blocking = new Blocking(tasks, questions, this.#live);
-    tasks.onStopped = (task, reason) => this.#stop(task, new Error(reason));
-    questions.taskOf = (callId) => this.#live.get(callId)?.taskId;
-    questions.ownedBy = (question) => this.attribution.opened(question);
-    questions.onOpened = (question) => this.#blocking.opened(question);
-    questions.onClosed = (question) => this.#blocking.closed(question);
-    questions.onOthersEnded = (questionId) => this.attribution.othersEnded(questionId);
   }
 
   async execute(connection: Connection, request: CallRequest, caller: Caller): Promise<CallReply> {
@@ -99,7 +79,7 @@ export class Calls {
     const bytes = this.#takeRoom(request);
     return new Promise((resolve) => {
       let stopListening = (): void => {};
-      let closeDesk: (options?: { handOver: boolean }) => void = () => {};
+      let unregister: Unregister = () => {};
       const call: LiveCall = {
         id: request.id ?? secretId(),
         request,
@@ -107,6 +87,7 @@ export class Calls {
         startedAt: Date.now(),
         bytes,
         answered: false,
+        promote: (because) => this.#promote(call, because),
         caller,
         answer: (reply) => {
           if (call.answered) return;
@@ -114,14 +95,14 @@ export class Calls {
           clearTimeout(timer);
           stopListening();
           // A client that is still there goes on to answer what another one of its calls may have asked.
-          closeDesk({ handOver: reply.kind !== 'cancelled' && !(reply.kind === 'task' && reply.because === 'gone') });
+          unregister({ handOver: reply.kind !== 'cancelled' && !(reply.kind === 'task' && reply.because === 'gone') });
           resolve(reply);
         },
       };
       const timer = setTimeout(() => this.#promote(call, 'timeout'), clampDelay(request.timeoutMs));
       this.#live.set(call.id, call);
-      this.#questions.serverUsed(request.server);
-      if (caller.desk) closeDesk = this.#questions.desks.attend({ callId: call.id }, caller.desk);
+      this.#interactions.serverUsed(request.server);
+      if (caller.responder) unregister = this.#interactions.register({ callId: call.id }, caller.responder);
       const { server, tool, args } = request;
       this.#log.debug('tool_execution_start', { server, tool, hasArgs: Object.keys(args).length > 0 });
       void this.#run(call, (outgoing) => connection.call(outgoing));
@@ -147,7 +128,7 @@ export class Calls {
   resume(task: Task, connectionTo: (server: string) => Connection): void {
     const { id: taskId, server, tool, args, standing } = task;
     const lost = (message: string): void => {
-      this.#questions.taskEnded(taskId);
+      this.#interactions.taskEnded(taskId);
       this.#tasks.apply(taskId, { type: 'fail', error: { code: -32000, message } });
     };
     if (standing === undefined) {
@@ -172,10 +153,11 @@ export class Calls {
       sent: true,
       answered: true,
       answer: () => {},
+      promote: () => {},
       caller: { onProgress: () => {} },
     };
     this.#live.set(call.id, call);
-    this.#questions.serverUsed(server);
+    this.#interactions.serverUsed(server);
     void this.#run(call, (outgoing) => connection.resume(standing, outgoing));
   }
 
@@ -308,7 +290,7 @@ export class Calls {
         onSending: () => this.#sending(call),
         onStanding: async (standing) => this.#stands(call, standing),
         onAllAsked: () => {
-          if (call.taskId !== undefined) this.#questions.allAsked(call.taskId);
+          if (call.taskId !== undefined) this.#interactions.allAsked(call.taskId);
         },
       }),
       this.#resultBytes,
@@ -316,8 +298,8 @@ export class Calls {
     this.#live.delete(call.id);
     this.#budget.give(call.bytes);
     // A job that the call has started may ask after its end.
-    this.#questions.serverUsed(call.request.server);
-    if (!this.#closed) this.attribution.callEnded(call);
+    this.#interactions.serverUsed(call.request.server);
+    if (!this.#closed) this.#interactions.callEnded(call);
     // The next start goes on with it.
     if (this.#closed && outcome.kind !== 'result' && call.standing !== undefined) return;
     this.#log.debug('tool_execution_complete', {
@@ -361,16 +343,15 @@ export class Calls {
       ...(!call.sent && { unsent: true }),
     });
     call.taskId = id;
-    this.#questions.assign(call.id, id);
+    this.#interactions.callPromoted(call.id, id);
     if (call.standing) this.#tasks.apply(id, { type: 'stands', standing: call.standing });
     if (call.kept) this.#tasks.apply(id, { type: 'kept' });
     this.#log.info('tool_execution_timeout', { server, tool, taskId: id, because });
-    this.#blocking.promoted(call.id, id);
     call.answer({ kind: 'task', task: this.#tasks.get(id), because });
   }
 
   #finishTask(taskId: string, outcome: CallOutcome): void {
-    this.#questions.taskEnded(taskId);
+    this.#interactions.taskEnded(taskId);
     this.#tasks.apply(taskId, taskEnd(outcome));
   }
 
@@ -435,10 +416,7 @@ export class Calls {
 
   #abandon(call: LiveCall, reason: Error): void {
     // First the questions, so that they end for this reason and not because the stopped call withdraws them.
-    this.#questions.rejectWhere(
-      (question) => question.callId === call.id && !this.attribution.outlives(question, call),
-      reason.message,
-    );
+    this.#interactions.callStopped(call.id, reason.message);
     call.abort.abort(reason);
   }
 }

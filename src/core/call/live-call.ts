@@ -1,8 +1,10 @@
 import type { Standing } from '../ports.ts';
-import type { Caller, CallReply, CallRequest, Carrier } from './request.ts';
+import type { Because, Caller, CallReply, CallRequest } from './request.ts';
 
 /** A call that is at work on its server. */
-export interface LiveCall extends Carrier {
+export interface LiveCall {
+  /** What it is known by on its connection. */
+  id: string;
   request: CallRequest;
   abort: AbortController;
   startedAt: number;
@@ -23,5 +25,7 @@ export interface LiveCall extends Carrier {
   /** Answers the request that waits for this call; only the first answer counts. */
   answer: (reply: CallReply) => void;
   answered: boolean;
+  /** Makes a task of it, unless its request has been answered. */
+  promote: (because: Because) => void;
   caller: Pick<Caller, 'onProgress' | 'effectOf' | 'takesTask' | 'tellsRoots'>;
 }

@@ -1,8 +1,9 @@
 import { OwnWords } from '../../lib/own-words.ts';
 import type { GatewayError } from '../errors.ts';
 import type { CallOutcome, OutgoingCall, Progress } from '../ports.ts';
-import type { Desk } from '../question/desks.ts';
-import type { Question } from '../question/question.ts';
+import type { QuestionEffect } from '../interaction/attribution.ts';
+import type { Interaction } from '../interaction/interaction.ts';
+import type { Responder } from '../interaction/responders.ts';
 import type { CallResult, Task } from '../task/task.ts';
 
 export interface CallRequest {
@@ -40,24 +41,15 @@ export function cancelledByClient(words: string | undefined): Error {
   return words === undefined ? new Error('cancelled by the client') : new OwnWords(words);
 }
 
-/**
- * What a question does to the open request of a call that asks:
- * - `ask`: the client is asked while the request stays open.
- * - `reply`: the call becomes a task, and the client gets the question in place of the result.
- * - `wait`: the client cannot be asked; the request stays open, and the question is answered elsewhere.
- * - `promote`: the client cannot be asked; the call becomes a task, and the reply shows the question.
- */
-export type QuestionEffect = 'ask' | 'reply' | 'wait' | 'promote';
-
 /** The client's side of a call, for as long as its request is open. */
 export interface Caller {
   /** Calls back when the client leaves (at once if it has), until the returned function is called. */
   onLeaving: (listener: LeavingListener) => () => void;
   onProgress: (progress: Progress) => void;
-  /** Puts what the call asks before somebody, as long as its request is open. */
-  desk?: Desk;
+  /** Answers the questions of the call, as long as its request is open. */
+  responder?: Responder;
   /** What a question does to the request while it is open; without this, every question promotes the call. */
-  effectOf?: (question: Question) => QuestionEffect;
+  effectOf?: (interaction: Interaction) => QuestionEffect;
   /** Whether the caller wants a task as soon as the server has made one of its own. */
   takesTask?: boolean;
   /** Whether its client can tell in which folders it works. */
@@ -77,10 +69,4 @@ export type CallReply =
 export interface Ending {
   by: 'client' | 'gateway';
   reason: string;
-}
-
-/** A request that can carry a question to its client. */
-export interface Carrier {
-  id: string;
-  tellsRoots?: boolean;
 }

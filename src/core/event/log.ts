@@ -3,7 +3,7 @@ import { continueAfter, orderedId } from '../../lib/ids.ts';
 import type { Log } from '../../lib/log.ts';
 import { roughSize } from '../../lib/rough-size.ts';
 import { shortenValue } from '../../lib/shorten.ts';
-import { clampDelay } from '../../lib/timers.ts';
+import { clampDelay } from '../../lib/clock.ts';
 import { Budget, UNLIMITED } from '../budget.ts';
 import type { SessionStore } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';

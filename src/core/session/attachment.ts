@@ -4,7 +4,7 @@ import { shortenValue } from '../../lib/shorten.ts';
 import type { Budget } from '../budget.ts';
 import type { EventSink } from '../event/log.ts';
 import type { About, Arrival, Connection, ConnectionSink, IncomingQuestion, ServerInfo, ServerLog } from '../ports.ts';
-import type { Answer } from '../question/question.ts';
+import type { Answer } from '../interaction/interaction.ts';
 import type { CoreSettings } from '../settings.ts';
 import { Catalog } from './catalog.ts';
 

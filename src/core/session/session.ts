@@ -24,8 +24,9 @@ import type {
   Store,
   SubscriptionRecord,
 } from '../ports.ts';
-import { QuestionBook } from '../question/book.ts';
-import type { Answer, Question, QuestionKind } from '../question/question.ts';
+import type { Answer, Interaction, InteractionKind } from '../interaction/interaction.ts';
+import { InteractionRouter } from '../interaction/router.ts';
+import type { LiveCall } from '../call/live-call.ts';
 import type { CoreSettings } from '../settings.ts';
 import { HUB_ADVICE, PROTOCOL_ADVICE } from '../task/advice.ts';
 import { TaskBook } from '../task/book.ts';
@@ -33,7 +34,6 @@ import { BookTaskController, type TaskController } from '../task/controller.ts';
 import type { Task } from '../task/task.ts';
 import { Attachment, type BufferedLog, type BufferedNotification } from './attachment.ts';
 import type { Catalog } from './catalog.ts';
-import { LeftToHub } from './left-to-hub.ts';
 import { ReadLists, type ListKind } from './read-lists.ts';
 import type { KnownServer, VisibleServers } from './registry.ts';
 import { Wishes } from './wishes.ts';
@@ -52,8 +52,8 @@ export interface SessionParts {
   state?: string | undefined;
   /** What the client asked of the servers in an earlier run of the program. */
   wishes?: Record<string, KeptWish> | undefined;
-  /** Tells those who look after what the client of one server left, or cannot be asked. */
-  tellHub?: EventSink['add'];
+  /** Notifies the hub sessions that look after what the client of one server left, or cannot be asked. */
+  notifyHub?: EventSink['add'];
   /** Its part in the limits of the whole gateway. */
   quotas: SessionQuotas;
   /** What its principal may keep in memory. */
@@ -71,7 +71,7 @@ export interface SessionParts {
 /** What an earlier run of the program stored for a session. */
 export interface StoredState {
   tasks: Task[];
-  questions: Question[];
+  questions: Interaction[];
   events: SessionEvent[];
   subscriptions: SubscriptionRecord[];
 }
@@ -88,7 +88,7 @@ export class Session {
   readonly quotas: SessionQuotas;
   readonly events: EventLog;
   readonly tasks: TaskBook;
-  readonly questions: QuestionBook;
+  readonly interactions: InteractionRouter;
   readonly calls: Calls;
   /** The tasks as those see them who show them. */
   readonly controller: TaskController;
@@ -117,8 +117,6 @@ export class Session {
   readonly #attachments = new Map<string, Attachment>();
   /** Connections that are not kept yet. */
   readonly #trials = new Set<Connection>();
-  /** Where the client answers itself what it can, so that the hub is told only of the rest. */
-  readonly #leavesQuestions: LeftToHub | undefined;
   readonly #budget: Budget;
   readonly #store: SessionStore;
   readonly #parts: SessionParts;
@@ -151,28 +149,35 @@ export class Session {
     const budget = new Budget(sessionBytes, 'limits.sessionBytes', parts.memory);
     this.#budget = budget;
     this.events = new EventLog(id, store, settings.events, log, { budget, total: parts.eventTotal, entryBytes });
-    const left = new LeftToHub({
-      isOrphan: (taskId) => this.tasks.find(taskId)?.orphan === true,
-      tell: (...event) => (this.server === undefined ? this.events.add(...event) : parts.tellHub?.(...event)),
-    });
-    this.tasks =
-      this.server === undefined
-        ? new TaskBook(id, store, this.events, settings.tasks, parts.quotas.tasks, log, HUB_ADVICE, budget)
-        : new TaskBook(id, store, left, settings.tasks, parts.quotas.tasks, log, PROTOCOL_ADVICE, budget);
-    if (this.server !== undefined || settings.questions.via === 'native') this.#leavesQuestions = left;
-    this.questions = new QuestionBook(id, store, this.#leavesQuestions ?? this.events, settings.questions, log, {
+    const isHub = this.server === undefined;
+    // A client that sees its tasks itself needs events only for those that it has lost sight of, and finds them at the hub.
+    const abandoned: EventSink['add'] = (type, server, data) => {
+      const { taskId } = data;
+      if (typeof taskId === 'string' && this.tasks.find(taskId)?.orphan) parts.notifyHub?.(type, server, data);
+    };
+    this.tasks = isHub
+      ? new TaskBook(id, store, this.events, settings.tasks, parts.quotas.tasks, log, HUB_ADVICE, budget)
+      : new TaskBook(id, store, { add: abandoned }, settings.tasks, parts.quotas.tasks, log, PROTOCOL_ADVICE, budget);
+    const calls = new Map<string, LiveCall>();
+    this.interactions = new InteractionRouter({
+      sessionId: id,
+      store,
+      tasks: this.tasks,
+      calls,
+      events: isHub ? this.events : { add: (...event) => parts.notifyHub?.(...event) },
+      // A client that answers itself what it can is told only of the rest.
+      announce: !isHub || settings.questions.via === 'native' ? 'unclaimed' : 'always',
+      // A client that has introduced itself has a place for questions that belong to no call.
+      needsHost: () => !isHub && this.#client === undefined,
+      settings: settings.questions,
+      log,
       budget,
       questionBytes,
     });
-    this.calls = new Calls(this.tasks, this.questions, store, settings, log, {
-      budget,
-      // A client that has introduced itself has a place for questions that belong to no call.
-      lends: () => this.server !== undefined && this.#client === undefined,
-    });
-    this.controller = new BookTaskController(this.tasks, this.questions, store, (taskId, reason) =>
+    this.calls = new Calls(calls, this.tasks, this.interactions, store, settings, log, budget);
+    this.controller = new BookTaskController(this.tasks, this.interactions, store, (taskId, reason) =>
       this.calls.cancel(taskId, reason),
     );
-    this.#leavesQuestions?.watch(this.questions);
   }
 
   /** Brings back what an earlier run of the program left of this session, and goes on with what can go on. */
@@ -182,8 +187,8 @@ export class Session {
     this.tasks.restore(tasks);
     const atWork = this.tasks.atWork();
     const standing = new Set(atWork.filter((task) => task.standing !== undefined).map(({ id }) => id));
-    if (this.server === undefined) this.#leavesQuestions?.restore(questions);
-    this.questions.restore(questions, (taskId) => standing.has(taskId));
+    // The hub may have told of them before.
+    this.interactions.restore(questions, (taskId) => standing.has(taskId), { announced: this.server === undefined });
     for (const task of atWork) this.calls.resume(task, (server) => this.connection(server));
     for (const server of this.#wishes.servers) if (this.servers.get(server)) this.connectInBackground(server);
   }
@@ -321,7 +326,7 @@ export class Session {
         return;
       }
       this.#attachments.set(server, attachment);
-      this.questions.serverUsed(server);
+      this.interactions.serverUsed(server);
       attachment.connected('first', info);
       // The client may have changed its mind while the server was tried.
       const { uris } = this.#wishes.of(server);
@@ -341,7 +346,7 @@ export class Session {
     const attachment = this.#attachments.get(server);
     if (attachment === undefined) return;
     this.#attachments.delete(server);
-    this.questions.rejectWhere((question) => question.server === server, reason);
+    this.interactions.rejectWhere((question) => question.server === server, reason);
     this.calls.serverRemoved(server, reason);
     await attachment.connection.close();
     // Last, because a server may still log something while it is closed.
@@ -415,14 +420,14 @@ export class Session {
    * seen. What a server asks after the client has left does not count, else a server could keep the session forever.
    */
   get busy(): boolean {
-    return this.#holds > 0 || this.calls.size > 0 || this.questions.anyOpenSince(this.#clientActiveAt);
+    return this.#holds > 0 || this.calls.size > 0 || this.interactions.anyOpenSince(this.#clientActiveAt);
   }
 
   async close(ending: Ending): Promise<void> {
     this.#open = false;
     this.#comesBack = ending.by === 'gateway';
-    this.questions.close(ending.reason, ({ key, taskId }) => {
-      if (ending.by === 'client' || key === undefined || taskId === undefined) return false;
+    this.interactions.close(ending.reason, (taskId) => {
+      if (ending.by === 'client') return false;
       return this.tasks.atWork().some((task) => task.id === taskId && task.standing !== undefined);
     });
     const kept = this.calls.close(ending);
@@ -463,7 +468,7 @@ export class Session {
     return new Attachment(server, (sink) => backends.connect(server, config, sink, traits), settings, this.#budget, {
       isCurrent: (attachment) => this.#attachments.get(server) === attachment,
       events: this.server === undefined ? this.events : undefined,
-      asked: async (question) => this.#asked(server, question),
+      asked: async (question) => this.ask(server, question),
       heard: (method, params, about) => {
         for (const told of this.onHeard) told(method, params, about);
       },
@@ -487,22 +492,23 @@ export class Session {
     }
   }
 
-  async #asked(server: string, question: IncomingQuestion): Promise<Answer> {
+  /** Resolves with the answer to a question of a server; rejects with the reason why there will be none. */
+  async ask(server: string, question: IncomingQuestion): Promise<Answer> {
     // Nobody else knows in which folders a client works; that there are none is the truth of all others.
     if (question.kind === 'roots' && !this.#tellsRoots(server, question.callId)) return { roots: [] };
-    return this.questions.ask(server, question);
+    return this.interactions.ask(server, question);
   }
 
   #tellsRoots(server: string, callId?: string): boolean {
     // All servers of a hub client share it; none of them is to know its folders.
     if (this.server === undefined) return false;
-    return this.#client?.capabilities['roots'] !== undefined || this.calls.lending.tellsRoots(server, callId);
+    return this.#client?.capabilities['roots'] !== undefined || this.interactions.tellsRoots(server, callId);
   }
 
   #serverLost(server: string, message: string): Record<string, number> {
     const invalidatedTasks = this.calls.serverLost(server, message);
-    const reject = (kind: QuestionKind): number =>
-      this.questions.rejectWhere(
+    const reject = (kind: InteractionKind): number =>
+      this.interactions.rejectWhere(
         (question) => question.server === server && question.kind === kind && question.detached !== true,
         message,
       );

@@ -30,7 +30,7 @@ import type {
   Standing,
   Wish,
 } from '../ports.ts';
-import type { Answer } from '../question/question.ts';
+import type { Answer } from '../interaction/interaction.ts';
 import { SharedQuestion, type Member } from './shared-question.ts';
 
 type Params = Record<string, unknown>;

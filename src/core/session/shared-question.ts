@@ -1,5 +1,5 @@
 import type { ConnectionSink, IncomingQuestion } from '../ports.ts';
-import type { Answer } from '../question/question.ts';
+import type { Answer } from '../interaction/interaction.ts';
 
 /** A session that shares the server. */
 export interface Member {

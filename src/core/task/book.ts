@@ -2,7 +2,8 @@ import type { Log } from '../../lib/log.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { secretId } from '../../lib/ids.ts';
 import { roughSize } from '../../lib/rough-size.ts';
-import { Alarm, clampDelay } from '../../lib/timers.ts';
+import { clampDelay } from '../../lib/clock.ts';
+import { Alarm } from '../../lib/timers.ts';
 import { UNLIMITED, type Budget } from '../budget.ts';
 import { GatewayError } from '../errors.ts';
 import type { EventSink } from '../event/log.ts';
@@ -10,7 +11,7 @@ import type { SessionStore } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { Quota } from '../shared-limit.ts';
 import { PROTOCOL_ADVICE, type TaskAdvice } from './advice.ts';
-import { createTask, hasEnded, hasSucceeded, transition, type Task, type TaskEvent } from './task.ts';
+import { createTask, hasEnded, hasSucceeded, isBlocked, transition, type Task, type TaskEvent } from './task.ts';
 
 export interface TaskStart {
   server: string;
@@ -29,6 +30,9 @@ export interface RepeatedCall extends Required<Pick<TaskStart, 'server' | 'tool'
   endedWithinMs: number;
 }
 
+/** Told of every change of a task, and what has happened to it. */
+export type TaskWatcher = (task: Task, event?: TaskEvent) => void;
+
 /** So little is kept of a call in any case, so that it can go on after a restart. */
 const SMALL_BYTES = 64 * 1024;
 
@@ -40,7 +44,7 @@ export class TaskBook {
   readonly #tasks = new Map<string, Task>();
   /** Ended tasks whose end the client has seen. */
   readonly #read = new Set<string>();
-  readonly #watchers = new Set<(task: Task) => void>();
+  readonly #watchers = new Set<TaskWatcher>();
   /** Those who wait for a change, to be sent home when the session ends. */
   readonly #waiting = new Set<() => void>();
   #closed = false;
@@ -56,8 +60,6 @@ export class TaskBook {
   readonly #budget: Budget;
   /** What each task takes of the budget. */
   readonly #bytes = new Map<string, number>();
-  /** Told when the book itself has ended a task, and why: its work has to be stopped. */
-  onStopped: (task: Task, reason: string) => void = () => {};
 
   constructor(
     sessionId: string,
@@ -129,22 +131,26 @@ export class TaskBook {
     if (event.type === 'progress') this.#tasks.set(id, next);
     else this.#keep(next);
     if (hasEnded(next)) this.#announceEnd(next);
-    for (const watcher of this.#watchers) watcher(next);
+    for (const watcher of this.#watchers) watcher(next, event);
     return next;
   }
 
   /** What came of the call, or what is needed to go on with it, cannot be kept: the task has failed. */
   #noRoom(task: Task, bytes: number): Task | undefined {
     const message = `there is no room to keep ${bytes} bytes of this task (${this.#budget.shortage(bytes)})`;
-    const failed = this.apply(task.id, { type: 'fail', error: { code: -32000, message } });
-    if (failed) this.onStopped(failed, message);
-    return failed;
+    return this.apply(task.id, { type: 'no_room', message });
   }
 
   /** Tells of every change, until the returned function is called. */
-  watch(watcher: (task: Task) => void): () => void {
+  watch(watcher: TaskWatcher): () => void {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);
+  }
+
+  /** Makes those who watch the task look at it again, although only its surroundings have changed. */
+  wake(id: string): void {
+    const task = this.#tasks.get(id);
+    if (task) for (const watcher of this.#watchers) watcher(task);
   }
 
   find(id: string): Task | undefined {
@@ -203,7 +209,7 @@ export class TaskBook {
 
   /** Waits until the task has ended or a question is open that may block it, the time is up, or the signal is aborted. */
   async whenEndedOrAsking(id: string, timeoutMs: number, signal: AbortSignal): Promise<Task> {
-    return this.until(id, (task) => hasEnded(task) || task.questions.length > 0, timeoutMs, signal);
+    return this.until(id, (task) => hasEnded(task) || isBlocked(task), timeoutMs, signal);
   }
 
   /** Waits until the task is as wanted, the time is up, or nobody waits any more. */
@@ -299,8 +305,7 @@ export class TaskBook {
         this.#alarm.at(task.deadline);
         continue;
       }
-      const expired = this.apply(task.id, { type: 'expire', advice: this.#advice.late });
-      if (expired) this.onStopped(expired, 'the task expired');
+      this.apply(task.id, { type: 'expire', advice: this.#advice.late });
     }
   }
 

@@ -1,9 +1,7 @@
-import { GatewayError } from '../errors.ts';
 import type { SessionStore } from '../ports.ts';
-import { answerMistake } from '../question/answer.ts';
-import type { QuestionBook } from '../question/book.ts';
-import type { Answer, Question, QuestionKind } from '../question/question.ts';
-import { MAX_DELAY_MS } from '../../lib/timers.ts';
+import type { InteractionRouter } from '../interaction/router.ts';
+import type { Answer, Interaction, InteractionKind } from '../interaction/interaction.ts';
+import { MAX_DELAY_MS } from '../../lib/clock.ts';
 import type { TaskBook, TaskStart } from './book.ts';
 import { hasEnded, type CallResult, type Task, type TaskError } from './task.ts';
 
@@ -20,9 +18,9 @@ export interface TaskController {
   /** Queues a question; resolves with the answer, and rejects when there will be none. */
   ask(taskId: string, question: TaskQuestion): Promise<Answer>;
   /** What the task waits to be answered. */
-  questions(taskId: string): Question[];
+  questions(taskId: string): Interaction[];
   /** Answers a question; one that does not fit is refused, and the question stays open. */
-  answer(question: Question, answer: unknown): Promise<void>;
+  answer(question: Interaction, answer: unknown): Promise<void>;
   /** `false` when the task had ended already: of two ends the first counts. */
   complete(taskId: string, result: CallResult): Promise<boolean>;
   fail(taskId: string, error: TaskError): Promise<boolean>;
@@ -35,7 +33,7 @@ export interface TaskController {
 }
 
 export interface TaskQuestion {
-  kind: QuestionKind;
+  kind: InteractionKind;
   /** Those of `elicitation/create` or `sampling/createMessage`. */
   params: Record<string, unknown>;
   /** Asked again under the same key, it is the same question. */
@@ -54,7 +52,7 @@ const NEVER = new AbortController().signal;
 /** Tasks and questions in the books of a session, or of whoever else keeps such books. */
 export class BookTaskController implements TaskController {
   readonly #tasks: TaskBook;
-  readonly #questions: QuestionBook;
+  readonly #interactions: InteractionRouter;
   readonly #store: SessionStore;
   /** What is being asked under a key now. */
   readonly #asking = new Map<string, Promise<Answer>>();
@@ -63,12 +61,12 @@ export class BookTaskController implements TaskController {
 
   constructor(
     tasks: TaskBook,
-    questions: QuestionBook,
+    interactions: InteractionRouter,
     store: SessionStore,
     cancel: (taskId: string, reason: string) => Task | undefined,
   ) {
     this.#tasks = tasks;
-    this.#questions = questions;
+    this.#interactions = interactions;
     this.#store = store;
     this.#cancel = cancel;
   }
@@ -104,7 +102,7 @@ export class BookTaskController implements TaskController {
   async #ask(taskId: string, { kind, params, key, signal = NEVER }: TaskQuestion): Promise<Answer> {
     const task = this.#tasks.get(taskId);
     if (hasEnded(task)) throw new Error(`task ${taskId} has ended: ${task.status}`);
-    return this.#questions.ask(task.server, {
+    return this.#interactions.ask(task.server, {
       kind,
       params,
       withdrawn: signal,
@@ -114,19 +112,12 @@ export class BookTaskController implements TaskController {
     });
   }
 
-  questions(taskId: string): Question[] {
-    return this.#questions.of({ taskId });
+  questions(taskId: string): Interaction[] {
+    return this.#interactions.of({ taskId });
   }
 
-  async answer(question: Question, answer: unknown): Promise<void> {
-    const mistake = answerMistake(question, answer);
-    if (mistake !== undefined) {
-      throw new GatewayError(
-        'TOOL_ERR_INVALID_ANSWER',
-        `the answer does not fit, and the question stays open: ${mistake}`,
-      );
-    }
-    await this.#questions.answer(question.id, question.kind, answer as Answer);
+  async answer(question: Interaction, answer: unknown): Promise<void> {
+    await this.#interactions.answer(question.id, question.kind, answer);
   }
 
   async complete(taskId: string, result: CallResult): Promise<boolean> {

@@ -23,7 +23,7 @@ const ENDINGS: TaskEvent[] = [
 
 describe('T-1: the task machine', () => {
   test('starts working, with a deadline', () => {
-    expect(start()).toMatchObject({ status: 'working', deadline: 1000, questions: [] });
+    expect(start()).toMatchObject({ status: 'working', deadline: 1000 });
   });
 
   test.each(ENDINGS)('T-1: nothing moves a task that ended by $type', (ending) => {
@@ -34,41 +34,34 @@ describe('T-1: the task machine', () => {
     for (const event of [...ENDINGS, { type: 'progress', message: 'x' } as const]) {
       expect(transition(ended, event, at(20))).toBeUndefined();
     }
-    expect(transition(ended, { type: 'question_opened', questionId: 'q', certain: true }, at(20))).toBeUndefined();
+    expect(transition(ended, { type: 'blocked', by: 'certain' }, at(20))).toBeUndefined();
   });
 
   test('a question that belongs to it makes it input_required until it is closed', () => {
-    const asked = after([[{ type: 'question_opened', questionId: 'q', certain: true }, 100]]);
+    const asked = after([[{ type: 'blocked', by: 'certain' }, 100]]);
     expect(asked.status).toBe('input_required');
-    expect(after([[{ type: 'question_closed', questionId: 'q' }, 200]], asked).status).toBe('working');
-  });
-
-  test('the same question does not open twice, an unknown one does not close', () => {
-    const asked = after([[{ type: 'question_opened', questionId: 'q', certain: true }, 100]]);
-    expect(transition(asked, { type: 'question_opened', questionId: 'q', certain: true }, at(110))).toBeUndefined();
-    expect(transition(asked, { type: 'question_closed', questionId: 'other' }, at(110))).toBeUndefined();
+    expect(after([[{ type: 'blocked', by: undefined }, 200]], asked).status).toBe('working');
   });
 });
 
 describe('T-3: the clock stands still while a question is open', () => {
-  test.each([true, false])('T-3: whether or not it is certain to belong (%s)', (certain) => {
-    const asked = after([[{ type: 'question_opened', questionId: 'q', certain }, 400]]);
+  test.each(['certain', 'possible'] as const)('T-3: whether or not it is certain to belong (%s)', (by) => {
+    const asked = after([[{ type: 'blocked', by }, 400]]);
     expect(asked).not.toHaveProperty('deadline');
     expect(asked.remainingMs).toBe(600);
-    const answered = after([[{ type: 'question_closed', questionId: 'q' }, 99_000]], asked);
+    const answered = after([[{ type: 'blocked', by: undefined }, 99_000]], asked);
     expect(answered.deadline).toBe(99_600);
     expect(answered).not.toHaveProperty('remainingMs');
   });
 
   test('T-3: it goes on only when the last question is closed', () => {
-    const open = (id: string, now: number): [TaskEvent, number] => [
-      { type: 'question_opened', questionId: id, certain: false },
-      now,
-    ];
-    const both = after([open('a', 100), open('b', 200)]);
-    const one = after([[{ type: 'question_closed', questionId: 'a' }, 5000]], both);
+    const both = after([
+      [{ type: 'blocked', by: 'certain' }, 100],
+      [{ type: 'blocked', by: 'certain' }, 200],
+    ]);
+    const one = after([[{ type: 'blocked', by: 'possible' }, 5000]], both);
     expect(one).toMatchObject({ status: 'working', remainingMs: 900 });
-    expect(after([[{ type: 'question_closed', questionId: 'b' }, 6000]], one).deadline).toBe(6900);
+    expect(after([[{ type: 'blocked', by: undefined }, 6000]], one).deadline).toBe(6900);
   });
 });
 

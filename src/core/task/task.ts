@@ -37,8 +37,6 @@ export interface Task {
   deadline?: number;
   /** What is left of the TTL while the clock stands still. */
   remainingMs?: number;
-  /** Open questions that may block this task. `certain` ones are known to belong to it. */
-  questions: { id: string; certain: boolean }[];
   result?: CallResult;
   error?: TaskError;
   /** From where the call can go on, should this program or its connection be gone; absent while it cannot. */
@@ -61,10 +59,12 @@ export type TaskEvent =
   | { type: 'kept' }
   | { type: 'promised' }
   | { type: 'stands'; standing: Record<string, unknown> | undefined }
-  | { type: 'question_opened'; questionId: string; certain: boolean }
-  | { type: 'question_closed'; questionId: string }
+  /** Whether a question is open that the task certainly or possibly waits for. */
+  | { type: 'blocked'; by: 'certain' | 'possible' | undefined }
   | { type: 'complete'; result: CallResult }
   | { type: 'fail'; error: TaskError }
+  /** The result, or the state to resume from, does not fit into memory. */
+  | { type: 'no_room'; message: string }
   | { type: 'cancel'; reason: string }
   | { type: 'expire'; advice?: string };
 
@@ -88,11 +88,16 @@ export interface NewTask {
 }
 
 export function createTask(from: NewTask, now: number): Task {
-  return { ...from, status: 'working', createdAt: now, updatedAt: now, deadline: now + from.ttlMs, questions: [] };
+  return { ...from, status: 'working', createdAt: now, updatedAt: now, deadline: now + from.ttlMs };
 }
 
 export function hasEnded(task: Task): boolean {
   return task.status !== 'working' && task.status !== 'input_required';
+}
+
+/** Whether a question is open that the task may wait for: its clock stands still. */
+export function isBlocked({ remainingMs }: Task): boolean {
+  return remainingMs !== undefined;
 }
 
 /** Whether the call returned a result that is no error. */
@@ -118,22 +123,18 @@ export function transition(task: Task, event: TaskEvent, { now, keepMs }: Moment
       const { standing: _before, ...rest } = task;
       return { ...rest, ...(event.standing && { standing: event.standing }) };
     }
-    case 'question_opened': {
-      const before = task.questions.find(({ id }) => id === event.questionId);
-      if (before !== undefined && (before.certain || !event.certain)) return undefined;
-      const others = task.questions.filter((question) => question !== before);
-      const questions = [...others, { id: event.questionId, certain: event.certain }];
-      return withQuestions(task, questions, now);
-    }
-    case 'question_closed': {
-      const questions = task.questions.filter(({ id }) => id !== event.questionId);
-      if (questions.length === task.questions.length) return undefined;
-      return withQuestions(task, questions, now);
+    case 'blocked': {
+      const { deadline, remainingMs, ...rest } = task;
+      const left = remainingMs ?? Math.max(0, (deadline ?? now) - now);
+      const clock = event.by === undefined ? { deadline: now + left } : { remainingMs: left };
+      return { ...rest, ...clock, status: event.by === 'certain' ? 'input_required' : 'working', updatedAt: now };
     }
     case 'complete':
       return { ...ended(task, 'completed', now, keepMs), result: event.result };
     case 'fail':
       return { ...ended(task, 'failed', now, keepMs), error: event.error };
+    case 'no_room':
+      return { ...ended(task, 'failed', now, keepMs), error: { code: -32000, message: event.message } };
     case 'cancel':
       return { ...ended(task, 'cancelled', now, keepMs), statusMessage: event.reason };
     case 'expire':
@@ -147,16 +148,8 @@ export function transition(task: Task, event: TaskEvent, { now, keepMs }: Moment
   }
 }
 
-function withQuestions(task: Task, questions: Task['questions'], now: number): Task {
-  const { deadline, remainingMs, ...rest } = task;
-  const status = questions.some(({ certain }) => certain) ? 'input_required' : 'working';
-  const left = remainingMs ?? Math.max(0, (deadline ?? now) - now);
-  const clock = questions.length > 0 ? { remainingMs: left } : { deadline: now + left };
-  return { ...rest, ...clock, status, questions, updatedAt: now };
-}
-
 function ended(task: Task, status: TaskStatus, now: number, keepMs: number): Task {
   const { deadline: _deadline, remainingMs: _remainingMs, standing: _standing, ...rest } = task;
   const promisedUntil = task.promised ? task.createdAt + task.ttlMs : 0;
-  return { ...rest, status, questions: [], updatedAt: now, keepUntil: Math.max(promisedUntil, now + keepMs) };
+  return { ...rest, status, updatedAt: now, keepUntil: Math.max(promisedUntil, now + keepMs) };
 }

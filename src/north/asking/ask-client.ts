@@ -1,12 +1,12 @@
 import type { RequestId, Server } from '@modelcontextprotocol/server';
 import { GatewayError } from '../../core/errors.ts';
-import { answerMistake } from '../../core/question/answer.ts';
-import type { Question } from '../../core/question/question.ts';
+import { InvalidAnswer } from '../../core/interaction/answer.ts';
+import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
 import { ANY_RESULT } from '../../lib/any-result.ts';
 import { withoutRelatedTask, withRelatedTask } from '../../lib/related-task.ts';
 import { rpcFailure, type RpcFailure } from '../../lib/rpc-error.ts';
-import { MAX_DELAY_MS } from '../../lib/timers.ts';
+import { MAX_DELAY_MS } from '../../lib/clock.ts';
 import { asRequest } from './asking.ts';
 
 /** Where a client can be asked at a moment: on the stream of a request of its own, or on the standing one. */
@@ -28,12 +28,12 @@ export interface Reached {
  * one, go back to the server. Until `over`: then the client is told that its answer is not wanted any more.
  */
 export async function askClient(
-  question: Question,
+  question: Interaction,
   over: AbortSignal,
   { server, session, where, taskId, leavesOpen }: Reached,
 ): Promise<void> {
   const { id, kind } = question;
-  const { questions } = session;
+  const { interactions } = session;
   const { method, params } = asRequest(question);
   try {
     await session.settled();
@@ -41,7 +41,7 @@ export async function askClient(
     if (over.aborted) return;
     if (place === undefined) {
       // Its request has ended meanwhile.
-      questions.desks.release(id);
+      interactions.release(id);
       return;
     }
     const askedAt = Date.now();
@@ -52,14 +52,14 @@ export async function askClient(
     );
     const answer = withoutRelatedTask(said);
     if (leavesOpen?.(answer, Date.now() - askedAt)) return;
-    const mistake = answerMistake(question, answer);
-    if (mistake !== undefined) {
-      questions.refuse(id, { code: -32602, message: `the client's answer does not fit: ${mistake}` });
-    } else if (questions.find(id)) await questions.answer(id, kind, answer);
+    if (interactions.find(id)) await interactions.answer(id, kind, answer);
   } catch (error) {
-    if (over.aborted || error instanceof GatewayError) return;
+    if (over.aborted) return;
+    if (error instanceof InvalidAnswer) {
+      interactions.refuse(id, { code: -32602, message: `the client's answer does not fit: ${error.mistake}` });
+    } else if (error instanceof GatewayError) return;
     // One that cannot be asked now may be asked later, or elsewhere; one that answers with an error has answered.
-    if (isFailure(error)) questions.refuse(id, rpcFailure(error));
+    if (isFailure(error)) interactions.refuse(id, rpcFailure(error));
   }
 }
 

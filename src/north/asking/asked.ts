@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { QuestionBook } from '../../core/question/book.ts';
-import type { Question } from '../../core/question/question.ts';
+import type { InteractionRouter } from '../../core/interaction/router.ts';
+import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { TaskController } from '../../core/task/controller.ts';
 import { hasEnded } from '../../core/task/task.ts';
 import { canBeAsked } from './asking.ts';
@@ -8,7 +8,7 @@ import { canBeAsked } from './asking.ts';
 /** What a server pushes one by one, but at once, is to reach the client in one round. */
 const GATHER_MS = 25;
 
-type Owner = Parameters<QuestionBook['of']>[0];
+type Owner = Parameters<InteractionRouter['of']>[0];
 
 /**
  * The open questions of tasks by the keys under which a client answers them. A key is the server's own where it has one, as
@@ -16,34 +16,34 @@ type Owner = Parameters<QuestionBook['of']>[0];
  */
 export class AskedKeys {
   readonly #tasks: TaskController;
-  readonly #questions: QuestionBook;
+  readonly #interactions: InteractionRouter;
   /** For each task which question each key stood for. */
   readonly #meant = new Map<string, Map<string, string>>();
 
-  constructor(tasks: TaskController, questions: QuestionBook) {
+  constructor(tasks: TaskController, interactions: InteractionRouter) {
     this.#tasks = tasks;
-    this.#questions = questions;
+    this.#interactions = interactions;
     tasks.watch((task) => {
       if (hasEnded(task)) this.#meant.delete(task.id);
     });
   }
 
   /** What a client with these capabilities can be asked now of a task, or of a request that is none. */
-  of(owner: Owner, capabilities: Record<string, unknown>): Map<string, Question> {
-    const open = this.#questions.of(owner).filter((question) => canBeAsked(capabilities, question));
+  of(owner: Owner, capabilities: Record<string, unknown>): Map<string, Interaction> {
+    const open = this.#interactions.of(owner).filter((question) => canBeAsked(capabilities, question));
     const group = 'taskId' in owner ? owner.taskId : owner.callId;
     return new Map(open.map((question) => [this.#keyOf(group, question), question]));
   }
 
   /** The same, on its way to the client. */
-  shown(owner: Owner, capabilities: Record<string, unknown>): Map<string, Question> {
+  shown(owner: Owner, capabilities: Record<string, unknown>): Map<string, Interaction> {
     const asked = this.of(owner, capabilities);
-    for (const { id } of asked.values()) this.#questions.show(id);
+    for (const { id } of asked.values()) this.#interactions.presented(id);
     return asked;
   }
 
   /** The same, with what else the server is about to ask. */
-  async gathered(owner: Owner, capabilities: Record<string, unknown>): Promise<Map<string, Question>> {
+  async gathered(owner: Owner, capabilities: Record<string, unknown>): Promise<Map<string, Interaction>> {
     await delay(GATHER_MS);
     return this.shown(owner, capabilities);
   }
@@ -56,19 +56,19 @@ export class AskedKeys {
     owner: Owner,
     capabilities: Record<string, unknown>,
     answers: Record<string, unknown>,
-    leavesOpen: (question: Question, answer: unknown) => boolean = () => false,
+    leavesOpen: (question: Interaction, answer: unknown) => boolean = () => false,
   ): Promise<void> {
     const asked = this.of(owner, capabilities);
     for (const [key, answer] of Object.entries(answers)) {
       // One that belongs to no call for certain may have been shown with another one, under its own name.
-      const question = asked.get(key) ?? this.#questions.find(key);
+      const question = asked.get(key) ?? this.#interactions.find(key);
       // Somebody else may have answered while this was on its way.
-      if (question === undefined || this.#questions.find(question.id) === undefined) continue;
+      if (question === undefined || this.#interactions.find(question.id) === undefined) continue;
       if (!leavesOpen(question, answer)) await this.#tasks.answer(question, answer);
     }
   }
 
-  #keyOf(group: string, { id, key }: Question): string {
+  #keyOf(group: string, { id, key }: Interaction): string {
     if (key === undefined) return id;
     const meant = this.#meant.get(group) ?? new Map<string, string>();
     this.#meant.set(group, meant);

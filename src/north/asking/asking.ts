@@ -1,32 +1,26 @@
-import type { QuestionBook } from '../../core/question/book.ts';
-import type { Desk } from '../../core/question/desks.ts';
-import type { Question, QuestionKind } from '../../core/question/question.ts';
+import type { InteractionRouter } from '../../core/interaction/router.ts';
+import type { Responder } from '../../core/interaction/responders.ts';
+import type { Interaction } from '../../core/interaction/interaction.ts';
+import { METHODS } from '../../core/interaction/methods.ts';
 import { withoutRelatedTask } from '../../lib/related-task.ts';
 import { isObject } from '../../lib/values.ts';
 
-/** What a question is called on the wire, in both eras. */
-const METHODS: Record<QuestionKind, string> = {
-  elicitation: 'elicitation/create',
-  sampling: 'sampling/createMessage',
-  roots: 'roots/list',
-};
-
 /** A question as a request to a client, who knows nothing of the tasks that the server keeps. */
-export function asRequest({ kind, params }: Question): { method: string; params: Record<string, unknown> } {
+export function asRequest({ kind, params }: Interaction): { method: string; params: Record<string, unknown> } {
   return { method: METHODS[kind], params: withoutRelatedTask(params) };
 }
 
 /** The questions of one round, by the keys under which they are answered. */
-export function inputRequests(asked: ReadonlyMap<string, Question>): Record<string, unknown> {
+export function inputRequests(asked: ReadonlyMap<string, Interaction>): Record<string, unknown> {
   return Object.fromEntries([...asked].map(([key, question]) => [key, asRequest(question)]));
 }
 
 /** Whether a client that declares these capabilities can be asked this. */
 export function canBeAsked(
   capabilities: Record<string, unknown>,
-  { kind, params, toolsOnly }: Pick<Question, 'kind' | 'params' | 'toolsOnly'>,
+  { kind, params, audience }: Pick<Interaction, 'kind' | 'params'> & { audience?: Interaction['audience'] },
 ): boolean {
-  if (toolsOnly) return false;
+  if (audience === 'tools') return false;
   const declared = capabilities[kind];
   if (!isObject(declared)) return false;
   if (kind === 'elicitation') {
@@ -38,17 +32,20 @@ export function canBeAsked(
   return kind !== 'sampling' || params['tools'] === undefined || declared['tools'] !== undefined;
 }
 
-export function nobodyToAsk({ kind }: Pick<Question, 'kind'>): string {
+export function nobodyToAsk({ kind }: Pick<Interaction, 'kind'>): string {
   return `the client cannot be asked (${kind} was not declared), and there is nobody else to ask`;
 }
 
 /** Where there is no hub: what the client cannot be asked, nobody can, and its server is told so at once. */
-export function refuseUnaskable(questions: QuestionBook, capabilities: () => Record<string, unknown>): Desk {
+export function refuseUnaskable(
+  interactions: InteractionRouter,
+  capabilities: () => Record<string, unknown>,
+): Responder {
   return (question) => {
     if (canBeAsked(capabilities(), question)) return false;
     const message = nobodyToAsk(question);
     // Not in the middle of its opening.
-    queueMicrotask(() => questions.refuse(question.id, { code: -32600, message }));
+    queueMicrotask(() => interactions.refuse(question.id, { code: -32600, message }));
     return true;
   };
 }

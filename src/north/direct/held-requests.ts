@@ -19,16 +19,16 @@ export class HeldRequest {
   constructor(session: Session, id: string, capabilities: Params, start: (signal: AbortSignal) => Promise<Params>) {
     this.id = id;
     this.#listen();
-    const closeDesk = session.questions.desks.attend({ callId: id }, (question) => {
-      if (!canBeAsked(capabilities, question)) return false;
+    const unregister = session.interactions.register({ callId: id }, (interaction) => {
+      if (!canBeAsked(capabilities, interaction)) return false;
       this.#ring();
       return true;
     });
-    const takeBack = session.calls.lending.offer({ id, tellsRoots: isObject(capabilities['roots']) });
+    const removeHost = session.interactions.addHost({ id, tellsRoots: isObject(capabilities['roots']) });
     this.#outcome = start(this.#stop.signal).finally(() => {
-      takeBack();
-      closeDesk();
-      session.questions.requestEnded(id);
+      removeHost();
+      unregister();
+      session.interactions.requestEnded(id);
     });
     // Whoever waits for it hears of a failure.
     this.#outcome.catch(() => {});

@@ -2,7 +2,7 @@ import { cancelledByClient, type Caller } from '../../core/call/request.ts';
 import { hasEnded, type Task } from '../../core/task/task.ts';
 import { secretId } from '../../lib/ids.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
-import { MAX_DELAY_MS } from '../../lib/timers.ts';
+import { MAX_DELAY_MS } from '../../lib/clock.ts';
 import { isObject } from '../../lib/values.ts';
 import type { LegacyDesk } from './legacy-desk.ts';
 import type { LegacyRelay } from './legacy-relay.ts';
@@ -51,7 +51,7 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
             listener(leaving, words);
           }),
         onProgress,
-        desk: desk.ofCall(request.id),
+        responder: desk.ofCall(request.id),
         effectOf: (question) => (desk.canAsk(question) ? 'ask' : 'wait'),
       };
       const reply = await session.calls.execute(

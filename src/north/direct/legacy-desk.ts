@@ -1,6 +1,8 @@
 import type { RequestId, Server } from '@modelcontextprotocol/server';
-import type { Desk, Desks } from '../../core/question/desks.ts';
-import type { Question } from '../../core/question/question.ts';
+import type { Responder } from '../../core/interaction/responders.ts';
+import type { InteractionRouter } from '../../core/interaction/router.ts';
+import { requestOf } from '../../core/interaction/link.ts';
+import type { Interaction, OpenInteraction } from '../../core/interaction/interaction.ts';
 import { askClient, type Where } from '../asking/ask-client.ts';
 import { canBeAsked, refuseUnaskable } from '../asking/asking.ts';
 import type { LegacyFaceParts, LegacyRequest, Params } from './legacy-request.ts';
@@ -28,13 +30,13 @@ export class LegacyDesk {
   }
 
   /** Whether the client can be asked this at all. */
-  canAsk(question: Question): boolean {
+  canAsk(question: Interaction): boolean {
     return canBeAsked(this.#capabilities, question);
   }
 
   /** Takes whatever belongs to no request that is open, until the returned function is called. */
   attendAll(): () => void {
-    const close = this.#desks.attend('any', (question, over) => this.#askAnywhere(question, over));
+    const close = this.#interactions.register('any', (question, over) => this.#askAnywhere(question, over));
     return () => {
       clearTimeout(this.#standingGone);
       close();
@@ -45,7 +47,7 @@ export class LegacyDesk {
   attendTask(taskId: string, { id, exchange }: LegacyRequest): () => void {
     const promised = this.#parts.session.controller.get(taskId)?.promised === true;
     const desk = this.on(id, promised ? taskId : undefined);
-    const attend = (): (() => void) => this.#desks.attend({ taskId }, desk);
+    const attend = (): (() => void) => this.#interactions.register({ taskId }, desk);
     let closeDesk = exchange.open ? attend() : (): void => {};
     const back = (): void => {
       closeDesk();
@@ -59,14 +61,14 @@ export class LegacyDesk {
   }
 
   /** Puts questions on the stream of one of the client's requests. */
-  on(request: RequestId, taskId?: string): Desk {
+  on(request: RequestId, taskId?: string): Responder {
     return this.#desk(() => request, taskId);
   }
 
   /** Puts what a call certainly asks on the stream of its request. The rest can go on any stream: see `attendAll`. */
-  ofCall(request: RequestId): Desk {
+  ofCall(request: RequestId): Responder {
     const desk = this.on(request);
-    return (question, over) => question.callId !== undefined && desk(question, over);
+    return (question, over) => requestOf(question.link) !== undefined && desk(question, over);
   }
 
   /** Until the returned function is called, a request to the server is open on behalf of one of the client. */
@@ -84,13 +86,13 @@ export class LegacyDesk {
   reachable(requests: Iterable<RequestId> | 'standing'): void {
     if (requests === 'standing') this.#releaseStanding();
     else for (const id of requests) this.#streams.get(id)?.back();
-    this.#desks.offerAgain();
+    this.#interactions.offerAgain();
   }
 
   /** The standing stream goes on where it broke: what was on it is not lost. */
   standingAgain(): void {
     clearTimeout(this.#standingGone);
-    this.#desks.offerAgain();
+    this.#interactions.offerAgain();
   }
 
   /** The streams of these requests, or the standing one, have broken. */
@@ -104,8 +106,8 @@ export class LegacyDesk {
     this.#standingGone.unref();
   }
 
-  get #desks(): Desks {
-    return this.#parts.session.questions.desks;
+  get #interactions(): InteractionRouter {
+    return this.#parts.session.interactions;
   }
 
   get #capabilities(): Params {
@@ -117,7 +119,7 @@ export class LegacyDesk {
     for (const [id, open] of this.#open) if (open === request) this.#open.delete(id);
     // What belongs to no request for certain is put before whoever can be reached now.
     const left = [...this.#lent].filter(([, on]) => on === request).map(([id]) => id);
-    for (const id of left) this.#desks.release(id);
+    for (const id of left) this.#interactions.release(id);
   }
 
   /** Whoever is there now has not seen what was put on the stream before. */
@@ -125,22 +127,22 @@ export class LegacyDesk {
     clearTimeout(this.#standingGone);
     // They may be put there again at once.
     const asked = [...this.#standing];
-    for (const id of asked) this.#desks.release(id);
+    for (const id of asked) this.#interactions.release(id);
   }
 
-  #askAnywhere(question: Question, over: AbortSignal): boolean {
+  #askAnywhere(question: OpenInteraction, over: AbortSignal): boolean {
     const { session, alone = false } = this.#parts;
-    const { taskId } = question;
+    const { taskId } = requestOf(question.link) ?? {};
     if (canBeAsked(this.#capabilities, question)) {
       // The client of a task fetches what that asks with its result.
       if (taskId !== undefined && session.tasks.find(taskId)?.promised) return false;
       return this.#desk(() => this.#lend(question, over))(question, over);
     }
-    return alone && refuseUnaskable(session.questions, () => this.#capabilities)(question, over);
+    return alone && refuseUnaskable(session.interactions, () => this.#capabilities)(question, over);
   }
 
   /** Puts questions to the client, on the stream of one of its requests if there is one. */
-  #desk(on: () => RequestId | undefined, taskId?: string): Desk {
+  #desk(on: () => RequestId | undefined, taskId?: string): Responder {
     const { carrier, session } = this.#parts;
     return (question, over) => {
       if (!canBeAsked(this.#capabilities, question) || (on() === undefined && !carrier.reaches())) return false;
@@ -153,7 +155,7 @@ export class LegacyDesk {
     };
   }
 
-  #lend({ id }: Question, over: AbortSignal): RequestId | undefined {
+  #lend({ id }: Interaction, over: AbortSignal): RequestId | undefined {
     const [request] = this.#open.values();
     if (request === undefined) return undefined;
     this.#lent.set(id, request);
@@ -161,7 +163,7 @@ export class LegacyDesk {
     return request;
   }
 
-  #onStanding({ id }: Question, over: AbortSignal): 'standing' | undefined {
+  #onStanding({ id }: Interaction, over: AbortSignal): 'standing' | undefined {
     if (!this.#parts.carrier.reaches()) return undefined;
     this.#standing.add(id);
     over.addEventListener('abort', () => this.#standing.delete(id), { once: true });

@@ -38,7 +38,7 @@ export class LegacyFace {
     this.#parts = {
       ...parts,
       desk: this.desk,
-      relay: new LegacyRelay(this.server, parts, this.desk),
+      relay: new LegacyRelay(parts, this.desk),
       tasks: new LegacyTasks(parts, this.desk, tools),
       tools,
     };

@@ -1,9 +1,7 @@
-import type { Server } from '@modelcontextprotocol/server';
 import type { Connection, ConnectionStatus } from '../../core/ports.ts';
-import { ANY_RESULT } from '../../lib/any-result.ts';
+import { kindOf } from '../../core/interaction/methods.ts';
 import { secretId } from '../../lib/ids.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
-import { MAX_DELAY_MS } from '../../lib/timers.ts';
 import { isObject } from '../../lib/values.ts';
 import type { LegacyDesk } from './legacy-desk.ts';
 import type { LegacyFaceParts, LegacyRequest, Params } from './legacy-request.ts';
@@ -36,12 +34,10 @@ function unwanted({ signal, exchange }: LegacyRequest): AbortSignal {
 
 /** Passes on what a client with a session says, to a server of either era. */
 export class LegacyRelay {
-  readonly #server: Server;
   readonly #parts: LegacyFaceParts;
   readonly #desk: LegacyDesk;
 
-  constructor(server: Server, parts: LegacyFaceParts, desk: LegacyDesk) {
-    this.#server = server;
+  constructor(parts: LegacyFaceParts, desk: LegacyDesk) {
     this.#parts = parts;
     this.#desk = desk;
   }
@@ -55,13 +51,13 @@ export class LegacyRelay {
 
   /** Passes a request on, and asks its client whatever the server wants to know before it answers. */
   async pass(request: LegacyRequest, method: string, params: Params): Promise<Params> {
-    const { questions, readLists } = this.#parts.session;
+    const { interactions, readLists } = this.#parts.session;
     const { exchange } = request;
     const id = secretId();
     const meta = { ...this.meta(params), ...(exchange.progress && { progressToken: id }) };
     const { _meta: _ownMeta, ...own } = params;
     const signal = unwanted(request);
-    const closeDesk = questions.desks.attend({ callId: id }, this.#desk.on(request.id));
+    const unregister = interactions.register({ callId: id }, this.#desk.on(request.id));
     const close = this.#desk.opened(id, request.id);
     let answered: Params = {};
     try {
@@ -73,13 +69,13 @@ export class LegacyRelay {
           readLists.record(method, params, result);
           return withoutResultType(result);
         }
-        answered = await this.#answerRound(request, result, signal);
+        answered = await this.#answerRound(id, result, signal);
       }
       throw new RpcError(-32603, `the server asked for more than ${MAX_ROUNDS} rounds`);
     } finally {
       close();
-      closeDesk();
-      questions.requestEnded(id);
+      unregister();
+      interactions.requestEnded(id);
     }
   }
 
@@ -119,17 +115,18 @@ export class LegacyRelay {
     return this.#parts.session.connection(this.#parts.name);
   }
 
-  async #answerRound(
-    { id }: LegacyRequest,
-    { inputRequests, requestState }: Params,
-    signal: AbortSignal,
-  ): Promise<Params> {
+  /** Gets the questions of one round answered. */
+  async #answerRound(callId: string, { inputRequests, requestState }: Params, withdrawn: AbortSignal): Promise<Params> {
+    const { session, name } = this.#parts;
     const asked = Object.entries(isObject(inputRequests) ? inputRequests : {});
     const answers = asked.map(async ([key, request]) => {
       const { method, params } = isObject(request) ? request : {};
-      const asking = { method: String(method), params: isObject(params) ? params : {} };
-      const options = { relatedRequestId: id, timeout: MAX_DELAY_MS, signal };
-      return [key, await this.#server.request(asking, ANY_RESULT, options)] as const;
+      const kind = kindOf(method);
+      if (kind === undefined) throw new RpcError(-32603, `the server asked for '${String(method)}', which is unknown`);
+      return [
+        key,
+        await session.ask(name, { kind, params: isObject(params) ? params : {}, callId, withdrawn }),
+      ] as const;
     });
     const inputResponses = Object.fromEntries(await Promise.all(answers));
     return { ...(asked.length > 0 && { inputResponses }), ...(requestState !== undefined && { requestState }) };

@@ -34,7 +34,7 @@ export class ModernBench {
   constructor(session: Session, name: string) {
     this.#session = session;
     this.#name = name;
-    this.asked = new AskedKeys(session.controller, session.questions);
+    this.asked = new AskedKeys(session.controller, session.interactions);
     session.onHeard.add((method, params, about) => this.#heard(method, params, about));
   }
 

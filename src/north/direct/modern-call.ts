@@ -1,10 +1,10 @@
 import type { Caller, CallReply, CallRequest } from '../../core/call/request.ts';
 import { GatewayError } from '../../core/errors.ts';
-import type { Question } from '../../core/question/question.ts';
+import type { Interaction } from '../../core/interaction/interaction.ts';
 import { hasEnded, type Task } from '../../core/task/task.ts';
 import { messageOf } from '../../lib/log.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
-import { MAX_DELAY_MS } from '../../lib/timers.ts';
+import { MAX_DELAY_MS } from '../../lib/clock.ts';
 import { isObject } from '../../lib/values.ts';
 import { canBeAsked } from '../asking/asking.ts';
 import { readState } from '../asking/request-state.ts';
@@ -58,14 +58,15 @@ export async function call(request: ModernRequest, params: Params): Promise<Para
 async function execute(request: ModernRequest, wanted: CallRequest): Promise<CallReply> {
   const { exchange, answers = {} } = request;
   const { capabilities, takesTasks } = request.client;
-  const answered = ({ key }: Question): boolean => key !== undefined && Object.hasOwn(answers, key);
+  const answered = ({ key }: Interaction): boolean => key !== undefined && Object.hasOwn(answers, key);
   return whileWaiting(exchange, `${wanted.tool} is at work`, async (onProgress) => {
     const caller: Caller = {
       onLeaving: (listener) => exchange.onLeaving(listener),
       onProgress,
       // What the client cannot be asked others may answer, while it waits.
       effectOf: (question) => (answered(question) || !canBeAsked(capabilities, question) ? 'wait' : 'reply'),
-      desk: (question) => answerAtOnce(request, question, answered(question) ? answers[question.key ?? ''] : undefined),
+      responder: (question) =>
+        answerAtOnce(request, question, answered(question) ? answers[question.key ?? ''] : undefined),
       takesTask: takesTasks,
       tellsRoots: isObject(capabilities['roots']),
     };
@@ -74,10 +75,10 @@ async function execute(request: ModernRequest, wanted: CallRequest): Promise<Cal
 }
 
 /** With what the client sent along before it was asked. */
-function answerAtOnce({ parts: { session } }: ModernRequest, question: Question, answer: unknown): boolean {
+function answerAtOnce({ parts: { session } }: ModernRequest, question: Interaction, answer: unknown): boolean {
   if (answer === undefined) return false;
   session.controller.answer(question, answer).catch((error: unknown) => {
-    session.questions.refuse(question.id, { code: -32602, message: messageOf(error) });
+    session.interactions.refuse(question.id, { code: -32602, message: messageOf(error) });
   });
   return true;
 }

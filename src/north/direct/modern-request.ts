@@ -1,7 +1,7 @@
 import { CLIENT_CAPABILITIES_META_KEY, LOG_LEVEL_META_KEY, type ServerContext } from '@modelcontextprotocol/server';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Connection, ServerInfo } from '../../core/ports.ts';
-import type { Question } from '../../core/question/question.ts';
+import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
 import { secretId } from '../../lib/ids.ts';
 import { inputRequests } from '../asking/asking.ts';
@@ -83,7 +83,7 @@ export class ModernRequest {
   }
 
   /** Answers with what is asked; the client makes the same request again with the answers. */
-  round(asked: ReadonlyMap<string, Question>, waiting: Waiting): Params {
+  round(asked: ReadonlyMap<string, Interaction>, waiting: Waiting): Params {
     const requestState = signState(this.parts.session.key, waiting);
     return { resultType: 'input_required', inputRequests: inputRequests(asked), requestState };
   }

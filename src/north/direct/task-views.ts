@@ -1,6 +1,6 @@
 /** How tasks look on the wire, in both generations. */
 
-import type { Question } from '../../core/question/question.ts';
+import type { Interaction } from '../../core/interaction/interaction.ts';
 import { hasSucceeded, type Task } from '../../core/task/task.ts';
 import { inputRequests } from '../asking/asking.ts';
 
@@ -37,7 +37,7 @@ export function extensionTask(task: Task): Record<string, unknown> {
 }
 
 /** The same with all there is to know of it: what it asks, its result, or its error. */
-export function detailedTask(task: Task, asked: ReadonlyMap<string, Question>): Record<string, unknown> {
+export function detailedTask(task: Task, asked: ReadonlyMap<string, Interaction>): Record<string, unknown> {
   const view = extensionTask(task);
   switch (task.status) {
     case 'working':

@@ -1,4 +1,4 @@
-import type { Question } from '../../core/question/question.ts';
+import type { Interaction } from '../../core/interaction/interaction.ts';
 import { isObject } from '../../lib/values.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -8,7 +8,7 @@ import type { ToolContext } from './tool.ts';
  */
 export function leaveIfDismissed(
   { session, gateway }: Pick<ToolContext, 'session' | 'gateway'>,
-  { id, kind }: Question,
+  { id, kind }: Interaction,
   answer: unknown,
   tookMs: number,
 ): boolean {
@@ -17,6 +17,6 @@ export function leaveIfDismissed(
   const { action } = answer;
   if (action !== 'cancel' && !(action === 'decline' && tookMs < minDeclineMs)) return false;
   gateway.log.info('elicitation_dismissed', { requestId: id, action, durationMs: tookMs });
-  session.calls.attribution.leaveToTools(id);
+  session.interactions.leaveToTools(id);
   return true;
 }

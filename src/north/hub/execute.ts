@@ -21,7 +21,7 @@ export async function execute(context: ToolContext, request: CallRequest): Promi
   const startedAt = Date.now();
   const reply = await session.calls.execute(session.connection(request.server), request, caller);
   if (asked.size > 0) {
-    const isOver = (id: unknown): boolean => session.questions.find(String(id)) === undefined;
+    const isOver = (id: unknown): boolean => session.interactions.find(String(id)) === undefined;
     leaveOut(context, ({ data: { requestId } }) => asked.has(requestId) && isOver(requestId));
   }
   if (reply.kind === 'task' && reply.because === 'gone' && exchange.resumable) {
@@ -57,11 +57,11 @@ function askedBy(
   context: ToolContext,
   { capabilities, server, on }: AskingByRequest,
   asked: Set<unknown>,
-): Pick<Caller, 'desk' | 'effectOf'> {
+): Pick<Caller, 'responder' | 'effectOf'> {
   const { session, exchange } = context;
   return {
     effectOf: (question) => (canBeAsked(capabilities, question) ? 'ask' : 'promote'),
-    desk: (question, over) => {
+    responder: (question, over) => {
       if (!canBeAsked(capabilities, question)) return false;
       asked.add(question.id);
       void askClient(question, over, {

@@ -4,7 +4,7 @@
  */
 
 import type { Gateway } from '../../core/gateway.ts';
-import type { Question, QuestionKind } from '../../core/question/question.ts';
+import type { Interaction, InteractionKind } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 
@@ -35,8 +35,8 @@ export function tasksAtWork(reach: Reach): Task[] {
 /** The session that an open question belongs to, as for tasks. */
 export async function ownerOfQuestion(reach: Reach, id: string): Promise<Session> {
   const { gateway, session } = reach;
-  if (session.questions.find(id) !== undefined) return session;
-  const direct = others(reach).find((other) => isLeft(other, other.questions.find(id)));
+  if (session.interactions.find(id) !== undefined) return session;
+  const direct = others(reach).find((other) => isLeft(other, other.interactions.find(id)));
   if (direct !== undefined) return direct;
   const isOpen = (other: Session): boolean =>
     ownQuestions({ gateway, session: other }, 'elicitation')
@@ -45,22 +45,22 @@ export async function ownerOfQuestion(reach: Reach, id: string): Promise<Session
   return (await gateway.otherStates(session)).find(isOpen) ?? session;
 }
 
-export function questionsIn(reach: Reach, kind: QuestionKind, server?: string): Question[] {
+export function questionsIn(reach: Reach, kind: InteractionKind, server?: string): Interaction[] {
   const left = others(reach).flatMap((other) =>
-    other.questions.list(kind, server).filter((question) => isLeft(other, question)),
+    other.interactions.list(kind, server).filter((question) => isLeft(other, question)),
   );
   return [...ownQuestions(reach, kind, server), ...left];
 }
 
 /** What the client's own calls ask; where it answers that itself, only what does not lie before it. */
-export function ownQuestions({ gateway, session }: Reach, kind: QuestionKind, server?: string): Question[] {
-  const all = session.questions.list(kind, server);
+export function ownQuestions({ gateway, session }: Reach, kind: InteractionKind, server?: string): Interaction[] {
+  const all = session.interactions.list(kind, server);
   return gateway.settings.questions.via === 'native' ? all.filter((question) => isLeft(session, question)) : all;
 }
 
 /** Whether anything may wait for the client; for the many replies for which nothing does. */
 export function anyQuestions(reach: Reach): boolean {
-  return reach.session.questions.size > 0 || others(reach).some(({ questions }) => questions.size > 0);
+  return reach.session.interactions.size > 0 || others(reach).some(({ interactions }) => interactions.size > 0);
 }
 
 /** Resolves when everything is stored that a reply may tell of. */
@@ -73,6 +73,6 @@ function others({ gateway, session }: Reach): Session[] {
 }
 
 /** Nobody puts it before the client that it is for. */
-function isLeft({ questions }: Session, question: Question | undefined): boolean {
-  return question !== undefined && !questions.desks.isAttended(question.id);
+function isLeft({ interactions }: Session, question: Interaction | undefined): boolean {
+  return question !== undefined && !interactions.isClaimed(question.id);
 }

@@ -1,7 +1,7 @@
-import type { Scope } from '../../core/question/desks.ts';
-import type { Question } from '../../core/question/question.ts';
+import type { Scope } from '../../core/interaction/responders.ts';
+import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
-import { clampDelay } from '../../lib/timers.ts';
+import { clampDelay } from '../../lib/clock.ts';
 import { AskedKeys } from '../asking/asked.ts';
 import { canBeAsked } from '../asking/asking.ts';
 
@@ -32,13 +32,13 @@ export class RoundsOut {
   constructor(session: Session, alone: boolean) {
     this.#session = session;
     this.#alone = alone;
-    this.keys = new AskedKeys(session.controller, session.questions);
+    this.keys = new AskedKeys(session.controller, session.interactions);
   }
 
   /** Questions in the scope count as lying before the client, until the returned function is called. */
   attend(scope: Scope, capabilities: Capabilities): () => void {
     if (!this.#alone) return () => {};
-    return this.#session.questions.desks.attend(scope, (question) => canBeAsked(capabilities, question));
+    return this.#session.interactions.register(scope, (interaction) => canBeAsked(capabilities, interaction));
   }
 
   begin(taskId: string, close: () => void): void {
@@ -46,7 +46,7 @@ export class RoundsOut {
   }
 
   /** The client has these questions; should it not come back in time, others may answer them. */
-  handedOut(taskId: string, questions: Question[], timeoutMs: number): void {
+  handedOut(taskId: string, questions: Interaction[], timeoutMs: number): void {
     const out = this.#out.get(taskId);
     if (out === undefined) return;
     for (const { id } of questions) out.asked.add(id);

@@ -123,7 +123,7 @@ class CallInRounds {
 
   /** Whether the client should get a question with this task. */
   #asks({ id, status }: Task): boolean {
-    return status === 'input_required' || this.#context.session.calls.attribution.unclaimed(id).length > 0;
+    return status === 'input_required' || this.#context.session.interactions.unhostedOf(id).length > 0;
   }
 
   /** Why the client gets the task now, if it does not wait any longer. */
@@ -138,9 +138,9 @@ class CallInRounds {
   async #round(taskId: string): Promise<Round | undefined> {
     const { session, exchange } = this.#context;
     const { capabilities } = this.#asking;
-    const { attribution } = session.calls;
-    for (const question of attribution.unclaimed(taskId)) {
-      if (canBeAsked(capabilities, question)) attribution.claim(question, taskId);
+    const { interactions } = session;
+    for (const interaction of interactions.unhostedOf(taskId)) {
+      if (canBeAsked(capabilities, interaction)) interactions.hostWith(interaction.id, taskId);
     }
     if (this.#out.keys.of({ taskId }, capabilities).size === 0) return undefined;
     const asked = await this.#out.keys.gathered({ taskId }, capabilities);

@@ -2,9 +2,10 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { SessionEvent } from '../../core/event/event.ts';
-import type { Question } from '../../core/question/question.ts';
+import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Task } from '../../core/task/task.ts';
 import { redactSecrets } from '../../lib/redact.ts';
+import { requestOf } from '../../core/interaction/link.ts';
 import { shortenText, shortenValue } from '../../lib/shorten.ts';
 import { anyQuestions, questionsIn, type Reach } from './reach.ts';
 
@@ -53,34 +54,39 @@ export function taskReference(task: Task): Record<string, unknown> {
 }
 
 /** The whole of it stands in `pending_client_action` of the same reply. */
-export function elicitationReference({ id, server }: Question): Record<string, unknown> {
+export function elicitationReference({ id, server }: Interaction): Record<string, unknown> {
   return { requestId: id, server };
 }
 
 /** Enough to recognize it. */
-export function elicitationBrief({ id, server, params }: Question): Record<string, unknown> {
+export function elicitationBrief({ id, server, params }: Interaction): Record<string, unknown> {
   return { requestId: id, server, message: shortenText(String(params['message']), MESSAGE_CHARS) };
 }
 
-export function elicitationView(question: Question): Record<string, unknown> {
+export function elicitationView(question: Interaction): Record<string, unknown> {
   const { message, mode, requestedSchema, url, elicitationId } = question.params;
   return {
     requestId: question.id,
     server: question.server,
     message,
     ...(url === undefined ? { requestedSchema } : { mode, url, elicitationId }),
-    ...(question.taskId !== undefined && { taskId: question.taskId }),
+    ...taskReferenceOf(question),
     timestamp: iso(question.createdAt),
     expiresAt: iso(question.expiresAt),
   };
 }
 
-export function samplingView(question: Question): Record<string, unknown> {
+function taskReferenceOf({ link }: Interaction): { taskId?: string } {
+  const { taskId } = requestOf(link) ?? {};
+  return taskId === undefined ? {} : { taskId };
+}
+
+export function samplingView(question: Interaction): Record<string, unknown> {
   return {
     requestId: question.id,
     server: question.server,
     params: question.params,
-    ...(question.taskId !== undefined && { taskId: question.taskId }),
+    ...taskReferenceOf(question),
     timestamp: iso(question.createdAt),
     expiresAt: iso(question.expiresAt),
   };

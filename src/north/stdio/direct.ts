@@ -67,9 +67,9 @@ export function serveDirectly({ gateway, session, carrier, name, taskAfterMs }: 
   return async ({ era }) => {
     const info = await reached(name, session.connection(name));
     if (era === 'modern') {
-      const refuse = refuseUnaskable(session.questions, () => bench.capabilities);
+      const refuse = refuseUnaskable(session.interactions, () => bench.capabilities);
       stopRefusing();
-      stopRefusing = session.questions.desks.attend('any', refuse);
+      stopRefusing = session.interactions.register('any', refuse);
       return createModernServer({ gateway, session, name, info, carrier, bench, taskAfterMs });
     }
     const face = new LegacyFace({ gateway, session, name, info, carrier, alone: true });

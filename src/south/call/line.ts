@@ -1,6 +1,6 @@
 import { ProtocolError, SdkError, SdkErrorCode, type RequestId } from '@modelcontextprotocol/client';
 import type { CallOutcome, IncomingQuestion, OutgoingCall } from '../../core/ports.ts';
-import type { Answer } from '../../core/question/question.ts';
+import type { Answer } from '../../core/interaction/interaction.ts';
 import { backoffDelay, type BackoffSettings } from '../../lib/backoff.ts';
 import { messageOf } from '../../lib/log.ts';
 import { RpcError, rpcFailure } from '../../lib/rpc-error.ts';

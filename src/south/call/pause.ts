@@ -1,4 +1,4 @@
-import { clampDelay } from '../../lib/timers.ts';
+import { clampDelay } from '../../lib/clock.ts';
 
 /** Waits for a while, or until there is news; throws the signal's reason once that is aborted. */
 export async function pause(ms: number, signal: AbortSignal, ...news: (Promise<unknown> | undefined)[]): Promise<void> {

@@ -41,7 +41,7 @@ class Trimming {
     this.#cutTasks = db.prepare(
       `UPDATE tasks SET keep_until = ?3, data = json_set(
          json_remove(data, '$.result', '$.standing', '$.deadline', '$.remainingMs'),
-         '$.args', json('{}'), '$.questions', json('[]'), '$.status', 'failed', '$.keepUntil', ?3,
+         '$.args', json('{}'), '$.status', 'failed', '$.keepUntil', ?3,
          '$.error', json_object('code', -32000, 'message', '${TOO_LARGE}')
        ) WHERE ${others('tasks')}`,
     );

@@ -46,6 +46,17 @@ export const MIGRATIONS: readonly string[] = [
       wish.key AS server, uri.value AS uri
     FROM sessions, json_each(sessions.data, '$.wishes') AS wish, json_each(wish.value, '$.uris') AS uri);
   `,
+  // A question has one link to the call or task that asked it, and its task does not list it again. Calls have other ids
+  // after a restart, so only the task is worth keeping.
+  `
+  UPDATE questions SET data = json_set(
+    json_remove(data, '$.callId', '$.borrowed', '$.candidates', '$.taskId', '$.hidden', '$.toolsOnly'),
+    '$.link', CASE WHEN json_extract(data, '$.taskId') IS NULL THEN json_object('certainty', 'none')
+      ELSE json_object('certainty', 'certain', 'by', json_object('taskId', json_extract(data, '$.taskId'))) END,
+    '$.audience', CASE WHEN json_extract(data, '$.toolsOnly') THEN 'tools'
+      WHEN json_extract(data, '$.hidden') THEN 'none' ELSE 'anyone' END);
+  UPDATE tasks SET data = json_remove(data, '$.questions');
+  `,
 ];
 
 /** Brings the store up to date, or refuses it untouched when a newer version of the program wrote it. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import { expect, test } from 'vitest';
 import type { ServerConfig, Store } from '../../../src/core/ports.ts';
-import type { Question } from '../../../src/core/question/question.ts';
+import type { Interaction } from '../../../src/core/interaction/interaction.ts';
 import { createTask, transition, type Task } from '../../../src/core/task/task.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
@@ -38,7 +38,7 @@ function ended(id: string, sessionId: string, ageMs: number, keepMs: number): Ta
   return task;
 }
 
-const question = (id: string, sessionId: string): Question => ({
+const question = (id: string, sessionId: string): Interaction => ({
   id,
   sessionId,
   server: 'one',
@@ -47,6 +47,8 @@ const question = (id: string, sessionId: string): Question => ({
   status: 'open',
   createdAt: Date.now(),
   expiresAt: Date.now() + HOUR,
+  link: { certainty: 'none' },
+  audience: 'anyone',
 });
 
 const event = (id: string, sessionId: string) =>

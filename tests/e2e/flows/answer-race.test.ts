@@ -53,13 +53,13 @@ async function asked(): Promise<{
   const [session] = gateway.sessions;
   if (session === undefined) throw new Error('no session');
   // Else a question outside of calls would not show.
-  session.questions.serverUsed('one');
+  session.interactions.serverUsed('one');
   const withdrawn = new AbortController();
   const params = { message: 'Your name?', requestedSchema: { type: 'object', properties: {} } };
-  const outcome = session.questions
+  const outcome = session.interactions
     .ask('one', { kind: 'elicitation', params, withdrawn: withdrawn.signal })
     .catch((error: unknown) => error);
-  const [question] = session.questions.list('elicitation');
+  const [question] = session.interactions.list('elicitation');
   return { session, id: String(question?.id), withdrawn, outcome };
 }
 
@@ -67,23 +67,23 @@ const DECLINE = { action: 'decline' };
 
 test('H-9: an answer that loses against the withdrawal of its question is an error', async () => {
   const { session, id, withdrawn, outcome } = await asked();
-  const answer = session.questions.answer(id, 'elicitation', DECLINE);
+  const answer = session.interactions.answer(id, 'elicitation', DECLINE);
   withdrawn.abort('not needed any more');
   await expect(answer).rejects.toThrow(/no longer open: withdrawn by the server/);
   expect(await outcome).toBeInstanceOf(Error);
-  expect(session.questions.size).toBe(0);
+  expect(session.interactions.size).toBe(0);
 });
 
 test('H-9: an answer that was stored first is given to the server', async () => {
   const { session, id, withdrawn, outcome } = await asked();
-  await session.questions.answer(id, 'elicitation', DECLINE);
+  await session.interactions.answer(id, 'elicitation', DECLINE);
   withdrawn.abort('too late');
   expect(await outcome).toEqual(DECLINE);
 });
 
 test('H-9: an answer that loses against the end of its session is an error', async () => {
   const { session, id } = await asked();
-  const answer = session.questions.answer(id, 'elicitation', DECLINE);
-  session.questions.close('the client left', () => false);
+  const answer = session.interactions.answer(id, 'elicitation', DECLINE);
+  session.interactions.close('the client left', () => false);
   await expect(answer).rejects.toThrow(/no longer open: the client left/);
 });

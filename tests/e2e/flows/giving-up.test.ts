@@ -133,5 +133,5 @@ test('T-4: a cancelled call takes its question with it', async () => {
   expect(reply.elicitations).toEqual([]);
   expect(reply.events.map(({ type }) => type).toSorted()).toEqual(['elicitation_expired', 'task_cancelled']);
   await soon(() => server.state.cancelled).toEqual(['ask']);
-  expect(gateway.sessions[0]?.questions.size).toBe(0);
+  expect(gateway.sessions[0]?.interactions.size).toBe(0);
 });

@@ -60,7 +60,7 @@ test('H-5, S-1: a question that is sent to all clients shows only to the one tha
   const { answer } = askAll(server);
   const promoted = await call;
   expect(promoted.elicitations).toMatchObject([{ message: 'What is your name?', taskId: taskIdOf(promoted) }]);
-  await soon(() => idle.session.questions.size).toBe(1);
+  await soon(() => idle.session.interactions.size).toBe(1);
   expect(await toldOf(idle.hub)).toEqual({ elicitations: [], events: [] });
   expect((await idle.hub.call('get_elicitations')).body).toEqual({ elicitations: [] });
   const activity = await idle.hub.call('await_activity', { timeout_ms: 100 });
@@ -89,7 +89,7 @@ test.each([
   const { server, join } = await stage();
   const { hub, session } = await join();
   const { answer } = askAll(server);
-  await soon(() => session.questions.size).toBe(1);
+  await soon(() => session.interactions.size).toBe(1);
   expect(await toldOf(hub)).toEqual({ elicitations: [], events: [] });
   const reply = await hub.call(tool, args);
   expect(reply.elicitations).toMatchObject([{ message: 'What is your name?' }]);
@@ -112,7 +112,7 @@ test('D-7, H-5: what an idle direct client cannot be asked does not show at the 
   const direct = gateway.sessions.find((each) => each.server === 'one');
   const hub = await hubOverHttp(url, 'modern');
   const { answer } = askAll(server);
-  await soon(() => direct?.questions.size).toBe(1);
+  await soon(() => direct?.interactions.size).toBe(1);
   expect(await toldOf(hub)).toEqual({ elicitations: [], events: [] });
   await wire.call('echo', { text: 'hello' });
   const { elicitations } = await hub.call('get_elicitations');

@@ -64,7 +64,7 @@ test('H-5: a question that came between two replies is told of once, in what wai
   const { url, gateway } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
   await hub.call('execute_tool', { ...ASK, timeout_ms: 0 });
-  await soon(() => gateway.sessions[0]?.questions.size).toBe(1);
+  await soon(() => gateway.sessions[0]?.interactions.size).toBe(1);
   const reply = await hub.call('list_servers');
   expect(times(reply, 'What is your name?')).toBe(1);
 });

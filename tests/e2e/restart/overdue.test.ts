@@ -17,10 +17,10 @@ test('T-2, X-3: after an hour in which the machine slept, overdue tasks and ques
   expect(elicitations).toHaveLength(1);
   const [live] = gateway.gateway.sessions;
   expect(live?.tasks.get(working).status).toBe('working');
-  expect(live?.questions.size).toBe(1);
+  expect(live?.interactions.size).toBe(1);
   // The clock has gone on; timers have not.
   defer(async () => void vi.useRealTimers());
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + HOUR_MS });
   await expect.poll(() => live?.tasks.get(working).status).toBe('expired');
-  await expect.poll(() => live?.questions.size).toBe(0);
+  await expect.poll(() => live?.interactions.size).toBe(0);
 });

@@ -32,7 +32,7 @@ test.each(ROUNDS)('B-6: when one question of a round $what, the others go with t
 
   await soon(async () => (await hub.call('get_elicitations')).body).toEqual({ elicitations: [] });
   expect((await hub.call('list_servers')).elicitations).toEqual([]);
-  expect(gateway.sessions.map(({ questions }) => questions.size)).toEqual([0]);
+  expect(gateway.sessions.map(({ interactions }) => interactions.size)).toEqual([0]);
   const asked = logs.filter(({ event }) => event === 'elicitation_received').map(({ data }) => data?.['requestId']);
   for (const request_id of asked) {
     const answer = await hub.call('respond_to_elicitation', { request_id, action: 'accept', content: { name: 'Ada' } });

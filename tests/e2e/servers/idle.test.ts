@@ -92,7 +92,7 @@ test('S-4: a server that asks from time to time does not keep an abandoned sessi
   }, IDLE_MS / 8);
   defer(async () => clearInterval(asking));
   const [kept] = running.gateway.sessions;
-  await vi.waitFor(() => expect(kept?.questions.size).toBeGreaterThan(0), { timeout: 10_000 });
+  await vi.waitFor(() => expect(kept?.interactions.size).toBeGreaterThan(0), { timeout: 10_000 });
   await vi.waitFor(() => expect(running.gateway.sessions).toEqual([]), { timeout: 10_000 });
 });
 

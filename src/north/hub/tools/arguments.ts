@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { MAX_DELAY_MS } from '../../../lib/timers.ts';
+import { MAX_DELAY_MS } from '../../../lib/clock.ts';
 
 const MAX_NAME = 256;
 

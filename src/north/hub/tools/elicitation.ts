@@ -1,7 +1,4 @@
 import * as z from 'zod';
-import { GatewayError } from '../../../core/errors.ts';
-import type { Question } from '../../../core/question/question.ts';
-import { formMistake } from '../../../core/question/form.ts';
 import { ownerOfQuestion, questionsIn } from '../reach.ts';
 import { json, READS, tool } from '../tool.ts';
 import { elicitationView } from '../views.ts';
@@ -27,24 +24,10 @@ export const elicitationTools = [
     }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
     run: async ({ request_id, action, content }, context) => {
-      const { questions } = await ownerOfQuestion(context, request_id);
-      const question = questions.get(request_id, 'elicitation');
-      if (action === 'accept') checkContent(question, content);
+      const { interactions } = await ownerOfQuestion(context, request_id);
       const answer = action === 'accept' && content !== undefined ? { action, content } : { action };
-      await questions.answer(request_id, 'elicitation', answer);
+      await interactions.answer(request_id, 'elicitation', answer);
       return json({ success: true, message: `answered ${request_id} with ${action}` });
     },
   }),
 ];
-
-function checkContent({ id, params }: Question, content: Record<string, unknown> | undefined): void {
-  const schema = params['requestedSchema'];
-  if (typeof schema !== 'object' || schema === null) return;
-  const mistake =
-    content === undefined ? 'content is missing' : formMistake(schema as Record<string, unknown>, content);
-  if (mistake === undefined) return;
-  throw new GatewayError(
-    'TOOL_ERR_INVALID_ANSWER',
-    `the answer does not fit, and the question ${id} stays open: ${mistake}; see its requestedSchema`,
-  );
-}

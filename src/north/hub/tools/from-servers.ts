@@ -21,7 +21,7 @@ export async function fromServers(
   const { key } = LISTS[list];
   if (only !== undefined) {
     const connection = session.connection(only);
-    session.questions.serverUsed(only);
+    session.interactions.serverUsed(only);
     try {
       return { [key]: await of(only) };
     } catch (error) {

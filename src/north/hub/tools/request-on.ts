@@ -21,7 +21,7 @@ export async function onServer<T>(
   work: (connection: Connection, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const connection = session.connection(server);
-  session.questions.serverUsed(server);
+  session.interactions.serverUsed(server);
   const { timeoutMs } = gateway.settings.calls;
   const tooLate = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([exchange.lostSignal(), tooLate]);

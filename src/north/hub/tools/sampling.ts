@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { GatewayError, known } from '../../../core/errors.ts';
-import type { Question } from '../../../core/question/question.ts';
+import type { Interaction } from '../../../core/interaction/interaction.ts';
 import { ownerOfQuestion, questionsIn } from '../reach.ts';
 import { leaveOut } from '../reply.ts';
 import { json, READS, tool } from '../tool.ts';
@@ -54,10 +54,10 @@ export const samplingTools = [
     }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
     run: async ({ request_id, action, content: given, reason, role, model, stop_reason }, context) => {
-      const { questions } = await ownerOfQuestion(context, request_id);
-      const question = questions.get(request_id, 'sampling');
+      const { interactions } = await ownerOfQuestion(context, request_id);
+      const question = interactions.get(request_id, 'sampling');
       if (action === 'decline') {
-        questions.refuse(request_id, { code: USER_REJECTED, message: reason ?? 'User rejected sampling request' });
+        interactions.refuse(request_id, { code: USER_REJECTED, message: reason ?? 'User rejected sampling request' });
         // The client need not hear from an event what it did itself.
         leaveOut(context, ({ data: { requestId } }) => requestId === request_id);
         return json({ success: true, message: `declined ${request_id}` });
@@ -71,13 +71,13 @@ export const samplingTools = [
       );
       checkTools(question, used);
       const stopReason = stop_reason ?? (used.length > 0 ? 'toolUse' : 'endTurn');
-      await questions.answer(request_id, 'sampling', { role, content, model, stopReason });
+      await interactions.answer(request_id, 'sampling', { role, content, model, stopReason });
       return json({ success: true, message: `answered ${request_id}` });
     },
   }),
 ];
 
-function checkTools({ id, params }: Question, used: string[]): void {
+function checkTools({ id, params }: Interaction, used: string[]): void {
   const offered = Array.isArray(params['tools']) ? params['tools'] : [];
   const names = offered.map((each: { name?: unknown }) => String(each.name));
   const wrong = used.find((name) => !names.includes(name));

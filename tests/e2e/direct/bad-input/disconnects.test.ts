@@ -102,7 +102,7 @@ test.each(Object.entries(MODERN))(
     await soon(() => [...plain.state.cancelled, ...keeper.state.cancelled].length).toBe(1);
     expect((await hub.call('get_elicitations')).body).toEqual({ elicitations: [] });
     await soon(() => running.gateway.sessions.filter(({ busy }) => busy)).toEqual([]);
-    const open = running.gateway.sessions.flatMap(({ questions, calls }) => [questions.size, calls.size]);
+    const open = running.gateway.sessions.flatMap(({ interactions, calls }) => [interactions.size, calls.size]);
     expect(open.every((count) => count === 0)).toBe(true);
   },
 );

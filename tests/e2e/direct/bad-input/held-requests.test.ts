@@ -117,5 +117,5 @@ test('D-5, T-4: so it is with a legacy client that breaks off or cancels while i
   await cancelled.heard('elicitation/create');
   await wire.notify('notifications/cancelled', { requestId: cancelled.id, reason: 'enough' });
   await soon(() => server.stopped).toBe(2);
-  await soon(() => gateway.sessions.map(({ questions }) => questions.size)).toEqual([0]);
+  await soon(() => gateway.sessions.map(({ interactions }) => interactions.size)).toEqual([0]);
 });

@@ -54,6 +54,10 @@ test.each(pairsOver('http'))('D-6, D-7: $who with a server that $what (HTTP, $pl
 
 async function nothingIsOpen({ gateway }: TestGateway): Promise<void> {
   await soon(() =>
-    gateway.sessions.flatMap(({ questions, calls, tasks }) => [questions.size, calls.size, tasks.atWork().length]),
+    gateway.sessions.flatMap(({ interactions, calls, tasks }) => [
+      interactions.size,
+      calls.size,
+      tasks.atWork().length,
+    ]),
   ).toSatisfy((open: number[]) => open.length > 0 && open.every((count) => count === 0));
 }

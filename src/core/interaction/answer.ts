@@ -1,10 +1,23 @@
+import { GatewayError } from '../errors.ts';
 import { isObject } from '../../lib/values.ts';
 import { formMistake } from './form.ts';
-import type { Question } from './question.ts';
+import type { Interaction } from './interaction.ts';
+
+/** An answer that the server would not accept; the interaction stays open. */
+export class InvalidAnswer extends GatewayError {
+  /** What is wrong with it. */
+  readonly mistake: string;
+
+  constructor({ id, params }: Pick<Interaction, 'id' | 'params'>, mistake: string) {
+    const hint = isObject(params['requestedSchema']) ? '; see its requestedSchema' : '';
+    super('TOOL_ERR_INVALID_ANSWER', `the answer does not fit, and the question ${id} stays open: ${mistake}${hint}`);
+    this.mistake = mistake;
+  }
+}
 
 /** What is wrong with an answer as it came over the wire, or `undefined` if the server can have it. */
 export function answerMistake(
-  { kind, params }: Pick<Question, 'kind' | 'params'>,
+  { kind, params }: Pick<Interaction, 'kind' | 'params'>,
   answer: unknown,
 ): string | undefined {
   if (!isObject(answer)) return 'the answer is not an object';
@@ -25,11 +38,11 @@ function elicitationMistake(params: Record<string, unknown>, answer: Record<stri
   }
   const { requestedSchema } = params;
   if (action !== 'accept' || params['mode'] === 'url' || !isObject(requestedSchema)) return undefined;
-  return isObject(content) ? formMistake(requestedSchema, content) : "'content' is missing";
+  return isObject(content) ? formMistake(requestedSchema, content) : 'content is missing';
 }
 
 function samplingMistake({ role, model, content }: Record<string, unknown>): string | undefined {
   if (role !== 'assistant' && role !== 'user') return "'role' is neither assistant nor user";
   if (typeof model !== 'string') return "'model' is not a string";
-  return isObject(content) || Array.isArray(content) ? undefined : "'content' is missing";
+  return isObject(content) || Array.isArray(content) ? undefined : 'content is missing';
 }

@@ -1,0 +1,84 @@
+/**
+ * An interaction is a request of a server that a person, a model or the client's program answers while the server works.
+ * It is open until it is answered, its time runs out, or the server does not want the answer any more; then it never
+ * changes again.
+ *
+ *   open → accepted | declined | cancelled      an elicitation was answered
+ *   open → completed                            a sampling or roots request was answered
+ *   open → expired                              nobody answered in time
+ *   open → rejected                             the client refused, the server withdrew it or is gone, or the session
+ *                                               ended
+ */
+
+import type { RpcFailure } from '../../lib/rpc-error.ts';
+import type { Link } from './link.ts';
+
+/** Requests to a person, to a model, or to the client's own program (for the folders it works in). */
+export type InteractionKind = 'elicitation' | 'sampling' | 'roots';
+
+/** What goes back to the server: an `ElicitResult`, a `CreateMessageResult` or a `ListRootsResult`. */
+export type Answer = Record<string, unknown>;
+
+export type Outcome =
+  | { status: 'accepted' | 'declined' | 'cancelled' | 'completed'; answer: Answer }
+  | { status: 'expired'; reason: string }
+  /** `error`: that of a client that refused to answer, as it is to reach the server. */
+  | { status: 'rejected'; reason: string; error?: RpcFailure };
+
+interface Asked {
+  id: string;
+  sessionId: string;
+  server: string;
+  kind: InteractionKind;
+  /** The server's own parameters, untouched. */
+  params: Record<string, unknown>;
+  createdAt: number;
+  expiresAt: number;
+  /** It does not depend on the connection it came on. */
+  detached?: boolean;
+  /** The name under which the server asks it again after a restart. */
+  key?: string;
+  /** The call or task that asked, as far as it is known. */
+  link: Link;
+  /**
+   * Who may answer it. `tools`: the client was asked and no person answered, so only the tools of the hub answer it now.
+   * `none`: it belongs to no call and came while the client did not use its server; it is not shown until the client does.
+   */
+  audience: 'anyone' | 'tools' | 'none';
+}
+
+export type OpenInteraction = Asked & { status: 'open' };
+export type SettledInteraction = Asked & Outcome;
+export type Interaction = OpenInteraction | SettledInteraction;
+
+export type Settlement =
+  | { type: 'answered'; answer: Answer }
+  | { type: 'expired' }
+  | { type: 'refused'; error: RpcFailure }
+  | { type: 'rejected'; reason: string };
+
+export function settle(interaction: OpenInteraction, event: Settlement): SettledInteraction {
+  const { status: _open, ...asked } = interaction;
+  switch (event.type) {
+    case 'answered':
+      return { ...asked, status: answeredStatus(interaction.kind, event.answer), answer: event.answer };
+    case 'expired':
+      return { ...asked, status: 'expired', reason: 'nobody answered in time' };
+    case 'refused':
+      return { ...asked, status: 'rejected', reason: event.error.message, error: event.error };
+    case 'rejected':
+      return { ...asked, status: 'rejected', reason: event.reason };
+  }
+}
+
+function answeredStatus(kind: InteractionKind, answer: Answer): 'accepted' | 'declined' | 'cancelled' | 'completed' {
+  if (kind !== 'elicitation') return 'completed';
+  switch (answer['action']) {
+    case 'decline':
+      return 'declined';
+    case 'cancel':
+      return 'cancelled';
+    default:
+      return 'accepted';
+  }
+}

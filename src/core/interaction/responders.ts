@@ -1,0 +1,107 @@
+import type { OpenInteraction } from './interaction.ts';
+import { requestOf } from './link.ts';
+
+/**
+ * Presents an interaction to someone who can answer it right now. Returns whether it takes this one. `over` is aborted when
+ * the answer is not wanted any more, because it came another way or the interaction is over; a server that withdrew it may
+ * have said why.
+ */
+export type Responder = (interaction: OpenInteraction, over: AbortSignal) => boolean;
+
+/** Whose interactions a responder takes: those of one call, of one task, or all that no other responder takes. */
+export type Scope = { callId: string } | { taskId: string } | 'any';
+
+/** With `handOver`, the client is still there: it keeps a question that another of its calls may have asked. */
+export type Unregister = (options?: { handOver?: boolean }) => void;
+
+interface Registration {
+  scope: Scope;
+  responder: Responder;
+}
+
+/** The responders that are registered, and which of them has which interaction. Each has one at most. */
+export class Responders {
+  readonly #registered = new Set<Registration>();
+  readonly #claims = new Map<string, { by: Registration; over: AbortController }>();
+
+  get size(): number {
+    return this.#registered.size;
+  }
+
+  isClaimed(id: string): boolean {
+    return this.#claims.has(id);
+  }
+
+  /** `open`: the interactions that are open now. `unclaimed` gets those that the responder leaves when it ends. */
+  register(
+    scope: Scope,
+    responder: Responder,
+    open: () => OpenInteraction[],
+    unclaimed: (interaction: OpenInteraction) => void,
+  ): Unregister {
+    const registration: Registration = { scope, responder };
+    this.#registered.add(registration);
+    for (const interaction of open()) {
+      if (matches(scope, interaction) && !this.#claims.has(interaction.id)) this.#present(interaction, registration);
+    }
+    return ({ handOver = false } = {}) => {
+      if (!this.#registered.delete(registration) || this.#claims.size === 0) return;
+      const left = open().filter(({ id }) => this.#claims.get(id)?.by === registration);
+      const released = handOver ? left.filter((interaction) => !this.#handOver(interaction)) : left;
+      for (const { id } of released) this.release(id);
+      for (const interaction of released) unclaimed(interaction);
+    };
+  }
+
+  /** Looks for a responder: first that of the call, then that of the task, then any. */
+  offer(interaction: OpenInteraction): boolean {
+    if (this.#claims.has(interaction.id)) return true;
+    return [...this.#registered]
+      .filter(({ scope }) => matches(scope, interaction))
+      .toSorted((a, b) => distance(a.scope) - distance(b.scope))
+      .some((registration) => this.#present(interaction, registration));
+  }
+
+  /** The interaction is over, or whoever had it cannot reach the client any more. */
+  release(id: string, words?: string): void {
+    const claim = this.#claims.get(id);
+    this.#claims.delete(id);
+    claim?.over.abort(words);
+  }
+
+  /** Another call of the same client now answers for the interaction, which the client keeps. */
+  #handOver(interaction: OpenInteraction): boolean {
+    const next = [...this.#registered].find(({ scope }) => scope !== 'any' && isOfCall(scope, interaction));
+    const claim = this.#claims.get(interaction.id);
+    if (next === undefined || claim === undefined) return false;
+    this.#claims.set(interaction.id, { ...claim, by: next });
+    return true;
+  }
+
+  #present(interaction: OpenInteraction, registration: Registration): boolean {
+    const over = new AbortController();
+    // Recorded first: a responder may have the answer at once.
+    this.#claims.set(interaction.id, { by: registration, over });
+    if (registration.responder(interaction, over.signal)) return true;
+    this.#claims.delete(interaction.id);
+    return false;
+  }
+}
+
+function matches(scope: Scope, interaction: OpenInteraction): boolean {
+  if (scope === 'any') return true;
+  return 'callId' in scope ? isOfCall(scope, interaction) : requestOf(interaction.link)?.taskId === scope.taskId;
+}
+
+/** Whether this is the call that asked, or one that may have asked where that is not known. */
+function isOfCall(scope: Exclude<Scope, 'any'>, { link }: OpenInteraction): boolean {
+  if (!('callId' in scope)) return false;
+  const request = requestOf(link);
+  if (request !== undefined) return request.callId === scope.callId;
+  return link.certainty === 'possible' && link.calls.some(({ callId }) => callId === scope.callId);
+}
+
+function distance(scope: Scope): number {
+  if (scope === 'any') return 2;
+  return 'callId' in scope ? 0 : 1;
+}

@@ -1,0 +1,635 @@
+import { isDeepStrictEqual } from 'node:util';
+import { systemClock, type Clock } from '../../lib/clock.ts';
+import { secretId } from '../../lib/ids.ts';
+import { messageOf, type Log } from '../../lib/log.ts';
+import { roughSize } from '../../lib/rough-size.ts';
+import { RpcError, type RpcFailure } from '../../lib/rpc-error.ts';
+import { Alarm } from '../../lib/timers.ts';
+import { UNLIMITED, type Budget } from '../budget.ts';
+import type { LiveCall } from '../call/live-call.ts';
+import { GatewayError } from '../errors.ts';
+import type { EventSink } from '../event/log.ts';
+import type { IncomingQuestion, SessionStore } from '../ports.ts';
+import type { CoreSettings } from '../settings.ts';
+import type { TaskBook } from '../task/book.ts';
+import { answerMistake, InvalidAnswer } from './answer.ts';
+import { chooseHost, outlivesCall, type OpenCall, type Surroundings } from './attribution.ts';
+import type { Answer, Interaction, InteractionKind, OpenInteraction, SettledInteraction } from './interaction.ts';
+import { blockedTasks, mentionsCall, requestOf, type Blocking, type Link } from './link.ts';
+import { reduce, type Effect, type RoutedInteraction, type RouterEvent } from './reducer.ts';
+import { Responders, type Responder, type Scope, type Unregister } from './responders.ts';
+
+/** How long after the last use of a server its questions outside of calls are taken to concern the client. */
+const RECENT_USE_MS = 5 * 60_000;
+
+const NO_CALLS: ReadonlyMap<string, LiveCall> = new Map();
+
+export interface RouterParts {
+  sessionId: string;
+  store: SessionStore;
+  tasks: TaskBook;
+  /** Told of interactions, and of their ends if nobody answered. */
+  events: EventSink;
+  /** Whether an event tells of every interaction, or only of those that no responder takes. */
+  announce: 'always' | 'unclaimed';
+  settings: CoreSettings['questions'];
+  log: Log;
+  /** The calls that are open now, by their ids. */
+  calls?: ReadonlyMap<string, LiveCall>;
+  /** Whether the client sees questions only with its own requests. */
+  needsHost?: () => boolean;
+  budget?: Budget;
+  /** The largest question that is taken. */
+  questionBytes?: number;
+  clock?: Clock;
+}
+
+/** A request that is no call, and can host a question. */
+export interface HostRequest {
+  id: string;
+  tellsRoots: boolean;
+}
+
+/** The party that brought an interaction from the server, and takes the answer there. */
+interface Asker {
+  onAnswered: (() => void) | undefined;
+  resolve: (answer: Answer) => void;
+  reject: (error: Error) => void;
+  stopListening: () => void;
+}
+
+interface Entry {
+  state: RoutedInteraction;
+  /** What it takes of the budget. */
+  bytes: number;
+  /** Absent after a restart, until the server has asked again. */
+  asker?: Asker;
+}
+
+/**
+ * Everything that waits for a person or a model in one session: brings each interaction to a responder who can answer it,
+ * and the first valid answer to the server. `reduce` decides what happens to an interaction; this class runs the effects.
+ * It is the only part that knows which tasks wait for which interactions.
+ */
+export class InteractionRouter {
+  readonly #entries = new Map<string, Entry>();
+  readonly #responders = new Responders();
+  readonly #hosts = new Map<string, HostRequest>();
+  /** When the client last used each server. */
+  readonly #usedAt = new Map<string, number>();
+  readonly #alarm: Alarm;
+  readonly #parts: Required<RouterParts>;
+
+  constructor(parts: RouterParts) {
+    this.#parts = {
+      calls: NO_CALLS,
+      needsHost: () => false,
+      budget: UNLIMITED,
+      questionBytes: Infinity,
+      clock: systemClock,
+      ...parts,
+    };
+    this.#alarm = new Alarm(() => this.sweep(), this.#parts.clock);
+  }
+
+  // --- Asking ---
+
+  /** Resolves with the answer for the server, or rejects with the reason why there will be none. */
+  async ask(server: string, incoming: IncomingQuestion): Promise<Answer> {
+    if (incoming.withdrawn.aborted) throw new Error('the question was withdrawn');
+    const earlier = this.#askedBefore(incoming);
+    if (earlier?.state.phase === 'settled') return this.#settledAnswer(earlier.state.interaction, incoming);
+    const { perSession } = this.#parts.settings;
+    if (earlier === undefined && this.size >= perSession) {
+      throw new Error(`too many open questions (limit questions.perSession = ${perSession})`);
+    }
+    const bytes = earlier?.bytes ?? this.#takeRoom(incoming.params);
+    const state = earlier?.state ?? newInteraction(this.#parts, server, incoming);
+    const { id } = state.interaction;
+    return new Promise((resolve, reject) => {
+      const asker = this.#asker(id, incoming, { resolve, reject });
+      this.#entries.set(id, { state, bytes, asker });
+      if (earlier === undefined) this.#opened(state.interaction, linkOf(incoming));
+      else this.#dispatch(id, { type: 'offered_again' });
+    });
+  }
+
+  #opened({ id, kind, server, expiresAt }: Interaction, link: Link): void {
+    const { log, announce, clock } = this.#parts;
+    const usedAt = this.#usedAt.get(server);
+    this.#alarm.at(expiresAt);
+    log.info(`${kind}_received`, { requestId: id, server });
+    this.#dispatch(id, {
+      type: 'asked',
+      link,
+      around: this.#around(id),
+      recentlyUsed: usedAt !== undefined && clock.now() - usedAt < RECENT_USE_MS,
+      announce,
+    });
+  }
+
+  #asker(
+    id: string,
+    { withdrawn, candidates, othersEnded, onAnswered, taken }: IncomingQuestion,
+    { resolve, reject }: Pick<Asker, 'resolve' | 'reject'>,
+  ): Asker {
+    const onWithdrawn = (): void => this.#dispatch(id, { type: 'rejected', ...withdrawal(withdrawn) });
+    const onOthersEnded = (): void => this.#dispatch(id, { type: 'others_ended', around: this.#around(id) });
+    // Without a call, the server may have asked on its own. That a request such as `tools/list` has ended says nothing then.
+    const others = candidates?.calls.length ? othersEnded : undefined;
+    withdrawn.addEventListener('abort', onWithdrawn, { once: true });
+    others?.addEventListener('abort', onOthersEnded, { once: true });
+    return {
+      onAnswered,
+      resolve: (answer) => {
+        this.#forgetOnceTaken(id, taken);
+        resolve(answer);
+      },
+      reject,
+      stopListening: () => {
+        withdrawn.removeEventListener('abort', onWithdrawn);
+        others?.removeEventListener('abort', onOthersEnded);
+      },
+    };
+  }
+
+  #settledAnswer(interaction: SettledInteraction, { taken }: IncomingQuestion): Answer {
+    if (!('answer' in interaction)) throw notAnswered(interaction);
+    this.#forgetOnceTaken(interaction.id, taken);
+    return interaction.answer;
+  }
+
+  #forgetOnceTaken(id: string, taken: AbortSignal | undefined): void {
+    taken?.addEventListener('abort', () => this.#dispatch(id, { type: 'taken' }), { once: true });
+  }
+
+  /** Refuses a question that is too large, or for which there is no room. */
+  #takeRoom(params: Record<string, unknown>): number {
+    const { questionBytes, budget } = this.#parts;
+    const bytes = roughSize(params, questionBytes);
+    if (bytes > questionBytes) {
+      throw new Error(`the question is larger than limits.questionBytes = ${questionBytes}`);
+    }
+    if (budget.take(bytes)) return bytes;
+    throw new Error(`there is no room for the question (${budget.shortage(bytes)})`);
+  }
+
+  /** The same question, asked by the same task before the program was started again. */
+  #askedBefore({ key, callId, taskId: asking, params }: IncomingQuestion): Entry | undefined {
+    const taskId = callId === undefined ? asking : this.#parts.calls.get(callId)?.taskId;
+    if (key === undefined || taskId === undefined) return undefined;
+    return [...this.#entries.values()].find(
+      ({ state: { phase, interaction }, asker }) =>
+        (phase === 'settled' || (phase === 'open' && asker === undefined)) &&
+        interaction.key === key &&
+        requestOf(interaction.link)?.taskId === taskId &&
+        isDeepStrictEqual(interaction.params, params),
+    );
+  }
+
+  // --- Answering ---
+
+  /** Registers a responder until the returned function is called; what is open already is offered to it at once. */
+  register(scope: Scope, responder: Responder): Unregister {
+    return this.#responders.register(
+      scope,
+      responder,
+      () => this.#open(),
+      ({ id }) => this.#dispatch(id, { type: 'offered_again' }),
+    );
+  }
+
+  /** A responder may be able to take now what it could not take before. */
+  offerAgain(): void {
+    for (const interaction of this.#open()) this.#responders.offer(interaction);
+  }
+
+  /** The responder that has it cannot reach its client any more; another one may. */
+  release(id: string): void {
+    this.#responders.release(id);
+    this.#dispatch(id, { type: 'offered_again' });
+  }
+
+  isClaimed(id: string): boolean {
+    return this.#responders.isClaimed(id);
+  }
+
+  /** Its client has it now, and may answer at any time. */
+  presented(id: string): void {
+    this.#dispatch(id, { type: 'presented' });
+  }
+
+  /**
+   * Settles the interaction; the answer travels on to the server once it is stored. Throws if the answer does not fit, and
+   * the interaction stays open; or if it has ended before the answer was stored, and the answer reaches nobody.
+   */
+  async answer(id: string, kind: InteractionKind, answer: unknown): Promise<Interaction> {
+    const interaction = this.get(id, kind);
+    const mistake = answerMistake(interaction, answer);
+    if (mistake !== undefined) throw new InvalidAnswer(interaction, mistake);
+    this.#dispatch(id, { type: 'answered', answer: answer as Answer });
+    const { store, log, clock } = this.#parts;
+    try {
+      await store.settled();
+    } catch (error) {
+      // The person has answered; that must not be lost because a disk is full. The store tries again.
+      log.error('answer_not_stored', { requestId: id, error: messageOf(error) });
+    }
+    const { state } = this.#entries.get(id) ?? {};
+    const overtakenBy = state?.phase === 'answering' ? state.overtakenBy : undefined;
+    this.#dispatch(id, { type: 'stored' });
+    if (overtakenBy !== undefined) {
+      throw new GatewayError('TOOL_ERR_REQUEST_NOT_FOUND', `the question is no longer open: ${overtakenBy}`);
+    }
+    log.info(`${kind}_responded`, { requestId: id, durationMs: clock.now() - interaction.createdAt });
+    return state?.interaction ?? interaction;
+  }
+
+  /** The client answered with an error, which goes back to the server; `false` if the interaction is over already. */
+  refuse(id: string, error: RpcFailure): boolean {
+    if (this.find(id) === undefined) return false;
+    this.#dispatch(id, { type: 'refused', error });
+    return true;
+  }
+
+  /** No person answered: only the tools of the hub answer it now, and every call that may wait for it becomes a task. */
+  leaveToTools(id: string): void {
+    const interaction = this.find(id);
+    if (interaction === undefined) return;
+    this.#dispatch(id, { type: 'left_to_tools', around: this.#around(id, { ...interaction, audience: 'tools' }) });
+  }
+
+  // --- Looking ---
+
+  get size(): number {
+    return this.#entries.size === 0 ? 0 : this.#open().length;
+  }
+
+  /** The open interaction of this id. */
+  find(id: string): OpenInteraction | undefined {
+    const state = this.#entries.get(id)?.state;
+    return state?.phase === 'open' ? state.interaction : undefined;
+  }
+
+  get(id: string, kind: InteractionKind): OpenInteraction {
+    const interaction = this.find(id);
+    if (interaction?.kind === kind) return interaction;
+    throw new GatewayError(
+      'TOOL_ERR_REQUEST_NOT_FOUND',
+      `no open ${kind} request '${id}' in this session: it was answered, withdrawn or has expired, or never was here; ` +
+        `${kind === 'elicitation' ? 'get_elicitations' : 'get_sampling_requests'} shows what is open`,
+    );
+  }
+
+  /** Open interactions that the client can see. */
+  list(kind: InteractionKind, server?: string): OpenInteraction[] {
+    return this.#open().filter(
+      (interaction) =>
+        interaction.kind === kind &&
+        interaction.audience !== 'none' &&
+        (server === undefined || interaction.server === server),
+    );
+  }
+
+  /** Open interactions that the client gets with a task, or with a request that is none yet. */
+  of(request: { taskId: string } | { callId: string }): OpenInteraction[] {
+    return this.#open().filter(({ link }) => {
+      const { callId, taskId } = requestOf(link) ?? {};
+      return 'taskId' in request ? taskId === request.taskId : callId === request.callId;
+    });
+  }
+
+  /** Whether an interaction is open that was asked before that moment. */
+  anyOpenSince(moment: number): boolean {
+    return this.#open().some(({ audience, createdAt }) => audience !== 'none' && createdAt <= moment);
+  }
+
+  // --- Calls and tasks ---
+
+  /** The client uses a server: its questions outside of calls may concern the client. */
+  serverUsed(server: string): void {
+    this.#usedAt.set(server, this.#parts.clock.now());
+    if (this.#entries.size === 0) return;
+    const { announce } = this.#parts;
+    for (const interaction of this.#open()) {
+      if (interaction.server === server) this.#dispatch(interaction.id, { type: 'server_used', announce });
+    }
+  }
+
+  callPromoted(callId: string, taskId: string): void {
+    for (const { id, link } of this.#open()) {
+      if (mentionsCall(link, callId)) this.#dispatch(id, { type: 'call_promoted', callId, taskId });
+    }
+  }
+
+  /** A call has ended: fewer calls may have asked what it may have asked. */
+  callEnded({ id: callId, abort }: LiveCall): void {
+    if (this.#entries.size === 0) return;
+    const { aborted } = abort.signal;
+    for (const { id, link } of this.#open()) {
+      if (mentionsCall(link, callId)) {
+        this.#dispatch(id, { type: 'call_ended', callId, aborted, around: this.#around(id) });
+      }
+    }
+  }
+
+  /** A call is stopped, and with it what only its client could answer. */
+  callStopped(callId: string, reason: string): void {
+    this.rejectWhere(
+      ({ server, link }) =>
+        requestOf(link)?.callId === callId && !outlivesCall(link, callId, this.#surroundings(server)),
+      reason,
+    );
+  }
+
+  /** The server will not ask again what belonged to this task. */
+  taskEnded(taskId: string): void {
+    this.rejectWhere(({ link }) => link.certainty === 'certain' && link.by.taskId === taskId, 'the call has ended');
+    for (const [id, { state }] of this.#entries) {
+      if (state.phase === 'settled' && requestOf(state.interaction.link)?.taskId === taskId) {
+        this.#dispatch(id, { type: 'taken' });
+      }
+    }
+  }
+
+  /** A request that is no call is over, and with it what it asked; its server may not get to say so. */
+  requestEnded(callId: string): void {
+    this.rejectWhere(({ link }) => link.certainty === 'certain' && link.by.callId === callId, 'the request has ended');
+  }
+
+  /** What the server has not asked again by now, it will not ask again. */
+  allAsked(taskId: string): void {
+    for (const [id, { state, asker }] of this.#entries) {
+      if (asker !== undefined || requestOf(state.interaction.link)?.taskId !== taskId) continue;
+      if (state.phase === 'open') this.#dispatch(id, { type: 'rejected', reason: 'withdrawn by the server' });
+    }
+  }
+
+  /** Rejects every open interaction that matches, and overtakes the answers that are being stored. */
+  rejectWhere(matching: (interaction: Interaction) => boolean, reason: string): number {
+    const before = this.size;
+    for (const [id, { state }] of this.#entries) {
+      if (state.phase !== 'settled' && matching(state.interaction)) this.#dispatch(id, { type: 'rejected', reason });
+    }
+    return before - this.size;
+  }
+
+  /** Open interactions that the task may have asked, and that its client does not get with another call. */
+  unhostedOf(taskId: string): OpenInteraction[] {
+    const callId = this.#callOf(taskId)?.id;
+    if (callId === undefined) return [];
+    return this.#open().filter(({ id, link, audience }) => {
+      if (!mentionsCall(link, callId)) return false;
+      return audience === 'tools' || (requestOf(link) === undefined && !this.#isPresented(id));
+    });
+  }
+
+  /** From now on the client is asked this through the call behind the task. */
+  hostWith(id: string, taskId: string): void {
+    const callId = this.#callOf(taskId)?.id;
+    if (callId !== undefined) this.#dispatch(id, { type: 'hosted', host: { callId, taskId } });
+  }
+
+  /** A request that is no call and whose client waits for it can host questions, until the returned function is called. */
+  addHost(host: HostRequest): () => void {
+    this.#hosts.set(host.id, host);
+    return () => this.#hosts.delete(host.id);
+  }
+
+  /** Whether the client that made this call, or would be asked through another one, can tell in which folders it works. */
+  tellsRoots(server: string, callId: string | undefined): boolean {
+    const { calls, needsHost } = this.#parts;
+    const id = callId ?? (needsHost() ? chooseHost(this.#surroundings(server))?.callId : undefined);
+    if (id === undefined) return false;
+    return (this.#hosts.get(id) ?? calls.get(id)?.caller)?.tellsRoots === true;
+  }
+
+  // --- Life cycle ---
+
+  /** Brings back what an earlier run of the program left; `goesOn` tells which tasks still wait for their answers. */
+  restore(interactions: readonly Interaction[], goesOn: (taskId: string) => boolean, { announced = false } = {}): void {
+    const { budget, questionBytes } = this.#parts;
+    for (const stored of interactions) {
+      const { taskId } = requestOf(stored.link) ?? {};
+      const waits = stored.key !== undefined && taskId !== undefined && goesOn(taskId);
+      // Calls have other ids now.
+      const link: Link = taskId === undefined ? { certainty: 'none' } : { certainty: 'certain', by: { taskId } };
+      if (stored.status === 'open') {
+        const bytes = roughSize(stored.params, questionBytes);
+        budget.add(bytes);
+        const interaction = { ...stored, link };
+        this.#entries.set(stored.id, { state: { phase: 'open', interaction, presented: false, announced }, bytes });
+        if (!waits) this.#dispatch(stored.id, { type: 'rejected', reason: 'gateway restarted' });
+        else {
+          this.#alarm.at(stored.expiresAt);
+          this.#updateBlocking(undefined, this.#entries.get(stored.id)?.state);
+        }
+      } else if (waits) {
+        this.#entries.set(stored.id, { state: { phase: 'settled', interaction: { ...stored, link } }, bytes: 0 });
+      } else this.#parts.store.drop('question', stored.id);
+    }
+  }
+
+  /** Timers stand still while the machine sleeps; deadlines do not. */
+  sweep(): void {
+    const { clock, log } = this.#parts;
+    const now = clock.now();
+    for (const { id, kind, server, expiresAt } of this.#open()) {
+      if (expiresAt > now) this.#alarm.at(expiresAt);
+      else {
+        log.warn(`${kind}_timeout`, { requestId: id, server });
+        this.#dispatch(id, { type: 'expired' });
+      }
+    }
+  }
+
+  /** `keeps` tells which tasks the next run of the program goes on with; all other interactions are over. */
+  close(reason: string, keeps: (taskId: string) => boolean): void {
+    const isKept = ({ key, link }: Interaction): boolean => {
+      const { taskId } = requestOf(link) ?? {};
+      return key !== undefined && taskId !== undefined && keeps(taskId);
+    };
+    for (const interaction of this.#open().filter(isKept)) {
+      // Nothing more: the server would take a rejection for an answer.
+      this.#entries.get(interaction.id)?.asker?.stopListening();
+      this.#entries.delete(interaction.id);
+    }
+    this.rejectWhere((interaction) => !isKept(interaction), reason);
+    this.#alarm.stop();
+  }
+
+  // --- The shell around the reducer ---
+
+  #dispatch(id: string, event: RouterEvent): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return;
+    const before = entry.state;
+    const { state, effects } = reduce(before, event);
+    if (state === undefined) this.#entries.delete(id);
+    else entry.state = state;
+    if (before.phase === 'open' && state?.phase !== 'open') this.#closed(entry);
+    this.#updateBlocking(before, state);
+    for (const effect of effects) this.#run(entry, effect);
+  }
+
+  #closed(entry: Entry): void {
+    this.#parts.budget.give(entry.bytes);
+    entry.bytes = 0;
+  }
+
+  #run(entry: Entry, effect: Effect): void {
+    const { store, events, calls, tasks } = this.#parts;
+    const { state, asker } = entry;
+    const { id, kind, server } = state.interaction;
+    switch (effect.type) {
+      case 'save':
+        // It may have ended while an earlier effect ran.
+        if (this.#entries.has(id) && isWorthKeeping(state)) store.put('question', state.interaction);
+        return;
+      case 'drop':
+        store.drop('question', id);
+        return;
+      case 'promote':
+        calls.get(effect.callId)?.promote('question');
+        return;
+      case 'offer':
+        if (state.phase === 'open' && !this.#responders.offer(state.interaction)) {
+          this.#dispatch(id, { type: 'unclaimed' });
+        }
+        return;
+      case 'release':
+        this.#responders.release(id, effect.words);
+        return;
+      case 'wake':
+        tasks.wake(effect.taskId);
+        return;
+      case 'announce':
+        if (kind === 'roots') return;
+        if (effect.event === 'request') events.add(`${kind}_request`, server, { requestId: id });
+        else events.add(`${kind}_expired`, server, { requestId: id, reason: effect.reason });
+        return;
+      case 'claim_answer':
+        asker?.onAnswered?.();
+        return;
+      case 'deliver':
+        asker?.stopListening();
+        asker?.resolve(effect.answer);
+        return;
+      case 'fail': {
+        asker?.stopListening();
+        const { reason, error } = effect;
+        asker?.reject(notAnswered({ kind, reason, ...(error && { error }) }));
+      }
+    }
+  }
+
+  /** Tells the tasks whose waiting has changed. */
+  #updateBlocking(before: RoutedInteraction | undefined, after: RoutedInteraction | undefined): void {
+    const was = tasksBlockedBy(before);
+    const is = tasksBlockedBy(after);
+    for (const taskId of new Set([...was.keys(), ...is.keys()])) {
+      if (was.get(taskId) === is.get(taskId)) continue;
+      this.#parts.tasks.apply(taskId, { type: 'blocked', by: this.#blocking(taskId) });
+    }
+  }
+
+  #blocking(taskId: string): Blocking | undefined {
+    const found = [...this.#entries.values()].flatMap(({ state }) => tasksBlockedBy(state).get(taskId) ?? []);
+    return found.includes('certain') ? 'certain' : found[0];
+  }
+
+  #open(): OpenInteraction[] {
+    return [...this.#entries.values()].flatMap(({ state }) => (state.phase === 'open' ? [state.interaction] : []));
+  }
+
+  #isPresented(id: string): boolean {
+    const state = this.#entries.get(id)?.state;
+    return state?.phase === 'open' && state.presented;
+  }
+
+  #callOf(taskId: string): LiveCall | undefined {
+    return [...this.#parts.calls.values()].find((call) => call.taskId === taskId);
+  }
+
+  #around(id: string, as?: OpenInteraction): Surroundings {
+    const interaction = as ?? this.find(id);
+    return interaction === undefined ? NOWHERE : this.#surroundings(interaction.server, interaction);
+  }
+
+  #surroundings(server: string, interaction?: OpenInteraction): Surroundings {
+    const { calls, tasks, needsHost } = this.#parts;
+    const open = [...calls.values()].filter((call) => call.request.server === server);
+    const asOpenCall = (call: LiveCall): OpenCall => ({
+      callId: call.id,
+      ...(call.taskId !== undefined && { taskId: call.taskId }),
+      effect: (interaction && call.caller.effectOf?.(interaction)) ?? 'promote',
+      waiting: !call.answered,
+      detached: call.kept === true || call.standing !== undefined,
+      asking: this.#open().some(({ id, link }) => id !== interaction?.id && requestOf(link)?.callId === call.id),
+      abandoned: call.taskId !== undefined && tasks.find(call.taskId)?.orphan === true,
+    });
+    return { calls: open.map(asOpenCall), hosts: [...this.#hosts.keys()], needsHost: needsHost() };
+  }
+}
+
+const NOWHERE: Surroundings = { calls: [], hosts: [], needsHost: false };
+const NOT_BLOCKED: ReadonlyMap<string, Blocking> = new Map();
+
+function tasksBlockedBy(state: RoutedInteraction | undefined): ReadonlyMap<string, Blocking> {
+  return state?.phase === 'open' ? blockedTasks(state.interaction.link) : NOT_BLOCKED;
+}
+
+/** A settled interaction only matters to a server that can ask for it again by its key. */
+function isWorthKeeping({ phase, interaction }: RoutedInteraction): boolean {
+  return phase === 'open' || interaction.key !== undefined;
+}
+
+function newInteraction(
+  { sessionId, settings, clock }: Pick<Required<RouterParts>, 'sessionId' | 'settings' | 'clock'>,
+  server: string,
+  incoming: IncomingQuestion,
+): RoutedInteraction {
+  const { kind, params, timeoutMs, detached, key } = incoming;
+  const now = clock.now();
+  const interaction: OpenInteraction = {
+    id: secretId(),
+    sessionId,
+    server,
+    kind,
+    params,
+    status: 'open',
+    createdAt: now,
+    expiresAt: now + (timeoutMs ?? settings.timeoutMs),
+    link: { certainty: 'none' },
+    audience: 'anyone',
+    ...(detached && { detached }),
+    ...(key !== undefined && { key }),
+  };
+  return { phase: 'open', interaction, presented: false, announced: false };
+}
+
+function linkOf({ callId, taskId, candidates, othersEnded }: IncomingQuestion): Link {
+  if (callId !== undefined || taskId !== undefined) {
+    return {
+      certainty: 'certain',
+      by: { ...(callId !== undefined && { callId }), ...(taskId !== undefined && { taskId }) },
+    };
+  }
+  if (candidates === undefined) return { certainty: 'none' };
+  const calls = candidates.calls.map((id) => ({ callId: id }));
+  // A question that was asked with a task is opened a moment after it came: by then some requests may have ended.
+  const others = candidates.others && !(othersEnded?.aborted && calls.length > 0);
+  return { certainty: 'possible', calls, others };
+}
+
+function notAnswered({ kind, reason, error }: { kind: InteractionKind; reason: string; error?: RpcFailure }): Error {
+  if (error !== undefined) return new RpcError(error.code, error.message, error.data);
+  return new Error(`${kind} request not answered: ${reason}`);
+}
+
+/** An abort that gives no reason of its own comes with a standard one, which says nothing. */
+function withdrawal({ reason }: AbortSignal): { reason: string; words?: string } {
+  if (typeof reason === 'string') return { reason: 'withdrawn by the server', words: reason };
+  const given = reason instanceof Error && reason.name !== 'AbortError';
+  return { reason: given ? `withdrawn: ${reason.message}` : 'withdrawn by the server' };
+}

@@ -1,0 +1,19 @@
+/** Longest delay a timer can hold; anything above fires at once. */
+export const MAX_DELAY_MS = 2 ** 31 - 1;
+
+export const clampDelay = (ms: number): number => Math.min(Math.max(0, ms), MAX_DELAY_MS);
+
+/** The time, and timers. Tests move a clock of their own. */
+export interface Clock {
+  now(): number;
+  /** Calls back once after `ms` milliseconds, unless the returned function is called first. Keeps no program running. */
+  after(ms: number, callback: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after: (ms, callback) => {
+    const timer = setTimeout(callback, clampDelay(ms)).unref();
+    return () => clearTimeout(timer);
+  },
+};
