@@ -48,7 +48,14 @@ export class StoredTasks extends BookTaskController implements AppTaskController
     log: Log,
     left: { tasks: Task[]; questions: Interaction[] },
   ) {
-    const tasks = new TaskBook(OWNER, store, NO_EVENTS, settings.tasks, unlimitedQuota(), log);
+    const tasks = new TaskBook({
+      sessionId: OWNER,
+      store,
+      events: NO_EVENTS,
+      settings: settings.tasks,
+      quota: unlimitedQuota(),
+      log,
+    });
     const interactions = new InteractionRouter({
       sessionId: OWNER,
       store,

@@ -155,9 +155,16 @@ export class Session {
       const { taskId } = data;
       if (typeof taskId === 'string' && this.tasks.find(taskId)?.orphan) parts.notifyHub?.(type, server, data);
     };
-    this.tasks = isHub
-      ? new TaskBook(id, store, this.events, settings.tasks, parts.quotas.tasks, log, HUB_ADVICE, budget)
-      : new TaskBook(id, store, { add: abandoned }, settings.tasks, parts.quotas.tasks, log, PROTOCOL_ADVICE, budget);
+    this.tasks = new TaskBook({
+      sessionId: id,
+      store,
+      events: isHub ? this.events : { add: abandoned },
+      settings: settings.tasks,
+      quota: parts.quotas.tasks,
+      log,
+      advice: isHub ? HUB_ADVICE : PROTOCOL_ADVICE,
+      budget,
+    });
     const calls = new Map<string, LiveCall>();
     this.interactions = new InteractionRouter({
       sessionId: id,

@@ -3,7 +3,6 @@ import { createLog } from '../../lib/log.ts';
 import { openSqliteStore } from '../../store/sqlite/store.ts';
 import { Budget } from '../budget.ts';
 import { SharedLimit } from '../shared-limit.ts';
-import { PROTOCOL_ADVICE } from './advice.ts';
 import { TaskBook } from './book.ts';
 
 const settings = { ttlMs: 60_000, maxTtlMs: 60_000, keepMs: 60_000, cleanupMs: 60_000, perSession: 2, max: 1000 };
@@ -13,7 +12,7 @@ async function taskBook(budget = new Budget(Infinity, 'none')) {
   const store = await openSqliteStore({ path: ':memory:', log });
   const words = { things: 'tasks', state: 'are at work', setting: 'tasks.max', fix: 'wait' };
   const quota = new SharedLimit(1000, words, { names: [], reserved: 0 }).quotaFor('local');
-  return new TaskBook('s', store, { add: () => {} }, settings, quota, log, PROTOCOL_ADVICE, budget);
+  return new TaskBook({ sessionId: 's', store, events: { add: () => {} }, settings, quota, log, budget });
 }
 
 const start = { server: 'one', tool: 'slow', args: {} };

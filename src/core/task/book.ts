@@ -2,7 +2,7 @@ import type { Log } from '../../lib/log.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { secretId } from '../../lib/ids.ts';
 import { roughSize } from '../../lib/rough-size.ts';
-import { clampDelay } from '../../lib/clock.ts';
+import { clampDelay, systemClock, type Clock } from '../../lib/clock.ts';
 import { Alarm } from '../../lib/timers.ts';
 import { UNLIMITED, type Budget } from '../budget.ts';
 import { GatewayError } from '../errors.ts';
@@ -30,6 +30,20 @@ export interface RepeatedCall extends Required<Pick<TaskStart, 'server' | 'tool'
   endedWithinMs: number;
 }
 
+export interface TaskBookParts {
+  sessionId: string;
+  store: SessionStore;
+  events: EventSink;
+  settings: CoreSettings['tasks'];
+  /** Of tasks at work, in all sessions. */
+  quota: Quota;
+  log: Log;
+  /** What the client can do about a limit. */
+  advice?: TaskAdvice;
+  budget?: Budget;
+  clock?: Clock;
+}
+
 /** Told of every change of a task, and what has happened to it. */
 export type TaskWatcher = (task: Task, event?: TaskEvent) => void;
 
@@ -48,37 +62,14 @@ export class TaskBook {
   /** Those who wait for a change, to be sent home when the session ends. */
   readonly #waiting = new Set<() => void>();
   #closed = false;
-  readonly #alarm = new Alarm(() => this.#expireDue());
-  readonly #sessionId: string;
-  readonly #store: SessionStore;
-  readonly #events: EventSink;
-  readonly #settings: CoreSettings['tasks'];
-  /** Of tasks at work, in all sessions. */
-  readonly #quota: Quota;
-  readonly #log: Log;
-  readonly #advice: TaskAdvice;
-  readonly #budget: Budget;
+  readonly #alarm: Alarm;
+  readonly #parts: Required<TaskBookParts>;
   /** What each task takes of the budget. */
   readonly #bytes = new Map<string, number>();
 
-  constructor(
-    sessionId: string,
-    store: SessionStore,
-    events: EventSink,
-    settings: CoreSettings['tasks'],
-    quota: Quota,
-    log: Log,
-    advice: TaskAdvice = PROTOCOL_ADVICE,
-    budget: Budget = UNLIMITED,
-  ) {
-    this.#budget = budget;
-    this.#sessionId = sessionId;
-    this.#store = store;
-    this.#events = events;
-    this.#settings = settings;
-    this.#quota = quota;
-    this.#log = log;
-    this.#advice = advice;
+  constructor(parts: TaskBookParts) {
+    this.#parts = { advice: PROTOCOL_ADVICE, budget: UNLIMITED, clock: systemClock, ...parts };
+    this.#alarm = new Alarm(() => this.#expireDue(), this.#parts.clock);
   }
 
   /**
@@ -86,24 +77,27 @@ export class TaskBook {
    * its work must not be lost, and calls in flight have a limit of their own.
    */
   assertRoom(): void {
-    this.#quota.assertRoom();
-    const { perSession } = this.#settings;
+    this.#parts.quota.assertRoom();
+    const { perSession } = this.#parts.settings;
     if (this.#tasks.size < perSession) return;
     const working = this.atWork().length;
     if (working < perSession) return;
     throw new GatewayError(
       'TOOL_ERR_LIMIT',
-      `${working} tasks of this session are still at work (limit tasks.perSession = ${perSession}); ${this.#advice.full}`,
+      `${working} tasks of this session are still at work (limit tasks.perSession = ${perSession}); ${this.#parts.advice.full}`,
     );
   }
 
   create(start: TaskStart): Task {
     this.#evictOldestEnded();
-    const ttlMs = Math.min(start.ttlMs ?? this.#settings.ttlMs, this.#settings.maxTtlMs);
+    const ttlMs = Math.min(start.ttlMs ?? this.#parts.settings.ttlMs, this.#parts.settings.maxTtlMs);
     const { server } = start;
-    const task = createTask({ ...start, id: secretId(), sessionId: this.#sessionId, ttlMs }, Date.now());
+    const task = createTask(
+      { ...start, id: secretId(), sessionId: this.#parts.sessionId, ttlMs },
+      this.#parts.clock.now(),
+    );
     this.#keep(task);
-    this.#events.add('task_created', server, { taskId: task.id, toolName: task.tool, ttl: ttlMs });
+    this.#parts.events.add('task_created', server, { taskId: task.id, toolName: task.tool, ttl: ttlMs });
     return task;
   }
 
@@ -118,14 +112,14 @@ export class TaskBook {
   /** The changed task, or `undefined` when there is none such or the move is not allowed. */
   apply(id: string, event: TaskEvent): Task | undefined {
     const task = this.#tasks.get(id);
-    const moment = { now: Date.now(), keepMs: this.#settings.keepMs };
+    const moment = { now: this.#parts.clock.now(), keepMs: this.#parts.settings.keepMs };
     const next = task && transition(task, event, moment);
     if (task === undefined || next === undefined) return undefined;
     // Only these can bring much; a task can always end.
     if (event.type === 'complete' || event.type === 'stands') {
       const more = sizeOf(next) - (this.#bytes.get(id) ?? 0);
       const isSmall = event.type === 'stands' && more <= SMALL_BYTES;
-      if (more > 0 && !isSmall && more > this.#budget.left) return this.#noRoom(task, more);
+      if (more > 0 && !isSmall && more > this.#parts.budget.left) return this.#noRoom(task, more);
     }
     // Progress is shown but not stored: a chatty server must not cost a write for each step.
     if (event.type === 'progress') this.#tasks.set(id, next);
@@ -137,7 +131,7 @@ export class TaskBook {
 
   /** What came of the call, or what is needed to go on with it, cannot be kept: the task has failed. */
   #noRoom(task: Task, bytes: number): Task | undefined {
-    const message = `there is no room to keep ${bytes} bytes of this task (${this.#budget.shortage(bytes)})`;
+    const message = `there is no room to keep ${bytes} bytes of this task (${this.#parts.budget.shortage(bytes)})`;
     return this.apply(task.id, { type: 'no_room', message });
   }
 
@@ -162,7 +156,7 @@ export class TaskBook {
    * Failed and cancelled runs are never taken over: making the call again is an attempt to do better.
    */
   takeOver({ server, tool, args, program, endedWithinMs }: RepeatedCall): Task | undefined {
-    const endedAfter = Date.now() - endedWithinMs;
+    const endedAfter = this.#parts.clock.now() - endedWithinMs;
     const found = this.list().find(
       (task) =>
         task.orphan &&
@@ -254,30 +248,30 @@ export class TaskBook {
   #set(task: Task): void {
     const before = this.#tasks.get(task.id);
     const worked = before !== undefined && !hasEnded(before);
-    if (worked && hasEnded(task)) this.#quota.release();
-    if (!worked && !hasEnded(task)) this.#quota.take();
+    if (worked && hasEnded(task)) this.#parts.quota.release();
+    if (!worked && !hasEnded(task)) this.#parts.quota.take();
     this.#tasks.set(task.id, task);
     this.#count(task);
   }
 
   #keep(task: Task): void {
     this.#set(task);
-    this.#store.put('task', task);
+    this.#parts.store.put('task', task);
     this.#alarm.at(task.deadline);
   }
 
   #count(task: Task): void {
     const bytes = sizeOf(task);
-    this.#budget.add(bytes - (this.#bytes.get(task.id) ?? 0));
+    this.#parts.budget.add(bytes - (this.#bytes.get(task.id) ?? 0));
     this.#bytes.set(task.id, bytes);
   }
 
   #forget(task: Task): void {
     this.#tasks.delete(task.id);
-    this.#budget.give(this.#bytes.get(task.id) ?? 0);
+    this.#parts.budget.give(this.#bytes.get(task.id) ?? 0);
     this.#bytes.delete(task.id);
     this.#read.delete(task.id);
-    this.#store.drop('task', task.id);
+    this.#parts.store.drop('task', task.id);
   }
 
   /** The client has seen how the task ended: it does not come back for the result with the same call. */
@@ -289,7 +283,7 @@ export class TaskBook {
 
   /** Tasks whose end the client has seen go first; others only when there are far too many. */
   #evictOldestEnded(): void {
-    const { perSession } = this.#settings;
+    const { perSession } = this.#parts.settings;
     if (this.#tasks.size < perSession) return;
     const ended = this.list().filter(hasEnded);
     const unread = this.#tasks.size < MAX_UNREAD_FACTOR * perSession ? undefined : ended[0];
@@ -298,14 +292,14 @@ export class TaskBook {
   }
 
   #expireDue(): void {
-    const now = Date.now();
+    const now = this.#parts.clock.now();
     for (const task of this.atWork()) {
       if (task.deadline === undefined) continue;
       if (task.deadline > now) {
         this.#alarm.at(task.deadline);
         continue;
       }
-      this.apply(task.id, { type: 'expire', advice: this.#advice.late });
+      this.apply(task.id, { type: 'expire', advice: this.#parts.advice.late });
     }
   }
 
@@ -314,20 +308,20 @@ export class TaskBook {
     const about = { taskId: task.id, server: task.server, tool: task.tool };
     switch (task.status) {
       case 'completed':
-        this.#events.add('task_completed', task.server, data);
-        this.#log.info('task_completed', about);
+        this.#parts.events.add('task_completed', task.server, data);
+        this.#parts.log.info('task_completed', about);
         break;
       case 'failed':
-        this.#events.add('task_failed', task.server, { ...data, error: task.error?.message ?? 'failed' });
-        this.#log.warn('task_failed', { ...about, error: task.error?.message });
+        this.#parts.events.add('task_failed', task.server, { ...data, error: task.error?.message ?? 'failed' });
+        this.#parts.log.warn('task_failed', { ...about, error: task.error?.message });
         break;
       case 'cancelled':
-        this.#events.add('task_cancelled', task.server, { ...data, reason: task.statusMessage });
-        this.#log.info('task_cancelled', about);
+        this.#parts.events.add('task_cancelled', task.server, { ...data, reason: task.statusMessage });
+        this.#parts.log.info('task_cancelled', about);
         break;
       case 'expired':
-        this.#events.add('task_expired', task.server, { ...data, ttl: task.ttlMs });
-        this.#log.warn('task_expired', about);
+        this.#parts.events.add('task_expired', task.server, { ...data, ttl: task.ttlMs });
+        this.#parts.log.warn('task_expired', about);
         break;
       case 'working':
       case 'input_required':

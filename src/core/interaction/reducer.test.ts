@@ -1,0 +1,182 @@
+import { describe, expect, test } from 'vitest';
+import type { Surroundings } from './attribution.ts';
+import type { OpenInteraction } from './interaction.ts';
+import { reduce, type Effect, type RoutedInteraction, type RouterEvent } from './reducer.ts';
+
+const NOTHING: Surroundings = { calls: [], hosts: [], needsHost: false };
+
+function open(more: Partial<OpenInteraction> = {}): RoutedInteraction {
+  const interaction: OpenInteraction = {
+    id: 'q',
+    sessionId: 's',
+    server: 'one',
+    kind: 'elicitation',
+    params: {},
+    status: 'open',
+    createdAt: 0,
+    expiresAt: 10,
+    link: { certainty: 'none' },
+    audience: 'anyone',
+    ...more,
+  };
+  return { phase: 'open', interaction, presented: false, announced: false };
+}
+
+/** The state and the effects after several events. */
+function after(state: RoutedInteraction, ...events: RouterEvent[]): { state?: RoutedInteraction; effects: Effect[] } {
+  let now: RoutedInteraction | undefined = state;
+  const all: Effect[] = [];
+  for (const event of events) {
+    if (now === undefined) break;
+    const { state: next, effects } = reduce(now, event);
+    all.push(...effects);
+    now = next;
+  }
+  return { ...(now && { state: now }), effects: all };
+}
+
+const types = (effects: Effect[]): string[] => effects.map(({ type }) => type);
+
+const asked = (more: Partial<Extract<RouterEvent, { type: 'asked' }>> = {}): RouterEvent => ({
+  type: 'asked',
+  link: { certainty: 'none' },
+  around: NOTHING,
+  recentlyUsed: true,
+  announce: 'always',
+  ...more,
+});
+
+const ANSWER = { action: 'accept', content: {} };
+
+describe('H-5: events about an interaction', () => {
+  test('H-5: it is announced once, and so is its end', () => {
+    const { effects } = after(open(), asked(), { type: 'unclaimed' }, { type: 'expired' });
+    expect(effects.filter(({ type }) => type === 'announce')).toEqual([
+      { type: 'announce', event: 'request' },
+      { type: 'announce', event: 'expired', reason: 'nobody answered in time' },
+    ]);
+  });
+
+  test('H-5: where only what nobody takes is announced, a claimed one is not', () => {
+    const claimed = after(open(), asked({ announce: 'unclaimed' }), { type: 'expired' });
+    expect(types(claimed.effects)).not.toContain('announce');
+    const unclaimed = after(open(), asked({ announce: 'unclaimed' }), { type: 'unclaimed' });
+    expect(types(unclaimed.effects)).toContain('announce');
+  });
+
+  test('H-5: requests for folders are never announced', () => {
+    const { effects } = after(open({ kind: 'roots' }), asked(), { type: 'unclaimed' }, { type: 'expired' });
+    expect(types(effects)).not.toContain('announce');
+  });
+
+  test('H-3: one of no call is hidden until the client uses the server', () => {
+    const hidden = after(open(), asked({ recentlyUsed: false }));
+    expect(hidden.state?.interaction.audience).toBe('none');
+    expect(types(hidden.effects)).not.toContain('announce');
+    const shown = after(open(), asked({ recentlyUsed: false }), { type: 'server_used', announce: 'always' });
+    expect(shown.state?.interaction.audience).toBe('anyone');
+    expect(types(shown.effects)).toEqual(['save', 'offer', 'save', 'announce', 'offer']);
+  });
+});
+
+describe('H-9: the first valid answer wins', () => {
+  test('H-9: the answer reaches the server once it is stored, and not before', () => {
+    const answered = after(open(), { type: 'answered', answer: ANSWER });
+    expect(types(answered.effects)).toEqual(['release', 'drop', 'claim_answer']);
+    const stored = after(open(), { type: 'answered', answer: ANSWER }, { type: 'stored' });
+    expect(stored.state).toBeUndefined();
+    expect(stored.effects.at(-1)).toEqual({ type: 'deliver', answer: ANSWER });
+  });
+
+  test('T-1: after an answer, neither another answer nor the end of its time changes anything', () => {
+    const first = after(open(), { type: 'answered', answer: ANSWER });
+    const later: RouterEvent[] = [
+      { type: 'answered', answer: { action: 'decline' } },
+      { type: 'expired' },
+      { type: 'refused', error: { code: 1, message: 'no' } },
+      { type: 'presented' },
+    ];
+    expect(after(open(), { type: 'answered', answer: ANSWER }, ...later)).toEqual(first);
+  });
+
+  test('H-9: whatever ends it while the answer is being stored overtakes the answer, and the first reason counts', () => {
+    const { state, effects } = after(
+      open({ key: 'k' }),
+      { type: 'answered', answer: ANSWER },
+      { type: 'rejected', reason: 'cancelled' },
+      { type: 'rejected', reason: 'session ended' },
+      { type: 'stored' },
+    );
+    expect(state).toBeUndefined();
+    expect(effects.slice(-2)).toEqual([{ type: 'drop' }, { type: 'fail', reason: 'cancelled' }]);
+  });
+
+  test('P-2: under a key the answer is kept until the server has it', () => {
+    const { state, effects } = after(open({ key: 'k' }), { type: 'answered', answer: ANSWER }, { type: 'stored' });
+    expect(state).toMatchObject({ phase: 'settled', interaction: { status: 'accepted', answer: ANSWER } });
+    expect(types(effects)).toEqual(['release', 'save', 'claim_answer', 'deliver']);
+    expect(
+      after(open({ key: 'k' }), { type: 'answered', answer: ANSWER }, { type: 'stored' }, { type: 'taken' }).state,
+    ).toBe(undefined);
+  });
+
+  test('P-2: under a key the server also learns later that the time ran out', () => {
+    expect(after(open({ key: 'k' }), { type: 'expired' }).state).toMatchObject({
+      phase: 'settled',
+      interaction: { status: 'expired' },
+    });
+    expect(after(open(), { type: 'expired' }).state).toBeUndefined();
+  });
+
+  test('H-9: the error of a client that refuses reaches the server as it is', () => {
+    const error = { code: -1, message: 'User rejected sampling request' };
+    expect(after(open({ kind: 'sampling' }), { type: 'refused', error }).effects.at(-1)).toEqual({
+      type: 'fail',
+      reason: error.message,
+      error,
+    });
+  });
+
+  test('H-9: a responder learns why the server withdrew its question', () => {
+    const { effects } = after(open(), { type: 'rejected', reason: 'withdrawn by the server', words: 'not needed' });
+    expect(effects).toContainEqual({ type: 'release', words: 'not needed' });
+  });
+});
+
+describe('H-3: calls and tasks', () => {
+  const waiting = { waiting: true, detached: false, asking: false, abandoned: false } as const;
+
+  test('H-3: its call becomes a task before anything tells of it, and then its link names the task', () => {
+    const around: Surroundings = { ...NOTHING, calls: [{ callId: 'a', effect: 'promote', ...waiting }] };
+    const link = { certainty: 'certain', by: { callId: 'a' } } as const;
+    const { state, effects } = after(open(), asked({ link, around }), {
+      type: 'call_promoted',
+      callId: 'a',
+      taskId: 't',
+    });
+    expect(types(effects)).toEqual(['promote', 'save', 'announce', 'offer', 'save']);
+    expect(state?.interaction.link).toEqual({ certainty: 'certain', by: { callId: 'a', taskId: 't' } });
+  });
+
+  test('H-3: left to the tools, it promotes the calls that wait, and wakes the tasks that may wait', () => {
+    const around: Surroundings = {
+      ...NOTHING,
+      calls: [
+        { callId: 'a', effect: 'promote', ...waiting },
+        { callId: 'b', taskId: 't', effect: 'promote', ...waiting },
+        { callId: 'other', effect: 'promote', ...waiting },
+      ],
+    };
+    const link = {
+      certainty: 'possible',
+      calls: [{ callId: 'a' }, { callId: 'b', taskId: 't' }],
+      others: false,
+    } as const;
+    const { state, effects } = after(open({ link: { ...link, calls: [...link.calls] } }), {
+      type: 'left_to_tools',
+      around,
+    });
+    expect(state?.interaction.audience).toBe('tools');
+    expect(effects).toEqual([{ type: 'save' }, { type: 'promote', callId: 'a' }, { type: 'wake', taskId: 't' }]);
+  });
+});

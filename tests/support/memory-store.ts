@@ -1,0 +1,37 @@
+import type { RecordKind, Records, SessionStore } from '../../src/core/ports.ts';
+
+/** Keeps the records of one session in memory. A test may hold back the moment at which they are stored. */
+export class MemoryStore implements SessionStore {
+  readonly #records = new Map<string, unknown>();
+  #held: { promise: Promise<void>; release: () => void; fail: (error: Error) => void } | undefined;
+
+  put<K extends RecordKind>(kind: K, record: Records[K]): void {
+    this.#records.set(`${kind} ${record.id}`, structuredClone(record));
+  }
+
+  drop(kind: RecordKind, id: string): void {
+    this.#records.delete(`${kind} ${id}`);
+  }
+
+  async settled(): Promise<void> {
+    await this.#held?.promise;
+  }
+
+  /** Until `release` or `fail` is called, nothing counts as stored. */
+  hold(): { release: () => void; fail: (error: Error) => void } {
+    let release = (): void => {};
+    let fail = (_error: Error): void => {};
+    const promise = new Promise<void>((resolve, reject) => {
+      release = resolve;
+      fail = reject;
+    });
+    // A test may fail it before anybody waits.
+    promise.catch(() => {});
+    this.#held = { promise, release, fail };
+    return this.#held;
+  }
+
+  all<K extends RecordKind>(kind: K): Records[K][] {
+    return [...this.#records].filter(([name]) => name.startsWith(`${kind} `)).map(([, record]) => record as Records[K]);
+  }
+}
