@@ -1,0 +1,240 @@
+import { expect, test } from 'vitest';
+import { MemoryStore } from '../../../tests/support/memory-store.ts';
+import { TestClock } from '../../../tests/support/test-clock.ts';
+import { createLog } from '../../lib/log.ts';
+import { Budget } from '../budget.ts';
+import type { LiveCall } from '../call/live-call.ts';
+import type { IncomingQuestion } from '../ports.ts';
+import { unlimitedQuota } from '../shared-limit.ts';
+import { TaskBook } from '../task/book.ts';
+import { InteractionRouter, type RouterParts } from './router.ts';
+
+const TIMEOUT_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const PARAMS = { message: 'Which size?' };
+const ANSWER = { action: 'accept', content: { size: 'M' } };
+
+type Told = { type: string; server: string } & Record<string, unknown>;
+
+/** A router with everything around it in memory. */
+function setUp(parts: Partial<RouterParts> = {}) {
+  const clock = new TestClock();
+  const store = new MemoryStore();
+  const log = createLog('silent');
+  const told: Told[] = [];
+  const events: RouterParts['events'] = { add: (type, server, data) => void told.push({ type, server, ...data }) };
+  const settings = { ttlMs: HOUR_MS, maxTtlMs: HOUR_MS, keepMs: HOUR_MS, cleanupMs: HOUR_MS, perSession: 9, max: 9 };
+  const tasks = new TaskBook({ sessionId: 's', store, events, settings, quota: unlimitedQuota(), log, clock });
+  const calls = new Map<string, LiveCall>();
+  const questions = { timeoutMs: TIMEOUT_MS, perSession: 3, via: 'tools', minDeclineMs: 0 } as const;
+  const create = (): InteractionRouter =>
+    new InteractionRouter({
+      sessionId: 's',
+      store,
+      tasks,
+      calls,
+      events,
+      announce: 'always',
+      settings: questions,
+      log,
+      clock,
+      ...parts,
+    });
+  const router = create();
+  const withdraw = new AbortController();
+  const ask = (more: Partial<IncomingQuestion> = {}, by = router): Promise<unknown> =>
+    by
+      .ask('one', { kind: 'elicitation', params: PARAMS, withdrawn: withdraw.signal, ...more })
+      .catch((error: Error) => error.message);
+  const task = (): string => tasks.create({ server: 'one', tool: 'order', args: {} }).id;
+  return { router, create, clock, store, told, tasks, calls, ask, task, withdraw };
+}
+
+const only = (router: InteractionRouter): string => {
+  const [interaction, ...more] = router.list('elicitation');
+  if (interaction === undefined || more.length > 0) throw new Error(`${more.length} questions`);
+  return interaction.id;
+};
+
+test('T-3, H-9: a question blocks its task until it is answered, and the answer reaches the server', async () => {
+  const { router, tasks, clock, ask, task } = setUp();
+  const taskId = task();
+  const answered = ask({ taskId });
+  expect(tasks.get(taskId)).toMatchObject({ status: 'input_required', remainingMs: HOUR_MS });
+  clock.advance(1000);
+  await router.answer(only(router), 'elicitation', ANSWER);
+  expect(await answered).toEqual(ANSWER);
+  expect(tasks.get(taskId)).toMatchObject({ status: 'working', deadline: clock.now() + HOUR_MS });
+});
+
+test('T-3: of two questions, the last one to end lets the task go on', async () => {
+  const { router, tasks, ask, task } = setUp();
+  const taskId = task();
+  void ask({ taskId });
+  void ask({ taskId });
+  const [first, second] = router.of({ taskId });
+  router.refuse(first?.id ?? '', { code: 1, message: 'no' });
+  expect(tasks.get(taskId).status).toBe('input_required');
+  router.refuse(second?.id ?? '', { code: 1, message: 'no' });
+  expect(tasks.get(taskId).status).toBe('working');
+});
+
+test('H-9: an answer that does not fit is refused with the reason, and the question stays open', async () => {
+  const { router, ask, told } = setUp();
+  router.serverUsed('one');
+  void ask({ params: { ...PARAMS, requestedSchema: { type: 'object', properties: {}, required: ['size'] } } });
+  const id = only(router);
+  await expect(router.answer(id, 'elicitation', { action: 'accept', content: {} })).rejects.toMatchObject({
+    code: 'TOOL_ERR_INVALID_ANSWER',
+  });
+  await expect(router.answer(id, 'elicitation', { action: 'maybe' })).rejects.toThrow(/accept, decline and cancel/);
+  expect(router.find(id)?.status).toBe('open');
+  expect(told.map(({ type }) => type)).toEqual(['elicitation_request']);
+});
+
+test('H-9: an answer is not told to the server before it is stored; a full disk does not lose it', async () => {
+  const { router, store, ask, task } = setUp();
+  const outcomes: unknown[] = [];
+  void ask({ taskId: task() }).then((outcome) => outcomes.push(outcome));
+  const held = store.hold();
+  const answering = router.answer(only(router), 'elicitation', ANSWER);
+  await Promise.resolve();
+  expect(outcomes).toEqual([]);
+  held.fail(new Error('disk full'));
+  await answering;
+  await expect.poll(() => outcomes).toEqual([ANSWER]);
+});
+
+test('H-9: a question that ends while its answer is being stored tells so to the one who answered', async () => {
+  const { router, store, ask, task } = setUp();
+  const taskId = task();
+  const asked = ask({ taskId, key: 'size' });
+  const held = store.hold();
+  const answering = router.answer(only(router), 'elicitation', ANSWER);
+  router.rejectWhere(() => true, 'cancelled by the client');
+  held.release();
+  await expect(answering).rejects.toThrow(/no longer open: cancelled by the client/);
+  expect(await asked).toMatch(/cancelled by the client/);
+  expect(store.all('question')).toEqual([]);
+});
+
+test('T-3: unanswered for too long, a question expires, and an event tells of it', async () => {
+  const { router, clock, ask, told, task, tasks } = setUp();
+  const taskId = task();
+  const asked = ask({ taskId });
+  clock.advance(TIMEOUT_MS - 1);
+  expect(router.size).toBe(1);
+  clock.advance(1);
+  expect(await asked).toMatch(/nobody answered in time/);
+  expect(told.at(-1)).toMatchObject({ type: 'elicitation_expired', server: 'one' });
+  expect(tasks.get(taskId).status).toBe('working');
+  expect(router.size).toBe(0);
+});
+
+test('H-3: a question of no call shows only to a client that uses the server', () => {
+  const { router, clock, ask, told } = setUp();
+  void ask();
+  expect(router.list('elicitation')).toEqual([]);
+  expect(told).toEqual([]);
+  router.serverUsed('one');
+  expect(router.list('elicitation')).toHaveLength(1);
+  clock.advance(HOUR_MS);
+  void ask();
+  expect(router.list('elicitation')).toEqual([]);
+});
+
+test('D-2: the responder of the call comes before that of the task, and that before any other', () => {
+  const { router, ask, task } = setUp();
+  const taskId = task();
+  const taken: string[] = [];
+  const responder =
+    (name: string, takes = true) =>
+    (): boolean => {
+      if (takes) taken.push(name);
+      return takes;
+    };
+  router.register('any', responder('any'));
+  const leave = router.register({ taskId }, responder('task'));
+  router.register({ callId: 'c' }, responder('call', false));
+  void ask({ callId: 'c', taskId });
+  expect(taken).toEqual(['task']);
+  leave();
+  expect(taken).toEqual(['task', 'any']);
+});
+
+test('D-2: a responder is told when the answer is not wanted any more, in the words of the server', async () => {
+  const { router, ask, withdraw } = setUp();
+  let over: AbortSignal | undefined;
+  router.register('any', (_interaction, signal) => {
+    over = signal;
+    return true;
+  });
+  const asked = ask();
+  withdraw.abort('the order was cancelled');
+  expect(over?.reason).toBe('the order was cancelled');
+  expect(await asked).toMatch(/withdrawn by the server/);
+});
+
+test('D-7: where the client is asked itself, an event tells only of what nobody takes', () => {
+  const { router, ask, told } = setUp({ announce: 'unclaimed' });
+  router.serverUsed('one');
+  const leave = router.register('any', () => true);
+  void ask();
+  expect(told).toEqual([]);
+  leave();
+  expect(told.map(({ type }) => type)).toEqual(['elicitation_request']);
+  router.rejectWhere(() => true, 'gone');
+  expect(told.map(({ type }) => type)).toEqual(['elicitation_request', 'elicitation_expired']);
+});
+
+test('P-2: after a restart the same question is asked again under its key, and asked of nobody twice', async () => {
+  const { router, create, store, ask, task } = setUp();
+  const taskId = task();
+  void ask({ taskId, key: 'size' });
+  const id = only(router);
+  const open = create();
+  open.restore(store.all('question'), () => true);
+  const again = ask({ taskId, key: 'size' }, open);
+  expect(only(open)).toBe(id);
+  const taken = new AbortController();
+  await open.answer(id, 'elicitation', ANSWER);
+  expect(await again).toEqual(ANSWER);
+  // The server did not get it: it asks once more, after another restart.
+  const answered = create();
+  answered.restore(store.all('question'), () => true);
+  expect(await ask({ taskId, key: 'size', taken: taken.signal }, answered)).toEqual(ANSWER);
+  expect(store.all('question')).toHaveLength(1);
+  taken.abort();
+  expect(store.all('question')).toEqual([]);
+});
+
+test('P-2: what the next run cannot go on with is over, and its event says why', () => {
+  const { router, create, store, ask, task, told } = setUp();
+  void ask({ taskId: task(), key: 'size' });
+  const restarted = create();
+  restarted.restore(store.all('question'), () => false, { announced: true });
+  expect(restarted.size).toBe(0);
+  expect(told.at(-1)).toMatchObject({ type: 'elicitation_expired', reason: 'gateway restarted' });
+  expect(router.size).toBe(1);
+});
+
+test('X-3: too many, too large and too much are refused, and what is over gives its room back', async () => {
+  const budget = new Budget(200, 'limits.sessionBytes');
+  const { router, ask, task } = setUp({ budget, questionBytes: 100 });
+  const taskId = task();
+  expect(await ask({ taskId, params: { message: 'x'.repeat(200) } })).toMatch(/limits.questionBytes = 100/);
+  for (let count = 0; count < 3; count += 1) void ask({ taskId });
+  expect(await ask({ taskId })).toMatch(/questions.perSession = 3/);
+  const left = budget.left;
+  router.rejectWhere(() => true, 'gone');
+  expect(budget.left).toBeGreaterThan(left);
+  expect(budget.left).toBe(200);
+});
+
+test('X-3: a router that is closed leaves no timer behind', () => {
+  const { router, clock, ask } = setUp();
+  void ask();
+  router.close('the client left', () => false);
+  expect(clock.armed).toBe(0);
+  expect(router.size).toBe(0);
+});
