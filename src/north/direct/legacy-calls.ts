@@ -12,6 +12,7 @@ import type { LegacyTools } from './legacy-tools.ts';
 import { wantsAgain } from './meta.ts';
 import { errorOf, resultOf, withoutResultType } from './outcome.ts';
 import { earlierRun, markTakenOver } from './take-over.ts';
+import { deliverResult, deliverTask } from '../delivery.ts';
 
 /** What the calls of one client need of what else is done for it. */
 export interface LegacyCallParts extends LegacyFaceParts {
@@ -72,11 +73,7 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
       );
       switch (reply.kind) {
         case 'result':
-          exchange.whenSettled((delivered) => {
-            if (delivered || exchange.cancelled) return;
-            const kept = session.calls.keepResult({ ...wanted, timeoutMs: 0 }, reply.result);
-            if (kept !== undefined) exchange.whenTaken(() => session.tasks.delivered(kept));
-          });
+          deliverResult({ session, exchange }, { ...wanted, timeoutMs: 0 }, reply.result);
           return tools.asListed(tool, withoutResultType(reply.result));
         case 'task':
           // A client may come back to a stream that broke, for what it was to bring.
@@ -104,12 +101,11 @@ async function takeOver(
   const stopListening = exchange.onLeaving((leaving, words) => {
     if (leaving === 'cancelled') session.calls.cancel(id, cancelledByClient(words));
   });
-  exchange.whenSettled((delivered) => {
-    if (!delivered && !exchange.cancelled) session.tasks.setOrphan(id, true);
-  });
+  // It may leave before the end.
+  deliverTask({ session, exchange }, id);
   try {
     const task = await tasks.ended(request, id);
-    if (hasEnded(task)) exchange.whenTaken(() => session.tasks.delivered(id));
+    if (hasEnded(task)) deliverTask({ session, exchange }, id, { forget: true });
     return tools.asListed(task.tool, resultOf(task));
   } finally {
     stopListening();

@@ -10,6 +10,7 @@ import type { LegacyTools } from './legacy-tools.ts';
 import { tellClient } from './legacy-wire.ts';
 import { resultOf } from './outcome.ts';
 import { coreTask } from './task-views.ts';
+import { deliverTask, deliverTaskEnd } from '../delivery.ts';
 
 const TASK_PAGE = 100;
 
@@ -64,7 +65,7 @@ export class LegacyTasks {
   async result(request: LegacyRequest, params: Params): Promise<Params> {
     const { id, tool } = this.#find(params);
     const task = await this.ended(request, id, (progress) => withRelatedTask(progress, id));
-    request.exchange.whenTaken(() => this.#parts.session.tasks.markRead(id));
+    deliverTaskEnd({ session: this.#parts.session, exchange: request.exchange }, id);
     return withRelatedTask(this.#tools.asListed(tool, resultOf(task)), id);
   }
 
@@ -93,9 +94,7 @@ export class LegacyTasks {
     const { tasks } = session;
     tasks.apply(task.id, { type: 'promised' });
     this.#tellProgress(request, task);
-    exchange.whenSettled((delivered) => {
-      if (!exchange.cancelled) tasks.setOrphan(task.id, !delivered);
-    });
+    deliverTask({ session, exchange }, task.id);
     await session.settled();
     return { task: coreTask(tasks.get(task.id)) };
   }

@@ -16,6 +16,7 @@ import type { ModernRequest, Params } from './modern-request.ts';
 import { errorOf, resultOf } from './outcome.ts';
 import { earlierRun, markTakenOver } from './take-over.ts';
 import { extensionTask } from './task-views.ts';
+import { deliverResult, deliverTask } from '../delivery.ts';
 
 /** Makes a call, or goes on with one: with its next round, or with one that its client had given up. */
 export async function call(request: ModernRequest, params: Params): Promise<Params> {
@@ -41,9 +42,7 @@ export async function call(request: ModernRequest, params: Params): Promise<Para
   );
   switch (reply.kind) {
     case 'result':
-      exchange.whenSettled((delivered) => {
-        if (!delivered && !exchange.cancelled) session.calls.keepResult(wanted, reply.result);
-      });
+      deliverResult({ session, exchange }, wanted, reply.result);
       return reply.result;
     case 'task':
       if (reply.because === 'gone') throw new RpcError(-32000, 'the client left');
@@ -113,7 +112,7 @@ async function follow(request: ModernRequest, taskId: string): Promise<Params> {
   );
   if (!hasEnded(task)) {
     if (!exchange.open) {
-      handingOver(request, taskId);
+      deliverTask({ session, exchange }, taskId);
       throw new RpcError(-32000, 'the client left');
     }
     if (asks()) return askRound(request, taskId);
@@ -123,25 +122,16 @@ async function follow(request: ModernRequest, taskId: string): Promise<Params> {
     // What it was about to ask has been answered by somebody else.
     return follow(request, taskId);
   }
-  handingOver(request, taskId, { forget: task.promised !== true });
+  deliverTask({ session, exchange }, taskId, { forget: task.promised !== true });
   await session.settled();
   return resultOf(task);
-}
-
-/** A client that does not get what the call has come to makes the same call again, and means this one. */
-function handingOver({ exchange, parts }: ModernRequest, taskId: string, { forget = false } = {}): void {
-  const { tasks } = parts.session;
-  exchange.whenSettled((delivered) => {
-    if (delivered && forget) tasks.delivered(taskId);
-    else if (!exchange.cancelled) tasks.setOrphan(taskId, !delivered);
-  });
 }
 
 async function askRound(request: ModernRequest, taskId: string): Promise<Params> {
   const { session, bench } = request.parts;
   const asked = await bench.asked.gathered({ taskId }, request.client.capabilities);
   if (asked.size === 0) return follow(request, taskId);
-  handingOver(request, taskId);
+  deliverTask({ session, exchange: request.exchange }, taskId);
   await session.settled();
   return request.round(asked, { task: taskId });
 }
@@ -149,7 +139,7 @@ async function askRound(request: ModernRequest, taskId: string): Promise<Params>
 async function asTask(request: ModernRequest, taskId: string): Promise<Params> {
   const { session, bench } = request.parts;
   session.tasks.apply(taskId, { type: 'promised' });
-  handingOver(request, taskId);
+  deliverTask({ session, exchange: request.exchange }, taskId);
   await session.settled();
   const task = bench.shown(session.tasks.get(taskId), request.client.capabilities);
   return { resultType: 'task', ...extensionTask(task) };

@@ -11,6 +11,7 @@ import { relay } from './modern-relay.ts';
 import { ModernRequest, type ModernFaceParts, type Params } from './modern-request.ts';
 import { wireError } from './outcome.ts';
 import { ShownServer } from './shown-server.ts';
+import { deliverTaskEnd } from '../delivery.ts';
 
 /** Of the older protocol: a client without sessions must not find them here. */
 const GONE_METHODS = new Set([
@@ -65,7 +66,7 @@ export function createModernServer(parts: ModernFaceParts): Server {
 async function getTask(request: ModernRequest, params: Params): Promise<Params> {
   const { session, bench } = request.parts;
   const task = taskIn(request, params);
-  if (hasEnded(task)) request.exchange.whenSettled((delivered) => delivered && session.tasks.markRead(task.id));
+  if (hasEnded(task)) deliverTaskEnd({ session, exchange: request.exchange }, task.id);
   await session.settled();
   return bench.detailed(task, request.client.capabilities);
 }

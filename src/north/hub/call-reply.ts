@@ -1,7 +1,8 @@
 import type { Because, CallReply, CallRequest } from '../../core/call/request.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Session } from '../../core/session/session.ts';
-import type { CallResult, Task } from '../../core/task/task.ts';
+import type { Task } from '../../core/task/task.ts';
+import { deliverResult } from '../delivery.ts';
 import { within } from '../../lib/timers.ts';
 import { noSuchTool } from './mistakes.ts';
 import { ownQuestions } from './reach.ts';
@@ -14,7 +15,7 @@ import { withFix } from './with-fix.ts';
 export async function callReply(context: ToolContext, request: CallRequest, reply: CallReply): Promise<ToolReply> {
   switch (reply.kind) {
     case 'result':
-      keepUnlessDelivered(context, request, reply.result);
+      deliverResult(context, request, reply.result, (taskId) => hasResult(context, taskId));
       return passedOn(fromServer(reply.result));
     case 'task':
       return promoted(context, reply.task.id, reply.because, request.timeoutMs);
@@ -76,17 +77,6 @@ function failure({ server, tool, status, error, statusMessage }: Task): GatewayE
     `'${tool}' on server '${server}' has no result, it is ${status}: ${why}`,
     { server, tool, ...(error && { error }) },
   );
-}
-
-/** The work is done; that the client did not take the reply must not undo it. */
-function keepUnlessDelivered(context: ToolContext, request: CallRequest, result: CallResult): void {
-  const { session, exchange } = context;
-  exchange.whenSettled((delivered) => {
-    if (delivered || exchange.cancelled) return;
-    const kept = session.calls.keepResult(request, result);
-    // It may still resume the stream of its request.
-    if (kept !== undefined) exchange.whenTaken(() => hasResult(context, kept));
-  });
 }
 
 const NO_SUCH_TOOL = new Set([-32601, -32602]);

@@ -12,6 +12,7 @@ import { leaveIfDismissed } from './dismissal.ts';
 import { leaveOut } from './reply.ts';
 import { RoundsOut } from './rounds-out.ts';
 import { Round, type ToolContext, type ToolReply } from './tool.ts';
+import { deliverTask } from '../delivery.ts';
 
 const roundsOut = new WeakMap<Session, RoundsOut>();
 
@@ -157,9 +158,7 @@ class CallInRounds {
     const { session, exchange } = this.#context;
     const asked = this.#out.end(task.id);
     leaveOut(this.#context, ({ data: { taskId, requestId } }) => taskId === task.id || asked.has(requestId));
-    exchange.whenSettled((delivered) => {
-      if (delivered) session.tasks.delivered(task.id);
-    });
+    deliverTask({ session, exchange }, task.id, { forget: true });
     return endedReply(task);
   }
 }

@@ -7,6 +7,7 @@ import { ownerOfTask, ownQuestions, questionsIn, tasksIn } from '../reach.ts';
 import { fromServer, json, READS, tool, type ToolContext, type ToolReply } from '../tool.ts';
 import { elicitationBrief, elicitationView, shownStatus, taskView, taskWithArgs } from '../views.ts';
 import { shortText, waitMs } from './arguments.ts';
+import { deliverTaskEnd } from '../../delivery.ts';
 
 const GRACE_MS = 1000;
 
@@ -54,7 +55,7 @@ export const taskTools = [
       const left = (now.remainingMs ?? (now.deadline ?? Date.now()) - Date.now()) + GRACE_MS;
       const wait = Math.min(timeout_ms ?? left, gateway.settings.limits.waitMs);
       const task = await tasks.whenEndedOrAsking(task_id, wait, exchange.lostSignal());
-      if (hasEnded(task)) exchange.whenSettled((delivered) => delivered && tasks.markRead(task_id));
+      if (hasEnded(task)) deliverTaskEnd({ session: owner, exchange }, task_id);
       return resultOf(context, owner, task);
     },
   }),

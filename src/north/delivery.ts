@@ -1,0 +1,49 @@
+/**
+ * What becomes of a reply that does not reach its client. The work is done, and must not be lost because the client did not
+ * take the reply: a result is kept as a task, and a task is marked as abandoned, so that the same call, made again by the
+ * same program, takes it over. A client that cancelled wants neither. One that left may come back to the stream of its
+ * request, and so take the reply after all.
+ */
+import type { CallRequest } from '../core/call/request.ts';
+import type { Session } from '../core/session/session.ts';
+import type { CallResult } from '../core/task/task.ts';
+import type { Exchange } from './exchange.ts';
+
+export interface Recipient {
+  session: Session;
+  exchange: Exchange;
+}
+
+/** The reply is the result of a call. `onTaken` is called if the client takes it although it was kept as a task. */
+export function deliverResult(
+  { session, exchange }: Recipient,
+  request: CallRequest,
+  result: CallResult,
+  onTaken = (taskId: string): void => session.tasks.delivered(taskId),
+): void {
+  exchange.whenSettled((delivered) => {
+    if (delivered || exchange.cancelled) return;
+    const taskId = session.calls.keepResult(request, result);
+    if (taskId !== undefined) exchange.whenTaken(() => onTaken(taskId));
+  });
+}
+
+/** The reply to a call is the task that it has become, or with `forget` how that ended. */
+export function deliverTask(
+  { session: { tasks }, exchange }: Recipient,
+  taskId: string,
+  { forget = false } = {},
+): void {
+  exchange.whenSettled((delivered) => {
+    if (!delivered && !exchange.cancelled) tasks.setOrphan(taskId, true);
+  });
+  exchange.whenTaken(() => {
+    if (forget) tasks.delivered(taskId);
+    else tasks.setOrphan(taskId, false);
+  });
+}
+
+/** The reply tells a client that knows the task how it ended. */
+export function deliverTaskEnd({ session: { tasks }, exchange }: Recipient, taskId: string): void {
+  exchange.whenTaken(() => tasks.markRead(taskId));
+}
