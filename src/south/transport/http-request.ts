@@ -24,6 +24,12 @@ export interface HttpAnswer {
   body: http.IncomingMessage;
 }
 
+export interface HttpRequestOptions {
+  redirects?: number;
+  /** All of it has been handed to the system: the server may have it. */
+  onSent?: () => void;
+}
+
 /**
  * One HTTP request on kept-alive connections. Plain `node:http`: several times cheaper than the global `fetch` here,
  * and it leaves no listener on a long-lived signal. A same-origin redirect that keeps the method is followed once.
@@ -35,15 +41,15 @@ export async function httpRequest(
   headers: Record<string, string>,
   body: string | undefined,
   signals: readonly AbortSignal[],
-  redirects = 1,
+  { redirects = 1, onSent = () => {} }: HttpRequestOptions = {},
 ): Promise<HttpAnswer> {
-  const answer = await requestOnce(agent, url, method, headers, body, signals);
+  const answer = await requestOnce(agent, url, method, headers, body, signals, onSent);
   const location = answer.headers.location;
   if (redirects === 0 || location === undefined || (answer.status !== 307 && answer.status !== 308)) return answer;
   const target = new URL(location, url);
   if (target.origin !== url.origin) return answer;
   answer.body.resume();
-  return httpRequest(agent, target, method, headers, body, signals, redirects - 1);
+  return httpRequest(agent, target, method, headers, body, signals, { redirects: redirects - 1 });
 }
 
 async function requestOnce(
@@ -53,6 +59,7 @@ async function requestOnce(
   headers: Record<string, string>,
   body: string | undefined,
   signals: readonly AbortSignal[],
+  onSent: () => void,
 ): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     if (signals.some(({ aborted }) => aborted)) {
@@ -74,6 +81,7 @@ async function requestOnce(
     request.once('close', () => {
       for (const signal of signals) signal.removeEventListener('abort', abort);
     });
+    request.once('finish', onSent);
     request.on('error', reject);
     const answered = (response: http.IncomingMessage): void =>
       resolve({ status: response.statusCode ?? 0, headers: response.headers, body: response });

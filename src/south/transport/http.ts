@@ -30,6 +30,8 @@ const MAX_CONTROL_SOCKETS = 16;
 const MAX_STREAM_SOCKETS = 256;
 /** What is short and must not wait behind requests that do: the server is asked whether it is there, or about a task. */
 const CONTROL = new Set(['ping', 'server/discover', 'tasks/get', 'tasks/update', 'tasks/cancel']);
+/** How long a request that was cancelled before it was answered stays open, to see whether the server takes it after all. */
+const OVERTAKEN_MS = 1000;
 /** What is queued for a server that takes neither notifications nor answers; then the connection is given up. */
 const MAX_UNSENT_BYTES = 32 * 1024 * 1024;
 /** What a request that waits costs beside its body, roughly. */
@@ -40,6 +42,16 @@ class UnexpectedContent extends SdkError {
   constructor(what: string) {
     super(SdkErrorCode.ClientHttpUnexpectedContent, `${what}: is this the address of an MCP server?`);
   }
+}
+
+/** A request that has no answer yet. */
+interface OpenRequest {
+  /** Ends a request that is not wanted any more; its stream may otherwise stay open as long as the connection. */
+  dropped: AbortController;
+  /** How far it came: the server may have it once it was sent, and has it for certain once it has answered something. */
+  state: 'waiting' | 'sent' | 'taken';
+  /** The notification that cancels it, where it may have overtaken the request. */
+  cancel?: JSONRPCMessage;
 }
 
 export interface HttpTransportOptions {
@@ -77,7 +89,7 @@ export class HttpTransport implements Transport {
   #unsent = 0;
   readonly #streams: ResponseStreams;
   /** Requests that have no answer yet. */
-  readonly #requests = new Map<RequestId, AbortController>();
+  readonly #requests = new Map<RequestId, OpenRequest>();
   /** Requests whose answers will not come, although the server may still work on them. */
   readonly #abandoned = new Set<RequestId>();
 
@@ -130,12 +142,13 @@ export class HttpTransport implements Transport {
 
   async #send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     this.hello.sent(message);
+    if (this.#dropUnsent(message)) return;
     const { requestSignal } = options ?? {};
-    const dropped = this.#droppable(message);
+    const open = this.#open(message);
     const signals = [
       this.#abort.signal,
       ...(requestSignal ? [requestSignal] : []),
-      ...(dropped ? [dropped.signal] : []),
+      ...(open ? [open.dropped.signal] : []),
     ];
     const { [CALL_HEADER]: callId, ...extra } = options?.headers ?? {};
     const isRequest = 'method' in message && 'id' in message;
@@ -149,7 +162,10 @@ export class HttpTransport implements Transport {
     };
     const body = JSON.stringify(message);
     const agent = this.#agentFor(message);
-    const exchange = (): Promise<HttpAnswer> => this.#exchange(agent, 'POST', headers, body, signals);
+    const onSent = (): void => {
+      if (open?.state === 'waiting') open.state = 'sent';
+    };
+    const exchange = (): Promise<HttpAnswer> => this.#exchange(agent, 'POST', headers, body, signals, onSent);
     // An answer to the server's question may arrive twice without harm, but not never.
     const answer = await (isRequest
       ? exchange()
@@ -157,6 +173,9 @@ export class HttpTransport implements Transport {
           'method' in message ? exchange() : this.answers.track(exchange().catch(exchange)),
         ));
     this.#dropCancelled(message);
+    if (open) open.state = 'taken';
+    // A server ignores the cancel of a request that it does not have yet, so it gets another one.
+    if (open?.cancel) await this.send(open.cancel);
     if (answer.status < 200 || answer.status > 299) {
       await this.#refused(message, answer);
       return;
@@ -218,19 +237,39 @@ export class HttpTransport implements Transport {
     }
   }
 
-  /** What ends a request that is not wanted any more; its stream may otherwise stay open as long as the connection. */
-  #droppable(message: JSONRPCMessage): AbortController | undefined {
+  #open(message: JSONRPCMessage): OpenRequest | undefined {
     if (!('method' in message && 'id' in message)) return undefined;
-    const dropped = new AbortController();
-    this.#requests.set(message.id, dropped);
-    return dropped;
+    const open: OpenRequest = { dropped: new AbortController(), state: 'waiting' };
+    this.#requests.set(message.id, open);
+    return open;
+  }
+
+  /**
+   * A request that waits for its connection is dropped when it is cancelled. The notification would overtake it on another
+   * connection, and the server would ignore it and run the request for nobody.
+   */
+  #dropUnsent(message: JSONRPCMessage): boolean {
+    const id = cancelledBy(message);
+    if (id === undefined || this.#requests.get(id)?.state !== 'waiting') return false;
+    this.#drop(id);
+    return true;
   }
 
   /** A server with sessions need not answer what was cancelled, and would keep its stream open. */
   #dropCancelled(message: JSONRPCMessage): void {
-    if (!('method' in message) || message.method !== 'notifications/cancelled') return;
-    const id = message.params?.['requestId'] as RequestId;
-    this.#requests.get(id)?.abort();
+    const id = cancelledBy(message);
+    const open = id === undefined ? undefined : this.#requests.get(id);
+    if (id === undefined || open === undefined) return;
+    if (open.state === 'taken') {
+      this.#drop(id);
+      return;
+    }
+    open.cancel = message;
+    setTimeout(() => this.#drop(id), OVERTAKEN_MS).unref();
+  }
+
+  #drop(id: RequestId): void {
+    this.#requests.get(id)?.dropped.abort();
     this.#requests.delete(id);
   }
 
@@ -281,13 +320,10 @@ export class HttpTransport implements Transport {
     headers: Record<string, string>,
     body: string | undefined,
     signals: readonly AbortSignal[],
+    onSent?: () => void,
   ): Promise<HttpAnswer> {
-    return orUnreachable(
-      httpRequest(agent, this.#url, method, headers, body, signals),
-      this.#url,
-      signals,
-      this.#health,
-    );
+    const request = httpRequest(agent, this.#url, method, headers, body, signals, onSent && { onSent });
+    return orUnreachable(request, this.#url, signals, this.#health);
   }
 
   async #refused(message: JSONRPCMessage, answer: HttpAnswer): Promise<void> {
@@ -334,6 +370,12 @@ export class HttpTransport implements Transport {
     if (onEnd) onEnd();
     else this.onmessage?.(streamLost(requestId, reason));
   }
+}
+
+/** The request that a notification cancels. */
+function cancelledBy(message: JSONRPCMessage): RequestId | undefined {
+  if (!('method' in message) || message.method !== 'notifications/cancelled') return undefined;
+  return message.params?.['requestId'] as RequestId | undefined;
 }
 
 /** What V8 says about broken JSON quotes the text, which may come from a page that is none of the client's business. */

@@ -22,6 +22,11 @@ export interface TaskServer extends Server {
   received: () => Promise<Message[]>;
 }
 
+/** One without tasks can tell which tools were called. */
+export interface PlainServer extends Server {
+  called: () => Promise<string[]>;
+}
+
 export interface Meeting<S extends Server = Server> {
   tasks: Tasks;
   door: 'HTTP' | 'stdio';
@@ -64,14 +69,22 @@ function taskServer(url: string, state: { cancelled: string[]; received: { messa
   };
 }
 
-export const WITHOUT_TASKS: readonly (Meeting & { era: 'legacy' | 'modern' })[] = [
+function plainServer(url: string, state: { cancelled: string[]; calls: { tool: string }[] }): PlainServer {
+  return {
+    config: { url },
+    cancelled: async () => state.cancelled,
+    called: async () => state.calls.map(({ tool }) => tool),
+  };
+}
+
+export const WITHOUT_TASKS: readonly (Meeting<Server | PlainServer> & { era: 'legacy' | 'modern' })[] = [
   {
     era: 'legacy',
     tasks: 'none',
     door: 'HTTP',
     start: async () => {
       const { url, state } = owned(await startV1Http());
-      return { config: { url }, cancelled: async () => state.cancelled };
+      return plainServer(url, state);
     },
   },
   { era: 'legacy', tasks: 'none', door: 'stdio', start: () => program(v1Stdio) },
@@ -81,7 +94,7 @@ export const WITHOUT_TASKS: readonly (Meeting & { era: 'legacy' | 'modern' })[] 
     door: 'HTTP',
     start: async () => {
       const { url, state } = owned(await startV2Http({ era: 'modern' }));
-      return { config: { url }, cancelled: async () => state.cancelled };
+      return plainServer(url, state);
     },
   },
   {
@@ -92,7 +105,7 @@ export const WITHOUT_TASKS: readonly (Meeting & { era: 'legacy' | 'modern' })[] 
   },
 ];
 
-export const ALL: readonly (Meeting & { era: 'legacy' | 'modern' })[] = [
+export const ALL: readonly (Meeting<Server | PlainServer> & { era: 'legacy' | 'modern' })[] = [
   ...WITH_TASKS.map((each) => ({
     ...each,
     era: each.tasks === '2025-11-25' ? ('legacy' as const) : ('modern' as const),
