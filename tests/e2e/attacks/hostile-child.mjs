@@ -34,7 +34,10 @@ const FORM = { type: 'object', properties: { name: { type: 'string' } } };
 
 const TOOLS = {
   echo: ({ text: given }) => given,
-  result: ({ bytes }) => text(bytes),
+  result: async ({ bytes, announced }, progressToken) => {
+    if (announced) await send({ method: 'notifications/progress', params: { progressToken, progress: 1 } });
+    return text(bytes);
+  },
   error: ({ bytes }) => {
     throw new Error(text(bytes));
   },

@@ -4,7 +4,16 @@ import { request, type IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
 import { configFile, PROGRAM, temporaryFolder } from '../../support/gateway.ts';
 import { defer } from '../../support/owned.ts';
-import { post, postAndLeave, rawSession, toolCall } from '../../support/raw-http.ts';
+import type { Json } from '../../support/hub.ts';
+import {
+  modernCall,
+  modernHeaders,
+  post,
+  postAndLeave,
+  rawSession,
+  toolCall,
+  type RawSession,
+} from '../../support/raw-http.ts';
 import { oddServer } from '../robust/odd-server.ts';
 import { ATTACK_MS, attacked, hostileChild, MEGABYTE, SMALL_HEAP } from './attack.ts';
 
@@ -42,22 +51,40 @@ test('X-3: an HTTP server that takes no notifications is given up', { timeout: A
   await attack.expectUnharmed();
 });
 
-test('X-3: clients that do not read their replies are disconnected', { timeout: ATTACK_MS }, async () => {
-  const attack = await attacked(hostileChild());
-  const client = await rawSession(attack.url);
-  const args = { server: 'bad', tool: 'result', args: { bytes: 15_500_000 } };
-  const replies: IncomingMessage[] = [];
-  for (let sent = 0; sent < 16; sent += 1) {
-    const unread = postAndLeave(attack.url, toolCall('execute_tool', args, `unread ${sent}`), client.headers);
-    unread.on('response', (reply) => void replies.push(reply.on('error', () => {})));
-  }
-  await expect.poll(() => replies.length, LONG).toBe(16);
-  // The server answers one after the other.
-  await client.reply('execute_tool', { server: 'bad', tool: 'echo', args: { text: 'after them' } });
-  await Promise.all(replies.map((reply) => new Promise((resolve) => reply.resume().once('close', resolve))));
-  expect(replies.filter(({ complete }) => !complete).length).toBeGreaterThan(0);
-  await attack.expectUnharmed();
-});
+type Request = [message: Json, headers: Record<string, string>];
+
+/** Calls that are answered with much, for clients of each kind. */
+const CALLS: Record<string, (client: RawSession, args: Json, id: string) => Request> = {
+  'with a session': ({ headers }, args, id) => [toolCall('execute_tool', args, id), headers],
+  'without a session': (_client, args, id) => [modernCall('execute_tool', args, id), modernHeaders('execute_tool')],
+  'without a session, on a stream': (_client, { args, ...more }, id) => {
+    const call = modernCall('execute_tool', { ...more, args: { ...(args as Json), announced: true } }, id);
+    const params = call['params'] as { _meta: Json };
+    const _meta = { ...params._meta, progressToken: id };
+    return [{ ...call, params: { ...params, _meta } }, modernHeaders('execute_tool')];
+  },
+};
+
+test.each(Object.entries(CALLS))(
+  'X-3: clients that do not read their replies are disconnected (%s)',
+  { timeout: ATTACK_MS },
+  async (_name, call) => {
+    const attack = await attacked(hostileChild());
+    const client = await rawSession(attack.url);
+    const args = { server: 'bad', tool: 'result', args: { bytes: 15_500_000 } };
+    const replies: IncomingMessage[] = [];
+    for (let sent = 0; sent < 16; sent += 1) {
+      const unread = postAndLeave(attack.url, ...call(client, args, `unread ${sent}`));
+      unread.on('response', (reply) => void replies.push(reply.on('error', () => {})));
+    }
+    await expect.poll(() => replies.length, LONG).toBe(16);
+    // The server answers one after the other.
+    await post(attack.url, ...call(client, { server: 'bad', tool: 'echo', args: { text: 'after them' } }, 'last'));
+    await Promise.all(replies.map((reply) => new Promise((resolve) => reply.resume().once('close', resolve))));
+    expect(replies.filter(({ complete }) => !complete).length).toBeGreaterThan(0);
+    await attack.expectUnharmed();
+  },
+);
 
 test('X-3: a client on stdio that does not read is disconnected', { timeout: ATTACK_MS }, async () => {
   const config = await configFile({ bad: hostileChild() }, { logLevel: 'silent' });
