@@ -4,7 +4,7 @@ import type { Session } from '../core/session/session.ts';
 import { VERSION } from '../lib/version.ts';
 import { openExchange, type Carrier } from './carrier.ts';
 import { clientOf, MODERN_VERSIONS } from './modern-client.ts';
-import { readState } from './asking/request-state.ts';
+import { readState } from './mrtr/request-state.ts';
 import type { Asking } from './hub/asking.ts';
 import { HUB_CAPABILITIES, HUB_INSTRUCTIONS, type Hub } from './hub/hub.ts';
 

@@ -2,7 +2,7 @@ import type { About, ServerInfo } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 import { secretId } from '../../lib/ids.ts';
-import { AskedKeys } from '../asking/asked.ts';
+import { InputKeys } from '../mrtr/input-keys.ts';
 import { HeldRequests } from './held-requests.ts';
 import { includes, isLevel } from '../../lib/levels.ts';
 import { detailedTask } from './task-views.ts';
@@ -20,7 +20,7 @@ interface Open {
 
 /** What the requests of one client without sessions share, as long as its session lives. */
 export class ModernBench {
-  readonly asked: AskedKeys;
+  readonly asked: InputKeys;
   readonly held = new HeldRequests();
   /** What the client declared last. */
   capabilities: Params = {};
@@ -34,7 +34,7 @@ export class ModernBench {
   constructor(session: Session, name: string) {
     this.#session = session;
     this.#name = name;
-    this.asked = new AskedKeys(session.controller, session.interactions);
+    this.asked = new InputKeys(session.controller, session.interactions);
     session.onHeard.add((method, params, about) => this.#heard(method, params, about));
   }
 

@@ -1,14 +1,13 @@
 import type { Caller, CallReply, CallRequest } from '../../core/call/request.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
-import { hasEnded, type Task } from '../../core/task/task.ts';
 import { messageOf } from '../../lib/log.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { MAX_DELAY_MS } from '../../lib/clock.ts';
 import { isObject } from '../../lib/values.ts';
 import { canBeAsked } from '../asking/asking.ts';
-import { readState } from '../asking/request-state.ts';
-import { attending } from '../attending.ts';
+import { readState } from '../mrtr/request-state.ts';
+import { nextOf } from '../mrtr/next.ts';
 import { whileWaiting } from '../waiting.ts';
 import { wantsAgain } from './meta.ts';
 import { relay, roundInstead } from './modern-relay.ts';
@@ -46,7 +45,7 @@ export async function call(request: ModernRequest, params: Params): Promise<Para
       return reply.result;
     case 'task':
       if (reply.because === 'gone') throw new RpcError(-32000, 'the client left');
-      return reply.because === 'question' ? askRound(request, reply.task.id) : asTask(request, reply.task.id);
+      return reply.because === 'question' ? follow(request, reply.task.id) : asTask(request, reply.task.id);
     case 'failed':
       return roundInstead(request, errorOf(reply));
     case 'cancelled':
@@ -99,41 +98,35 @@ async function follow(request: ModernRequest, taskId: string): Promise<Params> {
   const { session, bench, taskAfterMs } = request.parts;
   const { exchange } = request;
   const { takesTasks, capabilities } = request.client;
-  const asks = (): boolean => bench.asked.of({ taskId }, capabilities).size > 0;
-  const wanted = (task: Task): boolean => hasEnded(task) || (takesTasks && task.kept === true) || asks();
-  const timeoutMs = takesTasks ? taskAfterMs : MAX_DELAY_MS;
-  const signal = exchange.leavingSignal();
-  const task = await whileWaiting(exchange, 'the call is at work', async (onProgress) =>
-    attending({ session, exchange, onProgress }, taskId, async () =>
-      request.listening(session.calls.idOf(taskId), async () =>
-        session.controller.until(taskId, wanted, { timeoutMs, signal }),
+  const deadline = takesTasks ? Date.now() + taskAfterMs : Infinity;
+  const next = await whileWaiting(exchange, 'the call is at work', async (onProgress) =>
+    request.listening(session.calls.idOf(taskId), async () =>
+      nextOf({ session, exchange, onProgress, keys: bench.asked, capabilities, deadline }, taskId, (task) =>
+        takesTasks && task.kept ? 'task' : undefined,
       ),
     ),
   );
-  if (!hasEnded(task)) {
-    if (!exchange.open) {
+  switch (next.kind) {
+    case 'ended':
+      deliverTask({ session, exchange }, taskId, { forget: next.task.promised !== true });
+      await session.settled();
+      return resultOf(next.task);
+    case 'asked':
+      return askRound(request, taskId, next.questions);
+    case 'stopped':
+      return asTask(request, taskId);
+    case 'gone':
+      if (exchange.open) throw new GatewayError('TOOL_ERR_SHUTTING_DOWN', 'the session has ended; try again');
       deliverTask({ session, exchange }, taskId);
       throw new RpcError(-32000, 'the client left');
-    }
-    if (asks()) return askRound(request, taskId);
-    if (takesTasks) return asTask(request, taskId);
-    // Nobody waits in a session that ends.
-    if (session.ended) throw new GatewayError('TOOL_ERR_SHUTTING_DOWN', 'the session has ended; try again');
-    // What it was about to ask has been answered by somebody else.
-    return follow(request, taskId);
   }
-  deliverTask({ session, exchange }, taskId, { forget: task.promised !== true });
-  await session.settled();
-  return resultOf(task);
 }
 
-async function askRound(request: ModernRequest, taskId: string): Promise<Params> {
-  const { session, bench } = request.parts;
-  const asked = await bench.asked.gathered({ taskId }, request.client.capabilities);
-  if (asked.size === 0) return follow(request, taskId);
+async function askRound(request: ModernRequest, taskId: string, questions: Map<string, Interaction>): Promise<Params> {
+  const { session } = request.parts;
   deliverTask({ session, exchange: request.exchange }, taskId);
   await session.settled();
-  return request.round(asked, { task: taskId });
+  return request.round(questions, { task: taskId });
 }
 
 async function asTask(request: ModernRequest, taskId: string): Promise<Params> {

@@ -1,6 +1,6 @@
 import { isObject } from '../../lib/values.ts';
 import { canBeAsked } from '../asking/asking.ts';
-import { readState } from '../asking/request-state.ts';
+import { readState } from '../mrtr/request-state.ts';
 import { HeldRequest } from './held-requests.ts';
 import type { ModernRequest, Params } from './modern-request.ts';
 import { wireError } from './outcome.ts';

@@ -5,7 +5,7 @@ import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
 import { secretId } from '../../lib/ids.ts';
 import { inputRequests } from '../asking/asking.ts';
-import { signState, type Waiting } from '../asking/request-state.ts';
+import { signState, type Waiting } from '../mrtr/request-state.ts';
 import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
 import { calling, clientOf, type ModernClient } from '../modern-client.ts';

@@ -2,7 +2,7 @@ import type { Scope } from '../../core/interaction/responders.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
 import { clampDelay } from '../../lib/clock.ts';
-import { AskedKeys } from '../asking/asked.ts';
+import { InputKeys } from '../mrtr/input-keys.ts';
 import { canBeAsked } from '../asking/asking.ts';
 
 type Capabilities = Record<string, unknown>;
@@ -23,7 +23,7 @@ const NONE: ReadonlySet<unknown> = new Set();
 
 /** The calls of one session that are asked in rounds, by the tasks that they have become. */
 export class RoundsOut {
-  readonly keys: AskedKeys;
+  readonly keys: InputKeys;
   readonly #session: Session;
   readonly #alone: boolean;
   readonly #out = new Map<string, Out>();
@@ -32,7 +32,7 @@ export class RoundsOut {
   constructor(session: Session, alone: boolean) {
     this.#session = session;
     this.#alone = alone;
-    this.keys = new AskedKeys(session.controller, session.interactions);
+    this.keys = new InputKeys(session.controller, session.interactions);
   }
 
   /** Questions in the scope count as lying before the client, until the returned function is called. */

@@ -1,11 +1,12 @@
 import type { Because, CallReply, CallRequest } from '../../core/call/request.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Session } from '../../core/session/session.ts';
-import { hasEnded, type Task } from '../../core/task/task.ts';
+import type { Task } from '../../core/task/task.ts';
+import type { Interaction } from '../../core/interaction/interaction.ts';
 import { secretId } from '../../lib/ids.ts';
 import { canBeAsked, inputRequests } from '../asking/asking.ts';
-import { signState } from '../asking/request-state.ts';
-import { attending } from '../attending.ts';
+import { signState } from '../mrtr/request-state.ts';
+import { nextOf } from '../mrtr/next.ts';
 import type { AskingByRound } from './asking.ts';
 import { callReply, endedReply, promoted } from './call-reply.ts';
 import { leaveIfDismissed } from './dismissal.ts';
@@ -70,7 +71,7 @@ class CallInRounds {
     }
     if (reply.kind === 'task' && reply.because === 'question') {
       this.#out.begin(reply.task.id, close);
-      return attending(this.#context, reply.task.id, async () => this.#next(reply.task.id));
+      return this.#next(reply.task.id);
     }
     close();
     return callReply(this.#context, this.#request, reply);
@@ -86,71 +87,55 @@ class CallInRounds {
       throw new GatewayError('TOOL_ERR_TASK_NOT_FOUND', message);
     }
     const tookMs = this.#out.goOn(taskId, capabilities);
-    return attending(this.#context, taskId, async () => {
-      try {
-        await this.#out.keys.answer({ taskId }, capabilities, answers, (question, answer) =>
-          leaveIfDismissed(this.#context, question, answer, tookMs),
-        );
-      } catch (error) {
-        // Unless somebody else was faster, which is no mistake.
-        if (!(error instanceof GatewayError) || error.code !== 'TOOL_ERR_REQUEST_NOT_FOUND') {
-          this.#out.end(taskId);
-          throw error;
-        }
+    try {
+      await this.#out.keys.answer({ taskId }, capabilities, answers, (question, answer) =>
+        leaveIfDismissed(this.#context, question, answer, tookMs),
+      );
+    } catch (error) {
+      // Unless somebody else was faster, which is no mistake.
+      if (!(error instanceof GatewayError) || error.code !== 'TOOL_ERR_REQUEST_NOT_FOUND') {
+        this.#out.end(taskId);
+        throw error;
       }
-      return this.#next(taskId);
-    });
+    }
+    return this.#next(taskId);
   }
 
-  /** Waits for what comes next of a call that is a task: its end, a question, or the end of the client's patience. */
   async #next(taskId: string): Promise<ToolReply | Round> {
-    const { session, exchange } = this.#context;
-    const signal = exchange.leavingSignal();
-    for (;;) {
-      const task = await session.controller.until(taskId, (now) => hasEnded(now) || this.#asks(now), {
-        timeoutMs: Math.max(0, this.#patienceEnds - Date.now()),
-        signal,
-      });
-      if (hasEnded(task)) return this.#ended(task);
-      const round = this.#asks(task) && exchange.open ? await this.#round(taskId) : undefined;
-      if (round !== undefined) return round;
-      const because = this.#why(session.tasks.get(taskId));
-      // The question that ended the wait may have been answered, or is put to the client with another call.
-      if (because === undefined) continue;
-      this.#out.end(taskId);
-      return promoted(this.#context, taskId, because, this.#request.timeoutMs);
+    const { session, exchange, onProgress } = this.#context;
+    const { keys } = this.#out;
+    const { capabilities } = this.#asking;
+    const request = { session, exchange, onProgress, keys, capabilities, deadline: this.#patienceEnds };
+    const next = await nextOf(request, taskId, (task) => (this.#isBlocked(task) ? 'question' : undefined));
+    switch (next.kind) {
+      case 'ended':
+        return this.#ended(next.task);
+      case 'asked':
+        return this.#round(taskId, next.questions);
+      case 'gone':
+        return this.#promoted(taskId, 'gone');
+      case 'stopped':
+        return this.#promoted(taskId, next.because);
     }
   }
 
-  /** Whether the client should get a question with this task. */
-  #asks({ id, status }: Task): boolean {
+  /** Whether the call waits for somebody: if its client cannot be asked, a reply has to show the question. */
+  #isBlocked({ id, status }: Task): boolean {
     return status === 'input_required' || this.#context.session.interactions.unhostedOf(id).length > 0;
   }
 
-  /** Why the client gets the task now, if it does not wait any longer. */
-  #why(task: Task): Because | undefined {
-    const { exchange, session } = this.#context;
-    if (!exchange.open || session.ended) return 'gone';
-    if (this.#asks(task)) return 'question';
-    return Date.now() >= this.#patienceEnds ? 'timeout' : undefined;
+  #promoted(taskId: string, because: Because): ToolReply {
+    this.#out.end(taskId);
+    return promoted(this.#context, taskId, because, this.#request.timeoutMs);
   }
 
-  /** What the client can be asked now, if it is anything. */
-  async #round(taskId: string): Promise<Round | undefined> {
+  #round(taskId: string, questions: Map<string, Interaction>): Round {
     const { session, exchange } = this.#context;
-    const { capabilities } = this.#asking;
-    const { interactions } = session;
-    for (const interaction of interactions.unhostedOf(taskId)) {
-      if (canBeAsked(capabilities, interaction)) interactions.hostWith(interaction.id, taskId);
-    }
-    if (this.#out.keys.of({ taskId }, capabilities).size === 0) return undefined;
-    const asked = await this.#out.keys.gathered({ taskId }, capabilities);
-    if (asked.size === 0) return undefined;
-    this.#out.handedOut(taskId, [...asked.values()], this.#request.timeoutMs);
+    this.#out.handedOut(taskId, [...questions.values()], this.#request.timeoutMs);
     exchange.whenSettled((delivered) => {
       if (!delivered) this.#out.end(taskId);
     });
-    return new Round(inputRequests(asked), signState(session.key, { task: taskId }));
+    return new Round(inputRequests(questions), signState(session.key, { task: taskId }));
   }
 
   /** The client hears of the end as of that of any other call: that there was a task between its rounds is not its business. */

@@ -3,7 +3,7 @@ import type { InteractionRouter } from '../../core/interaction/router.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { TaskController } from '../../core/task/controller.ts';
 import { hasEnded } from '../../core/task/task.ts';
-import { canBeAsked } from './asking.ts';
+import { canBeAsked } from '../asking/asking.ts';
 
 /** What a server pushes one by one, but at once, is to reach the client in one round. */
 const GATHER_MS = 25;
@@ -14,7 +14,7 @@ type Owner = Parameters<InteractionRouter['of']>[0];
  * The open questions of tasks by the keys under which a client answers them. A key is the server's own where it has one, as
  * long as it stands for one question only: clients take a key that they have answered for done.
  */
-export class AskedKeys {
+export class InputKeys {
   readonly #tasks: TaskController;
   readonly #interactions: InteractionRouter;
   /** For each task which question each key stood for. */
