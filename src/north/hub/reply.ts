@@ -1,9 +1,9 @@
 import { GatewayError } from '../../core/errors.ts';
-import type { SessionEvent } from '../../core/event/event.ts';
+import type { EventType, SessionEvent } from '../../core/event/event.ts';
 import type { Delivery } from '../../core/event/log.ts';
 import { messageOf } from '../../lib/log.ts';
 import { settledIn } from './reach.ts';
-import { jsonBlock, Round, type ToolContext, type ToolReply } from './tool.ts';
+import { jsonBlock, Round, type ContentBlock, type ToolContext, type ToolReply } from './tool.ts';
 import { eventView, pendingClientAction } from './views.ts';
 
 /** Replies that are a server's own: they tell nothing of ours, so nothing has to be stored before they leave. */
@@ -35,14 +35,33 @@ export async function buildReply(
     delivery?.settle(false);
     return notOurs.has(body) ? body : notStored(context, error);
   }
-  const blocks = [];
-  if (delivery !== undefined && delivery.events.length > 0) {
-    settleWith(context, delivery);
-    const events = delivery.events.filter(({ type }) => type !== 'server_connected');
-    if (events.length > 0) blocks.push(jsonBlock({ events_since_last_response: events.map(eventView) }));
-  }
-  if (pending) blocks.push(jsonBlock({ pending_client_action: pending }));
+  const waiting = pending ? [jsonBlock({ pending_client_action: pending })] : [];
+  const blocks = [...eventBlocks(context, delivery, [...body.content, ...waiting]), ...waiting];
   return blocks.length === 0 ? body : { ...body, content: [...body.content, ...blocks] };
+}
+
+/** Events that say nothing more than that a task or a question is there; and the field with its id. */
+const SHOWN_BY: Partial<Record<EventType, string>> = {
+  task_created: 'taskId',
+  elicitation_request: 'requestId',
+  sampling_request: 'requestId',
+};
+
+/** The events that say more than the rest of the reply does; those that do not are delivered with it. */
+function eventBlocks(
+  context: ToolContext,
+  delivery: Delivery | undefined,
+  rest: readonly ContentBlock[],
+): ContentBlock[] {
+  if (delivery === undefined || delivery.events.length === 0) return [];
+  settleWith(context, delivery);
+  const shows = (id: unknown): boolean =>
+    rest.some(({ text }) => typeof text === 'string' && text.includes(String(id)));
+  const events = delivery.events.filter(({ type, data }) => {
+    const id = SHOWN_BY[type];
+    return type !== 'server_connected' && !(id !== undefined && shows(data[id]));
+  });
+  return events.length === 0 ? [] : [jsonBlock({ events_since_last_response: events.map(eventView) })];
 }
 
 /**

@@ -13,7 +13,7 @@ export function checkQuestions(questions: readonly QuestionStory[], events: read
     const since = taken[0]?.received ?? Infinity;
     const again = questions.find((other) => other !== story && isSame(other, story) && firstTold(other) > since);
     const wrong = [
-      begun !== 1 && `has ${begun} events that tell of it`,
+      begun > 1 && `has ${begun} events that tell of it`,
       taken.length > 1 && `took ${taken.length} answers`,
       tellings.some(({ sent }) => sent > since) && 'was answered, and asked again',
       again && `was answered, and asked again as ${again.question.id}`,

@@ -68,7 +68,6 @@ test.each(DOORS)('H-13, T-4: what a client does not come back for can be answere
   const next = await hub.call('list_tasks');
   const [{ requestId, taskId } = { requestId: '' }] = next.elicitations;
   expect(next.body['tasks']).toMatchObject([{ task_id: taskId, tool: 'ask', status: 'working' }]);
-  expect(next.events.map(({ type }) => type)).toEqual(expect.arrayContaining(['task_created', 'elicitation_request']));
   await hub.call('respond_to_elicitation', { request_id: requestId, action: 'accept', content: { name: 'Noa' } });
   expect((await hub.call('get_task_result', { task_id: taskId })).text).toBe('Hello Noa');
 });

@@ -64,7 +64,7 @@ test.each(WAYS)('H-13: with `native` the hub has it when the client waits no lon
   } else {
     const promoted = await call;
     expect(promoted.text).toMatch(/^Tool call exceeded timeout/);
-    expect(promoted.events.map(({ type }) => type)).toContain('elicitation_request');
+    expect(promoted.elicitations).toHaveLength(1);
     expect(promoted.body['pending_on_server']).toMatchObject({ elicitations_for_server: [{ server: 'one' }] });
     expect(asked.withdrawn.aborted).toBe(true);
   }
@@ -105,10 +105,6 @@ test.each(['native', 'both'] as const)(
       );
       const promoted = await hub.call('execute_tool', ASK);
       expect(promoted.elicitations, kind).toMatchObject([{ message: 'What is your name?' }]);
-      expect(
-        promoted.events.map(({ type }) => type),
-        kind,
-      ).toContain('elicitation_request');
     }
   },
 );

@@ -40,8 +40,9 @@ test('E-1, H-7, P-2: ids go on growing, and a cursor of the time before brings w
   const server = owned(await startTasksV2Http());
   const gateway = await killable({ ext: { url: server.url } });
   const session = await rawSession(gateway.url);
-  const { reply } = await beginNative(gateway, session, 'ext', 'hold');
-  const before = reply.events.at(-1)?.id ?? '';
+  const { body: activity } = await session.reply('await_activity', { timeout_ms: 10_000 });
+  const before = String(activity['lastEventId']);
+  await beginNative(gateway, session, 'ext', 'hold');
   await vi.waitFor(() => expect(stored(gateway.store)).toEqual([]), { timeout: 10_000 });
   await restart(gateway);
   server.state.release();
