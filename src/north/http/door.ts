@@ -14,6 +14,7 @@ import { readBody } from './body.ts';
 import { Guard, type GuardSettings } from './guard.ts';
 import { eraOf, messageMistake } from './message.ts';
 import { stateNamed } from './state-name.ts';
+import { setRecipient } from './unread.ts';
 import { idOf, respondError, respondGatewayError } from './respond.ts';
 
 export interface HttpSettings extends GuardSettings {
@@ -142,6 +143,10 @@ export class HttpDoor {
   }
 
   async #mcp(req: IncomingMessage, res: ServerResponse, whom: Addressed): Promise<void> {
+    const { principal } = whom;
+    const onDisconnected = (unreadBytes: number): void =>
+      this.#gateway.log.warn('slow_client_disconnected', { principal, unreadBytes });
+    setRecipient(res, { principal, onDisconnected });
     switch (req.method) {
       case 'POST':
         await this.#post(req, res, whom);

@@ -1,27 +1,104 @@
 import type { ServerResponse } from 'node:http';
+import { getHeapStatistics } from 'node:v8';
 
 /** What clients have not read yet, of less than this nobody keeps account. */
 const SMALL = 256 * 1024;
-const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
+/** Beyond this, responses are disconnected whose clients have stopped reading; */
+const MAX_STALLED_BYTES = 64 * 1024 * 1024;
+/** and beyond this also others, before the memory runs out. */
+const MAX_BYTES = Math.max(2 * MAX_STALLED_BYTES, getHeapStatistics().heap_size_limit / 4);
+/** A client has stopped reading if its connection has taken nothing for so long. */
+const STALLED_MS = 5000;
+
+/** Who reads a response. */
+export interface Recipient {
+  principal: string;
+  /** Told when it was disconnected because it did not read so many bytes. */
+  onDisconnected: (unreadBytes: number) => void;
+}
+
+interface Unread extends Recipient {
+  /** Until when it counts as stalled, unless it stalls again. */
+  stalledUntil: number;
+}
+
+const recipients = new WeakMap<ServerResponse, Recipient>();
 
 /** Responses with much that their clients have not read, the oldest first. */
-const unread = new Set<ServerResponse>();
+const unread = new Map<ServerResponse, Unread>();
+
+export function setRecipient(res: ServerResponse, recipient: Recipient): void {
+  recipients.set(res, recipient);
+}
 
 /**
- * Called after something was written. When all clients together leave too much unread, those are disconnected that have
- * been slow for the longest time.
+ * Called after something was written. When all clients together leave too much unread, some are disconnected: first those
+ * that have stopped reading, and those of the principal that leaves most unread.
  */
 export function limitUnread(res: ServerResponse): void {
   if (res.writableLength <= SMALL || res.destroyed) return;
-  if (!unread.has(res)) {
-    unread.add(res);
-    res.once('close', () => unread.delete(res));
-  }
+  if (!unread.has(res)) watch(res);
+  disconnectSome();
+}
+
+function watch(res: ServerResponse): void {
+  const { principal = '', onDisconnected = () => {} } = recipients.get(res) ?? {};
+  const entry: Unread = { principal, onDisconnected, stalledUntil: 0 };
+  unread.set(res, entry);
+  const onTimeout = (): void => {
+    if (res.writableLength <= SMALL) {
+      forget();
+      return;
+    }
+    // The next timeout comes in time to confirm this one.
+    entry.stalledUntil = Date.now() + 2 * STALLED_MS;
+    res.setTimeout(STALLED_MS);
+    disconnectSome();
+  };
+  const forget = (): void => {
+    if (!unread.delete(res)) return;
+    res.off('timeout', onTimeout);
+    if (!res.destroyed) res.setTimeout(0);
+  };
+  // Node counts it as activity when a connection takes a part of what was written.
+  res.setTimeout(STALLED_MS, onTimeout);
+  res.once('close', forget);
+}
+
+function disconnectSome(): void {
+  const byPrincipal = new Map<string, number>();
   let total = 0;
-  for (const each of unread) total += each.writableLength;
-  for (const slow of unread) {
-    if (total <= MAX_TOTAL_BYTES) return;
-    total -= slow.writableLength;
-    slow.destroy();
+  for (const [{ writableLength }, { principal }] of unread) {
+    total += writableLength;
+    byPrincipal.set(principal, (byPrincipal.get(principal) ?? 0) + writableLength);
   }
+  while (total > MAX_STALLED_BYTES) {
+    const next = nextToDisconnect(byPrincipal, total > MAX_BYTES);
+    if (next === undefined) return;
+    const [res, { principal, onDisconnected }] = next;
+    const { writableLength } = res;
+    total -= writableLength;
+    byPrincipal.set(principal, (byPrincipal.get(principal) ?? 0) - writableLength);
+    unread.delete(res);
+    res.destroy();
+    onDisconnected(writableLength);
+  }
+}
+
+/**
+ * The oldest response of the principal that leaves most unread, if its client has stopped reading; with `any` even if not.
+ * A principal that leaves no more unread than its share is spared.
+ */
+function nextToDisconnect(
+  byPrincipal: ReadonlyMap<string, number>,
+  any: boolean,
+): [ServerResponse, Unread] | undefined {
+  const now = Date.now();
+  const share = MAX_STALLED_BYTES / byPrincipal.size;
+  const bytesOf = ([, { principal }]: [ServerResponse, Unread]): number => byPrincipal.get(principal) ?? 0;
+  const crowding = [...unread].filter((each) => bytesOf(each) > share);
+  const stalled = crowding.filter(([, { stalledUntil }]) => stalledUntil > now);
+  const candidates = stalled.length === 0 && any ? crowding : stalled;
+  const most = Math.max(...candidates.map(bytesOf));
+  return candidates.find((each) => bytesOf(each) === most);
 }

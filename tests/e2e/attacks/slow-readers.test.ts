@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
-import { configFile, PROGRAM, temporaryFolder } from '../../support/gateway.ts';
+import { configFile, httpGateway, PROGRAM, temporaryFolder } from '../../support/gateway.ts';
 import { defer } from '../../support/owned.ts';
 import type { Json } from '../../support/hub.ts';
 import {
@@ -14,6 +14,7 @@ import {
   toolCall,
   type RawSession,
 } from '../../support/raw-http.ts';
+import { ADA, BEN, TOKENS } from '../principals/two-hubs.ts';
 import { oddServer } from '../robust/odd-server.ts';
 import { ATTACK_MS, attacked, hostileChild, MEGABYTE, SMALL_HEAP } from './attack.ts';
 
@@ -65,24 +66,74 @@ const CALLS: Record<string, (client: RawSession, args: Json, id: string) => Requ
   },
 };
 
+interface LargeReplies {
+  url: string;
+  client: RawSession;
+  count: number;
+  call?: (typeof CALLS)[string] | undefined;
+}
+
+/** The replies to calls for large results, none of them read yet unless the test reads those in `replies`. */
+async function largeReplies(
+  { url, client, count, call = CALLS['with a session'] }: LargeReplies,
+  replies: IncomingMessage[] = [],
+): Promise<IncomingMessage[]> {
+  if (call === undefined) throw new Error('no such kind of client');
+  const args = { server: 'bad', tool: 'result', args: { bytes: 15_500_000 } };
+  for (let sent = 0; sent < count; sent += 1) {
+    const unread = postAndLeave(url, ...call(client, args, `unread ${sent}`));
+    unread.on('response', (reply) => void replies.push(reply.on('error', () => {})));
+  }
+  await expect.poll(() => replies.length, LONG).toBe(count);
+  // The server answers one after the other.
+  await post(url, ...call(client, { server: 'bad', tool: 'echo', args: { text: 'after them' } }, 'last'));
+  return replies;
+}
+
+/** Reads them to their ends; tells how many arrive in full. */
+async function complete(replies: IncomingMessage[]): Promise<number> {
+  await Promise.all(replies.map((reply) => new Promise((resolve) => reply.resume().once('close', resolve))));
+  return replies.filter((reply) => reply.complete).length;
+}
+
 test.each(Object.entries(CALLS))(
   'X-3: clients that do not read their replies are disconnected (%s)',
   { timeout: ATTACK_MS },
   async (_name, call) => {
     const attack = await attacked(hostileChild());
-    const client = await rawSession(attack.url);
-    const args = { server: 'bad', tool: 'result', args: { bytes: 15_500_000 } };
-    const replies: IncomingMessage[] = [];
-    for (let sent = 0; sent < 16; sent += 1) {
-      const unread = postAndLeave(attack.url, ...call(client, args, `unread ${sent}`));
-      unread.on('response', (reply) => void replies.push(reply.on('error', () => {})));
-    }
-    await expect.poll(() => replies.length, LONG).toBe(16);
-    // The server answers one after the other.
-    await post(attack.url, ...call(client, { server: 'bad', tool: 'echo', args: { text: 'after them' } }, 'last'));
-    await Promise.all(replies.map((reply) => new Promise((resolve) => reply.resume().once('close', resolve))));
-    expect(replies.filter(({ complete }) => !complete).length).toBeGreaterThan(0);
+    const { url } = attack;
+    const replies = await largeReplies({ url, client: await rawSession(url), count: 16, call });
+    expect(await complete(replies)).toBeLessThan(16);
     await attack.expectUnharmed();
+  },
+);
+
+test('X-3: a client that reads many large replies at once gets all of them', { timeout: ATTACK_MS }, async () => {
+  const attack = await attacked(hostileChild());
+  const replies: IncomingMessage[] = [];
+  // Slowly at first: the gateway sends faster than this.
+  const reading = setInterval(() => {
+    for (const reply of replies) reply.read();
+  }, 20);
+  defer(async () => clearInterval(reading));
+  await largeReplies({ url: attack.url, client: await rawSession(attack.url), count: 7 }, replies);
+  expect(await complete(replies)).toBe(7);
+  await attack.expectUnharmed();
+});
+
+test(
+  'X-3, X-2: of clients that do not read, those of the principal with most unread data are disconnected',
+  LONG,
+  async () => {
+    const { url, logs } = await httpGateway({ bad: hostileChild() }, { auth: { tokens: TOKENS } });
+    const his = await largeReplies({ url, client: await rawSession(url, BEN), count: 1 });
+    const hers = await largeReplies({ url, client: await rawSession(url, ADA), count: 6 });
+    const disconnected = (): unknown[] =>
+      logs.filter(({ event }) => event === 'slow_client_disconnected').map(({ data }) => data?.['principal']);
+    await expect.poll(disconnected, LONG).toContain('ada');
+    expect(disconnected()).not.toContain('ben');
+    expect(await complete(his)).toBe(1);
+    expect(await complete(hers)).toBeLessThan(6);
   },
 );
 
