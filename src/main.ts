@@ -4,9 +4,9 @@ import type { Config } from './config/schema.ts';
 import { Gateway } from './core/gateway.ts';
 import { shareConnections } from './core/session/shared-connections.ts';
 import { stderrLog, type Log } from './lib/log.ts';
-import { HttpDoor } from './north/http/door.ts';
+import { HttpListener } from './north/http/listener.ts';
 import { Hub } from './north/hub/hub.ts';
-import { openStdioDoor } from './north/stdio/door.ts';
+import { listenOnStdio } from './north/stdio/listener.ts';
 import { createBackends } from './south/backends.ts';
 import { StoreError } from './store/error.ts';
 import { openSqliteStore } from './store/sqlite/store.ts';
@@ -26,7 +26,7 @@ export interface RunningGateway {
 
 export interface HttpGateway extends RunningGateway {
   url: string;
-  door: HttpDoor;
+  listener: HttpListener;
 }
 
 export interface StdioGateway extends RunningGateway {
@@ -38,15 +38,15 @@ export interface StdioGateway extends RunningGateway {
 export async function startHttp(config: Config, log: Log = stderrLog(config.settings)): Promise<HttpGateway> {
   const { gateway, stop } = await startCore(config, log);
   try {
-    const door = new HttpDoor(gateway, new Hub(gateway), config.settings);
-    const url = await door.listen();
+    const listener = new HttpListener(gateway, new Hub(gateway), config.settings);
+    const url = await listener.listen();
     log.info('listening', { url });
     const close = async (): Promise<void> => {
       // Nobody new first; then the sessions, so that their clients get a last word; then the port.
-      door.stopListening();
-      await stop(() => door.close());
+      listener.stopListening();
+      await stop(() => listener.close());
     };
-    return { gateway, log, url, door, close };
+    return { gateway, log, url, listener, close };
   } catch (error) {
     await stop();
     throw error;
@@ -67,15 +67,15 @@ export async function startStdio(
   });
   const { taskAfterMs } = config.settings.direct;
   const shown = server === undefined ? { hub: new Hub(gateway) } : { server, taskAfterMs };
-  const door = await openStdioDoor(gateway, shown);
+  const listener = await listenOnStdio(gateway, shown);
   log.info('listening', { url: 'stdio:' });
   return {
     gateway,
     log,
-    closed: door.closed,
+    closed: listener.closed,
     close: async () => {
       // The session ends with its connection; then nothing of it is worth keeping.
-      await door.close();
+      await listener.close();
       await stop();
     },
   };
@@ -85,7 +85,7 @@ async function startCore(
   { settings, servers }: Pick<Config, 'settings' | 'servers'>,
   log: Log,
   attempt = 1,
-): Promise<{ gateway: Gateway; stop: (closeDoor?: () => Promise<void>) => Promise<void> }> {
+): Promise<{ gateway: Gateway; stop: (closeListener?: () => Promise<void>) => Promise<void> }> {
   const store = await openSqliteStore({ path: settings.store, log, maxBytes: settings.limits.storeBytes });
   const { messageBytes } = settings.limits;
   const connections = createBackends({ ...settings.servers, messageBytes }, settings.addServerAddresses, log);
@@ -102,10 +102,10 @@ async function startCore(
     throw error;
   }
   let stopping: Promise<void> | undefined;
-  const stop = (closeDoor: () => Promise<void> = async () => {}): Promise<void> => {
+  const stop = (closeListener: () => Promise<void> = async () => {}): Promise<void> => {
     stopping ??= (async () => {
       await gateway.close('the gateway is shutting down');
-      await closeDoor();
+      await closeListener();
       await store.close();
     })();
     return stopping;

@@ -19,13 +19,13 @@ export interface Counts {
 const [config = ''] = process.argv.slice(2);
 const log = createLog('warn', (line) => process.stderr.write(`${line}\n`));
 const running = await startHttp(await loadConfig({ flags: { config }, env: {}, cwd: '/' }), log);
-const { gateway, door, url } = running;
+const { gateway, listener, url } = running;
 
 function counts(): Counts {
   const { sessions } = gateway;
   const total = (of: (session: (typeof sessions)[number]) => number): number =>
     sessions.reduce((sum, session) => sum + of(session), 0);
-  const { streams, requests } = door.counts;
+  const { streams, requests } = listener.counts;
   return {
     sessions: sessions.length,
     questions: total(({ interactions }) => interactions.size),

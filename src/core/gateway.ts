@@ -70,10 +70,10 @@ export class Gateway {
   /** Those of single servers, by whose they are. */
   readonly #direct = new Map<string, Set<Session>>();
   /** Sessions of an earlier run whose clients have not come back yet. */
-  readonly #asleep = new Map<string, SessionRecord>();
-  readonly #waking = new Map<string, Promise<Session>>();
+  readonly #dormant = new Map<string, SessionRecord>();
+  readonly #restoring = new Map<string, Promise<Session>>();
   /** Sessions that are being ended for good: until that is done, there is no other with the same id. */
-  readonly #leaving = new Map<string, Promise<void>>();
+  readonly #endingById = new Map<string, Promise<void>>();
   /** Sessions of versions that kept one state for each principal, by the id of the state that took them over. */
   readonly #adopted = new Map<string, string>();
   #startedAt = 0;
@@ -81,7 +81,7 @@ export class Gateway {
   readonly #timers: NodeJS.Timeout[] = [];
   #closing = false;
   #lastChange: Promise<void> = Promise.resolve();
-  /** Told after a session has ended, so that a door can let go of what it keeps for it. */
+  /** Told after a session has ended, so that a listener can let go of what it keeps for it. */
   readonly onSessionEnded = new Set<(session: Session) => void>();
 
   constructor({ store, backends, settings, log, principals = [] }: GatewayParts) {
@@ -104,7 +104,7 @@ export class Gateway {
       // Whoever connects next is taken for the same client only soon after the other was cut off.
       const stale = record.lastActiveAt + this.settings.sessions.idleMs <= this.#startedAt;
       if (stale && record.id.startsWith(CONNECTION_SESSION)) this.store.drop('session', record.id);
-      else this.#asleep.set(record.id, record);
+      else this.#dormant.set(record.id, record);
       const { id, principal, server, state } = record;
       if (state !== undefined && id === sharedStateId(principal, server)) {
         this.#adopted.set(stateId({ principal, server, state }), id);
@@ -113,10 +113,10 @@ export class Gateway {
     const unfinished = await this.store.sessionsAtWork();
     // What can go on does so at once, whether or not its client ever comes back to it; what a client wanted to hear, it
     // hears of from now on; and what the client of one server left can be looked after by others.
-    const goingOn = [...this.#asleep.values()].filter(
-      ({ id, server, wishes }) => unfinished.has(id) || server !== undefined || wishes !== undefined,
+    const goingOn = [...this.#dormant.values()].filter(
+      ({ id, server, preferences }) => unfinished.has(id) || server !== undefined || preferences !== undefined,
     );
-    for (const record of goingOn) await this.#wakeIfPossible(record);
+    for (const record of goingOn) await this.#restoreIfPossible(record);
     this.#every(this.settings.sessions.checkMs, () => this.#endIdle());
     this.#every(this.settings.tasks.cleanupMs, () => this.#cleanUp());
   }
@@ -136,7 +136,7 @@ export class Gateway {
   }
 
   #newSession(
-    about: Pick<SessionParts, 'id' | 'principal' | 'createdAt' | 'key' | 'server' | 'client' | 'state' | 'wishes'>,
+    about: Pick<SessionParts, 'id' | 'principal' | 'createdAt' | 'key' | 'server' | 'client' | 'state' | 'preferences'>,
   ): Session {
     const { store, settings, log, registry } = this;
     const notifyHub: EventSink['add'] = (type, server, data) => {
@@ -172,7 +172,7 @@ export class Gateway {
   }
 
   /** The clients of single servers that are the same one's as a client of the hub: it looks after what they leave. */
-  looksAfter({ principal }: Session): ReadonlySet<Session> {
+  directSessionsOf({ principal }: Session): ReadonlySet<Session> {
     return this.#direct.get(principal) ?? NOBODY;
   }
 
@@ -206,8 +206,8 @@ export class Gateway {
   async #openState(address: StateAddress): Promise<Session> {
     const { principal, server, state } = address;
     const id = this.#adopted.get(stateId(address)) ?? stateId(address);
-    await this.#leaving.get(id)?.catch(() => {});
-    const earlier = (await this.wake(id, principal)) ?? (await this.#adopt(address));
+    await this.#endingById.get(id)?.catch(() => {});
+    const earlier = (await this.restore(id, principal)) ?? (await this.#adopt(address));
     // Another request of the same client may have opened it in the meantime.
     return (
       earlier ?? this.#sessions.get(id) ?? this.open(principal, { id, state, ...(server !== undefined && { server }) })
@@ -217,7 +217,7 @@ export class Gateway {
   /** A state of an earlier version of the program belonged to all clients of a principal: the first one to come back has it. */
   async #adopt(address: StateAddress): Promise<Session | undefined> {
     const { principal, server, state } = address;
-    const earlier = await this.wake(sharedStateId(principal, server), principal);
+    const earlier = await this.restore(sharedStateId(principal, server), principal);
     if (earlier === undefined) return this.#sessions.get(stateId(address));
     if (earlier.state === undefined) {
       earlier.state = state;
@@ -236,46 +236,46 @@ export class Gateway {
     if (!isState(own)) return [];
     const isOther = (each: SessionRecord | Session): boolean =>
       each.id !== own.id && each.principal === principal && each.server === server && isState(each);
-    for (const record of [...this.#asleep.values()].filter(isOther)) await this.#wakeIfPossible(record);
+    for (const record of [...this.#dormant.values()].filter(isOther)) await this.#restoreIfPossible(record);
     return this.sessions.filter(isOther);
   }
 
   /** A session of an earlier run, when its own client comes back to it. */
-  async wake(id: string, principal: string): Promise<Session | undefined> {
-    const record = this.#asleep.get(id);
+  async restore(id: string, principal: string): Promise<Session | undefined> {
+    const record = this.#dormant.get(id);
     if (record === undefined) {
-      const live = this.#sessions.get(id) ?? (await this.#waking.get(id));
+      const live = this.#sessions.get(id) ?? (await this.#restoring.get(id));
       return live?.principal === principal ? live : undefined;
     }
     if (record.principal !== principal) return undefined;
     if (this.#closing) throw shuttingDown();
-    return this.#wake(record);
+    return this.#restore(record);
   }
 
   /** A session that cannot be restored stands in the way of nothing else; its client may come back for it. */
-  async #wakeIfPossible(record: SessionRecord): Promise<void> {
+  async #restoreIfPossible(record: SessionRecord): Promise<void> {
     try {
-      await this.wake(record.id, record.principal);
+      await this.restore(record.id, record.principal);
     } catch (error) {
       if (this.store.problem !== undefined) throw error;
       this.log.error('session_not_restored', { sessionId: record.id, error: messageOf(error) });
     }
   }
 
-  async #wake(record: SessionRecord): Promise<Session> {
+  async #restore(record: SessionRecord): Promise<Session> {
     const { id } = record;
-    this.#asleep.delete(id);
+    this.#dormant.delete(id);
     const waking = this.#restored(record);
-    this.#waking.set(id, waking);
+    this.#restoring.set(id, waking);
     try {
       return await waking;
     } catch (error) {
       const half = this.#sessions.get(id);
       if (half) await this.#abandon(half);
-      this.#asleep.set(id, record);
+      this.#dormant.set(id, record);
       throw error instanceof GatewayError ? error : new GatewayError('TOOL_ERR_STORE', messageOf(error));
     } finally {
-      this.#waking.delete(id);
+      this.#restoring.delete(id);
     }
   }
 
@@ -288,7 +288,16 @@ export class Gateway {
     }
   }
 
-  async #restored({ id, principal, createdAt, key, server, client, state, wishes }: SessionRecord): Promise<Session> {
+  async #restored({
+    id,
+    principal,
+    createdAt,
+    key,
+    server,
+    client,
+    state,
+    preferences,
+  }: SessionRecord): Promise<Session> {
     const { store, log } = this;
     const trimmed = await this.#makeFit(id, principal);
     const [tasks, questions, events, subscriptions] = await Promise.all([
@@ -298,7 +307,7 @@ export class Gateway {
       store.of('subscription', id),
     ]);
     if (this.#closing) throw shuttingDown();
-    const session = this.#newSession({ id, principal, createdAt, key, server, client, state, wishes });
+    const session = this.#newSession({ id, principal, createdAt, key, server, client, state, preferences });
     this.#add(session);
     session.restore({ tasks, questions, events, subscriptions });
     session.events.dropped(trimmed.events);
@@ -328,14 +337,14 @@ export class Gateway {
   /** Ends a session for good: nobody will ask for what belongs to it. */
   async end(session: Session, reason: string): Promise<void> {
     const { id } = session;
-    const earlier = this.#leaving.get(id);
+    const earlier = this.#endingById.get(id);
     if (earlier !== undefined) return earlier;
-    const leaving = this.#finish(session, { by: 'client', reason }).finally(() => {
+    const ending = this.#finish(session, { by: 'client', reason }).finally(() => {
       this.store.drop('session', id);
-      this.#leaving.delete(id);
+      this.#endingById.delete(id);
     });
-    this.#leaving.set(id, leaving);
-    return leaving;
+    this.#endingById.set(id, ending);
+    return ending;
   }
 
   get closing(): boolean {
@@ -346,12 +355,12 @@ export class Gateway {
     this.#closing = true;
     for (const timer of this.#timers) clearInterval(timer);
     this.log.info('registry_shutdown_start', { serverCount: this.registry.size });
-    await Promise.allSettled(this.#waking.values());
+    await Promise.allSettled(this.#restoring.values());
     // What is stored stays: the clients may come back to it.
     await Promise.allSettled([
       ...this.sessions.map((session) => this.#finish(session, { by: 'gateway', reason })),
       ...this.#ending,
-      ...this.#leaving.values(),
+      ...this.#endingById.values(),
     ]);
     this.log.info('registry_shutdown_complete', {});
   }
@@ -464,7 +473,7 @@ export class Gateway {
       session.tasks.sweep(now);
       session.interactions.sweep();
     }
-    if (this.#asleep.size === 0) return;
+    if (this.#dormant.size === 0) return;
     this.store.dropOverdue(now).catch((error: unknown) => {
       this.log.error('clean_up_failed', { error: messageOf(error) });
     });
@@ -472,10 +481,10 @@ export class Gateway {
 
   #endIdle(): void {
     const before = Date.now() - this.settings.sessions.idleMs;
-    for (const { id, lastActiveAt } of this.#asleep.values()) {
+    for (const { id, lastActiveAt } of this.#dormant.values()) {
       // While the program was not there, no client could be active.
       if (Math.max(lastActiveAt, this.#startedAt) > before) continue;
-      this.#asleep.delete(id);
+      this.#dormant.delete(id);
       this.store.drop('session', id);
     }
     for (const session of this.#sessions.values()) {

@@ -211,7 +211,7 @@ export interface Connection {
 }
 
 /** What a client asked a server for until it says otherwise. */
-export interface Wish {
+export interface ServerPreferences {
   /** The resources of whose changes it wants to hear. */
   uris: string[];
   logLevel?: string;
@@ -226,8 +226,8 @@ export interface ClientTraits {
   addedBy: AddedBy;
   /** Whether servers are told that they may ask for its folders; others can be asked by somebody behind a gateway. */
   roots: boolean;
-  /** What it wished for before there was this connection. */
-  wish: Wish;
+  /** What the client had asked for before there was this connection. */
+  preferences: ServerPreferences;
 }
 
 export interface Backends {
@@ -251,11 +251,11 @@ export interface SessionRecord {
   /** Signs what its client carries for it from one request to the next. */
   key?: string;
   /** What the client asked each server for until it says otherwise. */
-  wishes?: Record<string, KeptWish>;
+  preferences?: Record<string, StoredPreferences>;
 }
 
-/** What the record of a session keeps of a wish; subscriptions are records of their own. */
-export type KeptWish = Pick<Wish, 'logLevel'>;
+/** What the record of a session keeps of a preferences; subscriptions are records of their own. */
+export type StoredPreferences = Pick<ServerPreferences, 'logLevel'>;
 
 /** A resource of whose changes the client of a session wants to hear. */
 export interface SubscriptionRecord {

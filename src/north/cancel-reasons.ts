@@ -8,7 +8,7 @@ export const REQUEST_LEFT = 'the client has left this request';
 
 /**
  * The reasons of clients that have stopped waiting and may still want the result. Every other reason, and none at all,
- * counts as the wish of a user to stop the work: "AbortError: …" (TypeScript clients, on Escape), "caller cancelled"
+ * counts as the preferences of a user to stop the work: "AbortError: …" (TypeScript clients, on Escape), "caller cancelled"
  * (Python SDK), "context canceled" (Go SDK), no reason (C# SDK, VS Code, Zed).
  */
 const STOPPED_WAITING: readonly RegExp[] = [

@@ -24,7 +24,7 @@ export function deliverResult(
   exchange.whenSettled((delivered) => {
     if (delivered || exchange.cancelled) return;
     const taskId = session.calls.keepResult(request, result);
-    if (taskId !== undefined) exchange.whenTaken(() => onTaken(taskId));
+    if (taskId !== undefined) exchange.onDelivered(() => onTaken(taskId));
   });
 }
 
@@ -35,15 +35,15 @@ export function deliverTask(
   { forget = false } = {},
 ): void {
   exchange.whenSettled((delivered) => {
-    if (!delivered && !exchange.cancelled) tasks.setOrphan(taskId, true);
+    if (!delivered && !exchange.cancelled) tasks.setAbandoned(taskId, true);
   });
-  exchange.whenTaken(() => {
+  exchange.onDelivered(() => {
     if (forget) tasks.delivered(taskId);
-    else tasks.setOrphan(taskId, false);
+    else tasks.setAbandoned(taskId, false);
   });
 }
 
 /** The reply tells a client that knows the task how it ended. */
 export function deliverTaskEnd({ session: { tasks }, exchange }: Recipient, taskId: string): void {
-  exchange.whenTaken(() => tasks.markRead(taskId));
+  exchange.onDelivered(() => tasks.markRead(taskId));
 }

@@ -5,7 +5,7 @@ import { leavingFor, type OnCancel } from './cancel-reasons.ts';
 
 /**
  * One request of a client and what becomes of it: the client may give up or go away, it may cancel, and the reply may
- * or may not reach it. Doors and dialects report that here; the hub listens.
+ * or may not reach it. Listeners and dialects report that here; the hub listens.
  */
 export class Exchange implements Pick<Caller, 'onLeaving'> {
   #leaving: Leaving | undefined;
@@ -51,14 +51,14 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
    * The client does not wait for the reply any more, but may want the result. `resumable`: it can come back to the stream of
    * the request.
    */
-  giveUp({ resumable = false } = {}): void {
+  clientLeft({ resumable = false } = {}): void {
     this.#back = false;
     this.#resumable = resumable;
     this.#leave('gone');
   }
 
   /** One that had gone is there again, to wait for the same reply. */
-  comeBack(): void {
+  clientReturned(): void {
     this.#back = !this.cancelled;
   }
 
@@ -71,7 +71,7 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
   /** The client closed the response: by accident, because it stopped waiting, or to cancel. It cannot say which. */
   closed(): void {
     if (this.#onCancel === 'cancel') this.#leave('cancelled');
-    else this.giveUp();
+    else this.clientLeft();
   }
 
   /** Only the first word on whether the reply arrived counts, but for those who want to know that it was taken at last. */
@@ -89,7 +89,7 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
   }
 
   /** Called when the client has taken the reply, be it that it had left and came back for it. */
-  whenTaken(listener: () => void): void {
+  onDelivered(listener: () => void): void {
     this.#taken = listener;
   }
 

@@ -79,7 +79,7 @@ test('T-7: the server’s own progress puts the next beat off', async () => {
 
 test('T-7: nothing is sent once the client has left, and no timer is left over', async () => {
   const { heard, exchange, report, result, finish } = start();
-  exchange.giveUp();
+  exchange.clientLeft();
   report({ progress: 1 });
   await vi.advanceTimersByTimeAsync(30_000);
   expect(heard).toEqual([]);

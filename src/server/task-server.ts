@@ -2,9 +2,9 @@ import { Gateway } from '../core/gateway.ts';
 import type { Backends, ServerConfig, Store } from '../core/ports.ts';
 import { stderrLog } from '../lib/log.ts';
 import { isLoopback } from '../north/http/guard.ts';
-import { HttpDoor } from '../north/http/door.ts';
+import { HttpListener } from '../north/http/listener.ts';
 import { Hub } from '../north/hub/hub.ts';
-import { openStdioDoor, type StdioDoor } from '../north/stdio/door.ts';
+import { listenOnStdio, type StdioListener } from '../north/stdio/listener.ts';
 import { openSqliteStore } from '../store/sqlite/store.ts';
 import { AppConnection } from './connection.ts';
 import { define, type Definition } from './definition.ts';
@@ -35,8 +35,8 @@ class AppServer implements TaskServer {
   readonly #definition: Definition;
   readonly #options: TaskServerOptions;
   readonly #tasks: StoredTasks | undefined;
-  readonly #http = new Set<HttpDoor>();
-  readonly #stdio = new Set<StdioDoor>();
+  readonly #http = new Set<HttpListener>();
+  readonly #stdio = new Set<StdioListener>();
   #gateway: Promise<Gateway> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -53,19 +53,19 @@ class AppServer implements TaskServer {
     }
     const settings = settingsFrom(this.#options.settings, this.#options.store, options);
     const gateway = await this.#started();
-    const door = new HttpDoor(gateway, new Hub(gateway), settings, { only: this.#definition.name });
-    const url = await door.listen();
-    this.#http.add(door);
-    if (this.#closing) await door.close();
+    const listener = new HttpListener(gateway, new Hub(gateway), settings, { only: this.#definition.name });
+    const url = await listener.listen();
+    this.#http.add(listener);
+    if (this.#closing) await listener.close();
     return url;
   }
 
   async stdio(): Promise<void> {
     const { direct } = settingsFrom(this.#options.settings);
     const gateway = await this.#started();
-    const door = await openStdioDoor(gateway, { server: this.#definition.name, ...direct });
-    this.#stdio.add(door);
-    await door.closed;
+    const listener = await listenOnStdio(gateway, { server: this.#definition.name, ...direct });
+    this.#stdio.add(listener);
+    await listener.closed;
     await this.close();
   }
 
@@ -106,11 +106,11 @@ class AppServer implements TaskServer {
     // Whoever started it has heard why it did not start.
     const gateway = await this.#gateway?.catch(() => undefined);
     if (gateway === undefined) return;
-    for (const door of this.#http) door.stopListening();
+    for (const listener of this.#http) listener.stopListening();
     // The session ends with its connection; those over HTTP are there again when the program is.
-    for (const door of this.#stdio) await door.close();
+    for (const listener of this.#stdio) await listener.close();
     await gateway.close('the server is shutting down');
-    for (const door of this.#http) await door.close();
+    for (const listener of this.#http) await listener.close();
     await this.#letGo(gateway.store);
   }
 

@@ -126,7 +126,7 @@ export interface TaskServer {
   close(): Promise<void>;
 }
 
-export interface AppTaskStart extends Omit<TaskStart, 'server' | 'program' | 'promised' | 'orphan'> {
+export interface AppTaskStart extends Omit<TaskStart, 'server' | 'program' | 'promised' | 'abandoned'> {
   server?: string;
 }
 

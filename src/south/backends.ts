@@ -5,7 +5,7 @@ import { ServerConnection, type ConnectionSettings } from './connection.ts';
 import { Dialler, GATEWAY_FACE } from './dial.ts';
 import { MessageLimits } from './transport/message-size.ts';
 
-export interface BackendSettings extends Omit<ConnectionSettings, 'persistent' | 'wish'> {
+export interface BackendSettings extends Omit<ConnectionSettings, 'persistent' | 'preferences'> {
   /** The largest message that is taken from a server. */
   messageBytes: number;
 }
@@ -23,9 +23,9 @@ export function createBackends(
   });
   const from = { 'config file': diallers(undefined), client: diallers(addressCheck(addressesForClients)) };
   return {
-    connect: (server, config, sink, { roots, wish, addedBy }) => {
+    connect: (server, config, sink, { roots, preferences, addedBy }) => {
       const dialler = from[addedBy][roots ? 'withRoots' : 'plain'];
-      return new ServerConnection(server, config, sink, dialler, { ...settings, wish, persistent: true }, log);
+      return new ServerConnection(server, config, sink, dialler, { ...settings, preferences, persistent: true }, log);
     },
   };
 }

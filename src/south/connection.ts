@@ -10,7 +10,7 @@ import type {
   ServerConfig,
   ServerInfo,
   Standing,
-  Wish,
+  ServerPreferences,
 } from '../core/ports.ts';
 import { backoffDelay, type BackoffSettings } from '../lib/backoff.ts';
 import { messageOf, type Log } from '../lib/log.ts';
@@ -38,7 +38,7 @@ export interface ConnectionSettings {
   /** A session with the server that somebody left to be gone on with. */
   sessionId?: string;
   /** What was asked of the server on connections before this one. */
-  wish?: Wish;
+  preferences?: ServerPreferences;
   connectTimeoutMs: number;
   pingMs: number;
   pollTimeoutMs: number;
@@ -115,8 +115,8 @@ export class ServerConnection implements Connection {
     this.#dialler = dialler;
     this.#settings = settings;
     this.#acquaintance = new Acquaintance(settings.sessionId);
-    this.#logLevel = settings.wish?.logLevel;
-    this.#subscriptions = new Subscriptions(settings.wish?.uris, (client) => void this.#streamEnded(client));
+    this.#logLevel = settings.preferences?.logLevel;
+    this.#subscriptions = new Subscriptions(settings.preferences?.uris, (client) => void this.#streamEnded(client));
     this.#log = log;
     this.#receiver = new TaskReceiver({
       ask: async (method, params, about, onOpen) => {

@@ -169,7 +169,7 @@ export class Calls {
       server,
       tool,
       args,
-      orphan: true,
+      abandoned: true,
       ...(program !== undefined && { program }),
       ...(ttlMs !== undefined && { ttlMs }),
     });
@@ -327,7 +327,7 @@ export class Calls {
 
   #promote(call: LiveCall, because: Because): void {
     if (call.answered) return;
-    const { server, tool, args, program, ttlMs, promised } = call.request;
+    const { server, tool, args, program, ttlMs, exposed } = call.request;
     // From now on the task counts them.
     this.#budget.give(call.bytes);
     call.bytes = 0;
@@ -338,14 +338,14 @@ export class Calls {
       ...(program !== undefined && { program }),
       ...(ttlMs !== undefined && { ttlMs }),
       // A client that is gone, or gets a question instead, is not given the task.
-      ...(promised && because !== 'gone' && because !== 'question' && { promised }),
-      ...(because === 'gone' && { orphan: true }),
+      ...(exposed && because !== 'gone' && because !== 'question' && { exposed }),
+      ...(because === 'gone' && { abandoned: true }),
       ...(!call.sent && { unsent: true }),
     });
     call.taskId = id;
     this.#interactions.callPromoted(call.id, id);
     if (call.standing) this.#tasks.apply(id, { type: 'stands', standing: call.standing });
-    if (call.kept) this.#tasks.apply(id, { type: 'kept' });
+    if (call.native) this.#tasks.apply(id, { type: 'native' });
     this.#log.info('tool_execution_timeout', { server, tool, taskId: id, because });
     call.answer({ kind: 'task', task: this.#tasks.get(id), because });
   }
@@ -368,8 +368,8 @@ export class Calls {
   /** A server that keeps a task tells how it is doing. */
   #taskChanged(call: LiveCall, { statusMessage }: ServerTask): void {
     if (call.caller.takesTask) this.#promote(call, 'server');
-    call.kept = true;
-    if (call.taskId !== undefined) this.#tasks.apply(call.taskId, { type: 'kept' });
+    call.native = true;
+    if (call.taskId !== undefined) this.#tasks.apply(call.taskId, { type: 'native' });
     if (statusMessage === undefined || statusMessage === call.statusMessage) return;
     call.statusMessage = statusMessage;
     this.#progressed(call, { progress: 0, message: statusMessage });

@@ -19,7 +19,7 @@ export interface LiveCall {
   /** The answers to the questions of a round are on their way to the server. */
   sendsAnswers?: boolean;
   /** The server keeps it as a task of its own. */
-  kept?: boolean;
+  native?: boolean;
   /** What the server said last of the task that it keeps for the call. */
   statusMessage?: string;
   /** Answers the request that waits for this call; only the first answer counts. */

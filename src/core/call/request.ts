@@ -26,8 +26,8 @@ export interface CallRequest {
   tasks?: OutgoingCall['tasks'];
   /** It is to be a task from the start. */
   asTask?: boolean;
-  /** Whoever gets it as a task is promised that task for all of its TTL. */
-  promised?: boolean;
+  /** The client is to know the task that the call becomes. */
+  exposed?: boolean;
 }
 
 /** How a client leaves its request: without wanting the work stopped, or wanting just that. */

@@ -564,9 +564,9 @@ export class InteractionRouter {
       ...(call.taskId !== undefined && { taskId: call.taskId }),
       effect: (interaction && call.caller.effectOf?.(interaction)) ?? 'promote',
       waiting: !call.answered,
-      detached: call.kept === true || call.standing !== undefined,
+      detached: call.native === true || call.standing !== undefined,
       asking: this.#open().some(({ id, link }) => id !== interaction?.id && requestOf(link)?.callId === call.id),
-      abandoned: call.taskId !== undefined && tasks.find(call.taskId)?.orphan === true,
+      abandoned: call.taskId !== undefined && tasks.find(call.taskId)?.abandoned === true,
     });
     return { calls: open.map(asOpenCall), hosts: [...this.#hosts.keys()], needsHost: needsHost() };
   }

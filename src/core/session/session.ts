@@ -16,7 +16,7 @@ import type {
   ClientRecord,
   Connection,
   IncomingQuestion,
-  KeptWish,
+  StoredPreferences,
   ServerConfig,
   ServerInfo,
   SessionRecord,
@@ -36,7 +36,7 @@ import { Attachment, type BufferedLog, type BufferedNotification } from './attac
 import type { Catalog } from './catalog.ts';
 import { ReadLists, type ListKind } from './read-lists.ts';
 import type { KnownServer, VisibleServers } from './registry.ts';
-import { Wishes } from './wishes.ts';
+import { Preferences } from './preferences.ts';
 
 export interface SessionParts {
   id: string;
@@ -51,7 +51,7 @@ export interface SessionParts {
   /** Which of the principal's states it is, where its client has no session in the protocol. */
   state?: string | undefined;
   /** What the client asked of the servers in an earlier run of the program. */
-  wishes?: Record<string, KeptWish> | undefined;
+  preferences?: Record<string, StoredPreferences> | undefined;
   /** Notifies the hub sessions that look after what the client of one server left, or cannot be asked. */
   notifyHub?: EventSink['add'];
   /** Its part in the limits of the whole gateway. */
@@ -99,7 +99,7 @@ export class Session {
   readonly key: string;
   /** Which of the principal's states it is; absent where the client has a session in the protocol. */
   state: string | undefined;
-  readonly #wishes: Wishes;
+  readonly #preferences: Preferences;
   #client: ClientRecord | undefined;
   /** Told of every notification of a server as it came. */
   readonly onHeard = new Set<(method: string, params: Record<string, unknown> | undefined, about: About) => void>();
@@ -136,12 +136,12 @@ export class Session {
     if (parts.client) assertShort(parts.client);
     this.#client = parts.client;
     this.state = parts.state;
-    this.#wishes = new Wishes(parts.wishes, {
+    this.#preferences = new Preferences(parts.preferences, {
       changed: () => {
-        if (this.#keepsWishes) store.put('session', this.record);
+        if (this.#keepsPreferences) store.put('session', this.record);
       },
       subscribed: (subscription) => {
-        if (this.#keepsWishes) store.put('subscription', { ...subscription, sessionId: id });
+        if (this.#keepsPreferences) store.put('subscription', { ...subscription, sessionId: id });
       },
       unsubscribed: (subscriptionId) => store.drop('subscription', subscriptionId),
     });
@@ -153,7 +153,7 @@ export class Session {
     // A client that sees its tasks itself needs events only for those that it has lost sight of, and finds them at the hub.
     const abandoned: EventSink['add'] = (type, server, data) => {
       const { taskId } = data;
-      if (typeof taskId === 'string' && this.tasks.find(taskId)?.orphan) parts.notifyHub?.(type, server, data);
+      if (typeof taskId === 'string' && this.tasks.find(taskId)?.abandoned) parts.notifyHub?.(type, server, data);
     };
     this.tasks = new TaskBook({
       sessionId: id,
@@ -189,7 +189,7 @@ export class Session {
 
   /** Brings back what an earlier run of the program left of this session, and goes on with what can go on. */
   restore({ tasks, questions, events, subscriptions }: StoredState): void {
-    this.#wishes.restore(subscriptions);
+    this.#preferences.restore(subscriptions);
     this.events.restore(events);
     this.tasks.restore(tasks);
     const atWork = this.tasks.atWork();
@@ -197,7 +197,7 @@ export class Session {
     // The hub may have told of them before.
     this.interactions.restore(questions, (taskId) => standing.has(taskId), { announced: this.server === undefined });
     for (const task of atWork) this.calls.resume(task, (server) => this.connection(server));
-    for (const server of this.#wishes.servers) if (this.servers.get(server)) this.connectInBackground(server);
+    for (const server of this.#preferences.servers) if (this.servers.get(server)) this.connectInBackground(server);
   }
 
   /** What the client says of itself; before anything is sent to a server on its behalf. */
@@ -259,27 +259,27 @@ export class Session {
   }
 
   /** A client without a session says what it wants to hear with each request, and asks again after a restart. */
-  get #keepsWishes(): boolean {
+  get #keepsPreferences(): boolean {
     return this.server === undefined || this.#client !== undefined;
   }
 
   /** Asks a server to tell of changes of a resource, also after a restart of either program. */
   async subscribe(server: string, uri: string, signal?: AbortSignal): Promise<Record<string, unknown>> {
     const { subscriptionsPerServer } = this.#parts.settings.limits;
-    if (this.#wishes.othersThan(server, uri) >= subscriptionsPerServer) {
+    if (this.#preferences.othersThan(server, uri) >= subscriptionsPerServer) {
       throw new GatewayError(
         'TOOL_ERR_LIMIT',
         `this session has ${subscriptionsPerServer} subscriptions at '${server}' (limits.subscriptionsPerServer); unsubscribe from some`,
       );
     }
     const result = await this.connection(server).subscribe(uri, signal);
-    this.#wishes.hear(server, uri);
+    this.#preferences.subscribe(server, uri);
     await this.#store.settled();
     return result;
   }
 
   async unsubscribe(server: string, uri: string, signal?: AbortSignal): Promise<Record<string, unknown>> {
-    this.#wishes.hearNoMore(server, uri);
+    this.#preferences.unsubscribe(server, uri);
     const result = await this.connection(server).unsubscribe(uri, signal);
     await this.#store.settled();
     return result;
@@ -287,12 +287,12 @@ export class Session {
 
   /** What the client wants to hear of a server's log. */
   async setLogLevel(server: string, level: string): Promise<void> {
-    this.#wishes.log(server, level);
+    this.#preferences.log(server, level);
     await this.#store.settled();
   }
 
   logLevel(server: string): string | undefined {
-    return this.#wishes.of(server).logLevel;
+    return this.#preferences.of(server).logLevel;
   }
 
   notifications(server?: string): BufferedNotification[] {
@@ -308,7 +308,7 @@ export class Session {
     server: string,
     config: ServerConfig,
   ): Promise<{ info: ServerInfo; tools: ListItem[]; keep: () => Promise<void> }> {
-    const { uris: tried } = this.#wishes.of(server);
+    const { uris: tried } = this.#preferences.of(server);
     const attachment = this.#newAttachment(server, { config, addedBy: 'client' });
     const { connection } = attachment;
     this.#trials.add(connection);
@@ -336,7 +336,7 @@ export class Session {
       this.interactions.serverUsed(server);
       attachment.connected('first', info);
       // The client may have changed its mind while the server was tried.
-      const { uris } = this.#wishes.of(server);
+      const { uris } = this.#preferences.of(server);
       await Promise.all([
         ...uris.filter((uri) => !tried.includes(uri)).map(async (uri) => connection.subscribe(uri)),
         ...tried.filter((uri) => !uris.includes(uri)).map(async (uri) => connection.unsubscribe(uri)),
@@ -349,7 +349,7 @@ export class Session {
 
   /** Ends this session's dealings with a server that was removed, or replaced by another one of that name. */
   async detach(server: string, { reason, replaced }: { reason: string; replaced: boolean }): Promise<void> {
-    if (!replaced) this.#wishes.forget(server);
+    if (!replaced) this.#preferences.forget(server);
     const attachment = this.#attachments.get(server);
     if (attachment === undefined) return;
     this.#attachments.delete(server);
@@ -362,7 +362,7 @@ export class Session {
 
   get record(): SessionRecord {
     const { id, principal, createdAt, lastActiveAt, key, server, client, state } = this;
-    const wishes = this.#wishes.record;
+    const preferences = this.#preferences.record;
     return {
       id,
       principal,
@@ -372,7 +372,7 @@ export class Session {
       ...(server !== undefined && { server }),
       ...(client !== undefined && { client }),
       ...(state !== undefined && { state }),
-      ...(this.#keepsWishes && Object.keys(wishes).length > 0 && { wishes }),
+      ...(this.#keepsPreferences && Object.keys(preferences).length > 0 && { preferences }),
     };
   }
 
@@ -471,7 +471,7 @@ export class Session {
   #newAttachment(server: string, { config, addedBy }: Pick<KnownServer, 'config' | 'addedBy'>): Attachment {
     const { backends, settings } = this.#parts;
     const roots = this.server !== undefined && (this.#client === undefined || this.#tellsRoots(server));
-    const traits = { principal: this.principal, addedBy, roots, wish: this.#wishes.of(server) };
+    const traits = { principal: this.principal, addedBy, roots, preferences: this.#preferences.of(server) };
     return new Attachment(server, (sink) => backends.connect(server, config, sink, traits), settings, this.#budget, {
       isCurrent: (attachment) => this.#attachments.get(server) === attachment,
       events: this.server === undefined ? this.events : undefined,

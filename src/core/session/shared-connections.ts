@@ -28,7 +28,7 @@ import type {
   ServerInfo,
   ServerLog,
   Standing,
-  Wish,
+  ServerPreferences,
 } from '../ports.ts';
 import type { Answer } from '../interaction/interaction.ts';
 import { SharedQuestion, type Member } from './shared-question.ts';
@@ -46,18 +46,18 @@ export function shareConnections(backends: Backends, log: Log): Backends {
       if (config.share !== 'principal') return backends.connect(server, config, sink, traits);
       // A server learns when it is connected whether it may ask for roots, so only sessions that agree on that share it.
       const key = JSON.stringify([traits.principal, server, traits.addedBy, traits.roots, config]);
-      const { logLevel } = traits.wish;
-      const wish: Wish = { uris: [], ...(logLevel !== undefined && { logLevel }) };
+      const { logLevel } = traits.preferences;
+      const preferences: ServerPreferences = { uris: [], ...(logLevel !== undefined && { logLevel }) };
       const shared =
         servers.get(key) ??
         new SharedServer(
           server,
           log,
-          (fanOut) => backends.connect(server, config, fanOut, { ...traits, wish }),
+          (fanOut) => backends.connect(server, config, fanOut, { ...traits, preferences }),
           () => servers.delete(key),
         );
       servers.set(key, shared);
-      return shared.join(sink, traits.wish);
+      return shared.join(sink, traits.preferences);
     },
   };
 }
@@ -86,7 +86,7 @@ class SharedServer implements ConnectionSink {
     this.connection = connect(this);
   }
 
-  join(sink: ConnectionSink, { uris, logLevel }: Wish): Connection {
+  join(sink: ConnectionSink, { uris, logLevel }: ServerPreferences): Connection {
     const before = this.logLevel;
     const member = new SharedConnection(this, sink, logLevel);
     const isFirst = this.#members.size === 0;

@@ -19,8 +19,8 @@ export interface TaskStart {
   args: Record<string, unknown>;
   program?: string;
   ttlMs?: number;
-  promised?: boolean;
-  orphan?: boolean;
+  exposed?: boolean;
+  abandoned?: boolean;
   unsent?: boolean;
 }
 
@@ -159,23 +159,23 @@ export class TaskBook {
     const endedAfter = this.#parts.clock.now() - endedWithinMs;
     const found = this.list().find(
       (task) =>
-        task.orphan &&
+        task.abandoned &&
         task.program === program &&
         task.server === server &&
         task.tool === tool &&
         (!hasEnded(task) || (hasSucceeded(task) && task.updatedAt > endedAfter)) &&
         isDeepStrictEqual(task.args, args),
     );
-    if (found) this.setOrphan(found.id, false);
+    if (found) this.setAbandoned(found.id, false);
     return found;
   }
 
   /** Whether its client has lost sight of it. That is no change of the task, which nobody is told of. */
-  setOrphan(id: string, orphan: boolean): void {
+  setAbandoned(id: string, abandoned: boolean): void {
     const task = this.#tasks.get(id);
-    if (this.#closed || task === undefined || (task.orphan === true) === orphan) return;
-    const { orphan: _before, ...rest } = task;
-    this.#keep(orphan ? { ...rest, orphan } : rest);
+    if (this.#closed || task === undefined || (task.abandoned === true) === abandoned) return;
+    const { abandoned: _before, ...rest } = task;
+    this.#keep(abandoned ? { ...rest, abandoned } : rest);
   }
 
   /** Its client has the result of the ended task. */
@@ -278,7 +278,7 @@ export class TaskBook {
   markRead(id: string): void {
     if (!this.#tasks.has(id)) return;
     this.#read.add(id);
-    this.setOrphan(id, false);
+    this.setAbandoned(id, false);
   }
 
   /** Tasks whose end the client has seen go first; others only when there are far too many. */

@@ -45,19 +45,19 @@ export interface Task {
   unsent?: boolean;
   /** How long the ended task stays readable, as a moment. */
   keepUntil?: number;
-  /** The client was promised the task for all of its TTL, however soon it ends. */
-  promised?: boolean;
+  /** The client knows the task, which is kept for all of its TTL, however soon it ends. */
+  exposed?: boolean;
   /** The server keeps it as a task of its own. */
-  kept?: boolean;
+  native?: boolean;
   /** Its client gave up waiting: the same call, made again by the same program, may take it over. */
-  orphan?: boolean;
+  abandoned?: boolean;
 }
 
 export type TaskEvent =
   | { type: 'progress'; message: string }
   | { type: 'sent' }
-  | { type: 'kept' }
-  | { type: 'promised' }
+  | { type: 'native' }
+  | { type: 'exposed' }
   | { type: 'stands'; standing: Record<string, unknown> | undefined }
   /** Whether a question is open that the task certainly or possibly waits for. */
   | { type: 'blocked'; by: 'certain' | 'possible' | undefined }
@@ -82,8 +82,8 @@ export interface NewTask {
   args: Record<string, unknown>;
   program?: string;
   ttlMs: number;
-  promised?: boolean;
-  orphan?: boolean;
+  exposed?: boolean;
+  abandoned?: boolean;
   unsent?: boolean;
 }
 
@@ -115,10 +115,10 @@ export function transition(task: Task, event: TaskEvent, { now, keepMs }: Moment
       const { unsent: _before, ...rest } = task;
       return rest;
     }
-    case 'kept':
-      return task.kept ? undefined : { ...task, kept: true };
-    case 'promised':
-      return task.promised ? undefined : { ...task, promised: true };
+    case 'native':
+      return task.native ? undefined : { ...task, native: true };
+    case 'exposed':
+      return task.exposed ? undefined : { ...task, exposed: true };
     case 'stands': {
       const { standing: _before, ...rest } = task;
       return { ...rest, ...(event.standing && { standing: event.standing }) };
@@ -150,6 +150,6 @@ export function transition(task: Task, event: TaskEvent, { now, keepMs }: Moment
 
 function ended(task: Task, status: TaskStatus, now: number, keepMs: number): Task {
   const { deadline: _deadline, remainingMs: _remainingMs, standing: _standing, ...rest } = task;
-  const promisedUntil = task.promised ? task.createdAt + task.ttlMs : 0;
-  return { ...rest, status, updatedAt: now, keepUntil: Math.max(promisedUntil, now + keepMs) };
+  const exposedUntil = task.exposed ? task.createdAt + task.ttlMs : 0;
+  return { ...rest, status, updatedAt: now, keepUntil: Math.max(exposedUntil, now + keepMs) };
 }

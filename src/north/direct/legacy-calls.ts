@@ -4,9 +4,9 @@ import { secretId } from '../../lib/ids.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { MAX_DELAY_MS } from '../../lib/clock.ts';
 import { isObject } from '../../lib/values.ts';
-import type { LegacyDesk } from './legacy-desk.ts';
+import type { LegacyResponder } from './legacy-responder.ts';
 import type { LegacyRelay } from './legacy-relay.ts';
-import type { LegacyFaceParts, LegacyRequest, Params } from './legacy-request.ts';
+import type { LegacyViewParts, LegacyRequest, Params } from './legacy-request.ts';
 import { ttlOf, type LegacyTasks } from './legacy-tasks.ts';
 import type { LegacyTools } from './legacy-tools.ts';
 import { wantsAgain } from './meta.ts';
@@ -15,8 +15,8 @@ import { earlierRun, markTakenOver } from './take-over.ts';
 import { deliverResult, deliverTask } from '../delivery.ts';
 
 /** What the calls of one client need of what else is done for it. */
-export interface LegacyCallParts extends LegacyFaceParts {
-  desk: LegacyDesk;
+export interface LegacyCallParts extends LegacyViewParts {
+  responder: LegacyResponder;
   relay: LegacyRelay;
   tasks: LegacyTasks;
   tools: LegacyTools;
@@ -24,7 +24,7 @@ export interface LegacyCallParts extends LegacyFaceParts {
 
 /** Makes a call, or goes on with one that its client had given up. */
 export async function call(parts: LegacyCallParts, request: LegacyRequest, params: Params): Promise<Params> {
-  const { gateway, session, name, desk, relay, tasks, tools } = parts;
+  const { gateway, session, name, responder, relay, tasks, tools } = parts;
   const { exchange } = request;
   const { name: tool, arguments: given, task, _meta: _ownMeta, ...more } = params;
   const args = given ?? {};
@@ -41,7 +41,7 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
   }
   const meta = relay.meta(params);
   const id = secretId();
-  const close = desk.opened(id, request.id);
+  const close = responder.opened(id, request.id);
   try {
     return await request.waiting(`${tool} is at work`, async (onProgress) => {
       const caller: Caller = {
@@ -52,8 +52,8 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
             listener(leaving, words);
           }),
         onProgress,
-        responder: desk.ofCall(request.id),
-        effectOf: (question) => (desk.canAsk(question) ? 'ask' : 'wait'),
+        responder: responder.ofCall(request.id),
+        effectOf: (question) => (responder.canAsk(question) ? 'ask' : 'wait'),
       };
       const reply = await session.calls.execute(
         session.connection(name),
@@ -67,7 +67,7 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
           // A client that waits for the call itself is not to lose it to a clock that it knows nothing of.
           ...(task === undefined
             ? { ttlMs: gateway.settings.tasks.maxTtlMs }
-            : { asTask: true, promised: true, ...ttlOf(task) }),
+            : { asTask: true, exposed: true, ...ttlOf(task) }),
         },
         caller,
       );

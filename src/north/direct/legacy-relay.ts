@@ -3,8 +3,8 @@ import { kindOf } from '../../core/interaction/methods.ts';
 import { secretId } from '../../lib/ids.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
-import type { LegacyDesk } from './legacy-desk.ts';
-import type { LegacyFaceParts, LegacyRequest, Params } from './legacy-request.ts';
+import type { LegacyResponder } from './legacy-responder.ts';
+import type { LegacyViewParts, LegacyRequest, Params } from './legacy-request.ts';
 import { isLevel } from '../../lib/levels.ts';
 import { passedOnMeta } from './meta.ts';
 import { withoutResultType } from './outcome.ts';
@@ -34,12 +34,12 @@ function unwanted({ signal, exchange }: LegacyRequest): AbortSignal {
 
 /** Passes on what a client with a session says, to a server of either era. */
 export class LegacyRelay {
-  readonly #parts: LegacyFaceParts;
-  readonly #desk: LegacyDesk;
+  readonly #parts: LegacyViewParts;
+  readonly #responder: LegacyResponder;
 
-  constructor(parts: LegacyFaceParts, desk: LegacyDesk) {
+  constructor(parts: LegacyViewParts, responder: LegacyResponder) {
     this.#parts = parts;
-    this.#desk = desk;
+    this.#responder = responder;
   }
 
   /** What the client tells the server. */
@@ -57,8 +57,8 @@ export class LegacyRelay {
     const meta = { ...this.meta(params), ...(exchange.progress && { progressToken: id }) };
     const { _meta: _ownMeta, ...own } = params;
     const signal = unwanted(request);
-    const unregister = interactions.register({ callId: id }, this.#desk.on(request.id));
-    const close = this.#desk.opened(id, request.id);
+    const unregister = interactions.register({ callId: id }, this.#responder.on(request.id));
+    const close = this.#responder.opened(id, request.id);
     let answered: Params = {};
     try {
       for (let round = 0; round < MAX_ROUNDS; round += 1) {

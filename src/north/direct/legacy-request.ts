@@ -13,7 +13,7 @@ export type Params = Record<string, unknown>;
 /** How often a client that asked for no progress is pinged while it waits, so that nothing in between takes it for dead. */
 const PING_MS = 10_000;
 
-export interface LegacyFaceParts {
+export interface LegacyViewParts {
   gateway: Gateway;
   session: Session;
   /** The server that is shown. */

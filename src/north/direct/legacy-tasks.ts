@@ -4,8 +4,8 @@ import { hasEnded, type Task } from '../../core/task/task.ts';
 import { withRelatedTask } from '../../lib/related-task.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
-import type { LegacyDesk } from './legacy-desk.ts';
-import type { LegacyFaceParts, LegacyRequest, Params } from './legacy-request.ts';
+import type { LegacyResponder } from './legacy-responder.ts';
+import type { LegacyViewParts, LegacyRequest, Params } from './legacy-request.ts';
 import type { LegacyTools } from './legacy-tools.ts';
 import { tellClient } from './legacy-wire.ts';
 import { resultOf } from './outcome.ts';
@@ -44,15 +44,15 @@ export function ttlOf(task: unknown): { ttlMs?: number } {
 
 /** The tasks of the 2025-11-25 protocol, as one client has them. */
 export class LegacyTasks {
-  readonly #parts: LegacyFaceParts;
-  readonly #desk: LegacyDesk;
+  readonly #parts: LegacyViewParts;
+  readonly #responder: LegacyResponder;
   readonly #tools: LegacyTools;
   /** The client's request that waits for the result of each task. */
   readonly #waiting = new Map<string, RequestId>();
 
-  constructor(parts: LegacyFaceParts, desk: LegacyDesk, tools: LegacyTools) {
+  constructor(parts: LegacyViewParts, responder: LegacyResponder, tools: LegacyTools) {
     this.#parts = parts;
-    this.#desk = desk;
+    this.#responder = responder;
     this.#tools = tools;
   }
 
@@ -92,7 +92,7 @@ export class LegacyTasks {
     const { session } = this.#parts;
     const { exchange } = request;
     const { tasks } = session;
-    tasks.apply(task.id, { type: 'promised' });
+    tasks.apply(task.id, { type: 'exposed' });
     this.#tellProgress(request, task);
     deliverTask({ session, exchange }, task.id);
     await session.settled();
@@ -105,7 +105,7 @@ export class LegacyTasks {
    */
   async ended(request: LegacyRequest, taskId: string, marked?: (progress: Progress) => Progress): Promise<Task> {
     const { session } = this.#parts;
-    const closeDesk = this.#desk.attendTask(taskId, request);
+    const unregister = this.#responder.registerForTask(taskId, request);
     this.#waiting.set(taskId, request.id);
     try {
       const untilEnded = async (onProgress: (progress: Progress) => void): Promise<Task> => {
@@ -118,13 +118,13 @@ export class LegacyTasks {
       return await request.waiting('the task is at work', untilEnded, marked);
     } finally {
       if (this.#waiting.get(taskId) === request.id) this.#waiting.delete(taskId);
-      closeDesk();
+      unregister();
     }
   }
 
   /** Tells the client how the tasks are doing that it was given. */
   changed(task: Task): void {
-    if (!task.promised) return;
+    if (!task.exposed) return;
     // What is told must be on record; a store that fails has told so elsewhere.
     this.#parts.session.settled().then(
       () => tellClient(this.#parts, 'notifications/tasks/status', coreTask(task)),

@@ -3,8 +3,8 @@ import type { ServerInfo } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 import { isObject } from '../../lib/values.ts';
-import { tellsChanges } from './face.ts';
-import type { ModernBench } from './modern-bench.ts';
+import { tellsChanges } from './view.ts';
+import type { ModernClientState } from './modern-client-state.ts';
 import { requireTasks, type ModernClient } from '../modern-client.ts';
 
 type Params = Record<string, unknown>;
@@ -18,7 +18,7 @@ const LISTS = {
 export interface ListeningParts {
   session: Session;
   info: ServerInfo;
-  bench: ModernBench;
+  clientState: ModernClientState;
   client: ModernClient;
   /** The id of the client's request, which everything that is told names. */
   id: RequestId;
@@ -30,7 +30,7 @@ export interface ListeningParts {
  * knows no tasks. Resolves, when the client has been told what it will hear, with the function that ends it.
  */
 export async function listen(parts: ListeningParts, { notifications: wanted }: Params): Promise<() => void> {
-  const { session, info, bench, client, id, send } = parts;
+  const { session, info, clientState, client, id, send } = parts;
   const filter = isObject(wanted) ? wanted : {};
   const taskIds = texts(filter['taskIds']);
   if (taskIds.length > 0) requireTasks(client);
@@ -46,7 +46,7 @@ export async function listen(parts: ListeningParts, { notifications: wanted }: P
     };
     const lists = Object.entries(LISTS).filter(([key, kind]) => filter[key] === true && tellsChanges(info, kind));
     const resources = await Promise.all(
-      texts(filter['resourceSubscriptions']).map(async (uri) => ({ uri, leave: await bench.watchResource(uri) })),
+      texts(filter['resourceSubscriptions']).map(async (uri) => ({ uri, leave: await clientState.watchResource(uri) })),
     );
     const watched = resources.flatMap(({ uri, leave }) => (leave === undefined ? [] : [{ uri, leave }]));
     undo.push(...watched.map(({ leave }) => leave));
@@ -75,7 +75,7 @@ export async function listen(parts: ListeningParts, { notifications: wanted }: P
       if (!known.includes(task.id)) return;
       // What is told must be on record; a store that fails has told so elsewhere.
       session.settled().then(
-        () => tell('notifications/tasks', bench.detailed(task, client.capabilities)),
+        () => tell('notifications/tasks', clientState.detailed(task, client.capabilities)),
         () => {},
       );
     };

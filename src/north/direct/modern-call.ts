@@ -36,7 +36,7 @@ export async function call(request: ModernRequest, params: Params): Promise<Para
       more,
       bare: sent === undefined,
       // A client that waits for the call itself is not to lose it to a clock that it knows nothing of.
-      ...(client.takesTasks ? { timeoutMs: taskAfterMs, promised: true } : { ttlMs: gateway.settings.tasks.maxTtlMs }),
+      ...(client.takesTasks ? { timeoutMs: taskAfterMs, exposed: true } : { ttlMs: gateway.settings.tasks.maxTtlMs }),
     }),
   );
   switch (reply.kind) {
@@ -83,32 +83,32 @@ function answerAtOnce({ parts: { session } }: ModernRequest, question: Interacti
 
 /** The client brings the answers to what the call asked, and wants to go on with it. */
 async function nextRound(request: ModernRequest, tool: string): Promise<Params> {
-  const { session, bench } = request.parts;
+  const { session, clientState } = request.parts;
   const waiting = readState(session.key, request.state);
   const taskId = 'task' in waiting ? waiting.task : '';
   const task = session.controller.get(taskId);
   if (task === undefined) throw new RpcError(-32602, 'requestState names a call that is over: begin it anew');
   if (task.tool !== tool) throw new RpcError(-32602, `requestState belongs to a call of '${task.tool}'`);
-  await bench.asked.answer({ taskId }, request.client.capabilities, request.answers ?? {});
+  await clientState.asked.answer({ taskId }, request.client.capabilities, request.answers ?? {});
   return follow(request, taskId);
 }
 
 /** Waits for what comes next of a call that is a task already: its end, a question, or its turn to be shown as a task. */
 async function follow(request: ModernRequest, taskId: string): Promise<Params> {
-  const { session, bench, taskAfterMs } = request.parts;
+  const { session, clientState, taskAfterMs } = request.parts;
   const { exchange } = request;
   const { takesTasks, capabilities } = request.client;
   const deadline = takesTasks ? Date.now() + taskAfterMs : Infinity;
   const next = await whileWaiting(exchange, 'the call is at work', async (onProgress) =>
     request.listening(session.calls.idOf(taskId), async () =>
-      nextOf({ session, exchange, onProgress, keys: bench.asked, capabilities, deadline }, taskId, (task) =>
-        takesTasks && task.kept ? 'task' : undefined,
+      nextOf({ session, exchange, onProgress, keys: clientState.asked, capabilities, deadline }, taskId, (task) =>
+        takesTasks && task.native ? 'task' : undefined,
       ),
     ),
   );
   switch (next.kind) {
     case 'ended':
-      deliverTask({ session, exchange }, taskId, { forget: next.task.promised !== true });
+      deliverTask({ session, exchange }, taskId, { forget: next.task.exposed !== true });
       await session.settled();
       return resultOf(next.task);
     case 'asked':
@@ -130,10 +130,10 @@ async function askRound(request: ModernRequest, taskId: string, questions: Map<s
 }
 
 async function asTask(request: ModernRequest, taskId: string): Promise<Params> {
-  const { session, bench } = request.parts;
-  session.tasks.apply(taskId, { type: 'promised' });
+  const { session, clientState } = request.parts;
+  session.tasks.apply(taskId, { type: 'exposed' });
   deliverTask({ session, exchange: request.exchange }, taskId);
   await session.settled();
-  const task = bench.shown(session.tasks.get(taskId), request.client.capabilities);
+  const task = clientState.shown(session.tasks.get(taskId), request.client.capabilities);
   return { resultType: 'task', ...extensionTask(task) };
 }

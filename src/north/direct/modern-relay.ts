@@ -31,24 +31,24 @@ export async function relay(request: ModernRequest, method: string, params: Para
 
 /** The client brings the answers to what the server asked, and waits for the same request again. */
 async function nextOfHeld(request: ModernRequest): Promise<Params> {
-  const { session, bench } = request.parts;
+  const { session, clientState } = request.parts;
   const { capabilities } = request.client;
   const waiting = readState(session.key, request.state);
-  const held = bench.held.get('request' in waiting ? waiting.request : '');
-  await bench.asked.answer({ callId: held.id }, capabilities, request.answers ?? {});
+  const held = clientState.held.get('request' in waiting ? waiting.request : '');
+  await clientState.asked.answer({ callId: held.id }, capabilities, request.answers ?? {});
   // What was not answered is asked again: nothing new would tell of it.
-  const left = bench.asked.shown({ callId: held.id }, capabilities);
+  const left = clientState.asked.shown({ callId: held.id }, capabilities);
   return left.size > 0 ? request.round(left, { request: held.id }) : waitFor(request, held);
 }
 
 async function waitFor(request: ModernRequest, held: HeldRequest): Promise<Params> {
-  const { bench } = request.parts;
+  const { clientState } = request.parts;
   const stopListening = request.exchange.onLeaving((_leaving, words) => held.stop(words));
   const next = await request.listening(held.id, async () => held.next()).finally(stopListening);
   if (next !== 'asked') return next.result;
-  const asked = await bench.asked.gathered({ callId: held.id }, request.client.capabilities);
+  const asked = await clientState.asked.gathered({ callId: held.id }, request.client.capabilities);
   if (asked.size === 0) return waitFor(request, held);
-  bench.held.keep(held);
+  clientState.held.keep(held);
   return request.round(asked, { request: held.id });
 }
 

@@ -10,26 +10,26 @@ import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
 import { calling, clientOf, type ModernClient } from '../modern-client.ts';
 import { passedOnMeta } from './meta.ts';
-import type { ModernBench } from './modern-bench.ts';
+import type { ModernClientState } from './modern-client-state.ts';
 
 export type Params = Record<string, unknown>;
 type McpRequest = ServerContext['mcpReq'];
 
-export interface ModernFaceParts {
+export interface ModernViewParts {
   gateway: Gateway;
   session: Session;
   name: string;
   info: ServerInfo;
   carrier: Carrier;
   /** What the requests of one client share. */
-  bench: ModernBench;
+  clientState: ModernClientState;
   /** After how long a call is offered as a task to a client that takes tasks. */
   taskAfterMs: number;
 }
 
 /** One request of a client without sessions, and what its server is told and the client is given in its course. */
 export class ModernRequest {
-  readonly parts: ModernFaceParts;
+  readonly parts: ModernViewParts;
   readonly exchange: Exchange;
   readonly client: ModernClient;
   /** What this is known by on the connection to the server. */
@@ -40,14 +40,14 @@ export class ModernRequest {
   readonly answers: Params | undefined;
   readonly #mcpReq: McpRequest;
 
-  constructor(parts: ModernFaceParts, mcpReq: McpRequest, exchange: Exchange) {
+  constructor(parts: ModernViewParts, mcpReq: McpRequest, exchange: Exchange) {
     this.parts = parts;
     this.exchange = exchange;
     this.client = clientOf(mcpReq);
     this.state = mcpReq.requestState();
     this.answers = mcpReq.inputResponses;
     this.#mcpReq = mcpReq;
-    parts.bench.capabilities = this.client.capabilities;
+    parts.clientState.capabilities = this.client.capabilities;
   }
 
   get connection(): Connection {
@@ -67,10 +67,10 @@ export class ModernRequest {
 
   /** Hands on what the server says in the course of this request. */
   async listening<T>(id: string | undefined, work: () => Promise<T>): Promise<T> {
-    const { bench, info, gateway } = this.parts;
+    const { clientState, info, gateway } = this.parts;
     const { logLevel } = this.client;
-    if (logLevel !== undefined) await bench.useLevel(logLevel, info);
-    const leave = bench.enter(id ?? this.id, logLevel, (method, params) => {
+    if (logLevel !== undefined) await clientState.useLevel(logLevel, info);
+    const leave = clientState.enter(id ?? this.id, logLevel, (method, params) => {
       this.#mcpReq.notify({ method, ...(params && { params }) }).catch((error: unknown) => {
         gateway.log.debug('notification_not_sent', { method, error: String(error) });
       });

@@ -1,6 +1,6 @@
 import { Server, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
 import { isObject } from '../../lib/values.ts';
-import type { Face } from './face.ts';
+import type { Face } from './view.ts';
 
 const INTRODUCTIONS = new Set(['initialize', 'server/discover']);
 /** The version of the protocol that has tasks, and those after it up to the new era. */

@@ -5,7 +5,7 @@ import type { Task } from '../../core/task/task.ts';
 import { deliverResult } from '../delivery.ts';
 import { within } from '../../lib/timers.ts';
 import { noSuchTool } from './mistakes.ts';
-import { ownQuestions } from './reach.ts';
+import { ownQuestions } from './visible.ts';
 import { errorReply, passedOn } from './reply.ts';
 import { fromServer, jsonBlock, type ToolContext, type ToolReply } from './tool.ts';
 import { elicitationReference, taskReference, taskView } from './views.ts';
@@ -66,7 +66,7 @@ export function endedReply(task: Task): ToolReply {
 
 /** The client has the result: that the call was a task in between is no news for it. */
 export function hasResult({ session: { tasks, events }, reader }: ToolContext, id: string): void {
-  tasks.setOrphan(id, false);
+  tasks.setAbandoned(id, false);
   events.takeForEveryone(({ data: { taskId } }) => taskId === id, reader).settle(true);
 }
 

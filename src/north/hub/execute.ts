@@ -2,7 +2,7 @@ import type { Caller, CallRequest } from '../../core/call/request.ts';
 import { hasEnded } from '../../core/task/task.ts';
 import { askClient } from '../asking/ask-client.ts';
 import { canBeAsked } from '../asking/asking.ts';
-import { attending } from '../attending.ts';
+import { withTaskUpdates } from '../task-updates.ts';
 import type { AskingByRequest } from './asking.ts';
 import { callReply, endedReply, hasResult, promoted } from './call-reply.ts';
 import { leaveIfDismissed } from './dismissal.ts';
@@ -42,14 +42,14 @@ async function whileAway(
 ): Promise<ToolReply> {
   const { session, exchange } = context;
   const left = Math.max(0, deadline - Date.now());
-  const task = await attending(context, taskId, async () =>
+  const task = await withTaskUpdates(context, taskId, async () =>
     session.tasks.whenEndedOrAsking(taskId, left, exchange.lostSignal()),
   );
   if (!hasEnded(task)) {
     const because = task.status === 'input_required' ? 'question' : 'timeout';
     return promoted(context, taskId, because, request.timeoutMs);
   }
-  exchange.whenTaken(() => hasResult(context, taskId));
+  exchange.onDelivered(() => hasResult(context, taskId));
   return endedReply(task);
 }
 

@@ -45,7 +45,7 @@ export const HUB_INSTRUCTIONS =
   'something becomes a task and goes on. When a reply has pending_client_action, put the question to the user (or ' +
   'answer the sampling request yourself), respond, then await_activity and get_task_result.';
 
-/** Who calls, through which door. */
+/** Who calls, through which listener. */
 export interface HubCaller {
   session: Session;
   exchange: Exchange;
@@ -56,7 +56,7 @@ export interface HubCaller {
   asking?: Asking | undefined;
 }
 
-/** The fixed set of tools, behind every door and in every dialect. */
+/** The fixed set of tools, behind every listener and in every dialect. */
 export class Hub {
   readonly #gateway: Gateway;
   readonly #tools = new Map(HUB_TOOLS.map((each) => [each.name, each]));

@@ -2,7 +2,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { EventType, SessionEvent } from '../../core/event/event.ts';
 import type { Delivery } from '../../core/event/log.ts';
 import { messageOf } from '../../lib/log.ts';
-import { settledIn } from './reach.ts';
+import { settledIn } from './visible.ts';
 import { jsonBlock, Round, type ContentBlock, type ToolContext, type ToolReply } from './tool.ts';
 import { eventView, pendingClientAction } from './views.ts';
 

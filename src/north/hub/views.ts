@@ -7,7 +7,7 @@ import type { Task } from '../../core/task/task.ts';
 import { redactSecrets } from '../../lib/redact.ts';
 import { requestOf } from '../../core/interaction/link.ts';
 import { shortenText, shortenValue } from '../../lib/shorten.ts';
-import { anyQuestions, questionsIn, type Reach } from './reach.ts';
+import { anyQuestions, questionsIn, type Visible } from './visible.ts';
 
 /** Of the message of a question, where the whole of it stands elsewhere in the reply. */
 const MESSAGE_CHARS = 120;
@@ -98,9 +98,9 @@ export function eventView(event: SessionEvent): Record<string, unknown> {
 }
 
 /** Everything that waits for the client, with enough in it to answer. */
-export function pendingClientAction(reach: Reach): Record<string, unknown> | undefined {
-  if (!anyQuestions(reach)) return undefined;
-  const elicitations = questionsIn(reach, 'elicitation').map(elicitationView);
-  const sampling_requests = questionsIn(reach, 'sampling').map(samplingView);
+export function pendingClientAction(visible: Visible): Record<string, unknown> | undefined {
+  if (!anyQuestions(visible)) return undefined;
+  const elicitations = questionsIn(visible, 'elicitation').map(elicitationView);
+  const sampling_requests = questionsIn(visible, 'sampling').map(samplingView);
   return elicitations.length + sampling_requests.length === 0 ? undefined : { elicitations, sampling_requests };
 }

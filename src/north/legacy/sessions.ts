@@ -14,7 +14,7 @@ import { useFreshIds } from '../../lib/fresh-ids.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { Addressed } from '../addressed.ts';
 import { reached } from '../direct/reached.ts';
-import { LegacyFace } from '../direct/legacy-face.ts';
+import { LegacyView } from '../direct/legacy-view.ts';
 import { idOf, respondError, respondGatewayError } from '../http/respond.ts';
 import { createHubServer } from '../hub-server.ts';
 import type { Hub } from '../hub/hub.ts';
@@ -121,10 +121,10 @@ export class LegacySessions {
       const server = createHubServer({ hub, session, carrier: transport, mayRunCommands, rounds: false });
       return { server, close: () => {} };
     }
-    const face = new LegacyFace({ gateway, session, name: session.server, info, carrier: transport, alone });
-    transport.onReachable = (requests) => face.desk.reachable(requests);
-    transport.onStandingAgain = () => face.desk.standingAgain();
-    transport.onUnreachable = (requests) => face.desk.unreachable(requests);
+    const face = new LegacyView({ gateway, session, name: session.server, info, carrier: transport, alone });
+    transport.onReachable = (requests) => face.responder.reachable(requests);
+    transport.onStandingAgain = () => face.responder.standingAgain();
+    transport.onUnreachable = (requests) => face.responder.unreachable(requests);
     return { server: face.server, close: () => face.close() };
   }
 
@@ -135,7 +135,7 @@ export class LegacySessions {
       return served.session.principal === principal && served.session.server === server ? served : undefined;
     }
     if (!canBeNamed(sessionId)) return undefined;
-    const session = await this.#options.gateway.wake(sessionId, principal);
+    const session = await this.#options.gateway.restore(sessionId, principal);
     if (session?.server !== server) return undefined;
     // Two requests may have come for it at the same moment.
     return session && (this.#served.get(sessionId) ?? this.#serve(session, true));

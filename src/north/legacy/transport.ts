@@ -74,7 +74,7 @@ export class LegacyTransport implements Transport, Carrier {
   track(id: RequestId, exchange: Exchange): void {
     this.#exchanges.set(id, exchange);
     const stream = this.#streamOf.get(id);
-    if (stream !== undefined && stream.res === undefined) exchange.giveUp({ resumable: stream.streaming });
+    if (stream !== undefined && stream.res === undefined) exchange.clientLeft({ resumable: stream.streaming });
   }
 
   abandon(id: RequestId): void {
@@ -183,7 +183,7 @@ export class LegacyTransport implements Transport, Carrier {
     stream.res?.end();
     this.#attach(stream, res);
     for (const { id, data } of rest.events) res.write(frame(id, data));
-    for (const id of stream.waiting) this.#exchanges.get(id)?.comeBack();
+    for (const id of stream.waiting) this.#exchanges.get(id)?.clientReturned();
     if (stream === this.#standing) this.onStandingAgain();
     else this.onReachable(stream.waiting);
   }
@@ -254,7 +254,7 @@ export class LegacyTransport implements Transport, Carrier {
     }
     this.#streams.clear();
     this.#streamOf.clear();
-    for (const exchange of this.#exchanges.values()) exchange.giveUp();
+    for (const exchange of this.#exchanges.values()) exchange.clientLeft();
     this.#exchanges.clear();
     this.onclose?.();
   }
@@ -385,7 +385,7 @@ export class LegacyTransport implements Transport, Carrier {
     stream.res = undefined;
     if (!stream.streaming) clearTimeout(stream.timer);
     this.onUnreachable(stream === this.#standing ? 'standing' : stream.waiting);
-    for (const id of stream.waiting) this.#exchanges.get(id)?.giveUp({ resumable: stream.streaming });
+    for (const id of stream.waiting) this.#exchanges.get(id)?.clientLeft({ resumable: stream.streaming });
   }
 
   #forget(stream: Stream): void {

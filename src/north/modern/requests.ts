@@ -7,16 +7,16 @@ import { isObject } from '../../lib/values.ts';
 import type { Addressed } from '../addressed.ts';
 import type { Carrier } from '../carrier.ts';
 import { listen } from '../direct/listening.ts';
-import { ModernBenches } from '../direct/modern-bench.ts';
+import { ModernClientStates } from '../direct/modern-client-state.ts';
 import { clientIn, stateOf } from '../modern-client.ts';
-import { createModernServer } from '../direct/modern-face.ts';
+import { createModernServer } from '../direct/modern-view.ts';
 import { wireError } from '../direct/outcome.ts';
 import { reached } from '../direct/reached.ts';
 import { beginStream, frame, say } from '../http/event-stream.ts';
 import { idOf, respondError, respondGatewayError } from '../http/respond.ts';
 import { bareHubServer, createHubServer } from '../hub-server.ts';
 import type { Hub } from '../hub/hub.ts';
-import { Judge } from './judge.ts';
+import { Judge } from './request-validator.ts';
 import { statusOf } from './status.ts';
 import { RequestTransport } from './transport.ts';
 import { Windows } from './windows.ts';
@@ -34,7 +34,7 @@ export class ModernRequests {
   readonly #options: ModernOptions;
   readonly #gateway: Gateway;
   readonly #judge: Judge;
-  readonly #benches = new ModernBenches();
+  readonly #clientStates = new ModernClientStates();
   readonly #windows = new Windows();
   readonly #open = new Set<RequestTransport>();
   readonly #listening = new Map<ServerResponse, Session>();
@@ -108,8 +108,8 @@ export class ModernRequests {
     await this.#deliver(res, message, async (carrier) => {
       const session = await this.#ownerOf(own, message);
       const info = await reached(name, session.connection(name));
-      const bench = this.#benches.of(session, name);
-      return createModernServer({ gateway, session, name, info, carrier, bench, taskAfterMs });
+      const clientState = this.#clientStates.of(session, name);
+      return createModernServer({ gateway, session, name, info, carrier, clientState, taskAfterMs });
     });
   }
 
@@ -149,7 +149,10 @@ export class ModernRequests {
     const client = clientIn(params._meta ?? {});
     let stop: () => void;
     try {
-      stop = await listen({ session, info, bench: this.#benches.of(session, name), client, id, send }, params);
+      stop = await listen(
+        { session, info, clientState: this.#clientStates.of(session, name), client, id, send },
+        params,
+      );
     } catch (error) {
       if (error instanceof GatewayError) throw error;
       const { code = -32603, message, data } = wireError(name, error) as Error & { code?: number; data?: unknown };

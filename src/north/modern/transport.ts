@@ -76,7 +76,7 @@ export class RequestTransport extends PerRequestHTTPServerTransport implements C
 
   /** The program ends. */
   stop(): void {
-    this.#exchange?.giveUp();
+    this.#exchange?.clientLeft();
     this.#end();
     if (this.#res.headersSent) this.#res.end();
     else respondError(this.#res, 503, -32000, 'the gateway is shutting down; try again later');

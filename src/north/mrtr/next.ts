@@ -2,7 +2,7 @@ import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
 import { hasEnded, type Task } from '../../core/task/task.ts';
 import { canBeAsked } from '../asking/asking.ts';
-import { attending } from '../attending.ts';
+import { withTaskUpdates } from '../task-updates.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Progress } from '../../core/ports.ts';
 import type { InputKeys } from './input-keys.ts';
@@ -39,7 +39,7 @@ export async function nextOf<Reason extends string>(
   const { session, exchange, deadline } = request;
   const signal = exchange.leavingSignal();
   const wanted = (task: Task): boolean => hasEnded(task) || asks(request, taskId) || stop(task) !== undefined;
-  return attending(request, taskId, async () => {
+  return withTaskUpdates(request, taskId, async () => {
     for (;;) {
       const timeoutMs = Math.max(0, deadline - Date.now());
       const task = await session.controller.until(taskId, wanted, { timeoutMs, signal });

@@ -41,7 +41,7 @@ export class StdioCarrier implements Transport, Carrier {
     this.#wire.onmessage = (message) => this.#received(message);
     this.#wire.onerror = (error) => this.onerror?.(error);
     this.#wire.onclose = () => {
-      for (const exchange of this.#exchanges.values()) exchange.giveUp();
+      for (const exchange of this.#exchanges.values()) exchange.clientLeft();
       this.#exchanges.clear();
       this.#open.clear();
       this.onclose?.();
@@ -59,7 +59,7 @@ export class StdioCarrier implements Transport, Carrier {
       await this.#wire.send(exactReply(message, exchange));
       exchange?.settle(true);
     } catch (error) {
-      exchange?.giveUp();
+      exchange?.clientLeft();
       throw error;
     }
   }

@@ -10,12 +10,12 @@ import { useFreshIds } from '../../lib/fresh-ids.ts';
 import { rpcFailure, type RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import { refuseUnaskable } from '../asking/asking.ts';
-import { LegacyFace } from '../direct/legacy-face.ts';
+import { LegacyView } from '../direct/legacy-view.ts';
 import { listen } from '../direct/listening.ts';
-import { ModernBench } from '../direct/modern-bench.ts';
+import { ModernClientState } from '../direct/modern-client-state.ts';
 import { clientRecord } from '../legacy/client.ts';
 import { clientIn } from '../modern-client.ts';
-import { createModernServer } from '../direct/modern-face.ts';
+import { createModernServer } from '../direct/modern-view.ts';
 import { wireError } from '../direct/outcome.ts';
 import { reached } from '../direct/reached.ts';
 import type { StdioCarrier } from './carrier.ts';
@@ -30,7 +30,7 @@ export interface DirectStdio {
 
 /** Shows one server to the client on the wire, in the era of its first message. */
 export function serveDirectly({ gateway, session, carrier, name, taskAfterMs }: DirectStdio): McpServerFactory {
-  const bench = new ModernBench(session, name);
+  const clientState = new ModernClientState(session, name);
   const listening = new Map<RequestId, () => void>();
   // More than one is made where the client asks around before it begins.
   let stopRefusing = (): void => {};
@@ -38,7 +38,7 @@ export function serveDirectly({ gateway, session, carrier, name, taskAfterMs }: 
     const info = await reached(name, session.connection(name));
     const client = clientIn(isObject(params['_meta']) ? params['_meta'] : {});
     const send = (message: JSONRPCMessage): void => void carrier.send(message).catch(() => {});
-    const stop = await listen({ session, info, bench, client, id, send }, params);
+    const stop = await listen({ session, info, clientState, client, id, send }, params);
     // The client may have changed its mind meanwhile.
     if (listening.has(id)) listening.set(id, stop);
     else stop();
@@ -67,12 +67,12 @@ export function serveDirectly({ gateway, session, carrier, name, taskAfterMs }: 
   return async ({ era }) => {
     const info = await reached(name, session.connection(name));
     if (era === 'modern') {
-      const refuse = refuseUnaskable(session.interactions, () => bench.capabilities);
+      const refuse = refuseUnaskable(session.interactions, () => clientState.capabilities);
       stopRefusing();
       stopRefusing = session.interactions.register('any', refuse);
-      return createModernServer({ gateway, session, name, info, carrier, bench, taskAfterMs });
+      return createModernServer({ gateway, session, name, info, carrier, clientState, taskAfterMs });
     }
-    const face = new LegacyFace({ gateway, session, name, info, carrier, alone: true });
+    const face = new LegacyView({ gateway, session, name, info, carrier, alone: true });
     face.server.onclose = () => face.close();
     // Peers take no cancellation of a request with the id 0, with which the SDK begins.
     useFreshIds(carrier);

@@ -15,7 +15,7 @@ const DATA = new Set(['const', 'default', 'enum', 'examples']);
 const SIMPLE = new Set<unknown>(['string', 'integer', 'boolean']);
 
 /** A place in a schema that says `x-mcp-header`. */
-interface Wish {
+interface ServerPreferences {
   path: string[];
   /** By the names of properties alone: only then it is certain which value is meant. */
   reachable: boolean;
@@ -23,16 +23,16 @@ interface Wish {
   type: unknown;
 }
 
-function wishes(schema: unknown, path: string[] = [], reachable = true): Wish[] {
-  if (Array.isArray(schema)) return schema.flatMap((each) => wishes(each, path, false));
+function preferences(schema: unknown, path: string[] = [], reachable = true): ServerPreferences[] {
+  if (Array.isArray(schema)) return schema.flatMap((each) => preferences(each, path, false));
   if (!isObject(schema)) return [];
   const { 'x-mcp-header': name, type } = schema;
   const own = name === undefined ? [] : [{ path, reachable: reachable && path.length > 0, name, type }];
   const below = Object.entries(schema).flatMap(([keyword, value]) => {
     if (DATA.has(keyword)) return [];
-    if (!NAMING.has(keyword) || !isObject(value)) return wishes(value, path, false);
+    if (!NAMING.has(keyword) || !isObject(value)) return preferences(value, path, false);
     const stays = reachable && keyword === 'properties';
-    return Object.entries(value).flatMap(([key, child]) => wishes(child, [...path, key], stays));
+    return Object.entries(value).flatMap(([key, child]) => preferences(child, [...path, key], stays));
   });
   return [...own, ...below];
 }
@@ -40,7 +40,7 @@ function wishes(schema: unknown, path: string[] = [], reachable = true): Wish[] 
 /** Why a tool must not be offered: what it wants as headers cannot be sent as such. */
 export function headerMistake(schema: unknown): string | undefined {
   const seen = new Set<string>();
-  for (const { path, reachable, name, type } of wishes(schema)) {
+  for (const { path, reachable, name, type } of preferences(schema)) {
     const at = `x-mcp-header at '${path.join('.')}'`;
     if (!reachable) return `${at}: only properties of the arguments can be headers`;
     if (typeof name !== 'string' || !TOKEN.test(name)) return `${at}: ${JSON.stringify(name)} cannot name a header`;
@@ -54,7 +54,7 @@ export function headerMistake(schema: unknown): string | undefined {
 /** Which arguments a tool wants as headers; none if it wants what cannot be. */
 export function headerDeclarations(schema: unknown): HeaderDeclaration[] {
   if (headerMistake(schema) !== undefined) return [];
-  return wishes(schema).map(({ path, name }) => ({ path, name: String(name) }));
+  return preferences(schema).map(({ path, name }) => ({ path, name: String(name) }));
 }
 
 /** The headers of one call. What is absent, or no simple value, has none. */

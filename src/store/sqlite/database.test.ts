@@ -104,6 +104,34 @@ describe('migrations', () => {
     db.close();
   });
 
+  it('P-4: questions link to their task, and records have the names of today', () => {
+    const db = new Database(path);
+    migrate(db, path, MIGRATIONS.slice(0, 4));
+    const insert = (table: string, id: string, data: object): void => {
+      db.prepare(`INSERT INTO ${table} (id, session_id, data) VALUES (?, 's', ?)`).run(id, JSON.stringify(data));
+    };
+    insert('questions', 'a', { id: 'a', callId: 'c', taskId: 't', borrowed: true, candidates: { calls: ['c'] } });
+    insert('questions', 'b', { id: 'b', hidden: true });
+    insert('questions', 'c', { id: 'c', toolsOnly: true, taskId: 't' });
+    insert('tasks', 't', { id: 't', questions: [{ id: 'a' }], orphan: true, promised: true, kept: true });
+    insert('tasks', 'u', { id: 'u', questions: [] });
+    db.prepare(`INSERT INTO sessions VALUES ('s', ?)`).run(JSON.stringify({ wishes: { one: { logLevel: 'info' } } }));
+    migrate(db, path);
+    const all = (table: string): unknown[] =>
+      (db.prepare(`SELECT data FROM ${table} ORDER BY id`).all() as { data: string }[]).map((row) =>
+        JSON.parse(row.data),
+      );
+    const link = { certainty: 'certain', by: { taskId: 't' } };
+    expect(all('questions')).toEqual([
+      { id: 'a', link, audience: 'anyone' },
+      { id: 'b', link: { certainty: 'none' }, audience: 'none' },
+      { id: 'c', link, audience: 'tools' },
+    ]);
+    expect(all('tasks')).toEqual([{ id: 't', abandoned: true, exposed: true, native: true }, { id: 'u' }]);
+    expect(all('sessions')).toEqual([{ preferences: { one: { logLevel: 'info' } } }]);
+    db.close();
+  });
+
   it('P-4: bring an older store up to date and keep what is in it', async () => {
     const db = await openDatabase(path);
     db.exec(`INSERT INTO servers VALUES ('a', '{}')`);

@@ -57,6 +57,17 @@ export const MIGRATIONS: readonly string[] = [
       WHEN json_extract(data, '$.hidden') THEN 'none' ELSE 'anyone' END);
   UPDATE tasks SET data = json_remove(data, '$.questions');
   `,
+  // Records have the names of the fields in the program.
+  `
+  UPDATE tasks SET data = json_remove(json_set(data, '$.abandoned', json('true')), '$.orphan')
+    WHERE json_extract(data, '$.orphan');
+  UPDATE tasks SET data = json_remove(json_set(data, '$.exposed', json('true')), '$.promised')
+    WHERE json_extract(data, '$.promised');
+  UPDATE tasks SET data = json_remove(json_set(data, '$.native', json('true')), '$.kept')
+    WHERE json_extract(data, '$.kept');
+  UPDATE sessions SET data = json_remove(json_set(data, '$.preferences', json_extract(data, '$.wishes')), '$.wishes')
+    WHERE json_extract(data, '$.wishes') IS NOT NULL;
+  `,
 ];
 
 /** Brings the store up to date, or refuses it untouched when a newer version of the program wrote it. */

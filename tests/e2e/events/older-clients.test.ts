@@ -54,7 +54,7 @@ describe.each(['hub', 'direct'] as const)('at the %s endpoint', (endpoint) => {
     // Its types predate `exactOptionalPropertyTypes`.
     await client.connect(transport as Transport);
     expect(transport.protocolVersion).toBe('2025-06-18');
-    await vi.waitFor(() => expect(gateway.door.counts.streams).toBe(1));
+    await vi.waitFor(() => expect(gateway.listener.counts.streams).toBe(1));
     expect((await client.listTools()).tools.length).toBeGreaterThan(1);
     const progress: unknown[] = [];
     const result = await client.request(

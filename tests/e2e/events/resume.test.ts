@@ -215,7 +215,7 @@ test('E-5: the end of a GET stream is not the end of the session', async () => {
   const standing = await openStream(url, { headers: client.headers });
   expect(standing.status).toBe(200);
   await firstEvents(standing, 1);
-  expect(gateway.door.counts.sessions).toBe(1);
+  expect(gateway.listener.counts.sessions).toBe(1);
   standing.destroy();
   const again = await openStream(url, { headers: client.headers });
   expect(again.status).toBe(200);
@@ -227,7 +227,7 @@ test('E-5: the end of a GET stream is not the end of the session', async () => {
   resumed.destroy();
   again.destroy();
   expect((await client.reply('list_servers')).body['servers']).toHaveLength(1);
-  expect(gateway.door.counts.sessions).toBe(1);
+  expect(gateway.listener.counts.sessions).toBe(1);
 });
 
 test('E-5: a DELETE is the end of the session', async () => {

@@ -58,7 +58,7 @@ test('P-2, S-1, S-4: while the gateway stops, no client hears that its session i
     const started = gateway.logs.filter(({ event }) => event === 'tool_execution_start');
     expect(started.map(({ data }) => data?.['tool'])).toEqual(['echo', 'slow']);
   }, 10_000);
-  gateway.door.stopListening();
+  gateway.listener.stopListening();
   const closing = { over: false };
   const closed = gateway.gateway.close('the gateway is shutting down').finally(() => {
     closing.over = true;

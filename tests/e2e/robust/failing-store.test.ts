@@ -53,7 +53,7 @@ test('X-3: a client that cannot be let in because the store fails leaves no sess
     expect(refused.headers['mcp-session-id']).toBeUndefined();
   }
   await vi.waitFor(() => expect(running.gateway.sessions.map(({ id }) => id)).toEqual([client.id]), 10_000);
-  expect(running.door.counts.sessions).toBe(1);
+  expect(running.listener.counts.sessions).toBe(1);
 
   other.exec('ALTER TABLE elsewhere RENAME TO sessions');
   const late = await vi.waitFor(() => rawSession(running.url), { timeout: 10_000 });

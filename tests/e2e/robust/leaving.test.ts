@@ -45,7 +45,7 @@ test('S-4: a gateway that is about to stop lets nobody in any more', async () =>
   expect(turnedAway).toEqual([true, true, true]);
   await closing;
   expect(running.gateway.sessions).toEqual([]);
-  expect(running.door.counts).toEqual({ sessions: 0, streams: 0, requests: 0 });
+  expect(running.listener.counts).toEqual({ sessions: 0, streams: 0, requests: 0 });
   expect(isAlive(pid)).toBe(false);
 });
 

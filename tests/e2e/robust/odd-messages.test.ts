@@ -24,8 +24,8 @@ const REFUSED: [what: string, message: unknown][] = [
 ];
 
 /** Nothing waits for an answer that will not come. */
-function nothingLeft({ gateway, door }: TestGateway): void {
-  expect(door.counts).toEqual({ sessions: 1, streams: 0, requests: 0 });
+function nothingLeft({ gateway, listener }: TestGateway): void {
+  expect(listener.counts).toEqual({ sessions: 1, streams: 0, requests: 0 });
   expect(gateway.sessions.map(({ busy }) => busy)).toEqual([false]);
 }
 

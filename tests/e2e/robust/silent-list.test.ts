@@ -41,9 +41,9 @@ async function setup(): Promise<Setup> {
   };
 }
 
-async function nobodyBusy({ gateway, door }: TestGateway): Promise<void> {
+async function nobodyBusy({ gateway, listener }: TestGateway): Promise<void> {
   await vi.waitFor(() => expect(gateway.sessions.map(({ busy }) => busy)).toEqual([false]), 10_000);
-  expect(door.counts.requests).toBe(0);
+  expect(listener.counts.requests).toBe(0);
 }
 
 test('X-3, H-12: a server that never lists its tools does not hide those of the others', async () => {

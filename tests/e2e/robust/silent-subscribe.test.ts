@@ -36,7 +36,7 @@ test.each([
   'X-3, H-12: a server that never answers a subscription is waited for as long as `calls.timeoutMs` says (%s, shared by %s)',
   async (era, share) => {
     const odd = await SERVERS[era]();
-    const { url, gateway, door } = await httpGateway(
+    const { url, gateway, listener } = await httpGateway(
       { odd: { url: odd.url, ...(share === 'principal' && { share }) } },
       { calls: { timeoutMs: 700 } },
     );
@@ -47,8 +47,8 @@ test.each([
       expect(reply.text).toContain('within 700 ms');
     }
     // A subscription that failed is not asked for again after a restart.
-    expect(gateway.sessions[0]?.record.wishes).toBeUndefined();
+    expect(gateway.sessions[0]?.record.preferences).toBeUndefined();
     await vi.waitFor(() => expect(gateway.sessions.map(({ busy }) => busy)).toEqual([false]));
-    expect(door.counts.requests).toBe(0);
+    expect(listener.counts.requests).toBe(0);
   },
 );

@@ -103,7 +103,7 @@ test(
     const before = resources();
     const configs = Object.fromEntries(servers.map(({ url }, index) => [`s${index}`, { url }]));
     const running = await httpGateway(configs);
-    const { gateway, door, logs } = running;
+    const { gateway, listener, logs } = running;
 
     // The first one finds out what the servers speak; they remember having been asked.
     const first = await LightClient.open(running.url);
@@ -119,13 +119,13 @@ test(
 
     await leave(clients.slice(SILENT));
     expect(gateway.sessions).toHaveLength(SILENT);
-    expect(door.counts).toEqual({ sessions: SILENT, streams: 0, requests: 0 });
+    expect(listener.counts).toEqual({ sessions: SILENT, streams: 0, requests: 0 });
     expect(known()).toEqual(onEach(SILENT));
 
     // The others never say goodbye; the gateway says it for them.
     await running.close();
     expect(gateway.sessions).toHaveLength(0);
-    expect(door.counts).toEqual({ sessions: 0, streams: 0, requests: 0 });
+    expect(listener.counts).toEqual({ sessions: 0, streams: 0, requests: 0 });
     expect(known()).toEqual(onEach(0));
     await Promise.all([first, ...clients].map((client) => client.close()));
     // Not with waitFor, which has a timer of its own; and a timer of the test runner may have been among those before.

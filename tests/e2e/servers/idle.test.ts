@@ -25,7 +25,7 @@ test('S-4: an idle session ends, with its children, and its id opens nothing any
   const pid = Number((await session.reply('execute_tool', { server: 'one', tool: 'pid' })).text);
   await ended(running, session);
   await vi.waitFor(() => expect(isAlive(pid)).toBe(false), 10_000);
-  await vi.waitFor(() => expect(running.door.counts).toEqual({ sessions: 0, streams: 0, requests: 0 }), 10_000);
+  await vi.waitFor(() => expect(running.listener.counts).toEqual({ sessions: 0, streams: 0, requests: 0 }), 10_000);
   expect((await post(running.url, toolCall('list_tasks'), session.headers)).status).toBe(404);
   const stream = await openStream(running.url, { headers: { ...session.headers, accept: 'text/event-stream' } });
   expect(stream.status).toBe(404);

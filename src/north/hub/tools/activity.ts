@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Delivery } from '../../../core/event/log.ts';
-import { questionsIn, tasksAtWork, type Reach } from '../reach.ts';
+import { questionsIn, tasksAtWork, type Visible } from '../visible.ts';
 import { settleWith } from '../reply.ts';
 import { json, READS, tool, type ToolContext } from '../tool.ts';
 import { elicitationBrief, eventView, workingTask } from '../views.ts';
@@ -73,9 +73,9 @@ function byServer<T extends { server: string }>(items: T[]): { server: string; i
   return [...groups].map(([server, group]) => ({ server, items: group }));
 }
 
-function pendingClient(reach: Reach): Record<string, unknown[]> {
+function pendingClient(visible: Visible): Record<string, unknown[]> {
   return {
-    elicitations: questionsIn(reach, 'elicitation').map(elicitationBrief),
-    sampling_requests: questionsIn(reach, 'sampling').map(({ id, server }) => ({ requestId: id, server })),
+    elicitations: questionsIn(visible, 'elicitation').map(elicitationBrief),
+    sampling_requests: questionsIn(visible, 'sampling').map(({ id, server }) => ({ requestId: id, server })),
   };
 }

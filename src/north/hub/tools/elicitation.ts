@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ownerOfQuestion, questionsIn } from '../reach.ts';
+import { ownerOfQuestion, questionsIn } from '../visible.ts';
 import { json, READS, tool } from '../tool.ts';
 import { elicitationView } from '../views.ts';
 import { serverName, shortText } from './arguments.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { GatewayError, known } from '../../../core/errors.ts';
 import type { Interaction } from '../../../core/interaction/interaction.ts';
-import { ownerOfQuestion, questionsIn } from '../reach.ts';
+import { ownerOfQuestion, questionsIn } from '../visible.ts';
 import { leaveOut } from '../reply.ts';
 import { json, READS, tool } from '../tool.ts';
 import { samplingView } from '../views.ts';

@@ -5,7 +5,7 @@ import type { KnownServer } from '../../../core/session/registry.ts';
 import type { Session } from '../../../core/session/session.ts';
 import { redactUrl } from '../../../lib/redact.ts';
 import { serverNameSchema } from '../../../lib/server-name.ts';
-import { ownQuestions } from '../reach.ts';
+import { ownQuestions } from '../visible.ts';
 import { json, READS, tool } from '../tool.ts';
 import { elicitationBrief, workingTask } from '../views.ts';
 import { serverName } from './arguments.ts';

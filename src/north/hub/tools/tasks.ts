@@ -3,7 +3,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import type { Session } from '../../../core/session/session.ts';
 import { hasEnded, type Task } from '../../../core/task/task.ts';
 import { errorReply } from '../reply.ts';
-import { ownerOfTask, ownQuestions, questionsIn, tasksIn } from '../reach.ts';
+import { ownerOfTask, ownQuestions, questionsIn, tasksIn } from '../visible.ts';
 import { fromServer, json, READS, tool, type ToolContext, type ToolReply } from '../tool.ts';
 import { elicitationBrief, elicitationView, shownStatus, taskView, taskWithArgs } from '../views.ts';
 import { shortText, waitMs } from './arguments.ts';

@@ -51,10 +51,10 @@ test.each(Object.entries(LEGACY))(
     const before = plain.state.sessions.size;
     const wire = await LegacyWire.open(one);
     await go(wire, around);
-    await soon(() => running.door.counts.streams).toBeLessThanOrEqual(2);
+    await soon(() => running.listener.counts.streams).toBeLessThanOrEqual(2);
     expect(await wire.request('ping')).toEqual({});
     expect(await wire.end()).toBe(200);
-    await soon(() => running.door.counts).toEqual({ sessions: 0, streams: 0, requests: 0 });
+    await soon(() => running.listener.counts).toEqual({ sessions: 0, streams: 0, requests: 0 });
     expect(running.gateway.sessions.filter(({ server }) => server !== undefined)).toEqual([]);
     expect(await tasksOf(hub)).toEqual([]);
     expect((await hub.call('get_elicitations')).body).toEqual({ elicitations: [] });

@@ -32,7 +32,7 @@ test('S-3, D-2: when a server is removed, its calls end with the reason and its 
   ];
   await soon(() => plain.state.calls.length).toBe(4);
   // Long enough for their streams to begin.
-  await soon(() => running.door.counts.streams).toBeGreaterThanOrEqual(4);
+  await soon(() => running.listener.counts.streams).toBeGreaterThanOrEqual(4);
   await hub.call('remove_server', { name: 'one' });
   await Promise.all(calls);
   await Promise.all([listening.raw.ended, standing.raw.ended]);

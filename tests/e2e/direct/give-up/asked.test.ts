@@ -107,7 +107,9 @@ test.each([
     const left = postAndLeave(direct, message, headers);
     await soon(() => server.answered).toBe(1);
     left.destroy();
-    await soon(() => gateway.sessions.flatMap(({ tasks }) => tasks.list()).map(({ orphan }) => orphan)).toEqual([true]);
+    await soon(() => gateway.sessions.flatMap(({ tasks }) => tasks.list()).map(({ abandoned }) => abandoned)).toEqual([
+      true,
+    ]);
     const again = wire.call('any');
     server.release();
     expect(textOf(await again)).toBe('Hello Ada');

@@ -49,7 +49,7 @@ test.each(pairsOver('http'))('D-6, D-7: $who with a server that $what (HTTP, $pl
   await nothingIsOpen(running);
   await Promise.all([one.close(), other.close()]);
   await soon(() => running.gateway.sessions.filter(({ id }) => canBeNamed(id)).length).toBe(0);
-  await soon(() => running.door.counts).toEqual({ sessions: 0, streams: 0, requests: 0 });
+  await soon(() => running.listener.counts).toEqual({ sessions: 0, streams: 0, requests: 0 });
 });
 
 async function nothingIsOpen({ gateway }: TestGateway): Promise<void> {

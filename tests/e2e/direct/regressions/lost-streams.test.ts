@@ -78,7 +78,7 @@ test('E-5, T-7: progress goes on, on the stream that a client has come back to',
   await stream.heard('notifications/progress');
   const { lastEventId } = stream;
   stream.drop();
-  await soon(() => session()?.tasks.list()).toMatchObject([{ status: 'working', orphan: true }]);
+  await soon(() => session()?.tasks.list()).toMatchObject([{ status: 'working', abandoned: true }]);
   const rest = await wire.listen(lastEventId);
   server.report('a', 2);
   expect(await rest.heard('notifications/progress')).toMatchObject({ params: { progressToken: 'mine', progress: 2 } });
@@ -90,7 +90,7 @@ test('T-4, D-2: who has lost the stream of a call can still cancel it', async ()
   const { wire, call, session } = await behind();
   const stream = await call('a');
   stream.drop();
-  await soon(() => session()?.tasks.list()).toMatchObject([{ status: 'working', orphan: true }]);
+  await soon(() => session()?.tasks.list()).toMatchObject([{ status: 'working', abandoned: true }]);
   await wire.notify('notifications/cancelled', { requestId: stream.id, reason: 'the user pressed stop' });
   await soon(() => session()?.tasks.list()).toMatchObject([{ status: 'cancelled' }]);
 });

@@ -35,9 +35,9 @@ test('T-4, E-5: a missed reply that is not kept any more is not taken for taken'
   const stream = await wire.callStream('work');
   const { lastEventId } = stream;
   stream.drop();
-  await soon(tasks).toMatchObject([{ status: 'working', orphan: true }]);
+  await soon(tasks).toMatchObject([{ status: 'working', abandoned: true }]);
   first?.reply(text('the result'));
-  await soon(tasks).toMatchObject([{ status: 'completed', orphan: true }]);
+  await soon(tasks).toMatchObject([{ status: 'completed', abandoned: true }]);
   expect(textOf(await wire.call('chat'))).toBe('said all');
 
   const { error } = await (await wire.listen(lastEventId)).answered();

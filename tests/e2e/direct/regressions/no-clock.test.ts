@@ -20,7 +20,7 @@ test.each(Object.entries(WAYS))(
     await server.begun('a');
     const { lastEventId } = stream;
     stream.drop();
-    await soon(() => gateway.sessions[0]?.tasks.list()).toMatchObject([{ status: 'working', orphan: true }]);
+    await soon(() => gateway.sessions[0]?.tasks.list()).toMatchObject([{ status: 'working', abandoned: true }]);
     const back = await comeBack(wire, lastEventId);
     // The time of one that began later is over before that of the first is.
     const later = await wire.begin(TOOL, { name: 'b' });

@@ -57,7 +57,7 @@ test('X-3, E-5: a client that does not read is cut off, and may come back for th
   const begun = await postAndStare(`${url}/one`, wire.raw('tools/call', { name: 'work', arguments: {} }));
   const lastEventId = /^id: (.*)$/m.exec(begun)?.[1];
   talk();
-  await soon(() => gateway.sessions[0]?.tasks.list()).toMatchObject([{ status: 'working', orphan: true }]);
+  await soon(() => gateway.sessions[0]?.tasks.list()).toMatchObject([{ status: 'working', abandoned: true }]);
 
   const rest = await wire.listen(lastEventId);
   called()?.reply(text('the result'));
@@ -72,7 +72,7 @@ test('X-3, T-4: nor does one without a session fill the memory; the same call ma
   await soon(called).toBeDefined();
   talk();
   await staring;
-  await soon(() => gateway.sessions[0]?.tasks.list()).toMatchObject([{ status: 'working', orphan: true }]);
+  await soon(() => gateway.sessions[0]?.tasks.list()).toMatchObject([{ status: 'working', abandoned: true }]);
 
   const again = wire.call('work');
   called()?.reply(text('the result'));

@@ -30,7 +30,7 @@ test.each(['legacy', 'modern'] as const)(
     await soon(() => server.state.calls.length).toBe(3);
     expect(gateway.sessions[0]?.tasks.list()).toEqual([]);
     socket.destroy();
-    const orphan = { status: 'working', orphan: true };
-    await soon(() => gateway.sessions[0]?.tasks.list()).toMatchObject([orphan, orphan, orphan]);
+    const abandoned = { status: 'working', abandoned: true };
+    await soon(() => gateway.sessions[0]?.tasks.list()).toMatchObject([abandoned, abandoned, abandoned]);
   },
 );

@@ -122,7 +122,7 @@ test('D-5, T-4: the reason of a client that has taken its call over reaches the 
   const wire = await LegacyWire.open(`${url}/one`);
   const left = await wire.callStream('work');
   left.drop();
-  await soon(() => gateway.sessions[0]?.tasks.list()).toMatchObject([{ status: 'working', orphan: true }]);
+  await soon(() => gateway.sessions[0]?.tasks.list()).toMatchObject([{ status: 'working', abandoned: true }]);
   const again = await wire.callStream('work');
   await wire.notify(CANCELLED, { requestId: again.id, reason: STOP });
   await soon(() => server.heard.find(({ method }) => method === CANCELLED)).toMatchObject({ params: { reason: STOP } });

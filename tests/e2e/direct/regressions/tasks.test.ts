@@ -69,7 +69,7 @@ test('D-3, T-7: nobody waits for the progress of a task that had ended when its 
   await server.begun('a');
   stream.drop();
   const [session] = gateway.sessions;
-  await soon(() => session?.tasks.list()).toMatchObject([{ orphan: true }]);
+  await soon(() => session?.tasks.list()).toMatchObject([{ abandoned: true }]);
   server.end('a');
   await soon(() => session?.tasks.list()).toMatchObject([{ status: 'completed' }]);
   const count = session && watchers(session);

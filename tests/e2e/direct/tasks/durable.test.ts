@@ -19,12 +19,12 @@ test.each(Object.entries(SERVERS))(
     const slow = { ms: 600_000 };
     for (let count = 0; count < 5; count += 1) {
       const { taskId } = await wire.begin('slow', slow);
-      expect(stored(gateway, 'tasks', taskId)).toMatchObject({ status: 'working', promised: true });
+      expect(stored(gateway, 'tasks', taskId)).toMatchObject({ status: 'working', exposed: true });
     }
     const modern = new ModernWire(direct);
     for (let count = 0; count < 5; count += 1) {
       const { taskId } = await modern.call('slow', slow);
-      expect(stored(gateway, 'tasks', String(taskId))).toMatchObject({ status: 'working', promised: true });
+      expect(stored(gateway, 'tasks', String(taskId))).toMatchObject({ status: 'working', exposed: true });
     }
   },
 );

@@ -1,15 +1,15 @@
 import { secretId } from '../../lib/ids.ts';
-import type { KeptWish, SubscriptionRecord, Wish } from '../ports.ts';
+import type { StoredPreferences, SubscriptionRecord, ServerPreferences } from '../ports.ts';
 
-/** Where the wishes of a client are stored. */
-export interface WishStore {
-  /** What is wished besides subscriptions, or of which servers anything is wished, has changed. */
+/** Where the preferences of a client are stored. */
+export interface PreferenceStore {
+  /** A preference other than a subscription has changed, or the servers that any preference concerns. */
   changed: () => void;
   subscribed: (subscription: Omit<SubscriptionRecord, 'sessionId'>) => void;
   unsubscribed: (id: string) => void;
 }
 
-interface OfServer extends KeptWish {
+interface OfServer extends StoredPreferences {
   /** The ids of the subscriptions by the address of the resource. */
   uris: Map<string, string>;
 }
@@ -18,11 +18,11 @@ interface OfServer extends KeptWish {
  * What a client asked its servers for until it says otherwise; it is asked for again when the session goes on later. Each
  * subscription is stored by itself, so that a thousand of them do not mean a thousand writes of all the others.
  */
-export class Wishes {
+export class Preferences {
   readonly #servers = new Map<string, OfServer>();
-  readonly #store: WishStore;
+  readonly #store: PreferenceStore;
 
-  constructor(kept: Record<string, KeptWish> | undefined, store: WishStore) {
+  constructor(kept: Record<string, StoredPreferences> | undefined, store: PreferenceStore) {
     this.#store = store;
     for (const [server, { logLevel }] of Object.entries(kept ?? {})) {
       this.#servers.set(server, { uris: new Map(), ...(logLevel !== undefined && { logLevel }) });
@@ -34,28 +34,28 @@ export class Wishes {
     for (const { id, server, uri } of subscriptions) this.#entry(server).uris.set(uri, id);
   }
 
-  /** The servers of which something is wished. */
+  /** The servers that the preferences concern. */
   get servers(): string[] {
     return [...this.#servers.keys()];
   }
 
-  get record(): Record<string, KeptWish> {
-    const kept = ({ logLevel }: OfServer): KeptWish => (logLevel === undefined ? {} : { logLevel });
-    return Object.fromEntries([...this.#servers].map(([server, wish]) => [server, kept(wish)]));
+  get record(): Record<string, StoredPreferences> {
+    const kept = ({ logLevel }: OfServer): StoredPreferences => (logLevel === undefined ? {} : { logLevel });
+    return Object.fromEntries([...this.#servers].map(([server, preferences]) => [server, kept(preferences)]));
   }
 
-  of(server: string): Wish {
+  of(server: string): ServerPreferences {
     const { uris, ...others } = this.#servers.get(server) ?? { uris: new Map<string, string>() };
     return { ...others, uris: [...uris.keys()] };
   }
 
-  /** How many resources of a server it hears of, if not of this one already. */
+  /** How many resources of a server it is subscribed to, if not to this one already. */
   othersThan(server: string, uri: string): number {
     const uris = this.#servers.get(server)?.uris;
     return uris === undefined || uris.has(uri) ? 0 : uris.size;
   }
 
-  hear(server: string, uri: string): void {
+  subscribe(server: string, uri: string): void {
     const isNew = !this.#servers.has(server);
     const { uris } = this.#entry(server);
     if (uris.has(uri)) return;
@@ -65,13 +65,13 @@ export class Wishes {
     if (isNew) this.#store.changed();
   }
 
-  hearNoMore(server: string, uri: string): void {
-    const wish = this.#servers.get(server);
-    const id = wish?.uris.get(uri);
-    if (wish === undefined || id === undefined) return;
-    wish.uris.delete(uri);
+  unsubscribe(server: string, uri: string): void {
+    const preferences = this.#servers.get(server);
+    const id = preferences?.uris.get(uri);
+    if (preferences === undefined || id === undefined) return;
+    preferences.uris.delete(uri);
     this.#store.unsubscribed(id);
-    if (wish.uris.size > 0 || wish.logLevel !== undefined) return;
+    if (preferences.uris.size > 0 || preferences.logLevel !== undefined) return;
     this.#servers.delete(server);
     this.#store.changed();
   }
@@ -82,10 +82,10 @@ export class Wishes {
   }
 
   forget(server: string): void {
-    const wish = this.#servers.get(server);
-    if (wish === undefined) return;
+    const preferences = this.#servers.get(server);
+    if (preferences === undefined) return;
     this.#servers.delete(server);
-    for (const id of wish.uris.values()) this.#store.unsubscribed(id);
+    for (const id of preferences.uris.values()) this.#store.unsubscribed(id);
     this.#store.changed();
   }
 

@@ -4,15 +4,15 @@ import type { Session } from '../core/session/session.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Whose client waits, and what tells it of progress. */
-export interface Attendance {
+export interface WaitingClient {
   session: Session;
   exchange: Exchange;
   onProgress: (progress: Progress) => void;
 }
 
 /** While a client waits for a task, it hears what that tells, and can cancel it. */
-export async function attending<T>(
-  { session, exchange, onProgress }: Attendance,
+export async function withTaskUpdates<T>(
+  { session, exchange, onProgress }: WaitingClient,
   taskId: string,
   work: () => Promise<T>,
 ): Promise<T> {

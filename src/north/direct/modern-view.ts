@@ -5,10 +5,10 @@ import { RpcError } from '../../lib/rpc-error.ts';
 import { assertNotTooDeep } from '../arguments-depth.ts';
 import { openExchange } from '../carrier.ts';
 import { MODERN_VERSIONS, requireTasks } from '../modern-client.ts';
-import { requestFace } from './face.ts';
+import { requestFace } from './view.ts';
 import { call } from './modern-call.ts';
 import { relay } from './modern-relay.ts';
-import { ModernRequest, type ModernFaceParts, type Params } from './modern-request.ts';
+import { ModernRequest, type ModernViewParts, type Params } from './modern-request.ts';
 import { wireError } from './outcome.ts';
 import { ShownServer } from './shown-server.ts';
 import { deliverTaskEnd } from '../delivery.ts';
@@ -28,7 +28,7 @@ const GONE_METHODS = new Set([
 const NAMING_A_TASK = { params: z.looseObject({ taskId: z.string() }) };
 
 /** A protocol object that shows one server to a client without sessions, for one of its requests. */
-export function createModernServer(parts: ModernFaceParts): Server {
+export function createModernServer(parts: ModernViewParts): Server {
   const server = new ShownServer(requestFace(parts.name, parts.info), MODERN_VERSIONS);
   server.removeRequestHandler('logging/setLevel');
   const handle =
@@ -64,11 +64,11 @@ export function createModernServer(parts: ModernFaceParts): Server {
 }
 
 async function getTask(request: ModernRequest, params: Params): Promise<Params> {
-  const { session, bench } = request.parts;
+  const { session, clientState } = request.parts;
   const task = taskIn(request, params);
   if (hasEnded(task)) deliverTaskEnd({ session, exchange: request.exchange }, task.id);
   await session.settled();
-  return bench.detailed(task, request.client.capabilities);
+  return clientState.detailed(task, request.client.capabilities);
 }
 
 async function cancelTask(request: ModernRequest, params: Params): Promise<Params> {
@@ -80,7 +80,7 @@ async function cancelTask(request: ModernRequest, params: Params): Promise<Param
 
 async function updateTask(request: ModernRequest, params: Params): Promise<Params> {
   const { id } = taskIn(request, params);
-  await request.parts.bench.asked.answer({ taskId: id }, request.client.capabilities, request.answers ?? {});
+  await request.parts.clientState.asked.answer({ taskId: id }, request.client.capabilities, request.answers ?? {});
   return {};
 }
 

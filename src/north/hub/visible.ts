@@ -8,7 +8,7 @@ import type { Interaction, InteractionKind } from '../../core/interaction/intera
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 
-export interface Reach {
+export interface Visible {
   gateway: Gateway;
   session: Session;
 }
@@ -17,26 +17,26 @@ export interface Reach {
  * The session that a task belongs to; its own if there is no such task, which then tells so. A client that knows the id also
  * reaches the tasks of other programs of the same principal, whose state it does not see otherwise.
  */
-export async function ownerOfTask(reach: Reach, taskId: string): Promise<Session> {
-  const { gateway, session } = reach;
+export async function ownerOfTask(visible: Visible, taskId: string): Promise<Session> {
+  const { gateway, session } = visible;
   const has = ({ tasks }: Session): boolean => tasks.find(taskId) !== undefined;
   if (has(session)) return session;
-  return others(reach).find(has) ?? (await gateway.otherStates(session)).find(has) ?? session;
+  return others(visible).find(has) ?? (await gateway.otherStates(session)).find(has) ?? session;
 }
 
-export function tasksIn(reach: Reach): Task[] {
-  return [...reach.session.tasks.list(), ...others(reach).flatMap(({ tasks }) => tasks.list())];
+export function tasksIn(visible: Visible): Task[] {
+  return [...visible.session.tasks.list(), ...others(visible).flatMap(({ tasks }) => tasks.list())];
 }
 
-export function tasksAtWork(reach: Reach): Task[] {
-  return [...reach.session.tasks.atWork(), ...others(reach).flatMap(({ tasks }) => tasks.atWork())];
+export function tasksAtWork(visible: Visible): Task[] {
+  return [...visible.session.tasks.atWork(), ...others(visible).flatMap(({ tasks }) => tasks.atWork())];
 }
 
 /** The session that an open question belongs to, as for tasks. */
-export async function ownerOfQuestion(reach: Reach, id: string): Promise<Session> {
-  const { gateway, session } = reach;
+export async function ownerOfQuestion(visible: Visible, id: string): Promise<Session> {
+  const { gateway, session } = visible;
   if (session.interactions.find(id) !== undefined) return session;
-  const direct = others(reach).find((other) => isLeft(other, other.interactions.find(id)));
+  const direct = others(visible).find((other) => isLeft(other, other.interactions.find(id)));
   if (direct !== undefined) return direct;
   const isOpen = (other: Session): boolean =>
     ownQuestions({ gateway, session: other }, 'elicitation')
@@ -45,31 +45,31 @@ export async function ownerOfQuestion(reach: Reach, id: string): Promise<Session
   return (await gateway.otherStates(session)).find(isOpen) ?? session;
 }
 
-export function questionsIn(reach: Reach, kind: InteractionKind, server?: string): Interaction[] {
-  const left = others(reach).flatMap((other) =>
+export function questionsIn(visible: Visible, kind: InteractionKind, server?: string): Interaction[] {
+  const left = others(visible).flatMap((other) =>
     other.interactions.list(kind, server).filter((question) => isLeft(other, question)),
   );
-  return [...ownQuestions(reach, kind, server), ...left];
+  return [...ownQuestions(visible, kind, server), ...left];
 }
 
 /** What the client's own calls ask; where it answers that itself, only what does not lie before it. */
-export function ownQuestions({ gateway, session }: Reach, kind: InteractionKind, server?: string): Interaction[] {
+export function ownQuestions({ gateway, session }: Visible, kind: InteractionKind, server?: string): Interaction[] {
   const all = session.interactions.list(kind, server);
   return gateway.settings.questions.via === 'native' ? all.filter((question) => isLeft(session, question)) : all;
 }
 
 /** Whether anything may wait for the client; for the many replies for which nothing does. */
-export function anyQuestions(reach: Reach): boolean {
-  return reach.session.interactions.size > 0 || others(reach).some(({ interactions }) => interactions.size > 0);
+export function anyQuestions(visible: Visible): boolean {
+  return visible.session.interactions.size > 0 || others(visible).some(({ interactions }) => interactions.size > 0);
 }
 
 /** Resolves when everything is stored that a reply may tell of. */
-export async function settledIn(reach: Reach): Promise<void> {
-  await Promise.all([reach.session.settled(), ...others(reach).map((other) => other.settled())]);
+export async function settledIn(visible: Visible): Promise<void> {
+  await Promise.all([visible.session.settled(), ...others(visible).map((other) => other.settled())]);
 }
 
-function others({ gateway, session }: Reach): Session[] {
-  return [...gateway.looksAfter(session)].filter((other) => other !== session);
+function others({ gateway, session }: Visible): Session[] {
+  return [...gateway.directSessionsOf(session)].filter((other) => other !== session);
 }
 
 /** Nobody puts it before the client that it is for. */

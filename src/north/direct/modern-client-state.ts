@@ -19,7 +19,7 @@ interface Open {
 }
 
 /** What the requests of one client without sessions share, as long as its session lives. */
-export class ModernBench {
+export class ModernClientState {
   readonly asked: InputKeys;
   readonly held = new HeldRequests();
   /** What the client declared last. */
@@ -111,13 +111,13 @@ export class ModernBench {
   }
 }
 
-/** The benches of all sessions. */
-export class ModernBenches {
-  readonly #benches = new WeakMap<Session, ModernBench>();
+/** The clientStates of all sessions. */
+export class ModernClientStates {
+  readonly #clientStates = new WeakMap<Session, ModernClientState>();
 
-  of(session: Session, name: string): ModernBench {
-    const bench = this.#benches.get(session) ?? new ModernBench(session, name);
-    this.#benches.set(session, bench);
-    return bench;
+  of(session: Session, name: string): ModernClientState {
+    const clientState = this.#clientStates.get(session) ?? new ModernClientState(session, name);
+    this.#clientStates.set(session, clientState);
+    return clientState;
   }
 }

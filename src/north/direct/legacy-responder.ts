@@ -5,15 +5,15 @@ import { requestOf } from '../../core/interaction/link.ts';
 import type { Interaction, OpenInteraction } from '../../core/interaction/interaction.ts';
 import { askClient, type Where } from '../asking/ask-client.ts';
 import { canBeAsked, refuseUnaskable } from '../asking/asking.ts';
-import type { LegacyFaceParts, LegacyRequest, Params } from './legacy-request.ts';
+import type { LegacyViewParts, LegacyRequest, Params } from './legacy-request.ts';
 
 /** How long a client whose standing stream broke may take to go on with it, before others are to answer what it was asked there. */
 const STANDING_GRACE_MS = 5000;
 
 /** Puts what the server asks before the client, as requests on the streams on which that can be reached. */
-export class LegacyDesk {
+export class LegacyResponder {
   readonly #server: Server;
-  readonly #parts: LegacyFaceParts;
+  readonly #parts: LegacyViewParts;
   /** The client's request behind each request to the server that is open. */
   readonly #open = new Map<string, RequestId>();
   /** What happens when the stream of a request of the client breaks, and when the client comes back to it. */
@@ -24,7 +24,7 @@ export class LegacyDesk {
   readonly #lent = new Map<string, RequestId>();
   #standingGone: NodeJS.Timeout | undefined;
 
-  constructor(server: Server, parts: LegacyFaceParts) {
+  constructor(server: Server, parts: LegacyViewParts) {
     this.#server = server;
     this.#parts = parts;
   }
@@ -35,7 +35,7 @@ export class LegacyDesk {
   }
 
   /** Takes whatever belongs to no request that is open, until the returned function is called. */
-  attendAll(): () => void {
+  registerForAll(): () => void {
     const close = this.#interactions.register('any', (question, over) => this.#askAnywhere(question, over));
     return () => {
       clearTimeout(this.#standingGone);
@@ -44,31 +44,31 @@ export class LegacyDesk {
   }
 
   /** Takes what a task asks, whenever the stream of the request that waits for it is there. */
-  attendTask(taskId: string, { id, exchange }: LegacyRequest): () => void {
-    const promised = this.#parts.session.controller.get(taskId)?.promised === true;
-    const desk = this.on(id, promised ? taskId : undefined);
-    const attend = (): (() => void) => this.#interactions.register({ taskId }, desk);
-    let closeDesk = exchange.open ? attend() : (): void => {};
+  registerForTask(taskId: string, { id, exchange }: LegacyRequest): () => void {
+    const exposed = this.#parts.session.controller.get(taskId)?.exposed === true;
+    const responder = this.on(id, exposed ? taskId : undefined);
+    const register = (): (() => void) => this.#interactions.register({ taskId }, responder);
+    let unregister = exchange.open ? register() : (): void => {};
     const back = (): void => {
-      closeDesk();
-      closeDesk = attend();
+      unregister();
+      unregister = register();
     };
-    this.#streams.set(id, { broken: () => closeDesk(), back });
+    this.#streams.set(id, { broken: () => unregister(), back });
     return () => {
       this.#streams.delete(id);
-      closeDesk();
+      unregister();
     };
   }
 
   /** Puts questions on the stream of one of the client's requests. */
   on(request: RequestId, taskId?: string): Responder {
-    return this.#desk(() => request, taskId);
+    return this.#responder(() => request, taskId);
   }
 
-  /** Puts what a call certainly asks on the stream of its request. The rest can go on any stream: see `attendAll`. */
+  /** Puts what a call certainly asks on the stream of its request. The rest can go on any stream: see `registerForAll`. */
   ofCall(request: RequestId): Responder {
-    const desk = this.on(request);
-    return (question, over) => requestOf(question.link) !== undefined && desk(question, over);
+    const responder = this.on(request);
+    return (question, over) => requestOf(question.link) !== undefined && responder(question, over);
   }
 
   /** Until the returned function is called, a request to the server is open on behalf of one of the client. */
@@ -135,14 +135,14 @@ export class LegacyDesk {
     const { taskId } = requestOf(question.link) ?? {};
     if (canBeAsked(this.#capabilities, question)) {
       // The client of a task fetches what that asks with its result.
-      if (taskId !== undefined && session.tasks.find(taskId)?.promised) return false;
-      return this.#desk(() => this.#lend(question, over))(question, over);
+      if (taskId !== undefined && session.tasks.find(taskId)?.exposed) return false;
+      return this.#responder(() => this.#lend(question, over))(question, over);
     }
     return alone && refuseUnaskable(session.interactions, () => this.#capabilities)(question, over);
   }
 
   /** Puts questions to the client, on the stream of one of its requests if there is one. */
-  #desk(on: () => RequestId | undefined, taskId?: string): Responder {
+  #responder(on: () => RequestId | undefined, taskId?: string): Responder {
     const { carrier, session } = this.#parts;
     return (question, over) => {
       if (!canBeAsked(this.#capabilities, question) || (on() === undefined && !carrier.reaches())) return false;

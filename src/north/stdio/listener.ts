@@ -22,7 +22,7 @@ const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 /** How long a client that has closed its end may wait for answers. */
 const LAST_ANSWERS_MS = 2000;
 
-export interface StdioDoor {
+export interface StdioListener {
   /** Resolves when the client has left. */
   readonly closed: Promise<void>;
   close(): Promise<void>;
@@ -31,16 +31,16 @@ export interface StdioDoor {
 /** What the client is shown: all servers through the hub, or one as it is. */
 export type Shown = { hub: Hub } | { server: string; taskAfterMs: number };
 
-/** The stdio door: one client, one session, which ends with the connection. Either era, decided by the first message. */
-export async function openStdioDoor(
+/** The stdio listener: one client, one session, which ends with the connection. Either era, decided by the first message. */
+export async function listenOnStdio(
   gateway: Gateway,
   shown: Shown,
   streams: { input: Readable; output: Writable } = { input: process.stdin, output: process.stdout },
-): Promise<StdioDoor> {
+): Promise<StdioListener> {
   // One that is still stored was not ended by its client: the program was, and this is the same client's next attempt.
   const id = 'hub' in shown ? SESSION_ID : `${SESSION_ID}:${shown.server}`;
   const options = { id, ...('server' in shown && { server: shown.server, later: true }) };
-  const session = (await gateway.wake(id, PRINCIPAL)) ?? gateway.open(PRINCIPAL, options);
+  const session = (await gateway.restore(id, PRINCIPAL)) ?? gateway.open(PRINCIPAL, options);
   // It ends with the connection, however long the client says nothing.
   session.hold();
   // While the client does not read, every message that waits listens for that; that is many, not a leak.

@@ -3,11 +3,11 @@ import type { About } from '../../core/ports.ts';
 import { rpcFailure, type RpcError } from '../../lib/rpc-error.ts';
 import { assertNotTooDeep } from '../arguments-depth.ts';
 import { openExchange } from '../carrier.ts';
-import { sessionFace, tellsChanges } from './face.ts';
+import { sessionFace, tellsChanges } from './view.ts';
 import { call, type LegacyCallParts } from './legacy-calls.ts';
-import { LegacyDesk } from './legacy-desk.ts';
+import { LegacyResponder } from './legacy-responder.ts';
 import { LegacyRelay } from './legacy-relay.ts';
-import { LegacyRequest, type LegacyFaceParts, type Params } from './legacy-request.ts';
+import { LegacyRequest, type LegacyViewParts, type Params } from './legacy-request.ts';
 import { LegacyTasks } from './legacy-tasks.ts';
 import { LegacyTools } from './legacy-tools.ts';
 import { tellClient } from './legacy-wire.ts';
@@ -23,23 +23,23 @@ function resumedServer(): Server {
  * One server as a client sees it that begins with `initialize`: requests go through as they are, calls may be tasks of the
  * 2025-11-25 protocol, and what the server asks reaches the client as requests on the stream of the call that it asks for.
  */
-export class LegacyFace {
+export class LegacyView {
   readonly server: Server;
   /** To be told where the client can be reached. */
-  readonly desk: LegacyDesk;
+  readonly responder: LegacyResponder;
   readonly #parts: LegacyCallParts;
   readonly #undo: (() => void)[] = [];
 
-  constructor(parts: LegacyFaceParts) {
+  constructor(parts: LegacyViewParts) {
     const { gateway, session, name, info, carrier } = parts;
     this.server = info === undefined ? resumedServer() : new ShownServer(sessionFace(name, info));
-    this.desk = new LegacyDesk(this.server, parts);
+    this.responder = new LegacyResponder(this.server, parts);
     const tools = new LegacyTools(session);
     this.#parts = {
       ...parts,
-      desk: this.desk,
-      relay: new LegacyRelay(parts, this.desk),
-      tasks: new LegacyTasks(parts, this.desk, tools),
+      responder: this.responder,
+      relay: new LegacyRelay(parts, this.responder),
+      tasks: new LegacyTasks(parts, this.responder, tools),
       tools,
     };
     // The level belongs to the server behind us.
@@ -69,9 +69,14 @@ export class LegacyFace {
 
   /** Hands on what the server says unasked, and how the tasks of this client are doing. */
   #watch(): void {
-    const { session, desk, tasks } = this.#parts;
+    const { session, responder, tasks } = this.#parts;
     const heard = (method: string, params: Params | undefined, about: About): void =>
-      tellClient(this.#parts, method, params, typeof about === 'string' ? undefined : desk.behind(about.requestId));
+      tellClient(
+        this.#parts,
+        method,
+        params,
+        typeof about === 'string' ? undefined : responder.behind(about.requestId),
+      );
     session.onHeard.add(heard);
     const listsChanged = (kind: string): void => {
       if (this.#expectsChanges(kind)) tellClient(this.#parts, `notifications/${kind}/list_changed`, undefined);
@@ -81,7 +86,7 @@ export class LegacyFace {
       () => session.onListsChanged.delete(listsChanged),
       () => session.onHeard.delete(heard),
       session.controller.watch((task) => tasks.changed(task)),
-      desk.attendAll(),
+      responder.registerForAll(),
     );
   }
 

@@ -30,8 +30,8 @@ const METHODS = 'GET, POST, DELETE, OPTIONS';
 const HEADERS =
   'accept, authorization, content-type, last-event-id, mcp-protocol-version, mcp-session-id, meanwhile-as';
 
-/** The HTTP door: reads each message once, decides who may come in and which era it speaks, and hands it on. */
-export class HttpDoor {
+/** The HTTP listener: reads each message once, decides who may come in and which era it speaks, and hands it on. */
+export class HttpListener {
   readonly #server: Server;
   readonly #guard: Guard;
   readonly #legacy: LegacySessions;
