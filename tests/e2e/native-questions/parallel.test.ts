@@ -66,29 +66,36 @@ test.each(SERVERS.flatMap((server) => KINDS.map((kind) => ({ ...server, kind }))
 interface Stage {
   server: Puppet;
   hub: AskableHub;
+  /** How many calls have not ended. */
+  open: () => number | undefined;
   begin: (name: string, more?: Json) => Promise<{ reply: Promise<Reply> }>;
 }
 
 async function stage(kind: (typeof KINDS)[number], settings: Json = {}): Promise<Stage> {
   const server = await puppet();
-  const hub = await askableOverHttp((await httpGateway({ one: server.config }, settings)).url, kind);
+  const { url, gateway } = await httpGateway({ one: server.config }, settings);
+  const hub = await askableOverHttp(url, kind);
   await hub.call('list_tools', { server: 'one' });
+  const open = (): number | undefined => gateway.sessions[0]?.calls.size;
   const begin = async (name: string, more: Json = {}): Promise<{ reply: Promise<Reply> }> => {
     const reply = call(hub, TOOL, { name }, more);
     await server.begun(name);
     return { reply };
   };
-  return { server, hub, begin };
+  return { server, hub, open, begin };
 }
 
 test.each(KINDS)('H-3, H-13: the person keeps a question whose call may have been another (%s)', async (kind) => {
   for (const ends of ['a', 'b'] as const) {
-    const { server, hub, begin } = await stage(kind);
+    const { server, hub, open, begin } = await stage(kind);
     const calls = { a: await begin('a'), b: await begin('b') };
     server.ask('b', 'of one of them');
     const asked = await hub.person.question();
     server.end(ends);
+    await soon(open).toBe(1);
     const other = ends === 'a' ? 'b' : 'a';
+    // Only a reply to the other call could ask again, and for that it would become a task.
+    if (ends === 'a') expect(await tasksOf(hub, {})).toEqual([]);
     if (kind !== 'modern') {
       expect((await calls[ends].reply).text).toBe(`end of ${ends}`);
       expect(asked.withdrawn.aborted).toBe(false);
