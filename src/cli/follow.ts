@@ -151,8 +151,7 @@ class Follower {
     const { server, info } = this.#visit;
     if (this.#followed.taskId !== undefined) return { kind: 'task' };
     if (this.#taskId === undefined || !('url' in server.config)) return { kind: 'call', leaving: 'impossible' };
-    if (info.era === 'legacy' && this.#desk.hasQuestions)
-      return { kind: 'call', leaving: 'impossible', why: ASKS_ONCE };
+    if (info.traits.sessions && this.#desk.hasQuestions) return { kind: 'call', leaving: 'impossible', why: ASKS_ONCE };
     return { kind: 'call', leaving: this.#away ? 'uncertain' : 'possible' };
   }
 
@@ -177,7 +176,7 @@ class Follower {
     const ended = await this.#stopWork();
     if (ended === 'with a result') return { words: 'the call has just ended', details: {} };
     const { server, info } = this.#visit;
-    if (this.#taskId === undefined && 'url' in server.config && info.era === 'modern') {
+    if (this.#taskId === undefined && 'url' in server.config && !info.traits.sessions) {
       // There the end of the request is all that a server hears; one like ours takes it for a client that may come back.
       const words =
         'the call was given up, and the server may go on with it; made again, it may still bring its result';

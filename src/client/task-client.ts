@@ -109,9 +109,9 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
 
   /** Asks whether the server is there, and tells how long the answer took in milliseconds. */
   async ping(): Promise<number> {
-    const { era } = await this.connect();
+    const { traits } = await this.connect();
     const sent = performance.now();
-    await this.request(era === 'modern' ? 'server/discover' : 'ping');
+    await this.request(traits.sessions ? 'ping' : 'server/discover');
     return performance.now() - sent;
   }
 

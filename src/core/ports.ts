@@ -25,11 +25,20 @@ export interface CommandServerConfig extends Sharing {
   cwd?: string;
 }
 
+/** In what servers differ, as far as others have to know. */
+export interface ServerTraits {
+  /** It has a session with each client, which lasts for many requests. Otherwise each request stands for itself. */
+  sessions: boolean;
+  /** It asks in place of the result, and gets the answers with the next request. */
+  asksInRounds: boolean;
+  /** It is told with each request which log messages the client wants, and what the client can be asked. */
+  declaredPerRequest: boolean;
+}
+
 /** What a connected server told about itself. */
 export interface ServerInfo {
-  /** The generation of the protocol it speaks, and the version. */
-  era: string;
   protocolVersion: string;
+  traits: ServerTraits;
   /** Whether it keeps tool calls as tasks of its own, of which generation, and what can be asked of them. */
   tasks?: { generation: string; list: boolean; cancel: boolean };
   capabilities: Record<string, unknown>;

@@ -82,7 +82,7 @@ export function define(options: TaskServerOptions): Definition {
   return {
     name,
     info: {
-      era: 'modern',
+      traits: { sessions: false, asksInRounds: true, declaredPerRequest: true },
       protocolVersion: '2026-07-28',
       capabilities: { tools: {}, ...capabilitiesOf(Object.keys(requests)) },
       implementation: { name, version, ...(title !== undefined && { title }) },

@@ -219,7 +219,7 @@ export class ServerConnection implements Connection {
 
   /** A server that was started anew knows nothing of the level it was asked for; in the new era each request says it. */
   #restoreLogLevel(live: Live): void {
-    if (this.#logLevel === undefined || live.info.era === 'modern') return;
+    if (this.#logLevel === undefined || live.info.traits.declaredPerRequest) return;
     this.line.send(live, SET_LEVEL, { level: this.#logLevel }, {}).catch((error: unknown) => {
       this.#log.warn('log_level_not_restored', { server: this.#server, error: messageOf(error) });
     });

@@ -1,9 +1,12 @@
 import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/client';
-import type { ServerInfo } from '../core/ports.ts';
+import type { ServerInfo, ServerTraits } from '../core/ports.ts';
 import { isObject } from '../lib/values.ts';
 import { LATEST_WITH_SESSIONS } from './dial.ts';
 import type { ExactClient } from './exact-client.ts';
 import { GENERATION_DATES, taskOffer, type TaskOffer } from './server-task.ts';
+
+const WITH_SESSIONS: ServerTraits = { sessions: true, asksInRounds: false, declaredPerRequest: false };
+const STATELESS: ServerTraits = { sessions: false, asksInRounds: true, declaredPerRequest: true };
 
 /** What a server can do whose session somebody left to be gone on with: it keeps tasks. */
 const WORTH_KEEPING = { tools: {}, tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } };
@@ -21,7 +24,7 @@ export function infoOf(client: ExactClient): ServerInfo {
   // One who goes on with a session of somebody else was not greeted itself.
   const instructions = client.getInstructions() ?? text(hello['instructions']);
   return {
-    era: client.getProtocolEra() ?? 'legacy',
+    traits: client.getProtocolEra() === 'modern' ? STATELESS : WITH_SESSIONS,
     protocolVersion: client.getNegotiatedProtocolVersion() ?? text(hello['protocolVersion']) ?? LATEST_WITH_SESSIONS,
     capabilities: capabilitiesOf(client),
     ...(offer && { tasks: { ...offer, generation: GENERATION_DATES[offer.generation] } }),

@@ -11,6 +11,7 @@ import { clean, cleanLine } from '../terminal/clean.ts';
 import { Screen } from '../terminal/screen.ts';
 import { wrap } from '../terminal/width.ts';
 import { newClient, turnDown } from '../visit.ts';
+import { eraOf } from '../../lib/era.ts';
 
 const SOMETHING_WRONG = 1;
 const DEFAULT_LIMIT = '15s';
@@ -151,7 +152,7 @@ function describe(diagnosis: Diagnosis, { style }: Screen): string {
   const { server, kind, info, tools, roundTripMs, problems } = diagnosis;
   const mark = isWell(diagnosis) ? style.good('✓') : style.bad('✗');
   const facts = info && [
-    `${kind}, protocol ${cleanLine(info.protocolVersion)} (${info.era})`,
+    `${kind}, protocol ${cleanLine(info.protocolVersion)} (${eraOf(info.traits)})`,
     ...(info.implementation
       ? [`${cleanLine(info.implementation.name)} ${cleanLine(info.implementation.version)}`]
       : []),

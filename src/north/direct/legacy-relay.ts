@@ -1,4 +1,4 @@
-import type { Connection, ConnectionStatus } from '../../core/ports.ts';
+import type { Connection, ConnectionStatus, ServerTraits } from '../../core/ports.ts';
 import { kindOf } from '../../core/interaction/methods.ts';
 import { secretId } from '../../lib/ids.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
@@ -11,11 +11,11 @@ import { withoutResultType } from './outcome.ts';
 
 const MAX_ROUNDS = 100;
 
-/** What only servers with sessions are told. */
-const OLD_NOTIFICATIONS = new Set(['notifications/roots/list_changed', 'notifications/progress']);
+/** These are sent only to servers with sessions. */
+const SESSION_NOTIFICATIONS = new Set(['notifications/roots/list_changed', 'notifications/progress']);
 
-function era(status: ConnectionStatus): string | undefined {
-  return status.state === 'connected' ? status.info.era : undefined;
+function traitsOf(status: ConnectionStatus): Partial<ServerTraits> {
+  return status.state === 'connected' ? status.info.traits : {};
 }
 
 /** How long a client whose stream broke may take to come back to it, before its request is stopped at the server. */
@@ -45,8 +45,8 @@ export class LegacyRelay {
   /** What the client tells the server. */
   tell(method: string, params: Params | undefined): void {
     const { status } = this.#connection;
-    const foreign = OLD_NOTIFICATIONS.has(method) && era(status) !== 'legacy';
-    if (!foreign) this.#connection.notify(method, params);
+    if (SESSION_NOTIFICATIONS.has(method) && !traitsOf(status).sessions) return;
+    this.#connection.notify(method, params);
   }
 
   /** Passes a request on, and asks its client whatever the server wants to know before it answers. */
@@ -95,19 +95,19 @@ export class LegacyRelay {
   async setLevel(request: LegacyRequest, params: Params): Promise<Params> {
     const { level } = params;
     const { session, name } = this.#parts;
-    const { era } = await this.#connection.ready();
-    // A server with a standing level says itself what it takes.
-    const result = era === 'legacy' ? await this.pass(request, 'logging/setLevel', params) : {};
+    const { declaredPerRequest } = (await this.#connection.ready()).traits;
+    // A server that is told once for the whole session says itself which levels it takes.
+    const result = declaredPerRequest ? {} : await this.pass(request, 'logging/setLevel', params);
     if (isLevel(level)) await session.setLogLevel(name, level);
-    else if (era !== 'legacy') throw new RpcError(-32602, `there is no log level ${JSON.stringify(level)}`);
+    else if (declaredPerRequest) throw new RpcError(-32602, `there is no log level ${JSON.stringify(level)}`);
     return result;
   }
 
-  /** The metadata of a request; servers of the other era have no standing level, but hear of it with each of them. */
+  /** The metadata of a request, with the log level for servers that are told of it with each request. */
   meta(params: Params): Params {
     const meta = passedOnMeta(params);
     const logLevel = this.#parts.session.logLevel(this.#parts.name);
-    if (logLevel === undefined || era(this.#connection.status) === 'legacy') return meta;
+    if (logLevel === undefined || traitsOf(this.#connection.status).sessions) return meta;
     return { ...meta, 'io.modelcontextprotocol/logLevel': logLevel };
   }
 

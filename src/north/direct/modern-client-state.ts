@@ -58,7 +58,7 @@ export class ModernClientState {
 
   /** Servers with sessions have one level for all requests: the one that tells most. */
   async useLevel(level: string, info: ServerInfo): Promise<void> {
-    if (info.era === 'modern' || info.capabilities['logging'] === undefined || !isLevel(level)) return;
+    if (info.traits.declaredPerRequest || info.capabilities['logging'] === undefined || !isLevel(level)) return;
     const told = this.#session.logLevel(this.#name);
     if (told !== undefined && includes(told, level)) return;
     const signal = new AbortController().signal;

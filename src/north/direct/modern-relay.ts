@@ -12,8 +12,8 @@ export async function relay(request: ModernRequest, method: string, params: Para
   const { parts, id, exchange, client, state, answers } = request;
   const { _meta: _ownMeta, ...own } = params;
   // Rounds with a server of the same era are its own affair.
-  const rounds = parts.info.era === 'modern' ? { inputResponses: answers, requestState: state } : {};
-  if (state !== undefined && parts.info.era !== 'modern') return nextOfHeld(request);
+  const rounds = parts.info.traits.asksInRounds ? { inputResponses: answers, requestState: state } : {};
+  if (state !== undefined && !parts.info.traits.asksInRounds) return nextOfHeld(request);
   const meta = { ...request.meta(method, params), ...(exchange.progress && { progressToken: id }) };
   const outgoing = { ...own, ...rounds, _meta: meta };
   const onProgress = exchange.progress ?? ((): void => {});
@@ -57,7 +57,7 @@ export function roundInstead({ client, parts }: ModernRequest, error: Error): Pa
   const asked = elicitationsIn(error).filter((params) =>
     canBeAsked(client.capabilities, { kind: 'elicitation', params }),
   );
-  if (asked.length === 0 || parts.info.era === 'modern') throw error;
+  if (asked.length === 0 || parts.info.traits.asksInRounds) throw error;
   const requests = asked.map((params) => [
     String(params['elicitationId'] ?? params['url']),
     { method: 'elicitation/create', params },

@@ -57,7 +57,7 @@ export class ModernRequest {
   /** Servers of the client's own era hear from each request what its client can do. */
   meta(method: string, params: Params): Params {
     const meta = passedOnMeta(params);
-    if (this.parts.info.era !== 'modern') return meta;
+    if (!this.parts.info.traits.declaredPerRequest) return meta;
     return {
       ...meta,
       [CLIENT_CAPABILITIES_META_KEY]: method === 'tools/call' ? calling(this.client) : this.client.capabilities,

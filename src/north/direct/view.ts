@@ -34,7 +34,7 @@ export function sessionFace(server: string, info: ServerInfo): Face {
       ...(Object.keys(others).length > 0 && { extensions: others }),
       ...(capabilities['tools'] !== undefined && { tasks: CORE_TASKS }),
     },
-    more: info.era === 'modern' ? withoutDiscovery(info.hello ?? {}) : { ...info.hello },
+    more: info.traits.sessions ? { ...info.hello } : withoutDiscovery(info.hello ?? {}),
   };
 }
 
@@ -48,7 +48,7 @@ export function requestFace(server: string, info: ServerInfo): Face {
   return {
     ...shared(server, info),
     capabilities: { ...capabilities, ...(Object.keys(offered).length > 0 && { extensions: offered }) },
-    more: info.era === 'modern' ? { ...info.hello } : withoutInitialization(info.hello ?? {}),
+    more: info.traits.sessions ? withoutInitialization(info.hello ?? {}) : { ...info.hello },
   };
 }
 

@@ -9,6 +9,7 @@ import { ownQuestions } from '../visible.ts';
 import { json, READS, tool } from '../tool.ts';
 import { elicitationBrief, workingTask } from '../views.ts';
 import { serverName } from './arguments.ts';
+import { eraOf } from '../../../lib/era.ts';
 
 const strings = z.record(z.string(), z.string());
 
@@ -133,8 +134,8 @@ function statusView(status: ConnectionStatus): Record<string, unknown> {
 /** What the server speaks and can do, in short. */
 function offerView(status: ConnectionStatus): Record<string, unknown> {
   if (status.state !== 'connected') return {};
-  const { era, capabilities, tasks } = status.info;
-  return { era, capabilities: Object.keys(capabilities), tasks: tasks?.generation ?? 'none' };
+  const { traits, capabilities, tasks } = status.info;
+  return { era: eraOf(traits), capabilities: Object.keys(capabilities), tasks: tasks?.generation ?? 'none' };
 }
 
 /** Whatever else a server tells of itself is for clients that show it. */
