@@ -83,7 +83,7 @@ test('P-1, P-3: sessions, tasks, results, open questions, undelivered events and
       sessionId: hub.sessionId(),
       kind: 'elicitation',
       status: 'open',
-      taskId: taskIdOf(asked),
+      link: { certainty: 'certain', by: expect.objectContaining({ taskId: taskIdOf(asked) }) },
       params: expect.objectContaining({ message: 'Who?' }),
     }),
   ]);
