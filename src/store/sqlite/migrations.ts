@@ -68,6 +68,11 @@ export const MIGRATIONS: readonly string[] = [
   UPDATE sessions SET data = json_remove(json_set(data, '$.preferences', json_extract(data, '$.wishes')), '$.wishes')
     WHERE json_extract(data, '$.wishes') IS NOT NULL;
   `,
+  // Records that cannot be read go here, so that they do not keep the program from starting.
+  `
+  CREATE TABLE set_aside (kind TEXT NOT NULL, id TEXT NOT NULL, data TEXT NOT NULL, reason TEXT NOT NULL,
+    PRIMARY KEY (kind, id));
+  `,
 ];
 
 /** Brings the store up to date, or refuses it untouched when a newer version of the program wrote it. */

@@ -2,6 +2,8 @@
 
 import type Libsql from 'libsql';
 import type { OwnedKind, RecordKind, Records } from '../../core/ports.ts';
+import { messageOf } from '../../lib/log.ts';
+import { isObject } from '../../lib/values.ts';
 import { type Change, sessionIdOf } from './queue.ts';
 
 export const TABLES: Record<RecordKind, string> = {
@@ -18,6 +20,8 @@ export const OWNED_BY_A_SESSION: readonly OwnedKind[] = ['task', 'question', 'ev
 /** Larger records are not read when all of a kind are; those of a session are made to fit. */
 const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
+const SET_ASIDE = 'INSERT OR REPLACE INTO set_aside (kind, id, data, reason) VALUES (?, ?, ?, ?)';
+
 type Prepared = Record<RecordKind, Libsql.Statement>;
 
 export class Statements {
@@ -28,8 +32,12 @@ export class Statements {
   readonly #of: Record<OwnedKind, Libsql.Statement>;
   readonly #unfinished: Libsql.Statement;
   readonly #dropOverdue: Libsql.Statement;
+  readonly #db: Libsql.Database;
+  readonly #onUnreadable: (record: UnreadableRecord) => void;
 
-  constructor(db: Libsql.Database) {
+  constructor(db: Libsql.Database, onUnreadable: (record: UnreadableRecord) => void) {
+    this.#onUnreadable = onUnreadable;
+    this.#db = db;
     const each = (sql: (kind: RecordKind, table: string) => string): Prepared => {
       const prepare = (kind: RecordKind) => db.prepare(sql(kind, TABLES[kind]));
       return {
@@ -52,10 +60,10 @@ export class Statements {
     );
     this.#drop = each((_kind, table) => `DELETE FROM ${table} WHERE id = ?`);
     this.#all = each(
-      (_kind, table) => `SELECT data FROM ${table} WHERE octet_length(data) <= ${MAX_RECORD_BYTES} ORDER BY id`,
+      (_kind, table) => `SELECT id, data FROM ${table} WHERE octet_length(data) <= ${MAX_RECORD_BYTES} ORDER BY id`,
     );
     const of = (kind: OwnedKind): Libsql.Statement =>
-      db.prepare(`SELECT data FROM ${TABLES[kind]} WHERE session_id = ? ORDER BY id`);
+      db.prepare(`SELECT id, data FROM ${TABLES[kind]} WHERE session_id = ? ORDER BY id`);
     this.#of = {
       task: of('task'),
       question: of('question'),
@@ -88,11 +96,11 @@ export class Statements {
   }
 
   all<K extends RecordKind>(kind: K): Records[K][] {
-    return records(this.#all[kind].all());
+    return this.#records(kind, this.#all[kind].all());
   }
 
   of<K extends OwnedKind>(kind: K, sessionId: string): Records[K][] {
-    return records(this.#of[kind].all(sessionId));
+    return this.#records(kind, this.#of[kind].all(sessionId));
   }
 
   sessionsAtWork(): Set<string> {
@@ -102,11 +110,48 @@ export class Statements {
   dropOverdue(now: number): void {
     this.#dropOverdue.run(now);
   }
+
+  /** A row that cannot be read is set aside, since otherwise it would keep its session, or the program, from starting. */
+  #records<K extends RecordKind>(kind: K, rows: unknown[]): Records[K][] {
+    return (rows as { id: string; data: string }[]).flatMap(({ id, data }) => {
+      try {
+        return [readRecord(kind, data)];
+      } catch (error) {
+        const reason = messageOf(error);
+        this.#db.prepare(SET_ASIDE).run(kind, id, data, reason);
+        this.#drop[kind].run(id);
+        this.#onUnreadable({ kind, id, reason });
+        return [];
+      }
+    });
+  }
 }
 
-/** What is in a row was put there by `make` for this kind, so its type is known. */
-function records<T>(rows: unknown[]): T[] {
-  return (rows as { data: string }[]).map(({ data }) => JSON.parse(data) as T);
+export interface UnreadableRecord {
+  kind: RecordKind;
+  id: string;
+  reason: string;
+}
+
+/** The fields without which a record of each kind means nothing, and their types. */
+const REQUIRED: Record<RecordKind, Record<string, 'string' | 'number' | 'object'>> = {
+  session: { id: 'string', principal: 'string', createdAt: 'number', lastActiveAt: 'number' },
+  task: { id: 'string', sessionId: 'string', server: 'string', tool: 'string', args: 'object', status: 'string' },
+  question: { id: 'string', sessionId: 'string', server: 'string', kind: 'string', params: 'object', link: 'object' },
+  event: { id: 'string', sessionId: 'string', type: 'string', data: 'object' },
+  subscription: { id: 'string', sessionId: 'string', server: 'string', uri: 'string' },
+  server: { id: 'string', owner: 'string', name: 'string', config: 'object' },
+};
+
+/** `make` put the record there for this kind; only another program, or a failing disk, can have changed it. */
+function readRecord<K extends RecordKind>(kind: K, data: string): Records[K] {
+  const record: unknown = JSON.parse(data);
+  if (!isObject(record)) throw new Error('it is not an object');
+  for (const [field, type] of Object.entries(REQUIRED[kind])) {
+    const value = record[field];
+    if (typeof value !== type || value === null) throw new Error(`'${field}' is not of type ${type}`);
+  }
+  return record as unknown as Records[K];
 }
 
 function sessionIds(rows: unknown[]): Set<string> {

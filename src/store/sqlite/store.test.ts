@@ -401,3 +401,31 @@ it('X-3: removing an overdue task makes room, although something does not fit', 
     )
     .toBe('stored');
 });
+
+it.each([
+  ['no JSON', '{"id":'],
+  ['no object', '[]'],
+  ['without what it needs', '{"id":"bad"}'],
+])('P-4: a record that is %s is set aside and reported, and the others are there', async (_what, data) => {
+  store.put('session', record('good'));
+  await store.close();
+  const db = new Database(path);
+  db.prepare(`INSERT INTO sessions VALUES ('bad', ?)`).run(data);
+  db.close();
+  logged = [];
+  store = await open();
+  expect(await store.all('session')).toEqual([record('good')]);
+  expect(logged.map((line) => JSON.parse(line) as object)).toContainEqual(
+    expect.objectContaining({
+      level: 'error',
+      event: 'record_set_aside',
+      data: expect.objectContaining({ kind: 'session', id: 'bad' }),
+    }),
+  );
+  const looked = new Database(path, { readonly: true });
+  expect(looked.prepare('SELECT kind, id, data FROM set_aside').all()).toEqual([{ kind: 'session', id: 'bad', data }]);
+  looked.close();
+  logged = [];
+  expect(await store.all('session')).toHaveLength(1);
+  expect(logged).toEqual([]);
+});

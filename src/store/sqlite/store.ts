@@ -135,7 +135,9 @@ class SqliteStore implements Store {
     this.#lock = lock;
     this.#path = path;
     this.#log = log;
-    this.#statements = new Statements(db);
+    this.#statements = new Statements(db, (record) => {
+      log.error('record_set_aside', { ...record, fix: `it is in the table set_aside of ${path}; the rest goes on` });
+    });
     this.#fitting = new Fitting(db);
     this.#maxBytes = maxBytes;
     this.#room = new Room(db, maxBytes);
