@@ -11,8 +11,11 @@ export default defineConfig({
     // A busy machine needs longer than the default of one second.
     expect: { poll: { timeout: 10_000 } },
     watch: false,
+    setupFiles: 'tests/support/release-owned.ts',
+    // Files share a process: starting one and loading the SDKs takes longer than most files.
+    isolate: false,
     projects: [
-      { extends: true, test: { name: 'unit', include: UNIT, isolate: false } },
+      { extends: true, test: { name: 'unit', include: UNIT } },
       {
         extends: true,
         test: {
