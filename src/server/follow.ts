@@ -6,7 +6,7 @@ import {
   type ServerTask,
 } from '../core/ports.ts';
 import type { Interaction } from '../core/interaction/interaction.ts';
-import { hasEnded, type Task } from '../core/task/task.ts';
+import { hasEnded, type Task, type EndedTask } from '../core/task/task.ts';
 import { messageOf } from '../lib/log.ts';
 import { rpcFailure, RpcError } from '../lib/rpc-error.ts';
 import { putToClient, type Capabilities } from './asking.ts';
@@ -66,10 +66,16 @@ export async function followTask(
   }
 }
 
-function outcomeOf({ status, statusMessage = 'no reason was given', result = {}, error }: Task): CallOutcome {
-  if (status === 'completed') return { kind: 'result', result };
-  if (status === 'cancelled') return { kind: 'cancelled', reason: statusMessage };
-  return { kind: 'error', error: error ?? { code: -32603, message: status } };
+function outcomeOf(task: EndedTask): CallOutcome {
+  switch (task.status) {
+    case 'completed':
+      return { kind: 'result', result: task.result };
+    case 'cancelled':
+      return { kind: 'cancelled', reason: task.statusMessage ?? 'no reason was given' };
+    case 'failed':
+    case 'expired':
+      return { kind: 'error', error: task.error };
+  }
 }
 
 function serverTask({ id, status, statusMessage, createdAt, updatedAt, ttlMs }: Task): ServerTask {

@@ -2,7 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { Asker, IncomingQuestion, ServerTask } from '../core/ports.ts';
 import type { Answer, InteractionKind } from '../core/interaction/interaction.ts';
-import { createTask, hasEnded, transition, type Task, type TaskError, type TaskEvent } from '../core/task/task.ts';
+import {
+  createTask,
+  hasEnded,
+  transition,
+  type Task,
+  type TaskError,
+  type TaskEvent,
+  errorOfTask,
+} from '../core/task/task.ts';
 import { messageOf } from '../lib/log.ts';
 import { Alarm } from '../lib/timers.ts';
 import { isObject } from '../lib/values.ts';
@@ -128,9 +136,9 @@ export class TaskReceiver {
   async #result(params: Params, signal: AbortSignal): Promise<Params> {
     const held = this.#find(params);
     if (!hasEnded(held.task)) await once(held.over.signal, 'abort', { signal });
-    const { id: taskId, result } = held.task;
-    if (result === undefined) throw failureOf(held.task);
-    return withRelatedTask(result, taskId);
+    const { task } = held;
+    if (task.status !== 'completed') throw failureOf(task);
+    return withRelatedTask(task.result, task.id);
   }
 
   async #cancel(params: Params): Promise<Params> {
@@ -247,7 +255,9 @@ function shown(task: Task): ServerTask {
 }
 
 /** What there is instead of a result. */
-function failureOf({ status, statusMessage, error, ttlMs }: Task): RpcError {
+function failureOf(task: Task): RpcError {
+  const { status, statusMessage, ttlMs } = task;
+  const error = errorOfTask(task);
   if (status === 'expired') return invalid(`the task has expired: its ttl of ${ttlMs} ms ran out`);
   if (error !== undefined) return new RpcError(error.code, error.message, error.data);
   return new RpcError(NOT_ANSWERED, `the task was ${statusMessage ?? status}`);

@@ -87,8 +87,8 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
       expect((await store.of('question', 's')).map(({ id }) => id)).toEqual(['q']);
       const [whole, failed] = await store.of('task', 's');
       expect(whole).toEqual(task('t', 's'));
-      expect(failed).toMatchObject({ id: 't-large', args: {}, status: 'failed', keepUntil: 99 });
-      expect(failed?.error?.message).toContain('limits.sessionBytes');
+      const error = { message: expect.stringContaining('limits.sessionBytes') };
+      expect(failed).toMatchObject({ id: 't-large', args: {}, status: 'failed', keepUntil: 99, error });
       expect(await store.of('event', 'r')).toHaveLength(1);
     });
 

@@ -18,7 +18,7 @@ import {
 } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
-import type { CallResult, Task, TaskEvent } from '../task/task.ts';
+import type { CallResult, Task, TaskEvent, WorkingTask } from '../task/task.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
 import type { Unregister } from '../interaction/responders.ts';
 import type { LiveCall } from './live-call.ts';
@@ -125,7 +125,7 @@ export class Calls {
   }
 
   /** Goes on with a task of an earlier run of the program; one that stands nowhere died with that. */
-  resume(task: Task, connectionTo: (server: string) => Connection): void {
+  resume(task: WorkingTask, connectionTo: (server: string) => Connection): void {
     const { id: taskId, server, tool, args, standing } = task;
     const lost = (message: string): void => {
       this.#interactions.taskEnded(taskId);

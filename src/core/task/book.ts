@@ -11,18 +11,22 @@ import type { SessionStore } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { Quota } from '../shared-limit.ts';
 import { PROTOCOL_ADVICE, type TaskAdvice } from './advice.ts';
-import { createTask, hasEnded, hasSucceeded, isBlocked, transition, type Task, type TaskEvent } from './task.ts';
+import {
+  createTask,
+  errorOfTask,
+  hasEnded,
+  hasSucceeded,
+  isBlocked,
+  transition,
+  type CallDescription,
+  type EndedTask,
+  type Task,
+  type TaskEvent,
+  type WorkingTask,
+} from './task.ts';
 
-export interface TaskStart {
-  server: string;
-  tool: string;
-  args: Record<string, unknown>;
-  program?: string;
-  ttlMs?: number;
-  exposed?: boolean;
-  abandoned?: boolean;
-  unsent?: boolean;
-}
+export interface TaskStart
+  extends CallDescription, Partial<Pick<WorkingTask, 'ttlMs' | 'exposed' | 'abandoned' | 'unsent'>> {}
 
 /** A call that may take over an earlier run of itself. */
 export interface RepeatedCall extends Required<Pick<TaskStart, 'server' | 'tool' | 'args' | 'program'>> {
@@ -105,7 +109,7 @@ export class TaskBook {
   restore(tasks: Task[]): void {
     for (const task of tasks) {
       this.#set(task);
-      this.#alarm.at(task.deadline);
+      this.#alarm.at(deadlineOf(task));
     }
   }
 
@@ -197,8 +201,10 @@ export class TaskBook {
     return [...this.#tasks.values()];
   }
 
-  atWork(server?: string): Task[] {
-    return this.list().filter((task) => !hasEnded(task) && (server === undefined || task.server === server));
+  atWork(server?: string): WorkingTask[] {
+    return this.list().filter(
+      (task): task is WorkingTask => !hasEnded(task) && (server === undefined || task.server === server),
+    );
   }
 
   /** Waits until the task has ended or a question is open that may block it, the time is up, or the signal is aborted. */
@@ -235,7 +241,7 @@ export class TaskBook {
     // Timers stand still while the machine sleeps; deadlines do not.
     this.#expireDue();
     for (const task of this.#tasks.values()) {
-      if (task.keepUntil !== undefined && task.keepUntil <= now) this.#forget(task);
+      if (hasEnded(task) && task.keepUntil <= now) this.#forget(task);
     }
   }
 
@@ -257,7 +263,7 @@ export class TaskBook {
   #keep(task: Task): void {
     this.#set(task);
     this.#parts.store.put('task', task);
-    this.#alarm.at(task.deadline);
+    this.#alarm.at(deadlineOf(task));
   }
 
   #count(task: Task): void {
@@ -303,7 +309,7 @@ export class TaskBook {
     }
   }
 
-  #announceEnd(task: Task): void {
+  #announceEnd(task: EndedTask): void {
     const data = { taskId: task.id, toolName: task.tool };
     const about = { taskId: task.id, server: task.server, tool: task.tool };
     switch (task.status) {
@@ -312,8 +318,8 @@ export class TaskBook {
         this.#parts.log.info('task_completed', about);
         break;
       case 'failed':
-        this.#parts.events.add('task_failed', task.server, { ...data, error: task.error?.message ?? 'failed' });
-        this.#parts.log.warn('task_failed', { ...about, error: task.error?.message });
+        this.#parts.events.add('task_failed', task.server, { ...data, error: task.error.message });
+        this.#parts.log.warn('task_failed', { ...about, error: task.error.message });
         break;
       case 'cancelled':
         this.#parts.events.add('task_cancelled', task.server, { ...data, reason: task.statusMessage });
@@ -323,14 +329,16 @@ export class TaskBook {
         this.#parts.events.add('task_expired', task.server, { ...data, ttl: task.ttlMs });
         this.#parts.log.warn('task_expired', about);
         break;
-      case 'working':
-      case 'input_required':
-        return;
     }
   }
 }
 
 /** Of the parts that may be large. */
-function sizeOf({ args, result, error, standing }: Task): number {
-  return roughSize([args, result, error, standing], Infinity);
+function sizeOf(task: Task): number {
+  if (!hasEnded(task)) return roughSize([task.args, task.standing], Infinity);
+  return roughSize([task.args, task.status === 'completed' ? task.result : errorOfTask(task)], Infinity);
+}
+
+function deadlineOf(task: Task): number | undefined {
+  return hasEnded(task) ? undefined : task.deadline;
 }

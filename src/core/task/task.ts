@@ -20,31 +20,22 @@ export interface TaskError {
 /** What a server returned for a tool call, untouched. */
 export type CallResult = Record<string, unknown>;
 
-export interface Task {
-  id: string;
-  sessionId: string;
+/** What was called. */
+export interface CallDescription {
   server: string;
   tool: string;
   args: Record<string, unknown>;
   /** The name of the client program that made the call, where that is known. */
   program?: string;
-  status: TaskStatus;
+}
+
+interface TaskFacts extends CallDescription {
+  id: string;
+  sessionId: string;
   statusMessage?: string;
   createdAt: number;
   updatedAt: number;
   ttlMs: number;
-  /** The moment the TTL runs out; absent while the clock stands still and once the task has ended. */
-  deadline?: number;
-  /** What is left of the TTL while the clock stands still. */
-  remainingMs?: number;
-  result?: CallResult;
-  error?: TaskError;
-  /** From where the call can go on, should this program or its connection be gone; absent while it cannot. */
-  standing?: Record<string, unknown>;
-  /** The call has not been sent to the server yet. */
-  unsent?: boolean;
-  /** How long the ended task stays readable, as a moment. */
-  keepUntil?: number;
   /** The client knows the task, which is kept for all of its TTL, however soon it ends. */
   exposed?: boolean;
   /** The server keeps it as a task of its own. */
@@ -52,6 +43,27 @@ export interface Task {
   /** Its client gave up waiting: the same call, made again by the same program, may take it over. */
   abandoned?: boolean;
 }
+
+export interface WorkingTask extends TaskFacts {
+  status: 'working' | 'input_required';
+  /** The moment the TTL runs out; absent while the clock stands still. */
+  deadline?: number;
+  /** What is left of the TTL while the clock stands still. */
+  remainingMs?: number;
+  /** From where the call can go on, should this program or its connection be gone; absent while it cannot. */
+  standing?: Record<string, unknown>;
+  /** The call has not been sent to the server yet. */
+  unsent?: boolean;
+}
+
+/** `keepUntil`: the moment until which the ended task stays readable. */
+export type EndedTask = TaskFacts & { keepUntil: number } & (
+    | { status: 'completed'; result: CallResult }
+    | { status: 'failed' | 'expired'; error: TaskError }
+    | { status: 'cancelled' }
+  );
+
+export type Task = WorkingTask | EndedTask;
 
 export type TaskEvent =
   | { type: 'progress'; message: string }
@@ -74,35 +86,30 @@ export interface Moment {
   keepMs: number;
 }
 
-export interface NewTask {
-  id: string;
-  sessionId: string;
-  server: string;
-  tool: string;
-  args: Record<string, unknown>;
-  program?: string;
-  ttlMs: number;
-  exposed?: boolean;
-  abandoned?: boolean;
-  unsent?: boolean;
-}
+export type NewTask = CallDescription &
+  Pick<WorkingTask, 'id' | 'sessionId' | 'ttlMs' | 'exposed' | 'abandoned' | 'unsent'>;
 
-export function createTask(from: NewTask, now: number): Task {
+export function createTask(from: NewTask, now: number): WorkingTask {
   return { ...from, status: 'working', createdAt: now, updatedAt: now, deadline: now + from.ttlMs };
 }
 
-export function hasEnded(task: Task): boolean {
+export function hasEnded(task: Task): task is EndedTask {
   return task.status !== 'working' && task.status !== 'input_required';
 }
 
 /** Whether a question is open that the task may wait for: its clock stands still. */
-export function isBlocked({ remainingMs }: Task): boolean {
-  return remainingMs !== undefined;
+export function isBlocked(task: Task): boolean {
+  return !hasEnded(task) && task.remainingMs !== undefined;
 }
 
 /** Whether the call returned a result that is no error. */
-export function hasSucceeded({ status, result }: Task): boolean {
-  return status === 'completed' && result?.['isError'] !== true;
+export function hasSucceeded(task: Task): boolean {
+  return task.status === 'completed' && task.result['isError'] !== true;
+}
+
+/** Why there is no result. */
+export function errorOfTask(task: Task): TaskError | undefined {
+  return task.status === 'failed' || task.status === 'expired' ? task.error : undefined;
 }
 
 /** The task after `event`, or `undefined` when the move is not allowed. */
@@ -130,26 +137,23 @@ export function transition(task: Task, event: TaskEvent, { now, keepMs }: Moment
       return { ...rest, ...clock, status: event.by === 'certain' ? 'input_required' : 'working', updatedAt: now };
     }
     case 'complete':
-      return { ...ended(task, 'completed', now, keepMs), result: event.result };
+      return { ...ended(task, now, keepMs), status: 'completed', result: event.result };
     case 'fail':
-      return { ...ended(task, 'failed', now, keepMs), error: event.error };
+      return { ...ended(task, now, keepMs), status: 'failed', error: event.error };
     case 'no_room':
-      return { ...ended(task, 'failed', now, keepMs), error: { code: -32000, message: event.message } };
+      return { ...ended(task, now, keepMs), status: 'failed', error: { code: -32000, message: event.message } };
     case 'cancel':
-      return { ...ended(task, 'cancelled', now, keepMs), statusMessage: event.reason };
-    case 'expire':
-      return {
-        ...ended(task, 'expired', now, keepMs),
-        error: {
-          code: -32001,
-          message: `its TTL of ${task.ttlMs} ms ran out${event.advice === undefined ? '' : `; ${event.advice}`}`,
-        },
-      };
+      return { ...ended(task, now, keepMs), status: 'cancelled', statusMessage: event.reason };
+    case 'expire': {
+      const advice = event.advice === undefined ? '' : `; ${event.advice}`;
+      const error = { code: -32001, message: `its TTL of ${task.ttlMs} ms ran out${advice}` };
+      return { ...ended(task, now, keepMs), status: 'expired', error };
+    }
   }
 }
 
-function ended(task: Task, status: TaskStatus, now: number, keepMs: number): Task {
-  const { deadline: _deadline, remainingMs: _remainingMs, standing: _standing, ...rest } = task;
+function ended(task: WorkingTask, now: number, keepMs: number): TaskFacts & { keepUntil: number } {
+  const { deadline: _deadline, remainingMs: _remaining, standing: _standing, unsent: _unsent, ...facts } = task;
   const exposedUntil = task.exposed ? task.createdAt + task.ttlMs : 0;
-  return { ...rest, status, updatedAt: now, keepUntil: Math.max(exposedUntil, now + keepMs) };
+  return { ...facts, updatedAt: now, keepUntil: Math.max(exposedUntil, now + keepMs) };
 }

@@ -1,7 +1,7 @@
 /** How tasks look on the wire, in both generations. */
 
 import type { Interaction } from '../../core/interaction/interaction.ts';
-import { hasSucceeded, type Task } from '../../core/task/task.ts';
+import { hasSucceeded, type Task, errorOfTask } from '../../core/task/task.ts';
 import { inputRequests } from '../asking/asking.ts';
 
 /** How often a client should look; it hears of changes sooner if it listens. */
@@ -15,7 +15,7 @@ function statusOf({ status }: Task): string {
 }
 
 function common(task: Task): Record<string, unknown> {
-  const statusMessage = task.statusMessage ?? task.error?.message;
+  const statusMessage = task.statusMessage ?? errorOfTask(task)?.message;
   return {
     taskId: task.id,
     status: statusOf(task),

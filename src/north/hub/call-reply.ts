@@ -1,7 +1,7 @@
 import type { Because, CallReply, CallRequest } from '../../core/call/request.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Session } from '../../core/session/session.ts';
-import type { Task } from '../../core/task/task.ts';
+import { errorOfTask, type EndedTask } from '../../core/task/task.ts';
 import { deliverResult } from '../delivery.ts';
 import { within } from '../../lib/timers.ts';
 import { noSuchTool } from './mistakes.ts';
@@ -60,8 +60,8 @@ function why(because: Because, timeoutMs: number): string {
 }
 
 /** What the client of a call that became a task is told of its end. */
-export function endedReply(task: Task): ToolReply {
-  return task.status === 'completed' ? passedOn(fromServer(task.result ?? {})) : errorReply(failure(task));
+export function endedReply(task: EndedTask): ToolReply {
+  return task.status === 'completed' ? passedOn(fromServer(task.result)) : errorReply(failure(task));
 }
 
 /** The client has the result: that the call was a task in between is no news for it. */
@@ -70,7 +70,9 @@ export function hasResult({ session: { tasks, events }, reader }: ToolContext, i
   events.takeForEveryone(({ data: { taskId } }) => taskId === id, reader).settle(true);
 }
 
-function failure({ server, tool, status, error, statusMessage }: Task): GatewayError {
+function failure(task: EndedTask): GatewayError {
+  const { server, tool, status, statusMessage } = task;
+  const error = errorOfTask(task);
   const why = error?.message ?? statusMessage ?? status;
   return new GatewayError(
     status === 'expired' ? 'TOOL_ERR_TIMEOUT' : 'TOOL_ERR_EXECUTION_FAILED',

@@ -1,7 +1,7 @@
 import type { Because, CallReply, CallRequest } from '../../core/call/request.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Session } from '../../core/session/session.ts';
-import type { Task } from '../../core/task/task.ts';
+import type { EndedTask, Task } from '../../core/task/task.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import { secretId } from '../../lib/ids.ts';
 import { canBeAsked, inputRequests } from '../asking/asking.ts';
@@ -139,7 +139,7 @@ class CallInRounds {
   }
 
   /** The client hears of the end as of that of any other call: that there was a task between its rounds is not its business. */
-  #ended(task: Task): ToolReply {
+  #ended(task: EndedTask): ToolReply {
     const { session, exchange } = this.#context;
     const asked = this.#out.end(task.id);
     leaveOut(this.#context, ({ data: { taskId, requestId } }) => taskId === task.id || asked.has(requestId));

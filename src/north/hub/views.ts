@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { SessionEvent } from '../../core/event/event.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
-import type { Task } from '../../core/task/task.ts';
+import { errorOfTask, type Task } from '../../core/task/task.ts';
 import { redactSecrets } from '../../lib/redact.ts';
 import { requestOf } from '../../core/interaction/link.ts';
 import { shortenText, shortenValue } from '../../lib/shorten.ts';
@@ -23,6 +23,7 @@ export function shownStatus(task: Task): string {
 }
 
 export function taskView(task: Task): Record<string, unknown> {
+  const error = errorOfTask(task);
   return {
     task_id: task.id,
     status: shownStatus(task),
@@ -31,7 +32,7 @@ export function taskView(task: Task): Record<string, unknown> {
     server: task.server,
     tool: task.tool,
     ...(task.statusMessage !== undefined && { status_message: task.statusMessage }),
-    ...(task.error !== undefined && { error: task.error }),
+    ...(error !== undefined && { error }),
     ttl_ms: task.ttlMs,
   };
 }

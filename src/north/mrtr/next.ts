@@ -1,6 +1,6 @@
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
-import { hasEnded, type Task } from '../../core/task/task.ts';
+import { hasEnded, type EndedTask, type Task } from '../../core/task/task.ts';
 import { canBeAsked } from '../asking/asking.ts';
 import { withTaskUpdates } from '../task-updates.ts';
 import type { Exchange } from '../exchange.ts';
@@ -20,7 +20,7 @@ export interface RoundRequest {
 }
 
 export type Next<Reason> =
-  | { kind: 'ended'; task: Task }
+  | { kind: 'ended'; task: EndedTask }
   /** The client gets these questions, by the keys under which it answers them. */
   | { kind: 'asked'; questions: Map<string, Interaction> }
   /** The client left, or its session ended. */

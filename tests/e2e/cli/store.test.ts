@@ -31,9 +31,9 @@ const session = (id: string, idleMs = 0) => {
 const working = (id: string, sessionId: string, ageMs = 0): Task =>
   createTask({ id, sessionId, server: 'one', tool: 'slow', args: {}, ttlMs: HOUR }, Date.now() - ageMs);
 
-function ended(id: string, sessionId: string, ageMs: number, keepMs: number): Task {
+function ended(id: string, sessionId: string, ageMs: number, keepMs: number, result: object = { content: [] }): Task {
   const moment = { now: Date.now() - ageMs, keepMs };
-  const task = transition(working(id, sessionId, ageMs), { type: 'complete', result: { content: [] } }, moment);
+  const task = transition(working(id, sessionId, ageMs), { type: 'complete', result: { ...result } }, moment);
   if (task === undefined) throw new Error('it ends');
   return task;
 }
@@ -123,7 +123,7 @@ test('P-1: prune removes what is over and sessions that were left, tells so, and
     store.put('task', ended('kept', 'here', 2 * MINUTE, HOUR));
     store.put('task', ended('long kept', 'here', 30 * HOUR, 1000 * HOUR));
     for (let index = 10; index < 99; index += 1) {
-      store.put('task', { ...ended(`over ${index}`, 'here', HOUR, MINUTE), result: { large } });
+      store.put('task', ended(`over ${index}`, 'here', HOUR, MINUTE, { large }));
     }
     store.put('task', ended('left', 'away', 2 * MINUTE, HOUR));
     store.put('question', question('left', 'away'));

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Session } from '../../../core/session/session.ts';
-import { hasEnded, type Task } from '../../../core/task/task.ts';
+import { hasEnded, type Task, errorOfTask } from '../../../core/task/task.ts';
 import { errorReply } from '../reply.ts';
 import { ownerOfTask, ownQuestions, questionsIn, tasksIn } from '../visible.ts';
 import { fromServer, json, READS, tool, type ToolContext, type ToolReply } from '../tool.ts';
@@ -52,7 +52,7 @@ export const taskTools = [
       const { tasks } = owner;
       const now = tasks.get(task_id);
       // Who waits for the whole TTL is to hear how it ended, not that it was just about to.
-      const left = (now.remainingMs ?? (now.deadline ?? Date.now()) - Date.now()) + GRACE_MS;
+      const left = (hasEnded(now) ? 0 : (now.remainingMs ?? (now.deadline ?? 0) - Date.now())) + GRACE_MS;
       const wait = Math.min(timeout_ms ?? left, gateway.settings.limits.waitMs);
       const task = await tasks.whenEndedOrAsking(task_id, wait, exchange.lostSignal());
       if (hasEnded(task)) deliverTaskEnd({ session: owner, exchange }, task_id);
@@ -92,11 +92,11 @@ function resultOf(context: ToolContext, owner: Session, task: Task): ToolReply {
     case 'input_required':
       return json(stateOf(context, owner, task));
     case 'completed':
-      return fromServer(task.result ?? {});
+      return fromServer(task.result);
     case 'failed':
     case 'cancelled':
     case 'expired': {
-      const why = task.error?.message ?? task.statusMessage ?? task.status;
+      const why = errorOfTask(task)?.message ?? task.statusMessage ?? task.status;
       const details = { task: taskView(task) };
       return errorReply(
         new GatewayError(
