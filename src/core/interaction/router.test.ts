@@ -208,6 +208,22 @@ test('P-2: after a restart the same question is asked again under its key, and a
   expect(store.all('question')).toEqual([]);
 });
 
+test('P-2: asked again while its answer is being stored, the server gets that answer', async () => {
+  const { router, create, store, ask, task } = setUp();
+  const taskId = task();
+  void ask({ taskId, key: 'size' });
+  const id = only(router);
+  const restarted = create();
+  restarted.restore(store.all('question'), () => true);
+  const held = store.hold();
+  const answering = restarted.answer(id, 'elicitation', ANSWER);
+  const again = ask({ taskId, key: 'size' }, restarted);
+  expect(restarted.size).toBe(0);
+  held.release();
+  await answering;
+  expect(await again).toEqual(ANSWER);
+});
+
 test('P-2: what the next run cannot go on with is over, and its event says why', () => {
   const { router, create, store, ask, task, told } = setUp();
   void ask({ taskId: task(), key: 'size' });

@@ -180,7 +180,7 @@ export class InteractionRouter {
     if (key === undefined || taskId === undefined) return undefined;
     return [...this.#entries.values()].find(
       ({ state: { phase, interaction }, asker }) =>
-        (phase === 'settled' || (phase === 'open' && asker === undefined)) &&
+        (phase === 'settled' || asker === undefined) &&
         interaction.key === key &&
         requestOf(interaction.link)?.taskId === taskId &&
         isDeepStrictEqual(interaction.params, params),

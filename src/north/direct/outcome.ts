@@ -9,12 +9,12 @@ import { RpcError } from '../../lib/rpc-error.ts';
 export function resultOf(task: Task): CallResult {
   switch (task.status) {
     case 'completed':
-      return withoutResultType(task.result ?? {});
+      return withoutResultType(task.result);
     case 'cancelled':
       throw new RpcError(-32000, `the call was cancelled: ${task.statusMessage ?? 'no reason was given'}`);
     case 'failed':
     case 'expired': {
-      const { code = -32603, message = task.status, data } = task.error ?? {};
+      const { code, message, data } = task.error;
       throw new RpcError(code, message, data);
     }
     case 'working':
