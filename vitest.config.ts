@@ -5,7 +5,8 @@ const UNIT = ['src/**/*.test.ts', 'tests/*.test.ts', 'tests/contract/**/*.test.t
 
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    // Tests wait more than they compute.
+    maxWorkers: 4,
     testTimeout: 20_000,
     hookTimeout: 20_000,
     // A busy machine needs longer than the default of one second.
