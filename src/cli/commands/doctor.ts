@@ -134,11 +134,12 @@ const isWell = ({ problems }: Findings): boolean => problems.length === 0;
 
 function asJson(diagnosis: Diagnosis): Record<string, unknown> {
   const { server, kind, info, tools, roundTripMs, problems } = diagnosis;
-  const { hello: _hello, ...facts } = info ?? {};
+  const { hello: _hello, traits, ...facts } = info ?? {};
   return {
     server,
     kind,
     ok: isWell(diagnosis),
+    ...(traits && { era: eraOf(traits) }),
     ...facts,
     ...(tools !== undefined && { tools }),
     ...(roundTripMs !== undefined && { roundTripMs: Math.round(roundTripMs * 10) / 10 }),
