@@ -28,7 +28,7 @@ test('H-12: an error carries its code and details', () => {
 });
 
 test('H-12: what is known is named in order, and not without end', () => {
-  expect(known([])).toBe('none is known');
+  expect(known([])).toBe('there are none');
   expect(known(['b', 'a'])).toBe('known: a, b');
   const many = known(Array.from({ length: 40 }, (_, index) => `s${String(index).padStart(2, '0')}`));
   expect(many).toContain('s29 and 10 more');

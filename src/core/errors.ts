@@ -43,10 +43,10 @@ export function shuttingDown(details?: Record<string, unknown>): GatewayError {
   return new GatewayError('TOOL_ERR_SHUTTING_DOWN', 'the gateway is shutting down; try again later', details);
 }
 
-/** "known: a, b" or "none is known", for messages that name the fix. */
+/** "known: a, b" or "there are none", for messages that name the fix. */
 export function known(names: Iterable<string>): string {
   const list = [...names].toSorted();
-  if (list.length === 0) return 'none is known';
+  if (list.length === 0) return 'there are none';
   const shown = list.slice(0, 30).join(', ');
   return `known: ${shown}${list.length > 30 ? ` and ${list.length - 30} more` : ''}`;
 }

@@ -31,12 +31,12 @@ export function gatewayLimits({ sessions, tasks, limits }: CoreSettings, names: 
     ),
     requests: new SharedLimit(
       limits.requests,
-      { things: 'requests', state: 'are open', setting: 'limits.requests', fix: 'let some of them finish' },
+      { things: 'requests', state: 'are open', setting: 'limits.requests', fix: 'wait for some to finish' },
       principals,
     ),
     tasks: new SharedLimit(
       tasks.max,
-      { things: 'tasks', state: 'are at work', setting: 'tasks.max', fix: 'wait for some to end or cancel some' },
+      { things: 'tasks', state: 'are running', setting: 'tasks.max', fix: 'wait for some to finish or cancel some' },
       principals,
     ),
   };

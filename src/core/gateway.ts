@@ -327,7 +327,7 @@ export class Gateway {
     const memory = this.memoryOf(principal);
     if (trimmed.bytes <= 2 * memory.left) return trimmed;
     const shortage = memory.shortage(trimmed.bytes);
-    throw new GatewayError('TOOL_ERR_LIMIT', `there is no room to restore the session (${shortage}); try again later`);
+    throw new GatewayError('TOOL_ERR_LIMIT', `no memory left to restore the session (${shortage}); try again later`);
   }
 
   get sessions(): Session[] {
@@ -382,7 +382,7 @@ export class Gateway {
       return { info, tools: await caller.catalog(name).list('tools') };
     }
     this.registry.assertMayAdd(principal, name);
-    const notKept = `server '${name}' could not be reached and was not kept`;
+    const notKept = `server '${name}' could not be reached and was not added`;
     const { info, tools, keep } = await orUnreachable(caller.tryServer(name, config), notKept);
     await this.#inTurn(async () => {
       try {

@@ -17,7 +17,7 @@ function start() {
   let report: (progress: Progress) => void = () => {};
   let finish: (value: string) => void = () => {};
   let fail: (error: Error) => void = () => {};
-  const result = whileWaiting(exchange, 'slow is at work', (onProgress) => {
+  const result = whileWaiting(exchange, 'slow is running', (onProgress) => {
     report = onProgress;
     return new Promise<string>((resolve, reject) => {
       finish = resolve;
@@ -42,7 +42,7 @@ test('T-7: a client that gave a token hears something every ten seconds', async 
   expect(heard).toHaveLength(1);
   await vi.advanceTimersByTimeAsync(290_000);
   expect(heard).toHaveLength(30);
-  expect(heard.at(-1)?.message).toBe('slow is at work: 300 s');
+  expect(heard.at(-1)?.message).toBe('slow is running: 300 s');
   finish('done');
   expect(await result).toBe('done');
 });
@@ -97,7 +97,7 @@ test('T-7: work that fails leaves no timer behind either', async () => {
 });
 
 test('T-7: without a token there is no beat', async () => {
-  const result = whileWaiting(new Exchange(), 'slow is at work', async (onProgress) => {
+  const result = whileWaiting(new Exchange(), 'slow is running', async (onProgress) => {
     onProgress({ progress: 1 });
     expect(vi.getTimerCount()).toBe(0);
     return 'done';

@@ -120,7 +120,7 @@ export class Calls {
     if (this.#budget.take(bytes)) return bytes;
     throw new GatewayError(
       'TOOL_ERR_LIMIT',
-      `there is no room for arguments of ${bytes} bytes (${this.#budget.shortage(bytes)}); let other calls and tasks finish`,
+      `no memory left for arguments of ${bytes} bytes (${this.#budget.shortage(bytes)}); wait for other calls and tasks to finish`,
     );
   }
 

@@ -19,15 +19,15 @@ function errorFor({ server, tool }: CallRequest, outcome: Exclude<CallOutcome, {
       return new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', message, about);
     }
     case 'lost': {
-      const message = `server '${server}' was lost during the call: ${outcome.reason}; try again`;
+      const message = `server '${server}' disconnected during the call: ${outcome.reason}; try again`;
       return new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', message, about);
     }
     case 'cancelled': {
-      const message = `server '${server}' cancelled '${tool}' itself: ${outcome.reason}`;
+      const message = `server '${server}' cancelled '${tool}': ${outcome.reason}`;
       return new GatewayError('TOOL_ERR_EXECUTION_FAILED', message, about);
     }
     case 'error': {
-      const message = `server '${server}' answered '${tool}' with an error: ${outcome.error.message}`;
+      const message = `server '${server}' returned an error for '${tool}': ${outcome.error.message}`;
       return new GatewayError('TOOL_ERR_EXECUTION_FAILED', message, { ...about, error: outcome.error });
     }
   }

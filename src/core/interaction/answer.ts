@@ -10,7 +10,7 @@ export class InvalidAnswer extends GatewayError {
 
   constructor({ id, params }: Pick<Interaction, 'id' | 'params'>, mistake: string) {
     const hint = isObject(params['requestedSchema']) ? '; see its requestedSchema' : '';
-    super('TOOL_ERR_INVALID_ANSWER', `the answer does not fit, and the question ${id} stays open: ${mistake}${hint}`);
+    super('TOOL_ERR_INVALID_ANSWER', `the answer is invalid and the question ${id} stays open: ${mistake}${hint}`);
     this.mistake = mistake;
   }
 }
@@ -20,21 +20,21 @@ export function answerMistake(
   { kind, params }: Pick<Interaction, 'kind' | 'params'>,
   answer: unknown,
 ): string | undefined {
-  if (!isObject(answer)) return 'the answer is not an object';
+  if (!isObject(answer)) return 'the answer must be an object';
   switch (kind) {
     case 'elicitation':
       return elicitationMistake(params, answer);
     case 'sampling':
       return samplingMistake(answer);
     case 'roots':
-      return Array.isArray(answer['roots']) ? undefined : "'roots' is not a list";
+      return Array.isArray(answer['roots']) ? undefined : "'roots' must be an array";
   }
 }
 
 function elicitationMistake(params: Record<string, unknown>, answer: Record<string, unknown>): string | undefined {
   const { action, content } = answer;
   if (action !== 'accept' && action !== 'decline' && action !== 'cancel') {
-    return "'action' is none of accept, decline and cancel";
+    return "'action' must be accept, decline or cancel";
   }
   const { requestedSchema } = params;
   if (action !== 'accept' || params['mode'] === 'url' || !isObject(requestedSchema)) return undefined;
@@ -42,7 +42,7 @@ function elicitationMistake(params: Record<string, unknown>, answer: Record<stri
 }
 
 function samplingMistake({ role, model, content }: Record<string, unknown>): string | undefined {
-  if (role !== 'assistant' && role !== 'user') return "'role' is neither assistant nor user";
-  if (typeof model !== 'string') return "'model' is not a string";
+  if (role !== 'assistant' && role !== 'user') return "'role' must be assistant or user";
+  if (typeof model !== 'string') return "'model' must be a string";
   return isObject(content) || Array.isArray(content) ? undefined : 'content is missing';
 }

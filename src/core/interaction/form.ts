@@ -19,7 +19,7 @@ export function formMistake(form: Schema, content: Schema): string | undefined {
   if (missing !== undefined) return `'${String(missing)}' is missing`;
   for (const [name, value] of Object.entries(content)) {
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    if (field === undefined && form['additionalProperties'] === false) return `there is no field '${name}'`;
+    if (field === undefined && form['additionalProperties'] === false) return `unknown field '${name}'`;
     const mistake = isObject(field) ? fieldMistake(field, value) : undefined;
     if (mistake !== undefined) return `'${name}': ${mistake}`;
   }

@@ -63,7 +63,7 @@ export function settle(interaction: OpenInteraction, event: Settlement): Settled
     case 'answered':
       return { ...asked, status: answeredStatus(interaction.kind, event.answer), answer: event.answer };
     case 'expired':
-      return { ...asked, status: 'expired', reason: 'nobody answered in time' };
+      return { ...asked, status: 'expired', reason: 'not answered in time' };
     case 'refused':
       return { ...asked, status: 'rejected', reason: event.error.message, error: event.error };
     case 'rejected':

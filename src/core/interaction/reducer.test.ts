@@ -53,7 +53,7 @@ describe('H-5: events about an interaction', () => {
     const { effects } = after(open(), asked(), { type: 'unclaimed' }, { type: 'expired' });
     expect(effects.filter(({ type }) => type === 'announce')).toEqual([
       { type: 'announce', event: 'request' },
-      { type: 'announce', event: 'expired', reason: 'nobody answered in time' },
+      { type: 'announce', event: 'expired', reason: 'not answered in time' },
     ]);
   });
 

@@ -171,7 +171,7 @@ export class InteractionRouter {
       throw new Error(`the question is larger than limits.questionBytes = ${questionBytes}`);
     }
     if (budget.take(bytes)) return bytes;
-    throw new Error(`there is no room for the question (${budget.shortage(bytes)})`);
+    throw new Error(`no memory left for the question (${budget.shortage(bytes)})`);
   }
 
   /** The same question, asked by the same task before the program was started again. */
@@ -239,7 +239,7 @@ export class InteractionRouter {
     const overtakenBy = state?.phase === 'answering' ? state.overtakenBy : undefined;
     this.#dispatch(id, { type: 'stored' });
     if (overtakenBy !== undefined) {
-      throw new GatewayError('TOOL_ERR_REQUEST_NOT_FOUND', `the question is no longer open: ${overtakenBy}`);
+      throw new GatewayError('TOOL_ERR_REQUEST_NOT_FOUND', `the question is no longer pending: ${overtakenBy}`);
     }
     log.info(`${kind}_responded`, { requestId: id, durationMs: clock.now() - interaction.createdAt });
     return state?.interaction ?? interaction;
@@ -276,8 +276,8 @@ export class InteractionRouter {
     if (interaction?.kind === kind) return interaction;
     throw new GatewayError(
       'TOOL_ERR_REQUEST_NOT_FOUND',
-      `no open ${kind} request '${id}' in this session: it was answered, withdrawn or has expired, or never was here; ` +
-        `${kind === 'elicitation' ? 'get_elicitations' : 'get_sampling_requests'} shows what is open`,
+      `no pending ${kind} request '${id}': unknown, answered, withdrawn or expired; ` +
+        `${kind === 'elicitation' ? 'get_elicitations' : 'get_sampling_requests'} lists pending requests`,
     );
   }
 

@@ -393,7 +393,7 @@ export class Session {
     if (this.#requests >= requestsPerSession) {
       throw new GatewayError(
         'TOOL_ERR_LIMIT',
-        `${this.#requests} requests of this session are open (limits.requestsPerSession); let some of them finish`,
+        `${this.#requests} requests of this session are open (limits.requestsPerSession); wait for some to finish`,
       );
     }
     this.quotas.requests.assertRoom();

@@ -173,7 +173,7 @@ class SharedServer implements ConnectionSink {
     const owner = question.callId === undefined ? undefined : this.#ownerOf(question.callId);
     const asked = (owner ? [owner] : this.#mayHaveAsked(question)).filter((member) => !member.closed);
     const [first, ...others] = asked;
-    if (first === undefined) throw new Error('no session has a request open at this server, so nobody can answer');
+    if (first === undefined) throw new Error('no session has an open request at this server, so no client can answer');
     if (others.length === 0) return first.sink.question(question);
     const shared = new SharedQuestion(question, asked);
     this.#questions.add(shared);

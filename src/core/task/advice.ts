@@ -1,18 +1,18 @@
-/** What is told to do about a limit of tasks, to somebody who has just these means for it. */
+/** How an error about a limit of tasks tells the client to go on: each kind of client has other means. */
 export interface TaskAdvice {
-  /** No more calls are taken. */
+  /** New calls are refused. */
   full: string;
-  /** A task has had all of its time. */
+  /** A task has exceeded its TTL. */
   late: string;
 }
 
 export const HUB_ADVICE: TaskAdvice = {
-  full: 'wait for one with await_activity or stop one with cancel_task',
-  late: 'give more with task_ttl_ms, or set tasks.ttlMs and tasks.maxTtlMs',
+  full: 'wait for one with await_activity or cancel one with cancel_task',
+  late: 'set a longer task_ttl_ms, or raise tasks.ttlMs and tasks.maxTtlMs',
 };
 
-/** To clients that have what the protocol has, which is not the same in all of its versions. */
+/** For clients that use the protocol itself, whose means depend on its version. */
 export const PROTOCOL_ADVICE: TaskAdvice = {
-  full: 'wait for one to end, or cancel one',
-  late: 'give more where the call can say a TTL, or set tasks.ttlMs and tasks.maxTtlMs',
+  full: 'wait for one to finish, or cancel one',
+  late: 'request a longer TTL where the protocol allows it, or raise tasks.ttlMs and tasks.maxTtlMs',
 };

@@ -10,7 +10,7 @@ const settings = { ttlMs: 60_000, maxTtlMs: 60_000, keepMs: 60_000, cleanupMs: 6
 async function taskBook(budget = new Budget(Infinity, 'none')) {
   const log = createLog('silent');
   const store = await openSqliteStore({ path: ':memory:', log });
-  const words = { things: 'tasks', state: 'are at work', setting: 'tasks.max', fix: 'wait' };
+  const words = { things: 'tasks', state: 'are running', setting: 'tasks.max', fix: 'wait' };
   const quota = new SharedLimit(1000, words, { names: [], reserved: 0 }).quotaFor('local');
   return new TaskBook({ sessionId: 's', store, events: { add: () => {} }, settings, quota, log, budget });
 }

@@ -88,7 +88,7 @@ export class TaskBook {
     if (working < perSession) return;
     throw new GatewayError(
       'TOOL_ERR_LIMIT',
-      `${working} tasks of this session are still at work (limit tasks.perSession = ${perSession}); ${this.#parts.advice.full}`,
+      `${working} tasks of this session are still running (limit tasks.perSession = ${perSession}); ${this.#parts.advice.full}`,
     );
   }
 
@@ -135,7 +135,7 @@ export class TaskBook {
 
   /** What came of the call, or what is needed to go on with it, cannot be kept: the task has failed. */
   #noRoom(task: Task, bytes: number): Task | undefined {
-    const message = `there is no room to keep ${bytes} bytes of this task (${this.#parts.budget.shortage(bytes)})`;
+    const message = `no memory left for ${bytes} bytes of this task (${this.#parts.budget.shortage(bytes)})`;
     return this.apply(task.id, { type: 'no_room', message });
   }
 
@@ -193,7 +193,7 @@ export class TaskBook {
     if (task) return task;
     throw new GatewayError(
       'TOOL_ERR_TASK_NOT_FOUND',
-      `no task '${id}' in this session; list_tasks shows what there is`,
+      `task '${id}' not found: unknown or expired; list_tasks lists your tasks`,
     );
   }
 

@@ -146,7 +146,7 @@ export function transition(task: Task, event: TaskEvent, { now, keepMs }: Moment
       return { ...ended(task, now, keepMs), status: 'cancelled', statusMessage: event.reason };
     case 'expire': {
       const advice = event.advice === undefined ? '' : `; ${event.advice}`;
-      const error = { code: -32001, message: `its TTL of ${task.ttlMs} ms ran out${advice}` };
+      const error = { code: -32001, message: `the task exceeded its TTL of ${task.ttlMs} ms${advice}` };
       return { ...ended(task, now, keepMs), status: 'expired', error };
     }
   }

@@ -56,7 +56,7 @@ export async function askClient(
   } catch (error) {
     if (over.aborted) return;
     if (error instanceof InvalidAnswer) {
-      interactions.refuse(id, { code: -32602, message: `the client's answer does not fit: ${error.mistake}` });
+      interactions.refuse(id, { code: -32602, message: `the client's answer is invalid: ${error.mistake}` });
     } else if (error instanceof GatewayError) return;
     // One that cannot be asked now may be asked later, or elsewhere; one that answers with an error has answered.
     if (isFailure(error)) interactions.refuse(id, rpcFailure(error));

@@ -33,7 +33,7 @@ export function canBeAsked(
 }
 
 export function nobodyToAsk({ kind }: Pick<Interaction, 'kind'>): string {
-  return `the client cannot be asked (${kind} was not declared), and there is nobody else to ask`;
+  return `the client did not declare ${kind}, and no other client can answer`;
 }
 
 /** Where there is no hub: what the client cannot be asked, nobody can, and its server is told so at once. */

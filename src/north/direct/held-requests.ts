@@ -72,7 +72,11 @@ export class HeldRequests {
 
   get(id: string): HeldRequest {
     const held = this.#held.get(id);
-    if (held === undefined) throw new RpcError(-32602, 'requestState names a request that is over: begin it anew');
+    if (held === undefined)
+      throw new RpcError(
+        -32602,
+        'requestState refers to a request that has ended; send the request again without requestState',
+      );
     return held;
   }
 }

@@ -43,7 +43,7 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
   const id = secretId();
   const close = responder.opened(id, request.id);
   try {
-    return await request.waiting(`${tool} is at work`, async (onProgress) => {
+    return await request.waiting(`${tool} is running`, async (onProgress) => {
       const caller: Caller = {
         onLeaving: (listener) =>
           exchange.onLeaving((leaving, words) => {

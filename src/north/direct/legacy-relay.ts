@@ -71,7 +71,7 @@ export class LegacyRelay {
         }
         answered = await this.#answerRound(id, result, signal);
       }
-      throw new RpcError(-32603, `the server asked for more than ${MAX_ROUNDS} rounds`);
+      throw new RpcError(-32603, `the server returned input_required more than ${MAX_ROUNDS} times`);
     } finally {
       close();
       unregister();
@@ -99,7 +99,7 @@ export class LegacyRelay {
     // A server that is told once for the whole session says itself which levels it takes.
     const result = declaredPerRequest ? {} : await this.pass(request, 'logging/setLevel', params);
     if (isLevel(level)) await session.setLogLevel(name, level);
-    else if (declaredPerRequest) throw new RpcError(-32602, `there is no log level ${JSON.stringify(level)}`);
+    else if (declaredPerRequest) throw new RpcError(-32602, `unknown log level ${JSON.stringify(level)}`);
     return result;
   }
 
@@ -122,7 +122,8 @@ export class LegacyRelay {
     const answers = asked.map(async ([key, request]) => {
       const { method, params } = isObject(request) ? request : {};
       const kind = kindOf(method);
-      if (kind === undefined) throw new RpcError(-32603, `the server asked for '${String(method)}', which is unknown`);
+      if (kind === undefined)
+        throw new RpcError(-32603, `the server sent an input request with the unknown method '${String(method)}'`);
       return [
         key,
         await session.ask(name, { kind, params: isObject(params) ? params : {}, callId, withdrawn }),

@@ -33,11 +33,11 @@ function placeAfter(cursor: unknown, tasks: Task[]): number {
 
 /** How long the client wants to have a task, from what it says of that in its call. */
 export function ttlOf(task: unknown): { ttlMs?: number } {
-  if (!isObject(task)) throw new RpcError(-32602, "'task' is not an object");
+  if (!isObject(task)) throw new RpcError(-32602, "'task' must be an object");
   const { ttl } = task;
   if (ttl === undefined || ttl === null) return {};
   if (typeof ttl !== 'number' || !Number.isFinite(ttl) || ttl < 0) {
-    throw new RpcError(-32602, "'task.ttl' is not a number of milliseconds");
+    throw new RpcError(-32602, "'task.ttl' must be a number of milliseconds");
   }
   return { ttlMs: Math.max(1, Math.floor(ttl)) };
 }
@@ -115,7 +115,7 @@ export class LegacyTasks {
         await session.settled();
         return task;
       };
-      return await request.waiting('the task is at work', untilEnded, marked);
+      return await request.waiting('the task is running', untilEnded, marked);
     } finally {
       if (this.#waiting.get(taskId) === request.id) this.#waiting.delete(taskId);
       unregister();
@@ -150,7 +150,7 @@ export class LegacyTasks {
 
   #find({ taskId }: Params): Task {
     const task = typeof taskId === 'string' ? this.#parts.session.controller.get(taskId) : undefined;
-    if (task === undefined) throw new RpcError(-32602, `Failed to retrieve task: no task '${String(taskId)}'`);
+    if (task === undefined) throw new RpcError(-32602, `Failed to retrieve task: task '${String(taskId)}' not found`);
     return task;
   }
 }

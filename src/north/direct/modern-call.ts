@@ -44,7 +44,7 @@ export async function call(request: ModernRequest, params: Params): Promise<Para
       deliverResult({ session, exchange }, wanted, reply.result);
       return reply.result;
     case 'task':
-      if (reply.because === 'gone') throw new RpcError(-32000, 'the client left');
+      if (reply.because === 'gone') throw new RpcError(-32000, 'the client disconnected');
       return reply.because === 'question' ? follow(request, reply.task.id) : asTask(request, reply.task.id);
     case 'failed':
       return roundInstead(request, errorOf(reply));
@@ -57,7 +57,7 @@ async function execute(request: ModernRequest, wanted: CallRequest): Promise<Cal
   const { exchange, answers = {} } = request;
   const { capabilities, takesTasks } = request.client;
   const answered = ({ key }: Interaction): boolean => key !== undefined && Object.hasOwn(answers, key);
-  return whileWaiting(exchange, `${wanted.tool} is at work`, async (onProgress) => {
+  return whileWaiting(exchange, `${wanted.tool} is running`, async (onProgress) => {
     const caller: Caller = {
       onLeaving: (listener) => exchange.onLeaving(listener),
       onProgress,
@@ -87,8 +87,10 @@ async function nextRound(request: ModernRequest, tool: string): Promise<Params> 
   const waiting = readState(session.key, request.state);
   const taskId = 'task' in waiting ? waiting.task : '';
   const task = session.controller.get(taskId);
-  if (task === undefined) throw new RpcError(-32602, 'requestState names a call that is over: begin it anew');
-  if (task.tool !== tool) throw new RpcError(-32602, `requestState belongs to a call of '${task.tool}'`);
+  if (task === undefined) {
+    throw new RpcError(-32602, 'requestState refers to a call that has ended; call again without requestState');
+  }
+  if (task.tool !== tool) throw new RpcError(-32602, `requestState belongs to a call of the tool '${task.tool}'`);
   await clientState.asked.answer({ taskId }, request.client.capabilities, request.answers ?? {});
   return follow(request, taskId);
 }
@@ -99,7 +101,7 @@ async function follow(request: ModernRequest, taskId: string): Promise<Params> {
   const { exchange } = request;
   const { takesTasks, capabilities } = request.client;
   const deadline = takesTasks ? Date.now() + taskAfterMs : Infinity;
-  const next = await whileWaiting(exchange, 'the call is at work', async (onProgress) =>
+  const next = await whileWaiting(exchange, 'the call is running', async (onProgress) =>
     request.listening(session.calls.idOf(taskId), async () =>
       nextOf({ session, exchange, onProgress, keys: clientState.asked, capabilities, deadline }, taskId, (task) =>
         takesTasks && task.native ? 'task' : undefined,
@@ -118,7 +120,7 @@ async function follow(request: ModernRequest, taskId: string): Promise<Params> {
     case 'gone':
       if (exchange.open) throw new GatewayError('TOOL_ERR_SHUTTING_DOWN', 'the session has ended; try again');
       deliverTask({ session, exchange }, taskId);
-      throw new RpcError(-32000, 'the client left');
+      throw new RpcError(-32000, 'the client disconnected');
   }
 }
 

@@ -48,7 +48,7 @@ export class ModernClientState {
   shown(task: Task, capabilities: Params): Task {
     const asks = task.status === 'input_required' && this.asked.of({ taskId: task.id }, capabilities).size > 0;
     return task.status === 'input_required' && !asks
-      ? { ...task, status: 'working', statusMessage: 'waits for an answer that this client cannot give' }
+      ? { ...task, status: 'working', statusMessage: 'waiting for input that this client cannot give' }
       : task;
   }
 

@@ -87,6 +87,6 @@ async function updateTask(request: ModernRequest, params: Params): Promise<Param
 function taskIn({ client, parts }: ModernRequest, { taskId }: Params): Task {
   requireTasks(client);
   const task = typeof taskId === 'string' ? parts.session.controller.get(taskId) : undefined;
-  if (task === undefined) throw new RpcError(-32602, `no task '${String(taskId)}'`);
+  if (task === undefined) throw new RpcError(-32602, `task '${String(taskId)}' not found: unknown or expired`);
   return task;
 }

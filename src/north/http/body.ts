@@ -20,7 +20,7 @@ export async function readBody(req: IncomingMessage, limit: number): Promise<Bod
     });
     req.once('end', () => resolve(parse(chunks)));
     req.once('error', ({ message }) => resolve({ kind: 'broken', why: message }));
-    req.once('close', () => resolve({ kind: 'broken', why: 'the connection broke' }));
+    req.once('close', () => resolve({ kind: 'broken', why: 'the connection was closed' }));
   });
 }
 

@@ -128,7 +128,7 @@ export class HttpListener {
     const server = path === '/mcp' ? this.#only : serverIn(path);
     if (path !== '/mcp' && server === undefined) {
       const places = this.#only === undefined ? 'the hub is at /mcp, and each server at /mcp/<its name>' : 'try /mcp';
-      respondError(res, 404, -32000, `nothing at '${path}'; ${places}`);
+      respondError(res, 404, -32000, `path '${path}' not found; ${places}`);
       return;
     }
     const servers = this.#gateway.registry.of(principal);
@@ -215,8 +215,8 @@ export class HttpListener {
 }
 
 const STORE_PROBLEMS = {
-  damaged: 'the store is damaged; restart the gateway: it puts the file aside and begins a new one',
-  gone: 'the file of the store was deleted or replaced; restart the gateway',
+  damaged: 'the store is damaged; restart the gateway: it moves the file aside and creates a new one',
+  gone: 'the store file was deleted or replaced; restart the gateway',
 };
 
 async function storeProblem(store: Store): Promise<string | undefined> {

@@ -50,12 +50,12 @@ function why(because: Because, timeoutMs: number): string {
     case 'timeout':
       return `Tool call exceeded timeout (${timeoutMs}ms).`;
     case 'question':
-      return 'The server asks something before it goes on: see pending_client_action.';
+      return 'The server needs input to continue: see pending_client_action.';
     case 'gone':
-      return 'The client did not wait for the result.';
+      return 'The client stopped waiting.';
     case 'asked':
     case 'server':
-      return 'The call goes on.';
+      return 'The call continues.';
   }
 }
 
@@ -76,7 +76,7 @@ function failure(task: EndedTask): GatewayError {
   const why = error?.message ?? statusMessage ?? status;
   return new GatewayError(
     status === 'expired' ? 'TOOL_ERR_TIMEOUT' : 'TOOL_ERR_EXECUTION_FAILED',
-    `'${tool}' on server '${server}' has no result, it is ${status}: ${why}`,
+    `'${tool}' on server '${server}' has no result (${status}): ${why}`,
     { server, tool, ...(error && { error }) },
   );
 }

@@ -41,9 +41,9 @@ export const HUB_TOOLS: readonly HubTool[] = [
 export const HUB_CAPABILITIES = { tools: {}, resources: {} };
 
 export const HUB_INSTRUCTIONS =
-  'Tools of other MCP servers: find them with list_tools, call them with execute_tool. A call that is slow or asks ' +
-  'something becomes a task and goes on. When a reply has pending_client_action, put the question to the user (or ' +
-  'answer the sampling request yourself), respond, then await_activity and get_task_result.';
+  'Gateway to other MCP servers: find their tools with list_tools, call them with execute_tool. A call that is slow or ' +
+  'needs input continues as a task. When a reply has pending_client_action, ask the user (or answer the sampling ' +
+  'request yourself), respond, then use await_activity and get_task_result.';
 
 /** Who calls, through which listener. */
 export interface HubCaller {
@@ -84,7 +84,7 @@ export class Hub {
         return { resourceTemplates: [] };
       case 'resources/read':
         if (params['uri'] === DIAGRAMS_URI) return readDiagrams();
-        throw new RpcError(-32602, `no resource '${String(params['uri'])}'; known: ${DIAGRAMS_URI}`, {
+        throw new RpcError(-32602, `resource '${String(params['uri'])}' not found; known: ${DIAGRAMS_URI}`, {
           uri: params['uri'],
         });
       default:
@@ -96,7 +96,7 @@ export class Hub {
     const { name, arguments: given = {} } = params;
     const found = typeof name === 'string' ? this.#tools.get(name) : undefined;
     if (found === undefined) throw new RpcError(-32602, noSuchTool(String(name), [...this.#tools.keys()]));
-    return whileWaiting(caller.exchange, `${found.name} is at work`, async (onProgress) => {
+    return whileWaiting(caller.exchange, `${found.name} is running`, async (onProgress) => {
       const context: ToolContext = { ...caller, gateway: this.#gateway, onProgress, asking: this.#asking(caller) };
       const body = await this.#run(found, given, context);
       return buildReply(context, body, found.showsServers && serversShown(body, given));

@@ -34,7 +34,7 @@ function noSuchArguments(keys: readonly string[], names: readonly string[]): str
   const [first = ''] = keys;
   const near = closest(first, names) ?? names.find((each) => each.slice(0, 3) === first.slice(0, 3));
   const unknown = keys.slice(0, SHOWN_ISSUES).map((key) => `'${shortenText(key, 100)}'`);
-  return `there is no argument ${unknown.join(', ')}; ${suggestion(near)}${known(names)}`;
+  return `unknown argument ${unknown.join(', ')}; ${suggestion(near)}${known(names)}`;
 }
 
 function suggestion(near: string | undefined): string {

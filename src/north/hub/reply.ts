@@ -89,7 +89,9 @@ async function roundReply(
 
 function notStored({ exchange }: ToolContext, error: unknown): ToolReply {
   exchange.settle(false);
-  return errorReply(new GatewayError('TOOL_ERR_STORE', `what happened could not be stored: ${messageOf(error)}`));
+  return errorReply(
+    new GatewayError('TOOL_ERR_STORE', `the gateway could not write to its store: ${messageOf(error)}`),
+  );
 }
 
 /** Events that tell the client what it knows already: they do not ride with the reply, but share its fate. */

@@ -83,7 +83,8 @@ class CallInRounds {
     const { capabilities, answers } = this.#asking;
     const task = this.#context.session.tasks.find(taskId);
     if (task?.server !== server || task.tool !== tool) {
-      const message = 'requestState names a call that is over, and whose result is not kept any more: begin it anew';
+      const message =
+        'requestState refers to a call that has ended, and its result has expired; call again without requestState';
       throw new GatewayError('TOOL_ERR_TASK_NOT_FOUND', message);
     }
     const tookMs = this.#out.goOn(taskId, capabilities);

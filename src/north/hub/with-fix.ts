@@ -3,7 +3,7 @@ import type { ServerConfig } from '../../core/ports.ts';
 import { fixFor } from '../../lib/server-fix.ts';
 
 /** How an error begins that tells why a server cannot be reached. */
-const NOT_THERE = /^server '[^']*' (?:is not there|[^:]*\b(?:cannot|could not) be reached[^:]*): /;
+const NOT_THERE = /^server '[^']*' (?:is not connected|[^:]*\b(?:cannot|could not) be reached[^:]*): /;
 
 /** An error, with what helps where it tells that a server is not there. */
 export function withFix(error: unknown, config: ServerConfig | undefined): unknown {

@@ -87,7 +87,7 @@ export class LegacySessions {
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       respondGatewayError(res, error, { id: idOf(body) });
-      if (session) await gateway.end(session, 'the session could not begin');
+      if (session) await gateway.end(session, 'the session could not be started');
       return;
     }
     const { transport } = await this.#serve(session, false, info);
@@ -144,7 +144,7 @@ export class LegacySessions {
   /** A client that hears that its session is gone lets go of it; one that is only away for a while must not be called so. */
   #notFound(): GatewayError {
     if (this.#options.gateway.closing) return shuttingDown();
-    const message = 'no such session: it has ended, or never was; start a new one with initialize';
+    const message = 'session not found: unknown or ended; start a new one with initialize';
     return new GatewayError('TOOL_ERR_SESSION_NOT_FOUND', message);
   }
 

@@ -203,7 +203,7 @@ export class LegacyTransport implements Transport, Carrier {
     const requests = requestsNamedIn(lastEventId);
     const { lost } = this.#options;
     if (lost === undefined || requests === undefined) {
-      respondError(res, 400, -32000, 'Last-Event-ID names no event of this session');
+      respondError(res, 400, -32000, 'Last-Event-ID is not an event of this session');
       return;
     }
     if (requests.length === 0) {
@@ -215,7 +215,7 @@ export class LegacyTransport implements Transport, Carrier {
 
   /** What nobody took is not kept any more, but its result may be. */
   #answerLost(lastEventId: string, res: ServerResponse): void {
-    const message = 'the reply was not taken in time; make the same call again for its result';
+    const message = 'the client did not receive the reply in time; repeat the call to get its result';
     this.#answerAll(requestsNamedIn(lastEventId) ?? [], message, res);
   }
 

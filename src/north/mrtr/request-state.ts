@@ -26,11 +26,11 @@ export function readState(key: string, state: unknown): Waiting {
     timingSafeEqual(given, expected) &&
     // Another spelling of the same bytes was not signed by us.
     given.toString('base64url') === signed;
-  if (!genuine) throw new RpcError(-32602, 'requestState is not one that was handed to you: begin the call anew');
+  if (!genuine) throw new RpcError(-32602, 'requestState is invalid; send the request again without requestState');
   const { task, request }: Record<string, unknown> = read(payload);
   if (typeof task === 'string') return { task };
   if (typeof request === 'string') return { request };
-  throw new RpcError(-32602, 'requestState names nothing: begin the call anew');
+  throw new RpcError(-32602, 'requestState is invalid; send the request again without requestState');
 }
 
 function read(payload: string): Record<string, unknown> {

@@ -67,7 +67,7 @@ export class StdioCarrier implements Transport, Carrier {
   /** A client that does not read must not fill the memory: it is disconnected. */
   #assertRead(): void {
     if (this.#output.writableLength <= MAX_UNREAD_BYTES) return;
-    const error = new Error('the client does not read standard output: it is disconnected');
+    const error = new Error('the client stopped reading standard output and was disconnected');
     this.onerror?.(error);
     this.#output.destroy();
     void this.close();

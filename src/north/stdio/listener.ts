@@ -69,7 +69,7 @@ export async function listenOnStdio(
       await handle.close();
       // A client that was disconnected has not closed its end, which would keep the program running.
       streams.input.unpipe(input).pause();
-      await gateway.end(session, 'the client left');
+      await gateway.end(session, 'the client disconnected');
     },
   };
 }

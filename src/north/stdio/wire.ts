@@ -88,7 +88,7 @@ export class StdioWire {
     try {
       if (isMessage(value)) this.onmessage(value);
       else if (Array.isArray(value))
-        for (const each of value) this.#refuse(each, 'send no batch, but one message a line');
+        for (const each of value) this.#refuse(each, 'batches are not supported; send one message per line');
       else this.#refuse(value, 'not a JSON-RPC 2.0 message');
     } catch (error) {
       this.onerror(error as Error);

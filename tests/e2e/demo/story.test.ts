@@ -20,7 +20,7 @@ const STORY = [
   '-> get_task_result',
   '<- Report on lemonade: ',
   '-> execute_tool {"server":"demo","tool":"book_table"',
-  '<- The server asks something before it goes on',
+  '<- The server needs input to continue',
   '<- pending_client_action: "Book a table for 2 at Luigi\'s, tonight 19:30?"',
   'nobody is there to ask',
   '-> respond_to_elicitation',

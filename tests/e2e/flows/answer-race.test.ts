@@ -36,7 +36,7 @@ test.each([
   const replyTo = (id: string): Reply => takeApart(replies.find((reply) => reply.id === id)?.result ?? {});
   expect(replyTo('cancel').body['success']).toBe(true);
   expect(replyTo('answer')).toMatchObject({ isError: true, code: 'TOOL_ERR_REQUEST_NOT_FOUND' });
-  expect(replyTo('answer').text).toMatch(/no longer open: cancelled by the client|no open/);
+  expect(replyTo('answer').text).toMatch(/no longer pending: cancelled by the client|no pending/);
   await soon(() => server.state.cancelled).toHaveLength(1);
   expect((await client.reply('get_task', { task_id })).body['task']).toMatchObject({ status: 'cancelled' });
 });
@@ -69,7 +69,7 @@ test('H-9: an answer that loses against the withdrawal of its question is an err
   const { session, id, withdrawn, outcome } = await asked();
   const answer = session.interactions.answer(id, 'elicitation', DECLINE);
   withdrawn.abort('not needed any more');
-  await expect(answer).rejects.toThrow(/no longer open: withdrawn by the server/);
+  await expect(answer).rejects.toThrow(/no longer pending: withdrawn by the server/);
   expect(await outcome).toBeInstanceOf(Error);
   expect(session.interactions.size).toBe(0);
 });
@@ -85,5 +85,5 @@ test('H-9: an answer that loses against the end of its session is an error', asy
   const { session, id } = await asked();
   const answer = session.interactions.answer(id, 'elicitation', DECLINE);
   session.interactions.close('the client left', () => false);
-  await expect(answer).rejects.toThrow(/no longer open: the client left/);
+  await expect(answer).rejects.toThrow(/no longer pending: the client left/);
 });

@@ -22,11 +22,11 @@ test.each(DOORS)('T-2: a task whose TTL runs out expires and its work is stopped
     { type: 'task_expired', server: 'one', data: { taskId: task_id, toolName: 'slow', ttl: 300 } },
   ]);
   await soon(() => server.state.cancelled).toEqual(['slow:endless']);
-  const error = { code: -32_001, message: expect.stringContaining('its TTL of 300 ms ran out') };
+  const error = { code: -32_001, message: expect.stringContaining('exceeded its TTL of 300 ms') };
   expect(await taskOf(hub, task_id)).toMatchObject({ status: 'expired', error });
   const result = await hub.call('get_task_result', { task_id });
   expect(result).toMatchObject({ isError: true, code: 'TOOL_ERR_TIMEOUT' });
-  expect(result.text).toContain('TTL of 300 ms ran out');
+  expect(result.text).toContain('exceeded its TTL of 300 ms');
   // What is over is over.
   expect((await hub.call('cancel_task', { task_id })).body).toMatchObject({ success: false });
 });

@@ -131,6 +131,6 @@ test('H-5: a question nobody answers in time expires, and the server is told', a
   expect(events.map(({ type }) => type)).toEqual(['elicitation_expired', 'task_failed']);
   const result = await hub.call('get_task_result', { task_id: taskIdOf(promoted) });
   expect(result).toMatchObject({ isError: true, code: 'TOOL_ERR_EXECUTION_FAILED' });
-  expect(result.text).toContain('nobody answered in time');
+  expect(result.text).toContain('not answered in time');
   expect((await awaitActivity(hub, { timeout_ms: 0 })).pending_client.elicitations).toEqual([]);
 });

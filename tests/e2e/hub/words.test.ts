@@ -26,8 +26,12 @@ test('H-12: of a server that cannot be reached the fix is told', async () => {
 });
 
 test.each<[tool: string, args: Json, says: string]>([
-  ['execute_tool', { server: 's', tool: 't', arguments: {} }, "no argument 'arguments'; did you mean 'args'? known: "],
-  ['get_task', { task: 'x', task_id: 'x' }, "no argument 'task'; did you mean 'task_id'? known: "],
+  [
+    'execute_tool',
+    { server: 's', tool: 't', arguments: {} },
+    "unknown argument 'arguments'; did you mean 'args'? known: ",
+  ],
+  ['get_task', { task: 'x', task_id: 'x' }, "unknown argument 'task'; did you mean 'task_id'? known: "],
   [
     'respond_to_elicitation',
     { request_id: 'x', action: 'yes' },

@@ -103,7 +103,7 @@ test.each([
   const call = hub.call('execute_tool', ASK, options);
   const asked = await hub.person.question();
   await vi.waitFor(() => expect(heard).toHaveLength(1), { timeout: 15_000 });
-  expect(heard).toMatchObject([{ message: expect.stringMatching(/^execute_tool is at work: 1\d s$/) as string }]);
+  expect(heard).toMatchObject([{ message: expect.stringMatching(/^execute_tool is running: 1\d s$/) as string }]);
   asked.answer({ action: 'accept', content: { name: 'Yrsa' } });
   expect((await call).text).toBe('Hello Yrsa');
 });

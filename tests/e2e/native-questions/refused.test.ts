@@ -39,7 +39,7 @@ test.each(LEGACY)('H-9, H-13: an answer that does not fit is refused to the serv
   const reply = await call;
   expect(serversError(reply)).toMatchObject({
     code: -32602,
-    message: expect.stringMatching(/does not fit.*name/) as string,
+    message: expect.stringMatching(/answer is invalid.*name/) as string,
   });
   expect(reply.elicitations).toEqual([]);
 });

@@ -78,7 +78,7 @@ test('H-13: what a client cannot be asked makes a task of the call, after what i
   const call = hub.call('execute_tool', { server: 'one', tool: 'ask_two_kinds' });
   await hub.person.accepts({ name: 'Eli' });
   const promoted = await call;
-  expect(promoted.text).toMatch(/^The server asks something/);
+  expect(promoted.text).toMatch(/^The server needs input/);
   expect(promoted.elicitations).toEqual([]);
   const [{ requestId } = { requestId: '' }] = promoted.samplings;
   await hub.call('respond_to_sampling', { request_id: requestId, content: 'hm', model: 'thinker' });
@@ -124,7 +124,7 @@ test('H-13, S-5: what a client carries from round to round is worth nothing when
   // Over is over.
   const again = replyOfResult(await roundOf(url, ASK, { inputResponses, requestState }));
   expect(again.code).toBe('TOOL_ERR_TASK_NOT_FOUND');
-  expect(again.text).toContain('begin it anew');
+  expect(again.text).toContain('call again without requestState');
 });
 
 test('H-13: a client that comes back without answers is asked again', async () => {

@@ -96,7 +96,7 @@ test.each(['legacy', 'modern'] as const)(
       return textOf(await wire.call('echo', { text: 'direct' }));
     };
     expect(await call(ADA)).toBe('direct');
-    await expect(call(BEN)).rejects.toThrow("no server 'mine'; none is known");
+    await expect(call(BEN)).rejects.toThrow("no server 'mine'; there are none");
   },
 );
 

@@ -48,10 +48,10 @@ test.each(KINDS)('X-3, X-2, T-2: one principal cannot use up the tasks (%s)', as
   const tasks = [await start(), await start(), await start()];
   const refused = await ada.call('execute_tool', slow());
   expect(refused.code).toBe('TOOL_ERR_LIMIT');
-  expect(refused.text).toContain("3 tasks of 'ada' are at work");
+  expect(refused.text).toContain("3 tasks of 'ada' are running");
   await expect.poll(() => server.state.calls.length).toBe(3);
   const his = taskIdOf(await ben.call('execute_tool', slow({ timeout_ms: 1 })));
-  expect((await ben.call('execute_tool', slow())).text).toContain('4 tasks are at work (limit tasks.max = 4)');
+  expect((await ben.call('execute_tool', slow())).text).toContain('4 tasks are running (limit tasks.max = 4)');
   await ada.call('cancel_task', { task_id: tasks[0] });
   expect(await echo(ben, 'one', 'now')).toBe('now');
   expect((await ben.call('get_task', { task_id: his })).isError).toBe(false);

@@ -198,11 +198,11 @@ test('P-1: a question whose time ran out in between has expired, and is not aske
     { timeout: 10_000 },
   );
   expect(events.filter(({ type }) => type === 'elicitation_expired')).toMatchObject([
-    { data: { requestId, reason: 'nobody answered in time' } },
+    { data: { requestId, reason: 'not answered in time' } },
   ]);
   expect(events.filter(({ type, data }) => type === 'elicitation_request' && data['requestId'] !== requestId)).toEqual(
     [],
   );
-  expect((await stateOf(session, id)).error?.message).toContain('nobody answered in time');
+  expect((await stateOf(session, id)).error?.message).toContain('not answered in time');
   expect(await openQuestions(session)).toEqual([]);
 });

@@ -45,7 +45,7 @@ test('S-3: a configured server that is added again and cannot be reached stays c
   const reply = await hub.call('add_server', { name: 'odd', url });
   expect(reply.code).toBe('TOOL_ERR_SERVER_UNREACHABLE');
   const { message } = reply.body['error'] as { message: string };
-  expect(message).not.toContain('not kept');
+  expect(message).not.toContain('not added');
   expect(message).toContain('configured');
   expect((await hub.call('list_servers')).body['servers']).toMatchObject([{ name: 'odd', url }]);
 });

@@ -112,7 +112,7 @@ test.each(KINDS)('X-3, T-2, T-4: a call that must become a task does, although t
   // From now on calls are refused before they start, until enough tasks have ended.
   const refused = await hub.call('execute_tool', slow(1));
   expect(refused.code).toBe('TOOL_ERR_LIMIT');
-  expect(refused.text).toContain('5 tasks of this session are still at work (limit tasks.perSession = 2)');
+  expect(refused.text).toContain('5 tasks of this session are still running (limit tasks.perSession = 2)');
   expect(server.state.calls).toHaveLength(5);
   for (const task_id of ids.slice(1)) await hub.call('cancel_task', { task_id });
   await expectAlive(hub);

@@ -160,7 +160,7 @@ test('D-1: what another part of the program answers is not asked any more', asyn
   const [question] = app.tasks.questions(task.id);
   if (question === undefined) throw new Error('no question');
   await expect(app.tasks.answer(question, { action: 'accept', content: { size: 'XXL' } })).rejects.toThrow(
-    'does not fit',
+    'answer is invalid',
   );
   await app.tasks.answer(question, ANSWER);
   await soon(received).toEqual(ANSWER);

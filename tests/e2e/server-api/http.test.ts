@@ -76,7 +76,7 @@ test.each(PAIRS)('D-1, D-2, D-3, D-4: $who calls a tool that $tool (HTTP, $playe
   expect(client.asked).toHaveLength(via.length > 0 ? 8 : 0);
   if (via.length === 0) {
     const refused = await client.call('ask', { message: whoIs('Ada') }).catch(String);
-    expect(JSON.stringify(refused)).toMatch(/cannot be asked \(elicitation was not declared\)/);
+    expect(JSON.stringify(refused)).toMatch(/the client did not declare elicitation/);
   }
   await client.close();
 });

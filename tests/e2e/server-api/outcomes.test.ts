@@ -107,9 +107,7 @@ test('D-1: a client that cannot be asked is not, and the handler can do without'
   ]) {
     expect(await request('strict')).toMatchObject({
       isError: true,
-      content: [
-        { text: expect.stringContaining('the client cannot be asked (elicitation was not declared)') as string },
-      ],
+      content: [{ text: expect.stringContaining('the client did not declare elicitation') as string }],
     });
     expect(await request('lenient')).toMatchObject({ content: [{ text: 'an M, then' }] });
   }
@@ -184,7 +182,9 @@ test('D-1: who comes from elsewhere needs a token, and whose token is another ha
   const as = (token: string) => ({ authorization: `Bearer ${token}` });
   const { taskId } = await modern(url, 'tools/call', { name: 'slow' }, undefined, as(tokens.ada));
   expect(await modern(url, 'tasks/get', { taskId }, undefined, as(tokens.ada))).toMatchObject({ status: 'working' });
-  await expect(modern(url, 'tasks/get', { taskId }, undefined, as(tokens.ben))).rejects.toThrow('-32602 no task');
+  await expect(modern(url, 'tasks/get', { taskId }, undefined, as(tokens.ben))).rejects.toThrow(
+    `-32602 task '${String(taskId)}' not found`,
+  );
 });
 
 test('D-1: the server is at /mcp, and by its name below that', async () => {
@@ -193,5 +193,5 @@ test('D-1: the server is at /mcp, and by its name below that', async () => {
   expect(await modern(`${url}/app`, 'tools/call', call)).toMatchObject({ content: [{ text: 'done' }] });
   const nowhere = await send(url.replace('/mcp', '/else'), { body: '{}' });
   expect(nowhere.status).toBe(404);
-  expect(nowhere.json).toMatchObject({ error: { message: "nothing at '/else'; try /mcp" } });
+  expect(nowhere.json).toMatchObject({ error: { message: "path '/else' not found; try /mcp" } });
 });

@@ -35,7 +35,7 @@ test.each(PLAYERS)('D-1: $who, and the program ends with it (stdio, $player)', a
   } else {
     const { isError, content } = await client.call('ask', { message: whoIs('Ada') });
     expect(isError).toBe(true);
-    expect(JSON.stringify(content)).toContain('cannot be asked');
+    expect(JSON.stringify(content)).toContain('did not declare elicitation');
   }
   const pid = Number(client.pid());
   await client.close();

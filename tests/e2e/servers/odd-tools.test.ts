@@ -35,7 +35,7 @@ test.each(Object.entries(BROKEN))('S-3: a server that %s is not kept, and replac
   const hub = await hubOverHttp(url);
   const refused = await hub.call('add_server', { name: 'odd', url: odd });
   expect(refused).toMatchObject({ isError: true, code: 'TOOL_ERR_SERVER_UNREACHABLE' });
-  expect(refused.text).toContain('was not kept');
+  expect(refused.text).toContain('was not added');
   expect(await hub.call('add_server', { name: 'one', url: odd })).toMatchObject({ isError: true });
   expect(await names(hub)).toEqual(['one']);
   expect(await echo(hub, 'one', 'still there')).toBe('still there');

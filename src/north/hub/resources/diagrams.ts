@@ -4,7 +4,7 @@ export const diagramsResource = {
   uri: DIAGRAMS_URI,
   name: 'diagrams',
   title: 'State diagrams',
-  description: 'Mermaid diagrams of tasks, questions and the life of a tool call',
+  description: 'Mermaid diagrams of the states of tasks, elicitations, sampling requests and tool calls',
   mimeType: 'application/json',
 };
 
@@ -18,7 +18,7 @@ interface Diagram {
 const DIAGRAMS: Diagram[] = [
   {
     name: 'proxy_task_states',
-    description: 'Tasks: calls that go on beyond the request that started them',
+    description: 'Tasks: tool calls that continue after their request was answered',
     mermaid: `stateDiagram-v2
     [*] --> working : timeout, certain question, or client gone
 
@@ -35,7 +35,7 @@ const DIAGRAMS: Diagram[] = [
   },
   {
     name: 'pending_elicitation_states',
-    description: 'Questions of servers to a person',
+    description: 'Elicitations: questions from servers to the user',
     mermaid: `stateDiagram-v2
     [*] --> pending : Final server sends elicitation/create
 
@@ -59,7 +59,7 @@ const DIAGRAMS: Diagram[] = [
   },
   {
     name: 'pending_sampling_states',
-    description: 'Requests of servers for a model answer',
+    description: 'Sampling requests: servers ask for a model response',
     mermaid: `stateDiagram-v2
     [*] --> pending : Final server sends sampling/createMessage
 
@@ -92,7 +92,7 @@ const DIAGRAMS: Diagram[] = [
   },
   {
     name: 'entity_relationships',
-    description: 'What the gateway keeps and who touches it',
+    description: 'What the gateway stores, and which tools and servers use it',
     mermaid: `flowchart TB
     subgraph "Original Client"
         OC[Client Tools]

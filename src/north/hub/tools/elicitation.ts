@@ -7,7 +7,7 @@ import { serverName, shortText } from './arguments.ts';
 export const elicitationTools = [
   tool({
     name: 'get_elicitations',
-    description: 'Questions of servers to the user that wait for an answer.',
+    description: 'List pending elicitations: questions to the user.',
     input: z.object({ server: serverName.optional() }),
     annotations: READS,
     run: async ({ server }, context) =>
@@ -16,7 +16,7 @@ export const elicitationTools = [
   tool({
     name: 'respond_to_elicitation',
     description:
-      'Answer a question of a server with what the user says. accept needs content that fits requestedSchema (none for a url).',
+      'Answer an elicitation with what the user says. accept needs content that matches requestedSchema (none for a url).',
     input: z.object({
       request_id: shortText,
       action: z.enum(['accept', 'decline', 'cancel']),

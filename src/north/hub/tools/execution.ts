@@ -26,7 +26,7 @@ function briefTool({ name, description }: ListItem): ListItem {
 export const executionTools = [
   tool({
     name: 'list_tools',
-    description: 'List the tools of the servers behind this gateway, with their schemas. Call them with execute_tool.',
+    description: 'List the tools of the servers, with their schemas. Call them with execute_tool.',
     input: z.object({
       server: serverName.optional(),
       pattern: z.string().max(256).optional().describe('Part of the tool name, or a glob with * and ?'),
@@ -43,13 +43,13 @@ export const executionTools = [
   tool({
     name: 'execute_tool',
     description:
-      'Call a tool on a server. If it takes longer than timeout_ms or asks something, you get a task id at once while it goes on: answer what pending_client_action asks, then await_activity and get_task_result.',
+      'Call a tool on a server. If it takes longer than timeout_ms or needs input, it continues as a task and you get the task id: answer pending_client_action if present, then use await_activity and get_task_result.',
     input: z.object({
       server: serverName,
       tool: shortText.describe('Name from list_tools'),
       args: z.record(z.string(), z.unknown()).optional(),
       timeout_ms: waitMs.optional(),
-      task_ttl_ms: waitMs.min(1).optional().describe('How long it may go on as a task'),
+      task_ttl_ms: waitMs.min(1).optional().describe('Time limit of the task'),
     }),
     defaults: (settings) => ({ timeout_ms: defaultTimeoutMs(settings) }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },

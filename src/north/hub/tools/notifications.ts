@@ -8,8 +8,7 @@ const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'aler
 export const notificationTools = [
   tool({
     name: 'get_notifications',
-    description:
-      'Notifications of the servers that you have not seen yet; with include_delivered the recent ones again.',
+    description: 'List new notifications of the servers; with include_delivered, also recent ones.',
     input: z.object({ server: serverName.optional(), include_delivered: z.boolean().default(false) }),
     annotations: READS,
     run: async ({ server, include_delivered }, context) => {
@@ -31,7 +30,7 @@ export const notificationTools = [
   }),
   tool({
     name: 'get_logs',
-    description: 'Recent log messages and stderr lines of the servers.',
+    description: 'List recent log messages and stderr lines of the servers.',
     input: z.object({
       server: serverName.optional(),
       level: z.enum(LEVELS).optional().describe('This level and above'),

@@ -7,7 +7,7 @@ import { requestOn } from './request-on.ts';
 export const promptTools = [
   tool({
     name: 'list_prompts',
-    description: 'List the prompts of the servers.',
+    description: 'List prompts of the servers.',
     input: z.object({ server: serverName.optional() }),
     annotations: READS_SERVER,
     showsServers: true,
@@ -15,7 +15,7 @@ export const promptTools = [
   }),
   tool({
     name: 'get_prompt',
-    description: 'Get a prompt of a server, filled in with arguments.',
+    description: 'Get a prompt of a server, with arguments filled in.',
     input: z.object({ server: serverName, name: shortText, arguments: z.record(z.string(), z.string()).optional() }),
     annotations: READS_SERVER,
     showsServers: true,

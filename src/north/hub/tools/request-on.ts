@@ -40,12 +40,16 @@ export function failureOn(connection: Connection, server: string, what: string, 
   if (error instanceof GatewayError) return error;
   const message = messageOf(error);
   if (connection.status.state !== 'connected') {
-    return new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', `server '${server}' is not there: ${message}`);
+    return new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', `server '${server}' is not connected: ${message}`);
   }
   const { code, data } = error instanceof Error ? (error as Error & { code?: unknown; data?: unknown }) : {};
   const told = typeof code === 'number' && { error: { code, message, ...(data !== undefined && { data }) } };
-  return new GatewayError('TOOL_ERR_EXECUTION_FAILED', `server '${server}' answered ${what} with: ${message}`, {
-    server,
-    ...told,
-  });
+  return new GatewayError(
+    'TOOL_ERR_EXECUTION_FAILED',
+    `server '${server}' answered ${what} with an error: ${message}`,
+    {
+      server,
+      ...told,
+    },
+  );
 }

@@ -16,7 +16,7 @@ const SUBSCRIBES: Annotations = {
 export const resourceTools = [
   tool({
     name: 'list_resources',
-    description: 'List the resources of the servers.',
+    description: 'List resources of the servers.',
     input: z.object({ server: serverName.optional() }),
     annotations: READS_SERVER,
     showsServers: true,
@@ -24,7 +24,7 @@ export const resourceTools = [
   }),
   tool({
     name: 'list_resource_templates',
-    description: 'List the resource templates of the servers.',
+    description: 'List resource templates of the servers.',
     input: z.object({ server: serverName.optional() }),
     annotations: READS_SERVER,
     showsServers: true,
@@ -46,7 +46,7 @@ export const resourceTools = [
   }),
   tool({
     name: 'subscribe_resource',
-    description: 'Be told when a resource changes: it comes as a notification event.',
+    description: 'Get a notification event when a resource changes.',
     input: z.object({ server: serverName, uri }),
     annotations: SUBSCRIBES,
     showsServers: true,
@@ -59,7 +59,7 @@ export const resourceTools = [
   }),
   tool({
     name: 'unsubscribe_resource',
-    description: 'Stop being told about a resource.',
+    description: 'Stop the notifications about a resource.',
     input: z.object({ server: serverName, uri }),
     annotations: SUBSCRIBES,
     showsServers: true,

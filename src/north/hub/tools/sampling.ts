@@ -20,7 +20,7 @@ const block = z.discriminatedUnion('type', [
 ]);
 
 const SHAPES =
-  'text, a block {type:"text",text} {type:"image"|"audio",data,mimeType} {type:"tool_use",id,name,input}, or several';
+  'text, a block {type:"text",text} {type:"image"|"audio",data,mimeType} {type:"tool_use",id,name,input}, or an array';
 
 const answer = z.union([z.string(), block, z.array(block).min(1)], `expected ${SHAPES}`);
 
@@ -34,7 +34,7 @@ const USER_REJECTED = -1;
 export const samplingTools = [
   tool({
     name: 'get_sampling_requests',
-    description: 'Requests of servers for a model answer that wait.',
+    description: 'List pending sampling requests.',
     input: z.object({ server: serverName.optional() }),
     annotations: READS,
     run: async ({ server }, context) =>
@@ -42,7 +42,7 @@ export const samplingTools = [
   }),
   tool({
     name: 'respond_to_sampling',
-    description: `Give a server the model answer it asked for, or decline with a reason. content: ${SHAPES}.`,
+    description: `Answer a sampling request as the model, or decline it with a reason. content: ${SHAPES}.`,
     input: z.object({
       request_id: shortText,
       action: z.enum(['accept', 'decline']).default('accept'),
@@ -63,7 +63,10 @@ export const samplingTools = [
         return json({ success: true, message: `declined ${request_id}` });
       }
       if (given === undefined) {
-        throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', 'content is missing; to give none, set action to decline');
+        throw new GatewayError(
+          'TOOL_ERR_INVALID_ARGUMENT',
+          'content is missing; to decline the request, set action to "decline"',
+        );
       }
       const content = typeof given === 'string' ? { type: 'text' as const, text: given } : given;
       const used = (Array.isArray(content) ? content : [content]).flatMap((each) =>
@@ -84,6 +87,6 @@ function checkTools({ id, params }: Interaction, used: string[]): void {
   if (wrong === undefined) return;
   throw new GatewayError(
     'TOOL_ERR_INVALID_ANSWER',
-    `the answer does not fit, and the request ${id} stays open: it offers no tool '${wrong}'; ${known(names)}`,
+    `the answer is invalid and request ${id} stays open: the request offers no tool '${wrong}'; ${known(names)}`,
   );
 }

@@ -16,7 +16,7 @@ const strings = z.record(z.string(), z.string());
 export const serverTools = [
   tool({
     name: 'add_server',
-    description: 'Add an MCP server by url or by command, for all your sessions. Re-adding a name replaces it.',
+    description: 'Add an MCP server, or replace the one of that name, for all your sessions. Give url or command.',
     input: z.object({
       name: serverNameSchema,
       url: z.url({ protocol: /^https?$/, error: 'expected a URL starting with http:// or https://' }).optional(),
@@ -33,7 +33,7 @@ export const serverTools = [
       if ('command' in config && !mayRunCommands) {
         throw new GatewayError(
           'TOOL_ERR_NOT_ALLOWED',
-          'adding a server by command over HTTP is off; the operator can set allowCommands, or add it to the config file',
+          'clients cannot add servers by command over HTTP; the operator can set allowCommands, or add the server to the config file',
         );
       }
       const { info, tools } = await gateway.addServer(session, name, config);
@@ -47,7 +47,7 @@ export const serverTools = [
   }),
   tool({
     name: 'remove_server',
-    description: 'Remove a server for all your sessions. What is running there fails.',
+    description: 'Remove a server for all your sessions. Its running calls fail.',
     input: z.object({ name: serverName }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     run: async ({ name }, { gateway, session }) => {
@@ -57,7 +57,7 @@ export const serverTools = [
   }),
   tool({
     name: 'list_servers',
-    description: 'List the servers: whether they are connected, and what they can do.',
+    description: 'List servers with connection status and capabilities.',
     input: z.object({}),
     annotations: READS,
     showsServers: true,
@@ -66,7 +66,7 @@ export const serverTools = [
   }),
   tool({
     name: 'get_server_status',
-    description: 'One server in detail: connection, capabilities, tasks at work, open questions.',
+    description: 'Show one server: connection, capabilities, running tasks, pending requests.',
     input: z.object({ server: serverName }),
     annotations: READS,
     showsServers: true,

@@ -16,7 +16,7 @@ const taskId = shortText.describe('Id from execute_tool or list_tasks');
 export const taskTools = [
   tool({
     name: 'list_tasks',
-    description: 'List tool calls running as tasks. Ended ones only with include_completed.',
+    description: 'List calls running as tasks; with include_completed, also ended ones.',
     input: z.object({
       server: shortText.optional(),
       status: z.enum(['working', 'completed', 'failed', 'cancelled', 'expired']).optional(),
@@ -32,7 +32,7 @@ export const taskTools = [
   }),
   tool({
     name: 'get_task',
-    description: 'State of a task and the open questions of its server.',
+    description: 'Show a task and the pending elicitations of its server.',
     input: z.object({ task_id: taskId }),
     annotations: READS,
     run: async ({ task_id }, context) => {
@@ -43,8 +43,8 @@ export const taskTools = [
   tool({
     name: 'get_task_result',
     description:
-      'Wait for a task to end and return its result. If the wait runs out or the task waits for your answer, returns its state.',
-    input: z.object({ task_id: taskId, timeout_ms: waitMs.optional().describe('Default: what is left of its TTL') }),
+      'Wait for a task to end and return its result. Returns its state if timeout_ms passes or the task needs your answer.',
+    input: z.object({ task_id: taskId, timeout_ms: waitMs.optional().describe('Default: the remaining TTL') }),
     annotations: READS,
     run: async ({ task_id, timeout_ms }, context) => {
       const { exchange, gateway } = context;
@@ -61,7 +61,7 @@ export const taskTools = [
   }),
   tool({
     name: 'cancel_task',
-    description: 'Stop a task and its work on the server.',
+    description: 'Cancel a task and its work on the server.',
     input: z.object({ task_id: taskId }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
     run: async ({ task_id }, context) => {
@@ -101,7 +101,7 @@ function resultOf(context: ToolContext, owner: Session, task: Task): ToolReply {
       return errorReply(
         new GatewayError(
           task.status === 'expired' ? 'TOOL_ERR_TIMEOUT' : 'TOOL_ERR_EXECUTION_FAILED',
-          `task ${task.id} has no result, it is ${task.status}: ${why}`,
+          `task ${task.id} has no result (${task.status}): ${why}`,
           details,
         ),
       );

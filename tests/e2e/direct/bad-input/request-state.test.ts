@@ -64,7 +64,7 @@ test('D-4, T-2: a state whose call has ended and is forgotten says so', async ()
     requestState: round.requestState,
     inputResponses,
   });
-  expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('over') });
+  expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('has ended') });
 });
 
 test('D-4: a state without answers asks the same again', async () => {

@@ -35,7 +35,7 @@ test('D-4: a round that is answered twice goes on once', async () => {
   expect(textOf(await wire.call('ask_twice', {}, last))).toBe('Hello Ada, 36');
   // Its result has been delivered, so there is nothing more to say of it.
   const error = await wire.error('tools/call', { name: 'ask_twice', arguments: {}, ...last });
-  expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('over') });
+  expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('has ended') });
   expect(plain.state.calls).toHaveLength(1);
 });
 

@@ -24,7 +24,7 @@ test.each(WRONG)('D-2, X-4: an answer that does not fit goes back to the server 
   const stream = await wire.callStream('ask');
   expect(await stream.answer(await stream.heard('elicitation/create'), answer)).toBe(202);
   const { error } = await stream.answered();
-  expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('does not fit') });
+  expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('answer is invalid') });
   expect(textOf(await wire.call('echo', { text: 'still here' }))).toBe('still here');
 });
 
@@ -62,7 +62,7 @@ test.each(WRONG)(
     const { requestState } = round;
     const params = { name: 'ask', arguments: {}, requestState };
     const error = await wire.error('tools/call', { ...params, inputResponses: { [key]: answer } });
-    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('does not fit') });
+    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('answer is invalid') });
     const done = await wire.call('ask', {}, { requestState, inputResponses: { [key]: ADA } });
     expect(textOf(done)).toBe('Hello Ada');
     expect(plain.state.calls).toHaveLength(1);
@@ -93,7 +93,7 @@ test.each(WRONG)(
     const { taskId } = await wire.call('ask');
     const { key } = onlyQuestion((await wire.task(taskId, 'input_required')) as never);
     const error = await wire.error('tasks/update', { taskId, inputResponses: { [key]: answer } });
-    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('does not fit') });
+    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('answer is invalid') });
     expect(await wire.request('tasks/get', { taskId })).toMatchObject({ status: 'input_required' });
     expect(await wire.request('tasks/update', { taskId, inputResponses: { [key]: ADA } })).toMatchObject({});
     expect(await wire.task(taskId, 'completed')).toMatchObject({ result: { content: [{ text: 'Hello Ada' }] } });

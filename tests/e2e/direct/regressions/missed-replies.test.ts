@@ -41,7 +41,7 @@ test('T-4, E-5: a missed reply that is not kept any more is not taken for taken'
   expect(textOf(await wire.call('chat'))).toBe('said all');
 
   const { error } = await (await wire.listen(lastEventId)).answered();
-  expect(error).toMatchObject({ message: expect.stringContaining('make the same call again') });
+  expect(error).toMatchObject({ message: expect.stringContaining('repeat the call to get its result') });
   expect(textOf(await wire.call('work'))).toBe('the result');
   expect(calls).toEqual(['work', 'chat']);
 });

@@ -32,7 +32,7 @@ test('X-3, D-2, D-4: what is told when too many tasks are at work names what a d
   expect(await modern.call('slow', SLOW)).toMatchObject({ resultType: 'task' });
   for (const wire of [legacy, modern]) {
     const error = await wire.error('tools/call', { name: 'slow', arguments: { ms: 1 } });
-    expect(error?.message).toMatch(/limit tasks\.perSession = 1\); wait for one to end, or cancel one$/);
+    expect(error?.message).toMatch(/limit tasks\.perSession = 1\); wait for one to finish, or cancel one$/);
   }
 });
 
@@ -43,10 +43,10 @@ test('T-2, D-3, D-4: what is told of a task whose time is over names what a dire
   const legacy = await LegacyWire.open(`${url}/one`);
   const { taskId } = await legacy.begin('slow', SLOW);
   const error = await legacy.error('tasks/result', { taskId });
-  expect(error?.message).toMatch(/^its TTL of 200 ms ran out; .*tasks\.ttlMs/);
+  expect(error?.message).toMatch(/^the task exceeded its TTL of 200 ms; .*tasks\.ttlMs/);
   expect(error?.message).not.toMatch(HUB_WORDS);
   const modern = new ModernWire(`${url}/one`);
   const task = await modern.task((await modern.call('slow', SLOW))['taskId'], 'failed');
-  expect(task).toMatchObject({ error: { message: expect.stringContaining('its TTL of 200 ms ran out') } });
+  expect(task).toMatchObject({ error: { message: expect.stringContaining('exceeded its TTL of 200 ms') } });
   expect(JSON.stringify(task)).not.toMatch(HUB_WORDS);
 });

@@ -396,7 +396,7 @@ function capabilitiesTold(pair: Pair): Json {
 /** Of a request it is the SDK that reads the level, and says less on stdio. */
 function unknownLevel({ pair, transport }: Context): Json {
   const code = -32_602;
-  if (pair === TO_OLD) return { code, message: 'there is no log level "loud"' };
+  if (pair === TO_OLD) return { code, message: 'unknown log level "loud"' };
   const problem = `Invalid option: expected one of ${LEVELS.map((level) => JSON.stringify(level)).join('|')}`;
   const message = 'Invalid _meta envelope for protocol revision 2026-07-28: ';
   if (transport === 'stdio') return { code, message: `${message}${problem}` };
