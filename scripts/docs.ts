@@ -1,4 +1,4 @@
-/** Writes the generated parts of the README and of docs/DIRECT.md: what the program has, and what its tests expect. */
+/** Writes the generated tables of the pages in docs/. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
@@ -11,7 +11,8 @@ const PARTS = { tools: toolTable, settings: settingTable, matrix: matrixTable, d
 
 /** What each page has of them. */
 const PAGES: Record<string, readonly (keyof typeof PARTS)[]> = {
-  'README.md': ['tools', 'settings', 'matrix'],
+  'docs/TOOLS.md': ['tools'],
+  'docs/CONFIG.md': ['settings'],
   'docs/DIRECT.md': ['matrix', 'differences'],
 };
 

@@ -24,10 +24,13 @@ test('the README says only what the project itself can do: its commands exist', 
   for (const name of named) expect(scripts).toHaveProperty(name ?? '');
 });
 
-test('X-4: each config in the README is read as it stands; only the one that says so needs a variable', async () => {
+test.each([
+  ['README.md', readme],
+  ['docs/CONFIG.md', await readFile(join(ROOT, 'docs/CONFIG.md'), 'utf8')],
+])('X-4: each config in %s is read as it stands; only the one that says so needs a variable', async (_page, page) => {
   const folder = await mkdtemp(join(tmpdir(), 'meanwhile-docs-'));
   defer(() => rm(folder, { recursive: true }));
-  const configs = [...readme.matchAll(/^```json\n(.*?)^```$/gms)].map(([, text = '']) => text);
+  const configs = [...page.matchAll(/^```json\n(.*?)^```$/gms)].map(([, text = '']) => text);
   const [first = ''] = configs;
   expect(first).toContain('"files"');
   expect(configs.filter((text) => text.includes('${API_TOKEN}'))).toHaveLength(1);

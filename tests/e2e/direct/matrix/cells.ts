@@ -1,6 +1,6 @@
 /**
  * The bridge matrix: every kind of client with every kind of server, and in a few words how that works. The tests walk
- * through these cells and the README shows them, so there is none without a test.
+ * through these cells and docs/DIRECT.md shows them, so there is none without a test.
  */
 
 export const CLIENTS = {
