@@ -15,9 +15,9 @@ export const CLIENTS = {
 export const SERVERS = {
   plain: 'answers, fast or slowly',
   pushes: 'pushes questions',
-  tasks: 'keeps 2025-11-25 tasks',
+  tasks: 'has 2025-11-25 tasks',
   rounds: 'asks in rounds (MRTR)',
-  extension: 'keeps tasks of the extension',
+  extension: 'has tasks of the extension',
 } as const;
 
 export type ClientKind = keyof typeof CLIENTS;
@@ -47,38 +47,38 @@ const ROUND = ['round'] as const;
 const ROWS: Record<ClientKind, Row> = {
   tools: {
     plain: { how: 'the call stays open', via: [] },
-    pushes: { how: 'the call stays open; answers come from the hub', via: HUB },
-    tasks: { how: 'task followed for the open call; answers come from the hub', via: HUB },
-    rounds: { how: 'rounds made for the open call; answers come from the hub', via: HUB },
-    extension: { how: 'task followed for the open call; answers come from the hub', via: HUB },
+    pushes: { how: 'the call stays open; answered at the hub', via: HUB },
+    tasks: { how: 'the call stays open, the gateway follows the task; answered at the hub', via: HUB },
+    rounds: { how: 'the call stays open, the gateway makes the rounds; answered at the hub', via: HUB },
+    extension: { how: 'the call stays open, the gateway follows the task; answered at the hub', via: HUB },
   },
   asked: {
     plain: { how: 'the call stays open', via: [] },
     pushes: { how: 'request → request on the call’s stream', via: REQUEST },
-    tasks: { how: 'task followed; asked on the call’s stream', via: REQUEST },
+    tasks: { how: 'the gateway follows the task; asked on the call’s stream', via: REQUEST },
     rounds: { how: 'round → request on the call’s stream', via: REQUEST },
-    extension: { how: 'task followed; asked on the call’s stream', via: REQUEST },
+    extension: { how: 'the gateway follows the task; asked on the call’s stream', via: REQUEST },
   },
   tasks: {
-    plain: { how: 'our task around the call', via: [] },
-    pushes: { how: 'our task; request → asked on `tasks/result`', via: TASK_REQUEST },
+    plain: { how: 'a task of the gateway', via: [] },
+    pushes: { how: 'a task of the gateway; request → asked on `tasks/result`', via: TASK_REQUEST },
     tasks: { how: 'task → task; asked on `tasks/result`', via: TASK_REQUEST },
-    rounds: { how: 'our task; round → asked on `tasks/result`', via: TASK_REQUEST },
+    rounds: { how: 'a task of the gateway; round → asked on `tasks/result`', via: TASK_REQUEST },
     extension: { how: 'task → task; asked on `tasks/result`', via: TASK_REQUEST },
   },
   rounds: {
     plain: { how: 'the call stays open', via: [] },
     pushes: { how: 'request → round', via: ROUND },
-    tasks: { how: 'task followed; its question → round', via: ROUND },
+    tasks: { how: 'the gateway follows the task; its question → round', via: ROUND },
     rounds: { how: 'round → round', via: ROUND },
-    extension: { how: 'task followed; its question → round', via: ROUND },
+    extension: { how: 'the gateway follows the task; its question → round', via: ROUND },
   },
   extension: {
-    plain: { how: 'our task once the call is slow', via: [] },
+    plain: { how: 'a task of the gateway if the call is slow', via: [] },
     pushes: { how: 'request → round, or `tasks/update` once it is a task', via: ['round', 'task'] },
-    tasks: { how: 'task → task; answered by `tasks/update`', via: ['task'] },
+    tasks: { how: 'task → task; answered with `tasks/update`', via: ['task'] },
     rounds: { how: 'round → round, or `tasks/update` once it is a task', via: ['round', 'task'] },
-    extension: { how: 'task → task; answered by `tasks/update`', via: ['task'] },
+    extension: { how: 'task → task; answered with `tasks/update`', via: ['task'] },
   },
 };
 

@@ -58,9 +58,9 @@ export const DIFFERENCES: readonly Difference[] = [
   // --- What the gateway adds ---------------------------------------------------------------------------------------
   {
     what: '`capabilities.tasks`',
-    from: 'what the server says',
+    from: 'the server’s own',
     to: 'tool calls as tasks, with list and cancel',
-    why: 'the gateway keeps the calls of every server as tasks',
+    why: 'the gateway can run calls of every server as tasks',
     between: [OLD, TO_OLD],
     apply: inResult('hello', ({ capabilities, ...rest }) => ({
       ...rest,
@@ -69,9 +69,9 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     what: '`capabilities.extensions["io.modelcontextprotocol/tasks"]`',
-    from: 'what the server says',
+    from: 'the server’s own',
     to: '`{}`',
-    why: 'the gateway keeps the calls of every server as tasks',
+    why: 'the gateway can run calls of every server as tasks',
     between: [NEW, TO_NEW],
     apply: inResult('hello', ({ capabilities, ...rest }) => {
       const { extensions, ...others } = object(capabilities);
@@ -81,9 +81,9 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     what: '`execution.taskSupport` of a tool',
-    from: 'what the server says',
+    from: 'the server’s own',
     to: '`optional`',
-    why: 'any call may be made as a task, and none must be',
+    why: 'any call may run as a task, and none has to',
     between: [OLD, TO_OLD],
     apply: inTools((tool) => ({ ...tool, execution: { taskSupport: 'optional' } })),
   },
@@ -91,7 +91,7 @@ export const DIFFERENCES: readonly Difference[] = [
     what: '`clientInfo`, as the server sees it',
     from: 'the client’s',
     to: 'the gateway’s',
-    why: 'the connection is the gateway’s',
+    why: 'the gateway is the client of this connection',
     between: ALL,
     apply: inCaller((caller) => ({
       ...caller,
@@ -102,7 +102,7 @@ export const DIFFERENCES: readonly Difference[] = [
     what: 'the client’s capabilities, as the server sees them',
     from: 'the client’s',
     to: 'the gateway’s',
-    why: 'the gateway answers for all who use it: what the client cannot be asked, others are asked in the hub',
+    why: 'the gateway declares what any of its clients can answer: questions that this client cannot answer go to the hub',
     between: [OLD, TO_OLD, TO_NEW],
     apply: inCaller((caller, { pair }) => ({
       ...caller,
@@ -112,8 +112,8 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     what: '`_meta` of notifications, as the server sees it',
     from: 'the client’s',
-    to: 'the client’s, and the version, name and capabilities of the gateway',
-    why: 'the connection is the gateway’s, which says in every message who speaks',
+    to: 'the client’s, plus version, name and capabilities of the gateway',
+    why: 'the gateway is the client of this connection, and modern clients identify themselves in every message',
     between: [NEW, TO_OLD],
     apply: inHeard((params, { pair }) =>
       withMeta(params, {
@@ -125,9 +125,9 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     what: '`progressToken` of a call, as the server sees it',
-    from: 'absent if the client gave none',
-    to: 'always there',
-    why: 'the call may become a task, which tells how far it is',
+    from: 'absent if the client sent none',
+    to: 'always present',
+    why: 'the call may become a task, which shows the progress',
     between: ALL,
     apply: inTurn(
       inMirror('call mirror without arguments', (meta) => ({ ...meta, progressToken: 'a token' })),
@@ -136,9 +136,9 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     what: '`_meta["io.modelcontextprotocol/serverInfo"]` of results',
-    from: 'absent where the server does not name itself',
+    from: 'absent if the server does not name itself',
     to: 'the server’s name',
-    why: 'results of the new era should say whose they are',
+    why: 'modern results should name their server',
     between: [NEW, TO_NEW],
     apply: inResult(/^(?!hello)/, (result) => {
       const { _meta, ...rest } = result;
@@ -148,10 +148,10 @@ export const DIFFERENCES: readonly Difference[] = [
 
   // --- What stays with the gateway ----------------------------------------------------------------------------------
   {
-    what: 'requests of a vendor from the server to the client',
+    what: 'vendor-specific requests from the server to the client',
     from: 'answered by the client',
     to: 'answered by the gateway: `-32601`, method not found',
-    why: 'the gateway keeps what servers ask and looks for somebody to answer it: it has to know what it is',
+    why: 'the gateway routes requests to a client that can answer, so it must know them',
     between: [OLD, TO_NEW],
     apply: inTurn(
       inSaid('vendor/ask', () => undefined),
@@ -166,8 +166,8 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     what: '`server/discover`',
     from: '`supportedVersions`, and the server’s name in `_meta`',
-    to: 'the answer to `initialize`: `protocolVersion` and `serverInfo`, nothing about caching',
-    why: 'the new era has no `initialize`, which is said only once',
+    to: 'the result of `initialize`: `protocolVersion` and `serverInfo`, no caching hints',
+    why: 'modern servers have no `initialize`',
     between: [TO_OLD],
     apply: inResult('hello', ({ supportedVersions: _versions, ttlMs: _ttl, cacheScope: _scope, _meta, ...rest }) => {
       const { [META.serverInfo]: serverInfo, ...meta } = object(_meta);
@@ -177,8 +177,8 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     what: '`initialize`',
     from: '`protocolVersion` and `serverInfo`',
-    to: 'the answer to `server/discover`: `supportedVersions`, and the server’s name in `_meta`',
-    why: 'the old era has no `server/discover`',
+    to: 'the result of `server/discover`: `supportedVersions`, and the server’s name in `_meta`',
+    why: 'legacy servers have no `server/discover`',
     between: [TO_NEW],
     apply: inResult('hello', ({ protocolVersion: _version, serverInfo, _meta, ...rest }) => ({
       ...rest,
@@ -190,7 +190,7 @@ export const DIFFERENCES: readonly Difference[] = [
     what: '`resultType`',
     from: '`complete`',
     to: 'absent',
-    why: 'the old era knows only results that are complete',
+    why: 'legacy results are always complete',
     between: [TO_OLD],
     apply: inResult(/./, ({ resultType: _type, ...rest }) => rest),
   },
@@ -198,7 +198,7 @@ export const DIFFERENCES: readonly Difference[] = [
     what: '`resultType`',
     from: 'absent',
     to: '`complete`',
-    why: 'every result of the new era says its type',
+    why: 'modern results must have a type',
     between: [TO_NEW],
     apply: inResult(/./, (result) => ({ resultType: 'complete', ...result })),
   },
@@ -206,7 +206,7 @@ export const DIFFERENCES: readonly Difference[] = [
     what: '`ttlMs` and `cacheScope` of lists and reads',
     from: 'absent',
     to: '`0` and `private`',
-    why: 'the new era requires them; what a server of the old one says is good for this moment and this client',
+    why: 'modern results must have them; a legacy result is valid only now and for this client',
     between: [TO_NEW],
     apply: inResult(/^(hello$|tools\/list|prompts\/list|resources\/|read )/, (result) => ({
       ttlMs: 0,
@@ -216,17 +216,17 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     what: '`ping`',
-    from: 'not there',
+    from: 'does not exist',
     to: 'answered by the gateway',
-    why: 'the new era has no `ping`',
+    why: 'modern has no `ping`',
     between: [TO_OLD],
     apply: answered('ping', {}),
   },
   {
     what: '`ping`',
     from: 'answered',
-    to: 'not there',
-    why: 'the new era has no `ping`',
+    to: 'does not exist',
+    why: 'modern has no `ping`',
     between: [TO_NEW],
     apply: unanswered('ping'),
   },
@@ -234,9 +234,9 @@ export const DIFFERENCES: readonly Difference[] = [
   // --- Logging -----------------------------------------------------------------------------------------------------
   {
     what: '`logging/setLevel`',
-    from: 'not there: each request says the level that it wants to hear',
-    to: 'answered by the gateway, which says the level with each request',
-    why: 'the new era has no level of a session',
+    from: 'does not exist: each request sets its log level',
+    to: 'answered by the gateway, which sets the level on each request',
+    why: 'modern has no log level per session',
     between: [TO_OLD],
     apply: inTurn(
       answered(/^level /, {}),
@@ -250,17 +250,17 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     what: '`logging/setLevel`',
     from: 'sets the level of the session',
-    to: 'not there: the gateway sets it to what a request wants to hear',
-    why: 'the new era has no level of a session',
+    to: 'does not exist: the gateway sets the level that the request asks for',
+    why: 'modern has no log level per session',
     between: [TO_NEW],
     apply: unanswered(/^level /),
   },
 
   {
     what: 'logs before the first `logging/setLevel`',
-    from: 'none: requests say no level',
+    from: 'none: requests set no level',
     to: 'from `info` on',
-    why: 'in the old era the server decides, as long as the client says nothing',
+    why: 'a legacy server decides until the client sets a level',
     between: [TO_OLD],
     apply: inTurn(
       asAt('call talk before anybody wants to hear', 'call talk at info'),
@@ -268,10 +268,10 @@ export const DIFFERENCES: readonly Difference[] = [
     ),
   },
   {
-    what: 'the refusal of an unknown log level',
-    from: 'in the server’s words',
-    to: 'in the gateway’s, with the same code',
-    why: 'it is the gateway that reads the level',
+    what: 'the error for an unknown log level',
+    from: 'the server’s message',
+    to: 'the gateway’s message, with the same code',
+    why: 'the gateway reads the level',
     between: [NEW, TO_NEW, TO_OLD],
     apply: (step, exchange, context) =>
       step === 'a level that is none' ? { ...exchange, reply: { error: unknownLevel(context) } } : exchange,
@@ -279,28 +279,28 @@ export const DIFFERENCES: readonly Difference[] = [
 
   // --- Errors ------------------------------------------------------------------------------------------------------
   {
-    what: 'the error code of a resource that is not there',
+    what: 'the error code for an unknown resource',
     from: '`-32002`',
     to: '`-32602`',
-    why: 'the new era forbids the code of the old one',
+    why: 'modern forbids the legacy code',
     between: [TO_NEW],
     apply: inError('read rich://missing', (error) => ({ ...error, code: -32_602 })),
   },
   {
-    what: 'the error `-32042`, which wants links visited first',
+    what: 'the error `-32042` (URL elicitation required)',
     from: 'an error with `elicitations`',
-    to: 'a round: `input_required` with the links as questions',
-    why: 'the new era has rounds in its place; clients that take no links get the error',
+    to: '`input_required` with the URLs as elicitations',
+    why: 'modern uses `input_required` instead; clients without URL elicitation get the error',
     between: [TO_NEW],
     apply: asRound(INFO),
   },
 
   // --- Structured content ------------------------------------------------------------------------------------------
   {
-    what: '`structuredContent` that is no object, and its `outputSchema`',
+    what: '`structuredContent` that is not an object, and its `outputSchema`',
     from: 'any value',
     to: 'an object with that value as `result`',
-    why: 'the old era knows only objects, and its clients refuse anything else',
+    why: 'legacy clients accept only objects',
     between: [TO_OLD],
     apply: wrapRows,
   },
@@ -308,25 +308,25 @@ export const DIFFERENCES: readonly Difference[] = [
   // --- Subscriptions -----------------------------------------------------------------------------------------------
   {
     what: '`subscriptions/listen`',
-    from: 'one stream with all that was asked for, acknowledged',
-    to: '`resources/subscribe` and `resources/unsubscribe`, answered; changes of lists come unasked',
-    why: 'the old era has no `subscriptions/listen`',
+    from: 'one stream with everything that was requested, acknowledged',
+    to: '`resources/subscribe` and `resources/unsubscribe`, answered; `list_changed` comes without subscription',
+    why: 'legacy has no `subscriptions/listen`',
     between: [TO_OLD],
     apply: inTurn(answered(/^(un)?subscribe$/, {}), inSaid(/./, withoutAcknowledgement)),
   },
   {
     what: '`resources/subscribe` and `resources/unsubscribe`',
     from: 'answered',
-    to: '`subscriptions/listen`: one stream with what was asked for, acknowledged',
-    why: 'the new era has no subscriptions beside the stream',
+    to: '`subscriptions/listen`: one stream with everything that was requested, acknowledged',
+    why: 'modern has no subscriptions outside the stream',
     between: [TO_NEW],
     apply: inTurn(unanswered(/^(un)?subscribe$/), acknowledged),
   },
   {
-    what: 'the refusal of a subscription',
-    from: 'left out of what is acknowledged',
+    what: 'a refused subscription',
+    from: 'missing in the acknowledgement',
     to: 'an error',
-    why: 'the old era answers for each resource',
+    why: 'legacy answers for each resource',
     between: [TO_OLD],
     apply: withReply('subscribe to what is not there', {
       error: {
@@ -337,10 +337,10 @@ export const DIFFERENCES: readonly Difference[] = [
     }),
   },
   {
-    what: 'the refusal of a subscription',
+    what: 'a refused subscription',
     from: 'an error',
-    to: 'left out of what is acknowledged',
-    why: 'the new era answers for all resources at once',
+    to: 'missing in the acknowledgement',
+    why: 'modern answers for all resources at once',
     between: [TO_NEW],
     apply: unanswered('subscribe to what is not there'),
   },
@@ -348,7 +348,7 @@ export const DIFFERENCES: readonly Difference[] = [
     what: '`_meta["io.modelcontextprotocol/subscriptionId"]` of notifications',
     from: 'the id of the stream’s request',
     to: 'absent',
-    why: 'the old era has no such streams',
+    why: 'legacy has no such streams',
     between: [TO_OLD],
     apply: inSaid(/^change /, withoutSubscription),
   },
@@ -356,31 +356,31 @@ export const DIFFERENCES: readonly Difference[] = [
     what: '`_meta["io.modelcontextprotocol/subscriptionId"]` of notifications',
     from: 'absent',
     to: 'the id of the stream’s request',
-    why: 'the new era names it in every notification of the stream',
+    why: 'modern requires it in every notification of the stream',
     between: [TO_NEW],
     apply: inSaid(/^change (?!what only)/, withSubscription),
   },
   {
-    what: 'vendors’ fields of `notifications/subscriptions/acknowledged`',
-    from: 'there',
+    what: 'vendor-specific fields of `notifications/subscriptions/acknowledged`',
+    from: 'present',
     to: 'absent',
-    why: 'the gateway acknowledges by itself what it takes on',
+    why: 'the gateway sends its own acknowledgement',
     between: [NEW],
     apply: inSaid(/^subscribe/, withoutVendor),
   },
   {
-    what: 'logs that belong to no request',
-    from: 'sent unasked',
+    what: 'log messages that belong to no request',
+    from: 'sent',
     to: 'lost',
-    why: 'the new era has logs of requests only',
+    why: 'modern log messages belong to requests',
     between: [TO_NEW],
     apply: inSaid(UNASKED, (message) => (message['method'] === 'notifications/message' ? undefined : message)),
   },
   {
-    what: 'notifications of a vendor that belong to no request',
-    from: 'sent unasked',
-    to: 'lost; those of a program that come while a request is open are taken for the request’s',
-    why: 'the new era has no stream for them',
+    what: 'vendor-specific notifications that belong to no request',
+    from: 'sent',
+    to: 'lost; on stdio, those sent while a request is open are attributed to it',
+    why: 'modern has no stream for them',
     between: [TO_NEW],
     over: 'HTTP',
     apply: inSaid(UNASKED, (message) => (message['method'] === 'notifications/vendor' ? undefined : message)),
