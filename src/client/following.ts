@@ -40,8 +40,8 @@ export class Following {
     const late = this.#left;
     const { toolName: tool, params: args, stop } = running;
     // A client that ends has nobody to go on.
-    const onStanding = async (): Promise<void> => {};
-    const end = start({ id, tool, args, tasks: 'use', signal: stop.signal, ...hooks, onStanding })
+    const onCheckpoint = async (): Promise<void> => {};
+    const end = start({ id, tool, args, tasks: 'use', signal: stop.signal, ...hooks, onCheckpoint })
       .catch((error: unknown) => requestError(error, undefined))
       .then((ended) => this.#explained(ended, stop.signal, late))
       .finally(() => this.#followed.delete(id));

@@ -147,10 +147,10 @@ export interface ServerTask {
 }
 
 /**
- * Where a call stands that does not depend on its connection, nor on this process: the server keeps it, or it waits here
- * between two rounds. Only whoever runs calls can read it.
+ * Where a call continues after the loss of its connection or of this process: in a task that the server keeps, or between
+ * two rounds. Only the code that runs calls can read it.
  */
-export type Standing = Record<string, unknown>;
+export type ResumePoint = Record<string, unknown>;
 
 /** Why a call is aborted whose work on the server should go on, if the server keeps it: only nobody follows it any more. */
 export const LEAVE_RUNNING = Symbol('leave running');
@@ -176,8 +176,8 @@ export interface OutgoingCall {
   onTask: (task: ServerTask) => void;
   /** Called before the call is sent for the first time; the call is sent once the promise, if there is one, has resolved. */
   onSending?: () => Promise<void> | undefined;
-  /** Where the call stands now, or that it depends on its connection again; resolves when that is safely stored. */
-  onStanding: (standing: Standing | undefined) => Promise<void>;
+  /** Where the call continues from now on; `undefined` if it depends on its connection again. Resolves once stored. */
+  onCheckpoint: (checkpoint: ResumePoint | undefined) => Promise<void>;
   /** What the server asks now is all before somebody: it does not want to know any more what an earlier run was asked. */
   onAllAsked?: () => void;
 }
@@ -205,8 +205,8 @@ export interface Connection {
   /** Connects unless connected; callers at the same time share one attempt. */
   ready(): Promise<ServerInfo>;
   call(call: OutgoingCall): Promise<CallOutcome>;
-  /** Goes on with a call from where it stands. */
-  resume(standing: Standing, call: OutgoingCall): Promise<CallOutcome>;
+  /** Continues a call from a checkpoint. */
+  resume(checkpoint: ResumePoint, call: OutgoingCall): Promise<CallOutcome>;
   request(method: string, params: Record<string, unknown>, signal?: AbortSignal): Promise<Record<string, unknown>>;
   /** May come back with questions in place of the result, to be asked again with the answers. */
   relay(request: OutgoingRequest): Promise<Record<string, unknown>>;

@@ -7,13 +7,13 @@ import type {
   OutgoingCall,
   OutgoingRequest,
   ServerInfo,
-  Standing,
+  ResumePoint,
 } from '../core/ports.ts';
 import { RpcError } from '../lib/rpc-error.ts';
 import { capabilitiesIn, type Capabilities } from './asking.ts';
 import type { Definition, Tool } from './definition.ts';
-import { followTask, type TaskStanding } from './follow.ts';
-import { runTool, type RunStanding } from './run.ts';
+import { followTask, type StoredTaskResumePoint } from './follow.ts';
+import { runTool, type ToolRunResumePoint } from './run.ts';
 import type { StoredTasks } from './task-controller.ts';
 
 const NEVER = new AbortController().signal;
@@ -40,10 +40,10 @@ export class AppConnection implements Connection {
     return this.#run(call, capabilitiesIn(call.meta));
   }
 
-  async resume(from: Standing, call: OutgoingCall): Promise<CallOutcome> {
-    const standing = from as unknown as RunStanding | TaskStanding;
-    if ('task' in standing) return this.#follow(standing.task, call, standing.capabilities);
-    return this.#run(call, standing.capabilities);
+  async resume(from: ResumePoint, call: OutgoingCall): Promise<CallOutcome> {
+    const checkpoint = from as unknown as ToolRunResumePoint | StoredTaskResumePoint;
+    if ('task' in checkpoint) return this.#follow(checkpoint.task, call, checkpoint.capabilities);
+    return this.#run(call, checkpoint.capabilities);
   }
 
   async #run(call: OutgoingCall, capabilities: Capabilities | undefined): Promise<CallOutcome> {

@@ -14,7 +14,7 @@ import { failed, reasonOf } from './run.ts';
 import type { StoredTasks } from './task-controller.ts';
 
 /** Where a call stands whose work is a task of the application. */
-export interface TaskStanding {
+export interface StoredTaskResumePoint {
   task: string;
   capabilities?: Capabilities;
 }
@@ -29,7 +29,7 @@ export async function followTask(
 ): Promise<CallOutcome> {
   const begun = tasks.get(taskId);
   if (begun === undefined) return failed(`there is no task '${taskId}': it is over, or belongs to another controller`);
-  await call.onStanding({ task: taskId, ...(capabilities && { capabilities }) } satisfies TaskStanding);
+  await call.onCheckpoint({ task: taskId, ...(capabilities && { capabilities }) } satisfies StoredTaskResumePoint);
   const passOn = async (question: Interaction, over: AbortSignal): Promise<void> => {
     const { id, kind, params, key = id } = question;
     const taken = new AbortController();

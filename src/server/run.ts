@@ -9,7 +9,7 @@ import { QuestionError } from './question-error.ts';
 import type { ElicitResult, RunningTask, SamplingResult } from './types.ts';
 
 /** Where a call stands whose tool can be run again. */
-export interface RunStanding {
+export interface ToolRunResumePoint {
   again: true;
   capabilities?: Capabilities;
 }
@@ -27,7 +27,7 @@ export async function runTool(
   const mistake = tool.mistake(call.args);
   if (mistake !== undefined) return { outcome: failed(`the arguments of '${tool.name}' do not fit: ${mistake}`) };
   if (tool.repeatable) {
-    await call.onStanding({ again: true, ...(capabilities && { capabilities }) } satisfies RunStanding);
+    await call.onCheckpoint({ again: true, ...(capabilities && { capabilities }) } satisfies ToolRunResumePoint);
   }
   const onRecord = call.onSending?.();
   if (onRecord !== undefined) await onRecord;

@@ -9,7 +9,7 @@ import type {
   OutgoingRequest,
   ServerConfig,
   ServerInfo,
-  Standing,
+  ResumePoint,
   ServerPreferences,
 } from '../core/ports.ts';
 import { backoffDelay, type BackoffSettings } from '../lib/backoff.ts';
@@ -20,7 +20,7 @@ import { Acquaintance } from './acquaintance.ts';
 import { followTask } from './call/follow.ts';
 import { LiveCalls, type LiveCall } from './call/live-calls.ts';
 import { runCall } from './call/run.ts';
-import type { CallStanding } from './call/standing.ts';
+import type { CallResumePoint } from './call/resume-point.ts';
 import type { Dialled, Dialler, DialHooks } from './dial.ts';
 import type { ExactClient } from './exact-client.ts';
 import { ask, hear } from './hear.ts';
@@ -184,10 +184,10 @@ export class ServerConnection implements Connection {
     return this.#run(call, (live) => runCall(this.line, live));
   }
 
-  async resume(from: Standing, call: OutgoingCall): Promise<CallOutcome> {
-    const standing = from as CallStanding;
-    if ('round' in standing) return this.#run(call, (live) => runCall(this.line, live, standing.round));
-    const { task } = standing;
+  async resume(from: ResumePoint, call: OutgoingCall): Promise<CallOutcome> {
+    const checkpoint = from as CallResumePoint;
+    if ('round' in checkpoint) return this.#run(call, (live) => runCall(this.line, live, checkpoint.round));
+    const { task } = checkpoint;
     this.#acquaintance.mayKnow(task.sessionId);
     return this.#run(call, (live) => followTask(this.line, live, task));
   }

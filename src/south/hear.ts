@@ -3,7 +3,7 @@ import type { ConnectionSink, IncomingQuestion, Progress } from '../core/ports.t
 import type { Answer } from '../core/interaction/interaction.ts';
 import { messageOf } from '../lib/log.ts';
 import type { LiveCalls } from './call/live-calls.ts';
-import type { AskedRequest } from './call/standing.ts';
+import type { AskedRequest } from './call/resume-point.ts';
 import { relatedTask, withoutRelatedTask } from '../lib/related-task.ts';
 import { RpcError } from '../lib/rpc-error.ts';
 import { isObject } from '../lib/values.ts';

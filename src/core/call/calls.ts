@@ -13,7 +13,7 @@ import {
   type OutgoingCall,
   type Progress,
   type ServerTask,
-  type Standing,
+  type ResumePoint,
   type SessionStore,
 } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
@@ -124,14 +124,14 @@ export class Calls {
     );
   }
 
-  /** Goes on with a task of an earlier run of the program; one that stands nowhere died with that. */
+  /** Goes on with a task of an earlier run of the program; one without a checkpoint died with that run. */
   resume(task: WorkingTask, connectionTo: (server: string) => Connection): void {
-    const { id: taskId, server, tool, args, standing } = task;
+    const { id: taskId, server, tool, args, checkpoint } = task;
     const lost = (message: string): void => {
       this.#interactions.taskEnded(taskId);
       this.#tasks.apply(taskId, { type: 'fail', error: { code: -32000, message } });
     };
-    if (standing === undefined) {
+    if (checkpoint === undefined) {
       lost(`gateway restarted: ${whatIsLost(task.unsent !== true)}`);
       return;
     }
@@ -149,7 +149,7 @@ export class Calls {
       startedAt: Date.now(),
       bytes: 0,
       taskId,
-      standing,
+      checkpoint,
       sent: true,
       answered: true,
       answer: () => {},
@@ -158,7 +158,7 @@ export class Calls {
     };
     this.#live.set(call.id, call);
     this.#interactions.serverUsed(server);
-    void this.#run(call, (outgoing) => connection.resume(standing, outgoing));
+    void this.#run(call, (outgoing) => connection.resume(checkpoint, outgoing));
   }
 
   /** Keeps a result whose reply did not arrive, as the task that the client would have had a moment earlier. */
@@ -188,7 +188,7 @@ export class Calls {
   /** The server is gone, and with it all calls that cannot go on without it. Tells how many tasks that has cost. */
   serverLost(server: string, message: string): number {
     // A round that is being sent tells itself whether the server may have it.
-    const lost = this.#on(server).filter(({ standing, sendsAnswers }) => standing === undefined && !sendsAnswers);
+    const lost = this.#on(server).filter(({ checkpoint, sendsAnswers }) => checkpoint === undefined && !sendsAnswers);
     return this.#failTasks(lost, message);
   }
 
@@ -213,7 +213,7 @@ export class Calls {
     for (const call of this.#live.values()) {
       call.answer({ kind: 'cancelled' });
       // The next start goes on with it, unless the server answers the round that is on its way in time.
-      if (by === 'gateway' && call.taskId !== undefined && (call.standing !== undefined || call.sendsAnswers)) {
+      if (by === 'gateway' && call.taskId !== undefined && (call.checkpoint !== undefined || call.sendsAnswers)) {
         call.abort.abort(LEAVE_RUNNING);
         kept.add(call.request.server);
         continue;
@@ -288,7 +288,7 @@ export class Calls {
         onProgress: (progress) => this.#progressed(call, progress),
         onTask: (task) => this.#taskChanged(call, task),
         onSending: () => this.#sending(call),
-        onStanding: async (standing) => this.#stands(call, standing),
+        onCheckpoint: async (checkpoint) => this.#checkpoint(call, checkpoint),
         onAllAsked: () => {
           if (call.taskId !== undefined) this.#interactions.allAsked(call.taskId);
         },
@@ -301,7 +301,7 @@ export class Calls {
     this.#interactions.serverUsed(call.request.server);
     if (!this.#closed) this.#interactions.callEnded(call);
     // The next start goes on with it.
-    if (this.#closed && outcome.kind !== 'result' && call.standing !== undefined) return;
+    if (this.#closed && outcome.kind !== 'result' && call.checkpoint !== undefined) return;
     this.#log.debug('tool_execution_complete', {
       server: call.request.server,
       tool: call.request.tool,
@@ -344,7 +344,7 @@ export class Calls {
     });
     call.taskId = id;
     this.#interactions.callPromoted(call.id, id);
-    if (call.standing) this.#tasks.apply(id, { type: 'stands', standing: call.standing });
+    if (call.checkpoint) this.#tasks.apply(id, { type: 'checkpoint', checkpoint: call.checkpoint });
     if (call.native) this.#tasks.apply(id, { type: 'native' });
     this.#log.info('tool_execution_timeout', { server, tool, taskId: id, because });
     call.answer({ kind: 'task', task: this.#tasks.get(id), because });
@@ -380,12 +380,12 @@ export class Calls {
     return call.taskId === undefined ? undefined : this.#record(call.taskId, { type: 'sent' });
   }
 
-  async #stands(call: LiveCall, standing: Standing | undefined): Promise<void> {
-    // Only a call that waited for answers stops standing somewhere: it is sent again with them.
-    call.sendsAnswers = standing === undefined;
-    call.standing = standing;
+  async #checkpoint(call: LiveCall, checkpoint: ResumePoint | undefined): Promise<void> {
+    // Only a call that waited for answers loses its checkpoint: it is sent again with them.
+    call.sendsAnswers = checkpoint === undefined;
+    call.checkpoint = checkpoint;
     // A call that is no task yet is nobody's but its client's, who waits for it.
-    if (call.taskId !== undefined) await this.#record(call.taskId, { type: 'stands', standing });
+    if (call.taskId !== undefined) await this.#record(call.taskId, { type: 'checkpoint', checkpoint });
   }
 
   async #record(taskId: string, event: TaskEvent): Promise<void> {

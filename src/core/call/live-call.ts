@@ -1,4 +1,4 @@
-import type { Standing } from '../ports.ts';
+import type { ResumePoint } from '../ports.ts';
 import type { Because, Caller, CallReply, CallRequest } from './request.ts';
 
 /** A call that is at work on its server. */
@@ -13,7 +13,7 @@ export interface LiveCall {
   /** Set once the call has become a task. */
   taskId?: string;
   /** From where it can go on, should its connection or this process be gone. */
-  standing?: Standing | undefined;
+  checkpoint?: ResumePoint | undefined;
   /** The server may have it. */
   sent?: boolean;
   /** The answers to the questions of a round are on their way to the server. */

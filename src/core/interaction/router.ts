@@ -564,7 +564,7 @@ export class InteractionRouter {
       ...(call.taskId !== undefined && { taskId: call.taskId }),
       effect: (interaction && call.caller.effectOf?.(interaction)) ?? 'promote',
       waiting: !call.answered,
-      detached: call.native === true || call.standing !== undefined,
+      detached: call.native === true || call.checkpoint !== undefined,
       asking: this.#open().some(({ id, link }) => id !== interaction?.id && requestOf(link)?.callId === call.id),
       abandoned: call.taskId !== undefined && tasks.find(call.taskId)?.abandoned === true,
     });

@@ -193,9 +193,9 @@ export class Session {
     this.events.restore(events);
     this.tasks.restore(tasks);
     const atWork = this.tasks.atWork();
-    const standing = new Set(atWork.filter((task) => task.standing !== undefined).map(({ id }) => id));
+    const resumable = new Set(atWork.filter((task) => task.checkpoint !== undefined).map(({ id }) => id));
     // The hub may have told of them before.
-    this.interactions.restore(questions, (taskId) => standing.has(taskId), { announced: this.server === undefined });
+    this.interactions.restore(questions, (taskId) => resumable.has(taskId), { announced: this.server === undefined });
     for (const task of atWork) this.calls.resume(task, (server) => this.connection(server));
     for (const server of this.#preferences.servers) if (this.servers.get(server)) this.connectInBackground(server);
   }
@@ -435,7 +435,7 @@ export class Session {
     this.#comesBack = ending.by === 'gateway';
     this.interactions.close(ending.reason, (taskId) => {
       if (ending.by === 'client') return false;
-      return this.tasks.atWork().some((task) => task.id === taskId && task.standing !== undefined);
+      return this.tasks.atWork().some((task) => task.id === taskId && task.checkpoint !== undefined);
     });
     const kept = this.calls.close(ending);
     this.tasks.close();

@@ -27,7 +27,7 @@ import type {
   OutgoingRequest,
   ServerInfo,
   ServerLog,
-  Standing,
+  ResumePoint,
   ServerPreferences,
 } from '../ports.ts';
 import type { Answer } from '../interaction/interaction.ts';
@@ -257,8 +257,8 @@ class SharedConnection implements Connection, Member {
     return this.#run(call, async () => this.#shared.connection.call(call));
   }
 
-  async resume(standing: Standing, call: OutgoingCall): Promise<CallOutcome> {
-    return this.#run(call, async () => this.#shared.connection.resume(standing, call));
+  async resume(checkpoint: ResumePoint, call: OutgoingCall): Promise<CallOutcome> {
+    return this.#run(call, async () => this.#shared.connection.resume(checkpoint, call));
   }
 
   async request(method: string, params: Params, signal?: AbortSignal): Promise<Params> {

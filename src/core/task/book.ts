@@ -120,9 +120,9 @@ export class TaskBook {
     const next = task && transition(task, event, moment);
     if (task === undefined || next === undefined) return undefined;
     // Only these can bring much; a task can always end.
-    if (event.type === 'complete' || event.type === 'stands') {
+    if (event.type === 'complete' || event.type === 'checkpoint') {
       const more = sizeOf(next) - (this.#bytes.get(id) ?? 0);
-      const isSmall = event.type === 'stands' && more <= SMALL_BYTES;
+      const isSmall = event.type === 'checkpoint' && more <= SMALL_BYTES;
       if (more > 0 && !isSmall && more > this.#parts.budget.left) return this.#noRoom(task, more);
     }
     // Progress is shown but not stored: a chatty server must not cost a write for each step.
@@ -335,7 +335,7 @@ export class TaskBook {
 
 /** Of the parts that may be large. */
 function sizeOf(task: Task): number {
-  if (!hasEnded(task)) return roughSize([task.args, task.standing], Infinity);
+  if (!hasEnded(task)) return roughSize([task.args, task.checkpoint], Infinity);
   return roughSize([task.args, task.status === 'completed' ? task.result : errorOfTask(task)], Infinity);
 }
 

@@ -51,7 +51,7 @@ export interface WorkingTask extends TaskFacts {
   /** What is left of the TTL while the clock stands still. */
   remainingMs?: number;
   /** From where the call can go on, should this program or its connection be gone; absent while it cannot. */
-  standing?: Record<string, unknown>;
+  checkpoint?: Record<string, unknown>;
   /** The call has not been sent to the server yet. */
   unsent?: boolean;
 }
@@ -70,7 +70,7 @@ export type TaskEvent =
   | { type: 'sent' }
   | { type: 'native' }
   | { type: 'exposed' }
-  | { type: 'stands'; standing: Record<string, unknown> | undefined }
+  | { type: 'checkpoint'; checkpoint: Record<string, unknown> | undefined }
   /** Whether a question is open that the task certainly or possibly waits for. */
   | { type: 'blocked'; by: 'certain' | 'possible' | undefined }
   | { type: 'complete'; result: CallResult }
@@ -126,9 +126,9 @@ export function transition(task: Task, event: TaskEvent, { now, keepMs }: Moment
       return task.native ? undefined : { ...task, native: true };
     case 'exposed':
       return task.exposed ? undefined : { ...task, exposed: true };
-    case 'stands': {
-      const { standing: _before, ...rest } = task;
-      return { ...rest, ...(event.standing && { standing: event.standing }) };
+    case 'checkpoint': {
+      const { checkpoint: _before, ...rest } = task;
+      return { ...rest, ...(event.checkpoint && { checkpoint: event.checkpoint }) };
     }
     case 'blocked': {
       const { deadline, remainingMs, ...rest } = task;
@@ -153,7 +153,7 @@ export function transition(task: Task, event: TaskEvent, { now, keepMs }: Moment
 }
 
 function ended(task: WorkingTask, now: number, keepMs: number): TaskFacts & { keepUntil: number } {
-  const { deadline: _deadline, remainingMs: _remaining, standing: _standing, unsent: _unsent, ...facts } = task;
+  const { deadline: _deadline, remainingMs: _remaining, checkpoint: _checkpoint, unsent: _unsent, ...facts } = task;
   const exposedUntil = task.exposed ? task.createdAt + task.ttlMs : 0;
   return { ...facts, updatedAt: now, keepUntil: Math.max(exposedUntil, now + keepMs) };
 }

@@ -6,7 +6,7 @@ import { answerTo } from '../questions.ts';
 import { throughLosses, type Line } from './line.ts';
 import type { LiveCall } from './live-calls.ts';
 import { answerOne } from './rounds.ts';
-import type { AskedRequest, TaskStanding } from './standing.ts';
+import type { AskedRequest, TaskResumePoint } from './resume-point.ts';
 
 interface Asked {
   request: AskedRequest;
@@ -41,7 +41,7 @@ export class AskedRequests {
   }
 
   /** Goes on with what an earlier run of the program left; a session that is not known any more took its questions along. */
-  restore({ sessionId, asked = [] }: TaskStanding): void {
+  restore({ sessionId, asked = [] }: TaskResumePoint): void {
     for (const request of asked) {
       const key = keyOf(request, sessionId);
       const restored = { request, key, taken: new AbortController(), withdraw: new AbortController() };

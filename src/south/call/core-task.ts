@@ -5,7 +5,7 @@ import { hasEnded, ServerFault } from '../server-task.ts';
 import { AskedRequests } from './asked-requests.ts';
 import { failure, Gone, type Line } from './line.ts';
 import type { LiveCall } from './live-calls.ts';
-import type { CallStanding, TaskStanding } from './standing.ts';
+import type { CallResumePoint, TaskResumePoint } from './resume-point.ts';
 import type { TaskKind } from './task-kind.ts';
 
 /**
@@ -25,7 +25,7 @@ export class CoreTask implements TaskKind {
   readonly #sessionId: string | undefined;
   readonly #asked: AskedRequests | undefined;
 
-  constructor(line: Line, live: LiveCall, from: TaskStanding) {
+  constructor(line: Line, live: LiveCall, from: TaskResumePoint) {
     this.#line = line;
     this.#live = live;
     this.#taskId = from.taskId;
@@ -33,12 +33,12 @@ export class CoreTask implements TaskKind {
     if (this.#sessionId === undefined) return;
     this.#asked = new AskedRequests(line, live, this.#sessionId, () => {
       // Should it not be stored, whatever is told next will say so.
-      live.call.onStanding({ task: this.standing } satisfies CallStanding).catch(() => {});
+      live.call.onCheckpoint({ task: this.checkpoint } satisfies CallResumePoint).catch(() => {});
     });
     this.#asked.restore(from);
   }
 
-  get standing(): TaskStanding {
+  get checkpoint(): TaskResumePoint {
     const asked = this.#asked?.list() ?? [];
     return {
       taskId: this.#taskId,

@@ -6,7 +6,7 @@ import { hasEnded, ServerFault } from '../server-task.ts';
 import { throughLosses, type Line } from './line.ts';
 import type { LiveCall } from './live-calls.ts';
 import { answerOne, inputRequests } from './rounds.ts';
-import type { TaskStanding } from './standing.ts';
+import type { TaskResumePoint } from './resume-point.ts';
 import type { TaskKind } from './task-kind.ts';
 
 interface Asked {
@@ -62,7 +62,7 @@ export class ExtensionTask implements TaskKind {
     }
   }
 
-  get standing(): TaskStanding {
+  get checkpoint(): TaskResumePoint {
     return { taskId: this.#taskId };
   }
 

@@ -6,7 +6,7 @@ import { ExtensionTask } from './extension-task.ts';
 import { failure, Gone, isTimeout, throughLosses, type Line } from './line.ts';
 import type { LiveCall } from './live-calls.ts';
 import { pause } from './pause.ts';
-import type { CallStanding, TaskStanding } from './standing.ts';
+import type { CallResumePoint, TaskResumePoint } from './resume-point.ts';
 import type { TaskKind } from './task-kind.ts';
 
 const DEFAULT_POLL_MS = 1000;
@@ -27,7 +27,7 @@ const MAX_SILENCES = 3;
 export async function followTask(
   line: Line,
   live: LiveCall,
-  from: TaskStanding,
+  from: TaskResumePoint,
   firstRaw?: Record<string, unknown>,
 ): Promise<CallOutcome> {
   const { call } = live;
@@ -40,7 +40,7 @@ export async function followTask(
     const offer = await throughLosses(line, call.signal, () => line.taskOffer());
     if (offer === undefined) throw new ServerFault('the server keeps no tasks');
     kind = offer.generation === 'core' ? new CoreTask(line, live, from) : new ExtensionTask(line, live, taskId);
-    await call.onStanding({ task: kind.standing } satisfies CallStanding);
+    await call.onCheckpoint({ task: kind.checkpoint } satisfies CallResumePoint);
     // What creates a task of the extension names its state, and no more: neither a result nor a question.
     const tells = offer.generation === 'core' || firstRaw?.['status'] === 'working';
     let raw = tells && !live.early.has(taskId) ? firstRaw : undefined;

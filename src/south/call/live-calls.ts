@@ -2,7 +2,7 @@ import type { RequestId } from '@modelcontextprotocol/client';
 import type { About, Asker, IncomingQuestion, OutgoingCall, Progress } from '../../core/ports.ts';
 import { relatedTask } from '../../lib/related-task.ts';
 import type { StreamOrigin } from '../transport/origin.ts';
-import type { AskedRequest } from './standing.ts';
+import type { AskedRequest } from './resume-point.ts';
 
 const MAX_EARLY = 100;
 

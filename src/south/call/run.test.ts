@@ -36,7 +36,7 @@ function callOf(ms: number, signal: AbortSignal): OutgoingCall {
     signal,
     onProgress: () => {},
     onTask: () => {},
-    onStanding: async () => {},
+    onCheckpoint: async () => {},
   };
 }
 

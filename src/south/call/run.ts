@@ -6,7 +6,7 @@ import { followTask } from './follow.ts';
 import { failure, Gone, throughLosses, type Line } from './line.ts';
 import type { LiveCall } from './live-calls.ts';
 import { answerRound, isRound, type Answered, type Round } from './rounds.ts';
-import type { CallStanding } from './standing.ts';
+import type { CallResumePoint } from './resume-point.ts';
 
 const MAX_ROUNDS = 100;
 const STOPPED = 'the gateway was stopped before the server answered';
@@ -32,7 +32,7 @@ export async function runCall(line: Line, live: LiveCall, from?: Round): Promise
       const answered = asked === undefined ? undefined : await betweenRounds(line, live, asked);
       const send = async (): Promise<Record<string, unknown>> => {
         const params = { ...(await firstParams(line, call, asTask)), ...answered?.params };
-        if (answered !== undefined) return sendOnce(line, call, params, answered.standing);
+        if (answered !== undefined) return sendOnce(line, call, params, answered.checkpoint);
         const onRecord = call.onSending?.();
         if (onRecord !== undefined) await onRecord;
         if (!asTask) return sendWithHeaders(line, call, params, 'first');
@@ -70,15 +70,19 @@ export async function runCall(line: Line, live: LiveCall, from?: Round): Promise
 }
 
 /** The server has forgotten the call until it is sent again: all that is known of it is here. */
-async function betweenRounds(line: Line, live: LiveCall, round: Round): Promise<Answered & { standing: CallStanding }> {
+async function betweenRounds(
+  line: Line,
+  live: LiveCall,
+  round: Round,
+): Promise<Answered & { checkpoint: CallResumePoint }> {
   const { inputRequests, requestState } = round;
-  const standing: CallStanding = {
+  const checkpoint: CallResumePoint = {
     round: { resultType: 'input_required', inputRequests, ...(requestState !== undefined && { requestState }) },
   };
   live.away = true;
   try {
-    await live.call.onStanding(standing);
-    return { ...(await answerRound(round, live.call, line)), standing };
+    await live.call.onCheckpoint(checkpoint);
+    return { ...(await answerRound(round, live.call, line)), checkpoint };
   } finally {
     live.away = false;
   }
@@ -89,15 +93,15 @@ async function sendOnce(
   line: Line,
   call: OutgoingCall,
   params: Record<string, unknown>,
-  standing: CallStanding,
+  checkpoint: CallResumePoint,
 ): Promise<Record<string, unknown>> {
   call.signal.throwIfAborted();
-  await call.onStanding(undefined);
+  await call.onCheckpoint(undefined);
   try {
     if (call.signal.aborted) throw new Gone('unreachable', STOPPED);
     return await sendWithHeaders(line, call, params, 'answers');
   } catch (error) {
-    if (error instanceof Gone && error.kind === 'unreachable') await call.onStanding(standing);
+    if (error instanceof Gone && error.kind === 'unreachable') await call.onCheckpoint(checkpoint);
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import type { CallOutcome, ServerTask } from '../../core/ports.ts';
-import type { TaskStanding } from './standing.ts';
+import type { TaskResumePoint } from './resume-point.ts';
 
 /** What differs between the generations of tasks. */
 export interface TaskKind {
@@ -8,7 +8,7 @@ export interface TaskKind {
   /** Settles when there is a reason to look before the next poll. */
   readonly news: Promise<unknown> | undefined;
   /** From where somebody else could go on with it. */
-  readonly standing: TaskStanding;
+  readonly checkpoint: TaskResumePoint;
   /** Lets go of whatever is still open. */
   stop(): void;
 }

@@ -113,7 +113,14 @@ describe('migrations', () => {
     insert('questions', 'a', { id: 'a', callId: 'c', taskId: 't', borrowed: true, candidates: { calls: ['c'] } });
     insert('questions', 'b', { id: 'b', hidden: true });
     insert('questions', 'c', { id: 'c', toolsOnly: true, taskId: 't' });
-    insert('tasks', 't', { id: 't', questions: [{ id: 'a' }], orphan: true, promised: true, kept: true });
+    insert('tasks', 't', {
+      id: 't',
+      questions: [{ id: 'a' }],
+      orphan: true,
+      promised: true,
+      kept: true,
+      standing: { task: { taskId: 'n' } },
+    });
     insert('tasks', 'u', { id: 'u', questions: [] });
     db.prepare(`INSERT INTO sessions VALUES ('s', ?)`).run(JSON.stringify({ wishes: { one: { logLevel: 'info' } } }));
     migrate(db, path);
@@ -127,7 +134,10 @@ describe('migrations', () => {
       { id: 'b', link: { certainty: 'none' }, audience: 'none' },
       { id: 'c', link, audience: 'tools' },
     ]);
-    expect(all('tasks')).toEqual([{ id: 't', abandoned: true, exposed: true, native: true }, { id: 'u' }]);
+    expect(all('tasks')).toEqual([
+      { id: 't', abandoned: true, exposed: true, native: true, checkpoint: { task: { taskId: 'n' } } },
+      { id: 'u' },
+    ]);
     expect(all('sessions')).toEqual([{ preferences: { one: { logLevel: 'info' } } }]);
     db.close();
   });

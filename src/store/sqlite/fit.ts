@@ -40,7 +40,7 @@ class Trimming {
     // Their clients know the ids of tasks: they learn what became of them.
     this.#cutTasks = db.prepare(
       `UPDATE tasks SET keep_until = ?3, data = json_set(
-         json_remove(data, '$.result', '$.standing', '$.deadline', '$.remainingMs'),
+         json_remove(data, '$.result', '$.checkpoint', '$.deadline', '$.remainingMs'),
          '$.args', json('{}'), '$.status', 'failed', '$.keepUntil', ?3,
          '$.error', json_object('code', -32000, 'message', '${TOO_LARGE}')
        ) WHERE ${others('tasks')}`,

@@ -65,6 +65,8 @@ export const MIGRATIONS: readonly string[] = [
     WHERE json_extract(data, '$.promised');
   UPDATE tasks SET data = json_remove(json_set(data, '$.native', json('true')), '$.kept')
     WHERE json_extract(data, '$.kept');
+  UPDATE tasks SET data = json_remove(json_set(data, '$.checkpoint', json_extract(data, '$.standing')), '$.standing')
+    WHERE json_extract(data, '$.standing') IS NOT NULL;
   UPDATE sessions SET data = json_remove(json_set(data, '$.preferences', json_extract(data, '$.wishes')), '$.wishes')
     WHERE json_extract(data, '$.wishes') IS NOT NULL;
   `,

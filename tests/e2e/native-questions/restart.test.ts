@@ -29,7 +29,9 @@ test.each(STANDING.flatMap((server) => (['native', 'both'] as const).map((via) =
     const server = owned(await start());
     const gateway = await killable({ one: { url: server.url } }, { questions: { via } });
     const round = roundIn(await roundOf(gateway.url, ASK));
-    await vi.waitFor(() => expect(rows(gateway.store, 'tasks')).toMatchObject([{ standing: {} }]), { timeout: 10_000 });
+    await vi.waitFor(() => expect(rows(gateway.store, 'tasks')).toMatchObject([{ checkpoint: {} }]), {
+      timeout: 10_000,
+    });
     await restart(gateway);
     // Nobody knows whether its client comes back.
     const other = await hubOverHttp(gateway.url, 'modern');
@@ -69,7 +71,7 @@ test('H-13, S-4: a gateway that is stopped does not wait for calls whose clients
   const server = owned(await startTasksV2Http());
   const gateway = await killable({ one: { url: server.url } });
   const round = roundIn(await roundOf(gateway.url, ASK));
-  await vi.waitFor(() => expect(rows(gateway.store, 'tasks')).toMatchObject([{ standing: {} }]), { timeout: 10_000 });
+  await vi.waitFor(() => expect(rows(gateway.store, 'tasks')).toMatchObject([{ checkpoint: {} }]), { timeout: 10_000 });
   // The answer cannot be handed on, so the call goes on, and its client waits.
   await server.stop();
   const waiting = roundOf(gateway.url, ASK, accepting(round, { name: 'Lea' })).catch(String);
@@ -78,5 +80,5 @@ test('H-13, S-4: a gateway that is stopped does not wait for calls whose clients
   });
   expect(await gateway.stop()).toBe(0);
   await waiting;
-  expect(rows(gateway.store, 'tasks')).toMatchObject([{ standing: {} }]);
+  expect(rows(gateway.store, 'tasks')).toMatchObject([{ checkpoint: {} }]);
 });

@@ -62,7 +62,7 @@ export function connectTo(config: ServerConfig, { answer, ...settings }: Connect
       signal: new AbortController().signal,
       onProgress: () => {},
       onTask: () => {},
-      onStanding: async () => {},
+      onCheckpoint: async () => {},
       ...more,
     });
   return { connection, questions, call };

@@ -47,7 +47,7 @@ export async function beginNative(
   ...call: [server: string, tool: string, args?: Record<string, unknown>, more?: Record<string, unknown>]
 ): Promise<{ id: string; reply: Reply }> {
   const begun = await begin(session, ...call);
-  await vi.waitFor(() => expect(stored(gateway, 'tasks', begun.id)).toHaveProperty('standing'), { timeout: 10_000 });
+  await vi.waitFor(() => expect(stored(gateway, 'tasks', begun.id)).toHaveProperty('checkpoint'), { timeout: 10_000 });
   return begun;
 }
 

@@ -40,7 +40,7 @@ test.each(['v1', 'v2'] as const)(
       await hub.call('execute_tool', { server: 'ext', tool: 'hold', args: { text: 'kept' }, timeout_ms: 50 }),
     );
     const sessionId = hub.sessionId();
-    await vi.waitFor(() => expect(stored(gateway, 'tasks', id)).toHaveProperty('standing'), { timeout: 10_000 });
+    await vi.waitFor(() => expect(stored(gateway, 'tasks', id)).toHaveProperty('checkpoint'), { timeout: 10_000 });
     await restart(gateway);
     server.state.release();
     expect((await hub.call('get_task_result', { task_id: id })).text).toBe('kept');

@@ -70,7 +70,7 @@ test('S-5, P-4: the state of an earlier version goes to the first program that c
   const held = taskIdOf(await before.call('execute_tool', { server: 'ext', tool: 'hold', timeout_ms: 0 }));
   const wire = new ModernWire(`${url}/ext`, { program: 'claude-code' });
   const { taskId } = await wire.call('hold', { text: 'direct' });
-  await soon(() => rows(store, 'tasks').filter(({ standing }) => standing !== undefined)).toHaveLength(2);
+  await soon(() => rows(store, 'tasks').filter(({ checkpoint }) => checkpoint !== undefined)).toHaveLength(2);
   await kill(gateway);
   shareStates(store, {
     'hub:program=claude-code:local': 'principal:local',

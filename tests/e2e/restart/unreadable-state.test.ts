@@ -23,7 +23,7 @@ async function stage(kind: ClientKind, settings: SettingsInput = {}): Promise<St
   const first = await httpGateway(servers, { store, ...settings });
   const lost = await hubOverHttp(first.url, kind, {}, 'lost');
   const id = taskIdOf(await lost.call('execute_tool', { server: 'ext', tool: 'hold', timeout_ms: 0 }));
-  await soon(() => rows(store, 'tasks').find((task) => task['id'] === id)).toHaveProperty('standing');
+  await soon(() => rows(store, 'tasks').find((task) => task['id'] === id)).toHaveProperty('checkpoint');
   const { port } = new URL(first.url);
   await first.close();
   const db = new Database(store);

@@ -16,7 +16,7 @@ test('P-2, D-7, T-4: what a client left, and what it cannot be asked, is at the 
   stream.drop();
   const questions = async () => (await hub.reply('get_elicitations')).body['elicitations'] as { requestId: string }[];
   await soon(async () => (await questions()).length).toBe(1);
-  await soon(() => rows(gateway.store, 'tasks').filter(({ standing }) => standing !== undefined)).toHaveLength(1);
+  await soon(() => rows(gateway.store, 'tasks').filter(({ checkpoint }) => checkpoint !== undefined)).toHaveLength(1);
   await restart(gateway);
   const [asked] = await questions();
   const answer = { request_id: asked?.requestId, action: 'accept', content: { name: 'Ada' } };

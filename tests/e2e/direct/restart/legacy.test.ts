@@ -17,7 +17,7 @@ const FAST = { servers: { reconnect: { firstMs: 50, maxMs: 200 } } };
 const KEEPERS = { core: startTasksV1Http, ext: startTasksV2Http };
 
 async function standing(gateway: KillableGateway, taskId: string): Promise<void> {
-  await soon(() => stored(gateway, 'tasks', taskId)).toHaveProperty('standing');
+  await soon(() => stored(gateway, 'tasks', taskId)).toHaveProperty('checkpoint');
 }
 
 test.each(['core', 'ext'] as const)(

@@ -24,7 +24,7 @@ test.each(['core', 'ext'] as const)(
     const held = await wire.call('hold', { text: 'went on' });
     const asked = await wire.call('ask');
     await wire.task(asked['taskId'], 'input_required');
-    await soon(() => rows(gateway.store, 'tasks').filter(({ standing }) => standing !== undefined)).toHaveLength(2);
+    await soon(() => rows(gateway.store, 'tasks').filter(({ checkpoint }) => checkpoint !== undefined)).toHaveLength(2);
     await restart(gateway);
     expect(await wire.request('tasks/get', { taskId: done['taskId'] })).toMatchObject({
       status: 'completed',

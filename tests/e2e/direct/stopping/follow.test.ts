@@ -17,12 +17,15 @@ test('S-4, D-2: the gateway stops while a client waits for a task that its serve
     10_000,
   );
   first.destroy();
-  await vi.waitFor(() => expect(rows(gateway.store, 'tasks')).toMatchObject([{ abandoned: true, standing: {} }]), 5000);
+  await vi.waitFor(
+    () => expect(rows(gateway.store, 'tasks')).toMatchObject([{ abandoned: true, checkpoint: {} }]),
+    5000,
+  );
   const second = post(url, { ...call, id: 2 }, modernHeaders('hold')).then(JSON.stringify, String);
   // The same call again is the same run, which it waits for.
   await expect(Promise.race([second, new Promise((resolve) => setTimeout(resolve, 300))])).resolves.toBeUndefined();
   expect(called()).toBe(1);
   await gateway.stop();
   expect(await second).toMatch(/has ended|socket hang up/);
-  expect(rows(gateway.store, 'tasks')).toMatchObject([{ status: 'working', standing: {} }]);
+  expect(rows(gateway.store, 'tasks')).toMatchObject([{ status: 'working', checkpoint: {} }]);
 });

@@ -1,10 +1,10 @@
 import type { RequestId } from '@modelcontextprotocol/client';
 import type { Round } from './rounds.ts';
 
-/** Where a call stands: the server keeps it as a task, in a session of its own where it has such; or between two rounds. */
-export type CallStanding = { task: TaskStanding } | { round: Round };
+/** Where a call continues: in a task that the server keeps, or between two rounds. */
+export type CallResumePoint = { task: TaskResumePoint } | { round: Round };
 
-export interface TaskStanding {
+export interface TaskResumePoint {
   taskId: string;
   sessionId?: string;
   /** What the server has asked in that session and has no answer to. */
