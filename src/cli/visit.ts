@@ -117,10 +117,11 @@ function failureFrom(error: unknown, server: FoundServer, printed: ServerOutput)
   return error instanceof Error ? error : new Failure('unexpected', messageOf(error));
 }
 
-function describe({ kind, message }: TaskClientError, server: FoundServer, printed: ServerOutput): string {
+function describe(error: TaskClientError, server: FoundServer, printed: ServerOutput): string {
+  const { kind, message } = error;
   switch (kind) {
     case 'unreachable': {
-      const { reason, fix } = troubleWith(message, server.config);
+      const { reason, fix } = troubleWith(error, server.config);
       return `cannot reach ${at(labelOf(server), server.config)}: ${reason}${fix === undefined ? '' : `\n${fix}`}`;
     }
     case 'lost':

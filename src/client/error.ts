@@ -1,8 +1,15 @@
 import type { CallOutcome } from '../core/ports.ts';
+import { failureKindOf, type ServerFailureKind } from '../lib/server-failure.ts';
 import { failure } from '../south/call/line.ts';
 
 /** Why there is no result. `refused`: the client itself did not send the request, and says what to do instead. */
 export type FailureKind = 'error' | 'unreachable' | 'lost' | 'cancelled' | 'refused';
+
+interface ErrorDetails {
+  code?: number | undefined;
+  data?: unknown;
+  failure?: ServerFailureKind | undefined;
+}
 
 export class TaskClientError extends Error {
   override readonly name = 'TaskClientError';
@@ -11,9 +18,13 @@ export class TaskClientError extends Error {
   declare readonly code?: number;
   declare readonly data?: unknown;
 
-  constructor(kind: FailureKind, message: string, details: { code?: number; data?: unknown } = {}) {
+  /** Why the server could not be used, where that is known. */
+  declare readonly failure?: ServerFailureKind;
+
+  constructor(kind: FailureKind, message: string, details: ErrorDetails = {}) {
     super(message);
     this.kind = kind;
+    if (details.failure !== undefined) this.failure = details.failure;
     if (details.code !== undefined) this.code = details.code;
     if (details.data !== undefined) this.data = details.data;
   }
@@ -23,7 +34,9 @@ export class TaskClientError extends Error {
 export function requestError(thrown: unknown, signal: AbortSignal | undefined): TaskClientError {
   if (thrown instanceof TaskClientError) return thrown;
   if (signal?.aborted) return new TaskClientError('cancelled', 'the request was cancelled');
-  return errorFrom(failure(thrown));
+  const outcome = failure(thrown);
+  if (outcome.kind !== 'error') return errorFrom(outcome);
+  return new TaskClientError('error', outcome.error.message, { ...outcome.error, failure: failureKindOf(thrown) });
 }
 
 export function errorFrom(outcome: Exclude<CallOutcome, { kind: 'result' }> | TaskClientError): TaskClientError {
@@ -32,8 +45,9 @@ export function errorFrom(outcome: Exclude<CallOutcome, { kind: 'result' }> | Ta
     case 'error':
       return new TaskClientError('error', outcome.error.message, outcome.error);
     case 'cancelled':
+      return new TaskClientError('cancelled', outcome.reason);
     case 'unreachable':
     case 'lost':
-      return new TaskClientError(outcome.kind, outcome.reason);
+      return new TaskClientError(outcome.kind, outcome.reason, { failure: outcome.failure });
   }
 }

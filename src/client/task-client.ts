@@ -10,6 +10,7 @@ import type { Answer, InteractionKind } from '../core/interaction/interaction.ts
 import { whenAborted } from '../lib/abort.ts';
 import { createLog, messageOf } from '../lib/log.ts';
 import { readAllPages } from '../lib/pages.ts';
+import { failureKindOf } from '../lib/server-failure.ts';
 import { VERSION } from '../lib/version.ts';
 import { ServerConnection } from '../south/connection.ts';
 import { Dialler } from '../south/dial.ts';
@@ -87,7 +88,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   /** Connects unless connected. Every other method does so by itself. */
   async connect(): Promise<ServerInfo> {
     const info = await this.#connection.ready().catch((error: unknown) => {
-      throw new TaskClientError('unreachable', messageOf(error));
+      throw new TaskClientError('unreachable', messageOf(error), { failure: failureKindOf(error) });
     });
     this.#description = info;
     return info;

@@ -1,3 +1,4 @@
+import type { ServerFailureKind } from '../lib/server-failure.ts';
 import { shortenText } from '../lib/shorten.ts';
 
 /**
@@ -29,12 +30,15 @@ export type ErrorCode = keyof typeof ERROR_TABLE;
 export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly details: Record<string, unknown> | undefined;
+  /** Why the server could not be used, where that is the reason. */
+  readonly failure: ServerFailureKind | undefined;
 
-  constructor(code: ErrorCode, message: string, details?: Record<string, unknown>) {
+  constructor(code: ErrorCode, message: string, details?: Record<string, unknown>, failure?: ServerFailureKind) {
     super(shortenText(message));
     this.name = 'GatewayError';
     this.code = code;
     this.details = details;
+    this.failure = failure;
   }
 }
 

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { secretId } from '../lib/ids.ts';
 import { messageOf, type Log } from '../lib/log.ts';
+import { failureKindOf } from '../lib/server-failure.ts';
 import type { ListItem } from '../lib/pages.ts';
 import { redactUrl } from '../lib/redact.ts';
 import type { Ending } from './call/request.ts';
@@ -531,6 +532,7 @@ function isSameServer({ share: _share, ...known }: ServerConfig, added: ServerCo
 async function orUnreachable<T>(connecting: Promise<T>, what: string): Promise<T> {
   return connecting.catch((error: unknown) => {
     if (error instanceof GatewayError) throw error;
-    throw new GatewayError('TOOL_ERR_SERVER_UNREACHABLE', `${what}: ${messageOf(error)}`);
+    const message = `${what}: ${messageOf(error)}`;
+    throw new GatewayError('TOOL_ERR_SERVER_UNREACHABLE', message, undefined, failureKindOf(error));
   });
 }

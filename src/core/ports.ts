@@ -1,5 +1,6 @@
 /** What the core needs from outside. `south` and `store` implement it, `main.ts` puts them together. */
 
+import type { ServerFailureKind } from '../lib/server-failure.ts';
 import type { SessionEvent } from './event/event.ts';
 import type { Answer, Interaction, InteractionKind } from './interaction/interaction.ts';
 import type { CallResult, Task, TaskError } from './task/task.ts';
@@ -196,8 +197,8 @@ export type CallOutcome =
   | { kind: 'error'; error: TaskError }
   /** The server ended its own task. */
   | { kind: 'cancelled'; reason: string }
-  | { kind: 'unreachable'; reason: string }
-  | { kind: 'lost'; reason: string };
+  | { kind: 'unreachable'; reason: string; failure?: ServerFailureKind }
+  | { kind: 'lost'; reason: string; failure?: ServerFailureKind };
 
 /** One session's connection to one server. */
 export interface Connection {

@@ -15,6 +15,7 @@ import type {
 import { backoffDelay, type BackoffSettings } from '../lib/backoff.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { redactUrl } from '../lib/redact.ts';
+import { ServerFailure } from '../lib/server-failure.ts';
 import { within } from '../lib/timers.ts';
 import { Acquaintance } from './acquaintance.ts';
 import { followTask } from './call/follow.ts';
@@ -278,13 +279,17 @@ export class ServerConnection implements Connection {
       case 'connecting':
         return now.attempt;
       case 'closed':
-        throw new Error(`the connection to '${this.#server}' is closed`);
+        throw this.#closedFailure();
       case 'idle':
         return this.#connect('schedule');
       case 'waiting':
       case 'failed':
         return this.#connect('use');
     }
+  }
+
+  #closedFailure(): ServerFailure {
+    return new ServerFailure('closed', `the connection to '${this.#server}' is closed`);
   }
 
   #isCurrent(peer: Peer): boolean {
@@ -326,13 +331,13 @@ export class ServerConnection implements Connection {
 
   async #dial(unwanted: AbortSignal): Promise<Live> {
     // Loss may be reported before the connection counts as up; then it never does.
-    let lostEarly: string | undefined;
+    let lostEarly: ServerFailure | undefined;
     let live: Live | undefined;
     await this.#parting;
     unwanted.throwIfAborted();
-    const onLost = (reason: string): void => {
-      if (live) this.#lost(live, reason);
-      else lostEarly = reason;
+    const onLost = (failure: ServerFailure): void => {
+      if (live) this.#lost(live, failure.message);
+      else lostEarly = failure;
     };
     const hooks: DialHooks = {
       onLost,
@@ -355,8 +360,8 @@ export class ServerConnection implements Connection {
     };
     const resumed = await this.#resume(hooks);
     const { client, transport } = resumed ?? (await this.#dialler.dial(this.#config, hooks));
-    if (transport instanceof ChildTransport) transport.onexit = onLost;
-    else client.onclose = () => onLost('the connection was closed');
+    if (transport instanceof ChildTransport) transport.onexit = (how) => onLost(new ServerFailure('exited', how));
+    else client.onclose = () => onLost(new ServerFailure('closed', 'the connection was closed'));
     if (transport instanceof HttpTransport) transport.onanswered = (id) => this.#calls.answered(id);
     live = {
       client,
@@ -374,7 +379,7 @@ export class ServerConnection implements Connection {
     if (this.#mode.mode === 'closed' || lostEarly !== undefined) {
       live.heartbeat.stop();
       await this.#hangUp(live, true);
-      throw new Error(lostEarly ?? `the connection to '${this.#server}' is closed`);
+      throw lostEarly ?? this.#closedFailure();
     }
     this.#up(live);
     this.#requests.connected(transport, resumed !== undefined);

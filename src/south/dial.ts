@@ -7,11 +7,13 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import type { CommandServerConfig, HttpServerConfig, ServerConfig } from '../core/ports.ts';
+import { GatewayError } from '../core/errors.ts';
 import type { AddressCheck } from '../lib/addresses.ts';
+import { ServerFailure } from '../lib/server-failure.ts';
 import { VERSION } from '../lib/version.ts';
 import { ANY_RESULT } from '../lib/any-result.ts';
 import { ExactClient } from './exact-client.ts';
-import { inPlainWords } from './plain-words.ts';
+import { noAnswerWithin, toServerFailure } from './failure.ts';
 import { RECEIVER_CAPABILITY } from './receiver.ts';
 import { TASKS_EXTENSION } from './server-task.ts';
 import { ChildTransport, type ChildStream } from './transport/child.ts';
@@ -110,13 +112,20 @@ export class Dialler {
     try {
       return this.#remember(key, await this.#dialOnce(config, hooks, this.#knownOld.has(key)));
     } catch (error) {
+      // Looking up an address that is not allowed is the gateway's own error.
+      if (error instanceof GatewayError) throw error;
+      const failure = toServerFailure(error);
       // It answered, and not like an old server: the next attempt asks anew.
-      if (error instanceof ProtocolError || error instanceof SdkHttpError) this.#knownOld.delete(key);
-      if (!diedOfProbe(error)) throw error;
+      if (hasResponded(failure.cause)) this.#knownOld.delete(key);
+      if (!('command' in config) || !diedOfProbe(failure)) throw failure;
       // Some old servers die of a request before `initialize`; they get a second life without it. One that dies again
       // has another reason, and is not started twice for each attempt from now on.
       this.#knownOld.add(key);
-      return this.#remember(key, await this.#dialOnce(config, hooks, true));
+      try {
+        return this.#remember(key, await this.#dialOnce(config, hooks, true));
+      } catch (again) {
+        throw toServerFailure(again);
+      }
     }
   }
 
@@ -151,8 +160,8 @@ export class Dialler {
       await unlessUnwanted(hooks.unwanted, client.request({ method: 'ping' }, ANY_RESULT), this.#timeoutMs);
     } catch (error) {
       await transport.close();
-      if (error instanceof SdkHttpError || error instanceof ProtocolError) return undefined;
-      throw error;
+      if (hasResponded(error)) return undefined;
+      throw toServerFailure(error);
     }
     resumed = true;
     if (before === undefined && this.#face.shows) client.hello = await this.#greeting(config, hooks);
@@ -257,8 +266,7 @@ export class Dialler {
       await unlessUnwanted(hooks.unwanted, connected, this.#timeoutMs);
     } catch (error) {
       await transport.close();
-      const plain = inPlainWords(error);
-      throw transport instanceof ChildTransport ? transport.explain(plain) : plain;
+      throw transport instanceof ChildTransport ? transport.explain(toServerFailure(error)) : error;
     }
     client.hello = transport.hello.said;
     return { client, transport };
@@ -269,8 +277,8 @@ async function unlessUnwanted(unwanted: AbortSignal, connected: Promise<unknown>
   let timer: NodeJS.Timeout | undefined;
   let giveUp = (): void => {};
   const givenUp = new Promise<never>((_resolve, reject) => {
-    giveUp = () => reject(new Error('the connection is not wanted any more'));
-    timer = setTimeout(() => reject(new Error(`no MCP answer within ${timeoutMs} ms`)), timeoutMs);
+    giveUp = () => reject(new ServerFailure('closed', 'the connection is not wanted any more'));
+    timer = setTimeout(() => reject(new ServerFailure('timeout', noAnswerWithin(timeoutMs))), timeoutMs);
   });
   unwanted.addEventListener('abort', giveUp, { once: true });
   if (unwanted.aborted) giveUp();
@@ -285,7 +293,13 @@ function refusesStreamableHttp(error: unknown): boolean {
   return error instanceof SdkHttpError && [400, 404, 405].includes(error.status ?? 0);
 }
 
-function diedOfProbe(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof SdkError && cause.code === SdkErrorCode.EraNegotiationFailed;
+/** The server responded, with an error. */
+function hasResponded(error: unknown): boolean {
+  return error instanceof ProtocolError || error instanceof SdkHttpError;
+}
+
+/** The process ended, or closed its output, on the request that finds out the protocol version. */
+function diedOfProbe({ failure, cause }: ServerFailure): boolean {
+  const hasEnded = failure === 'exited' || failure === 'stray_output' || failure === 'closed';
+  return hasEnded && cause instanceof SdkError && cause.code === SdkErrorCode.EraNegotiationFailed;
 }

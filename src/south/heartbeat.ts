@@ -1,11 +1,12 @@
 import type { Client } from '@modelcontextprotocol/client';
+import { ServerFailure } from '../lib/server-failure.ts';
 import { ping } from './ping.ts';
 
 export interface HeartbeatSettings {
   everyMs: number;
   /** A server at work may have no time for pings; that is what we are here for. If it died, that shows otherwise. */
   mayBeSilent: () => boolean;
-  onGone: (reason: string) => void;
+  onGone: (failure: ServerFailure) => void;
 }
 
 /** Asks a server from time to time, and when somebody doubts it, whether it is still there. */
@@ -38,6 +39,7 @@ export class Heartbeat {
     const pulse = await ping(this.#client);
     if (pulse.kind === 'alive') return;
     if (pulse.kind === 'silent' && this.#settings.mayBeSilent()) return;
-    this.#settings.onGone(`no answer to a ping (${why}): ${pulse.reason}`);
+    const { failure, message } = pulse.why;
+    this.#settings.onGone(new ServerFailure(failure, `no answer to a ping (${why}): ${message}`));
   }
 }

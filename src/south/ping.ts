@@ -1,6 +1,7 @@
-import { ProtocolError, SdkError, SdkErrorCode, type Client } from '@modelcontextprotocol/client';
-import { messageOf } from '../lib/log.ts';
+import { ProtocolError, type Client } from '@modelcontextprotocol/client';
 import { ANY_RESULT } from '../lib/any-result.ts';
+import type { ServerFailure } from '../lib/server-failure.ts';
+import { toServerFailure } from './failure.ts';
 import { isBrokenWire } from './transport/broken-wire.ts';
 
 const TIMEOUT_MS = 5000;
@@ -8,7 +9,7 @@ const METHOD_NOT_FOUND = -32601;
 const UNSUPPORTED_VERSION = -32022;
 
 /** `silent`: it may be gone, or too busy to answer. `gone`: nobody is there, or it is somebody else. */
-export type Pulse = { kind: 'alive' } | { kind: 'silent' | 'gone'; reason: string };
+export type Pulse = { kind: 'alive' } | { kind: 'silent' | 'gone'; why: ServerFailure };
 
 /** Asks whether a server is still there. */
 export async function ping(client: Client): Promise<Pulse> {
@@ -24,9 +25,9 @@ async function pingOnce(client: Client): Promise<Pulse & { brokenWire?: boolean 
     return { kind: 'alive' };
   } catch (error) {
     if (isAnswer(error, method)) return { kind: 'alive' };
-    const reason = messageOf(error);
-    if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) return { kind: 'silent', reason };
-    return { kind: 'gone', reason, brokenWire: isBrokenWire(error) };
+    const why = toServerFailure(error);
+    if (why.failure === 'timeout') return { kind: 'silent', why };
+    return { kind: 'gone', why, brokenWire: isBrokenWire(error) };
   }
 }
 

@@ -13,6 +13,7 @@ import type { IncomingQuestion, OutgoingCall } from '../core/ports.ts';
 import type { Answer } from '../core/interaction/interaction.ts';
 import { unlessAborted } from '../lib/abort.ts';
 import { messageOf, type Log } from '../lib/log.ts';
+import { ServerFailure } from '../lib/server-failure.ts';
 import { within } from '../lib/timers.ts';
 import { isObject } from '../lib/values.ts';
 import { Gone, type Line } from './call/line.ts';
@@ -120,7 +121,7 @@ export class ServerLine implements Line {
     try {
       await transport.send({ jsonrpc: '2.0', id, ...response });
     } catch (error) {
-      throw new Gone('lost', messageOf(error));
+      throw new Gone('lost', error);
     }
   }
 
@@ -146,13 +147,13 @@ export class ServerLine implements Line {
     } catch (error) {
       if (options.signal?.aborted) throw error;
       // What stands before the server says that it is away, or too busy; a task waits for that to pass.
-      if (method.startsWith('tasks/') && isPassing(error)) throw new Gone('lost', messageOf(error));
-      if (isUnsent(error)) throw new Gone('unreachable', messageOf(error));
-      const reason = await lossIn(error, live.transport);
+      if (method.startsWith('tasks/') && isPassing(error)) throw new Gone('lost', error);
+      if (isUnsent(error)) throw new Gone('unreachable', error);
+      const loss = await lossIn(error, live.transport);
       // One broken stream is not yet the loss of the server.
-      if (reason !== undefined) await this.#host.check(live, reason);
+      if (loss !== undefined) await this.#host.check(live, loss.message);
       // An error that comes with the loss of the server is the loss.
-      if (reason !== undefined || !this.#host.isCurrent(live)) throw new Gone('lost', reason ?? messageOf(error));
+      if (loss !== undefined || !this.#host.isCurrent(live)) throw new Gone('lost', loss ?? error);
       throw error;
     }
   }
@@ -197,7 +198,7 @@ export class ServerLine implements Line {
     try {
       return await this.#host.live();
     } catch (error) {
-      throw new Gone('unreachable', messageOf(error));
+      throw new Gone('unreachable', error);
     }
   }
 }
@@ -214,14 +215,14 @@ function isPassing(error: unknown): boolean {
 }
 
 /** Why an error means that the answer will never come on this connection. */
-async function lossIn(error: unknown, transport: Transport): Promise<string | undefined> {
-  if (isBrokenWire(error)) return messageOf(error);
+async function lossIn(error: unknown, transport: Transport): Promise<ServerFailure | undefined> {
+  if (isBrokenWire(error)) return error instanceof ServerFailure ? error : closed(messageOf(error));
   if (!(error instanceof SdkError) || error.code !== SdkErrorCode.ConnectionClosed) return undefined;
-  const ended =
-    transport instanceof ChildTransport
-      ? await within(EXIT_MS, transport.exited)
-      : transport instanceof SseTransport
-        ? transport.ending
-        : undefined;
-  return ended ?? 'the connection was closed';
+  if (transport instanceof ChildTransport) {
+    const how = await within(EXIT_MS, transport.exited);
+    if (how !== undefined) return new ServerFailure('exited', how);
+  }
+  return (transport instanceof SseTransport ? transport.ending : undefined) ?? closed('the connection was closed');
 }
+
+const closed = (message: string): ServerFailure => new ServerFailure('closed', message);

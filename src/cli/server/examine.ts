@@ -3,8 +3,8 @@
 import { TaskClientError } from '../../client/error.ts';
 import type { TaskClient } from '../../client/task-client.ts';
 import type { ServerConfig, ServerInfo } from '../../core/ports.ts';
-import { messageOf } from '../../lib/log.ts';
 import { redactUrl } from '../../lib/redact.ts';
+import { fixFor } from '../../lib/server-fix.ts';
 import { within } from '../../lib/timers.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { isTool } from './list-tools.ts';
@@ -53,7 +53,7 @@ export async function examine(client: TaskClient, config: ServerConfig, limit: L
       if (done === undefined) report(late(what, findings.info !== undefined, config, limit), printed.lastLines());
       return done;
     } catch (error) {
-      const { reason, fix } = troubleWith(messageOf(error), config);
+      const { reason, fix } = troubleWith(error, config);
       const problem = `${what}: ${reason}`;
       report({ problem, ...(fix !== undefined && { fix }) }, isGone(error) ? printed.lastLines(problem) : []);
       return undefined;
@@ -94,7 +94,7 @@ function late(what: string, reached: boolean, config: ServerConfig, { text }: Li
   const more = 'if it only needs longer, give it more time with --timeout';
   if (reached) return { problem: `${what}: no answer within ${text}`, fix: more };
   const problem = `no MCP answer within ${text}`;
-  return { problem, fix: `${troubleWith(problem, config).fix}; ${more}` };
+  return { problem, fix: `${fixFor('timeout', config, 'command line')}; ${more}` };
 }
 
 export function toolProblems(listed: readonly unknown[], { tasks }: Pick<ServerInfo, 'tasks'>): Problem[] {

@@ -1,5 +1,7 @@
 import type { ServerConfig } from '../../core/ports.ts';
+import { messageOf } from '../../lib/log.ts';
 import { redactUrl } from '../../lib/redact.ts';
+import { failureKindOf } from '../../lib/server-failure.ts';
 import { fixFor } from '../../lib/server-fix.ts';
 
 /** Why a server cannot be used, and what helps against it if that is known. */
@@ -8,10 +10,9 @@ export interface Trouble {
   fix?: string;
 }
 
-export function troubleWith(reason: string, config: ServerConfig): Trouble {
-  const plain = plainReason(reason);
-  const fix = fixFor(plain, config, 'command line');
-  return { reason: plain, ...(fix !== undefined && { fix }) };
+export function troubleWith(error: unknown, config: ServerConfig): Trouble {
+  const fix = fixFor(failureKindOf(error), config, 'command line');
+  return { reason: messageOf(error), ...(fix !== undefined && { fix }) };
 }
 
 /** The address of a server that has one, after its name; what says the address already is left alone. */
@@ -19,9 +20,4 @@ export function at(name: string, config: ServerConfig): string {
   if (!('url' in config)) return name;
   const url = redactUrl(config.url);
   return name === url ? name : `${name} (${url})`;
-}
-
-/** The reason without what only says that there is one. */
-function plainReason(reason: string): string {
-  return reason.replace(/^cannot reach \S+: /, '');
 }

@@ -16,7 +16,7 @@ function errorFor({ server, tool }: CallRequest, outcome: Exclude<CallOutcome, {
   switch (outcome.kind) {
     case 'unreachable': {
       const message = `server '${server}' cannot be reached: ${outcome.reason}`;
-      return new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', message, about);
+      return new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', message, about, outcome.failure);
     }
     case 'lost': {
       const message = `server '${server}' disconnected during the call: ${outcome.reason}; try again`;

@@ -4,6 +4,7 @@ import type { Answer } from '../../core/interaction/interaction.ts';
 import { backoffDelay, type BackoffSettings } from '../../lib/backoff.ts';
 import { messageOf } from '../../lib/log.ts';
 import { RpcError, rpcFailure } from '../../lib/rpc-error.ts';
+import { failureKindOf, type ServerFailureKind } from '../../lib/server-failure.ts';
 import type { SendOptions } from '../send.ts';
 import { ServerFault, type TaskOffer } from '../server-task.ts';
 import { pause } from './pause.ts';
@@ -34,10 +35,12 @@ export interface Line {
 /** The server is not there. `unreachable`: nothing was sent. `lost`: something may have arrived, no answer came. */
 export class Gone extends Error {
   readonly kind: 'unreachable' | 'lost';
+  readonly failure: ServerFailureKind | undefined;
 
-  constructor(kind: Gone['kind'], reason: string) {
-    super(reason);
+  constructor(kind: Gone['kind'], cause: unknown) {
+    super(messageOf(cause), { cause });
     this.kind = kind;
+    this.failure = failureKindOf(cause);
   }
 }
 
@@ -61,7 +64,10 @@ export async function throughLosses<T>(
 
 /** How a call ends when something was thrown. */
 export function failure(error: unknown): Exclude<CallOutcome, { kind: 'result' }> {
-  if (error instanceof Gone) return { kind: error.kind, reason: error.message };
+  if (error instanceof Gone) {
+    const { kind, message: reason, failure } = error;
+    return { kind, reason, ...(failure && { failure }) };
+  }
   if (error instanceof ServerFault) return { kind: 'error', error: { code: -32000, message: error.message } };
   if (error instanceof ProtocolError) return { kind: 'error', error: rpcFailure(error) };
   if (error instanceof RpcError) return { kind: 'error', error: rpcFailure(error) };

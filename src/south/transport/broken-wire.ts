@@ -1,14 +1,16 @@
 import { ProtocolError, type JSONRPCMessage, type RequestId } from '@modelcontextprotocol/client';
+import { ServerFailure, type ServerFailureKind } from '../../lib/server-failure.ts';
 
 /** In the data of an error that no server sent: the stream of the answer is over, and the answer did not come. */
 const STREAM_LOST = 'meanwhile/stream-lost';
 
-export class Unreachable extends Error {
-  /** Nobody was there to take it. */
+/** A request or its response was lost on the network. */
+export class Unreachable extends ServerFailure {
+  /** The request cannot have arrived. */
   readonly unsent: boolean;
 
-  constructor(message: string, unsent: boolean, cause: unknown) {
-    super(message, { cause });
+  constructor(failure: ServerFailureKind, message: string, unsent: boolean, cause: unknown) {
+    super(failure, message, { cause });
     this.unsent = unsent;
   }
 }

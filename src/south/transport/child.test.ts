@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ServerFailure } from '../../lib/server-failure.ts';
 import { ChildTransport } from './child.ts';
 import { MessageLimit } from './message-size.ts';
 
@@ -7,7 +8,8 @@ test('B-4: of a child that ends is told how, what it printed, and its last words
   const child = new ChildTransport({ command: process.execPath, args: ['-e', script] }, new MessageLimit());
   await child.start();
   expect(await child.exited).toBe('process exited with code 3');
-  expect(child.explain(new Error('closed'))).toMatchObject({
+  expect(child.explain(new ServerFailure('closed', 'closed'))).toMatchObject({
+    failure: 'exited',
     message:
       'process exited with code 3; it printed on standard output, which belongs to the protocol: "hello"; ' +
       'its last words: Error: no key: give one',

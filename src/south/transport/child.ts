@@ -4,6 +4,7 @@ import { serializeMessage, type JSONRPCMessage, type Transport } from '@modelcon
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import type { CommandServerConfig } from '../../core/ports.ts';
 import { drained } from '../../lib/drained.ts';
+import { ServerFailure } from '../../lib/server-failure.ts';
 import { within } from '../../lib/timers.ts';
 import { Hello } from './hello.ts';
 import { lastWords } from './last-words.ts';
@@ -76,8 +77,7 @@ export class ChildTransport implements Transport {
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
       child.once('error', (error: NodeJS.ErrnoException) => {
-        const missing = error.code === 'ENOENT';
-        reject(new Error(missing ? notFound(this.#config) : error.message));
+        reject(startFailure(this.#config, error));
       });
     });
     child.on('error', (error) => this.onerror?.(error));
@@ -124,34 +124,38 @@ export class ChildTransport implements Transport {
       });
     } catch {
       // Without the cause: it quotes the value it does not like, and that may be a secret.
-      throw new Error(`command '${command}' cannot be started with its arguments, environment or folder`);
+      throw new ServerFailure(
+        'other',
+        `command '${command}' cannot be started with its arguments, environment or folder`,
+      );
     }
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
-    if (!stdin?.writable) throw new Error('the server process is gone');
+    if (!stdin?.writable) throw new ServerFailure('exited', 'the server process is gone');
     if (stdin.writableLength > MAX_UNREAD_BYTES) {
       this.#killedBecause = 'process was killed because it does not read its standard input';
       this.#signalGroup('SIGKILL');
-      throw new Error(this.#killedBecause);
+      throw new ServerFailure('exited', this.#killedBecause);
     }
     this.hello.sent(message);
     if (!stdin.write(serializeMessage(message))) await drained(stdin);
   }
 
-  /** A failed connection as the user needs to hear of it: what the process did, and its last words. */
-  explain(error: unknown): unknown {
-    if (this.#died === undefined && this.#lastWords.length === 0 && this.#stray === undefined) return error;
+  /** Adds to a failed connection what the process did, and its last words. */
+  explain(failure: ServerFailure): ServerFailure {
+    if (this.#died === undefined && this.#lastWords.length === 0 && this.#stray === undefined) return failure;
     const words = lastWords(this.#lastWords);
     const said = [
-      this.#died ?? (error as Error).message,
+      this.#died ?? failure.message,
       ...(this.#stray === undefined
         ? []
         : [`it printed on standard output, which belongs to the protocol: ${JSON.stringify(this.#stray)}`]),
       ...(words === '' ? [] : [`its last words: ${words}`]),
     ];
-    return new Error(said.join('; '), { cause: error });
+    const kind = this.#died !== undefined ? 'exited' : this.#stray !== undefined ? 'stray_output' : failure.failure;
+    return new ServerFailure(kind, said.join('; '), { cause: failure.cause });
   }
 
   /** Asks by closing standard input, then tells, then makes. */
@@ -215,9 +219,14 @@ export class ChildTransport implements Transport {
   }
 }
 
-function notFound({ command, cwd }: CommandServerConfig): string {
-  if (cwd !== undefined && !existsSync(cwd)) return `the folder '${cwd}' (cwd of '${command}') was not found`;
-  return `command '${command}' was not found`;
+function startFailure({ command, cwd }: CommandServerConfig, error: NodeJS.ErrnoException): ServerFailure {
+  if (error.code !== 'ENOENT') {
+    return new ServerFailure(error.code === 'EACCES' ? 'not_executable' : 'other', error.message, { cause: error });
+  }
+  if (cwd === undefined || existsSync(cwd)) {
+    return new ServerFailure('command_missing', `command '${command}' was not found`);
+  }
+  return new ServerFailure('folder_missing', `the folder '${cwd}' (cwd of '${command}') was not found`);
 }
 
 function parsed(line: string): unknown {

@@ -3,7 +3,6 @@ import type { Agent } from 'node:http';
 import {
   SdkError,
   SdkErrorCode,
-  SdkHttpError,
   type JSONRPCMessage,
   type RequestId,
   type Transport,
@@ -11,6 +10,7 @@ import {
 } from '@modelcontextprotocol/client';
 import type { HttpServerConfig } from '../../core/ports.ts';
 import type { AddressCheck } from '../../lib/addresses.ts';
+import { ServerFailure } from '../../lib/server-failure.ts';
 import { isBrokenWire, isUnsent, streamLost } from './broken-wire.ts';
 import { orUnreachable, type HttpHealth } from './http-health.ts';
 import { httpRequest, keepAliveAgent, readText, type HttpAnswer } from './http-request.ts';
@@ -20,7 +20,7 @@ import { readMessage } from './message.ts';
 import { modernHeaders } from './modern-headers.ts';
 import { CALL_HEADER } from './origin.ts';
 import { takeOversize } from './oversize.ts';
-import { refusal } from './refusal.ts';
+import { HttpRefusal } from './refusal.ts';
 import { PendingAnswers } from './pending-answers.ts';
 import { ResponseStreams } from './response-streams.ts';
 
@@ -37,8 +37,10 @@ const MAX_UNSENT_BYTES = 32 * 1024 * 1024;
 /** What a request that waits costs beside its body, roughly. */
 const MESSAGE_OVERHEAD = 4096;
 
-/** What answers there is no MCP server, or not at this address. */
+/** A response that is not MCP: there is no MCP server at this address. */
 class UnexpectedContent extends SdkError {
+  readonly failure = 'not_mcp';
+
   constructor(what: string) {
     super(SdkErrorCode.ClientHttpUnexpectedContent, `${what}: is this the address of an MCP server?`);
   }
@@ -226,8 +228,9 @@ export class HttpTransport implements Transport {
   async #counted<T>(bytes: number, exchange: () => Promise<T>): Promise<T> {
     if (this.#unsent > MAX_UNSENT_BYTES) {
       const reason = `the server does not take what it is sent: more than ${MAX_UNSENT_BYTES} bytes wait`;
-      setImmediate(() => this.#health.onLost(reason));
-      throw new Error(reason);
+      const failure = new ServerFailure('closed', reason);
+      setImmediate(() => this.#health.onLost(failure));
+      throw failure;
     }
     this.#unsent += bytes + MESSAGE_OVERHEAD;
     try {
@@ -323,13 +326,13 @@ export class HttpTransport implements Transport {
     onSent?: () => void,
   ): Promise<HttpAnswer> {
     const request = httpRequest(agent, this.#url, method, headers, body, signals, onSent && { onSent });
-    return orUnreachable(request, this.#url, signals, this.#health);
+    return orUnreachable(request, signals, this.#health);
   }
 
   async #refused(message: JSONRPCMessage, answer: HttpAnswer): Promise<void> {
     const text = await readText(answer.body, this.#limit);
     if (answer.status === 404 && this.sessionId !== undefined) {
-      this.#health.onLost('the server forgot our session');
+      this.#health.onLost(new ServerFailure('closed', 'the server forgot our session'));
     } else {
       // A protocol error inside an HTTP error is still the answer to the request.
       const error = errorFor(message, text);
@@ -338,11 +341,7 @@ export class HttpTransport implements Transport {
         return;
       }
     }
-    throw new SdkHttpError(
-      SdkErrorCode.ClientHttpNotImplemented,
-      refusal(answer.status, this.#url.origin, text, answer.headers.location !== undefined),
-      { status: answer.status, statusText: '', text },
-    );
+    throw new HttpRefusal(answer.status, this.#url.origin, text, answer.headers.location !== undefined);
   }
 
   /** The stream for what belongs to no request; opened with the session, or when going on with one. */

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { refusal } from './refusal.ts';
-import { wireWords } from './wire-words.ts';
 
 const ORIGIN = 'http://127.0.0.1:1';
 const rpc = (message: unknown) => JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32000, message } });
@@ -19,12 +18,4 @@ test.each([
 
 test('B-1: of a redirection only that is told', () => {
   expect(refusal(302, ORIGIN, 'moved', true)).toContain('redirects elsewhere');
-});
-
-test('B-1: codes of the wire are told in words, and stay', () => {
-  expect(wireWords(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }))).toBe(
-    'connection refused (ECONNREFUSED)',
-  );
-  expect(wireWords(Object.assign(new Error('x'), { code: 'CERT_HAS_EXPIRED' }))).toBe('CERT_HAS_EXPIRED');
-  expect(wireWords(new Error('aborted'))).toBe('aborted');
 });

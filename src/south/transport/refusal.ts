@@ -1,7 +1,29 @@
 import { STATUS_CODES } from 'node:http';
+import { SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import type { ServerFailureKind } from '../../lib/server-failure.ts';
 import { isObject } from '../../lib/values.ts';
 
 const SHOWN_CHARS = 300;
+
+/** An HTTP response that is not an MCP response, as an error. */
+export class HttpRefusal extends SdkHttpError {
+  readonly failure: ServerFailureKind;
+
+  constructor(status: number, origin: string, text: string, redirected: boolean) {
+    super(SdkErrorCode.ClientHttpNotImplemented, refusal(status, origin, text, redirected), {
+      status,
+      statusText: '',
+      text,
+    });
+    this.failure = kindOfStatus(status, errorIn(text) !== undefined);
+  }
+}
+
+/** An MCP server that answers with a JSON-RPC error is at the right path. */
+export function kindOfStatus(status: number | undefined, hasRpcError: boolean): ServerFailureKind {
+  if (isDenial(status)) return 'auth';
+  return !hasRpcError && (status === 404 || status === 405) ? 'wrong_path' : 'other';
+}
 
 /**
  * An HTTP response that is not an MCP response, as one short line. The body is shown only where it is a JSON-RPC error: any
@@ -15,7 +37,7 @@ export function refusal(status: number, origin: string, body: string, redirected
   return isDenial(status) ? `${what}: ${said}` : said;
 }
 
-export const isDenial = (status: number | undefined): boolean => status === 401 || status === 403;
+const isDenial = (status: number | undefined): boolean => status === 401 || status === 403;
 
 /** The message of the JSON-RPC error in a body. */
 export function errorIn(body: string): string | undefined {

@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import type { Agent } from 'node:http';
-import { SdkErrorCode, SdkHttpError, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { HttpServerConfig } from '../../core/ports.ts';
+import { ServerFailure } from '../../lib/server-failure.ts';
 import { Hello } from './hello.ts';
 import { orUnreachable, type HttpHealth } from './http-health.ts';
 import { httpRequest, keepAliveAgent, readText, type HttpAnswer } from './http-request.ts';
@@ -10,7 +11,7 @@ import type { MessageLimit } from './message-size.ts';
 import { readMessage } from './message.ts';
 import { takeOversize } from './oversize.ts';
 import { PendingAnswers } from './pending-answers.ts';
-import { refusal } from './refusal.ts';
+import { HttpRefusal } from './refusal.ts';
 import { SseParser, type SseEvent } from './sse-parser.ts';
 
 const MAX_SOCKETS = 256;
@@ -35,7 +36,7 @@ export class SseTransport implements Transport {
   #endpoint: URL | undefined;
   #protocolVersion: string | undefined;
   /** Why the stream ended, once it has. */
-  ending: string | undefined;
+  ending: ServerFailure | undefined;
   #closed = false;
 
   constructor(
@@ -61,7 +62,7 @@ export class SseTransport implements Transport {
     const answer = await this.#exchange(this.#url, 'GET', { accept: 'text/event-stream' });
     if (answer.status !== 200 || !(answer.headers['content-type'] ?? '').startsWith('text/event-stream')) {
       answer.body.resume();
-      throw new Error(`HTTP ${answer.status} from ${this.#url.origin} in place of a stream`);
+      throw new ServerFailure('not_mcp', `HTTP ${answer.status} from ${this.#url.origin} in place of a stream`);
     }
     await new Promise<void>((resolve, reject) => this.#read(answer, resolve, reject));
   }
@@ -96,9 +97,9 @@ export class SseTransport implements Transport {
     });
     body.once('close', () => {
       parser.close();
-      this.ending = ending;
-      onFailure(new Error(ending));
-      if (!this.#closed) this.#health.onLost(ending);
+      this.ending = new ServerFailure('closed', ending);
+      onFailure(this.ending);
+      if (!this.#closed) this.#health.onLost(this.ending);
     });
   }
 
@@ -134,9 +135,9 @@ export class SseTransport implements Transport {
       return;
     }
     const text = await readText(body, this.#limit);
-    const reason = refusal(status, origin, text, answer.headers.location !== undefined);
-    this.#health.onDoubt(reason);
-    throw new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, reason, { status, statusText: '', text });
+    const refused = new HttpRefusal(status, origin, text, answer.headers.location !== undefined);
+    this.#health.onDoubt(refused.message);
+    throw refused;
   }
 
   async close(): Promise<void> {
@@ -159,7 +160,7 @@ export class SseTransport implements Transport {
       ...(this.#protocolVersion !== undefined && { 'mcp-protocol-version': this.#protocolVersion }),
     };
     const signals = [this.#abort.signal];
-    return orUnreachable(httpRequest(this.#agent, url, method, sent, body, signals), url, signals, this.#health);
+    return orUnreachable(httpRequest(this.#agent, url, method, sent, body, signals), signals, this.#health);
   }
 }
 

@@ -1,6 +1,5 @@
 import { LISTS, type ListName } from '../../../core/session/catalog.ts';
 import type { Session } from '../../../core/session/session.ts';
-import { messageOf } from '../../../lib/log.ts';
 import type { ListItem } from '../../../lib/pages.ts';
 import { reasonWithFix } from '../with-fix.ts';
 import { failureOn } from './request-on.ts';
@@ -33,7 +32,7 @@ export async function fromServers(
   const unavailable = servers.flatMap(({ name, config }, index) => {
     const answer = answers[index];
     if (answer?.status !== 'rejected') return [];
-    return [{ server: name, error: reasonWithFix(messageOf(answer.reason), config) }];
+    return [{ server: name, error: reasonWithFix(answer.reason, config) }];
   });
   return {
     [key]: answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : [])),

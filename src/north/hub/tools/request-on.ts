@@ -1,6 +1,7 @@
 import { GatewayError } from '../../../core/errors.ts';
 import type { Connection } from '../../../core/ports.ts';
 import { messageOf } from '../../../lib/log.ts';
+import { failureKindOf } from '../../../lib/server-failure.ts';
 import type { ToolContext } from '../tool.ts';
 
 /** One request to a server that is not a tool call. */
@@ -40,7 +41,8 @@ export function failureOn(connection: Connection, server: string, what: string, 
   if (error instanceof GatewayError) return error;
   const message = messageOf(error);
   if (connection.status.state !== 'connected') {
-    return new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', `server '${server}' is not connected: ${message}`);
+    const away = `server '${server}' is not connected: ${message}`;
+    return new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', away, undefined, failureKindOf(error));
   }
   const { code, data } = error instanceof Error ? (error as Error & { code?: unknown; data?: unknown }) : {};
   const told = typeof code === 'number' && { error: { code, message, ...(data !== undefined && { data }) } };

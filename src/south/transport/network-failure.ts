@@ -1,0 +1,58 @@
+import { GatewayError } from '../../core/errors.ts';
+import type { ServerFailureKind } from '../../lib/server-failure.ts';
+
+interface NetworkFailure {
+  failure: ServerFailureKind;
+  message: string;
+}
+
+const ERRNO: Record<string, NetworkFailure> = {
+  ECONNREFUSED: { failure: 'refused', message: 'connection refused' },
+  ECONNRESET: { failure: 'closed', message: 'the connection was cut' },
+  ENOTFOUND: { failure: 'dns', message: 'no such host' },
+  EAI_AGAIN: { failure: 'dns', message: 'the name of the host cannot be looked up' },
+  EHOSTUNREACH: { failure: 'no_route', message: 'there is no way to the host' },
+  ENETUNREACH: { failure: 'no_route', message: 'there is no way to the network' },
+  ETIMEDOUT: { failure: 'no_route', message: 'the host does not answer' },
+};
+
+/** The codes with which Node reports a certificate that does not verify. */
+const UNTRUSTED = new Set([
+  'CERT_CHAIN_TOO_LONG',
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_REJECTED',
+  'CERT_REVOKED',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_FORMAT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'ERROR_IN_CERT_NOT_AFTER_FIELD',
+  'ERROR_IN_CERT_NOT_BEFORE_FIELD',
+  'HOSTNAME_MISMATCH',
+  'INVALID_CA',
+  'INVALID_PURPOSE',
+  'PATH_LENGTH_EXCEEDED',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY',
+  'UNABLE_TO_DECRYPT_CERT_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+/** Why an HTTP request did not get through, from the error of `node:http`. The message keeps the code, which people look up. */
+export function networkFailure(error: NodeJS.ErrnoException): NetworkFailure {
+  if (error instanceof GatewayError) return { failure: 'not_allowed', message: error.message };
+  const { code, message } = error;
+  if (code === undefined) return { failure: 'other', message };
+  const known = ERRNO[code];
+  if (known !== undefined) return { failure: known.failure, message: `${known.message} (${code})` };
+  return { failure: kindOfTlsCode(code), message: code };
+}
+
+function kindOfTlsCode(code: string): ServerFailureKind {
+  if (UNTRUSTED.has(code)) return 'tls_untrusted';
+  return code === 'EPROTO' || code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_') ? 'tls' : 'other';
+}
