@@ -1,5 +1,5 @@
 import type { Arrival } from '../core/ports.ts';
-import type { ExactClient } from './exact-client.ts';
+import type { ExactClient } from '../lib/sdk/exact-client.ts';
 import type { Dialled } from './dial.ts';
 import { ChildTransport } from './transport/child.ts';
 

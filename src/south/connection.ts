@@ -23,7 +23,7 @@ import { LiveCalls, type LiveCall } from './call/live-calls.ts';
 import { runCall } from './call/run.ts';
 import type { CallResumePoint } from './call/resume-point.ts';
 import type { Dialled, Dialler, DialHooks } from './dial.ts';
-import type { ExactClient } from './exact-client.ts';
+import type { ExactClient } from '../lib/sdk/exact-client.ts';
 import { ask, hear } from './hear.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { LostRequests } from './lost-requests.ts';

@@ -11,13 +11,13 @@ import { GatewayError } from '../core/errors.ts';
 import type { AddressCheck } from '../lib/addresses.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
 import { VERSION } from '../lib/version.ts';
-import { ANY_RESULT } from '../lib/any-result.ts';
-import { ExactClient } from './exact-client.ts';
+import { ANY_RESULT } from '../lib/sdk/any-result.ts';
+import { ExactClient } from '../lib/sdk/exact-client.ts';
 import { noAnswerWithin, toServerFailure } from './failure.ts';
 import { RECEIVER_CAPABILITY } from './receiver.ts';
 import { TASKS_EXTENSION } from './server-task.ts';
 import { ChildTransport, type ChildStream } from './transport/child.ts';
-import { useFreshIds } from '../lib/fresh-ids.ts';
+import { useFreshIds } from '../lib/sdk/fresh-ids.ts';
 import { assertAllowed } from './transport/checked-address.ts';
 import { HttpTransport, type HttpTransportOptions } from './transport/http.ts';
 import type { HttpHealth } from './transport/http-health.ts';
@@ -164,7 +164,7 @@ export class Dialler {
       throw toServerFailure(error);
     }
     resumed = true;
-    if (before === undefined && this.#face.shows) client.hello = await this.#greeting(config, hooks);
+    if (before === undefined && this.#face.shows) client.initializeResult = await this.#greeting(config, hooks);
     transport.openStandingStream();
     return { client, transport };
   }
@@ -180,10 +180,10 @@ export class Dialler {
     };
     try {
       const { client, transport } = await this.#connect(await this.#http(config, hooks, unwanted), hooks, true);
-      const { hello } = client;
+      const { initializeResult } = client;
       if (transport instanceof HttpTransport) await transport.terminate().catch(() => {});
       await client.close();
-      return hello;
+      return initializeResult;
     } catch {
       // One that takes nobody new goes on with what it has; that it keeps tasks is known.
       return undefined;
@@ -268,7 +268,7 @@ export class Dialler {
       await transport.close();
       throw transport instanceof ChildTransport ? transport.explain(toServerFailure(error)) : error;
     }
-    client.hello = transport.hello.said;
+    client.initializeResult = transport.hello.said;
     return { client, transport };
   }
 }

@@ -1,5 +1,5 @@
 import { ProtocolError, type Client } from '@modelcontextprotocol/client';
-import { ANY_RESULT } from '../lib/any-result.ts';
+import { ANY_RESULT } from '../lib/sdk/any-result.ts';
 import type { ServerFailure } from '../lib/server-failure.ts';
 import { toServerFailure } from './failure.ts';
 import { isBrokenWire } from './transport/broken-wire.ts';

@@ -1,7 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { MAX_DELAY_MS } from '../lib/clock.ts';
-import { ANY_RESULT } from '../lib/any-result.ts';
-import { exactly } from './exact-client.ts';
+import { ANY_RESULT } from '../lib/sdk/any-result.ts';
+import { exactly } from '../lib/sdk/exact-client.ts';
 import { CALL_HEADER } from './transport/origin.ts';
 
 export interface SendOptions {

@@ -2,7 +2,7 @@ import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/client';
 import type { ServerInfo, ServerTraits } from '../core/ports.ts';
 import { isObject } from '../lib/values.ts';
 import { LATEST_WITH_SESSIONS } from './dial.ts';
-import type { ExactClient } from './exact-client.ts';
+import type { ExactClient } from '../lib/sdk/exact-client.ts';
 import { GENERATION_DATES, taskOffer, type TaskOffer } from './server-task.ts';
 
 const WITH_SESSIONS: ServerTraits = { sessions: true, asksInRounds: false, declaredPerRequest: false };
@@ -18,7 +18,7 @@ export function offerOf(client: ExactClient): TaskOffer | undefined {
 /** What a connected server told about itself. */
 export function infoOf(client: ExactClient): ServerInfo {
   // What every result has says nothing of the server.
-  const { resultType: _resultType, ...hello } = client.hello ?? {};
+  const { resultType: _resultType, ...hello } = client.initializeResult ?? {};
   const offer = offerOf(client);
   const implementation = implementationOf(client);
   // One who goes on with a session of somebody else was not greeted itself.
@@ -30,19 +30,19 @@ export function infoOf(client: ExactClient): ServerInfo {
     ...(offer && { tasks: { ...offer, generation: GENERATION_DATES[offer.generation] } }),
     ...(implementation && { implementation }),
     ...(instructions !== undefined && { instructions }),
-    ...(client.hello && { hello }),
+    ...(client.initializeResult && { hello }),
   };
 }
 
 // The SDK has found all that it knows of these to be in order, and has dropped the rest.
 
 function capabilitiesOf(client: ExactClient): Record<string, unknown> {
-  const capabilities = client.hello?.['capabilities'];
+  const capabilities = client.initializeResult?.['capabilities'];
   return { ...(isObject(capabilities) ? capabilities : (client.getServerCapabilities() ?? WORTH_KEEPING)) };
 }
 
 function implementationOf(client: ExactClient): ServerInfo['implementation'] {
-  const { serverInfo, _meta } = client.hello ?? {};
+  const { serverInfo, _meta } = client.initializeResult ?? {};
   const known = client.getServerVersion() ?? named(serverInfo);
   if (known === undefined) return undefined;
   const said = client.getProtocolEra() === 'modern' && isObject(_meta) ? _meta[SERVER_INFO_META_KEY] : serverInfo;

@@ -1,8 +1,8 @@
 import type { Client, McpSubscription } from '@modelcontextprotocol/client';
 import { unlessAborted } from '../lib/abort.ts';
 import { RpcError } from '../lib/rpc-error.ts';
-import { ANY_RESULT } from '../lib/any-result.ts';
-import { exactly } from './exact-client.ts';
+import { ANY_RESULT } from '../lib/sdk/any-result.ts';
+import { exactly } from '../lib/sdk/exact-client.ts';
 import { send } from './send.ts';
 
 /**

@@ -3,7 +3,7 @@ import { GatewayError } from '../../core/errors.ts';
 import { InvalidAnswer } from '../../core/interaction/answer.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
-import { ANY_RESULT } from '../../lib/any-result.ts';
+import { ANY_RESULT } from '../../lib/sdk/any-result.ts';
 import { withoutRelatedTask, withRelatedTask } from '../../lib/related-task.ts';
 import { rpcFailure, type RpcFailure } from '../../lib/rpc-error.ts';
 import { MAX_DELAY_MS } from '../../lib/clock.ts';

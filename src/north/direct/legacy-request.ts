@@ -2,7 +2,7 @@ import type { ProgressToken, RequestId, Server, ServerContext } from '@modelcont
 import type { Gateway } from '../../core/gateway.ts';
 import type { Progress, ServerInfo } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
-import { ANY_RESULT } from '../../lib/any-result.ts';
+import { ANY_RESULT } from '../../lib/sdk/any-result.ts';
 import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
 import { whileWaiting } from '../waiting.ts';

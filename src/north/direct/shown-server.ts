@@ -1,15 +1,13 @@
-import { Server, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
+import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
+import { AmendedServer } from '../../lib/sdk/amended-server.ts';
 import { isObject } from '../../lib/values.ts';
 import type { Face } from './view.ts';
 
-const INTRODUCTIONS = new Set(['initialize', 'server/discover']);
 /** The version of the protocol that has tasks, and those after it up to the new era. */
 export const TASKS_SINCE = '2025-11-25';
 
-type Handler = Parameters<Server['_wrapHandler']>[1];
-
 /** A protocol object that introduces itself with all that the server behind it says of itself. */
-export class ShownServer extends Server {
+export class ShownServer extends AmendedServer {
   readonly #more: Record<string, unknown>;
 
   constructor({ implementation, capabilities, instructions, more }: Face, versions = SUPPORTED_PROTOCOL_VERSIONS) {
@@ -21,10 +19,8 @@ export class ShownServer extends Server {
     this.#more = more;
   }
 
-  protected override _wrapHandler(method: string, handler: Handler): Handler {
-    const wrapped = super._wrapHandler(method, handler);
-    if (!INTRODUCTIONS.has(method)) return wrapped;
-    return async (request, context) => asOfItsVersion({ ...this.#more, ...(await wrapped(request, context)) });
+  protected override amend(introduction: Record<string, unknown>): Record<string, unknown> {
+    return asOfItsVersion({ ...this.#more, ...introduction });
   }
 }
 

@@ -10,7 +10,7 @@ import { GatewayError, shuttingDown } from '../../core/errors.ts';
 import { canBeNamed, type Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { ServerInfo } from '../../core/ports.ts';
-import { useFreshIds } from '../../lib/fresh-ids.ts';
+import { useFreshIds } from '../../lib/sdk/fresh-ids.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { Addressed } from '../addressed.ts';
 import { reached } from '../direct/reached.ts';

@@ -16,7 +16,7 @@ import { beginStream, frame, say } from '../http/event-stream.ts';
 import { idOf, respondError, respondGatewayError } from '../http/respond.ts';
 import { bareHubServer, createHubServer } from '../hub-server.ts';
 import type { Hub } from '../hub/hub.ts';
-import { Judge } from './request-validator.ts';
+import { RequestValidator } from '../../lib/sdk/request-validator.ts';
 import { statusOf } from './status.ts';
 import { RequestTransport } from './transport.ts';
 import { Windows } from './windows.ts';
@@ -33,7 +33,7 @@ export interface ModernOptions {
 export class ModernRequests {
   readonly #options: ModernOptions;
   readonly #gateway: Gateway;
-  readonly #judge: Judge;
+  readonly #validator: RequestValidator;
   readonly #clientStates = new ModernClientStates();
   readonly #windows = new Windows();
   readonly #open = new Set<RequestTransport>();
@@ -43,7 +43,9 @@ export class ModernRequests {
   constructor(options: ModernOptions) {
     this.#options = options;
     this.#gateway = options.gateway;
-    this.#judge = new Judge(options.gateway.log);
+    this.#validator = new RequestValidator((error) =>
+      options.gateway.log.debug('client_protocol_error', { error: error.message }),
+    );
     this.#onSessionEnded = (ended) => {
       for (const [res, session] of this.#listening) if (session === ended) res.end();
     };
@@ -56,7 +58,11 @@ export class ModernRequests {
     // Without an id it is a notification, which is told nothing.
     const listens = isObject(body) && body['method'] === 'subscriptions/listen' && 'id' in body;
     // There is nothing to hear at the hub, and the SDK tells that by itself.
-    const answer = await this.#judge.answerTo(req, body, listens && server === undefined ? bareHubServer() : undefined);
+    const answer = await this.#validator.answerTo(
+      req,
+      body,
+      listens && server === undefined ? bareHubServer() : undefined,
+    );
     if (answer !== undefined) {
       res.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
       return;
@@ -82,7 +88,7 @@ export class ModernRequests {
     this.#gateway.onSessionEnded.delete(this.#onSessionEnded);
     for (const res of this.#listening.keys()) res.end();
     for (const transport of this.#open) transport.stop();
-    await this.#judge.close();
+    await this.#validator.close();
   }
 
   async #serveHub(

@@ -6,7 +6,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
-import { useFreshIds } from '../../lib/fresh-ids.ts';
+import { useFreshIds } from '../../lib/sdk/fresh-ids.ts';
 import { rpcFailure, type RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import { refuseUnaskable } from '../asking/asking.ts';

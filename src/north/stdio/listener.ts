@@ -3,7 +3,7 @@ import { isInitializeRequest, type McpServerFactory } from '@modelcontextprotoco
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { CONNECTION_SESSION, type Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
-import { useFreshIds } from '../../lib/fresh-ids.ts';
+import { useFreshIds } from '../../lib/sdk/fresh-ids.ts';
 import { messageOf } from '../../lib/log.ts';
 import { createHubServer } from '../hub-server.ts';
 import { clientRecord } from '../legacy/client.ts';

@@ -1,7 +1,7 @@
 import { ProtocolError } from '@modelcontextprotocol/client';
 import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../../core/ports.ts';
 import { readServerTask, ServerFault } from '../server-task.ts';
-import { nativeTask } from '../transport/message.ts';
+import { nativeTask } from '../../lib/sdk/task-result.ts';
 import { followTask } from './follow.ts';
 import { failure, Gone, throughLosses, type Line } from './line.ts';
 import type { LiveCall } from './live-calls.ts';

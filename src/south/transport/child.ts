@@ -4,6 +4,7 @@ import { serializeMessage, type JSONRPCMessage, type Transport } from '@modelcon
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import type { CommandServerConfig } from '../../core/ports.ts';
 import { drained } from '../../lib/drained.ts';
+import type { ChildProcessTransport } from '../../lib/sdk/child-process-transport.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { within } from '../../lib/timers.ts';
 import { Hello } from './hello.ts';
@@ -31,7 +32,7 @@ export type ChildStream = 'stderr' | 'stdout';
  * A server as a child process in a process group of its own, so that whatever it starts goes with it. Its standard
  * error is always read: a full pipe would stop the child.
  */
-export class ChildTransport implements Transport {
+export class ChildTransport implements ChildProcessTransport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: NonNullable<Transport['onmessage']>;
@@ -57,7 +58,6 @@ export class ChildTransport implements Transport {
     this.#incoming = new MessageLines(limit);
   }
 
-  /** With `stderr`, what the SDK's version negotiation recognises a child process by. */
   get pid(): number | null {
     return this.#child?.pid ?? null;
   }

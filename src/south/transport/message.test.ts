@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { nativeTask, readMessage } from './message.ts';
+import { nativeTask } from '../../lib/sdk/task-result.ts';
+import { readMessage } from './message.ts';
 
 const answer = (rest: object): unknown => ({ jsonrpc: '2.0', id: 1, ...rest });
 

@@ -1,16 +1,11 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { isDeeperThan, MAX_LEVELS } from '../../lib/depth.ts';
+import { acceptableResponse } from '../../lib/sdk/task-result.ts';
 import { isObject } from '../../lib/values.ts';
 
 /**
- * A task in place of a result. The SDK's client knows no such result and would drop it with an error, so it is handed over
- * as a complete one that carries the task under a key of ours.
- */
-const TASK_KEY = 'meanwhile/task';
-
-/**
- * What a server sent, as the client can take it; `undefined` if it is no message. An answer that is none in the sense of
- * the protocol becomes an error: dropped, as the client would, it would be waited for without end.
+ * A message of a server in a form that the SDK's client accepts; `undefined` if it is not a message. An invalid response
+ * becomes an error: the client would drop it, and its request would never end.
  */
 export function readMessage(value: unknown): JSONRPCMessage | undefined {
   if (!isObject(value) || value['jsonrpc'] !== '2.0') return undefined;
@@ -18,7 +13,7 @@ export function readMessage(value: unknown): JSONRPCMessage | undefined {
   if ('method' in value) {
     if (typeof value['method'] !== 'string') return undefined;
     if (!tooDeep) return value as JSONRPCMessage;
-    // A question without its parameters is answered with an error; of a notification nothing is left.
+    // A request without its parameters is answered with an error; a notification is dropped.
     return 'id' in value ? ({ ...value, params: {} } as JSONRPCMessage) : undefined;
   }
   const { id, result, error } = value;
@@ -29,25 +24,7 @@ export function readMessage(value: unknown): JSONRPCMessage | undefined {
     return whole ? (value as JSONRPCMessage) : broken(id, 'an error without code and message');
   }
   if (!isObject(result)) return broken(id, 'no object, as every result must be');
-  const { resultType } = result;
-  if (resultType === 'task') return wrapTask(id, result);
-  // The SDK refuses one that does not say its type; the specification wants it taken as complete.
-  return resultType === undefined
-    ? { jsonrpc: '2.0', id, result: { ...result, resultType: 'complete' } }
-    : (value as JSONRPCMessage);
-}
-
-/** The task in the result of a call. */
-export function nativeTask(result: Record<string, unknown>): unknown {
-  return result[TASK_KEY];
-}
-
-function wrapTask(
-  id: string | number,
-  { resultType: _resultType, _meta, ...task }: Record<string, unknown>,
-): JSONRPCMessage {
-  const meta = isObject(_meta) ? { _meta } : {};
-  return { jsonrpc: '2.0', id, result: { resultType: 'complete', content: [], ...meta, [TASK_KEY]: task } };
+  return acceptableResponse(value as JSONRPCMessage, id, result);
 }
 
 function broken(id: string | number, what: string): JSONRPCMessage {

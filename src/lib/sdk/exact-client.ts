@@ -1,6 +1,6 @@
 import { Client, ProtocolError, type JSONRPCResponse } from '@modelcontextprotocol/client';
 
-/** What came with an error. The SDK looks inside, and what it knows it takes for something else, and cuts it. */
+/** Hides the data of an error from the SDK, which parses data that it knows and drops the other fields. */
 class Sealed {
   readonly data: unknown;
 
@@ -9,17 +9,17 @@ class Sealed {
   }
 }
 
-/** A client that loses nothing of what a server says. Whoever asks through it asks `exactly`. */
+/** A client that keeps all fields of results and errors. Requests that go through it are wrapped in `exactly`. */
 export class ExactClient extends Client {
-  /** What the server said of itself, as it came; absent where that was said to somebody before us. */
-  hello: Record<string, unknown> | undefined;
+  /** The result of `initialize` or `server/discover` as the server sent it; absent in a session that was taken over. */
+  initializeResult: Record<string, unknown> | undefined;
 
   protected override _onresponse(response: JSONRPCResponse): void {
     super._onresponse(sealed(response));
   }
 }
 
-/** Rejects with the error of the server as it came. */
+/** Rejects with the error as the server sent it. */
 export async function exactly<T>(asked: Promise<T>): Promise<T> {
   return asked.catch((error: unknown) => {
     if (!(error instanceof ProtocolError) || !(error.data instanceof Sealed)) throw error;

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@modelcontextprotocol/server';
 
-/** Lets a result through as the server gave it: a gateway has no business with the fields it does not know. */
+/** A schema that accepts any object and keeps all its fields: a gateway passes on fields that it does not know. */
 export const ANY_RESULT: StandardSchemaV1<unknown, Record<string, unknown>> = {
   '~standard': {
     version: 1,

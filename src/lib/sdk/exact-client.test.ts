@@ -1,6 +1,6 @@
 import { InMemoryTransport, ProtocolError } from '@modelcontextprotocol/client';
 import { expect, test } from 'vitest';
-import { ANY_RESULT } from '../lib/any-result.ts';
+import { ANY_RESULT } from './any-result.ts';
 import { ExactClient, exactly } from './exact-client.ts';
 
 /** A server that answers everything but `initialize` with the error that is asked for. */
