@@ -8,7 +8,7 @@ import { HttpListener } from './north/http/listener.ts';
 import { Hub } from './north/hub/hub.ts';
 import { listenOnStdio } from './north/stdio/listener.ts';
 import { createBackends } from './south/backends.ts';
-import { StoreError } from './store/error.ts';
+import { StoreError } from './store/store-error.ts';
 import { openSqliteStore } from './store/sqlite/store.ts';
 
 export type { Config } from './config/schema.ts';

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { TaskClientError } from '../client/error.ts';
+import { TaskClientError } from '../client/task-client-error.ts';
 import type { CallToolResult, Task, ToolCallStream } from '../client/types.ts';
 import { within } from '../lib/timers.ts';
 import { comeBack } from './come-back.ts';

@@ -1,4 +1,4 @@
-import { TaskClientError, type FailureKind } from '../client/error.ts';
+import { TaskClientError, type FailureKind } from '../client/task-client-error.ts';
 import { TaskClient } from '../client/task-client.ts';
 import type { ServerInfo } from '../core/ports.ts';
 import { messageOf } from '../lib/log.ts';

@@ -1,5 +1,5 @@
 import { unlessAborted } from '../lib/abort.ts';
-import { TaskClientError } from './error.ts';
+import { TaskClientError } from './task-client-error.ts';
 
 /** What the promise brings, as long as somebody waits for it. */
 export async function unlessCancelled<T>(signal: AbortSignal | undefined, promise: Promise<T>): Promise<T> {

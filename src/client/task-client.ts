@@ -17,7 +17,7 @@ import { Dialler } from '../south/dial.ts';
 import type { SendOptions } from '../south/send.ts';
 import { readServerTask, type TaskOffer } from '../south/server-task.ts';
 import { unlessCancelled } from './cancelled.ts';
-import { errorFrom, requestError, TaskClientError } from './error.ts';
+import { errorFrom, requestError, TaskClientError } from './task-client-error.ts';
 import { Following, type End, type Followed, type Running, type Start } from './following.ts';
 import { KnownTasks } from './known-tasks.ts';
 import { askListeners } from './pending.ts';
@@ -220,7 +220,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
 
   async #offer(): Promise<TaskOffer | undefined> {
     await this.connect();
-    return this.#connection.line.taskOffer();
+    return this.#connection.channel.taskOffer();
   }
 
   async #requireOffer(): Promise<TaskOffer> {
@@ -231,7 +231,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
 
   /** A request about tasks. */
   async #ask(method: string, params: Record<string, unknown>): Promise<Record<string, unknown>> {
-    const { pollTimeoutMs: timeoutMs } = this.#connection.line;
+    const { pollTimeoutMs: timeoutMs } = this.#connection.channel;
     return this.#request(method, params, { timeoutMs });
   }
 
@@ -241,7 +241,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     options: SendOptions,
   ): Promise<Record<string, unknown>> {
     try {
-      return await this.#connection.line.request(method, params, options);
+      return await this.#connection.channel.request(method, params, options);
     } catch (error) {
       throw requestError(error, options.signal);
     }
@@ -264,10 +264,10 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   }
 
   async #refuseTaskOnly(toolName: string, signal: AbortSignal): Promise<void> {
-    const { line } = this.#connection;
+    const { channel } = this.#connection;
     if ((await this.#offer())?.generation !== 'core') return;
     // One that does not tell of its tools may still have them.
-    const support = await line.taskSupport(toolName, signal).catch(() => 'forbidden');
+    const support = await channel.taskSupport(toolName, signal).catch(() => 'forbidden');
     if (support !== 'required') return;
     throw new TaskClientError('refused', `'${toolName}' only runs as a task: call it with callToolStream`);
   }

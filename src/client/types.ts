@@ -1,5 +1,5 @@
 import type { ServerTask } from '../core/ports.ts';
-import type { TaskClientError } from './error.ts';
+import type { TaskClientError } from './task-client-error.ts';
 
 /** A task as servers of the 2025-11-25 protocol describe it; those of later ones are told in the same words. */
 export type Task = ServerTask;

@@ -46,8 +46,8 @@ export interface ServerInfo {
   /** Its name and version, and whatever else it tells of itself. */
   implementation?: { name: string; version: string; [field: string]: unknown };
   instructions?: string;
-  /** All that it said when it was met, as it came; absent where that was said to an earlier run of the program. */
-  hello?: Record<string, unknown>;
+  /** The result of its introduction as it came; absent in a session that an earlier run of the program began. */
+  initializeResult?: Record<string, unknown>;
 }
 
 export type ConnectionStatus =
@@ -109,17 +109,17 @@ export interface ServerLog {
 /** Whether a reconnected server still knows us (`blip`) or started anew (`restart`). */
 export type Arrival = 'first' | 'blip' | 'restart';
 
-/** The request that something was said about; or that it was none; or that nobody can tell. */
-export type About = { requestId: string } | 'no request' | 'unknown';
+/** The request that a notification belongs to; `unknown` if it may belong to several. */
+export type RelatedRequest = { requestId: string } | 'no request' | 'unknown';
 
-/** What one connection tells its session. */
+/** Receives what happens on one connection. */
 export interface ConnectionSink {
   connected(arrival: Arrival, info: ServerInfo): void;
   lost(reason: string): void;
   notification(method: string, params: Record<string, unknown>): void;
   log(entry: ServerLog): void;
-  /** Every notification of the server as it came, logs included. */
-  heard?(method: string, params: Record<string, unknown> | undefined, about: About): void;
+  /** Every notification of the server as it came, logs included, with the request that it belongs to. */
+  rawNotification?(method: string, params: Record<string, unknown> | undefined, relatedRequest: RelatedRequest): void;
   /** Progress of a task that the server keeps, and that no call of this connection follows. */
   taskProgress?(taskId: string, progress: Progress): void;
   /** Resolves with the answer; rejects with an error that goes back to the server. */

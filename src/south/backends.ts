@@ -2,7 +2,7 @@ import type { Backends } from '../core/ports.ts';
 import { addressCheck, type AddressCheck, type AllowedAddresses } from '../lib/addresses.ts';
 import type { Log } from '../lib/log.ts';
 import { ServerConnection, type ConnectionSettings } from './connection.ts';
-import { Dialler, GATEWAY_FACE } from './dial.ts';
+import { Dialler, GATEWAY_IDENTITY } from './dial.ts';
 import { MessageLimits } from './transport/message-size.ts';
 
 export interface BackendSettings extends Omit<ConnectionSettings, 'persistent' | 'preferences'> {
@@ -18,8 +18,8 @@ export function createBackends(
 ): Backends {
   const limits = new MessageLimits(messageBytes);
   const diallers = (isAllowed: AddressCheck | undefined): Record<'plain' | 'withRoots', Dialler> => ({
-    plain: new Dialler(settings.connectTimeoutMs, GATEWAY_FACE, { isAllowed, limits }),
-    withRoots: new Dialler(settings.connectTimeoutMs, { ...GATEWAY_FACE, roots: true }, { isAllowed, limits }),
+    plain: new Dialler(settings.connectTimeoutMs, GATEWAY_IDENTITY, { isAllowed, limits }),
+    withRoots: new Dialler(settings.connectTimeoutMs, { ...GATEWAY_IDENTITY, roots: true }, { isAllowed, limits }),
   });
   const from = { 'config file': diallers(undefined), client: diallers(addressCheck(addressesForClients)) };
   return {

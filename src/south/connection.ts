@@ -17,19 +17,19 @@ import { messageOf, type Log } from '../lib/log.ts';
 import { redactUrl } from '../lib/redact.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
 import { within } from '../lib/timers.ts';
-import { Acquaintance } from './acquaintance.ts';
-import { followTask } from './call/follow.ts';
-import { LiveCalls, type LiveCall } from './call/live-calls.ts';
+import { ConnectionHistory } from './connection-history.ts';
+import { followServerTask } from './call/follow-server-task.ts';
+import { RunningCalls, type RunningCall } from './call/running-calls.ts';
 import { runCall } from './call/run.ts';
 import type { CallResumePoint } from './call/resume-point.ts';
 import type { Dialled, Dialler, DialHooks } from './dial.ts';
 import type { ExactClient } from '../lib/sdk/exact-client.ts';
-import { ask, hear } from './hear.ts';
+import { ask, handleIncoming } from './incoming.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { LostRequests } from './lost-requests.ts';
 import { TaskReceiver } from './receiver.ts';
 import { infoOf, offerOf } from './server-info.ts';
-import { ServerLine, type Peer } from './server-line.ts';
+import { ServerChannel, type Peer } from './server-channel.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { ChildTransport } from './transport/child.ts';
 import { HttpTransport } from './transport/http.ts';
@@ -85,15 +85,15 @@ export class ServerConnection implements Connection {
   #failures = 0;
   /** What the server was asked to log. */
   #logLevel: unknown;
-  readonly #acquaintance: Acquaintance;
+  readonly #history: ConnectionHistory;
   /** The end of the connection that was lost last: what is left of it goes before there is another. */
   #parting: Promise<void> = Promise.resolve();
-  readonly #calls = new LiveCalls();
+  readonly #calls = new RunningCalls();
   readonly #receiver: TaskReceiver;
   readonly #requests: LostRequests;
   /** Calls that still have something to say before the connection is closed. */
   readonly #lastWords = new Set<Promise<unknown>>();
-  readonly line: ServerLine;
+  readonly channel: ServerChannel;
   readonly #subscriptions: Subscriptions;
   readonly #server: string;
   readonly #config: ServerConfig;
@@ -115,14 +115,14 @@ export class ServerConnection implements Connection {
     this.#sink = sink;
     this.#dialler = dialler;
     this.#settings = settings;
-    this.#acquaintance = new Acquaintance(settings.sessionId);
+    this.#history = new ConnectionHistory(settings.sessionId);
     this.#logLevel = settings.preferences?.logLevel;
     this.#subscriptions = new Subscriptions(settings.preferences?.uris, (client) => void this.#streamEnded(client));
     this.#log = log;
     this.#receiver = new TaskReceiver({
-      ask: async (method, params, about, onOpen) => {
+      ask: async (method, params, context, onOpen) => {
         // The server fetches the answer when it wants it, also on its next connection.
-        const answer = ask(method, params, { ...about, detached: true }, sink, this.#calls);
+        const answer = ask(method, params, { ...context, detached: true }, sink, this.#calls);
         // One that cannot be asked is refused before this turn ends, and never was open.
         setImmediate(onOpen);
         return answer;
@@ -137,10 +137,10 @@ export class ServerConnection implements Connection {
       // Questions are over when their connection is lost; those with a task are held by the receiver.
       answer: ({ method, params }) =>
         method.startsWith('tasks/') ? this.#receiver.answer(method, params, {}, NEVER) : undefined,
-      respond: async (id, response) => this.line.respond(id, response),
+      respond: async (id, response) => this.channel.respond(id, response),
       sessionId: () => this.sessionId,
     });
-    this.line = new ServerLine({
+    this.channel = new ServerChannel({
       server,
       log,
       calls: this.#calls,
@@ -174,7 +174,7 @@ export class ServerConnection implements Connection {
 
   /** The session that the server knows us by, where it has such. */
   get sessionId(): string | undefined {
-    return this.line.sessionId;
+    return this.channel.sessionId;
   }
 
   async ready(): Promise<ServerInfo> {
@@ -182,18 +182,18 @@ export class ServerConnection implements Connection {
   }
 
   async call(call: OutgoingCall): Promise<CallOutcome> {
-    return this.#run(call, (live) => runCall(this.line, live));
+    return this.#run(call, (live) => runCall(this.channel, live));
   }
 
   async resume(from: ResumePoint, call: OutgoingCall): Promise<CallOutcome> {
     const checkpoint = from as CallResumePoint;
-    if ('round' in checkpoint) return this.#run(call, (live) => runCall(this.line, live, checkpoint.round));
+    if ('round' in checkpoint) return this.#run(call, (live) => runCall(this.channel, live, checkpoint.round));
     const { task } = checkpoint;
-    this.#acquaintance.mayKnow(task.sessionId);
-    return this.#run(call, (live) => followTask(this.line, live, task));
+    this.#history.adoptSession(task.sessionId);
+    return this.#run(call, (live) => followServerTask(this.channel, live, task));
   }
 
-  async #run(call: OutgoingCall, run: (live: LiveCall) => Promise<CallOutcome>): Promise<CallOutcome> {
+  async #run(call: OutgoingCall, run: (live: RunningCall) => Promise<CallOutcome>): Promise<CallOutcome> {
     const live = this.#calls.begin(call);
     const running = run(live);
     // The cancel of a task that the server keeps, or is just about to name, must arrive: without it the work goes on for nobody.
@@ -215,13 +215,13 @@ export class ServerConnection implements Connection {
     params: Record<string, unknown>,
     signal?: AbortSignal,
   ): Promise<Record<string, unknown>> {
-    return this.line.send(await this.#live(), method, params, { signal });
+    return this.channel.send(await this.#live(), method, params, { signal });
   }
 
   /** A server that was started anew knows nothing of the level it was asked for; in the new era each request says it. */
   #restoreLogLevel(live: Live): void {
     if (this.#logLevel === undefined || live.info.traits.declaredPerRequest) return;
-    this.line.send(live, SET_LEVEL, { level: this.#logLevel }, {}).catch((error: unknown) => {
+    this.channel.send(live, SET_LEVEL, { level: this.#logLevel }, {}).catch((error: unknown) => {
       this.#log.warn('log_level_not_restored', { server: this.#server, error: messageOf(error) });
     });
   }
@@ -230,7 +230,7 @@ export class ServerConnection implements Connection {
     const live = await this.#live();
     const done = this.#calls.beginOther({ id, onProgress });
     try {
-      const result = await this.line.send(live, method, params, { signal, callId: id, mayAsk: true });
+      const result = await this.channel.send(live, method, params, { signal, callId: id, mayAsk: true });
       if (method === SET_LEVEL) this.#logLevel = params['level'];
       return result;
     } finally {
@@ -318,7 +318,7 @@ export class ServerConnection implements Connection {
       (error: unknown) => {
         if (this.#mode.mode !== 'connecting' || this.#mode.attempt !== attempt) return;
         if (because === 'schedule') this.#failures += 1;
-        this.#log.warn(this.#acquaintance.met ? 'server_reconnect_failed' : 'server_connect_failed', {
+        this.#log.warn(this.#history.hasConnected ? 'server_reconnect_failed' : 'server_connect_failed', {
           server: this.#server,
           ...(number !== undefined && { attempt: number }),
           error: messageOf(error),
@@ -346,12 +346,12 @@ export class ServerConnection implements Connection {
       onOutput: (line, source) =>
         this.#sink.log({ level: source === 'stdout' ? 'warning' : 'info', source, data: line }),
       prepare: (client) => {
-        hear(client, {
+        handleIncoming(client, {
           sink: this.#sink,
           calls: this.#calls,
           receiver: this.#receiver,
           requests: this.#requests,
-          onToolsChanged: () => this.line.forgetTools(),
+          onToolsChanged: () => this.channel.forgetTools(),
         });
         client.onerror = ({ message: error }) =>
           this.#log.debug('server_protocol_error', { server: this.#server, error });
@@ -387,19 +387,19 @@ export class ServerConnection implements Connection {
   }
 
   async #resume(hooks: DialHooks): Promise<Dialled | undefined> {
-    const { session } = this.#acquaintance;
+    const { session } = this.#history;
     if (session === undefined || !('url' in this.#config)) return undefined;
     const resumed = await this.#dialler.resume(this.#config, hooks, session.client, session.id);
-    if (resumed === undefined) this.#acquaintance.sessionForgotten();
+    if (resumed === undefined) this.#history.sessionForgotten();
     return resumed;
   }
 
   #up(live: Live): void {
-    const arrival = this.#acquaintance.connected(live);
+    const arrival = this.#history.connected(live);
     this.#enter({ mode: 'up', live });
     const url = 'url' in this.#config ? { url: redactUrl(this.#config.url) } : {};
     this.#log.info('server_connected', { server: this.#server, ...url, arrival });
-    this.line.forgetTools();
+    this.channel.forgetTools();
     if (arrival === 'restart') this.#receiver.clear('the server restarted');
     this.#calls.ringAll();
     this.#sink.connected(arrival, live.info);
@@ -413,7 +413,7 @@ export class ServerConnection implements Connection {
     // "Started" is not "works": a server that dies soon after each start uses up its attempts like one that never starts.
     this.#failures = Date.now() - live.since >= stableMs ? 1 : this.#failures + 1;
     this.#log.info('server_disconnected', { server: this.#server, reason });
-    this.#acquaintance.lost(live);
+    this.#history.lost(live);
     this.#requests.connectionLost(live.transport instanceof HttpTransport ? live.transport.takeUnanswered() : []);
     this.#waitOrFail(reason);
     // A process that is gone takes along what it asked.
@@ -427,7 +427,7 @@ export class ServerConnection implements Connection {
   #waitOrFail(error: string): void {
     const { reconnect } = this.#settings;
     const attempt = this.#failures;
-    if (attempt > reconnect.attempts || (!this.#acquaintance.met && !this.#settings.persistent)) {
+    if (attempt > reconnect.attempts || (!this.#history.hasConnected && !this.#settings.persistent)) {
       this.#enter({ mode: 'failed', error });
       // Nothing will bring the server's answers to it.
       this.#receiver.clear(`the server cannot be reached: ${error}`);

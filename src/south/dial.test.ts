@@ -4,7 +4,7 @@ import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Dialler, GATEWAY_FACE, type DialHooks } from './dial.ts';
+import { Dialler, GATEWAY_IDENTITY, type DialHooks } from './dial.ts';
 
 /** What Node looks names up with. */
 const THREADS = Number(process.env['UV_THREADPOOL_SIZE'] ?? 4);
@@ -40,13 +40,13 @@ const hooks = (unwanted: AbortSignal): DialHooks => ({
 });
 
 it('B-2, X-2: checking the address of a server takes no longer than connecting may', async () => {
-  const dialler = new Dialler(100, GATEWAY_FACE, { isAllowed: () => true });
+  const dialler = new Dialler(100, GATEWAY_IDENTITY, { isAllowed: () => true });
   await expect(dialler.dial(CONFIG, hooks(new AbortController().signal))).rejects.toThrow('within 100 ms');
 });
 
 it('B-2, X-2: and ends when the connection is not wanted any more', async () => {
   const unwanted = new AbortController();
-  const dialler = new Dialler(60_000, GATEWAY_FACE, { isAllowed: () => true });
+  const dialler = new Dialler(60_000, GATEWAY_IDENTITY, { isAllowed: () => true });
   const dialled = dialler.dial(CONFIG, hooks(unwanted.signal));
   unwanted.abort();
   await expect(dialled).rejects.toThrow('not wanted any more');

@@ -25,7 +25,7 @@ import { MessageLimits } from './transport/message-size.ts';
 import { SseTransport } from './transport/sse.ts';
 
 /** Who we say we are, and what we let servers ask. */
-export interface ClientFace {
+export interface ClientIdentity {
   name: string;
   version: string;
   elicitation: boolean;
@@ -36,7 +36,7 @@ export interface ClientFace {
 }
 
 /** Everything that somebody behind a gateway may answer. */
-export const GATEWAY_FACE: ClientFace = {
+export const GATEWAY_IDENTITY: ClientIdentity = {
   name: 'meanwhile',
   version: VERSION,
   elicitation: true,
@@ -45,7 +45,7 @@ export const GATEWAY_FACE: ClientFace = {
 };
 
 /** Questions may come as tasks, which only servers of the old era can tell; and calls may be answered with tasks. */
-function capabilitiesOf({ elicitation, sampling, roots }: ClientFace): ClientCapabilities {
+function capabilitiesOf({ elicitation, sampling, roots }: ClientIdentity): ClientCapabilities {
   return {
     ...(elicitation && { elicitation: { form: {}, url: {} } }),
     ...(sampling && { sampling: { tools: {} } }),
@@ -93,16 +93,20 @@ export interface DialOptions {
 export class Dialler {
   readonly #knownOld = new Set<string>();
   readonly #timeoutMs: number;
-  readonly #face: ClientFace;
+  readonly #identity: ClientIdentity;
   readonly #isAllowed: AddressCheck | undefined;
   readonly #limits: MessageLimits;
 
   /** Clients in a session where somebody else has counted already, for as long as they live. */
   readonly #countedBefore = new WeakSet<ExactClient>();
 
-  constructor(timeoutMs: number, face: ClientFace, { isAllowed, limits = new MessageLimits() }: DialOptions = {}) {
+  constructor(
+    timeoutMs: number,
+    identity: ClientIdentity,
+    { isAllowed, limits = new MessageLimits() }: DialOptions = {},
+  ) {
     this.#timeoutMs = timeoutMs;
-    this.#face = face;
+    this.#identity = identity;
     this.#isAllowed = isAllowed;
     this.#limits = limits;
   }
@@ -130,7 +134,7 @@ export class Dialler {
   }
 
   get capabilities(): ClientCapabilities {
-    return capabilitiesOf(this.#face);
+    return capabilitiesOf(this.#identity);
   }
 
   /**
@@ -164,7 +168,7 @@ export class Dialler {
       throw toServerFailure(error);
     }
     resumed = true;
-    if (before === undefined && this.#face.shows) client.initializeResult = await this.#greeting(config, hooks);
+    if (before === undefined && this.#identity.shows) client.initializeResult = await this.#greeting(config, hooks);
     transport.openStandingStream();
     return { client, transport };
   }
@@ -231,7 +235,7 @@ export class Dialler {
   }
 
   #newClient(hooks: DialHooks, probeMs: number): ExactClient {
-    const { name, version } = this.#face;
+    const { name, version } = this.#identity;
     const client = new ExactClient(
       { name, version },
       {
@@ -268,7 +272,7 @@ export class Dialler {
       await transport.close();
       throw transport instanceof ChildTransport ? transport.explain(toServerFailure(error)) : error;
     }
-    client.initializeResult = transport.hello.said;
+    client.initializeResult = transport.initialize.result;
     return { client, transport };
   }
 }

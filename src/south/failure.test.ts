@@ -7,7 +7,7 @@ import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/cli
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ServerConfig } from '../core/ports.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
-import { Dialler, GATEWAY_FACE } from './dial.ts';
+import { Dialler, GATEWAY_IDENTITY } from './dial.ts';
 import { toServerFailure } from './failure.ts';
 
 let server: Server | undefined;
@@ -31,7 +31,7 @@ async function failureOf(config: ServerConfig, timeoutMs = 10_000): Promise<Serv
     onOutput: () => {},
     prepare: () => {},
   };
-  const dialled = await new Dialler(timeoutMs, GATEWAY_FACE).dial(config, hooks).catch((error: unknown) => error);
+  const dialled = await new Dialler(timeoutMs, GATEWAY_IDENTITY).dial(config, hooks).catch((error: unknown) => error);
   expect(dialled).toBeInstanceOf(ServerFailure);
   return dialled as ServerFailure;
 }

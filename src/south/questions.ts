@@ -2,7 +2,7 @@ import type { Answer, InteractionKind } from '../core/interaction/interaction.ts
 import { kindOf } from '../core/interaction/methods.ts';
 import { relatedTask, withRelatedTask } from '../lib/related-task.ts';
 import { isObject } from '../lib/values.ts';
-import { ServerFault } from './server-task.ts';
+import { ProtocolViolation } from './server-task.ts';
 
 /** Reads a question; one that nobody could answer is the server's fault. */
 export function readQuestion(
@@ -11,10 +11,10 @@ export function readQuestion(
 ): { kind: InteractionKind; params: Record<string, unknown> } {
   const kind = kindOf(method);
   if (kind === undefined)
-    throw new ServerFault(`the server asked for ${JSON.stringify(method)}, which nobody can answer`);
-  if (!isObject(params)) throw new ServerFault(`the server's ${kind} request has no parameters`);
+    throw new ProtocolViolation(`the server asked for ${JSON.stringify(method)}, which nobody can answer`);
+  if (!isObject(params)) throw new ProtocolViolation(`the server's ${kind} request has no parameters`);
   const mistake = MISTAKES[kind](params);
-  if (mistake !== undefined) throw new ServerFault(`the server's ${kind} request is broken: ${mistake}`);
+  if (mistake !== undefined) throw new ProtocolViolation(`the server's ${kind} request is broken: ${mistake}`);
   return { kind, params };
 }
 

@@ -2,7 +2,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import { MAX_DELAY_MS } from '../lib/clock.ts';
 import { ANY_RESULT } from '../lib/sdk/any-result.ts';
 import { exactly } from '../lib/sdk/exact-client.ts';
-import { CALL_HEADER } from './transport/origin.ts';
+import { CALL_HEADER } from './transport/stream-tag.ts';
 
 export interface SendOptions {
   signal?: AbortSignal | undefined;

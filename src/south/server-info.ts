@@ -18,19 +18,20 @@ export function offerOf(client: ExactClient): TaskOffer | undefined {
 /** What a connected server told about itself. */
 export function infoOf(client: ExactClient): ServerInfo {
   // What every result has says nothing of the server.
-  const { resultType: _resultType, ...hello } = client.initializeResult ?? {};
+  const { resultType: _resultType, ...initializeResult } = client.initializeResult ?? {};
   const offer = offerOf(client);
   const implementation = implementationOf(client);
   // One who goes on with a session of somebody else was not greeted itself.
-  const instructions = client.getInstructions() ?? text(hello['instructions']);
+  const instructions = client.getInstructions() ?? text(initializeResult['instructions']);
   return {
     traits: client.getProtocolEra() === 'modern' ? STATELESS : WITH_SESSIONS,
-    protocolVersion: client.getNegotiatedProtocolVersion() ?? text(hello['protocolVersion']) ?? LATEST_WITH_SESSIONS,
+    protocolVersion:
+      client.getNegotiatedProtocolVersion() ?? text(initializeResult['protocolVersion']) ?? LATEST_WITH_SESSIONS,
     capabilities: capabilitiesOf(client),
     ...(offer && { tasks: { ...offer, generation: GENERATION_DATES[offer.generation] } }),
     ...(implementation && { implementation }),
     ...(instructions !== undefined && { instructions }),
-    ...(client.initializeResult && { hello }),
+    ...(client.initializeResult && { initializeResult }),
   };
 }
 

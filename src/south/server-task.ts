@@ -19,7 +19,7 @@ const STATUSES = new Set<unknown>(['working', 'input_required', 'completed', 'fa
 const UNKNOWN_TIME = new Date(0).toISOString();
 
 /** The server did something that no server should do. */
-export class ServerFault extends Error {}
+export class ProtocolViolation extends Error {}
 
 /** What a server offers in the way of tasks for tool calls. */
 export interface TaskOffer {
@@ -43,13 +43,15 @@ export function taskOffer(modern: boolean, capabilities: Record<string, unknown>
 
 /** Reads a task as either generation writes it. */
 export function readServerTask(value: unknown, from: string): ServerTask {
-  if (!isObject(value)) throw new ServerFault(`the server's answer to ${from} is no task`);
+  if (!isObject(value)) throw new ProtocolViolation(`the server's answer to ${from} is no task`);
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt } = value;
   if (typeof taskId !== 'string' || taskId === '') {
-    throw new ServerFault(`the server's answer to ${from} is a task without a taskId`);
+    throw new ProtocolViolation(`the server's answer to ${from} is a task without a taskId`);
   }
   if (!STATUSES.has(status)) {
-    throw new ServerFault(`the server's answer to ${from} is a task with the unknown status ${JSON.stringify(status)}`);
+    throw new ProtocolViolation(
+      `the server's answer to ${from} is a task with the unknown status ${JSON.stringify(status)}`,
+    );
   }
   const ttl = value['ttl'] ?? value['ttlMs'];
   const pollInterval = value['pollInterval'] ?? value['pollIntervalMs'];

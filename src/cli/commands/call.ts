@@ -1,4 +1,4 @@
-import { TaskClientError } from '../../client/error.ts';
+import { TaskClientError } from '../../client/task-client-error.ts';
 import type { CallToolResult, Tool } from '../../client/types.ts';
 import { messageOf } from '../../lib/log.ts';
 import { parseArguments, readArguments, type GivenArgument } from '../arguments/given.ts';

@@ -134,7 +134,7 @@ const isWell = ({ problems }: Findings): boolean => problems.length === 0;
 
 function asJson(diagnosis: Diagnosis): Record<string, unknown> {
   const { server, kind, info, tools, roundTripMs, problems } = diagnosis;
-  const { hello: _hello, traits, ...facts } = info ?? {};
+  const { initializeResult: _result, traits, ...facts } = info ?? {};
   return {
     server,
     kind,

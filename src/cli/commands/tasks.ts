@@ -1,4 +1,4 @@
-import { TaskClientError } from '../../client/error.ts';
+import { TaskClientError } from '../../client/task-client-error.ts';
 import type { Task } from '../../client/types.ts';
 import { commandFor } from '../come-back.ts';
 import { showDuration } from '../duration.ts';

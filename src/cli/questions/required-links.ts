@@ -1,6 +1,6 @@
 /** Web pages that a server wants visited before it accepts a call at all (error -32042). */
 
-import { TaskClientError } from '../../client/error.ts';
+import { TaskClientError } from '../../client/task-client-error.ts';
 import { Failure } from '../failure.ts';
 import { askLink } from '../terminal/ask-link.ts';
 import { clean, cleanLine } from '../terminal/clean.ts';

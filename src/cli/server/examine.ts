@@ -1,6 +1,6 @@
 /** Looks a server over: whether it can be reached, what it is and can do, and what is wrong with it. */
 
-import { TaskClientError } from '../../client/error.ts';
+import { TaskClientError } from '../../client/task-client-error.ts';
 import type { TaskClient } from '../../client/task-client.ts';
 import type { ServerConfig, ServerInfo } from '../../core/ports.ts';
 import { redactUrl } from '../../lib/redact.ts';

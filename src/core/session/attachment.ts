@@ -3,7 +3,15 @@ import { roughSize } from '../../lib/rough-size.ts';
 import { shortenValue } from '../../lib/shorten.ts';
 import type { Budget } from '../budget.ts';
 import type { EventSink } from '../event/log.ts';
-import type { About, Arrival, Connection, ConnectionSink, IncomingQuestion, ServerInfo, ServerLog } from '../ports.ts';
+import type {
+  RelatedRequest,
+  Arrival,
+  Connection,
+  ConnectionSink,
+  IncomingQuestion,
+  ServerInfo,
+  ServerLog,
+} from '../ports.ts';
 import type { Answer } from '../interaction/interaction.ts';
 import type { CoreSettings } from '../settings.ts';
 import { Catalog } from './catalog.ts';
@@ -32,7 +40,7 @@ export interface AttachmentHost {
   /** Absent where the client has no place for events. */
   events: EventSink | undefined;
   asked: (question: IncomingQuestion) => Promise<Answer>;
-  heard: NonNullable<ConnectionSink['heard']>;
+  rawNotification: NonNullable<ConnectionSink['rawNotification']>;
   /** The server is there, for the first time or again. */
   arrived: (attachment: Attachment) => void;
   /** Ends what cannot go on without the server, and tells how much that was. */
@@ -41,7 +49,7 @@ export interface AttachmentHost {
 
 /**
  * One server as a session sees it: the connection, its lists, and what it has said of late. What the connection tells is
- * heard only while it is the one that the session has to that server.
+ * rawNotification only while it is the one that the session has to that server.
  */
 export class Attachment implements ConnectionSink {
   readonly connection: Connection;
@@ -88,8 +96,8 @@ export class Attachment implements ConnectionSink {
     return this.#host.asked(question);
   }
 
-  heard(method: string, params: Record<string, unknown> | undefined, about: About): void {
-    if (this.#host.isCurrent(this)) this.#host.heard(method, params, about);
+  rawNotification(method: string, params: Record<string, unknown> | undefined, relatedRequest: RelatedRequest): void {
+    if (this.#host.isCurrent(this)) this.#host.rawNotification(method, params, relatedRequest);
   }
 
   notification(method: string, params: Record<string, unknown>): void {

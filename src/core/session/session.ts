@@ -11,7 +11,7 @@ import { GatewayError, shuttingDown } from '../errors.ts';
 import type { SessionEvent } from '../event/event.ts';
 import { EventLog, type EventSink } from '../event/log.ts';
 import type {
-  About,
+  RelatedRequest,
   Backends,
   ClientRecord,
   Connection,
@@ -102,7 +102,9 @@ export class Session {
   readonly #preferences: Preferences;
   #client: ClientRecord | undefined;
   /** Told of every notification of a server as it came. */
-  readonly onHeard = new Set<(method: string, params: Record<string, unknown> | undefined, about: About) => void>();
+  readonly onNotification = new Set<
+    (method: string, params: Record<string, unknown> | undefined, relatedRequest: RelatedRequest) => void
+  >();
   /** What the client of one server has read of that server's lists. */
   readonly readLists = new ReadLists();
   /** Notified when lists that the client has read are different at a server that came back, or was replaced. */
@@ -476,8 +478,8 @@ export class Session {
       isCurrent: (attachment) => this.#attachments.get(server) === attachment,
       events: this.server === undefined ? this.events : undefined,
       asked: async (question) => this.ask(server, question),
-      heard: (method, params, about) => {
-        for (const told of this.onHeard) told(method, params, about);
+      rawNotification: (method, params, relatedRequest) => {
+        for (const listener of this.onNotification) listener(method, params, relatedRequest);
       },
       arrived: (attachment) => void this.#tellListChanges(server, attachment),
       lost: (message) => this.#serverLost(server, message),

@@ -15,7 +15,7 @@ import { isLevel, mostVerbose, includes } from '../../lib/levels.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { within } from '../../lib/timers.ts';
 import type {
-  About,
+  RelatedRequest,
   Arrival,
   Backends,
   CallOutcome,
@@ -160,12 +160,12 @@ class SharedServer implements ConnectionSink {
     }
   }
 
-  heard(method: string, params: Params | undefined, about: About): void {
-    const owner = typeof about === 'string' ? undefined : this.#ownerOf(about.requestId);
+  rawNotification(method: string, params: Params | undefined, relatedRequest: RelatedRequest): void {
+    const owner = typeof relatedRequest === 'string' ? undefined : this.#ownerOf(relatedRequest.requestId);
     for (const member of this.#audience(method, params)) {
       if (method === 'notifications/message' && !member.wantsLevel(params?.['level'])) continue;
       const isForeign = owner !== undefined && owner !== member;
-      member.sink.heard?.(method, params, isForeign ? 'unknown' : about);
+      member.sink.rawNotification?.(method, params, isForeign ? 'unknown' : relatedRequest);
     }
   }
 

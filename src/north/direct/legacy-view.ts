@@ -1,5 +1,5 @@
 import { Server } from '@modelcontextprotocol/server';
-import type { About } from '../../core/ports.ts';
+import type { RelatedRequest } from '../../core/ports.ts';
 import { rpcFailure, type RpcError } from '../../lib/rpc-error.ts';
 import { assertNotTooDeep } from '../arguments-depth.ts';
 import { openExchange } from '../carrier.ts';
@@ -70,21 +70,21 @@ export class LegacyView {
   /** Hands on what the server says unasked, and how the tasks of this client are doing. */
   #watch(): void {
     const { session, responder, tasks } = this.#parts;
-    const heard = (method: string, params: Params | undefined, about: About): void =>
+    const onNotification = (method: string, params: Params | undefined, relatedRequest: RelatedRequest): void =>
       tellClient(
         this.#parts,
         method,
         params,
-        typeof about === 'string' ? undefined : responder.behind(about.requestId),
+        typeof relatedRequest === 'string' ? undefined : responder.behind(relatedRequest.requestId),
       );
-    session.onHeard.add(heard);
+    session.onNotification.add(onNotification);
     const listsChanged = (kind: string): void => {
       if (this.#expectsChanges(kind)) tellClient(this.#parts, `notifications/${kind}/list_changed`, undefined);
     };
     session.onListsChanged.add(listsChanged);
     this.#undo.push(
       () => session.onListsChanged.delete(listsChanged),
-      () => session.onHeard.delete(heard),
+      () => session.onNotification.delete(onNotification),
       session.controller.watch((task) => tasks.changed(task)),
       responder.registerForAll(),
     );

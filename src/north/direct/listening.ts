@@ -60,15 +60,15 @@ export async function listen(parts: ListeningParts, { notifications: wanted }: P
     });
     const methods = new Set(lists.map(([, kind]) => `notifications/${kind}/list_changed`));
     const uris = new Set<unknown>(watched.map(({ uri }) => uri));
-    const heard = (method: string, params: Params = {}): void => {
+    const onNotification = (method: string, params: Params = {}): void => {
       const updated = method === 'notifications/resources/updated' && uris.has(params['uri']);
       if (updated || methods.has(method)) tell(method, params);
     };
-    session.onHeard.add(heard);
-    const listsChanged = (kind: string): void => heard(`notifications/${kind}/list_changed`);
+    session.onNotification.add(onNotification);
+    const listsChanged = (kind: string): void => onNotification(`notifications/${kind}/list_changed`);
     session.onListsChanged.add(listsChanged);
     undo.push(
-      () => session.onHeard.delete(heard),
+      () => session.onNotification.delete(onNotification),
       () => session.onListsChanged.delete(listsChanged),
     );
     const tellTask = (task: Task): void => {

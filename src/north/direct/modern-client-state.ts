@@ -1,4 +1,4 @@
-import type { About, ServerInfo } from '../../core/ports.ts';
+import type { RelatedRequest, ServerInfo } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 import { secretId } from '../../lib/ids.ts';
@@ -35,7 +35,9 @@ export class ModernClientState {
     this.#session = session;
     this.#name = name;
     this.asked = new InputKeys(session.controller, session.interactions);
-    session.onHeard.add((method, params, about) => this.#heard(method, params, about));
+    session.onNotification.add((method, params, relatedRequest) =>
+      this.#onNotification(method, params, relatedRequest),
+    );
   }
 
   /** A request is open until the returned function is called; `tell` says something in its course. */
@@ -99,14 +101,15 @@ export class ModernClientState {
     return undefined;
   }
 
-  #heard(method: string, params: Params | undefined, about: About): void {
+  #onNotification(method: string, params: Params | undefined, relatedRequest: RelatedRequest): void {
     if (CHANGES.test(method)) return;
     const isLog = method === 'notifications/message';
     const wants = ({ level }: Open): boolean => !isLog || (level !== undefined && includes(level, params?.['level']));
     // What belongs to no request has no place in this era.
-    if (about === 'no request') return;
+    if (relatedRequest === 'no request') return;
     // Where nobody can tell which request it belongs to, it is told once.
-    const open = about === 'unknown' ? [...this.#open.values()].find(wants) : this.#open.get(about.requestId);
+    const open =
+      relatedRequest === 'unknown' ? [...this.#open.values()].find(wants) : this.#open.get(relatedRequest.requestId);
     if (open !== undefined && wants(open)) open.tell(method, params);
   }
 }

@@ -34,7 +34,7 @@ export function sessionFace(server: string, info: ServerInfo): Face {
       ...(Object.keys(others).length > 0 && { extensions: others }),
       ...(capabilities['tools'] !== undefined && { tasks: CORE_TASKS }),
     },
-    more: info.traits.sessions ? { ...info.hello } : withoutDiscovery(info.hello ?? {}),
+    more: info.traits.sessions ? { ...info.initializeResult } : withoutDiscovery(info.initializeResult ?? {}),
   };
 }
 
@@ -48,7 +48,7 @@ export function requestFace(server: string, info: ServerInfo): Face {
   return {
     ...shared(server, info),
     capabilities: { ...capabilities, ...(Object.keys(offered).length > 0 && { extensions: offered }) },
-    more: info.traits.sessions ? withoutInitialization(info.hello ?? {}) : { ...info.hello },
+    more: info.traits.sessions ? withoutInitialization(info.initializeResult ?? {}) : { ...info.initializeResult },
   };
 }
 
@@ -60,8 +60,8 @@ function shared(server: string, { implementation, instructions }: ServerInfo): O
 }
 
 /** Without what only `server/discover` says. */
-function withoutDiscovery(hello: Params): Params {
-  const { supportedVersions: _versions, ttlMs: _ttl, cacheScope: _scope, _meta, ...rest } = hello;
+function withoutDiscovery(result: Params): Params {
+  const { supportedVersions: _versions, ttlMs: _ttl, cacheScope: _scope, _meta, ...rest } = result;
   const { [SERVER_INFO_META_KEY]: _info, ...meta } = isObject(_meta) ? _meta : {};
   return { ...rest, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
 }

@@ -3,12 +3,12 @@ import type { IncomingQuestion } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
 import { NOT_ANSWERED } from '../not-answered.ts';
 import { answerTo } from '../questions.ts';
-import { throughLosses, type Line } from './line.ts';
-import type { LiveCall } from './live-calls.ts';
+import { retryThroughDisconnects, type CallChannel } from './channel.ts';
+import type { RunningCall } from './running-calls.ts';
 import { answerOne } from './rounds.ts';
 import type { AskedRequest, TaskResumePoint } from './resume-point.ts';
 
-interface Asked {
+interface PendingRequest {
   request: AskedRequest;
   key: string;
   taken: AbortController;
@@ -21,14 +21,14 @@ interface Asked {
  * our session, it takes an answer by the id of its request, also from the next run of the program.
  */
 export class AskedRequests {
-  readonly #asked = new Map<RequestId, Asked>();
-  readonly #line: Line;
-  readonly #live: LiveCall;
+  readonly #asked = new Map<RequestId, PendingRequest>();
+  readonly #channel: CallChannel;
+  readonly #live: RunningCall;
   readonly #sessionId: string;
   readonly #onChange: () => void;
 
-  constructor(line: Line, live: LiveCall, sessionId: string, onChange: () => void) {
-    this.#line = line;
+  constructor(channel: CallChannel, live: RunningCall, sessionId: string, onChange: () => void) {
+    this.#channel = channel;
     this.#live = live;
     this.#sessionId = sessionId;
     this.#onChange = onChange;
@@ -59,7 +59,7 @@ export class AskedRequests {
   #opened(request: AskedRequest, withdrawn: AbortSignal): Required<Pick<IncomingQuestion, 'key' | 'taken'>> {
     const taken = new AbortController();
     const key = keyOf(request, this.#sessionId);
-    const asked: Asked = { request, key, taken };
+    const asked: PendingRequest = { request, key, taken };
     this.#asked.set(request.id, asked);
     const onWithdrawn = (): void => {
       // With the connection goes only the way that the answer would have taken.
@@ -77,7 +77,7 @@ export class AskedRequests {
     this.#forget(asked);
   }
 
-  #forget(asked: Asked): void {
+  #forget(asked: PendingRequest): void {
     const { id } = asked.request;
     // Another session may have a question with the same id.
     if (this.#asked.get(id) !== asked) return;
@@ -85,12 +85,12 @@ export class AskedRequests {
     this.#onChange();
   }
 
-  async #askAgain(asked: Required<Asked>): Promise<void> {
+  async #askAgain(asked: Required<PendingRequest>): Promise<void> {
     const { request, key, taken, withdraw } = asked;
     const { call } = this.#live;
     const withdrawn = AbortSignal.any([call.signal, withdraw.signal]);
     const fate = { key, callId: call.id, withdrawn, taken: taken.signal };
-    const response = await answerOne({ ...request }, fate, this.#line).then(
+    const response = await answerOne({ ...request }, fate, this.#channel).then(
       (result) => ({ result: answerTo(request.params, result) }),
       (error: unknown) => ({ error: { code: NOT_ANSWERED, message: messageOf(error) } }),
     );
@@ -100,7 +100,7 @@ export class AskedRequests {
       return;
     }
     try {
-      await throughLosses(this.#line, call.signal, () => this.#line.respond(request.id, response));
+      await retryThroughDisconnects(this.#channel, call.signal, () => this.#channel.respond(request.id, response));
     } catch {
       // The task is over, or its server is: whoever follows it says so.
     }

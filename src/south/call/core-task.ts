@@ -1,10 +1,10 @@
 import type { CallOutcome, ServerTask } from '../../core/ports.ts';
 import { within } from '../../lib/timers.ts';
 import { withoutRelatedTask } from '../../lib/related-task.ts';
-import { hasEnded, ServerFault } from '../server-task.ts';
+import { hasEnded, ProtocolViolation } from '../server-task.ts';
 import { AskedRequests } from './asked-requests.ts';
-import { failure, Gone, type Line } from './line.ts';
-import type { LiveCall } from './live-calls.ts';
+import { failure, ServerUnavailable, type CallChannel } from './channel.ts';
+import type { RunningCall } from './running-calls.ts';
 import type { CallResumePoint, TaskResumePoint } from './resume-point.ts';
 import type { TaskKind } from './task-kind.ts';
 
@@ -14,24 +14,24 @@ import type { TaskKind } from './task-kind.ts';
  */
 export class CoreTask implements TaskKind {
   news: Promise<unknown> | undefined;
-  #outcome: CallOutcome | Gone | undefined;
+  #outcome: CallOutcome | ServerUnavailable | undefined;
   #fetching: AbortController | undefined;
   #sinceEnd = false;
   /** So often was the result of the ended task broken off. */
   #broken = 0;
-  readonly #line: Line;
-  readonly #live: LiveCall;
+  readonly #channel: CallChannel;
+  readonly #live: RunningCall;
   readonly #taskId: string;
   readonly #sessionId: string | undefined;
   readonly #asked: AskedRequests | undefined;
 
-  constructor(line: Line, live: LiveCall, from: TaskResumePoint) {
-    this.#line = line;
+  constructor(channel: CallChannel, live: RunningCall, from: TaskResumePoint) {
+    this.#channel = channel;
     this.#live = live;
     this.#taskId = from.taskId;
-    this.#sessionId = line.sessionId;
+    this.#sessionId = channel.sessionId;
     if (this.#sessionId === undefined) return;
-    this.#asked = new AskedRequests(line, live, this.#sessionId, () => {
+    this.#asked = new AskedRequests(channel, live, this.#sessionId, () => {
       // Should it not be stored, whatever is told next will say so.
       live.call.onCheckpoint({ task: this.checkpoint } satisfies CallResumePoint).catch(() => {});
     });
@@ -55,19 +55,21 @@ export class CoreTask implements TaskKind {
     const ended = hasEnded(task);
     // One that was opened before the end may go on waiting: some servers look only from time to time.
     if (ended ? !this.#sinceEnd : task.status === 'input_required' && this.news === undefined) this.#open(ended);
-    if (ended && this.#outcome === undefined) await within(this.#line.pollTimeoutMs, this.news ?? Promise.resolve());
+    if (ended && this.#outcome === undefined) await within(this.#channel.pollTimeoutMs, this.news ?? Promise.resolve());
     const outcome = this.#outcome;
-    if (outcome instanceof Gone) {
+    if (outcome instanceof ServerUnavailable) {
       this.#outcome = undefined;
       this.#sinceEnd = false;
       this.news = undefined;
       // Asked for again when the server is back; but one that breaks off every time never will.
       if (ended) this.#broken += 1;
-      if (this.#broken > this.#line.reconnect.attempts) throw outcome;
+      if (this.#broken > this.#channel.reconnect.attempts) throw outcome;
       return undefined;
     }
     if (outcome === undefined && ended) {
-      throw new ServerFault(`the server says that its task is ${task.status}, but leaves tasks/result unanswered`);
+      throw new ProtocolViolation(
+        `the server says that its task is ${task.status}, but leaves tasks/result unanswered`,
+      );
     }
     return outcome;
   }
@@ -89,14 +91,14 @@ export class CoreTask implements TaskKind {
   async #fetch(unwanted: AbortSignal): Promise<void> {
     const { call } = this.#live;
     try {
-      const result = await this.#line.request(
+      const result = await this.#channel.request(
         'tasks/result',
         { taskId: this.#taskId },
         { callId: call.id, signal: AbortSignal.any([call.signal, unwanted]) },
       );
       this.#outcome ??= { kind: 'result', result: withoutRelatedTask(result) };
     } catch (error) {
-      if (!unwanted.aborted) this.#outcome ??= error instanceof Gone ? error : failure(error);
+      if (!unwanted.aborted) this.#outcome ??= error instanceof ServerUnavailable ? error : failure(error);
     }
   }
 }

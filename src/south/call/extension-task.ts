@@ -2,14 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { ProtocolError } from '@modelcontextprotocol/client';
 import type { CallOutcome, ServerTask } from '../../core/ports.ts';
 import { isObject } from '../../lib/values.ts';
-import { hasEnded, ServerFault } from '../server-task.ts';
-import { throughLosses, type Line } from './line.ts';
-import type { LiveCall } from './live-calls.ts';
-import { answerOne, inputRequests } from './rounds.ts';
+import { hasEnded, ProtocolViolation } from '../server-task.ts';
+import { retryThroughDisconnects, type CallChannel } from './channel.ts';
+import type { RunningCall } from './running-calls.ts';
+import { answerOne, readInputRequests } from './rounds.ts';
 import type { TaskResumePoint } from './resume-point.ts';
 import type { TaskKind } from './task-kind.ts';
 
-interface Asked {
+interface PendingInput {
   request: Record<string, unknown>;
   withdraw: AbortController;
   /** When the server acknowledged the answer. */
@@ -23,16 +23,16 @@ interface Asked {
 /** A task of the extension: `tasks/get` tells everything, and questions are answered with `tasks/update`. */
 export class ExtensionTask implements TaskKind {
   news: Promise<unknown> | undefined;
-  readonly #asked = new Map<string, Asked>();
+  readonly #asked = new Map<string, PendingInput>();
   #trouble: Error | undefined;
   #askingNothingSince: number | undefined;
   #ring: () => void = () => {};
-  readonly #line: Line;
-  readonly #live: LiveCall;
+  readonly #channel: CallChannel;
+  readonly #live: RunningCall;
   readonly #taskId: string;
 
-  constructor(line: Line, live: LiveCall, taskId: string) {
-    this.#line = line;
+  constructor(channel: CallChannel, live: RunningCall, taskId: string) {
+    this.#channel = channel;
     this.#live = live;
     this.#taskId = taskId;
   }
@@ -48,7 +48,7 @@ export class ExtensionTask implements TaskKind {
         this.#show({});
         return undefined;
       case 'input_required': {
-        const requests = inputRequests(raw['inputRequests']);
+        const requests = readInputRequests(raw['inputRequests']);
         this.#checkThatItAsks(requests);
         this.#show(requests);
         return undefined;
@@ -76,8 +76,8 @@ export class ExtensionTask implements TaskKind {
       return;
     }
     this.#askingNothingSince ??= Date.now();
-    if (Date.now() - this.#askingNothingSince > this.#line.pollTimeoutMs) {
-      throw new ServerFault('the server says that its task needs input, but asks nothing');
+    if (Date.now() - this.#askingNothingSince > this.#channel.pollTimeoutMs) {
+      throw new ProtocolViolation('the server says that its task needs input, but asks nothing');
     }
   }
 
@@ -97,18 +97,22 @@ export class ExtensionTask implements TaskKind {
   }
 
   /** A key stands for one question for as long as the task lives; the acknowledged answer may take a while to show. */
-  #recheck(key: string, request: Record<string, unknown>, { request: first, answeredAt, gone, refused }: Asked): void {
+  #recheck(
+    key: string,
+    request: Record<string, unknown>,
+    { request: first, answeredAt, gone, refused }: PendingInput,
+  ): void {
     if (refused !== undefined) throw refused;
     if (gone || !isDeepStrictEqual(request, first)) {
-      throw new ServerFault(`the server reused the question key '${key}', which stands for one question only`);
+      throw new ProtocolViolation(`the server reused the question key '${key}', which stands for one question only`);
     }
-    if (answeredAt !== undefined && Date.now() - answeredAt > this.#line.pollTimeoutMs) {
-      throw new ServerFault(`the server acknowledged the answer to its question '${key}', but still asks it`);
+    if (answeredAt !== undefined && Date.now() - answeredAt > this.#channel.pollTimeoutMs) {
+      throw new ProtocolViolation(`the server acknowledged the answer to its question '${key}', but still asks it`);
     }
   }
 
   #ask(key: string, request: Record<string, unknown>): void {
-    const asked: Asked = { request, withdraw: new AbortController(), gone: false };
+    const asked: PendingInput = { request, withdraw: new AbortController(), gone: false };
     this.#asked.set(key, asked);
     this.#answer(key, asked).catch((error: unknown) => {
       // Withdrawn by us because the server does not ask it any more, or because the call is over.
@@ -120,15 +124,17 @@ export class ExtensionTask implements TaskKind {
     });
   }
 
-  async #answer(key: string, asked: Asked): Promise<void> {
+  async #answer(key: string, asked: PendingInput): Promise<void> {
     const { call } = this.#live;
     const withdrawn = AbortSignal.any([call.signal, asked.withdraw.signal]);
     const taken = new AbortController();
     const fate = { key, callId: call.id, withdrawn, taken: taken.signal };
-    const answer = await answerOne(asked.request, fate, this.#line);
+    const answer = await answerOne(asked.request, fate, this.#channel);
     const params = { taskId: this.#taskId, inputResponses: { [key]: answer } };
-    const timeoutMs = this.#line.pollTimeoutMs;
-    await throughLosses(this.#line, call.signal, () => this.#line.request('tasks/update', params, { timeoutMs }));
+    const timeoutMs = this.#channel.pollTimeoutMs;
+    await retryThroughDisconnects(this.#channel, call.signal, () =>
+      this.#channel.request('tasks/update', params, { timeoutMs }),
+    );
     asked.answeredAt = Date.now();
     taken.abort();
     this.#ring();
@@ -136,7 +142,7 @@ export class ExtensionTask implements TaskKind {
 }
 
 function resultIn({ result }: Record<string, unknown>): Record<string, unknown> {
-  if (!isObject(result)) throw new ServerFault('the server says that its task is completed, but tells no result');
+  if (!isObject(result)) throw new ProtocolViolation('the server says that its task is completed, but tells no result');
   const { resultType: _resultType, ...rest } = result;
   return rest;
 }

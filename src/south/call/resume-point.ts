@@ -1,8 +1,8 @@
 import type { RequestId } from '@modelcontextprotocol/client';
-import type { Round } from './rounds.ts';
+import type { InputRequired } from './rounds.ts';
 
 /** Where a call continues: in a task that the server keeps, or between two rounds. */
-export type CallResumePoint = { task: TaskResumePoint } | { round: Round };
+export type CallResumePoint = { task: TaskResumePoint } | { round: InputRequired };
 
 export interface TaskResumePoint {
   taskId: string;

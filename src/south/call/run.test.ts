@@ -3,14 +3,14 @@ import { Server } from '@modelcontextprotocol/server';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { OutgoingCall } from '../../core/ports.ts';
 import { send } from '../send.ts';
-import type { Line } from './line.ts';
-import { LiveCalls } from './live-calls.ts';
+import type { CallChannel } from './channel.ts';
+import { RunningCalls } from './running-calls.ts';
 import { runCall } from './run.ts';
 
 const HOUR = 3_600_000;
 
-/** A line to a server that has no tasks and never asks. */
-function lineTo(client: Client): Line {
+/** A channel to a server that has no tasks and never asks. */
+function lineTo(client: Client): CallChannel {
   return {
     request: async (method, params, options) => send(client, method, params, options),
     callMeta: async () => ({}),
@@ -88,7 +88,7 @@ test('B-5: a call may take hours; nothing but its caller ends it', async () => {
   const { client, close } = await connected();
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
   let ended = false;
-  const live = new LiveCalls().begin(callOf(3 * HOUR, new AbortController().signal));
+  const live = new RunningCalls().begin(callOf(3 * HOUR, new AbortController().signal));
   const outcome = runCall(lineTo(client), live).finally(() => {
     ended = true;
   });
@@ -107,7 +107,7 @@ test('B-5: a call may take hours; nothing but its caller ends it', async () => {
 test('H-6: its caller ends it on the server too', async () => {
   const { client, started, aborted, close } = await connected();
   const caller = new AbortController();
-  const outcome = runCall(lineTo(client), new LiveCalls().begin(callOf(HOUR, caller.signal)));
+  const outcome = runCall(lineTo(client), new RunningCalls().begin(callOf(HOUR, caller.signal)));
   await started;
   caller.abort(new Error('enough'));
   expect(await outcome).toMatchObject({ kind: 'error' });

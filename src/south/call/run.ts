@@ -1,11 +1,11 @@
 import { ProtocolError } from '@modelcontextprotocol/client';
 import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../../core/ports.ts';
-import { readServerTask, ServerFault } from '../server-task.ts';
+import { readServerTask, ProtocolViolation } from '../server-task.ts';
 import { nativeTask } from '../../lib/sdk/task-result.ts';
-import { followTask } from './follow.ts';
-import { failure, Gone, throughLosses, type Line } from './line.ts';
-import type { LiveCall } from './live-calls.ts';
-import { answerRound, isRound, type Answered, type Round } from './rounds.ts';
+import { followServerTask } from './follow-server-task.ts';
+import { failure, ServerUnavailable, retryThroughDisconnects, type CallChannel } from './channel.ts';
+import type { RunningCall } from './running-calls.ts';
+import { answerRound, isInputRequired, type Answered, type InputRequired } from './rounds.ts';
 import type { CallResumePoint } from './resume-point.ts';
 
 const MAX_ROUNDS = 100;
@@ -22,30 +22,30 @@ const ANSWERS_GRACE_MS = 1200;
  * Runs one tool call to its end, in whichever of four ways the server has: it answers, and may ask on the way; it answers
  * with questions and wants the call again with the answers; or it keeps the call as a task, of one generation or the other.
  */
-export async function runCall(line: Line, live: LiveCall, from?: Round): Promise<CallOutcome> {
+export async function runCall(channel: CallChannel, live: RunningCall, from?: InputRequired): Promise<CallOutcome> {
   const { call } = live;
   try {
-    const asTask = from === undefined && (await wantsTask(line, call));
+    const asTask = from === undefined && (await wantsTask(channel, call));
     live.native = asTask;
     let asked = from;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
-      const answered = asked === undefined ? undefined : await betweenRounds(line, live, asked);
+      const answered = asked === undefined ? undefined : await betweenRounds(channel, live, asked);
       const send = async (): Promise<Record<string, unknown>> => {
-        const params = { ...(await firstParams(line, call, asTask)), ...answered?.params };
-        if (answered !== undefined) return sendOnce(line, call, params, answered.checkpoint);
+        const params = { ...(await firstParams(channel, call, asTask)), ...answered?.params };
+        if (answered !== undefined) return sendOnce(channel, call, params, answered.checkpoint);
         const onRecord = call.onSending?.();
         if (onRecord !== undefined) await onRecord;
-        if (!asTask) return sendWithHeaders(line, call, params, 'first');
+        if (!asTask) return sendWithHeaders(channel, call, params, 'first');
         return withGrace(
           call.signal,
           () => CREATION_GRACE_MS,
-          async (signal) => line.request('tools/call', params, { callId: call.id, signal }),
+          async (signal) => channel.request('tools/call', params, { callId: call.id, signal }),
         );
       };
       // Between two rounds the server need not be there; but what may have arrived is not sent twice.
       const reply = await (answered === undefined
         ? send()
-        : throughLosses(line, call.signal, send, ['unreachable']).catch((error: unknown) => {
+        : retryThroughDisconnects(channel, call.signal, send, ['unreachable']).catch((error: unknown) => {
             // After a stop, the next run of the program sends the answers.
             if (call.signal.reason !== LEAVE_RUNNING) answered.taken.abort();
             throw error;
@@ -55,12 +55,12 @@ export async function runCall(line: Line, live: LiveCall, from?: Round): Promise
       const task = asTask && !('content' in reply) ? reply['task'] : nativeTask(reply);
       if (task !== undefined) {
         const { taskId } = readServerTask(task, 'tools/call');
-        return await followTask(line, live, { taskId }, task as Record<string, unknown>);
+        return await followServerTask(channel, live, { taskId }, task as Record<string, unknown>);
       }
-      if (!isRound(reply)) return resultOf(reply);
+      if (!isInputRequired(reply)) return resultOf(reply);
       asked = reply;
     }
-    throw new ServerFault(`the server asked for more than ${MAX_ROUNDS} rounds`);
+    throw new ProtocolViolation(`the server asked for more than ${MAX_ROUNDS} rounds`);
   } catch (error) {
     if (!call.signal.aborted) return failure(error);
     if (call.signal.reason !== LEAVE_RUNNING) return { kind: 'error', error: { code: -32000, message: 'cancelled' } };
@@ -71,9 +71,9 @@ export async function runCall(line: Line, live: LiveCall, from?: Round): Promise
 
 /** The server has forgotten the call until it is sent again: all that is known of it is here. */
 async function betweenRounds(
-  line: Line,
-  live: LiveCall,
-  round: Round,
+  channel: CallChannel,
+  live: RunningCall,
+  round: InputRequired,
 ): Promise<Answered & { checkpoint: CallResumePoint }> {
   const { inputRequests, requestState } = round;
   const checkpoint: CallResumePoint = {
@@ -82,7 +82,7 @@ async function betweenRounds(
   live.away = true;
   try {
     await live.call.onCheckpoint(checkpoint);
-    return { ...(await answerRound(round, live.call, line)), checkpoint };
+    return { ...(await answerRound(round, live.call, channel)), checkpoint };
   } finally {
     live.away = false;
   }
@@ -90,7 +90,7 @@ async function betweenRounds(
 
 /** On record before it goes out: from there on the server may have it. Where it certainly has not, all is as before. */
 async function sendOnce(
-  line: Line,
+  channel: CallChannel,
   call: OutgoingCall,
   params: Record<string, unknown>,
   checkpoint: CallResumePoint,
@@ -98,35 +98,39 @@ async function sendOnce(
   call.signal.throwIfAborted();
   await call.onCheckpoint(undefined);
   try {
-    if (call.signal.aborted) throw new Gone('unreachable', STOPPED);
-    return await sendWithHeaders(line, call, params, 'answers');
+    if (call.signal.aborted) throw new ServerUnavailable('unreachable', STOPPED);
+    return await sendWithHeaders(channel, call, params, 'answers');
   } catch (error) {
-    if (error instanceof Gone && error.kind === 'unreachable') await call.onCheckpoint(checkpoint);
+    if (error instanceof ServerUnavailable && error.kind === 'unreachable') await call.onCheckpoint(checkpoint);
     throw error;
   }
 }
 
 /** Only where it can be asked for: otherwise the server decides by itself. */
-async function wantsTask(line: Line, call: OutgoingCall): Promise<boolean> {
-  const offer = await line.taskOffer();
+async function wantsTask(channel: CallChannel, call: OutgoingCall): Promise<boolean> {
+  const offer = await channel.taskOffer();
   if (offer?.generation !== 'core') return false;
   // One that does not tell of its tools may still have them.
-  const support = await line.taskSupport(call.tool, call.signal).catch((error: unknown) => {
+  const support = await channel.taskSupport(call.tool, call.signal).catch((error: unknown) => {
     // Core was told that what had not arrived is over: it must not be sent all the same.
-    if (error instanceof Gone) throw error;
+    if (error instanceof ServerUnavailable) throw error;
     return 'forbidden';
   });
   call.signal.throwIfAborted();
   return support === 'required' || (support === 'optional' && call.tasks === 'use');
 }
 
-async function firstParams(line: Line, call: OutgoingCall, asTask: boolean): Promise<Record<string, unknown>> {
+async function firstParams(
+  channel: CallChannel,
+  call: OutgoingCall,
+  asTask: boolean,
+): Promise<Record<string, unknown>> {
   return {
     ...call.more,
     name: call.tool,
     ...(!call.bare && { arguments: call.args }),
     _meta: {
-      ...(await line.callMeta(call.tasks)),
+      ...(await channel.callMeta(call.tasks)),
       ...call.meta,
       progressToken: call.id,
     },
@@ -136,14 +140,14 @@ async function firstParams(line: Line, call: OutgoingCall, asTask: boolean): Pro
 
 /** A server that misses a header, or finds a wrong one, has run nothing: its list of tools tells what it wants. */
 async function sendWithHeaders(
-  line: Line,
+  channel: CallChannel,
   call: OutgoingCall,
   params: Record<string, unknown>,
   what: 'first' | 'answers',
 ): Promise<Record<string, unknown>> {
   const request = async (headers: Record<string, string>, signal: AbortSignal): Promise<Record<string, unknown>> =>
-    line.request('tools/call', params, { callId: call.id, signal, headers, mayAsk: true });
-  const mayBeTask = (await line.taskOffer())?.generation === 'extension';
+    channel.request('tools/call', params, { callId: call.id, signal, headers, mayAsk: true });
+  const mayBeTask = (await channel.taskOffer())?.generation === 'extension';
   const graceMs = (): number => {
     if (what === 'answers' && call.signal.reason === LEAVE_RUNNING) return ANSWERS_GRACE_MS;
     return mayBeTask ? POSSIBLE_GRACE_MS : 0;
@@ -153,10 +157,10 @@ async function sendWithHeaders(
       ? withGrace(call.signal, graceMs, async (signal) => request(headers, signal))
       : request(headers, call.signal);
   try {
-    return await send(await line.paramHeaders(call));
+    return await send(await channel.paramHeaders(call));
   } catch (error) {
     if (!(error instanceof ProtocolError) || error.code !== HEADER_MISMATCH) throw error;
-    return send(await line.paramHeaders(call, 'anew'));
+    return send(await channel.paramHeaders(call, 'anew'));
   }
 }
 
@@ -190,7 +194,7 @@ async function withGrace<T>(
 /** A task nobody asked for has no result that anybody could wait for. */
 function resultOf(reply: Record<string, unknown>): CallOutcome {
   if ('task' in reply && !('content' in reply)) {
-    throw new ServerFault('the server answered with a task although it was asked for the result');
+    throw new ProtocolViolation('the server answered with a task although it was asked for the result');
   }
   return { kind: 'result', result: reply };
 }

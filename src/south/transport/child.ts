@@ -7,7 +7,7 @@ import { drained } from '../../lib/drained.ts';
 import type { ChildProcessTransport } from '../../lib/sdk/child-process-transport.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { within } from '../../lib/timers.ts';
-import { Hello } from './hello.ts';
+import { InitializeRecorder } from './initialize-recorder.ts';
 import { lastWords } from './last-words.ts';
 import { onLines } from './lines.ts';
 import { MessageLines } from './message-lines.ts';
@@ -40,7 +40,7 @@ export class ChildTransport implements ChildProcessTransport {
   onnoise: (line: string, stream: ChildStream) => void = () => {};
   /** The process has ended. Called before `onclose`, with which the SDK withdraws the questions of the server. */
   onexit: (how: string) => void = () => {};
-  readonly hello = new Hello();
+  readonly initialize = new InitializeRecorder();
   #child: ChildProcess | undefined;
   #closing = false;
   #lastWords: string[] = [];
@@ -139,7 +139,7 @@ export class ChildTransport implements ChildProcessTransport {
       this.#signalGroup('SIGKILL');
       throw new ServerFailure('exited', this.#killedBecause);
     }
-    this.hello.sent(message);
+    this.initialize.sent(message);
     if (!stdin.write(serializeMessage(message))) await drained(stdin);
   }
 
@@ -206,7 +206,7 @@ export class ChildTransport implements ChildProcessTransport {
       }
       const message = readMessage(parsed(line));
       if (message !== undefined) {
-        this.hello.received(message);
+        this.initialize.received(message);
         this.onmessage?.(message);
       } else if (line.trim() !== '') this.#noise(line);
     }

@@ -14,11 +14,11 @@ import { ServerFailure } from '../../lib/server-failure.ts';
 import { isBrokenWire, isUnsent, streamLost } from './broken-wire.ts';
 import { orUnreachable, type HttpHealth } from './http-health.ts';
 import { httpRequest, keepAliveAgent, readText, type HttpAnswer } from './http-request.ts';
-import { Hello } from './hello.ts';
+import { InitializeRecorder } from './initialize-recorder.ts';
 import type { MessageLimit } from './message-size.ts';
 import { readMessage } from './message.ts';
 import { modernHeaders } from './modern-headers.ts';
-import { CALL_HEADER } from './origin.ts';
+import { CALL_HEADER } from './stream-tag.ts';
 import { takeOversize } from './oversize.ts';
 import { HttpRefusal } from './refusal.ts';
 import { PendingAnswers } from './pending-answers.ts';
@@ -72,7 +72,7 @@ export class HttpTransport implements Transport {
   /** The server has taken the answer to a request of its own. */
   onanswered?: (id: RequestId) => void;
   readonly hasPerRequestStream = true;
-  readonly hello = new Hello();
+  readonly initialize = new InitializeRecorder();
   readonly answers = new PendingAnswers();
   sessionId?: string;
   #protocolVersion: string | undefined;
@@ -143,7 +143,7 @@ export class HttpTransport implements Transport {
   }
 
   async #send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    this.hello.sent(message);
+    this.initialize.sent(message);
     if (this.#dropUnsent(message)) return;
     const { requestSignal } = options ?? {};
     const open = this.#open(message);
@@ -359,7 +359,7 @@ export class HttpTransport implements Transport {
 
   #deliver(message: JSONRPCMessage): void {
     if (!('method' in message) && message.id !== undefined) this.#requests.delete(message.id);
-    this.hello.received(message);
+    this.initialize.received(message);
     this.onmessage?.(message);
   }
 

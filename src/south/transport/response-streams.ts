@@ -3,7 +3,7 @@ import type { HttpAnswer } from './http-request.ts';
 import type { MessageLimit } from './message-size.ts';
 import { readMessage } from './message.ts';
 import type { OversizeMessage } from './oversize-message.ts';
-import { stampOrigin } from './origin.ts';
+import { tagMessage } from './stream-tag.ts';
 import { SseParser } from './sse-parser.ts';
 
 const RESUME_ATTEMPTS = 5;
@@ -151,7 +151,7 @@ export class ResponseStreams {
     }
     // What is told on the standing stream belongs to no request; what is asked there may still be asked for any of them.
     const unclear = stream.requestId === undefined && 'id' in message;
-    this.#host.deliver(unclear ? message : stampOrigin(message, stream.callId));
+    this.#host.deliver(unclear ? message : tagMessage(message, stream.callId));
   }
 
   /** Goes on with a broken stream where that is possible. */

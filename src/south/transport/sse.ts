@@ -3,7 +3,7 @@ import type { Agent } from 'node:http';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { HttpServerConfig } from '../../core/ports.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
-import { Hello } from './hello.ts';
+import { InitializeRecorder } from './initialize-recorder.ts';
 import { orUnreachable, type HttpHealth } from './http-health.ts';
 import { httpRequest, keepAliveAgent, readText, type HttpAnswer } from './http-request.ts';
 import type { HttpTransportOptions } from './http.ts';
@@ -25,7 +25,7 @@ export class SseTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: NonNullable<Transport['onmessage']>;
-  readonly hello = new Hello();
+  readonly initialize = new InitializeRecorder();
   readonly answers = new PendingAnswers();
   readonly #url: URL;
   readonly #headers: Record<string, string>;
@@ -115,12 +115,12 @@ export class SseTransport implements Transport {
       this.onerror?.(new Error('not a JSON-RPC message on the stream'));
       return;
     }
-    this.hello.received(message);
+    this.initialize.received(message);
     this.onmessage?.(message);
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    this.hello.sent(message);
+    this.initialize.sent(message);
     const sending = this.#post(message);
     await ('method' in message ? sending : this.answers.track(sending));
   }

@@ -4,7 +4,7 @@ import { chmod, mkdir, open, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type Libsql from 'libsql';
 import { messageOf } from '../../lib/log.ts';
-import { StoreError } from '../error.ts';
+import { StoreError } from '../store-error.ts';
 import { APPLICATION_ID, assertNotNewer, migrate } from './migrations.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
@@ -32,7 +32,7 @@ export async function openDatabase(path: string): Promise<Libsql.Database> {
     return db;
   } catch (error) {
     db.close();
-    throw inOurWords(path, error);
+    throw toStoreError(path, error);
   }
 }
 
@@ -50,7 +50,7 @@ export async function openToLook(path: string): Promise<Libsql.Database> {
     return db;
   } catch (error) {
     db.close();
-    throw inOurWords(path, error);
+    throw toStoreError(path, error);
   }
 }
 
@@ -86,7 +86,7 @@ export async function sizeOf(path: string): Promise<number> {
   }
 }
 
-export function inOurWords(path: string, error: unknown): StoreError {
+export function toStoreError(path: string, error: unknown): StoreError {
   if (isDamage(error)) return damaged(path, error);
   return error instanceof StoreError ? error : unusable(path, error);
 }

@@ -3,7 +3,7 @@
 import type Libsql from 'libsql';
 import type { RecordKind, ServerConfig, ServerRecord, SessionRecord } from '../../core/ports.ts';
 import { redactUrl } from '../../lib/redact.ts';
-import { fileOf, inOurWords, openToLook } from './database.ts';
+import { fileOf, toStoreError, openToLook } from './database.ts';
 import { TABLES } from './statements.ts';
 
 const KINDS: readonly RecordKind[] = ['session', 'server', 'task', 'question', 'event', 'subscription'];
@@ -28,7 +28,7 @@ export async function* exportStore(given: string, { secrets = false } = {}): Asy
       }
     }
   } catch (error) {
-    throw inOurWords(path, error);
+    throw toStoreError(path, error);
   } finally {
     db.close();
   }

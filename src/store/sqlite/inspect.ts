@@ -2,7 +2,7 @@
 
 import type Libsql from 'libsql';
 import type { RecordKind } from '../../core/ports.ts';
-import { fileOf, inOurWords, openToLook, sizeOf } from './database.ts';
+import { fileOf, toStoreError, openToLook, sizeOf } from './database.ts';
 import { userOf } from './lock.ts';
 import { schemaVersion } from './migrations.ts';
 import { TABLES } from './statements.ts';
@@ -52,7 +52,7 @@ export async function inspectStore(given: string): Promise<StoreSummary> {
       tasksByStatus: tasksByStatus(db),
     };
   } catch (error) {
-    throw inOurWords(path, error);
+    throw toStoreError(path, error);
   } finally {
     db.close();
   }

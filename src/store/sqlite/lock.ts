@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type Libsql from 'libsql';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { StoreError } from '../error.ts';
+import { StoreError } from '../store-error.ts';
 import { unusable } from './database.ts';
 
 export interface StoreLock {
@@ -49,7 +49,7 @@ async function prepareFolder(path: string, file: string): Promise<void> {
 }
 
 /** Written into the store by whoever has the lock, for the message that the next one gets. */
-export function signStore(db: Libsql.Database): void {
+export function writeOwner(db: Libsql.Database): void {
   db.prepare('INSERT OR REPLACE INTO owner (id, pid) VALUES (1, ?)').run(process.pid);
 }
 

@@ -2,7 +2,7 @@
 
 import type Libsql from 'libsql';
 import { messageOf } from '../../lib/log.ts';
-import { StoreError } from '../error.ts';
+import { StoreError } from '../store-error.ts';
 import { transaction } from './transaction.ts';
 
 /** Marks a database file as ours: "Mnwl" in ASCII. */

@@ -2,10 +2,10 @@
 
 import type Libsql from 'libsql';
 import { messageOf } from '../../lib/log.ts';
-import { StoreError } from '../error.ts';
-import { fileOf, inOurWords, openDatabase, openToLook } from './database.ts';
+import { StoreError } from '../store-error.ts';
+import { fileOf, toStoreError, openDatabase, openToLook } from './database.ts';
 import { bytesOf } from './inspect.ts';
-import { lockStore, signStore, userOf } from './lock.ts';
+import { lockStore, writeOwner, userOf } from './lock.ts';
 import { OWNED_BY_A_SESSION, TABLES } from './statements.ts';
 import { transaction } from './transaction.ts';
 
@@ -38,13 +38,13 @@ export async function pruneStore(given: string, rules: PruneRules): Promise<Prun
     const db = await openDatabase(path);
     let done: Omit<PruneReport, 'file' | 'bytesBefore' | 'bytesAfter'>;
     try {
-      signStore(db);
+      writeOwner(db);
       const removed = remove(db, rules);
       const notCompacted = compact(db);
       done = { removed, ...(notCompacted !== undefined && { notCompacted }) };
       db.exec('DELETE FROM owner; PRAGMA wal_checkpoint(TRUNCATE)');
     } catch (error) {
-      throw inOurWords(path, error);
+      throw toStoreError(path, error);
     } finally {
       db.close();
     }

@@ -15,10 +15,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type Libsql from 'libsql';
 import type { OwnedKind, RecordKind, Records, Store, StoreProblem, Trimmed } from '../../core/ports.ts';
 import { type Log, messageOf } from '../../lib/log.ts';
-import { StoreError } from '../error.ts';
-import { fileOf, inOurWords, openDatabase } from './database.ts';
+import { StoreError } from '../store-error.ts';
+import { fileOf, toStoreError, openDatabase } from './database.ts';
 import { Fitting } from './fit.ts';
-import { isBusy, lockStore, signStore, type StoreLock } from './lock.ts';
+import { isBusy, lockStore, writeOwner, type StoreLock } from './lock.ts';
 import { type Change, ChangeQueue, concerns, type Put } from './queue.ts';
 import { Room } from './room.ts';
 import { Statements } from './statements.ts';
@@ -44,12 +44,12 @@ export async function openSqliteStore({
   if (shared || path === ':memory:') return new SqliteStore(await openDatabase(path), path, log, undefined, maxBytes);
   const lock = await lockStore(path);
   try {
-    const db = await openDatabase(path).catch(async (error: unknown) => afresh(path, log, error));
+    const db = await openDatabase(path).catch(async (error: unknown) => reopenAside(path, log, error));
     try {
-      signStore(db);
+      writeOwner(db);
     } catch (error) {
       db.close();
-      throw inOurWords(path, error);
+      throw toStoreError(path, error);
     }
     return new SqliteStore(db, path, log, lock, maxBytes);
   } catch (error) {
@@ -59,7 +59,7 @@ export async function openSqliteStore({
 }
 
 /** A damaged store is put aside for whoever can mend it; the program goes on with a new one. */
-async function afresh(path: string, log: Log, error: unknown): Promise<Libsql.Database> {
+async function reopenAside(path: string, log: Log, error: unknown): Promise<Libsql.Database> {
   if (!(error instanceof StoreError) || error.code !== 'STORE_DAMAGED') throw error;
   const keptAs = `${path}.damaged-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
   for (const end of ['', '-wal', '-shm']) {
@@ -115,7 +115,7 @@ class SqliteStore implements Store {
   /** Since when the file is locked by somebody else. */
   #busySince: number | undefined;
   /** By the session whose changes they wait for; `undefined` for all. */
-  #waiting = new Map<string | undefined, Waiting>();
+  #waiting = new Map<string | undefined, PendingCommit>();
   #failing = false;
   /** Why changes were set aside; absent while there are none. */
   #full: Full | undefined;
@@ -159,7 +159,7 @@ class SqliteStore implements Store {
   settled(sessionId?: string): Promise<void> {
     if (this.#queue.size === 0 && !this.#queue.isAside(sessionId)) return NOTHING_QUEUED;
     this.#schedule();
-    const waiting = this.#waiting.get(sessionId) ?? newWaiting();
+    const waiting = this.#waiting.get(sessionId) ?? newPendingCommit();
     this.#waiting.set(sessionId, waiting);
     return waiting.promise;
   }
@@ -199,14 +199,14 @@ class SqliteStore implements Store {
       try {
         return use(this.#statements);
       } catch (error) {
-        if (!isBusy(error) || Date.now() - begun > PATIENCE_MS) throw this.#inOurWords(error);
+        if (!isBusy(error) || Date.now() - begun > PATIENCE_MS) throw this.#toStoreError(error);
         await delay(BUSY_RETRY_MS);
       }
     }
   }
 
-  #inOurWords(error: unknown): StoreError {
-    const told = inOurWords(this.#path, error);
+  #toStoreError(error: unknown): StoreError {
+    const told = toStoreError(this.#path, error);
     if (told.code !== 'STORE_DAMAGED') return told;
     if (this.#problem === undefined) {
       const error = new StoreError(told.code, `${told.message}; ${AT_THE_NEXT_START}`, { cause: told });
@@ -433,7 +433,7 @@ class SqliteStore implements Store {
     if (this.#busySince !== undefined && Date.now() - this.#busySince <= PATIENCE_MS) return this.#notWritten(error);
     if (!this.#failing) this.#log.error('store_write_failed', { path: this.#path, changes, error: messageOf(error) });
     this.#failing = true;
-    const told = this.#inOurWords(error);
+    const told = this.#toStoreError(error);
     return told.code === 'STORE_DAMAGED' ? told : this.#notWritten(error);
   }
 
@@ -464,15 +464,15 @@ function isFull(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_FULL');
 }
 
-interface Waiting {
+interface PendingCommit {
   promise: Promise<void>;
   resolve: () => void;
   reject: (error: StoreError) => void;
 }
 
-function newWaiting(): Waiting {
-  let resolve: Waiting['resolve'] = () => {};
-  let reject: Waiting['reject'] = () => {};
+function newPendingCommit(): PendingCommit {
+  let resolve: PendingCommit['resolve'] = () => {};
+  let reject: PendingCommit['reject'] = () => {};
   const promise = new Promise<void>((yes, no) => {
     resolve = yes;
     reject = no;

@@ -8,7 +8,7 @@ import type {
 } from '../../../src/core/ports.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { ServerConnection, type ConnectionSettings } from '../../../src/south/connection.ts';
-import { Dialler, GATEWAY_FACE } from '../../../src/south/dial.ts';
+import { Dialler, GATEWAY_IDENTITY } from '../../../src/south/dial.ts';
 import { owned } from '../../support/owned.ts';
 
 export interface Connected {
@@ -48,7 +48,7 @@ export function connectTo(config: ServerConfig, { answer, ...settings }: Connect
       'one',
       config,
       sink,
-      new Dialler(10_000, GATEWAY_FACE),
+      new Dialler(10_000, GATEWAY_IDENTITY),
       { ...SETTINGS, ...settings },
       createLog('silent'),
     ),

@@ -71,7 +71,7 @@ test('H-3: once the resource is read, the only call is the only one that may ask
   const stop = new AbortController();
   const running = call('a', { signal: stop.signal });
   await connection.request('resources/read', { uri: 'test:it' });
-  await connection.line.request('ping', {});
+  await connection.channel.request('ping', {});
   await soon(() => questions.length).toBe(1);
   expect(questions[0]?.callId).toBe('a');
   stop.abort();

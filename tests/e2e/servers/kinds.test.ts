@@ -67,9 +67,9 @@ test.each(KINDS)('B-1: a server that is $name is used like any other', async ({ 
 });
 
 test.each(KINDS)('D-5: what a server that is $name says of itself is there as it came', async ({ start }) => {
-  const { traits, capabilities, implementation, hello } = await clientOf(await start()).client.connect();
-  expect(hello).toMatchObject({ capabilities });
-  const named = traits.sessions ? hello : (hello?.['_meta'] as object);
+  const { traits, capabilities, implementation, initializeResult } = await clientOf(await start()).client.connect();
+  expect(initializeResult).toMatchObject({ capabilities });
+  const named = traits.sessions ? initializeResult : (initializeResult?.['_meta'] as object);
   expect(Object.values(named ?? {})).toContainEqual(implementation);
-  expect(hello).not.toHaveProperty('resultType');
+  expect(initializeResult).not.toHaveProperty('resultType');
 });

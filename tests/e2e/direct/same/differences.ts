@@ -4,7 +4,7 @@
  */
 import { INFO } from '../../../servers/rich/eras.ts';
 import { LEVELS, META, type Json } from '../../../servers/rich/wire.ts';
-import { GATEWAY_FACE, Dialler } from '../../../../src/south/dial.ts';
+import { GATEWAY_IDENTITY, Dialler } from '../../../../src/south/dial.ts';
 import {
   acknowledged,
   answered,
@@ -95,7 +95,7 @@ export const DIFFERENCES: readonly Difference[] = [
     between: ALL,
     apply: inCaller((caller) => ({
       ...caller,
-      clientInfo: { name: GATEWAY_FACE.name, version: GATEWAY_FACE.version },
+      clientInfo: { name: GATEWAY_IDENTITY.name, version: GATEWAY_IDENTITY.version },
     })),
   },
   {
@@ -118,7 +118,7 @@ export const DIFFERENCES: readonly Difference[] = [
     apply: inHeard((params, { pair }) =>
       withMeta(params, {
         [META.protocolVersion]: '2026-07-28',
-        [META.clientInfo]: { name: GATEWAY_FACE.name, version: GATEWAY_FACE.version },
+        [META.clientInfo]: { name: GATEWAY_IDENTITY.name, version: GATEWAY_IDENTITY.version },
         [META.clientCapabilities]: capabilitiesTold(pair),
       }),
     ),
@@ -390,7 +390,7 @@ export const DIFFERENCES: readonly Difference[] = [
 /** What the gateway may be asked in the place of its client. */
 function capabilitiesTold(pair: Pair): Json {
   const roots = pair === NEW || pair === TO_NEW;
-  return { ...new Dialler(1, { ...GATEWAY_FACE, roots }).capabilities };
+  return { ...new Dialler(1, { ...GATEWAY_IDENTITY, roots }).capabilities };
 }
 
 /** Of a request it is the SDK that reads the level, and says less on stdio. */

@@ -1,6 +1,6 @@
 import type { CallOutcome } from '../core/ports.ts';
 import { failureKindOf, type ServerFailureKind } from '../lib/server-failure.ts';
-import { failure } from '../south/call/line.ts';
+import { failure } from '../south/call/channel.ts';
 
 /** Why there is no result. `refused`: the client itself did not send the request, and says what to do instead. */
 export type FailureKind = 'error' | 'unreachable' | 'lost' | 'cancelled' | 'refused';

@@ -1,10 +1,10 @@
 import { ProtocolError } from '@modelcontextprotocol/client';
 import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../../core/ports.ts';
-import { hasEnded, readServerTask, ServerFault } from '../server-task.ts';
+import { hasEnded, readServerTask, ProtocolViolation } from '../server-task.ts';
 import { CoreTask } from './core-task.ts';
 import { ExtensionTask } from './extension-task.ts';
-import { failure, Gone, isTimeout, throughLosses, type Line } from './line.ts';
-import type { LiveCall } from './live-calls.ts';
+import { failure, ServerUnavailable, isTimeout, retryThroughDisconnects, type CallChannel } from './channel.ts';
+import type { RunningCall } from './running-calls.ts';
 import { pause } from './pause.ts';
 import type { CallResumePoint, TaskResumePoint } from './resume-point.ts';
 import type { TaskKind } from './task-kind.ts';
@@ -24,9 +24,9 @@ const MAX_SILENCES = 3;
  * Brings a task that the server keeps to its end. The server is asked as often as it wants to be, and at once when it says
  * that something changed. Its loss does not end the task: once it is back, it is asked again.
  */
-export async function followTask(
-  line: Line,
-  live: LiveCall,
+export async function followServerTask(
+  channel: CallChannel,
+  live: RunningCall,
   from: TaskResumePoint,
   firstRaw?: Record<string, unknown>,
 ): Promise<CallOutcome> {
@@ -37,9 +37,9 @@ export async function followTask(
   const over = new AbortController();
   let kind: TaskKind | undefined;
   try {
-    const offer = await throughLosses(line, call.signal, () => line.taskOffer());
-    if (offer === undefined) throw new ServerFault('the server keeps no tasks');
-    kind = offer.generation === 'core' ? new CoreTask(line, live, from) : new ExtensionTask(line, live, taskId);
+    const offer = await retryThroughDisconnects(channel, call.signal, () => channel.taskOffer());
+    if (offer === undefined) throw new ProtocolViolation('the server keeps no tasks');
+    kind = offer.generation === 'core' ? new CoreTask(channel, live, from) : new ExtensionTask(channel, live, taskId);
     await call.onCheckpoint({ task: kind.checkpoint } satisfies CallResumePoint);
     // What creates a task of the extension names its state, and no more: neither a result nor a question.
     const tells = offer.generation === 'core' || firstRaw?.['status'] === 'working';
@@ -51,18 +51,18 @@ export async function followTask(
         live.ring = resolve;
       });
       const asked = Date.now();
-      raw ??= await throughLosses(line, call.signal, () => read(line, taskId, call.signal));
+      raw ??= await retryThroughDisconnects(channel, call.signal, () => read(channel, taskId, call.signal));
       const task = readServerTask(raw, 'tasks/get');
       if (task.taskId !== taskId)
-        throw new ServerFault(`asked for the task '${taskId}', the server told of '${task.taskId}'`);
+        throw new ProtocolViolation(`asked for the task '${taskId}', the server told of '${task.taskId}'`);
       const state = JSON.stringify(task);
       if (state !== told) call.onTask(task);
-      if (!hasEnded(task)) line.listenForTask(taskId, over.signal);
+      if (!hasEnded(task)) channel.listenForTask(taskId, over.signal);
       told = state;
       const outcome = await kind.act(task, raw);
       if (outcome !== undefined) {
         // The result may overtake the answer to an earlier question how the task is doing.
-        if (!hasEnded(task)) await tellEnd(line, call, taskId);
+        if (!hasEnded(task)) await tellEnd(channel, call, taskId);
         return outcome;
       }
       const interval = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, task.pollInterval ?? DEFAULT_POLL_MS));
@@ -74,7 +74,7 @@ export async function followTask(
   } catch (error) {
     // One that went astray is stopped, too: nobody will ask for its result.
     const unwanted = call.signal.aborted ? call.signal.reason !== LEAVE_RUNNING : isAstray(error);
-    if (unwanted) await cancel(line, taskId);
+    if (unwanted) await cancel(channel, taskId);
     if (call.signal.aborted) return { kind: 'error', error: { code: -32000, message: 'cancelled' } };
     return failure(error);
   } finally {
@@ -86,27 +86,27 @@ export async function followTask(
 /** The server is there and has the task, but it cannot be followed to its end. */
 function isAstray(error: unknown): boolean {
   if (error instanceof ProtocolError) return error.code !== UNKNOWN_TASK && error.code !== UNKNOWN_METHOD;
-  return !(error instanceof Gone);
+  return !(error instanceof ServerUnavailable);
 }
 
 /** A server that is away gets it when it is back; whoever cancelled does not wait for that. */
-async function cancel(line: Line, taskId: string): Promise<void> {
+async function cancel(channel: CallChannel, taskId: string): Promise<void> {
   const send = async (): Promise<void> => {
-    if ((await line.taskOffer())?.cancel !== true) return;
-    await line.request('tasks/cancel', { taskId }, { timeoutMs: CANCEL_TIMEOUT_MS });
+    if ((await channel.taskOffer())?.cancel !== true) return;
+    await channel.request('tasks/cancel', { taskId }, { timeoutMs: CANCEL_TIMEOUT_MS });
   };
   await send().catch((error: unknown) => {
     // Anything else means that it has ended, or cannot be cancelled: the call is over all the same.
-    if (!(error instanceof Gone) || line.closed) return;
-    throughLosses(line, AbortSignal.timeout(CANCEL_LATE_MS), send).catch(() => {});
+    if (!(error instanceof ServerUnavailable) || channel.closed) return;
+    retryThroughDisconnects(channel, AbortSignal.timeout(CANCEL_LATE_MS), send).catch(() => {});
   });
 }
 
 /** Tells how a task ended whose outcome is known already. */
-async function tellEnd(line: Line, call: OutgoingCall, taskId: string): Promise<void> {
+async function tellEnd(channel: CallChannel, call: OutgoingCall, taskId: string): Promise<void> {
   const { signal, onTask } = call;
   try {
-    const raw = await line.request('tasks/get', { taskId }, { signal, timeoutMs: line.pollTimeoutMs });
+    const raw = await channel.request('tasks/get', { taskId }, { signal, timeoutMs: channel.pollTimeoutMs });
     onTask(readServerTask(raw, 'tasks/get'));
   } catch {
     // A server that forgets a task with its result cannot tell; the outcome counts all the same.
@@ -114,14 +114,14 @@ async function tellEnd(line: Line, call: OutgoingCall, taskId: string): Promise<
 }
 
 /** Asks how the task is doing. */
-async function read(line: Line, taskId: string, signal: AbortSignal): Promise<Record<string, unknown>> {
+async function read(channel: CallChannel, taskId: string, signal: AbortSignal): Promise<Record<string, unknown>> {
   for (let silences = 1; ; silences += 1) {
     try {
-      return await line.request('tasks/get', { taskId }, { signal, timeoutMs: line.pollTimeoutMs });
+      return await channel.request('tasks/get', { taskId }, { signal, timeoutMs: channel.pollTimeoutMs });
     } catch (error) {
       if (signal.aborted || !isTimeout(error)) throw explained(error, taskId);
       if (silences >= MAX_SILENCES) {
-        throw new ServerFault(
+        throw new ProtocolViolation(
           `the server left tasks/get for its task '${taskId}' unanswered ${silences} times in a row`,
         );
       }

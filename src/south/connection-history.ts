@@ -10,32 +10,32 @@ export interface KnownSession {
 }
 
 /** What is known of a server from earlier connections: whether it is still the same one, and by what it may know us. */
-export class Acquaintance {
-  #met = false;
+export class ConnectionHistory {
+  #hasConnected = false;
   /** What tells one server from the next, as far as it says so. */
   #identity: string | undefined;
   /** The client that was lost last, as long as its session may still be known. */
   #lost: ExactClient | undefined;
   /** A session with the server that an earlier run of the program left. */
-  #left: string | undefined;
+  #earlier: string | undefined;
 
   constructor(sessionId: string | undefined) {
-    this.#left = sessionId;
+    this.#earlier = sessionId;
   }
 
-  get met(): boolean {
-    return this.#met;
+  get hasConnected(): boolean {
+    return this.#hasConnected;
   }
 
   /** The session in which a task was made may still be known; where tasks belong to sessions, only that one has it. */
-  mayKnow(sessionId: string | undefined): void {
-    if (!this.#met && sessionId !== undefined) this.#left = sessionId;
+  adoptSession(sessionId: string | undefined): void {
+    if (!this.#hasConnected && sessionId !== undefined) this.#earlier = sessionId;
   }
 
   /** A server that was only out of reach may still know our session. */
   get session(): KnownSession | undefined {
-    const id = (this.#lost && this.#identity) ?? this.#left;
-    if (id === undefined || (this.#lost === undefined && this.#met)) return undefined;
+    const id = (this.#lost && this.#identity) ?? this.#earlier;
+    if (id === undefined || (this.#lost === undefined && this.#hasConnected)) return undefined;
     return { client: this.#lost, id };
   }
 
@@ -45,7 +45,7 @@ export class Acquaintance {
 
   connected({ transport }: Dialled): Arrival {
     const arrival = this.#arrival(transport);
-    this.#met = true;
+    this.#hasConnected = true;
     this.#identity = transport.sessionId;
     return arrival;
   }
@@ -55,7 +55,7 @@ export class Acquaintance {
   }
 
   #arrival(transport: Dialled['transport']): Arrival {
-    if (!this.#met) return 'first';
+    if (!this.#hasConnected) return 'first';
     if (transport instanceof ChildTransport) return 'restart';
     return transport.sessionId === this.#identity ? 'blip' : 'restart';
   }

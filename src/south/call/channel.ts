@@ -6,12 +6,12 @@ import { messageOf } from '../../lib/log.ts';
 import { RpcError, rpcFailure } from '../../lib/rpc-error.ts';
 import { failureKindOf, type ServerFailureKind } from '../../lib/server-failure.ts';
 import type { SendOptions } from '../send.ts';
-import { ServerFault, type TaskOffer } from '../server-task.ts';
+import { ProtocolViolation, type TaskOffer } from '../server-task.ts';
 import { pause } from './pause.ts';
 
 /** What a call needs of its server. It outlives the single connection: a lost one is made again by the next request. */
-export interface Line {
-  /** Throws `Gone` when the server cannot be reached, or is lost before it answers. */
+export interface CallChannel {
+  /** Throws `ServerUnavailable` when the server cannot be reached, or is lost before it answers. */
   request(method: string, params: Record<string, unknown>, options?: SendOptions): Promise<Record<string, unknown>>;
   /** What the `_meta` of a call must say in this server's protocol; without the offer to take tasks, if so wanted. */
   callMeta(tasks: 'use' | 'avoid'): Promise<Record<string, unknown>>;
@@ -33,11 +33,11 @@ export interface Line {
 }
 
 /** The server is not there. `unreachable`: nothing was sent. `lost`: something may have arrived, no answer came. */
-export class Gone extends Error {
+export class ServerUnavailable extends Error {
   readonly kind: 'unreachable' | 'lost';
   readonly failure: ServerFailureKind | undefined;
 
-  constructor(kind: Gone['kind'], cause: unknown) {
+  constructor(kind: ServerUnavailable['kind'], cause: unknown) {
     super(messageOf(cause), { cause });
     this.kind = kind;
     this.failure = failureKindOf(cause);
@@ -45,30 +45,30 @@ export class Gone extends Error {
 }
 
 /** Repeats what came to nothing because the server was away, until it comes back or has been away too long. */
-export async function throughLosses<T>(
-  line: Line,
+export async function retryThroughDisconnects<T>(
+  channel: CallChannel,
   signal: AbortSignal,
   work: () => Promise<T>,
-  kinds: readonly Gone['kind'][] = ['unreachable', 'lost'],
+  kinds: readonly ServerUnavailable['kind'][] = ['unreachable', 'lost'],
 ): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();
     } catch (error) {
-      const mayReturn = error instanceof Gone && kinds.includes(error.kind) && !line.closed;
-      if (!mayReturn || attempt > line.reconnect.attempts) throw error;
+      const mayReturn = error instanceof ServerUnavailable && kinds.includes(error.kind) && !channel.closed;
+      if (!mayReturn || attempt > channel.reconnect.attempts) throw error;
     }
-    await pause(backoffDelay(attempt, line.reconnect), signal);
+    await pause(backoffDelay(attempt, channel.reconnect), signal);
   }
 }
 
 /** How a call ends when something was thrown. */
 export function failure(error: unknown): Exclude<CallOutcome, { kind: 'result' }> {
-  if (error instanceof Gone) {
+  if (error instanceof ServerUnavailable) {
     const { kind, message: reason, failure } = error;
     return { kind, reason, ...(failure && { failure }) };
   }
-  if (error instanceof ServerFault) return { kind: 'error', error: { code: -32000, message: error.message } };
+  if (error instanceof ProtocolViolation) return { kind: 'error', error: { code: -32000, message: error.message } };
   if (error instanceof ProtocolError) return { kind: 'error', error: rpcFailure(error) };
   if (error instanceof RpcError) return { kind: 'error', error: rpcFailure(error) };
   return { kind: 'error', error: { code: -32603, message: messageOf(error) } };

@@ -16,8 +16,8 @@ import { messageOf, type Log } from '../lib/log.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
 import { within } from '../lib/timers.ts';
 import { isObject } from '../lib/values.ts';
-import { Gone, type Line } from './call/line.ts';
-import type { LiveCalls } from './call/live-calls.ts';
+import { ServerUnavailable, type CallChannel } from './call/channel.ts';
+import type { RunningCalls } from './call/running-calls.ts';
 import { send, type SendOptions } from './send.ts';
 import type { TaskOffer } from './server-task.ts';
 import { listenForTask } from './subscriptions.ts';
@@ -42,13 +42,13 @@ export interface Peer {
   listening: Set<string>;
 }
 
-/** The connection behind a line. */
-export interface LineHost {
+/** The connection behind a channel. */
+export interface ChannelHost {
   readonly server: string;
   readonly log: Log;
-  readonly calls: LiveCalls;
+  readonly calls: RunningCalls;
   readonly capabilities: ClientCapabilities;
-  readonly reconnect: Line['reconnect'];
+  readonly reconnect: CallChannel['reconnect'];
   readonly pollTimeoutMs: number;
   /** Connects unless connected. */
   live: () => Promise<Peer>;
@@ -62,14 +62,14 @@ export interface LineHost {
 }
 
 /** What calls see of one server, whichever connection to it is up. */
-export class ServerLine implements Line {
-  readonly #host: LineHost;
+export class ServerChannel implements CallChannel {
+  readonly #host: ChannelHost;
   readonly #toolFacts = new ToolFacts();
-  readonly reconnect: Line['reconnect'];
+  readonly reconnect: CallChannel['reconnect'];
   readonly pollTimeoutMs: number;
-  readonly question: Line['question'];
+  readonly question: CallChannel['question'];
 
-  constructor(host: LineHost) {
+  constructor(host: ChannelHost) {
     this.#host = host;
     this.reconnect = host.reconnect;
     this.pollTimeoutMs = host.pollTimeoutMs;
@@ -121,7 +121,7 @@ export class ServerLine implements Line {
     try {
       await transport.send({ jsonrpc: '2.0', id, ...response });
     } catch (error) {
-      throw new Gone('lost', error);
+      throw new ServerUnavailable('lost', error);
     }
   }
 
@@ -147,13 +147,13 @@ export class ServerLine implements Line {
     } catch (error) {
       if (options.signal?.aborted) throw error;
       // What stands before the server says that it is away, or too busy; a task waits for that to pass.
-      if (method.startsWith('tasks/') && isPassing(error)) throw new Gone('lost', error);
-      if (isUnsent(error)) throw new Gone('unreachable', error);
+      if (method.startsWith('tasks/') && isPassing(error)) throw new ServerUnavailable('lost', error);
+      if (isUnsent(error)) throw new ServerUnavailable('unreachable', error);
       const loss = await lossIn(error, live.transport);
       // One broken stream is not yet the loss of the server.
       if (loss !== undefined) await this.#host.check(live, loss.message);
       // An error that comes with the loss of the server is the loss.
-      if (loss !== undefined || !this.#host.isCurrent(live)) throw new Gone('lost', loss ?? error);
+      if (loss !== undefined || !this.#host.isCurrent(live)) throw new ServerUnavailable('lost', loss ?? error);
       throw error;
     }
   }
@@ -198,7 +198,7 @@ export class ServerLine implements Line {
     try {
       return await this.#host.live();
     } catch (error) {
-      throw new Gone('unreachable', error);
+      throw new ServerUnavailable('unreachable', error);
     }
   }
 }

@@ -2,7 +2,7 @@ import { SUBSCRIPTION_ID_META_KEY, type Client } from '@modelcontextprotocol/cli
 import type { ConnectionSink, IncomingQuestion, Progress } from '../core/ports.ts';
 import type { Answer } from '../core/interaction/interaction.ts';
 import { messageOf } from '../lib/log.ts';
-import type { LiveCalls } from './call/live-calls.ts';
+import type { RunningCalls } from './call/running-calls.ts';
 import type { AskedRequest } from './call/resume-point.ts';
 import { relatedTask, withoutRelatedTask } from '../lib/related-task.ts';
 import { RpcError } from '../lib/rpc-error.ts';
@@ -12,13 +12,13 @@ import { NOT_ANSWERED } from './not-answered.ts';
 import { kindOf } from '../core/interaction/methods.ts';
 import { answerTo, readQuestion } from './questions.ts';
 import type { TaskReceiver } from './receiver.ts';
-import { ServerFault } from './server-task.ts';
-import { takeOrigin } from './transport/origin.ts';
+import { ProtocolViolation } from './server-task.ts';
+import { takeStreamTag } from './transport/stream-tag.ts';
 
-/** Who may be meant by what a server says unasked. */
-export interface Listeners {
+/** Where messages of a server go. */
+export interface IncomingTargets {
   sink: ConnectionSink;
-  calls: LiveCalls;
+  calls: RunningCalls;
   receiver: TaskReceiver;
   requests: LostRequests;
   /** The server says that its list of tools changed. */
@@ -32,22 +32,25 @@ const MAX_OPEN_REQUESTS = 500;
 
 const TASK_NEWS = new Set(['notifications/tasks/status', 'notifications/tasks']);
 
-/** Hands on what a server says unasked: questions, progress, changes of tasks, logs and other notifications. */
-export function hear(client: Client, { sink, calls, receiver, requests, onToolsChanged }: Listeners): void {
+/** Handles requests and notifications of a server: questions, progress, changes of tasks, logs and others. */
+export function handleIncoming(
+  client: Client,
+  { sink, calls, receiver, requests, onToolsChanged }: IncomingTargets,
+): void {
   let open = 0;
   client.fallbackRequestHandler = async ({ id, method, params: given }, { mcpReq }) => {
     if (open >= MAX_OPEN_REQUESTS)
       throw new RpcError(NOT_ANSWERED, `${open} requests are open; wait for answers first`);
-    const { params = {}, stream } = takeOrigin(given);
-    // Decided now: a moment later other calls may be there.
+    const { params = {}, stream } = takeStreamTag(given);
+    // Decided now: a moment later other calls may run.
     const asker = calls.askerOf(params, stream);
     open += 1;
     const done = requests.begin({ id, method, params });
     try {
       const task = receiver.answer(method, params, asker, mcpReq.signal);
       if (task !== undefined) return await task;
-      const about = { ...asker, withdrawn: mcpReq.signal };
-      return answerTo(params, await asked({ id, method, params }, about, sink, calls));
+      const context = { ...asker, withdrawn: mcpReq.signal };
+      return answerTo(params, await asked({ id, method, params }, context, sink, calls));
     } finally {
       open -= 1;
       done();
@@ -55,10 +58,10 @@ export function hear(client: Client, { sink, calls, receiver, requests, onToolsC
   };
   // The SDK's own handler forgets a request's progress with its first answer: that of a task goes on.
   client.removeNotificationHandler('notifications/progress');
-  client.fallbackNotificationHandler = async ({ method, params: given }) => {
-    const { params: told, stream } = takeOrigin(given);
-    const heard = client.getProtocolEra() === 'modern' ? withoutSubscription(told) : told;
-    const params = heard ?? {};
+  client.fallbackNotificationHandler = async ({ method, params: tagged }) => {
+    const { params: given, stream } = takeStreamTag(tagged);
+    const rawParams = client.getProtocolEra() === 'modern' ? withoutSubscription(given) : given;
+    const params = rawParams ?? {};
     if (method === 'notifications/progress') {
       const taskId = relatedTask(params);
       const report = readProgress(params);
@@ -66,7 +69,7 @@ export function hear(client: Client, { sink, calls, receiver, requests, onToolsC
       if (taskId !== undefined) sink.taskProgress?.(taskId, report);
       return;
     }
-    // They name the server's own tasks, which nobody behind us knows.
+    // The ids of these tasks are known only on this side of the gateway.
     if (TASK_NEWS.has(method)) {
       calls.taskChanged(params);
       return;
@@ -74,7 +77,7 @@ export function hear(client: Client, { sink, calls, receiver, requests, onToolsC
     if (method === 'notifications/tools/list_changed') onToolsChanged();
     if (method === 'notifications/message') logged(params, sink);
     else sink.notification(method, params);
-    sink.heard?.(method, heard, calls.speaking(stream));
+    sink.rawNotification?.(method, rawParams, calls.relatedRequest(stream));
   };
 }
 
@@ -89,7 +92,7 @@ function readProgress(params: Record<string, unknown>): Progress | undefined {
   };
 }
 
-/** The stream that we asked for is nobody else's business. */
+/** The id of our own subscription means nothing to clients. */
 function withoutSubscription(params: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
   const { _meta, ...rest } = params ?? {};
   if (!isObject(_meta) || !(SUBSCRIPTION_ID_META_KEY in _meta)) return params;
@@ -100,30 +103,30 @@ function withoutSubscription(params: Record<string, unknown> | undefined): Recor
 
 async function asked(
   request: AskedRequest,
-  about: Omit<IncomingQuestion, 'kind' | 'params'>,
+  context: Omit<IncomingQuestion, 'kind' | 'params'>,
   sink: ConnectionSink,
-  calls: LiveCalls,
+  calls: RunningCalls,
 ): Promise<Answer> {
   const { method, params } = request;
   if (kindOf(method) === undefined) throw new RpcError(-32601, `Method not found: ${method}`);
-  return ask(method, params, { ...about, ...calls.asked(about.callId, request, about.withdrawn) }, sink, calls);
+  return ask(method, params, { ...context, ...calls.asked(context.callId, request, context.withdrawn) }, sink, calls);
 }
 
-/** Puts a server's question before somebody. */
+/** Passes a question of the server to the session. */
 export async function ask(
   method: string,
   params: Record<string, unknown>,
-  about: Omit<IncomingQuestion, 'kind' | 'params'>,
+  context: Omit<IncomingQuestion, 'kind' | 'params'>,
   sink: ConnectionSink,
-  calls: LiveCalls,
+  calls: RunningCalls,
 ): Promise<Answer> {
   try {
-    return await sink.question({ ...readQuestion(method, params), ...about });
+    return await sink.question({ ...readQuestion(method, params), ...context });
   } catch (error) {
     // First the cancel, then that its question has no answer: otherwise the task ends as failed, and not as cancelled.
-    await calls.cancelled(about.callId);
+    await calls.cancelled(context.callId);
     if (error instanceof RpcError) throw error;
-    throw new RpcError(error instanceof ServerFault ? INVALID_PARAMS : NOT_ANSWERED, messageOf(error));
+    throw new RpcError(error instanceof ProtocolViolation ? INVALID_PARAMS : NOT_ANSWERED, messageOf(error));
   }
 }
 

@@ -1,13 +1,13 @@
 import type { RequestId } from '@modelcontextprotocol/client';
-import type { About, Asker, IncomingQuestion, OutgoingCall, Progress } from '../../core/ports.ts';
+import type { RelatedRequest, Asker, IncomingQuestion, OutgoingCall, Progress } from '../../core/ports.ts';
 import { relatedTask } from '../../lib/related-task.ts';
-import type { StreamOrigin } from '../transport/origin.ts';
+import type { StreamTag } from '../transport/stream-tag.ts';
 import type { AskedRequest } from './resume-point.ts';
 
 const MAX_EARLY = 100;
 
 /** A call that has not ended yet. */
-export interface LiveCall {
+export interface RunningCall {
   readonly call: OutgoingCall;
   /** The server keeps it as a task, or was asked to. */
   native: boolean;
@@ -33,15 +33,15 @@ export interface OtherRequest {
 }
 
 /** The calls that run on one connection: who a question, a progress report or a change of a task belongs to. */
-export class LiveCalls {
-  readonly #calls = new Map<string, LiveCall>();
+export class RunningCalls {
+  readonly #calls = new Map<string, RunningCall>();
   /** Requests that are no calls, but in whose course the server may ask and tell, too. */
   readonly #others = new Map<string | symbol, OtherRequest>();
   /** Questions that one of these other requests may have asked. */
   readonly #waiting = new Set<{ requests: Set<string | symbol>; ended: AbortController }>();
 
-  begin(call: OutgoingCall): LiveCall {
-    const live: LiveCall = {
+  begin(call: OutgoingCall): RunningCall {
+    const live: RunningCall = {
       call,
       native: false,
       away: false,
@@ -54,7 +54,7 @@ export class LiveCalls {
     return live;
   }
 
-  end({ call, onEnd }: LiveCall): void {
+  end({ call, onEnd }: RunningCall): void {
     this.#calls.delete(call.id);
     for (const told of onEnd) told();
   }
@@ -69,7 +69,7 @@ export class LiveCalls {
   }
 
   /** Who asked: the call whose task is named, the request on whose stream the question came, or the only one that can. */
-  askerOf(params: Record<string, unknown>, stream: StreamOrigin): Asker {
+  askerOf(params: Record<string, unknown>, stream: StreamTag): Asker {
     const taskId = relatedTask(params);
     if (taskId !== undefined) {
       const live = this.#ofTask(taskId);
@@ -89,7 +89,7 @@ export class LiveCalls {
   }
 
   /** The request on whose stream something was said, or the only one there is. */
-  speaking(stream: StreamOrigin): About {
+  relatedRequest(stream: StreamTag): RelatedRequest {
     if (stream === 'no call') return 'no request';
     const requestId = stream === 'any' ? this.#only() : stream.callId;
     return requestId === undefined ? 'unknown' : { requestId };
@@ -167,11 +167,11 @@ export class LiveCalls {
   }
 
   /** Ids of the calls that the server is working on, and that match. */
-  #able(matching: (live: LiveCall) => boolean): string[] {
+  #able(matching: (live: RunningCall) => boolean): string[] {
     return [...this.#calls.values()].filter((live) => !live.away && matching(live)).map(({ call }) => call.id);
   }
 
-  #ofTask(taskId: string): LiveCall | undefined {
+  #ofTask(taskId: string): RunningCall | undefined {
     return [...this.#calls.values()].find((live) => live.taskId === taskId);
   }
 }
