@@ -5,7 +5,7 @@ import { requestError, TaskClientError } from './task-client-error.ts';
 
 export type End = CallOutcome | TaskClientError;
 
-/** What is known of a call that runs, or of a task that is followed. */
+/** A call that runs, or a task that is followed. */
 export interface Running {
   readonly toolName: string;
   readonly params: Record<string, unknown>;
@@ -14,10 +14,10 @@ export interface Running {
   readonly stop: AbortController;
 }
 
-/** One whose end several may wait for. */
+/** A running call or task whose end several callers may await. */
 export interface Followed extends Running {
   readonly end: Promise<End>;
-  /** Nobody wants to hear of it but those who wait for its result. */
+  /** Followed only for its result: emits no events. */
   readonly quiet: boolean;
   waiting: number;
 }
@@ -27,7 +27,7 @@ export type Start = (call: OutgoingCall) => Promise<CallOutcome>;
 /** The calls that a client has running and the tasks that it follows, until each has ended or the client has left. */
 export class Following {
   readonly #followed = new Map<string, Followed>();
-  /** Somebody disconnects the client: what ends from now on need not have ended on the server. */
+  /** The client is disconnecting: calls that end from now on may continue on the server. */
   #left = false;
 
   get left(): boolean {
@@ -39,7 +39,7 @@ export class Following {
     const id = secretId();
     const late = this.#left;
     const { toolName: tool, params: args, stop } = running;
-    // A client that ends has nobody to go on.
+    // This client does not resume calls of an earlier process.
     const onCheckpoint = async (): Promise<void> => {};
     const end = start({ id, tool, args, tasks: 'use', signal: stop.signal, ...hooks, onCheckpoint })
       .catch((error: unknown) => requestError(error, undefined))
@@ -50,7 +50,7 @@ export class Following {
     return followed;
   }
 
-  /** What asks by this id. */
+  /** The call with this id. */
   byCall(id: string): Followed | undefined {
     return this.#followed.get(id);
   }
@@ -59,7 +59,7 @@ export class Following {
     return [...this.#followed.values()].find((each) => each.taskId === taskId && !each.stop.signal.aborted);
   }
 
-  /** Waits for the end; what only those who wait want to hear of is let go with the last of them. */
+  /** Waits for the end; a task that is followed only for its result is left with its last waiter. */
   async endOf(followed: Followed, signal: AbortSignal | undefined): Promise<End> {
     followed.waiting += 1;
     try {
@@ -74,12 +74,12 @@ export class Following {
     this.#left = true;
   }
 
-  /** What the server keeps goes on there; only nobody follows it any more. */
+  /** Stops following; native tasks go on on the server. */
   letGo(): void {
     for (const { stop } of this.#followed.values()) stop.abort(LEAVE_RUNNING);
   }
 
-  /** Says of what was stopped why. */
+  /** Replaces the outcome of a call that was stopped with the reason. */
   #explained(end: End, { aborted, reason }: AbortSignal, late: boolean): End {
     if (end.kind === 'result') return end;
     if (aborted && reason !== LEAVE_RUNNING) return new TaskClientError('cancelled', 'the call was cancelled');

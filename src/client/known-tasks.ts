@@ -2,10 +2,10 @@ import { hasEnded } from '../south/server-task.ts';
 import type { Tell } from './typed-event-target.ts';
 import type { Task, TaskClientEvents } from './types.ts';
 
-/** The tasks that a client knows of, as they were when it last heard of them, and what it tells of them. */
+/** The tasks that a client knows, with their last known status; emits events about them. */
 export class KnownTasks {
   readonly #tasks = new Map<string, Task>();
-  /** Those of which it was told that they are cancelled. */
+  /** Tasks whose cancellation was emitted. */
   readonly #cancelled = new Set<string>();
   readonly #tell: Tell<TaskClientEvents>;
 
@@ -21,7 +21,7 @@ export class KnownTasks {
     return this.#tasks.has(taskId);
   }
 
-  /** Nothing is told. */
+  /** Emits no event. */
   note(task: Task): void {
     this.#tasks.set(task.taskId, task);
   }
@@ -41,7 +41,7 @@ export class KnownTasks {
     this.#tell('tasksChange', tasks);
   }
 
-  /** Told once for each task, whoever cancelled it. */
+  /** Emitted once for each task, regardless of who cancelled it. */
   cancelled(taskId: string): void {
     if (this.#cancelled.has(taskId)) return;
     this.#cancelled.add(taskId);

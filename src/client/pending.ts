@@ -49,7 +49,7 @@ function open({ withdrawn }: IncomingQuestion): Open {
   };
 }
 
-/** Puts a question before those who listen; `running` is what asks it, as far as that is known. */
+/** Emits a question as an event; `running` is the call that asks it, if known. */
 export async function askListeners(
   question: IncomingQuestion,
   running: Running | undefined,
@@ -67,12 +67,12 @@ export async function askListeners(
   return answer;
 }
 
-/** Aborted when the server withdraws the question, or when the call that asks it is cancelled and nobody needs the answer. */
+/** Aborted when the server withdraws the question, or when the call that asks it is cancelled. */
 function untilCancelled({ withdrawn }: IncomingQuestion, { stop }: Running): AbortSignal {
   const over = new AbortController();
   whenAborted(withdrawn, () => over.abort(withdrawn.reason));
   whenAborted(stop.signal, () => {
-    // One that is only left goes on to wait for it.
+    // A call that is left running still waits for the answer.
     if (stop.signal.reason !== LEAVE_RUNNING) over.abort(stop.signal.reason);
   });
   return over.signal;

@@ -1,6 +1,6 @@
 import type { ToolCallInvocation, ToolCallMessage, ToolCallStream } from './types.ts';
 
-/** What a running call tells, for one who iterates over it and one who only awaits its end. */
+/** The messages of a running call: iterate over them, or await the end. */
 export function toolCallStream(
   run: (tell: (message: ToolCallMessage) => void) => Promise<ToolCallInvocation>,
 ): ToolCallStream {
@@ -22,7 +22,7 @@ export function toolCallStream(
     over = true;
     renew();
   });
-  // Whoever only iterates sees the error there.
+  // A caller that only iterates gets the error there.
   ended.catch(() => {});
   async function* messages(): AsyncGenerator<ToolCallMessage, void> {
     for (let at = 0; ; at += 1) {

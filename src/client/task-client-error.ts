@@ -2,7 +2,7 @@ import type { CallOutcome } from '../core/ports.ts';
 import { failureKindOf, type ServerFailureKind } from '../lib/server-failure.ts';
 import { failure } from '../south/call/channel.ts';
 
-/** Why there is no result. `refused`: the client itself did not send the request, and says what to do instead. */
+/** Why there is no result. `refused`: the client did not send the request; the message says what to do instead. */
 export type FailureKind = 'error' | 'unreachable' | 'lost' | 'cancelled' | 'refused';
 
 interface ErrorDetails {
@@ -30,7 +30,7 @@ export class TaskClientError extends Error {
   }
 }
 
-/** What a request that belongs to no call threw. */
+/** The error of a request that belongs to no call. */
 export function requestError(thrown: unknown, signal: AbortSignal | undefined): TaskClientError {
   if (thrown instanceof TaskClientError) return thrown;
   if (signal?.aborted) return new TaskClientError('cancelled', 'the request was cancelled');

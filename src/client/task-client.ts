@@ -41,25 +41,25 @@ export interface TaskClientOptions {
   connectTimeoutMs?: number | undefined;
   /** How long a server may take to tell how its own task is doing; three times in a row ends the call. */
   pollTimeoutMs?: number | undefined;
-  /** How often a lost connection is made anew before what runs on it is given up. */
+  /** How many times to reconnect before running calls fail. */
   reconnectAttempts?: number | undefined;
   /** A session with an HTTP server that was left with `disconnect({ keepSession: true })`. */
   sessionId?: string | undefined;
-  /** Somebody listens to `newPendingElicitation` and answers. */
+  /** Set if a listener of `newPendingElicitation` answers. */
   elicitation?: boolean | undefined;
-  /** Somebody listens to `newPendingSample` and answers. */
+  /** Set if a listener of `newPendingSample` answers. */
   sampling?: boolean | undefined;
 }
 
 /**
- * A client for one MCP server of either era, that takes the long calls and the questions as they come: it uses the tasks of
- * servers that have them, in both generations, answers with events, and comes back to its tasks after a lost connection.
+ * A client for one MCP server of either era, made for long calls and questions: it uses native tasks of both generations,
+ * emits questions as events, and continues with its tasks after a lost connection.
  */
 export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   readonly #connection: ServerConnection;
   readonly #tasks = new KnownTasks((type, detail) => this.#tell(type, detail));
   readonly #following = new Following();
-  /** What was declared to the server: it must not ask anything else. */
+  /** The declared capabilities: the server must not ask anything else. */
   readonly #answers: Record<InteractionKind, boolean>;
   #description: ServerInfo | undefined;
 
@@ -108,7 +108,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     return this.#connection.sessionId;
   }
 
-  /** Asks whether the server is there, and tells how long the answer took in milliseconds. */
+  /** Pings the server; returns the round trip in milliseconds. */
   async ping(): Promise<number> {
     const { traits } = await this.connect();
     const sent = performance.now();
@@ -187,7 +187,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     const { cancel } = await this.#requireOffer();
     if (!cancel) throw new TaskClientError('refused', 'this server cannot cancel tasks');
     await this.#ask('tasks/cancel', { taskId });
-    // Servers may acknowledge a cancel that came too late; one that forgets the task with it has cancelled it.
+    // A server may acknowledge a cancellation that came too late. A task that it does not know afterwards is cancelled.
     const task = await this.getTask(taskId).catch(() => undefined);
     if (task === undefined || task.status === 'cancelled') this.#tasks.cancelled(taskId);
   }
@@ -203,12 +203,12 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     return { tasks, ...(typeof nextCursor === 'string' && { nextCursor }) };
   }
 
-  /** The tasks that this client knows of, as they were when it last heard of them. */
+  /** The tasks that this client knows, with their last known status. */
   getClientTasks(): Task[] {
     return this.#tasks.all();
   }
 
-  /** What the connected server offers, or `undefined` if it keeps no tasks or is not connected. */
+  /** The task capabilities of the connected server; `undefined` if it has no tasks or is not connected. */
   getTaskCapabilities(): TaskCapabilities | undefined {
     const tasks = this.#description?.tasks;
     return tasks && { list: tasks.list, cancel: tasks.cancel };
@@ -266,7 +266,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   async #refuseTaskOnly(toolName: string, signal: AbortSignal): Promise<void> {
     const { channel } = this.#connection;
     if ((await this.#offer())?.generation !== 'core') return;
-    // One that does not tell of its tools may still have them.
+    // A server that does not list its tools may still have them.
     const support = await channel.taskSupport(toolName, signal).catch(() => 'forbidden');
     if (support !== 'required') return;
     throw new TaskClientError('refused', `'${toolName}' only runs as a task: call it with callToolStream`);
@@ -295,7 +295,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     return this.#ended(await end.finally(forget), about, running, tell);
   }
 
-  /** Follows a task for its result alone: nothing is told but what the task asks. */
+  /** Follows a task only for its result: emits no events except questions. */
   #followQuietly(taskId: string): Followed {
     const running: Running = { toolName: '', params: {}, taskId, stop: new AbortController() };
     const onTask = (task: Task): void => this.#tasks.note(task);
@@ -351,7 +351,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     return {
       connected: (arrival) => this.#tell('connected', { arrival }),
       lost: (reason) => {
-        // Those that are followed will be followed again.
+        // Tasks that are followed are kept: they will be polled again.
         this.#tasks.forgetUnless((taskId) => this.#following.byTask(taskId) !== undefined);
         this.#tell('disconnected', { reason });
       },
@@ -379,7 +379,7 @@ function placeOf(server: ServerConfig): string {
   return URL.canParse(server.url) ? new URL(server.url).host : 'the server';
 }
 
-/** Errors as this client tells them. */
+/** Converts errors to `TaskClientError`. */
 async function asTold<T>(work: Promise<T>): Promise<T> {
   return work.catch((error: unknown) => {
     throw requestError(error, undefined);

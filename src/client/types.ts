@@ -1,7 +1,7 @@
 import type { ServerTask } from '../core/ports.ts';
 import type { TaskClientError } from './task-client-error.ts';
 
-/** A task as servers of the 2025-11-25 protocol describe it; those of later ones are told in the same words. */
+/** A task as in the 2025-11-25 protocol; tasks of the extension are converted to it. */
 export type Task = ServerTask;
 
 /** One block of a result; which fields it has depends on its type. */
@@ -53,13 +53,13 @@ export interface ToolCallInvocation {
   taskId?: string;
 }
 
-/** What happens in a call, in this order; a call that the server does not keep as a task has only its result. */
+/** The messages of a call, in this order; a call without a task has only its result. */
 export type ToolCallMessage =
   | { type: 'taskCreated'; task: Task }
   | { type: 'taskStatus'; task: Task }
   | { type: 'result'; result: CallToolResult };
 
-/** A call on its way: await it for its end, or iterate over what happens until then. */
+/** A running call: await it for its end, or iterate over its messages. */
 export type ToolCallStream = Promise<ToolCallInvocation> & AsyncIterable<ToolCallMessage>;
 
 export interface ToolCallOptions {
@@ -88,7 +88,7 @@ export interface ElicitResult {
   _meta?: Record<string, unknown>;
 }
 
-/** Something a server asks while it works. Whoever answers first is heard. */
+/** A question of a server. The first answer counts. */
 interface Pending {
   readonly id: string;
   /** The server's own parameters, untouched. */
@@ -117,7 +117,7 @@ export interface PendingSample extends Pending {
   reject(reason: string): void;
 }
 
-/** What a `TaskClient` tells, each as the `detail` of an event of that name. */
+/** The events of a `TaskClient`: name and `detail`. */
 export interface TaskClientEvents {
   taskCreated: { taskId: string; task: Task };
   taskStatusChange: { taskId: string; task: Task };

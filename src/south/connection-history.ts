@@ -3,20 +3,20 @@ import type { ExactClient } from '../lib/sdk/exact-client.ts';
 import type { Dialled } from './dial.ts';
 import { ChildTransport } from './transport/child.ts';
 
-/** A session that the server may still know, and the client that was in it unless that was another program. */
+/** A session that the server may still know, and its client unless that was in another process. */
 export interface KnownSession {
   client: ExactClient | undefined;
   id: string;
 }
 
-/** What is known of a server from earlier connections: whether it is still the same one, and by what it may know us. */
+/** Earlier connections to a server: tells whether the process is still the same and which session can be resumed. */
 export class ConnectionHistory {
   #hasConnected = false;
-  /** What tells one server from the next, as far as it says so. */
+  /** The session id of the last connection, where the server has sessions. */
   #identity: string | undefined;
-  /** The client that was lost last, as long as its session may still be known. */
+  /** The client of the lost connection, as long as the server may still know its session. */
   #lost: ExactClient | undefined;
-  /** A session with the server that an earlier run of the program left. */
+  /** A session that an earlier run of the program left. */
   #earlier: string | undefined;
 
   constructor(sessionId: string | undefined) {
@@ -27,12 +27,12 @@ export class ConnectionHistory {
     return this.#hasConnected;
   }
 
-  /** The session in which a task was made may still be known; where tasks belong to sessions, only that one has it. */
+  /** Resumes the session in which a task was created: where tasks belong to sessions, no other has it. */
   adoptSession(sessionId: string | undefined): void {
     if (!this.#hasConnected && sessionId !== undefined) this.#earlier = sessionId;
   }
 
-  /** A server that was only out of reach may still know our session. */
+  /** The session to resume: a server that was only out of reach may still know it. */
   get session(): KnownSession | undefined {
     const id = (this.#lost && this.#identity) ?? this.#earlier;
     if (id === undefined || (this.#lost === undefined && this.#hasConnected)) return undefined;

@@ -36,14 +36,14 @@ import { HttpTransport } from './transport/http.ts';
 import { SseTransport } from './transport/sse.ts';
 
 export interface ConnectionSettings {
-  /** A session with the server that somebody left to be gone on with. */
+  /** A session with the server that an earlier client kept open. */
   sessionId?: string;
   /** What was asked of the server on connections before this one. */
   preferences?: ServerPreferences;
   connectTimeoutMs: number;
   pingMs: number;
   pollTimeoutMs: number;
-  /** Whether a server that was never reached is tried again by itself; otherwise whoever asked decides. */
+  /** Whether the connection retries by itself if the server was never reached; otherwise the next use retries. */
   persistent: boolean;
   reconnect: BackoffSettings & { attempts: number; stableMs: number };
 }
@@ -75,9 +75,9 @@ const LAST_WORDS_MS = 1500;
 
 /**
  * One session's connection to one server. It has one mode at a time, changed in one place (`#enter`): idle until first
- * used, connecting (one attempt, shared by all who wait), up, waiting for the next attempt, or failed until somebody
- * uses it again. Loss is noticed when it happens: a child's exit, a refused connection, a forgotten session, a broken
- * stream or a ping that nobody answers.
+ * used, connecting (one attempt, shared by all who wait), up, waiting for the next attempt, or failed until its next use.
+ * Loss is noticed when it happens: a child's exit, a refused connection, a forgotten session, a broken stream or a ping
+ * without an answer.
  */
 export class ServerConnection implements Connection {
   #mode: Mode = { mode: 'idle' };
@@ -86,12 +86,12 @@ export class ServerConnection implements Connection {
   /** What the server was asked to log. */
   #logLevel: unknown;
   readonly #history: ConnectionHistory;
-  /** The end of the connection that was lost last: what is left of it goes before there is another. */
+  /** The cleanup of the connection that was lost last: it ends before another connection begins. */
   #parting: Promise<void> = Promise.resolve();
   readonly #calls = new RunningCalls();
   readonly #receiver: TaskReceiver;
   readonly #requests: LostRequests;
-  /** Calls that still have something to say before the connection is closed. */
+  /** Cancelled calls whose cancellation must reach the server before the connection is closed. */
   readonly #lastWords = new Set<Promise<unknown>>();
   readonly channel: ServerChannel;
   readonly #subscriptions: Subscriptions;
@@ -121,13 +121,13 @@ export class ServerConnection implements Connection {
     this.#log = log;
     this.#receiver = new TaskReceiver({
       ask: async (method, params, context, onOpen) => {
-        // The server fetches the answer when it wants it, also on its next connection.
+        // The server may fetch the answer on a later connection.
         const answer = ask(method, params, { ...context, detached: true }, sink, this.#calls);
-        // One that cannot be asked is refused before this turn ends, and never was open.
+        // A question that cannot be asked is refused before this turn ends, and was never open.
         setImmediate(onOpen);
         return answer;
       },
-      // A client's folders are told at once; only people and models are waited for.
+      // Roots are answered at once; only people and models take time.
       accepts: (kind) => kind !== 'roots' && dialler.capabilities[kind] !== undefined,
       notify: (task) => this.notify('notifications/tasks/status', { ...task }),
     });
@@ -196,7 +196,7 @@ export class ServerConnection implements Connection {
   async #run(call: OutgoingCall, run: (live: RunningCall) => Promise<CallOutcome>): Promise<CallOutcome> {
     const live = this.#calls.begin(call);
     const running = run(live);
-    // The cancel of a task that the server keeps, or is just about to name, must arrive: without it the work goes on for nobody.
+    // The cancellation of a native task must arrive, also if the server has not named the task yet: else the work goes on in vain.
     const onAbort = (): void => {
       this.#lastWords.add(running);
     };
@@ -218,7 +218,7 @@ export class ServerConnection implements Connection {
     return this.channel.send(await this.#live(), method, params, { signal });
   }
 
-  /** A server that was started anew knows nothing of the level it was asked for; in the new era each request says it. */
+  /** A restarted server has forgotten the log level; in the modern era each request carries it. */
   #restoreLogLevel(live: Live): void {
     if (this.#logLevel === undefined || live.info.traits.declaredPerRequest) return;
     this.channel.send(live, SET_LEVEL, { level: this.#logLevel }, {}).catch((error: unknown) => {
@@ -253,7 +253,7 @@ export class ServerConnection implements Connection {
     const before = this.#mode;
     this.#enter({ mode: 'closed' });
     if (before.mode === 'up') {
-      // Only then: a call that is left running could meanwhile ask for a question that its server hands out only once.
+      // Only now: until then a call that is left running could fetch a question that its server delivers only once.
       if (serverWaits) await rejectionsSent(before.live);
       await this.#hangUp(before.live, !keepSession);
     } else if (before.mode === 'connecting') {
@@ -296,7 +296,7 @@ export class ServerConnection implements Connection {
     return this.#mode.mode === 'up' && this.#mode.live === peer;
   }
 
-  /** The one place where the mode changes; what belonged to the old mode is let go here. */
+  /** The one place where the mode changes. It releases the resources of the old mode. */
   #enter(next: Mode): void {
     if (this.#mode.mode === 'waiting') clearTimeout(this.#mode.timer);
     if (this.#mode.mode === 'up') {
@@ -306,7 +306,7 @@ export class ServerConnection implements Connection {
     this.#mode = next;
   }
 
-  /** Attempts that somebody's use brings about, beside the schedule, do not count against it. */
+  /** Attempts caused by a use of the connection, beside the schedule, do not count against it. */
   async #connect(because: 'use' | 'schedule', number?: number): Promise<Live> {
     const unwanted = new AbortController();
     const attempt = this.#dial(unwanted.signal);
@@ -416,7 +416,7 @@ export class ServerConnection implements Connection {
     this.#history.lost(live);
     this.#requests.connectionLost(live.transport instanceof HttpTransport ? live.transport.takeUnanswered() : []);
     this.#waitOrFail(reason);
-    // A process that is gone takes along what it asked.
+    // The questions of a process end with it.
     if (live.transport instanceof ChildTransport) this.#receiver.clear(reason);
     this.#sink.lost(reason);
     this.#parting = this.#hangUp(live, false).catch((error: unknown) => {
@@ -429,7 +429,7 @@ export class ServerConnection implements Connection {
     const attempt = this.#failures;
     if (attempt > reconnect.attempts || (!this.#history.hasConnected && !this.#settings.persistent)) {
       this.#enter({ mode: 'failed', error });
-      // Nothing will bring the server's answers to it.
+      // The answers cannot reach the server any more.
       this.#receiver.clear(`the server cannot be reached: ${error}`);
       return;
     }
@@ -437,14 +437,14 @@ export class ServerConnection implements Connection {
     const timer = setTimeout(() => {
       this.#log.info('server_reconnecting', { server: this.#server, attempt, delayMs });
       this.#connect('schedule', attempt).catch(() => {
-        // Already on record: a failed attempt decides by itself what comes next.
+        // Already logged: a failed attempt schedules the next one itself.
       });
     }, delayMs);
     timer.unref();
     this.#enter({ mode: 'waiting', timer, retryAt: Date.now() + delayMs, error });
   }
 
-  /** Closes without a word to the session: it has been told, or has asked for it. */
+  /** Closes without notifying the session, which knows already. */
   async #hangUp(live: Live, polite: boolean): Promise<void> {
     try {
       if (polite && live.transport instanceof HttpTransport) await live.transport.terminate();
@@ -452,7 +452,7 @@ export class ServerConnection implements Connection {
       this.#log.debug('goodbye_failed', { server: this.#server, error: messageOf(error) });
     }
     await live.client.close();
-    // The SDK lets go of its transport when that reports its end, which a child does only once it is gone.
+    // The SDK releases its transport when the transport reports its end; a child process does so only once it has exited.
     await live.transport.close();
   }
 
@@ -467,7 +467,7 @@ export class ServerConnection implements Connection {
     }
   }
 
-  /** The stream for changes ended: gone with its server, or to be asked for again. */
+  /** The stream for changes ended: opens another one if the server is still there. */
   async #streamEnded(client: Client): Promise<void> {
     const now = this.#mode;
     if (now.mode !== 'up' || now.live.client !== client) return;
@@ -483,7 +483,7 @@ export class ServerConnection implements Connection {
   }
 }
 
-/** Resolves when the server has been told that what it asked will not be answered. */
+/** Resolves when the server has the rejections of its open requests. */
 async function rejectionsSent({ transport }: Peer): Promise<void> {
   // By the next turn the rejections have been handed to the transport; a child has them then.
   await nextTurn();

@@ -24,18 +24,18 @@ import type { HttpHealth } from './transport/http-health.ts';
 import { MessageLimits } from './transport/message-size.ts';
 import { SseTransport } from './transport/sse.ts';
 
-/** Who we say we are, and what we let servers ask. */
+/** How a client introduces itself, and which requests it accepts. */
 export interface ClientIdentity {
   name: string;
   version: string;
   elicitation: boolean;
   sampling: boolean;
   roots?: boolean;
-  /** Whether somebody shows the server to others, and so must know all that it says of itself. */
+  /** Whether the server is shown to other clients, which need its complete initialize result. */
   shows?: boolean;
 }
 
-/** Everything that somebody behind a gateway may answer. */
+/** The gateway accepts every request that one of its clients may answer. */
 export const GATEWAY_IDENTITY: ClientIdentity = {
   name: 'meanwhile',
   version: VERSION,
@@ -44,7 +44,7 @@ export const GATEWAY_IDENTITY: ClientIdentity = {
   shows: true,
 };
 
-/** Questions may come as tasks, which only servers of the old era can tell; and calls may be answered with tasks. */
+/** Servers may ask with tasks (legacy era only), and may answer calls with tasks. */
 function capabilitiesOf({ elicitation, sampling, roots }: ClientIdentity): ClientCapabilities {
   return {
     ...(elicitation && { elicitation: { form: {}, url: {} } }),
@@ -61,7 +61,7 @@ function capabilitiesOf({ elicitation, sampling, roots }: ClientIdentity): Clien
   };
 }
 
-/** A child that ignores what it does not know would otherwise hold up the connection for the whole time-out. */
+/** A child that ignores unknown requests would otherwise delay the connection for the whole timeout. */
 const CHILD_PROBE_MS = 8000;
 
 /** The last protocol version in which a server knows its clients by a session. */
@@ -71,7 +71,7 @@ export interface DialHooks extends HttpHealth {
   /** Called before the connection is made: installs the handlers that must not miss a first message. */
   prepare: (client: ExactClient) => void;
   onOutput: (line: string, stream: ChildStream) => void;
-  /** Aborted when nobody waits for the connection any more. */
+  /** Aborted when the connection is not needed any more. */
   unwanted: AbortSignal;
 }
 
@@ -97,7 +97,7 @@ export class Dialler {
   readonly #isAllowed: AddressCheck | undefined;
   readonly #limits: MessageLimits;
 
-  /** Clients in a session where somebody else has counted already, for as long as they live. */
+  /** Clients in a session in which an earlier client has already used request ids. */
   readonly #countedBefore = new WeakSet<ExactClient>();
 
   constructor(
@@ -116,14 +116,14 @@ export class Dialler {
     try {
       return this.#remember(key, await this.#dialOnce(config, hooks, this.#knownOld.has(key)));
     } catch (error) {
-      // Looking up an address that is not allowed is the gateway's own error.
+      // An address that is not allowed is the gateway's own error.
       if (error instanceof GatewayError) throw error;
       const failure = toServerFailure(error);
-      // It answered, and not like an old server: the next attempt asks anew.
+      // It responded, and not like a legacy server: the next attempt probes again.
       if (hasResponded(failure.cause)) this.#knownOld.delete(key);
       if (!('command' in config) || !diedOfProbe(failure)) throw failure;
-      // Some old servers die of a request before `initialize`; they get a second life without it. One that dies again
-      // has another reason, and is not started twice for each attempt from now on.
+      // Some legacy servers exit on a request before `initialize`: they are started again without it. A server that exits
+      // again has another reason, and later attempts start it only once.
       this.#knownOld.add(key);
       try {
         return this.#remember(key, await this.#dialOnce(config, hooks, true));
@@ -138,8 +138,8 @@ export class Dialler {
   }
 
   /**
-   * Goes on with a session the server may still know; `undefined` when it does not. A client that was not there when the
-   * session began does not know what was agreed on then, and takes it that the server can do what the session was kept for.
+   * Resumes a session; `undefined` if the server does not know it any more. A client that did not begin the session does not
+   * know what was negotiated, and assumes that the server has the capabilities that the session was kept for.
    */
   async resume(
     config: HttpServerConfig,
@@ -151,7 +151,7 @@ export class Dialler {
     let resumed = false;
     const transport = await this.#http(
       config,
-      // That the session is not known any more is an answer here, and not a loss.
+      // An unknown session is an answer here, not a loss.
       { onLost: (reason) => resumed && hooks.onLost(reason), onDoubt: (reason) => resumed && hooks.onDoubt(reason) },
       hooks.unwanted,
       { sessionId },
@@ -173,7 +173,7 @@ export class Dialler {
     return { client, transport };
   }
 
-  /** What a server says of itself to somebody new; in a session that was begun before it says it no more. */
+  /** The server's introduction, from a connection of its own: a resumed session does not repeat it. */
   async #greeting(config: HttpServerConfig, { unwanted }: DialHooks): Promise<Record<string, unknown> | undefined> {
     const hooks: DialHooks = {
       onLost: () => {},
@@ -189,7 +189,7 @@ export class Dialler {
       await client.close();
       return initializeResult;
     } catch {
-      // One that takes nobody new goes on with what it has; that it keeps tasks is known.
+      // A server that accepts no second connection is used without its introduction.
       return undefined;
     }
   }
@@ -210,7 +210,7 @@ export class Dialler {
         { limit: this.#limits.of(config), isAllowed: this.#isAllowed },
       );
       return this.#connect(transport, hooks, true).catch(() => {
-        // Not a server of that kind either: its first answer says more about what is wrong.
+        // Not an SSE server either: the first error says more.
         throw error;
       });
     }
@@ -223,7 +223,7 @@ export class Dialler {
     options: Pick<HttpTransportOptions, 'sessionId'> = {},
   ): Promise<HttpTransport> {
     const isAllowed = this.#isAllowed;
-    // Looking up a name can take as long as its name server likes.
+    // A name server may take arbitrarily long.
     if (isAllowed) await unlessUnwanted(unwanted, assertAllowed(new URL(config.url), isAllowed), this.#timeoutMs);
     return new HttpTransport(config, health, { ...options, limit: this.#limits.of(config), isAllowed });
   }

@@ -4,12 +4,12 @@ import { ping } from './ping.ts';
 
 export interface HeartbeatSettings {
   everyMs: number;
-  /** A server at work may have no time for pings; that is what we are here for. If it died, that shows otherwise. */
+  /** A server that runs a call may be too busy for pings. If it dies, the transport notices. */
   mayBeSilent: () => boolean;
   onGone: (failure: ServerFailure) => void;
 }
 
-/** Asks a server from time to time, and when somebody doubts it, whether it is still there. */
+/** Pings a server from time to time, and on request. */
 export class Heartbeat {
   readonly #client: Client;
   readonly #settings: HeartbeatSettings;
@@ -23,7 +23,7 @@ export class Heartbeat {
     this.#timer.unref();
   }
 
-  /** Who asks at the same time shares the answer. */
+  /** Concurrent checks share one ping. */
   async check(why: string): Promise<void> {
     this.#checking ??= this.#ping(why).finally(() => {
       this.#checking = undefined;

@@ -10,17 +10,16 @@ const CANCELLED = 'notifications/cancelled';
 export interface LostRequestsHost {
   readonly server: string;
   readonly log: Log;
-  /** Answers again a request that has outlived its connection; `undefined` if none of its kind does. */
+  /** Answers a request that outlives its connection; `undefined` for other requests. */
   answer: (request: AskedRequest) => Promise<Answer> | undefined;
   respond: (id: RequestId, response: { result: Answer } | { error: RpcFailure }) => Promise<void>;
-  /** The session that the server knows us by now. */
+  /** The id of our current session with the server. */
   sessionId: () => string | undefined;
 }
 
 /**
- * The requests that a lost connection left without an answer, in both directions. A server that was only out of reach and
- * still knows our session goes on with ours and waits for the answers to its own: once it is back, ours are cancelled,
- * because nobody waits for them any more, and its own are answered.
+ * Requests in both directions that a lost connection left unanswered. A server that still knows our session keeps working on
+ * ours and waits for answers to its own: once it is back, ours are cancelled and its own are answered.
  */
 export class LostRequests {
   /** The server's requests that have no answer yet. */

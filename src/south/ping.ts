@@ -8,13 +8,13 @@ const TIMEOUT_MS = 5000;
 const METHOD_NOT_FOUND = -32601;
 const UNSUPPORTED_VERSION = -32022;
 
-/** `silent`: it may be gone, or too busy to answer. `gone`: nobody is there, or it is somebody else. */
+/** `silent`: the server may be gone, or too busy to answer. `gone`: there is no server, or another one. */
 export type Pulse = { kind: 'alive' } | { kind: 'silent' | 'gone'; why: ServerFailure };
 
 /** Asks whether a server is still there. */
 export async function ping(client: Client): Promise<Pulse> {
   const first = await pingOnce(client);
-  // Once more: the first may have gone out on a kept connection that broke together with what made us ask.
+  // Once more: the first ping may have used a kept-alive socket that broke together with the request that raised the doubt.
   return first.kind === 'gone' && first.brokenWire ? pingOnce(client) : first;
 }
 
@@ -31,7 +31,7 @@ async function pingOnce(client: Client): Promise<Pulse & { brokenWire?: boolean 
   }
 }
 
-/** Any answer, also an error, shows that somebody is there, unless it shows that it is somebody else. */
+/** Any response, also an error, shows that the server is there, unless it shows that it is another server. */
 function isAnswer(error: unknown, method: string): boolean {
   if (!(error instanceof ProtocolError) || isBrokenWire(error)) return false;
   if (error.code === UNSUPPORTED_VERSION) return false;

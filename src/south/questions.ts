@@ -4,7 +4,7 @@ import { relatedTask, withRelatedTask } from '../lib/related-task.ts';
 import { isObject } from '../lib/values.ts';
 import { ProtocolViolation } from './server-task.ts';
 
-/** Reads a question; one that nobody could answer is the server's fault. */
+/** Reads a question; throws `ProtocolViolation` if it cannot be answered. */
 export function readQuestion(
   method: unknown,
   params: unknown = {},
@@ -41,7 +41,7 @@ function samplingMistake({ messages }: Record<string, unknown>): string | undefi
   return Array.isArray(messages) ? undefined : "'messages' is not a list";
 }
 
-/** The answer names the task that asked: the ids of tasks are those of the server. */
+/** The answer, with the id of the task that asked. */
 export function answerTo(params: Record<string, unknown>, answer: Answer): Answer {
   const taskId = relatedTask(params);
   return taskId === undefined ? answer : withRelatedTask(answer, taskId);

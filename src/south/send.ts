@@ -6,17 +6,17 @@ import { CALL_HEADER } from './transport/stream-tag.ts';
 
 export interface SendOptions {
   signal?: AbortSignal | undefined;
-  /** Without one the request may take as long as it takes: the SDK's own limit of a minute ends nothing here. */
+  /** No limit if absent: the SDK's default of a minute does not apply. */
   timeoutMs?: number;
-  /** The call this request is for: what the server asks on its response stream, it asks for that call. */
+  /** The call of this request: questions on its response stream belong to that call. */
   callId?: string;
-  /** Whether the server may answer with questions, to be asked again with the answers. */
+  /** Whether the server may respond with `input_required`. */
   mayAsk?: boolean;
   /** Sent along over HTTP. */
   headers?: Record<string, string>;
 }
 
-/** One request to a server; its result, or its error, comes back as the server gave it. */
+/** Sends one request; result and error come back as the server sent them. */
 export async function send(
   client: Client,
   method: string,

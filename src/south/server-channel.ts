@@ -28,9 +28,9 @@ import { HttpTransport } from './transport/http.ts';
 import { SseTransport } from './transport/sse.ts';
 import { headerMistake, paramHeaders } from './transport/param-headers.ts';
 
-/** How long a process that is about to be gone may take to tell how it ended. */
+/** How long to wait for the exit status of a process that closed its output. */
 const EXIT_MS = 1000;
-/** Tasks beyond are polled only: their streams must not take the sockets of the stream for changes. */
+/** Further tasks are only polled: their streams must not take the sockets of the stream for changes. */
 const MAX_TASK_STREAMS = 100;
 
 /** A server on a connection that is up. */
@@ -38,7 +38,7 @@ export interface Peer {
   client: Client;
   transport: Transport;
   offer: TaskOffer | undefined;
-  /** Tasks that the server was asked to tell news of. */
+  /** Tasks with a stream for status changes. */
   listening: Set<string>;
 }
 
@@ -61,7 +61,7 @@ export interface ChannelHost {
   question: (question: IncomingQuestion) => Promise<Answer>;
 }
 
-/** What calls see of one server, whichever connection to it is up. */
+/** The call channel over whichever connection to the server is up. */
 export class ServerChannel implements CallChannel {
   readonly #host: ChannelHost;
   readonly #toolFacts = new ToolFacts();

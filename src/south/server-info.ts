@@ -8,7 +8,7 @@ import { GENERATION_DATES, taskOffer, type TaskOffer } from './server-task.ts';
 const WITH_SESSIONS: ServerTraits = { sessions: true, asksInRounds: false, declaredPerRequest: false };
 const STATELESS: ServerTraits = { sessions: false, asksInRounds: true, declaredPerRequest: true };
 
-/** What a server can do whose session somebody left to be gone on with: it keeps tasks. */
+/** The assumed capabilities of a server in a resumed session: such sessions are kept for tasks. */
 const WORTH_KEEPING = { tools: {}, tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } };
 
 export function offerOf(client: ExactClient): TaskOffer | undefined {
@@ -17,11 +17,11 @@ export function offerOf(client: ExactClient): TaskOffer | undefined {
 
 /** What a connected server told about itself. */
 export function infoOf(client: ExactClient): ServerInfo {
-  // What every result has says nothing of the server.
+  // Every result has a type; it does not describe the server.
   const { resultType: _resultType, ...initializeResult } = client.initializeResult ?? {};
   const offer = offerOf(client);
   const implementation = implementationOf(client);
-  // One who goes on with a session of somebody else was not greeted itself.
+  // The client of a resumed session was not introduced itself.
   const instructions = client.getInstructions() ?? text(initializeResult['instructions']);
   return {
     traits: client.getProtocolEra() === 'modern' ? STATELESS : WITH_SESSIONS,
@@ -35,7 +35,7 @@ export function infoOf(client: ExactClient): ServerInfo {
   };
 }
 
-// The SDK has found all that it knows of these to be in order, and has dropped the rest.
+// The SDK has validated these, and has dropped the fields that it does not know.
 
 function capabilitiesOf(client: ExactClient): Record<string, unknown> {
   const capabilities = client.initializeResult?.['capabilities'];

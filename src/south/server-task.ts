@@ -15,13 +15,13 @@ export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
 const STATUSES = new Set<unknown>(['working', 'input_required', 'completed', 'failed', 'cancelled']);
 
-/** For a server that does not say. */
+/** For a server that sends no time. */
 const UNKNOWN_TIME = new Date(0).toISOString();
 
-/** The server did something that no server should do. */
+/** The server violated the protocol. */
 export class ProtocolViolation extends Error {}
 
-/** What a server offers in the way of tasks for tool calls. */
+/** How a server supports tasks for tool calls. */
 export interface TaskOffer {
   generation: TaskGeneration;
   list: boolean;

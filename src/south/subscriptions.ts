@@ -6,17 +6,17 @@ import { exactly } from '../lib/sdk/exact-client.ts';
 import { send } from './send.ts';
 
 /**
- * What a session wants to hear of a server's changes, asked for anew on every connection. Servers of the old era are told
- * of each resource and push the rest unasked; those of the new era push everything on one stream that was asked for.
+ * A session's subscriptions to changes of a server, renewed on every connection. A legacy server is sent each resource and
+ * pushes list changes unasked; a modern one pushes everything on one stream that the client opens.
  */
 export class Subscriptions {
   readonly #uris: Set<string>;
   #stream: { client: Client; subscription: McpSubscription } | undefined;
-  /** One stream takes the place of another: two changes at once would leave one behind that nobody closes. */
+  /** Changes run one after the other: two at once would leave a stream open that is never closed. */
   #lastChange: Promise<unknown> = Promise.resolve();
   readonly #onStreamEnded: (client: Client) => void;
 
-  /** `onStreamEnded`: the server ended the stream; whoever knows whether it is still there may restore it. */
+  /** `onStreamEnded`: the server ended the stream; the connection may restore it. */
   constructor(uris: Iterable<string> | undefined, onStreamEnded: (client: Client) => void) {
     this.#uris = new Set(uris);
     this.#onStreamEnded = onStreamEnded;
@@ -55,15 +55,15 @@ export class Subscriptions {
       return;
     }
     const asked = [...this.#uris].map(async (uri) => ask(client, 'resources/subscribe', uri));
-    // One that is gone takes none of the others along.
+    // A resource that is gone does not affect the others.
     const refused = (await Promise.allSettled(asked)).find(({ status }) => status === 'rejected');
     if (refused?.status === 'rejected') throw refused.reason;
   }
 
-  /** Asks for one stream with all there is to hear, in place of the one before; tells which resources are on it. */
+  /** Replaces the stream with one for all subscriptions; returns the resources that the server accepted. */
   async #listen(client: Client): Promise<string[]> {
     const change = this.#lastChange.then(async () => this.#replace(client));
-    // Whoever asked hears of a failure; who comes next does not.
+    // A failure rejects this change, not the next one.
     this.#lastChange = change.catch(() => {});
     return change;
   }
@@ -91,8 +91,8 @@ export class Subscriptions {
 }
 
 /**
- * Asks for news of one task, for as long as somebody follows it. Only the extension knows this; a server without it, or one
- * that declines, is polled as it would be anyway.
+ * Opens a stream for status changes of one task until `until` is aborted. Only servers with the extension have such streams;
+ * all others are polled.
  */
 export function listenForTask(client: Client, taskId: string, until: AbortSignal): void {
   if (!isModern(client) || until.aborted) return;

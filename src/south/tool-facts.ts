@@ -11,13 +11,13 @@ interface Facts {
 
 const UNKNOWN: Facts = { taskSupport: 'forbidden', headers: [] };
 
-/** A client that reads the list page by page lets a server name tools without end. */
+/** A server may list tools without end, page by page. */
 const MAX_TOOLS = 10_000;
 const MAX_NAME = 1024;
 
 type Ask = (params: { cursor?: string }) => Promise<Record<string, unknown>>;
 
-/** What a server's list of tools says about how its tools are to be called; until the list changes. */
+/** What the list of tools says about calling them, until the list changes. */
 export class ToolFacts {
   readonly #known = new Map<string, Facts>();
   #reading: Promise<void> | undefined;
@@ -27,17 +27,17 @@ export class ToolFacts {
     return this.#known.get(tool) ?? UNKNOWN;
   }
 
-  /** Has the whole list read, once; whoever reads a page lets us learn from it. */
+  /** Reads the whole list, once. */
   async all(ask: Ask): Promise<void> {
     const reading = (this.#reading ??= readAllPages(ask, 'tools/list', 'tools').then(() => {}));
-    // One that failed says nothing about the next.
+    // The next attempt may succeed.
     reading.catch(() => {
       if (this.#reading === reading) this.#reading = undefined;
     });
     return reading;
   }
 
-  /** Somebody read a page of the list. */
+  /** Learns from a page of the list that was read for another purpose. */
   learn(tools: unknown): void {
     if (!Array.isArray(tools)) return;
     for (const tool of tools) {

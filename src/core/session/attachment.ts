@@ -48,8 +48,8 @@ export interface AttachmentHost {
 }
 
 /**
- * One server as a session sees it: the connection, its lists, and what it has said of late. What the connection tells is
- * rawNotification only while it is the one that the session has to that server.
+ * One server as a session sees it: the connection, its lists and its recent messages. Messages count only while this is the
+ * session's current connection to that server.
  */
 export class Attachment implements ConnectionSink {
   readonly connection: Connection;

@@ -12,13 +12,13 @@ interface PendingRequest {
   request: AskedRequest;
   key: string;
   taken: AbortController;
-  /** Of one that came in an earlier run of the program: no request is open by which the server could take it back. */
+  /** For a request of an earlier run of the program: the server cannot cancel it any more. */
   withdraw?: AbortController;
 }
 
 /**
- * What a server has asked for a task with requests, and has no answer to. It does not repeat them; but as long as it knows
- * our session, it takes an answer by the id of its request, also from the next run of the program.
+ * Requests that a server sent for a native task and that have no answer yet. The server does not repeat them; but while it
+ * knows our session, it accepts an answer by request id, also from the next run of the program.
  */
 export class AskedRequests {
   readonly #asked = new Map<RequestId, PendingRequest>();
@@ -40,7 +40,7 @@ export class AskedRequests {
     return [...this.#asked.values()].map(({ request }) => request);
   }
 
-  /** Goes on with what an earlier run of the program left; a session that is not known any more took its questions along. */
+  /** Restores requests of an earlier run of the program; those of a forgotten session are withdrawn. */
   restore({ sessionId, asked = [] }: TaskResumePoint): void {
     for (const request of asked) {
       const key = keyOf(request, sessionId);
@@ -62,7 +62,7 @@ export class AskedRequests {
     const asked: PendingRequest = { request, key, taken };
     this.#asked.set(request.id, asked);
     const onWithdrawn = (): void => {
-      // With the connection goes only the way that the answer would have taken.
+      // A closed connection does not withdraw the request: it can be answered on the next one.
       if (!isConnectionClosed(withdrawn.reason)) this.#forget(asked);
     };
     withdrawn.addEventListener('abort', onWithdrawn, { once: true });
@@ -102,7 +102,7 @@ export class AskedRequests {
     try {
       await retryThroughDisconnects(this.#channel, call.signal, () => this.#channel.respond(request.id, response));
     } catch {
-      // The task is over, or its server is: whoever follows it says so.
+      // The task is over or its server is gone, which the follower of the task reports.
     }
   }
 }
@@ -111,7 +111,7 @@ function isConnectionClosed(reason: unknown): boolean {
   return reason instanceof SdkError && reason.code === SdkErrorCode.ConnectionClosed;
 }
 
-/** Servers count their requests anew in each session. */
+/** Request ids are unique only within a session. */
 function keyOf({ id }: AskedRequest, sessionId: string | undefined): string {
   return `${sessionId} ${JSON.stringify(id)}`;
 }

@@ -9,30 +9,30 @@ import type { SendOptions } from '../send.ts';
 import { ProtocolViolation, type TaskOffer } from '../server-task.ts';
 import { pause } from './pause.ts';
 
-/** What a call needs of its server. It outlives the single connection: a lost one is made again by the next request. */
+/** A call's access to its server. It outlives connections: the next request replaces a lost one. */
 export interface CallChannel {
   /** Throws `ServerUnavailable` when the server cannot be reached, or is lost before it answers. */
   request(method: string, params: Record<string, unknown>, options?: SendOptions): Promise<Record<string, unknown>>;
-  /** What the `_meta` of a call must say in this server's protocol; without the offer to take tasks, if so wanted. */
+  /** The `_meta` that this server's protocol requires in a call; `avoid` does not offer to take tasks. */
   callMeta(tasks: 'use' | 'avoid'): Promise<Record<string, unknown>>;
   taskOffer(): Promise<TaskOffer | undefined>;
   /** Whether this tool may, must or must not be asked to run as a task. */
   taskSupport(tool: string, signal?: AbortSignal): Promise<'forbidden' | 'optional' | 'required'>;
-  /** What else the tool wants as headers, as far as that is known; `anew` reads its list of tools first. */
+  /** The arguments that the tool expects as headers, too, as far as known; `anew` reads the list of tools first. */
   paramHeaders(call: OutgoingCall, anew?: 'anew'): Promise<Record<string, string>>;
   question(question: IncomingQuestion): Promise<Answer>;
   /** Answers a request of the server that came over an earlier connection in the same session. */
   respond(id: RequestId, response: { result: Answer } | { error: { code: number; message: string } }): Promise<void>;
-  /** Asks for news of a task where that can be asked for, once on each connection; they come as notifications. */
+  /** Subscribes to status changes of a task where possible, once per connection; they arrive as notifications. */
   listenForTask(taskId: string, until: AbortSignal): void;
   readonly reconnect: BackoffSettings & { attempts: number };
   readonly pollTimeoutMs: number;
   readonly closed: boolean;
-  /** The session that the server knows us by, where it has such. */
+  /** The id of our session with the server, where it has sessions. */
   readonly sessionId: string | undefined;
 }
 
-/** The server is not there. `unreachable`: nothing was sent. `lost`: something may have arrived, no answer came. */
+/** The server is not available. `unreachable`: the request was not sent. `lost`: it may have arrived, but has no response. */
 export class ServerUnavailable extends Error {
   readonly kind: 'unreachable' | 'lost';
   readonly failure: ServerFailureKind | undefined;
@@ -44,7 +44,7 @@ export class ServerUnavailable extends Error {
   }
 }
 
-/** Repeats what came to nothing because the server was away, until it comes back or has been away too long. */
+/** Repeats work that failed because the server was not available, until it is back or has been away too long. */
 export async function retryThroughDisconnects<T>(
   channel: CallChannel,
   signal: AbortSignal,
@@ -62,7 +62,7 @@ export async function retryThroughDisconnects<T>(
   }
 }
 
-/** How a call ends when something was thrown. */
+/** The outcome of a call that threw. */
 export function failure(error: unknown): Exclude<CallOutcome, { kind: 'result' }> {
   if (error instanceof ServerUnavailable) {
     const { kind, message: reason, failure } = error;

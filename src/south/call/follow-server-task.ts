@@ -17,12 +17,12 @@ const CANCEL_TIMEOUT_MS = 5000;
 const CANCEL_LATE_MS = 120_000;
 const UNKNOWN_METHOD = -32601;
 const UNKNOWN_TASK = -32602;
-/** So often in a row may a server leave the question how its task is doing without an answer. */
+/** How many times in a row a server may leave `tasks/get` unanswered. */
 const MAX_SILENCES = 3;
 
 /**
- * Brings a task that the server keeps to its end. The server is asked as often as it wants to be, and at once when it says
- * that something changed. Its loss does not end the task: once it is back, it is asked again.
+ * Follows a native task to its end. Polls at the server's interval, and at once when the server reports a change. A lost
+ * connection does not end the task: polling continues once the server is back.
  */
 export async function followServerTask(
   channel: CallChannel,
@@ -41,12 +41,12 @@ export async function followServerTask(
     if (offer === undefined) throw new ProtocolViolation('the server keeps no tasks');
     kind = offer.generation === 'core' ? new CoreTask(channel, live, from) : new ExtensionTask(channel, live, taskId);
     await call.onCheckpoint({ task: kind.checkpoint } satisfies CallResumePoint);
-    // What creates a task of the extension names its state, and no more: neither a result nor a question.
+    // The response that creates a task of the extension has its status, but neither a result nor a question.
     const tells = offer.generation === 'core' || firstRaw?.['status'] === 'working';
     let raw = tells && !live.early.has(taskId) ? firstRaw : undefined;
     let told: string | undefined;
     for (;;) {
-      // Made before asking: what is told meanwhile may be newer than the answer.
+      // Created before polling: a notification that arrives meanwhile may be newer than the response.
       live.news = new Promise((resolve) => {
         live.ring = resolve;
       });
@@ -61,18 +61,18 @@ export async function followServerTask(
       told = state;
       const outcome = await kind.act(task, raw);
       if (outcome !== undefined) {
-        // The result may overtake the answer to an earlier question how the task is doing.
+        // The result may overtake the response to an earlier `tasks/get`.
         if (!hasEnded(task)) await tellEnd(channel, call, taskId);
         return outcome;
       }
       const interval = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, task.pollInterval ?? DEFAULT_POLL_MS));
       await pause(interval, call.signal, live.news, kind.news);
-      // A server that tells of every look must not be looked at without end.
+      // A server that notifies about every poll must not cause endless polling.
       await pause(Math.min(interval, asked + MIN_NEWS_MS - Date.now()), call.signal);
       raw = undefined;
     }
   } catch (error) {
-    // One that went astray is stopped, too: nobody will ask for its result.
+    // A task that cannot be followed is cancelled: its result would never be fetched.
     const unwanted = call.signal.aborted ? call.signal.reason !== LEAVE_RUNNING : isAstray(error);
     if (unwanted) await cancel(channel, taskId);
     if (call.signal.aborted) return { kind: 'error', error: { code: -32000, message: 'cancelled' } };
@@ -89,31 +89,31 @@ function isAstray(error: unknown): boolean {
   return !(error instanceof ServerUnavailable);
 }
 
-/** A server that is away gets it when it is back; whoever cancelled does not wait for that. */
+/** Cancels without waiting: a server that is away gets the cancellation when it is back. */
 async function cancel(channel: CallChannel, taskId: string): Promise<void> {
   const send = async (): Promise<void> => {
     if ((await channel.taskOffer())?.cancel !== true) return;
     await channel.request('tasks/cancel', { taskId }, { timeoutMs: CANCEL_TIMEOUT_MS });
   };
   await send().catch((error: unknown) => {
-    // Anything else means that it has ended, or cannot be cancelled: the call is over all the same.
+    // Any other error means that the task has ended or cannot be cancelled: the call is over all the same.
     if (!(error instanceof ServerUnavailable) || channel.closed) return;
     retryThroughDisconnects(channel, AbortSignal.timeout(CANCEL_LATE_MS), send).catch(() => {});
   });
 }
 
-/** Tells how a task ended whose outcome is known already. */
+/** Reports the final status of a task whose outcome is already known. */
 async function tellEnd(channel: CallChannel, call: OutgoingCall, taskId: string): Promise<void> {
   const { signal, onTask } = call;
   try {
     const raw = await channel.request('tasks/get', { taskId }, { signal, timeoutMs: channel.pollTimeoutMs });
     onTask(readServerTask(raw, 'tasks/get'));
   } catch {
-    // A server that forgets a task with its result cannot tell; the outcome counts all the same.
+    // Some servers forget a task once its result was fetched; the outcome counts all the same.
   }
 }
 
-/** Asks how the task is doing. */
+/** Polls the task. */
 async function read(channel: CallChannel, taskId: string, signal: AbortSignal): Promise<Record<string, unknown>> {
   for (let silences = 1; ; silences += 1) {
     try {

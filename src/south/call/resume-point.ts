@@ -7,11 +7,11 @@ export type CallResumePoint = { task: TaskResumePoint } | { round: InputRequired
 export interface TaskResumePoint {
   taskId: string;
   sessionId?: string;
-  /** What the server has asked in that session and has no answer to. */
+  /** Requests of the server in that session that have no answer yet. */
   asked?: AskedRequest[];
 }
 
-/** A server that asks with a request waits for the answer to that request, and does not ask again. */
+/** A request of the server. It waits for the answer to this request, and does not send it again. */
 export interface AskedRequest {
   id: RequestId;
   method: string;

@@ -5,7 +5,7 @@ import { readQuestion } from '../questions.ts';
 import { ProtocolViolation } from '../server-task.ts';
 import type { CallChannel } from './channel.ts';
 
-/** A question in the middle of a call: the server wants answers, and then the same call again with them. */
+/** A result of the type `input_required`: the server expects the same call again, with the answers. */
 export interface InputRequired {
   resultType: 'input_required';
   inputRequests?: unknown;
@@ -16,7 +16,7 @@ export function isInputRequired(result: Record<string, unknown>): result is Reco
   return result['resultType'] === 'input_required';
 }
 
-/** What the next sending of the call carries, and what to abort once the server may have it. */
+/** The additional parameters of the next request, and the controller to abort once the server may have it. */
 export interface Answered {
   params: Record<string, unknown>;
   taken: AbortController;
@@ -24,14 +24,14 @@ export interface Answered {
 
 export async function answerRound(round: InputRequired, call: OutgoingCall, channel: CallChannel): Promise<Answered> {
   const asked = Object.entries(readInputRequests(round.inputRequests));
-  // A round that cannot be completed takes its other questions along: nobody would receive their answers.
+  // If one question of a round fails, the others are withdrawn: their answers could not be sent.
   const over = new AbortController();
   const withdrawn = AbortSignal.any([call.signal, over.signal]);
   const taken = new AbortController();
   const fate = { callId: call.id, withdrawn, taken: taken.signal };
   try {
     const answers = asked.map(async ([key, request]) => [key, await answerOne(request, { ...fate, key }, channel)]);
-    // A question that waits for the next run of the program has no end in this one.
+    // A question that waits for the next run of the program does not settle in this one.
     const all = await unlessAborted(Promise.all(answers), call.signal, () => new Error('the call was stopped'));
     const inputResponses: Record<string, unknown> = Object.fromEntries(all);
     const params = {
@@ -46,7 +46,7 @@ export async function answerRound(round: InputRequired, call: OutgoingCall, chan
   }
 }
 
-/** The questions in a server's result, by the key under which it wants the answer. */
+/** The questions in a result, by their keys. */
 export function readInputRequests(value: unknown): Record<string, Record<string, unknown>> {
   if (value === undefined) return {};
   if (!isObject(value) || !Object.values(value).every(isObject)) {

@@ -13,14 +13,14 @@ const STOPPED = 'the gateway was stopped before the server answered';
 const HEADER_MISMATCH = -32020;
 /** How long a server has to name the task of a call that is already unwanted, so that the task can be cancelled. */
 const CREATION_GRACE_MS = 2000;
-/** The same where it may just as well be no task, which then is stopped only after that. */
+/** The same where the server may also answer without a task; such a call is stopped only after that time. */
 const POSSIBLE_GRACE_MS = 1000;
 /** How long a round whose answers are on their way may still take when the program stops. */
 const ANSWERS_GRACE_MS = 1200;
 
 /**
- * Runs one tool call to its end, in whichever of four ways the server has: it answers, and may ask on the way; it answers
- * with questions and wants the call again with the answers; or it keeps the call as a task, of one generation or the other.
+ * Runs one tool call to its end. Servers respond in four ways: with the result, asking on the way if need be; with
+ * `input_required`, expecting the call again with the answers; or with a task of either generation.
  */
 export async function runCall(channel: CallChannel, live: RunningCall, from?: InputRequired): Promise<CallOutcome> {
   const { call } = live;
@@ -42,7 +42,7 @@ export async function runCall(channel: CallChannel, live: RunningCall, from?: In
           async (signal) => channel.request('tools/call', params, { callId: call.id, signal }),
         );
       };
-      // Between two rounds the server need not be there; but what may have arrived is not sent twice.
+      // Between two rounds the server may be away; but a request that may have arrived is not sent twice.
       const reply = await (answered === undefined
         ? send()
         : retryThroughDisconnects(channel, call.signal, send, ['unreachable']).catch((error: unknown) => {
@@ -69,7 +69,7 @@ export async function runCall(channel: CallChannel, live: RunningCall, from?: In
   }
 }
 
-/** The server has forgotten the call until it is sent again: all that is known of it is here. */
+/** Between two rounds the server keeps no state of the call: it is all here. */
 async function betweenRounds(
   channel: CallChannel,
   live: RunningCall,
@@ -88,7 +88,7 @@ async function betweenRounds(
   }
 }
 
-/** On record before it goes out: from there on the server may have it. Where it certainly has not, all is as before. */
+/** Removes the checkpoint before sending, because the server may then have the call; restores it if the call was not sent. */
 async function sendOnce(
   channel: CallChannel,
   call: OutgoingCall,
@@ -106,13 +106,13 @@ async function sendOnce(
   }
 }
 
-/** Only where it can be asked for: otherwise the server decides by itself. */
+/** Whether to ask for a task. With the extension, the server decides itself. */
 async function wantsTask(channel: CallChannel, call: OutgoingCall): Promise<boolean> {
   const offer = await channel.taskOffer();
   if (offer?.generation !== 'core') return false;
-  // One that does not tell of its tools may still have them.
+  // A server that does not list its tools may still have them.
   const support = await channel.taskSupport(call.tool, call.signal).catch((error: unknown) => {
-    // Core was told that what had not arrived is over: it must not be sent all the same.
+    // Core treats an unsent call as over: it must not be sent afterwards.
     if (error instanceof ServerUnavailable) throw error;
     return 'forbidden';
   });
@@ -138,7 +138,7 @@ async function firstParams(
   };
 }
 
-/** A server that misses a header, or finds a wrong one, has run nothing: its list of tools tells what it wants. */
+/** A server that rejects a header has not run the tool: reads the list of tools for the right headers and sends again. */
 async function sendWithHeaders(
   channel: CallChannel,
   call: OutgoingCall,
@@ -165,8 +165,8 @@ async function sendWithHeaders(
 }
 
 /**
- * Lets a request go on for a while after its call was aborted. A cancel that comes before the server has named its task
- * waits for the name: the specification wants tasks cancelled by name, and an unnamed one would run to its end.
+ * Lets a request continue for a while after its call was aborted. A cancellation that comes before the server has named its
+ * task waits for the id: tasks are cancelled by id, and without it the task would run to its end.
  */
 async function withGrace<T>(
   signal: AbortSignal,
@@ -191,7 +191,7 @@ async function withGrace<T>(
   }
 }
 
-/** A task nobody asked for has no result that anybody could wait for. */
+/** A task that was not asked for is not a result. */
 function resultOf(reply: Record<string, unknown>): CallOutcome {
   if ('task' in reply && !('content' in reply)) {
     throw new ProtocolViolation('the server answered with a task although it was asked for the result');

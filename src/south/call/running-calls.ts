@@ -15,14 +15,14 @@ export interface RunningCall {
   taskId?: string;
   /** Between two rounds: the server has forgotten the call until it is sent again. */
   away: boolean;
-  /** Resolves at the next news of the task; made anew for each wait. */
+  /** Resolves at the next status change of the task; replaced for each wait. */
   news: Promise<void>;
   ring: () => void;
-  /** There when what the server asks can be answered also later, by the id of its request. */
+  /** Present when requests of the server can also be answered later, by their ids. */
   asked?: (request: AskedRequest, withdrawn: AbortSignal) => Pick<IncomingQuestion, 'key' | 'taken'>;
   /** The server has the answer to that request. */
   answered?: (id: RequestId) => void;
-  /** Tasks that changed before this call knew the name of its own. */
+  /** Tasks that changed before this call knew the id of its own. */
   readonly early: Set<string>;
   readonly onEnd: (() => void)[];
 }
@@ -32,10 +32,10 @@ export interface OtherRequest {
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** The calls that run on one connection: who a question, a progress report or a change of a task belongs to. */
+/** The calls on one connection: finds the call that a question, a progress report or a status change belongs to. */
 export class RunningCalls {
   readonly #calls = new Map<string, RunningCall>();
-  /** Requests that are no calls, but in whose course the server may ask and tell, too. */
+  /** Open requests other than calls; the server may ask because of them, too. */
   readonly #others = new Map<string | symbol, OtherRequest>();
   /** Questions that one of these other requests may have asked. */
   readonly #waiting = new Set<{ requests: Set<string | symbol>; ended: AbortController }>();
@@ -59,7 +59,7 @@ export class RunningCalls {
     for (const told of onEnd) told();
   }
 
-  /** Resolves when the server has been told that this call is cancelled; at once if it is not. */
+  /** Resolves when the server knows that this call is cancelled; at once if it is not cancelled. */
   async cancelled(callId: string | undefined): Promise<void> {
     const live = callId === undefined ? undefined : this.#calls.get(callId);
     if (!live?.native || !live.call.signal.aborted) return;
@@ -68,7 +68,7 @@ export class RunningCalls {
     });
   }
 
-  /** Who asked: the call whose task is named, the request on whose stream the question came, or the only one that can. */
+  /** The request that asked: by the task in the question, by the stream it came on, or the only one that can have asked. */
   askerOf(params: Record<string, unknown>, stream: StreamTag): Asker {
     const taskId = relatedTask(params);
     if (taskId !== undefined) {
@@ -88,14 +88,14 @@ export class RunningCalls {
     return only === undefined ? oneOf(calls, this.#untilOthersEnd()) : { callId: only };
   }
 
-  /** The request on whose stream something was said, or the only one there is. */
+  /** The request that a notification belongs to: by its stream, or the only open one. */
   relatedRequest(stream: StreamTag): RelatedRequest {
     if (stream === 'no call') return 'no request';
     const requestId = stream === 'any' ? this.#only() : stream.callId;
     return requestId === undefined ? 'unknown' : { requestId };
   }
 
-  /** It is over when the returned function is called. One that has a name can be told what belongs to it. */
+  /** Registers a request until the returned function is called. With an id it receives its own progress. */
   beginOther({ id, onProgress }: OtherRequest = {}): () => void {
     const key = id ?? Symbol('nameless');
     this.#others.set(key, { id, onProgress });
@@ -122,7 +122,7 @@ export class RunningCalls {
     return [...this.#calls.keys()][0] ?? [...this.#others.values()][0]?.id;
   }
 
-  /** What is to be known of a question besides what it asks. */
+  /** How the question of a call outlives its connection. */
   asked(
     callId: string | undefined,
     request: AskedRequest,
@@ -140,7 +140,7 @@ export class RunningCalls {
     return [...this.#calls.values()].some(({ away, taskId }) => !away && taskId === undefined);
   }
 
-  /** Hands a report to whoever it belongs to, by its token or its task; false if that is nobody here. */
+  /** Passes a report to its call or request, found by token or task; false if there is none. */
   progressed(token: unknown, taskId: string | undefined, report: Progress): boolean {
     const live = this.#calls.get(String(token)) ?? (taskId === undefined ? undefined : this.#ofTask(taskId));
     const tell = live?.call.onProgress ?? this.#others.get(String(token))?.onProgress;
@@ -161,7 +161,7 @@ export class RunningCalls {
     }
   }
 
-  /** Much may have changed while the server was away. */
+  /** Lets every call look at its task: it may have changed during a disconnect. */
   ringAll(): void {
     for (const live of this.#calls.values()) live.ring();
   }

@@ -3,12 +3,12 @@ import type { TaskResumePoint } from './resume-point.ts';
 
 /** What differs between the generations of tasks. */
 export interface TaskKind {
-  /** Does what the task's state asks for; tells the outcome once there is one. */
+  /** Acts on the status of the task; returns the outcome once there is one. */
   act(task: ServerTask, raw: Record<string, unknown>): Promise<CallOutcome | undefined>;
-  /** Settles when there is a reason to look before the next poll. */
+  /** Settles when there is a reason to poll early. */
   readonly news: Promise<unknown> | undefined;
-  /** From where somebody else could go on with it. */
+  /** Where a later run of the program can continue. */
   readonly checkpoint: TaskResumePoint;
-  /** Lets go of whatever is still open. */
+  /** Releases whatever is still open. */
   stop(): void;
 }

@@ -15,7 +15,7 @@ export class Unreachable extends ServerFailure {
   }
 }
 
-/** What stands in for an answer that will not come any more. */
+/** The error that replaces a response which will not arrive. */
 export function streamLost(id: RequestId, reason: string): JSONRPCMessage {
   const message = `the server closed the connection before it answered (${reason})`;
   return { jsonrpc: '2.0', id, error: { code: -32000, message, data: STREAM_LOST } };

@@ -17,15 +17,15 @@ import { readMessage } from './message.ts';
 import { watchGroup } from './reaper.ts';
 
 const GRACE_MS = 1000;
-/** Whoever the child started outside its group may hold its pipes open. */
+/** Processes that the child started outside its group may hold its pipes open. */
 const PIPES_MS = 250;
 /** Of so many lines are the last words chosen. */
 const LAST_LINES = 40;
 const NOISE_SHOWN = 200;
-/** What is queued for a child that does not read; then the child is ended. */
+/** How much is queued for a child that does not read; beyond, the child is killed. */
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 
-/** Where a child writes what is not a message. */
+/** The stream on which a child wrote text that is not a message. */
 export type ChildStream = 'stderr' | 'stdout';
 
 /**
@@ -92,14 +92,14 @@ export class ChildTransport implements ChildProcessTransport {
     const unwatch = watchGroup(child.pid ?? 0);
     this.#exited = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
-        // What the child started and left behind must not outlive it.
+        // Processes that the child started must not outlive it.
         this.#signalGroup('SIGKILL');
         unwatch();
         const how =
           this.#killedBecause ??
           (signal === null ? `process exited with code ${code}` : `process was killed by ${signal}`);
         if (!this.#closing) this.#died = how;
-        // What it wrote last may still be in the pipes.
+        // Its last output may still be in the pipes.
         const closed = new Promise((done) => {
           child.once('close', done);
         });
@@ -158,7 +158,7 @@ export class ChildTransport implements ChildProcessTransport {
     return new ServerFailure(kind, said.join('; '), { cause: failure.cause });
   }
 
-  /** Asks by closing standard input, then tells, then makes. */
+  /** Closes standard input, then sends SIGTERM, then SIGKILL. */
   async close(): Promise<void> {
     const child = this.#child;
     if (child === undefined || this.#closing) return;
@@ -185,7 +185,7 @@ export class ChildTransport implements ChildProcessTransport {
       if (process.platform === 'win32') this.#child?.kill(signal);
       else process.kill(-pid, signal);
     } catch (error) {
-      // ESRCH: the whole group is gone already, which is what was wanted.
+      // ESRCH: the whole group has exited already.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') this.onerror?.(error as Error);
     }
   }

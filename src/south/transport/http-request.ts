@@ -73,7 +73,7 @@ async function requestOnce(
     });
     const abort = (): void => {
       reject(new Error('aborted'));
-      // Without an error: a socket that is just being handed back to the agent has nobody who listens for one.
+      // Without an error: a socket that is just returning to the agent has no listener for it.
       request.destroy();
     };
     // By hand rather than with AbortSignal.any, which lets a long-lived signal remember every request there ever was.
@@ -86,7 +86,7 @@ async function requestOnce(
     const answered = (response: http.IncomingMessage): void =>
       resolve({ status: response.statusCode ?? 0, headers: response.headers, body: response });
     request.once('response', answered);
-    // Nobody asked for another protocol (101). Without this listener Node would close the connection without a word.
+    // An unsolicited upgrade (101). Without this listener Node would close the connection without an error.
     request.once('upgrade', (response, socket) => {
       socket.destroy();
       answered(response);

@@ -28,13 +28,13 @@ import { ResponseStreams } from './response-streams.ts';
 const MAX_REQUEST_SOCKETS = 256;
 const MAX_CONTROL_SOCKETS = 16;
 const MAX_STREAM_SOCKETS = 256;
-/** What is short and must not wait behind requests that do: the server is asked whether it is there, or about a task. */
+/** Short requests, which must not wait behind long ones: pings, and requests about tasks. */
 const CONTROL = new Set(['ping', 'server/discover', 'tasks/get', 'tasks/update', 'tasks/cancel']);
 /** How long a request that was cancelled before it was answered stays open, to see whether the server takes it after all. */
 const OVERTAKEN_MS = 1000;
-/** What is queued for a server that takes neither notifications nor answers; then the connection is given up. */
+/** How much is queued for a server that accepts neither notifications nor responses; beyond, the connection is lost. */
 const MAX_UNSENT_BYTES = 32 * 1024 * 1024;
-/** What a request that waits costs beside its body, roughly. */
+/** The approximate memory of a waiting request besides its body. */
 const MESSAGE_OVERHEAD = 4096;
 
 /** A response that is not MCP: there is no MCP server at this address. */
@@ -83,9 +83,9 @@ export class HttpTransport implements Transport {
   readonly #abort = new AbortController();
   readonly #limit: MessageLimit;
   readonly #requestAgent: Agent;
-  /** For what must get through while every socket is taken by a request that waits. */
+  /** For short requests while long ones occupy every other socket. */
   readonly #controlAgent: Agent;
-  /** For streams that stay open, on which a server may ask what those requests wait for. */
+  /** For streams that stay open; questions for waiting requests may arrive on them. */
   readonly #streamAgent: Agent;
   /** Bytes of notifications and answers that the server has not taken yet. */
   #unsent = 0;
@@ -249,7 +249,7 @@ export class HttpTransport implements Transport {
 
   /**
    * A request that waits for its connection is dropped when it is cancelled. The notification would overtake it on another
-   * connection, and the server would ignore it and run the request for nobody.
+   * connection, and the server would ignore it and run the request in vain.
    */
   #dropUnsent(message: JSONRPCMessage): boolean {
     const id = cancelledBy(message);
@@ -258,7 +258,7 @@ export class HttpTransport implements Transport {
     return true;
   }
 
-  /** A server with sessions need not answer what was cancelled, and would keep its stream open. */
+  /** A server with sessions need not answer a cancelled request, and would keep its stream open. */
   #dropCancelled(message: JSONRPCMessage): void {
     const id = cancelledBy(message);
     const open = id === undefined ? undefined : this.#requests.get(id);
@@ -276,7 +276,7 @@ export class HttpTransport implements Transport {
     this.#requests.delete(id);
   }
 
-  /** Requests that nobody waits for any more, but that a server which knows its clients by sessions may still work on. */
+  /** Abandoned requests that a server with sessions may still work on. */
   takeAbandoned(): RequestId[] {
     const abandoned = this.sessionId === undefined ? [] : [...this.#abandoned];
     this.#abandoned.clear();
@@ -344,7 +344,7 @@ export class HttpTransport implements Transport {
     throw new HttpRefusal(answer.status, this.#url.origin, text, answer.headers.location !== undefined);
   }
 
-  /** The stream for what belongs to no request; opened with the session, or when going on with one. */
+  /** Opens the GET stream for messages that belong to no request. */
   openStandingStream(): void {
     this.#streams.openStanding(this.#abort.signal);
   }
@@ -377,7 +377,7 @@ function cancelledBy(message: JSONRPCMessage): RequestId | undefined {
   return message.params?.['requestId'] as RequestId | undefined;
 }
 
-/** What V8 says about broken JSON quotes the text, which may come from a page that is none of the client's business. */
+/** Without V8's message, which quotes the text: it may come from an internal page. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

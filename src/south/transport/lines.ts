@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 
 const MAX_LINE = 8192;
 
-/** Hands on each line of a stream. One that does not end comes in pieces, so that nobody has to hold it whole. */
+/** Calls back with each line of a stream. A line without end comes in pieces, so that it need not be held whole. */
 export function onLines(stream: Readable, onLine: (line: string) => void): void {
   let rest = '';
   const cut = (line: string): string => {

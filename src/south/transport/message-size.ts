@@ -1,4 +1,4 @@
-/** Smaller messages are not counted, so that honest servers are heard while hostile ones use up the total. */
+/** Smaller messages are not counted, so that honest servers keep working while hostile ones use up the total. */
 const SMALL = 256 * 1024;
 /** So many of the largest messages may be on their way at the same time. */
 const LARGEST_AT_ONCE = 8;

@@ -1,6 +1,6 @@
 import { PROTOCOL_VERSION_META_KEY, type JSONRPCMessage } from '@modelcontextprotocol/client';
 
-/** The parameter that names what a method is about, as the `Mcp-Name` header repeats it. */
+/** The parameter that the `Mcp-Name` header repeats, by method. */
 const NAMED_BY: Record<string, string> = {
   'tools/call': 'name',
   'prompts/get': 'name',

@@ -30,7 +30,7 @@ export class OversizeMessage {
     this.#end = copyOf((this.#end + endOf(piece)).slice(-KEPT));
   }
 
-  /** What can be known of it, because serializers write the short members before or after the long one. */
+  /** Its id and type, where they can be read: serializers write the short members before or after the long one. */
   about(): { id?: string | number; isRequest: boolean } {
     const { id, method } = { ...membersOf(FIRST.exec(this.#start)), ...membersOf(LAST.exec(this.#end)) };
     const named = typeof id === 'string' || typeof id === 'number' ? { id } : {};
@@ -57,7 +57,7 @@ function membersOf(found: RegExpExecArray | null): Record<string, unknown> {
     const members: unknown = JSON.parse(`{${text}}`);
     return isObject(members) ? members : {};
   } catch {
-    // A server may send anything; what is not JSON says nothing of the message.
+    // Not JSON: the id cannot be read.
     return {};
   }
 }

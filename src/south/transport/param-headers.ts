@@ -1,7 +1,7 @@
 import { isObject } from '../../lib/values.ts';
 import { headerValue } from './modern-headers.ts';
 
-/** An argument that travels as a header, too, so that what lies between client and server can route by it. */
+/** An argument that is also sent as a header, so that intermediaries can route by it. */
 export interface HeaderDeclaration {
   path: string[];
   name: string;
@@ -37,7 +37,7 @@ function preferences(schema: unknown, path: string[] = [], reachable = true): Se
   return [...own, ...below];
 }
 
-/** Why a tool must not be offered: what it wants as headers cannot be sent as such. */
+/** Why a tool must not be offered: its headers cannot be sent. */
 export function headerMistake(schema: unknown): string | undefined {
   const seen = new Set<string>();
   for (const { path, reachable, name, type } of preferences(schema)) {
@@ -51,13 +51,13 @@ export function headerMistake(schema: unknown): string | undefined {
   return undefined;
 }
 
-/** Which arguments a tool wants as headers; none if it wants what cannot be. */
+/** The arguments that a tool expects as headers; none if they are invalid. */
 export function headerDeclarations(schema: unknown): HeaderDeclaration[] {
   if (headerMistake(schema) !== undefined) return [];
   return preferences(schema).map(({ path, name }) => ({ path, name: String(name) }));
 }
 
-/** The headers of one call. What is absent, or no simple value, has none. */
+/** The headers of one call. Absent arguments, and those that are not simple values, have none. */
 export function paramHeaders(declarations: HeaderDeclaration[], args: Record<string, unknown>): Record<string, string> {
   const headers = declarations.flatMap(({ path, name }) => {
     const value = path.reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), args);

@@ -26,8 +26,8 @@ export function kindOfStatus(status: number | undefined, hasRpcError: boolean): 
 }
 
 /**
- * An HTTP response that is not an MCP response, as one short line. The body is shown only where it is a JSON-RPC error: any
- * other body, such as an error page, tells the reader nothing and may come from an address that is none of their business.
+ * An HTTP response that is not an MCP response, as one short line. The body is shown only if it is a JSON-RPC error: any other
+ * body, such as an error page, does not help and may come from an internal address.
  */
 export function refusal(status: number, origin: string, body: string, redirected: boolean): string {
   const what = `HTTP ${[status, STATUS_CODES[status]].filter(Boolean).join(' ')} from ${origin}`;

@@ -12,13 +12,13 @@ const RESUME_MAX_MS = 30_000;
 /** A stream that held this long did not fail; its end is a fresh start. */
 const STEADY_MS = 3000;
 
-/** Whose response stream it is: that of a POST, or the standing GET stream of a session. */
+/** A response stream: that of a POST, or the GET stream of a session. */
 export interface StreamOwner {
-  /** The request it answers; none for the standing stream. */
+  /** The request it answers; none for the GET stream of the session. */
   requestId?: RequestId;
-  /** The call that request belongs to: what the server asks on this stream, it asks for that call. */
+  /** The call of that request: questions on this stream belong to it. */
   callId?: string;
-  /** Any of them aborted: nobody reads it any more. */
+  /** The stream is closed when any of them is aborted. */
   signals: readonly AbortSignal[];
   /** The stream is over, with the answer or without it. */
   onEnd?: (() => void) | undefined;
@@ -33,19 +33,19 @@ interface Stream extends StreamOwner {
 /** The transport whose streams they are. */
 export interface StreamHost {
   limit: MessageLimit;
-  /** Asks for a stream: the standing one, or what comes after an event. */
+  /** Opens a GET stream: that of the session, or the rest of a stream after an event. */
   get: (lastEventId: string | undefined, signals: readonly AbortSignal[]) => Promise<HttpAnswer>;
   deliver: (message: JSONRPCMessage) => void;
   /** A message was too large to be read. */
   onOversize: (message: OversizeMessage) => void;
-  /** Nothing more will come, and the answer did not: whoever waits for it must know. */
+  /** The stream has ended for good, without the response. */
   onUnanswered: (requestId: RequestId, reason: string, onEnd: (() => void) | undefined) => void;
   /** A stream broke: worth asking whether the server is still there. */
   onDoubt: (reason: string) => void;
   onError: (error: Error) => void;
 }
 
-/** The streams on which a server answers and speaks; one that breaks is gone on with where that is possible. */
+/** The streams of a server; a broken one is resumed where possible. */
 export class ResponseStreams {
   readonly #host: StreamHost;
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -55,7 +55,7 @@ export class ResponseStreams {
     this.#host = host;
   }
 
-  /** The stream for what belongs to no request. */
+  /** Opens the stream for messages that belong to no request. */
   openStanding(signal: AbortSignal): void {
     this.#attach({ signals: [signal], answered: false }, 0);
   }
@@ -71,7 +71,7 @@ export class ResponseStreams {
     this.#timers.clear();
   }
 
-  /** Opens a GET stream: the standing one, or the rest of a POST stream that broke. */
+  /** Opens a GET stream: that of the session, or the rest of a POST stream that broke. */
   #attach(stream: Stream, attempt: number): void {
     this.#host.get(stream.lastEventId, stream.signals).then(
       (answer) => {
@@ -81,7 +81,7 @@ export class ResponseStreams {
           return;
         }
         answer.body.resume();
-        // A server need not have a standing stream. 405 says so; a 404 may say so too, or that it forgot our session.
+        // A server need not have a GET stream: it then answers 405, or 404, which may also mean that it forgot our session.
         if (answer.status !== 405) this.#host.onDoubt(`HTTP ${answer.status} to a GET`);
         this.#over(stream, `HTTP ${answer.status}`);
       },
@@ -149,7 +149,7 @@ export class ResponseStreams {
     if (!('method' in message) && stream.requestId !== undefined && message.id === stream.requestId) {
       stream.answered = true;
     }
-    // What is told on the standing stream belongs to no request; what is asked there may still be asked for any of them.
+    // Notifications on the session's GET stream belong to no request; questions there may belong to any of them.
     const unclear = stream.requestId === undefined && 'id' in message;
     this.#host.deliver(unclear ? message : tagMessage(message, stream.callId));
   }
@@ -158,7 +158,7 @@ export class ResponseStreams {
   #again(stream: Stream, attempt: number, reason: string): void {
     if (this.#closed || isUnwanted(stream)) return;
     const isStanding = stream.requestId === undefined;
-    // The standing stream is never given up: what the server says unasked would be lost from then on, and unnoticed.
+    // The session's GET stream is reopened forever: otherwise unsolicited messages would be lost unnoticed.
     if (!isStanding && (stream.lastEventId === undefined || attempt >= RESUME_ATTEMPTS)) {
       this.#over(stream, reason);
       return;

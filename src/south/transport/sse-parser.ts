@@ -19,7 +19,7 @@ export interface SseHandlers {
 }
 
 const DEFAULT_NAME = 'message';
-/** What a line costs beside its text: a stream of empty lines takes memory too. */
+/** The memory of a line besides its text: a stream of empty lines takes memory, too. */
 const LINE_OVERHEAD = 8;
 /** How many times the size of the largest message is skipped in the hope that the event ends. */
 const SKIPPED_AT_MOST = 6;
@@ -66,7 +66,7 @@ export class SseParser {
     this.#reset();
   }
 
-  /** Reads lines until the text or the room is used up; gives back what is left. */
+  /** Reads lines until the text or the room is used up; returns the rest. */
   #read(text: string): string {
     const hasCr = text.includes('\r');
     let from = 0;
@@ -93,7 +93,7 @@ export class SseParser {
     this.#skipping = { message, size: 0, end };
   }
 
-  /** Looks for the empty line that ends the event; gives back what comes after it. */
+  /** Looks for the empty line that ends the event; returns the text after it. */
   #skip(text: string, skipping: Skipping): string {
     const { message } = skipping;
     const before = skipping.end;

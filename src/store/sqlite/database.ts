@@ -63,7 +63,7 @@ async function assertThere(path: string): Promise<void> {
   );
 }
 
-/** The file itself, where the path is a link to it: what stands beside it has its name, the lock above all. */
+/** Resolves links: the lock and the log beside the file have the name of the file itself. */
 export async function fileOf(path: string): Promise<string> {
   if (path === ':memory:') return path;
   try {
@@ -75,7 +75,7 @@ export async function fileOf(path: string): Promise<string> {
   }
 }
 
-/** Nothing is as large as what is not there. */
+/** The size of a file; 0 if it does not exist. */
 export async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size;
@@ -91,7 +91,7 @@ export function toStoreError(path: string, error: unknown): StoreError {
   return error instanceof StoreError ? error : unusable(path, error);
 }
 
-/** Looked for only after a run that did not end well: it means reading the whole file. */
+/** Checks the file only after a run that did not shut down: the check reads the whole file. */
 function assertWhole(db: Libsql.Database): void {
   if (db.prepare('SELECT pid FROM owner').get() === undefined) return;
   const [row] = db.pragma('quick_check(1)') as { quick_check: string }[];
@@ -113,7 +113,7 @@ function damaged(path: string, error: unknown): StoreError {
 
 async function connect(path: string): Promise<Libsql.Database> {
   try {
-    // Imported here so that only those who open a store pay for loading the native library.
+    // Imported here so that the native library is loaded only when a store is opened.
     const { default: Database } = await import('libsql');
     return new Database(path);
   } catch (error) {
@@ -158,9 +158,9 @@ function assertOurs(path: string, file: FileStart): void {
   throw new StoreError('STORE_NOT_OURS', `${path}: ${refusal}; nothing was changed; give another path as the store`);
 }
 
-/** Ours, but shorter than it says of itself. Where there is a log, what is missing may still be in it. */
+/** A store that is shorter than its header says. If there is a log, the missing pages may still be in it. */
 function isTruncated({ header, size, hasLog }: FileStart): boolean {
-  // A new file gets its log only after its first page; of one that is cut off here, no page is left.
+  // SQLite writes the first page before it creates the log: an empty file with a log was truncated.
   if (header.length === 0) return hasLog;
   if (header.length < HEADER_BYTES) return MAGIC.startsWith(header.toString('latin1', 0, MAGIC.length));
   if (hasLog || foreign(header) !== undefined) return false;
@@ -172,8 +172,7 @@ function isTruncated({ header, size, hasLog }: FileStart): boolean {
 }
 
 /**
- * Judged by the bytes of the file, without opening it as a database: opening and closing somebody else's database can
- * already write to it.
+ * Judged by the bytes of the file: opening and closing the database of another program could already write to it.
  */
 function foreign(header: Buffer): string | undefined {
   if (header.length === 0) return undefined;

@@ -49,7 +49,7 @@ function withoutSecrets(kind: RecordKind, data: string): string {
   return JSON.stringify({ ...record, ...(record.key !== undefined && { key: HIDDEN }) });
 }
 
-/** What can be a secret: where it goes and by which program stays to be seen. */
+/** Hides possible secrets; host and program stay visible. */
 function hidden(config: ServerConfig): ServerConfig {
   if ('url' in config) {
     return { url: redactUrl(config.url), ...(config.headers && { headers: valuesHidden(config.headers) }) };

@@ -8,9 +8,9 @@ const SHARE = { events: 1 / 4, questions: 1 / 4, tasks: 1 / 2 };
 
 const TOO_LARGE = 'the task was too large to be restored (limits.sessionBytes)';
 
-/** What a record takes in the file. Cheap: the record is not read. */
+/** The size of a record in the file. Cheap: the record is not read. */
 const STORED = 'octet_length(data)';
-/** About what it takes in memory, where texts are counted in UTF-16 units: one for three bytes of Chinese, two for an emoji. */
+/** The approximate size in memory, in UTF-16 units: one for three bytes of Chinese, two for an emoji. */
 const IN_MEMORY = 'max(length(data), octet_length(data) / 2)';
 /** No character takes more bytes for each of its units. */
 const BYTES_PER_UNIT = 3;
@@ -28,7 +28,7 @@ class Trimming {
     this.#size = db.prepare(
       `SELECT sum(bytes) AS bytes FROM (${['events', 'questions', 'tasks'].map(sum).join(' UNION ALL ')})`,
     );
-    // What is too large by itself is left out of the sum: it must not cost those that are older.
+    // A record that is too large by itself does not count: it must not push out older ones.
     const fitting = (table: string): string =>
       `SELECT id FROM (
          SELECT id, sum(${measure}) OVER (ORDER BY id DESC) AS bytes FROM ${table}
@@ -37,7 +37,7 @@ class Trimming {
     const others = (table: string): string => `session_id = ?1 AND id NOT IN (${fitting(table)})`;
     this.#dropEvents = db.prepare(`DELETE FROM events WHERE ${others('events')}`);
     this.#dropQuestions = db.prepare(`DELETE FROM questions WHERE ${others('questions')}`);
-    // Their clients know the ids of tasks: they learn what became of them.
+    // Clients know the ids of tasks: they are told that the task failed.
     this.#cutTasks = db.prepare(
       `UPDATE tasks SET keep_until = ?3, data = json_set(
          json_remove(data, '$.result', '$.checkpoint', '$.deadline', '$.remainingMs'),
@@ -70,7 +70,7 @@ export class Fitting {
     this.#inMemory = new Trimming(db, IN_MEMORY);
   }
 
-  /** First what is too large in any case goes unread; then the rest, which is small enough to be read, is measured. */
+  /** First drops records that are too large in any case, unread; then reads and measures the rest. */
   fit(sessionId: string, maxBytes: number, keepUntil: number): Trimmed {
     const before = this.#stored.trim(sessionId, BYTES_PER_UNIT * maxBytes, keepUntil);
     const after = this.#inMemory.trim(sessionId, maxBytes, keepUntil);

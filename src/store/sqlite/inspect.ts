@@ -1,4 +1,4 @@
-/** What is in a store, told without changing it; a gateway may be using it meanwhile. */
+/** The contents of a store, read without changing it; a gateway may be using it. */
 
 import type Libsql from 'libsql';
 import type { RecordKind } from '../../core/ports.ts';
@@ -28,7 +28,7 @@ export interface StoreSummary {
   tasksByStatus: Record<string, number>;
 }
 
-/** Answered questions that still wait for their server are nobody's business. */
+/** Answered questions that wait for their server are not counted. */
 const WHICH: Partial<Record<RecordKind, string>> = { question: `WHERE json_extract(data, '$.status') = 'open'` };
 
 export async function inspectStore(given: string): Promise<StoreSummary> {

@@ -48,12 +48,12 @@ async function prepareFolder(path: string, file: string): Promise<void> {
   }
 }
 
-/** Written into the store by whoever has the lock, for the message that the next one gets. */
+/** Records the process that has the lock, for the error message of the next process. */
 export function writeOwner(db: Libsql.Database): void {
   db.prepare('INSERT OR REPLACE INTO owner (id, pid) VALUES (1, ?)').run(process.pid);
 }
 
-/** Whether somebody has the lock, and who. Takes nothing away from anybody: a lock that is free stays free. */
+/** The process that has the lock, if any. Does not take the lock. */
 export async function userOf(path: string): Promise<{ pid?: number } | undefined> {
   const file = `${path}.lock`;
   if (!existsSync(file)) return undefined;
@@ -77,7 +77,7 @@ function signatureOf(db: Libsql.Database): number | undefined {
     const row = db.prepare('SELECT pid FROM owner').get() as { pid: number } | undefined;
     return row?.pid;
   } catch {
-    // A store of an older version has no such table; who it is matters less than that somebody is there.
+    // A store of an older version has no such table: then the process is unknown.
     return undefined;
   } finally {
     db.close();

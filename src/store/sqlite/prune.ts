@@ -1,4 +1,4 @@
-/** Removes from a store what nobody will ask for any more. Only while no gateway uses it. */
+/** Removes records that are over from a store that no gateway uses. */
 
 import type Libsql from 'libsql';
 import { messageOf } from '../../lib/log.ts';
@@ -13,7 +13,7 @@ export interface PruneRules {
   now: number;
   /** Sessions without an unfinished task that were last active before go, with all that is theirs. */
   idleBefore: number;
-  /** Ended tasks go whose time is over, and those that ended before this moment. */
+  /** Removes ended tasks whose time is over, and those that ended before this moment. */
   endedBefore?: number;
 }
 
@@ -28,7 +28,7 @@ export interface PruneReport {
 
 export async function pruneStore(given: string, rules: PruneRules): Promise<PruneReport> {
   const path = await fileOf(given);
-  // Before anything is made beside it: it may be somebody else's.
+  // Before any file is created beside it: it may belong to another program.
   (await openToLook(path)).close();
   const bytesBefore = await bytesOf(path);
   const user = await userOf(path);
@@ -83,7 +83,7 @@ function remove(db: Libsql.Database, { now, idleBefore, endedBefore }: PruneRule
   return removed;
 }
 
-/** Needs as much room again as the file has: where there is none, what was removed stays removed. */
+/** Makes the file smaller. Needs as much free space as the file has; without it the file keeps its size. */
 function compact(db: Libsql.Database): string | undefined {
   try {
     db.exec('VACUUM');

@@ -24,7 +24,7 @@ export class ChangeQueue {
   readonly #changes = new Map<string, Change>();
   readonly #aside = new Map<string, Aside>();
 
-  /** Without those that are set aside. */
+  /** Without changes that are set aside. */
   get size(): number {
     return this.#changes.size;
   }
@@ -57,7 +57,7 @@ export class ChangeQueue {
     this.#aside.set(keyOf(put), { put, bytes });
   }
 
-  /** Puts back in line what fits into so many bytes, the smallest first, but not more than `most` beside the first. */
+  /** Requeues changes that fit into so many bytes, the smallest first, but at most `most` bytes after the first. */
   takeBack(room: number, most: number): void {
     let taken = 0;
     for (const [key, { put, bytes }] of [...this.#aside].toSorted(([, a], [, b]) => a.bytes - b.bytes)) {
@@ -119,7 +119,7 @@ export function concerns(put: Put, sessionId: string | undefined): boolean {
   return sessionId === undefined || owner === undefined || owner === sessionId;
 }
 
-/** The session a put belongs to; a session belongs to itself, a server to nobody. */
+/** The session of a record; a session belongs to itself, a server to none. */
 function ownerOf({ kind, record }: Put): string | undefined {
   if (kind === 'session') return record.id;
   return sessionIdOf(record);

@@ -2,9 +2,9 @@
 
 import type Libsql from 'libsql';
 
-/** What the log beside the file may keep on disk. */
+/** The size of the log beside the file. */
 const LOG_BYTES = 16 * 1024 * 1024;
-/** What a row may need beyond its text: parts of pages, and its place in the indexes. */
+/** The space of a row besides its text: parts of pages and index entries. */
 const ROW_OVERHEAD = 64 * 1024;
 
 export class Room {

@@ -28,7 +28,7 @@ export interface SqliteStoreOptions {
   /** A file, or `:memory:`. */
   path: string;
   log: Log;
-  /** Only to look into it: somebody else may be using it. */
+  /** Opened without the lock: another process may be using it. */
   shared?: boolean;
   /** How large the file may become. */
   maxBytes?: number;
@@ -58,7 +58,7 @@ export async function openSqliteStore({
   }
 }
 
-/** A damaged store is put aside for whoever can mend it; the program goes on with a new one. */
+/** Moves a damaged store aside and opens a new one. */
 async function reopenAside(path: string, log: Log, error: unknown): Promise<Libsql.Database> {
   if (!(error instanceof StoreError) || error.code !== 'STORE_DAMAGED') throw error;
   const keptAs = `${path}.damaged-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
@@ -71,23 +71,23 @@ async function reopenAside(path: string, log: Log, error: unknown): Promise<Libs
   return openDatabase(path);
 }
 
-/** All clients stand still for as long as one write waits inside SQLite. */
+/** The event loop is blocked while a write waits inside SQLite. */
 const BUSY_TIMEOUT_MS = 10;
 /** How often a write is tried again that found the file locked. */
 const BUSY_RETRY_MS = 50;
-/** How long those who wait for the write, or for reading, bear with that. */
+/** How long reads and commits wait for a locked file before they fail. */
 const PATIENCE_MS = 2000;
-/** How often a store that fails is tried without being asked. */
+/** How often writing to a failing store is retried. */
 const FAILING_RETRY_MS = 1000;
-/** A store that stays full says so from time to time, not at each write. */
+/** How often a full store is logged. */
 const FULL_LOG_MS = 10_000;
 
-/** So much of what did not fit is tried in one turn once there is room again. */
+/** How much of what did not fit is retried in one turn once there is room again. */
 const RETRY_BYTES = 4 * 1024 * 1024;
-/** For reading what no queued change could alter. */
+/** For reads that no queued change affects. */
 const NO_SESSION = '';
 
-/** Shared, because it is what a fast call gets: it costs nothing. */
+/** Shared: a fast call must not allocate a promise. */
 const NOTHING_QUEUED: Promise<void> = Promise.resolve();
 
 const AT_THE_NEXT_START = 'restart the gateway: it puts the file aside and begins a new one';
@@ -106,13 +106,13 @@ class SqliteStore implements Store {
   readonly #fitting: Fitting;
   readonly #maxBytes: number;
   readonly #room: Room;
-  /** Absent where it is not ours alone. */
+  /** Absent for a store that is only read, or in memory. */
   readonly #lock: StoreLock | undefined;
   readonly #queue = new ChangeQueue();
   #turn: NodeJS.Immediate | undefined;
   #retry: NodeJS.Timeout | undefined;
   #asideRetry: NodeJS.Timeout | undefined;
-  /** Since when the file is locked by somebody else. */
+  /** Since when another process has locked the file. */
   #busySince: number | undefined;
   /** By the session whose changes they wait for; `undefined` for all. */
   #waiting = new Map<string | undefined, PendingCommit>();
@@ -124,9 +124,9 @@ class SqliteStore implements Store {
   readonly #file: Pick<Stats, 'ino' | 'dev'> | undefined;
   /** When the file was last seen to be the same. */
   #fileSeen = Date.now();
-  /** Found while it was in use. At the next start nothing of what comes now would be there, so no new task is promised. */
+  /** Damage found at run time. The next start would not find new records, so no new task is accepted. */
   #problem: { kind: StoreProblem; found: number; error: StoreError; refused: Set<string> } | undefined;
-  /** Records that were given up: for those who wait for the write they were to be in. */
+  /** Records that could not be stored: rejects the commits that wait for them. */
   #refusals: { put: Put; error: StoreError }[] = [];
   #closing: Promise<void> | undefined;
 
@@ -189,7 +189,7 @@ class SqliteStore implements Store {
     await this.#current(NO_SESSION, (statements) => statements.dropOverdue(now));
   }
 
-  /** With all that is queued for the session in it, so that nobody reads what is out of date. */
+  /** Reads after all queued changes of the session are written. */
   async #current<T>(sessionId: string | undefined, use: (statements: Statements) => T): Promise<T> {
     const begun = Date.now();
     for (;;) {
@@ -220,7 +220,7 @@ class SqliteStore implements Store {
     return this.#problem.error;
   }
 
-  /** SQLite goes on writing to a file that was deleted, and nobody would find there what was written. */
+  /** SQLite would go on writing to a deleted file, and the next start would not find it. */
   #checkFile(): void {
     if (this.#file === undefined || this.#problem !== undefined) return;
     let now: Stats | undefined;
@@ -241,7 +241,7 @@ class SqliteStore implements Store {
     for (const change of this.#queue) if (change.op === 'put') this.#refuseIfNew(change);
   }
 
-  /** New tasks are refused once each: how a refused one goes on is told like that of any other. */
+  /** Refuses each new task once; later changes of a refused task are written like any others. */
   #refuseIfNew(put: Put): void {
     if (this.#problem === undefined || put.kind !== 'task' || !('createdAt' in put.record)) return;
     const { id, createdAt } = put.record;
@@ -256,7 +256,7 @@ class SqliteStore implements Store {
     return this.#closing;
   }
 
-  /** There is no later: this one waits, and nobody is served any more whom that could trouble. */
+  /** The last write may block: no client is served any more. */
   #lastFlush(): StoreError | undefined {
     this.#db.exec(`PRAGMA busy_timeout = ${PATIENCE_MS}`);
     this.#busySince = -Infinity;
@@ -269,18 +269,18 @@ class SqliteStore implements Store {
 
   async #close(failure: StoreError | undefined): Promise<void> {
     try {
-      // Not signed off, a damaged one is checked at the next start.
+      // With the owner left in place, the next start checks a damaged store.
       if (this.#lock && !this.#problem) this.#db.exec('DELETE FROM owner; PRAGMA wal_checkpoint(TRUNCATE)');
     } finally {
       this.#db.close();
       this.#lock?.release();
     }
-    // What is in a damaged one was not said to be kept.
+    // Records of a damaged store were not reported as kept.
     if (failure && !this.#problem) throw failure;
   }
 
   #schedule(): void {
-    // Whoever waits already waits for the next try.
+    // Pending commits wait for the next retry.
     if (this.#busySince !== undefined && !this.#failing) return;
     this.#turn ??= setImmediate(() => this.#flush());
   }
@@ -346,7 +346,7 @@ class SqliteStore implements Store {
     });
   }
 
-  /** The store is full: what is to be removed goes first, and then each record that there is room for. */
+  /** For a full store: writes removals first, then each record that fits. */
   #writeWhatFits(rows: [Change, string][]): StoreError | undefined {
     try {
       const drops = rows.filter(([{ op }]) => op !== 'put');
@@ -362,7 +362,7 @@ class SqliteStore implements Store {
   #putIfItFits(put: Put, data: string): void {
     const bytes = Buffer.byteLength(data);
     try {
-      // What certainly does not fit would be written for nothing.
+      // A record that certainly does not fit is not tried.
       if (bytes > this.#room.left) throw new FullError();
       this.#make([[put, data]]);
       this.#queue.discard(put);
@@ -477,7 +477,7 @@ function newPendingCommit(): PendingCommit {
     resolve = yes;
     reject = no;
   });
-  // Whoever awaits it still gets the error; one who asked and went away must not bring the process down. It is logged.
+  // Callers that await it get the error; one that went away must not crash the process. The error is logged.
   promise.catch(() => {});
   return { promise, resolve, reject };
 }
