@@ -15,8 +15,11 @@ interface Stage {
   gateway: TestGateway;
 }
 
-/** A gateway that was started again after a question of a session with a running task had become unreadable. */
-async function stage(kind: ClientKind, settings: SettingsInput = {}): Promise<Stage> {
+/**
+ * A gateway that was started again after a question of a session with a running task had become unreadable; with `stuck` it
+ * cannot be set aside either.
+ */
+async function stage(kind: ClientKind, settings: SettingsInput = {}, { stuck = true } = {}): Promise<Stage> {
   const server = owned(await startTasksV2Http());
   const store = `${await temporaryFolder()}/store.db`;
   const servers = { ext: { url: server.url } };
@@ -28,6 +31,7 @@ async function stage(kind: ClientKind, settings: SettingsInput = {}): Promise<St
   await first.close();
   const db = new Database(store);
   db.prepare(`INSERT INTO questions (id, session_id, data) SELECT 'broken', session_id, 'null' FROM tasks`).run();
+  if (stuck) db.exec(`CREATE TRIGGER stuck BEFORE INSERT ON set_aside BEGIN SELECT RAISE(ABORT, 'stuck'); END`);
   db.close();
   return { lost, gateway: await httpGateway(servers, { store, port: Number(port), ...settings }) };
 }
@@ -45,4 +49,10 @@ test('S-5, H-12: a state that cannot be restored does not hide that there is no 
   const { gateway } = await stage('modern');
   const other = await hubOverHttp(gateway.url, 'modern', {}, 'other');
   expect((await other.call('get_task', { task_id: 'unknown' })).code).toBe('TOOL_ERR_TASK_NOT_FOUND');
+});
+
+test('P-2: a session with a record that cannot be read is restored without it', async () => {
+  const { lost, gateway } = await stage('v1', {}, { stuck: false });
+  expect((await lost.call('list_tasks')).body['tasks']).toMatchObject([{ tool: 'hold', status: 'working' }]);
+  expect(gateway.logs).toContainEqual(expect.objectContaining({ event: 'record_set_aside', level: 'error' }));
 });
