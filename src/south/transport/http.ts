@@ -30,6 +30,8 @@ const MAX_CONTROL_SOCKETS = 16;
 const MAX_STREAM_SOCKETS = 256;
 /** Short requests, which must not wait behind long ones: pings, and requests about tasks. */
 const CONTROL = new Set(['ping', 'server/discover', 'tasks/get', 'tasks/update', 'tasks/cancel']);
+/** These stay open; and `initialize` leaves its socket to the standing stream, which so is open before the first call. */
+const STREAMS = new Set(['initialize', 'subscriptions/listen']);
 /** How long a request that was cancelled before it was answered stays open, to see whether the server takes it after all. */
 const OVERTAKEN_MS = 1000;
 /** How much is queued for a server that accepts neither notifications nor responses; beyond, the connection is lost. */
@@ -221,7 +223,7 @@ export class HttpTransport implements Transport {
 
   #agentFor(message: JSONRPCMessage): Agent {
     if (!('method' in message && 'id' in message) || CONTROL.has(message.method)) return this.#controlAgent;
-    return message.method === 'subscriptions/listen' ? this.#streamAgent : this.#requestAgent;
+    return STREAMS.has(message.method) ? this.#streamAgent : this.#requestAgent;
   }
 
   /** A server that takes no notifications and no answers must not fill the memory with them. */
