@@ -50,7 +50,7 @@ interface Row {
 const ROWS: Row[] = [
   { manner: 'legacy', tool: 'honest', says: /^in the end$/, fine: true },
   { manner: 'legacy', tool: 'born_completed', says: /^in the end$/, fine: true },
-  { manner: 'legacy', tool: 'self_cancelled', says: /cancelled 'self_cancelled' itself: closing time/ },
+  { manner: 'legacy', tool: 'self_cancelled', says: /cancelled 'self_cancelled': closing time/ },
   { manner: 'legacy', tool: 'plain_answer', says: /^plain$/, fine: true },
   { manner: 'legacy', tool: 'unasked_task', says: /answered with a task although it was asked for the result/ },
   { manner: 'legacy', tool: 'get_unknown', says: /does not know tasks\/get/ },
@@ -66,7 +66,7 @@ const ROWS: Row[] = [
   { manner: 'modern', tool: 'honest', says: /^in the end$/, fine: true },
   { manner: 'modern', tool: 'born_completed', says: /^in the end$/, fine: true },
   { manner: 'modern', tool: 'born_failed', says: /quota used up/ },
-  { manner: 'modern', tool: 'self_cancelled', says: /cancelled 'self_cancelled' itself: closing time/ },
+  { manner: 'modern', tool: 'self_cancelled', says: /cancelled 'self_cancelled': closing time/ },
   { manner: 'modern', tool: 'get_unknown', says: /does not know tasks\/get/ },
   { manner: 'modern', tool: 'get_silent', says: /left tasks\/get .* unanswered 3 times/ },
   { manner: 'modern', tool: 'vanishing', says: /does not know its task .* any more/ },
