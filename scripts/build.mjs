@@ -19,6 +19,8 @@ const { metafile } = await build({
   platform: 'node',
   format: 'esm',
   target: 'node20',
+  // The CommonJS build of jsonc-parser loads its parts in a way that cannot be bundled.
+  mainFields: ['module', 'main'],
   // What the program and the libraries share is there once.
   splitting: true,
   minifyWhitespace: true,

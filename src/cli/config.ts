@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { parseJsonWithComments } from '../config/comments.ts';
+import { parseJsonWithComments } from '../config/json.ts';
 import { ConfigError } from '../config/error.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';

@@ -1,7 +1,9 @@
 /**
- * JSON whose mistakes have a place. The engine's own messages do not always tell where, and some quote the text around
- * the mistake, which may be a secret.
+ * JSON whose errors have a position. The messages of `JSON.parse` do not always contain one, and some quote the text
+ * around the error, which may be a secret.
  */
+
+import { getNodeValue, type ParseError, type ParseOptions, parseTree, printParseErrorCode, visit } from 'jsonc-parser';
 
 export class JsonError extends Error {
   override readonly name = 'JsonError';
@@ -16,89 +18,93 @@ export class JsonError extends Error {
   }
 }
 
-export function parseJson(source: string): unknown {
+export const parseJson = (text: string): unknown => parse(text, { disallowComments: true });
+
+/** JSON as editors write it: with comments, and with a comma after the last element. */
+export const parseJsonWithComments = (text: string): unknown => parse(text, { allowTrailingComma: true });
+
+function parse(source: string, options: ParseOptions): unknown {
   const text = source.replace(/^\uFEFF/, '');
   try {
     return JSON.parse(text);
   } catch {
-    // The engine's error is not passed on as the cause either: whoever prints causes would print what it quotes.
-    const { offset, expected } = findMistake(text);
-    const known = notJson(text, offset);
-    throw new JsonError(text, known?.offset ?? offset, known?.message ?? `expected ${expected}`);
+    // This error must not become the `cause` of ours: a logger would print the text that it quotes.
+  }
+  try {
+    const errors: ParseError[] = [];
+    const tree = parseTree(text, errors, options);
+    // Unlike the library's `parse`, `getNodeValue` keeps a key named `__proto__` as a key.
+    if (tree !== undefined && errors.length === 0) return getNodeValue(tree);
+    throwFirstError(text, options);
+  } catch (error) {
+    // The library is recursive.
+    if (error instanceof RangeError) throw new JsonError(text, 0, 'nested too deeply');
+    throw error;
   }
 }
 
-/** What people write where JSON must be, because other programs take it. */
-function notJson(text: string, offset: number): { offset: number; message: string } | undefined {
-  if (text.startsWith('/*', offset) && !text.includes('*/', offset + 2)) {
-    return { offset, message: "a comment without its end: expected '*/'" };
-  }
-  if (text.startsWith('//', offset) || text.startsWith('/*', offset)) {
-    return { offset, message: 'a comment, which JSON does not have: remove it' };
-  }
-  const before = text.slice(0, offset).trimEnd();
-  const closing = text[offset];
-  if (!before.endsWith(',') || (closing !== '}' && closing !== ']')) return undefined;
-  return { offset: before.length - 1, message: `a comma before '${closing}': remove it` };
-}
+const KEY = 'a key in double quotes';
+const VALUE = 'a value';
 
-const SPACE = /[ \t\r\n]*/y;
-const STRING = /"(?:[^"\\\p{Cc}]|[\x7f-\x9f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/uy;
-const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+const MALFORMED: Readonly<Record<string, string>> = {
+  UnexpectedEndOfString: 'a well-formed string',
+  InvalidUnicode: 'a well-formed string',
+  InvalidEscapeCharacter: 'a well-formed string',
+  InvalidCharacter: 'a well-formed string',
+  UnexpectedEndOfNumber: 'a well-formed number',
+};
 
-type Expected = 'value' | 'first element' | 'key' | 'first key' | 'colon' | 'next';
-
-/** Reads as far as the text is JSON. */
-function findMistake(text: string): { offset: number; expected: string } {
+/** The library says where the first error is; the tokens before it say what is expected there. */
+function throwFirstError(text: string, options: ParseOptions): void {
   const open: ('}' | ']')[] = [];
-  let expected: Expected = 'value';
-  let at = 0;
-  const take = (pattern: RegExp): boolean => {
-    pattern.lastIndex = at;
-    const found = pattern.exec(text);
-    if (found) at = pattern.lastIndex;
-    return found !== null;
+  let expected = VALUE;
+  let comma: number | undefined;
+  const expect = (what: string, commaAt?: number): void => {
+    expected = what;
+    comma = commaAt;
   };
-  const takeChar = (char: string | undefined): boolean => {
-    if (char === undefined || text[at] !== char) return false;
-    at++;
-    return true;
-  };
-  for (;;) {
-    take(SPACE);
+  const expectNext = (): void => {
     const closing = open.at(-1);
-    switch (expected) {
-      case 'value':
-      case 'first element':
-        if (expected === 'first element' && takeChar(']')) {
-          open.pop();
-          expected = 'next';
-        } else if (takeChar('{')) {
-          open.push('}');
-          expected = 'first key';
-        } else if (takeChar('[')) {
-          open.push(']');
-          expected = 'first element';
-        } else if (take(STRING) || take(SCALAR)) expected = 'next';
-        else return { offset: at, expected: text[at] === '"' ? 'a well-formed string' : 'a value' };
-        break;
-      case 'key':
-      case 'first key':
-        if (expected === 'first key' && takeChar('}')) {
-          open.pop();
-          expected = 'next';
-        } else if (take(STRING)) expected = 'colon';
-        else return { offset: at, expected: 'a key in double quotes' };
-        break;
-      case 'colon':
-        if (!takeChar(':')) return { offset: at, expected: "':'" };
-        expected = 'value';
-        break;
-      case 'next':
-        if (takeChar(closing)) open.pop();
-        else if (closing !== undefined && takeChar(',')) expected = closing === '}' ? 'key' : 'value';
-        else return { offset: at, expected: closing === undefined ? 'the end of the file' : `',' or '${closing}'` };
-        break;
-    }
-  }
+    expect(closing === undefined ? 'the end of the file' : `',' or '${closing}'`);
+  };
+  const begin = (closing: '}' | ']', first: string): void => {
+    open.push(closing);
+    expect(first);
+  };
+  const end = (offset: number): void => {
+    // Also called at the end of the text, before the error that the bracket is missing.
+    if (offset === text.length) return;
+    open.pop();
+    expectNext();
+  };
+  visit(
+    text,
+    {
+      onObjectBegin: () => begin('}', KEY),
+      onObjectEnd: end,
+      onArrayBegin: () => begin(']', VALUE),
+      onArrayEnd: end,
+      onObjectProperty: () => expect("':'"),
+      onLiteralValue: expectNext,
+      onSeparator: (separator, offset) => {
+        if (separator === ':') expect(VALUE);
+        else expect(open.at(-1) === '}' ? KEY : VALUE, offset);
+      },
+      onError: (code, offset) => {
+        const next = text[offset] ?? '';
+        if (comma !== undefined && /[}\]]/.test(next)) {
+          throw new JsonError(text, comma, `a comma before '${next}': remove it`);
+        }
+        const wanted = MALFORMED[printParseErrorCode(code)] ?? expected;
+        throw new JsonError(text, offset, commentAt(text, offset) ?? `expected ${wanted}`);
+      },
+    },
+    options,
+  );
+}
+
+function commentAt(text: string, offset: number): string | undefined {
+  if (!/^\/[/*]/.test(text.slice(offset, offset + 2))) return undefined;
+  const unclosed = text[offset + 1] === '*' && !text.includes('*/', offset + 2);
+  return unclosed ? "a comment without its end: expected '*/'" : 'a comment, which JSON does not have: remove it';
 }
