@@ -9,6 +9,9 @@ test.each([
   ['你好', 4],
   ['👩‍👩‍👧', 2],
   ['✓', 1],
+  ['1️⃣', 2],
+  ['\u1100\u1161', 2],
+  ['\u200B', 0],
 ])('C-3: the width of %j is %i', (text, width) => {
   expect(displayWidth(text)).toBe(width);
 });
