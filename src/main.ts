@@ -1,12 +1,12 @@
-/** Composition root: the only file that knows every room. */
+/** Composition root of the gateway: the only file that knows every room. */
 
 import type { Config } from './config/schema.ts';
-import { Gateway } from './core/gateway.ts';
+import type { Gateway } from './core/gateway.ts';
 import { shareConnections } from './core/session/shared-connections.ts';
 import { stderrLog, type Log } from './lib/log.ts';
-import { HttpListener } from './north/http/listener.ts';
+import type { HttpListener } from './north/http/listener.ts';
 import { Hub } from './north/hub/hub.ts';
-import { listenOnStdio } from './north/stdio/listener.ts';
+import { Program } from './program.ts';
 import { createBackends } from './south/backends.ts';
 import { StoreError } from './store/store-error.ts';
 import { openSqliteStore } from './store/sqlite/store.ts';
@@ -20,7 +20,7 @@ export { pruneStore, type PruneReport } from './store/sqlite/prune.ts';
 export interface RunningGateway {
   gateway: Gateway;
   log: Log;
-  /** Lets go of everything: sessions, children, ports, store. */
+  /** Releases sessions, child processes, ports and the store. */
   close(): Promise<void>;
 }
 
@@ -34,81 +34,53 @@ export interface StdioGateway extends RunningGateway {
   closed: Promise<void>;
 }
 
-/** Answers at an HTTP address. */
+/** Serves the hub and every server at an HTTP address. */
 export async function startHttp(config: Config, log: Log = stderrLog(config.settings)): Promise<HttpGateway> {
-  const { gateway, stop } = await startCore(config, log);
+  const program = await startProgram(config, log);
+  const { gateway } = program;
   try {
-    const listener = new HttpListener(gateway, new Hub(gateway), config.settings);
-    const url = await listener.listen();
+    const { listener, url } = await program.listen({ hub: new Hub(gateway) }, config.settings);
     log.info('listening', { url });
-    const close = async (): Promise<void> => {
-      // Nobody new first; then the sessions, so that their clients get a last word; then the port.
-      listener.stopListening();
-      await stop(() => listener.close());
-    };
-    return { gateway, log, url, listener, close };
+    return { gateway, log, url, listener, close: async () => program.close() };
   } catch (error) {
-    await stop();
+    await program.close();
     throw error;
   }
 }
 
-/** Serves the one client on standard input and output: the hub, or one server as it is. */
+/** Serves the hub, or one server as it is, to the client on standard input and output. */
 export async function startStdio(
   config: Config,
   server?: string,
   log: Log = stderrLog(config.settings),
 ): Promise<StdioGateway> {
-  const { gateway, stop } = await startCore(config, log).catch(async (error: unknown) => {
+  const program = await startProgram(config, log).catch(async (error: unknown) => {
     if (config.ownStore || !(error instanceof StoreError) || error.code !== 'STORE_IN_USE') throw error;
-    // A second client in the same project: it has what it needs, but nothing of it survives the program.
+    // A second client in the same project: it works, but nothing of it survives the program.
     log.warn('store_in_use', { path: config.settings.store, instead: ':memory:' });
-    return startCore({ ...config, settings: { ...config.settings, store: ':memory:' } }, log);
+    return startProgram({ ...config, settings: { ...config.settings, store: ':memory:' } }, log);
   });
+  const { gateway } = program;
   const { taskAfterMs } = config.settings.direct;
   const shown = server === undefined ? { hub: new Hub(gateway) } : { server, taskAfterMs };
-  const listener = await listenOnStdio(gateway, shown);
+  const { closed } = await program.listenOnStdio(shown);
   log.info('listening', { url: 'stdio:' });
-  return {
-    gateway,
-    log,
-    closed: listener.closed,
-    close: async () => {
-      // The session ends with its connection; then nothing of it is worth keeping.
-      await listener.close();
-      await stop();
-    },
-  };
+  return { gateway, log, closed, close: async () => program.close() };
 }
 
-async function startCore(
-  { settings, servers }: Pick<Config, 'settings' | 'servers'>,
-  log: Log,
-  attempt = 1,
-): Promise<{ gateway: Gateway; stop: (closeListener?: () => Promise<void>) => Promise<void> }> {
-  const store = await openSqliteStore({ path: settings.store, log, maxBytes: settings.limits.storeBytes });
-  const { messageBytes } = settings.limits;
+async function startProgram({ settings, servers }: Pick<Config, 'settings' | 'servers'>, log: Log): Promise<Program> {
+  const { messageBytes, storeBytes } = settings.limits;
   const connections = createBackends({ ...settings.servers, messageBytes }, settings.addServerAddresses, log);
-  const backends = shareConnections(connections, log);
-  const principals = Object.keys(settings.auth.tokens);
-  const gateway = new Gateway({ store, backends, settings, log, principals });
-  try {
-    await gateway.start(servers);
-  } catch (error) {
-    await store.close();
-    const damaged = error instanceof StoreError && error.code === 'STORE_DAMAGED';
-    // Opened once more, it is looked through and put aside.
-    if (damaged && attempt === 1) return startCore({ settings, servers }, log, 2);
-    throw error;
-  }
-  let stopping: Promise<void> | undefined;
-  const stop = (closeListener: () => Promise<void> = async () => {}): Promise<void> => {
-    stopping ??= (async () => {
-      await gateway.close('the gateway is shutting down');
-      await closeListener();
-      await store.close();
-    })();
-    return stopping;
-  };
-  return { gateway, stop };
+  return Program.start({
+    kind: 'gateway',
+    openStore: async () => {
+      const store = await openSqliteStore({ path: settings.store, log, maxBytes: storeBytes });
+      return { store, close: async () => store.close() };
+    },
+    backends: shareConnections(connections, log),
+    servers,
+    settings,
+    log,
+    principals: Object.keys(settings.auth.tokens),
+  });
 }

@@ -1,10 +1,7 @@
-import { Gateway } from '../core/gateway.ts';
-import type { Backends, ServerConfig, Store } from '../core/ports.ts';
-import { stderrLog } from '../lib/log.ts';
+import type { ServerConfig } from '../core/ports.ts';
+import { stderrLog, type Log } from '../lib/log.ts';
 import { isLoopback } from '../north/http/guard.ts';
-import { HttpListener } from '../north/http/listener.ts';
-import { Hub } from '../north/hub/hub.ts';
-import { listenOnStdio, type StdioListener } from '../north/stdio/listener.ts';
+import { Program, type OpenStore } from '../program.ts';
 import { openSqliteStore } from '../store/sqlite/store.ts';
 import { AppConnection } from './connection.ts';
 import { define, type Definition } from './definition.ts';
@@ -12,8 +9,8 @@ import { settingsFrom } from './settings.ts';
 import { StoredTasks } from './task-controller.ts';
 import type { ListenOptions, TaskServer, TaskServerOptions } from './types.ts';
 
-/** Nobody starts it: it is the one that runs. */
-const HERE: ServerConfig = { command: process.execPath };
+/** The core wants a config for each server; this one is never started. */
+const IN_PROCESS: ServerConfig = { command: process.execPath };
 
 /** A server whose tools may take long and may ask, for clients of every kind. */
 export function createTaskServer(options: TaskServerOptions): TaskServer {
@@ -35,9 +32,8 @@ class AppServer implements TaskServer {
   readonly #definition: Definition;
   readonly #options: TaskServerOptions;
   readonly #tasks: StoredTasks | undefined;
-  readonly #http = new Set<HttpListener>();
-  readonly #stdio = new Set<StdioListener>();
-  #gateway: Promise<Gateway> | undefined;
+  /** Shared by all listeners. */
+  #program: Promise<Program> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(definition: Definition, options: TaskServerOptions, tasks: StoredTasks | undefined) {
@@ -52,70 +48,54 @@ class AppServer implements TaskServer {
       throw new TypeError(`listen: '${host}' can be reached by others; give 'tokens', or listen on 127.0.0.1`);
     }
     const settings = settingsFrom(this.#options.settings, this.#options.store, options);
-    const gateway = await this.#started();
-    const listener = new HttpListener(gateway, new Hub(gateway), settings, { only: this.#definition.name });
-    const url = await listener.listen();
-    this.#http.add(listener);
-    if (this.#closing) await listener.close();
+    const program = await this.#started();
+    const { url } = await program.listen({ server: this.#definition.name }, settings);
     return url;
   }
 
   async stdio(): Promise<void> {
     const { direct } = settingsFrom(this.#options.settings);
-    const gateway = await this.#started();
-    const listener = await listenOnStdio(gateway, { server: this.#definition.name, ...direct });
-    this.#stdio.add(listener);
-    await listener.closed;
+    const program = await this.#started();
+    const { closed } = await program.listenOnStdio({ server: this.#definition.name, ...direct });
+    await closed;
     await this.close();
   }
 
   async close(): Promise<void> {
-    this.#closing ??= this.#close();
+    // If the start failed, its caller was told why.
+    this.#closing ??= Promise.resolve(this.#program?.catch(() => undefined)).then((program) => program?.close());
     return this.#closing;
   }
 
-  /** Shared by all ways in. */
-  async #started(): Promise<Gateway> {
+  async #started(): Promise<Program> {
     if (this.#closing) throw new Error('the server is closed; create another one');
-    this.#gateway ??= this.#start().catch((error: unknown) => {
-      this.#gateway = undefined;
+    this.#program ??= this.#start().catch((error: unknown) => {
+      this.#program = undefined;
       throw error;
     });
-    return this.#gateway;
+    return this.#program;
   }
 
-  async #start(): Promise<Gateway> {
+  async #start(): Promise<Program> {
     const settings = settingsFrom(this.#options.settings, this.#options.store);
     const log = stderrLog(settings);
-    this.#tasks?.claim();
-    const store = this.#tasks?.store ?? (await openSqliteStore({ path: settings.store, log }));
-    const backends: Backends = {
-      connect: (_server, _config, sink) => new AppConnection(this.#definition, this.#tasks, sink),
-    };
-    const gateway = new Gateway({ store, backends, settings, log });
-    try {
-      await gateway.start(new Map([[this.#definition.name, HERE]]));
-    } catch (error) {
-      await this.#letGo(store);
-      throw error;
+    return Program.start({
+      kind: 'server',
+      openStore: async () => this.#openStore(settings.store, log),
+      backends: { connect: (_server, _config, sink) => new AppConnection(this.#definition, this.#tasks, sink) },
+      servers: new Map([[this.#definition.name, IN_PROCESS]]),
+      settings,
+      log,
+    });
+  }
+
+  async #openStore(path: string, log: Log): Promise<OpenStore> {
+    const tasks = this.#tasks;
+    if (tasks !== undefined) {
+      tasks.claim();
+      return { store: tasks.store, close: async () => tasks.release() };
     }
-    return gateway;
-  }
-
-  async #close(): Promise<void> {
-    // Whoever started it has heard why it did not start.
-    const gateway = await this.#gateway?.catch(() => undefined);
-    if (gateway === undefined) return;
-    for (const listener of this.#http) listener.stopListening();
-    // The session ends with its connection; those over HTTP are there again when the program is.
-    for (const listener of this.#stdio) await listener.close();
-    await gateway.close('the server is shutting down');
-    for (const listener of this.#http) await listener.close();
-    await this.#letGo(gateway.store);
-  }
-
-  async #letGo(store: Store): Promise<void> {
-    if (this.#tasks) this.#tasks.release();
-    else await store.close();
+    const store = await openSqliteStore({ path, log });
+    return { store, close: async () => store.close() };
   }
 }

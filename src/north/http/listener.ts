@@ -42,14 +42,15 @@ export class HttpListener {
   #ready = false;
   #closed: Promise<void> = Promise.resolve();
 
-  /** `only`: the one server that is shown, in place of the hub too. */
-  constructor(gateway: Gateway, hub: Hub, settings: HttpSettings, { only }: { only?: string } = {}) {
+  /** Shows the hub and every server, or only one server. */
+  constructor(gateway: Gateway, shown: { hub: Hub } | { server: string }, settings: HttpSettings) {
     this.#gateway = gateway;
-    this.#only = only;
+    this.#only = 'server' in shown ? shown.server : undefined;
     this.#settings = settings;
     this.#guard = new Guard(settings);
     const { taskAfterMs } = settings.direct;
-    const options = { gateway, hub, mayRunCommands: settings.allowCommands, taskAfterMs, alone: only !== undefined };
+    const hub = 'hub' in shown ? shown.hub : undefined;
+    const options = { gateway, hub, mayRunCommands: settings.allowCommands, taskAfterMs };
     this.#legacy = new LegacySessions(options);
     this.#modern = new ModernRequests(options);
     this.#server = createServer((req, res) => {

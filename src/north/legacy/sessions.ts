@@ -28,10 +28,9 @@ interface Served {
 
 export interface LegacyOptions {
   gateway: Gateway;
-  hub: Hub;
+  /** Without a hub nobody else can answer what a client cannot be asked. */
+  hub: Hub | undefined;
   mayRunCommands: boolean;
-  /** There is no hub where others could answer what a client cannot be asked. */
-  alone: boolean;
 }
 
 /** Initialize-based clients over HTTP: each session has its own transport and its own protocol object. */
@@ -116,12 +115,14 @@ export class LegacySessions {
   }
 
   #protocol(session: Session, transport: LegacyTransport, info?: ServerInfo): { server: Server; close: () => void } {
-    const { gateway, hub, mayRunCommands, alone } = this.#options;
-    if (session.server === undefined) {
+    const { gateway, hub, mayRunCommands } = this.#options;
+    const { server: name } = session;
+    if (name === undefined) {
+      if (hub === undefined) throw new Error('a hub session at a listener without a hub');
       const server = createHubServer({ hub, session, carrier: transport, mayRunCommands, rounds: false });
       return { server, close: () => {} };
     }
-    const face = new LegacyView({ gateway, session, name: session.server, info, carrier: transport, alone });
+    const face = new LegacyView({ gateway, session, name, info, carrier: transport, alone: hub === undefined });
     transport.onReachable = (requests) => face.responder.reachable(requests);
     transport.onStandingAgain = () => face.responder.standingAgain();
     transport.onUnreachable = (requests) => face.responder.unreachable(requests);

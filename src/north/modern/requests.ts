@@ -23,7 +23,7 @@ import { Windows } from './windows.ts';
 
 export interface ModernOptions {
   gateway: Gateway;
-  hub: Hub;
+  hub: Hub | undefined;
   mayRunCommands: boolean;
   /** After how long a direct call is offered as a task to a client that takes tasks. */
   taskAfterMs: number;
@@ -98,6 +98,7 @@ export class ModernRequests {
     session: Session,
   ): Promise<void> {
     const { hub, mayRunCommands } = this.#options;
+    if (hub === undefined) throw new Error('a hub request at a listener without a hub');
     const reader = 'id' in message ? this.#windows.readerOf(session, message.id, socket) : undefined;
     await this.#deliver(res, message, async (carrier) =>
       createHubServer({ hub, session, carrier, mayRunCommands, reader, rounds: true }),

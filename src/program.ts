@@ -1,0 +1,86 @@
+/** What the gateway and the server library have in common: a store, the core and listeners, and the order of their ends. */
+
+import { Gateway, type GatewayParts } from './core/gateway.ts';
+import type { ServerConfig, Store } from './core/ports.ts';
+import { HttpListener, type HttpSettings } from './north/http/listener.ts';
+import type { Hub } from './north/hub/hub.ts';
+import { listenOnStdio, type Shown, type StdioListener } from './north/stdio/listener.ts';
+import { StoreError } from './store/store-error.ts';
+
+export interface ProgramOptions extends Omit<GatewayParts, 'store'> {
+  /** Also called for a second attempt after a damaged store: opening it again sets the damaged file aside. */
+  openStore: () => Promise<OpenStore>;
+  servers: ReadonlyMap<string, ServerConfig>;
+  /** In `the … is shutting down`, which clients read. */
+  kind: 'gateway' | 'server';
+}
+
+export interface OpenStore {
+  store: Store;
+  close: () => Promise<void>;
+}
+
+export class Program {
+  readonly gateway: Gateway;
+  readonly #kind: ProgramOptions['kind'];
+  readonly #closeStore: () => Promise<void>;
+  readonly #http = new Set<HttpListener>();
+  readonly #stdio = new Set<StdioListener>();
+  #closing: Promise<void> | undefined;
+
+  private constructor(gateway: Gateway, kind: ProgramOptions['kind'], closeStore: () => Promise<void>) {
+    this.gateway = gateway;
+    this.#kind = kind;
+    this.#closeStore = closeStore;
+  }
+
+  static async start(options: ProgramOptions, attempt = 1): Promise<Program> {
+    const { openStore, servers, kind, ...others } = options;
+    const { store, close } = await openStore();
+    const gateway = new Gateway({ ...others, store });
+    try {
+      await gateway.start(servers);
+    } catch (error) {
+      await close();
+      const damaged = error instanceof StoreError && error.code === 'STORE_DAMAGED';
+      if (damaged && attempt === 1) return Program.start(options, 2);
+      throw error;
+    }
+    return new Program(gateway, kind, close);
+  }
+
+  /** Serves clients over HTTP: the hub and every server, or only one server. */
+  async listen(
+    shown: { hub: Hub } | { server: string },
+    settings: HttpSettings,
+  ): Promise<{ listener: HttpListener; url: string }> {
+    const listener = new HttpListener(this.gateway, shown, settings);
+    const url = await listener.listen();
+    this.#http.add(listener);
+    if (this.#closing) await listener.close();
+    return { listener, url };
+  }
+
+  /** Serves the one client on standard input and output. */
+  async listenOnStdio(shown: Shown): Promise<StdioListener> {
+    const listener = await listenOnStdio(this.gateway, shown);
+    this.#stdio.add(listener);
+    return listener;
+  }
+
+  /** Releases sessions, child processes, ports and the store. */
+  async close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    for (const listener of this.#http) listener.stopListening();
+    // A session on stdio ends with its connection; those over HTTP are restored when the program starts again.
+    for (const listener of this.#stdio) await listener.close();
+    // Before the HTTP connections, so that clients get a last reply.
+    await this.gateway.close(`the ${this.#kind} is shutting down`);
+    for (const listener of this.#http) await listener.close();
+    await this.#closeStore();
+  }
+}
