@@ -1,11 +1,13 @@
-/** What a person who starts the gateway on a terminal sees first. */
+/** What a person sees first on a terminal: after `meanwhile serve`, and after `meanwhile` alone. */
 
-import { isAbsolute, join, relative } from 'node:path';
+import { isAbsolute, join, relative, resolve } from 'node:path';
 import { VERSION } from '../lib/version.ts';
-import { configHint, type ProgramConfig } from './config.ts';
+import { chooseConfig, configHint, type ProgramConfig } from './config.ts';
+import type { CommandLine } from './flags.ts';
+import { helpOn } from './help.ts';
 import { clean } from './terminal/clean.ts';
 import type { Style } from './terminal/style.ts';
-import { displayWidth, pad, wrap } from './terminal/width.ts';
+import { displayWidth, pad, wrap } from './terminal/layout.ts';
 
 const INDENT = '  ';
 const LABEL_COLUMNS = 9;
@@ -33,6 +35,16 @@ export function serveBanner(config: ProgramConfig, url: string, options: BannerO
     values.map((value, index) => INDENT + style.faint(pad(index === 0 ? label : '', LABEL_COLUMNS)) + clean(value)),
   );
   return [style.strong(`meanwhile ${VERSION}`), '', ...lines, '', 'Ctrl-C stops the gateway', ''].join('\n');
+}
+
+/** For a person who typed `meanwhile` and nothing else: which config file the commands would use, and help. */
+export function greeting({ flags }: Pick<CommandLine, 'flags'>, output: NodeJS.WriteStream): string {
+  const cwd = process.cwd();
+  const choice = chooseConfig(flags, 'http');
+  const named = flags.config ?? process.env['MEANWHILE_CONFIG'];
+  const file = resolve(cwd, (choice.source === 'named' ? named : undefined) ?? 'meanwhile.json');
+  const config = wrap(`Config: ${describeConfig({ ...choice, file }, cwd)}`, output.columns).join('\n        ');
+  return `${helpOn('program', output)}\n${config}\n`;
 }
 
 /** Which config file is used, and why. */

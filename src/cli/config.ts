@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseJsonWithComments } from '../config/json.ts';
-import { ConfigError } from '../config/error.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { isDisabled, renameServers, serverEntries } from '../config/server-entries.ts';
@@ -23,18 +23,18 @@ export interface ProgramConfig extends Config {
 type ConfigChoice = Pick<ProgramConfig, 'source' | 'unusedFile'>;
 
 /** Which file is used. On stdio a file in the folder is not: a client may start its servers in any folder. */
-export function chooseConfig({ config }: Pick<Flags, 'config'>, door: 'http' | 'stdio'): ConfigChoice {
+export function chooseConfig({ config }: Pick<Flags, 'config'>, transport: 'http' | 'stdio'): ConfigChoice {
   if (config !== undefined || process.env['MEANWHILE_CONFIG']) return { source: 'named' };
   if (statSync(USUAL_FILE, { throwIfNoEntry: false })?.isFile() !== true) return { source: 'none' };
-  return door === 'stdio' ? { source: 'none', unusedFile: USUAL_FILE } : { source: 'folder' };
+  return transport === 'stdio' ? { source: 'none', unusedFile: USUAL_FILE } : { source: 'folder' };
 }
 
 /** Without a config file there is one server of our own to try things with. */
-export async function configFor({ flags }: CommandLine, door: 'http' | 'stdio' = 'http'): Promise<ProgramConfig> {
+export async function configFor({ flags }: CommandLine, transport: 'http' | 'stdio' = 'http'): Promise<ProgramConfig> {
   const { server } = flags;
-  const choice = chooseConfig(flags, door);
+  const choice = chooseConfig(flags, transport);
   const used = choice.source === 'folder' ? { ...flags, config: USUAL_FILE } : flags;
-  const config = await loadConfig({ flags: used, env: process.env, cwd: process.cwd(), door, server }).catch(
+  const config = await loadConfig({ flags: used, env: process.env, cwd: process.cwd(), transport, server }).catch(
     (error: unknown) => {
       throw choice.source === 'folder' && error instanceof ConfigError ? withWhy(error) : error;
     },

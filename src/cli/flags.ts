@@ -1,16 +1,11 @@
 import { parseArgs } from 'node:util';
+import type { ConfigFlags } from '../config/load.ts';
 import { messageOf } from '../lib/log.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { hintFor } from './unknown-option.ts';
 
 /** All flags there are; each command takes some of them. */
-export interface Flags {
-  config?: string;
-  port?: string;
-  host?: string;
-  store?: string;
-  'log-level'?: string;
-  'log-format'?: string;
+export interface Flags extends ConfigFlags {
   header?: string[];
   session?: string;
   timeout?: string;

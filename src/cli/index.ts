@@ -1,4 +1,4 @@
-import { ConfigError } from '../config/error.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { escapeControls } from '../lib/escape-controls.ts';
 import { VERSION } from '../lib/version.ts';
 import { EXIT_CODES, Failure } from './failure.ts';
@@ -50,7 +50,7 @@ async function main(args: string[]): Promise<number> {
   }
   // A client program that starts the gateway on stdio has pipes there; a person has a terminal.
   if (!line.named && process.stdin.isTTY && process.stdout.isTTY) {
-    const { greeting } = await import('./greeting.ts');
+    const { greeting } = await import('./banner.ts');
     process.stdout.write(greeting(line, process.stdout));
     return 0;
   }

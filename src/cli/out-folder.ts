@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../lib/log.ts';
 import { Failure } from './failure.ts';
+import type { Flags } from './flags.ts';
 
 const ENDINGS = new Map([
   ['image/jpeg', 'jpg'],
@@ -19,6 +20,11 @@ export class OutFolder {
   readonly #folder: string;
   readonly #prefix: string;
   #count = 0;
+
+  /** `undefined` without `--out`. */
+  static from({ out }: Pick<Flags, 'out'>, prefix: string): OutFolder | undefined {
+    return out === undefined ? undefined : new OutFolder(out, prefix);
+  }
 
   constructor(folder: string, prefix: string) {
     this.#folder = folder;

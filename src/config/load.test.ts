@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ConfigError } from './error.ts';
-import { type Flags, loadConfig } from './load.ts';
+import { ConfigError } from './config-error.ts';
+import { type ConfigFlags, loadConfig } from './load.ts';
 import type { Environment } from './paths.ts';
 
 let cwd: string;
@@ -13,12 +13,12 @@ beforeEach(async () => {
 });
 afterEach(() => rm(cwd, { recursive: true }));
 
-async function load(file: unknown, flags: Flags = {}, env: Environment = {}) {
+async function load(file: unknown, flags: ConfigFlags = {}, env: Environment = {}) {
   await writeFile(join(cwd, 'meanwhile.json'), typeof file === 'string' ? file : JSON.stringify(file));
   return loadConfig({ flags: { config: 'meanwhile.json', ...flags }, env, cwd });
 }
 
-async function mistakes(file: unknown, flags: Flags = {}, env: Environment = {}): Promise<readonly string[]> {
+async function mistakes(file: unknown, flags: ConfigFlags = {}, env: Environment = {}): Promise<readonly string[]> {
   try {
     await load(file, flags, env);
   } catch (error) {
@@ -82,7 +82,7 @@ describe('precedence', () => {
     MEANWHILE_STORE: 'env.db',
   };
   const flags = { port: '3', host: 'flag', 'log-level': 'debug', store: 'flag.db' };
-  const picked = async (...[f, e]: [Flags?, Environment?]) => {
+  const picked = async (...[f, e]: [ConfigFlags?, Environment?]) => {
     const { port, host, logLevel, store } = (await load(file, f, e)).settings;
     return { port, host, logLevel, store };
   };
@@ -312,7 +312,7 @@ describe('mistakes', () => {
 
   it('X-4: a missing file is named with how it was given', async () => {
     const path = join(cwd, 'no.json');
-    const missing = (flags: Flags, env: Environment) => loadConfig({ flags, env, cwd });
+    const missing = (flags: ConfigFlags, env: Environment) => loadConfig({ flags, env, cwd });
     await expect(missing({ config: 'no.json' }, {})).rejects.toThrow(
       `${path}: there is no such file (given by --config)`,
     );

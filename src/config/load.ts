@@ -7,7 +7,7 @@ import { parseEnv } from 'node:util';
 import type { ServerConfig } from '../core/ports.ts';
 import { messageOf } from '../lib/log.ts';
 import { isObject } from '../lib/values.ts';
-import { ConfigError } from './error.ts';
+import { ConfigError } from './config-error.ts';
 import { expand, type Mistake } from './expand.ts';
 import { JsonError, parseJsonWithComments } from './json.ts';
 import { explain, placeOf, showPath } from './mistakes.ts';
@@ -16,7 +16,7 @@ import { type Config, fileSchema, type ServerEntry, type Settings } from './sche
 import { renameServers, withoutDisabled } from './server-entries.ts';
 import { type Here, wholeCommands } from './whole-commands.ts';
 
-export interface Flags {
+export interface ConfigFlags {
   config?: string;
   port?: string;
   host?: string;
@@ -26,11 +26,11 @@ export interface Flags {
 }
 
 export interface ConfigSources {
-  flags: Flags;
+  flags: ConfigFlags;
   env: Environment;
   cwd: string;
   /** Programs on standard input are many at once, one for each client, and need a store each. */
-  door?: 'http' | 'stdio';
+  transport?: 'http' | 'stdio';
   /** The one server that such a program shows, if not all of them. */
   server?: string | undefined;
 }
@@ -50,10 +50,10 @@ const OVERRIDABLE = [
   ['store', 'store', 'MEANWHILE_STORE'],
   ['logLevel', 'log-level', 'MEANWHILE_LOG_LEVEL'],
   ['logFormat', 'log-format', 'MEANWHILE_LOG_FORMAT'],
-] as const satisfies readonly (readonly [keyof Settings, keyof Flags, string])[];
+] as const satisfies readonly (readonly [keyof Settings, keyof ConfigFlags, string])[];
 
-export async function loadConfig({ flags, env, cwd, door = 'http', server }: ConfigSources): Promise<Config> {
-  const given = (flag: keyof Flags, variable: string): Given | undefined => {
+export async function loadConfig({ flags, env, cwd, transport = 'http', server }: ConfigSources): Promise<Config> {
+  const given = (flag: keyof ConfigFlags, variable: string): Given | undefined => {
     const fromFlag = flags[flag];
     if (fromFlag !== undefined) return { value: fromFlag, by: `--${flag}` };
     const fromEnv = env[variable];
@@ -81,14 +81,14 @@ export async function loadConfig({ flags, env, cwd, door = 'http', server }: Con
   }
 
   // Many clients show their users what an MCP server writes to stderr; on stdio that should be worth reading.
-  const { store, logLevel = door === 'stdio' ? 'warn' : 'info', ...settings } = value.meanwhile;
+  const { store, logLevel = transport === 'stdio' ? 'warn' : 'info', ...settings } = value.meanwhile;
   return {
     settings: {
       ...settings,
       logLevel,
       store:
         storePath(store, overrides.has('store') ? cwd : folder) ??
-        defaultStorePath(env, door, projectOf(file ?? cwd, server)),
+        defaultStorePath(env, transport, projectOf(file ?? cwd, server)),
     },
     ownStore: store !== undefined,
     servers: value.servers,

@@ -4,9 +4,9 @@ import { join, posix, win32 } from 'node:path';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The store when nobody says otherwise: one for the HTTP door, and one for each project that has its own program. */
-export function defaultStorePath(env: Environment, door: 'http' | 'stdio', project: string): string {
-  if (door === 'http') return join(dataFolder(env), 'meanwhile.db');
+/** The store when nobody says otherwise: one for the HTTP transport, and one for each project that has its own program. */
+export function defaultStorePath(env: Environment, transport: 'http' | 'stdio', project: string): string {
+  if (transport === 'http') return join(dataFolder(env), 'meanwhile.db');
   const name = createHash('sha256').update(project).digest('hex').slice(0, 16);
   return join(dataFolder(env), `stdio-${name}.db`);
 }

@@ -120,8 +120,8 @@ const settings = group('The settings of meanwhile itself.', {
     .min(1)
     .max(255)
     .default('127.0.0.1')
-    .describe('The address the HTTP door listens on. Any other than a local one needs `auth.tokens`.'),
-  port: z.int().min(0).max(65_535).default(8080).describe('The port of the HTTP door; 0 takes any free one.'),
+    .describe('The address to listen on over HTTP. Any other than a local one needs `auth.tokens`.'),
+  port: z.int().min(0).max(65_535).default(8080).describe('The port to listen on over HTTP; 0 takes any free one.'),
   store: z
     .string()
     .min(1)
@@ -142,14 +142,14 @@ const settings = group('The settings of meanwhile itself.', {
     .enum(LOG_FORMATS)
     .default('auto')
     .describe('How log lines are written: `json`, `text` for people, or `auto`: text on a terminal, else JSON.'),
-  auth: group('Who may use the HTTP door.', {
+  auth: group('Who may connect over HTTP.', {
     tokens: z
       .record(
         name,
         z.string().refine((token) => token.length >= 16, 'a token has at least 16 characters'),
       )
       .refine((tokens) => new Set(Object.values(tokens)).size === Object.keys(tokens).length, {
-        error: 'two names have the same token, so one could not be told from the other',
+        error: 'two names have the same token; give each name its own token',
       })
       .default({})
       .describe(
@@ -174,7 +174,7 @@ const settings = group('The settings of meanwhile itself.', {
   allowCommands: z
     .boolean()
     .default(false)
-    .describe('Whether clients of the HTTP door may add servers that are commands, which then run on this machine.'),
+    .describe('Whether clients over HTTP may add servers that are commands, which then run on this machine.'),
   addServers: z
     .union([z.enum(['anyone', 'nobody']), z.array(name)])
     .default('anyone')
@@ -307,9 +307,9 @@ const settings = group('The settings of meanwhile itself.', {
       .default(0.5)
       .describe(
         'With several `auth.tokens`: the part of `sessions.max`, `tasks.max`, `events.total`, `limits.requests` and `limits.totalBytes` ' +
-          'that is reserved for them in equal shares. The rest goes to whoever comes first.',
+          'that is reserved for them in equal shares. The rest goes to the first that needs it.',
       ),
-    subscriptionsPerServer: count(1000, 'Resources of one server that a session may be told about.'),
+    subscriptionsPerServer: count(1000, 'Resources of one server that a session may subscribe to.'),
     serversPerPrincipal: count(50, 'Servers that the clients of one principal may add.'),
   }).prefault({}),
 });

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { ConfigError } from './error.ts';
+import { ConfigError } from './config-error.ts';
 import { loadConfig } from './load.ts';
 
 let cwd: string;

@@ -10,9 +10,9 @@ import type {
   ResumePoint,
 } from '../core/ports.ts';
 import { RpcError } from '../lib/rpc-error.ts';
-import { capabilitiesIn, type Capabilities } from './asking.ts';
+import { capabilitiesIn, type Capabilities } from './client-question.ts';
 import type { Definition, Tool } from './definition.ts';
-import { followTask, type StoredTaskResumePoint } from './follow.ts';
+import { followAppTask, type StoredTaskResumePoint } from './app-task.ts';
 import { runTool, type ToolRunResumePoint } from './run.ts';
 import type { StoredTasks } from './task-controller.ts';
 
@@ -54,7 +54,7 @@ export class AppConnection implements Connection {
   }
 
   async #follow(taskId: string, call: OutgoingCall, capabilities: Capabilities | undefined): Promise<CallOutcome> {
-    if (this.#tasks !== undefined) return followTask(this.#tasks, taskId, call, this.#sink, capabilities);
+    if (this.#tasks !== undefined) return followAppTask(this.#tasks, taskId, call, this.#sink, capabilities);
     const message = `'${call.tool}' returned a task, but the server knows of none: give createTaskServer the 'tasks' it is in`;
     return { kind: 'error', error: { code: -32603, message } };
   }

@@ -3,7 +3,7 @@ import type { Answer, InteractionKind } from '../core/interaction/interaction.ts
 import { messageOf } from '../lib/log.ts';
 import { rpcFailure, type RpcFailure } from '../lib/rpc-error.ts';
 import { isObject } from '../lib/values.ts';
-import { putToClient, type Capabilities } from './asking.ts';
+import { sendQuestion, type Capabilities } from './client-question.ts';
 import type { Tool } from './definition.ts';
 import { QuestionError } from './question-error.ts';
 import type { ElicitResult, RunningTask, SamplingResult } from './types.ts';
@@ -90,7 +90,7 @@ class HandledTask implements RunningTask {
     this.#questions += 1;
     // By its place in the order, in which a handler that is run again asks again.
     const again = { key: `${kind}-${this.#questions}`, detached: true, taken: this.#ended.signal };
-    const asking = putToClient(this.#sink, this.#capabilities, {
+    const asking = sendQuestion(this.#sink, this.#capabilities, {
       kind,
       params,
       callId: this.#call.id,

@@ -83,7 +83,7 @@ export class StoredTasks extends BookTaskController implements AppTaskController
 
   override async create({ tool, args, ttlMs, server = 'application' }: AppTaskStart): Promise<Task> {
     const task = await super.create({ server, tool, args, ...(ttlMs !== undefined && { ttlMs }) });
-    for (const told of this.#watchers) told(task);
+    for (const notify of this.#watchers) notify(task);
     return task;
   }
 
@@ -97,7 +97,7 @@ export class StoredTasks extends BookTaskController implements AppTaskController
   }
 
   /** Takes what the task asks, until the returned function is called. */
-  attend(taskId: string, responder: Responder): () => void {
+  register(taskId: string, responder: Responder): () => void {
     return this.#interactions.register({ taskId }, responder);
   }
 

@@ -29,7 +29,8 @@ const TYPES = new Set<unknown>(['number', 'integer', 'boolean', 'null', 'array',
 const takesAnyText = (schema: Schema): boolean =>
   !TYPES.has(schema['type']) && !('const' in schema) && !Array.isArray(schema['enum']);
 
-const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+/** A number as people type it. */
+export const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 const WHOLE = /^[+-]?\d+$/;
 const NOT_IT: Found = {};
 

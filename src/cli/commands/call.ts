@@ -4,19 +4,17 @@ import { messageOf } from '../../lib/log.ts';
 import { parseArguments, readArguments, type GivenArgument } from '../arguments/given.ts';
 import { toolArguments } from '../arguments/tool-arguments.ts';
 import { toolUsage } from '../arguments/usage.ts';
-import { didYouMean } from '../did-you-mean.ts';
+import { notListed } from '../did-you-mean.ts';
 import { Failure, RESULT, TOOL_ERROR, type FailureCode } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
-import { follow } from '../follow.ts';
+import { followCall } from '../follow-call.ts';
 import { OutFolder } from '../out-folder.ts';
 import { PreparedAnswers } from '../questions/prepared.ts';
 import { linksUnvisited, requiredLinks, visitLinks } from '../questions/required-links.ts';
-import { listTools } from '../server/list-tools.ts';
 import { quoteWord } from '../server/shell-words.ts';
 import { showResult } from '../terminal/blocks.ts';
-import { cleanLine } from '../terminal/clean.ts';
 import { unquoted } from '../unknown-option.ts';
-import { visit, type Visit } from '../visit.ts';
+import { listTools, withServer, type ServerSession } from '../server/session.ts';
 
 export async function call(line: CommandLine): Promise<number> {
   const { operands, flags } = line;
@@ -29,9 +27,9 @@ export async function call(line: CommandLine): Promise<number> {
   const given = parseArguments(rest);
   const base = flags.args === undefined ? {} : await readArguments(flags.args, process.stdin);
   const answers = new PreparedAnswers(flags.answer);
-  return visit(line, server, async (stay) => {
-    const args = await argumentsFor(stay, name, given, base);
-    return showOutcome(stay, name, answers, run(stay, name, args, answers));
+  return withServer(line, server, async (session) => {
+    const args = await argumentsFor(session, name, given, base);
+    return showOutcome(session, name, answers, run(session, name, args, answers));
   });
 }
 
@@ -47,57 +45,51 @@ function checkForm(operands: readonly string[]): void {
 
 /** A server may want the person to visit a web page first, and then the same call once more. */
 async function run(
-  stay: Visit,
+  session: ServerSession,
   name: string,
   args: Record<string, unknown>,
   answers: PreparedAnswers,
 ): Promise<CallToolResult> {
   for (;;) {
     try {
-      return await follow(stay, {
+      return await followCall(session, {
         label: name,
-        start: (signal) => stay.client.callToolStream(name, args, undefined, undefined, { signal }),
+        start: (signal) => session.client.callToolStream(name, args, undefined, undefined, { signal }),
         answers,
       });
     } catch (error) {
       const links = requiredLinks(error);
       if (links.length === 0) throw error;
-      if (!stay.screen.attended) throw linksUnvisited(stay, links);
-      if (!(await visitLinks(stay, links))) throw error;
+      if (!session.screen.attended) throw linksUnvisited(session, links);
+      if (!(await visitLinks(session, links))) throw error;
     }
   }
 }
 
 async function argumentsFor(
-  stay: Visit,
+  session: ServerSession,
   name: string,
   given: readonly GivenArgument[],
   base: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
-  const tool = await findTool(stay, name);
+  const tool = await findTool(session, name);
   const inputSchema = typeof tool?.inputSchema === 'object' ? tool.inputSchema : {};
   const found = toolArguments(inputSchema, given, base);
   if ('args' in found) return found.args;
-  throw new UsageError([...found.mistakes, '', toolUsage(stay.label, { name, inputSchema })].join('\n'));
+  throw new UsageError([...found.mistakes, '', toolUsage(session.label, { name, inputSchema })].join('\n'));
 }
 
 /** `undefined` when the server does not tell which tools it has: then it has to judge the call by itself. */
-async function findTool(stay: Visit, name: string): Promise<Tool | undefined> {
-  const { screen, stop, label } = stay;
-  const tools = await listTools(stay).catch((error: unknown) => {
+async function findTool(session: ServerSession, name: string): Promise<Tool | undefined> {
+  const { screen, stop, label } = session;
+  const tools = await listTools(session).catch((error: unknown) => {
     stop.signal.throwIfAborted();
     screen.note(`the tools of ${label} cannot be listed (${messageOf(error)}); calling '${name}' all the same`);
     return undefined;
   });
   const tool = tools?.find((each) => each.name === name);
-  if (tools !== undefined && tool === undefined) throw new UsageError(noSuchTool(label, name, tools));
+  if (tools !== undefined && tool === undefined) throw new UsageError(notListed(label, 'tool', name, tools));
   return tool;
-}
-
-export function noSuchTool(label: string, name: string, tools: readonly Tool[]): string {
-  const names = tools.map((tool) => cleanLine(tool.name));
-  const known = names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`;
-  return `${label} has no tool '${name}'${didYouMean(name, names)}\n${known}`;
 }
 
 /**
@@ -105,7 +97,7 @@ export function noSuchTool(label: string, name: string, tools: readonly Tool[]):
  * answered as they should have been.
  */
 export async function showOutcome(
-  { screen, flags }: Visit,
+  { screen, flags }: ServerSession,
   name: string,
   answers: PreparedAnswers,
   outcome: Promise<CallToolResult>,
@@ -114,7 +106,7 @@ export async function showOutcome(
     throw (error instanceof TaskClientError && answersMissing(answers, { error: error.message })) || error;
   });
   if (answers.unused !== undefined) screen.note(`meanwhile: ${answers.unused}`);
-  const out = flags.out === undefined ? undefined : new OutFolder(flags.out, name);
+  const out = OutFolder.from(flags, name);
   const text = await showResult(result, out);
   const missing = answersMissing(answers, { result });
   // With --json there is exactly one document: the error, which contains the result.

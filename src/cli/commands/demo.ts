@@ -4,9 +4,8 @@ import { openStage } from '../../demo/stage.ts';
 import { tellStory } from '../../demo/story.ts';
 import { messageOf } from '../../lib/log.ts';
 import { programPath } from '../config.ts';
+import { EXIT_CODES } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
-
-const INTERRUPTED = 130;
 
 /** Plays the story with the real program as a child: what is shown is what any client would see. */
 export async function demo({ flags }: CommandLine): Promise<number> {
@@ -31,9 +30,9 @@ export async function demo({ flags }: CommandLine): Promise<number> {
   };
   try {
     const outcome = await Promise.race([play(), interrupted]);
-    return outcome === 'played' ? 0 : INTERRUPTED;
+    return outcome === 'played' ? 0 : EXIT_CODES.interrupted;
   } catch (error) {
-    if (stopped.signal.aborted) return INTERRUPTED;
+    if (stopped.signal.aborted) return EXIT_CODES.interrupted;
     process.stderr.write(`meanwhile: the demo could not go on: ${messageOf(error)}\n`);
     return 1;
   } finally {

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { clientConfigFor, configHint, type ClientConfig } from '../config.ts';
-import { parseDuration } from '../duration.ts';
+import { parseDuration } from '../units.ts';
 import { EXIT_CODES, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine, type Flags } from '../flags.ts';
 import { examine, type Findings, type Limit } from '../server/examine.ts';
@@ -9,8 +9,8 @@ import { labelOf } from '../server/label.ts';
 import { Stop } from '../stop.ts';
 import { clean, cleanLine } from '../terminal/clean.ts';
 import { Screen } from '../terminal/screen.ts';
-import { wrap } from '../terminal/width.ts';
-import { newClient, turnDown } from '../visit.ts';
+import { wrap } from '../terminal/layout.ts';
+import { newClient, declineAll } from '../server/session.ts';
 import { eraOf } from '../../lib/era.ts';
 
 const SOMETHING_WRONG = 1;
@@ -21,15 +21,15 @@ interface Diagnosis extends Findings {
   kind: 'http' | 'command';
 }
 
-interface Patients {
+interface DoctorTargets {
   servers: FoundServer[];
-  /** Servers that the config file leaves out. */
+  /** Names of the servers that are disabled in the config file. */
   disabled: readonly string[];
-  /** Where the servers come from, if the person did not say so. */
+  /** Which config file the servers come from, if the person did not name it. */
   note?: string | undefined;
 }
 
-/** All servers side by side, each told of as soon as it is known, so that one that does not answer holds up nobody. */
+/** Examines all servers at the same time and reports each as soon as it is done: a silent server delays no other. */
 export async function doctor(line: CommandLine): Promise<number> {
   const limit = limitIn(line.flags);
   const screen = new Screen(line.flags);
@@ -67,11 +67,11 @@ export async function doctor(line: CommandLine): Promise<number> {
 
 function limitIn({ timeout: text = DEFAULT_LIMIT }: Flags): Limit {
   const ms = parseDuration(text, 'timeout');
-  // A number alone is seconds, which is clearer when it is said.
+  // A number alone means seconds; say so.
   return { ms, text: /\d$/.test(text.trim()) ? `${text.trim()}s` : text.trim() };
 }
 
-async function serversFor(line: CommandLine): Promise<Patients> {
+async function serversFor(line: CommandLine): Promise<DoctorTargets> {
   const { operands, flags } = line;
   const find = async (name: string): Promise<FoundServer> =>
     findServer(name, flags.header ?? [], async () => clientConfigFor(line));
@@ -99,21 +99,21 @@ function whereFrom(config: ClientConfig): string | undefined {
     : undefined;
 }
 
-/** Tells what was found, unless the person has heard enough before. */
+/** Reports what was found, unless the person interrupts first. */
 async function diagnose(
   server: FoundServer,
   flags: Flags,
   limit: Limit,
   stop: Stop,
-  tell: (diagnosis: Diagnosis) => void,
+  report: (diagnosis: Diagnosis) => void,
 ): Promise<void> {
-  // Longer than our own limit, which has the better words.
+  // Longer than our own limit, which has the better error message.
   const connectTimeoutMs = Math.max(server.connectTimeoutMs ?? 0, limit.ms * 2);
   const client = newClient({ ...server, connectTimeoutMs }, flags);
-  turnDown(client);
+  declineAll(client);
   try {
     const findings = await stop.unless(examine(client, server.config, limit));
-    tell({ ...identityOf(server), ...findings });
+    report({ ...identityOf(server), ...findings });
   } catch (error) {
     if (error !== stop.signal.reason) throw error;
   } finally {
@@ -143,7 +143,7 @@ function asJson(diagnosis: Diagnosis): Record<string, unknown> {
     ...facts,
     ...(tools !== undefined && { tools }),
     ...(roundTripMs !== undefined && { roundTripMs: Math.round(roundTripMs * 10) / 10 }),
-    // Under a name of its own: `tasks` of the information would otherwise be missing where there are none.
+    // Always present, also when the server has no tasks.
     tasks: info?.tasks ?? null,
     problems,
   };
@@ -180,7 +180,7 @@ function describeDisabled(server: string, { style }: Screen): string {
   return style.faint(`- ${server}  disabled in the config file`);
 }
 
-/** Broken between words where the terminal ends; what the first line begins with is no wider than that of the others. */
+/** Wraps text at the width of the terminal. `first` must not be wider than `others`. */
 function paragraph(text: string, first: string, others: string): string {
   const columns = process.stdout.isTTY ? process.stdout.columns - others.length : Infinity;
   const lines = text.split('\n').flatMap((line) => wrap(line, columns));

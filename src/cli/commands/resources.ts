@@ -4,8 +4,7 @@ import { UsageError, type CommandLine } from '../flags.ts';
 import { OutFolder } from '../out-folder.ts';
 import { showContents } from '../terminal/blocks.ts';
 import { cleanLine } from '../terminal/clean.ts';
-import { table } from '../terminal/table.ts';
-import { offers, visit, type Visit } from '../visit.ts';
+import { offers, withServer, type ServerSession } from '../server/session.ts';
 import { firstLine } from './tools.ts';
 import { isObject } from '../../lib/values.ts';
 
@@ -14,12 +13,12 @@ type Item = Record<string, unknown>;
 export async function resources(line: CommandLine): Promise<number> {
   const [server, ...uris] = line.operands;
   if (server === undefined) throw new UsageError('expected meanwhile resources <server> [uri …]');
-  return visit(line, server, async (stay) => (uris.length === 0 ? list(stay) : read(stay, uris)));
+  return withServer(line, server, async (session) => (uris.length === 0 ? list(session) : read(session, uris)));
 }
 
-async function list(stay: Visit): Promise<number> {
-  const { client, screen, stop, label } = stay;
-  const offered = offers(stay, 'resources');
+async function list(session: ServerSession): Promise<number> {
+  const { client, screen, stop, label } = session;
+  const offered = offers(session, 'resources');
   const found = offered ? await stop.unless(client.listAll('resources/list', 'resources')) : [];
   const templates = offered ? await stop.unless(templatesOf(client)) : [];
   if (screen.json) screen.printJson({ resources: found, resourceTemplates: templates });
@@ -29,7 +28,7 @@ async function list(stay: Visit): Promise<number> {
       ...found.filter(isObject).map((item) => row(item, item['uri'], templates.length === 0 ? [] : [''])),
       ...templates.filter(isObject).map((item) => row(item, item['uriTemplate'], ['template'])),
     ];
-    screen.printOwn(table(rows, process.stdout.isTTY ? process.stdout.columns : undefined));
+    screen.printTable(rows);
   }
   return RESULT;
 }
@@ -40,7 +39,7 @@ function row(item: Item, uri: unknown, mark: readonly string[]): string[] {
 }
 
 /** Many servers have resources and do not know the word for templates. */
-async function templatesOf(client: Visit['client']): Promise<Item[]> {
+async function templatesOf(client: ServerSession['client']): Promise<Item[]> {
   return client.listAll('resources/templates/list', 'resourceTemplates').catch((error: unknown) => {
     const unknownMethod = error instanceof Error && 'code' in error && error.code === -32601;
     if (unknownMethod) return [];
@@ -48,8 +47,8 @@ async function templatesOf(client: Visit['client']): Promise<Item[]> {
   });
 }
 
-async function read({ client, screen, stop, flags }: Visit, uris: readonly string[]): Promise<number> {
-  const out = flags.out === undefined ? undefined : new OutFolder(flags.out, 'resource');
+async function read({ client, screen, stop, flags }: ServerSession, uris: readonly string[]): Promise<number> {
+  const out = OutFolder.from(flags, 'resource');
   const results: Item[] = [];
   for (const uri of uris) results.push(await stop.unless(client.request('resources/read', { uri })));
   const contents = results.flatMap((result) =>

@@ -2,7 +2,7 @@ import { known } from '../../core/errors.ts';
 import { startStdio } from '../../main.ts';
 import { configFor, logConfig } from '../config.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
-import { wrap } from '../terminal/width.ts';
+import { wrap } from '../terminal/layout.ts';
 import { closeInTime, untilStopped } from '../until-stopped.ts';
 
 /** For a person who started it by hand and sees nothing happen. */

@@ -9,14 +9,13 @@ import {
   type PruneReport,
   type StoreSummary,
 } from '../../main.ts';
-import { showBytes } from '../bytes.ts';
+import { parseAge, showAge, showBytes } from '../units.ts';
 import { configFor } from '../config.ts';
-import { parseAge, showDuration } from '../duration.ts';
 import { EXIT_CODES, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine, type Flags } from '../flags.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { Screen } from '../terminal/screen.ts';
-import { table } from '../terminal/table.ts';
+import { table } from '../terminal/layout.ts';
 
 type Action = (settings: Config['settings'], flags: Flags) => Promise<number>;
 
@@ -102,9 +101,7 @@ function described({ file, bytes, schemaVersion, usedBy, kinds, tasksByStatus }:
   return `${facts}\n\n${counts}`;
 }
 
-function age(moment: number | undefined): string {
-  return moment === undefined ? '' : `${showDuration(Math.max(0, Date.now() - moment))} ago`;
-}
+const age = (moment: number | undefined): string => (moment === undefined ? '' : showAge(moment));
 
 // --- prune ---
 

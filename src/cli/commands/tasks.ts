@@ -1,17 +1,17 @@
 import { TaskClientError } from '../../client/task-client-error.ts';
 import type { Task } from '../../client/types.ts';
-import { commandFor } from '../come-back.ts';
-import { showDuration } from '../duration.ts';
+import { suggestedCommand } from '../suggested-command.ts';
+import { showAge, showDuration } from '../units.ts';
 import { Failure, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
-import { follow } from '../follow.ts';
+import { followCall } from '../follow-call.ts';
 import { PreparedAnswers } from '../questions/prepared.ts';
 import { cleanLine } from '../terminal/clean.ts';
-import { table } from '../terminal/table.ts';
-import { visit, type Visit } from '../visit.ts';
+import { table } from '../terminal/layout.ts';
+import { withServer, type ServerSession } from '../server/session.ts';
 import { showOutcome } from './call.ts';
 
-type Action = (stay: Visit, taskId: string, answers: PreparedAnswers) => Promise<number>;
+type Action = (session: ServerSession, taskId: string, answers: PreparedAnswers) => Promise<number>;
 
 const ACTIONS = new Map<string, Action>([
   ['list', list],
@@ -38,9 +38,9 @@ export async function tasks(line: CommandLine): Promise<number> {
     );
   }
   const answers = new PreparedAnswers(line.flags.answer);
-  return visit(line, server, async (stay) =>
-    action(stay, taskId ?? '', answers).catch((error: unknown) => {
-      throw withSessionHint(withHubHint(error, stay, name ?? '', taskId), stay);
+  return withServer(line, server, async (session) =>
+    action(session, taskId ?? '', answers).catch((error: unknown) => {
+      throw withSessionHint(withHubHint(error, session, name ?? '', taskId), session);
     }),
   );
 }
@@ -54,16 +54,16 @@ const HUB_TOOLS = new Map([
   ['cancel', 'cancel_task'],
 ]);
 
-function withHubHint(error: unknown, { info, server, flags }: Visit, action: string, taskId?: string): unknown {
+function withHubHint(error: unknown, { info, server, flags }: ServerSession, action: string, taskId?: string): unknown {
   const isHub = info.implementation?.name === 'meanwhile' && info.tasks === undefined;
   if (!isHub || !(error instanceof TaskClientError) || error.kind !== 'refused') return error;
   const operands = [HUB_TOOLS.get(action) ?? '', ...(taskId === undefined ? [] : [`task_id=${taskId}`])];
-  const command = commandFor('call', server.name, operands, flags);
+  const command = suggestedCommand('call', server.name, operands, flags);
   return new TaskClientError('refused', `this is a Meanwhile, whose tasks are behind tools: ${command}`);
 }
 
 /** A task that is not known may be known in another session. */
-function withSessionHint(error: unknown, { client, flags }: Visit): unknown {
+function withSessionHint(error: unknown, { client, flags }: ServerSession): unknown {
   if (!(error instanceof TaskClientError) || error.code !== UNKNOWN_TASK || client.sessionId === undefined)
     return error;
   if (flags.session === client.sessionId) return error;
@@ -75,7 +75,7 @@ function withSessionHint(error: unknown, { client, flags }: Visit): unknown {
   return new TaskClientError(kind, `${message}\n${hint}`, { code, data });
 }
 
-async function list({ client, screen, stop, label }: Visit): Promise<number> {
+async function list({ client, screen, stop, label }: ServerSession): Promise<number> {
   const all: Task[] = [];
   const seen = new Set<string>();
   let cursor: string | undefined;
@@ -96,12 +96,12 @@ async function list({ client, screen, stop, label }: Visit): Promise<number> {
       age(task),
       cleanLine(task.statusMessage ?? ''),
     ]);
-    screen.printOwn(table(rows, process.stdout.isTTY ? process.stdout.columns : undefined));
+    screen.printTable(rows);
   }
   return RESULT;
 }
 
-async function get({ client, screen, stop }: Visit, taskId: string): Promise<number> {
+async function get({ client, screen, stop }: ServerSession, taskId: string): Promise<number> {
   const task = await stop.unless(client.getTask(taskId));
   if (screen.json) screen.printJson(task);
   else {
@@ -118,34 +118,34 @@ function shown(value: string | number | null): string {
   return value < 1000 ? `${value} ms` : `${value} ms (${showDuration(value)})`;
 }
 
-async function result(stay: Visit, taskId: string, answers: PreparedAnswers): Promise<number> {
-  const outcome = follow(stay, {
+async function result(session: ServerSession, taskId: string, answers: PreparedAnswers): Promise<number> {
+  const outcome = followCall(session, {
     label: `task ${taskId}`,
-    start: (signal) => stay.client.watchTask(taskId, { signal }),
+    start: (signal) => session.client.watchTask(taskId, { signal }),
     taskId,
     answers,
   });
-  return showOutcome(stay, 'task', answers, outcome);
+  return showOutcome(session, 'task', answers, outcome);
 }
 
-async function watch(stay: Visit, taskId: string, answers: PreparedAnswers): Promise<number> {
+async function watch(session: ServerSession, taskId: string, answers: PreparedAnswers): Promise<number> {
   let told = '';
-  const outcome = follow(stay, {
+  const outcome = followCall(session, {
     label: `task ${taskId}`,
-    start: (signal) => stay.client.watchTask(taskId, { signal }),
+    start: (signal) => session.client.watchTask(taskId, { signal }),
     taskId,
     answers,
     onTask: ({ status, statusMessage = '' }) => {
       const news = `${status}  ${cleanLine(statusMessage)}`.trim();
       if (news === told) return;
       told = news;
-      stay.screen.note(`${new Date().toLocaleTimeString(undefined, { hour12: false })}  ${news}`);
+      session.screen.note(`${new Date().toLocaleTimeString(undefined, { hour12: false })}  ${news}`);
     },
   });
-  return showOutcome(stay, 'task', answers, outcome);
+  return showOutcome(session, 'task', answers, outcome);
 }
 
-async function cancel({ client, screen, stop }: Visit, taskId: string): Promise<number> {
+async function cancel({ client, screen, stop }: ServerSession, taskId: string): Promise<number> {
   await stop.unless(client.cancelTask(taskId));
   // Servers of the extension take every cancel, also one that comes too late, and may need a moment for it.
   const status = client.getClientTasks().find((task) => task.taskId === taskId)?.status ?? 'cancelled';
@@ -162,6 +162,6 @@ async function cancel({ client, screen, stop }: Visit, taskId: string): Promise<
 }
 
 function age({ createdAt }: Task): string {
-  const ms = Date.now() - Date.parse(createdAt);
-  return Number.isFinite(ms) ? `${showDuration(Math.max(0, ms))} ago` : '';
+  const moment = Date.parse(createdAt);
+  return Number.isNaN(moment) ? '' : showAge(moment);
 }

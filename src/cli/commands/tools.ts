@@ -2,36 +2,35 @@ import type { Tool } from '../../client/types.ts';
 import { toolUsage } from '../arguments/usage.ts';
 import { RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
-import { listTools } from '../server/list-tools.ts';
 import { clean, cleanLine } from '../terminal/clean.ts';
-import { table } from '../terminal/table.ts';
-import { offers, visit, type Visit } from '../visit.ts';
-import { noSuchTool } from './call.ts';
+import { table } from '../terminal/layout.ts';
+import { listTools, offers, withServer, type ServerSession } from '../server/session.ts';
+import { notListed } from '../did-you-mean.ts';
 
 export async function tools(line: CommandLine): Promise<number> {
   const [server, ...names] = line.operands;
   if (server === undefined) throw new UsageError('expected meanwhile tools <server> [tool …]');
-  return visit(line, server, async (stay) => {
-    const { screen, label } = stay;
-    const all = offers(stay, 'tools') ? await listTools(stay) : [];
+  return withServer(line, server, async (session) => {
+    const { screen, label } = session;
+    const all = offers(session, 'tools') ? await listTools(session) : [];
     if (names.length === 0) {
       if (screen.json) screen.printJson({ tools: all });
-      else if (all.length > 0) screen.printOwn(listing(stay, all));
+      else if (all.length > 0) screen.printOwn(listing(session, all));
       else screen.note(`${label} has no tools`);
       return RESULT;
     }
     const chosen = names.map((name) => {
       const tool = all.find((each) => each.name === name);
-      if (tool === undefined) throw new UsageError(noSuchTool(label, name, all));
+      if (tool === undefined) throw new UsageError(notListed(label, 'tool', name, all));
       return tool;
     });
     if (screen.json) screen.printJson(chosen.length === 1 ? chosen[0] : { tools: chosen });
-    else screen.printOwn(chosen.map((tool) => details(stay, tool)).join('\n\n'));
+    else screen.printOwn(chosen.map((tool) => details(session, tool)).join('\n\n'));
     return RESULT;
   });
 }
 
-function listing({ screen }: Visit, all: readonly Tool[]): string {
+function listing({ screen }: ServerSession, all: readonly Tool[]): string {
   const rows = all.map((tool) => [cleanLine(tool.name), asTask(tool), firstLine(tool.description ?? tool.title)]);
   // A column that nothing is in would only be a gap.
   const hasTasks = rows.some(([, task]) => task !== '');
@@ -57,7 +56,7 @@ function asTask({ execution }: Tool): string {
   }
 }
 
-function details({ screen, label }: Visit, tool: Tool): string {
+function details({ screen, label }: ServerSession, tool: Tool): string {
   const { name, title, description, inputSchema, outputSchema, annotations, execution } = tool;
   const hints = Object.entries(annotations ?? {})
     .filter(([key, value]) => key !== 'title' && typeof value === 'boolean')

@@ -1,6 +1,7 @@
 /** A form that a server sent, as the fields a person fills in one after the other. */
 
 import { formMistake } from '../../core/interaction/form.ts';
+import { NUMBER } from '../arguments/typed.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { limitsOf, requiredOf, type Schema } from '../json-schema.ts';
 import { isObject } from '../../lib/values.ts';
@@ -158,7 +159,7 @@ function valueOf(schema: Schema, text: string, typedText: string): unknown {
     case 'number':
     case 'integer':
       // What is no number stays a text, which the checker refuses.
-      return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : text;
+      return NUMBER.test(text) ? Number(text) : text;
     case 'array':
     case 'object':
       return jsonOrText(text);

@@ -5,7 +5,7 @@ import { Failure } from '../failure.ts';
 import { askLink } from '../terminal/ask-link.ts';
 import { clean, cleanLine } from '../terminal/clean.ts';
 import { Prompter } from '../terminal/prompter.ts';
-import type { Visit } from '../visit.ts';
+import type { ServerSession } from '../server/session.ts';
 import { isObject } from '../../lib/values.ts';
 
 const LINKS_REQUIRED = -32042;
@@ -24,7 +24,7 @@ export function requiredLinks(error: unknown): RequiredLink[] {
 }
 
 /** Without a person nobody can visit the pages, and the call cannot be made. */
-export function linksUnvisited({ label }: Pick<Visit, 'label'>, links: readonly RequiredLink[]): Failure {
+export function linksUnvisited({ label }: Pick<ServerSession, 'label'>, links: readonly RequiredLink[]): Failure {
   const pages = links.map(({ message, url }) => `${label} wants you to visit ${cleanLine(url)}: ${clean(message)}`);
   return new Failure('unanswered', [...pages, 'then make the call again, or make it from a terminal'].join('\n'), {
     urls: links.map(({ url }) => url),
@@ -32,12 +32,12 @@ export function linksUnvisited({ label }: Pick<Visit, 'label'>, links: readonly 
 }
 
 /** Tells whether the person has been to all of them, so that the call is worth another try. */
-export async function visitLinks({ label, stop }: Visit, links: readonly RequiredLink[]): Promise<boolean> {
+export async function visitLinks({ label, stop }: ServerSession, links: readonly RequiredLink[]): Promise<boolean> {
   const prompter = new Prompter();
   for (const link of links) {
     await prompter.say(`${label} asks: ${clean(link.message)}`, 'info');
     const asked = await askLink(prompter, link, stop.signal);
-    if (asked.kind !== 'said' || asked.value.action !== 'accept') return false;
+    if (asked.kind !== 'answered' || asked.value.action !== 'accept') return false;
   }
   await prompter.end('Calling again.');
   return true;

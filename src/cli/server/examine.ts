@@ -7,7 +7,7 @@ import { redactUrl } from '../../lib/redact.ts';
 import { fixFor } from '../../lib/server-fix.ts';
 import { within } from '../../lib/timers.ts';
 import { cleanLine } from '../terminal/clean.ts';
-import { isTool } from './list-tools.ts';
+import { isTool } from './session.ts';
 import { ServerOutput } from './output.ts';
 import { troubleWith } from './trouble.ts';
 

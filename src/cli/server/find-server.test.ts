@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ConfigError } from '../../config/error.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { ServerConfig } from '../../core/ports.ts';
 import type { ClientConfig } from '../config.ts';

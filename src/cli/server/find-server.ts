@@ -1,4 +1,4 @@
-import { ConfigError } from '../../config/error.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import type { HttpServerConfig, ServerConfig } from '../../core/ports.ts';
 import { configHint, type ClientConfig } from '../config.ts';
 import { serverNameSchema } from '../../lib/server-name.ts';

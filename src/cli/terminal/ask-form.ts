@@ -1,6 +1,6 @@
 import type { ElicitResult, PendingElicitation } from '../../client/types.ts';
 import { captionOf, fieldsOf, mistakeIn, readEntry, type Field, type TextField } from '../questions/form.ts';
-import type { Asked, Option, Prompter } from './prompter.ts';
+import type { PromptResult, Option, Prompter } from './prompter.ts';
 
 /** `undefined`: the field was left empty. */
 type Value = { value: unknown } | undefined;
@@ -10,7 +10,7 @@ export async function askForm(
   prompter: Prompter,
   { requestedSchema = {} }: PendingElicitation,
   over: AbortSignal,
-): Promise<Asked<ElicitResult>> {
+): Promise<PromptResult<ElicitResult>> {
   const fields = fieldsOf(requestedSchema);
   const given = new Map<string, Value>();
   for (;;) {
@@ -19,9 +19,9 @@ export async function askForm(
       { value: 'decline', label: 'Decline', hint: 'say no' },
       { value: 'cancel', label: 'Cancel', hint: 'say nothing; also Esc' },
     ]);
-    if (choice.kind === 'escaped') return { kind: 'said', value: { action: 'cancel' } };
-    if (choice.kind !== 'said') return choice;
-    if (choice.value !== 'accept') return { kind: 'said', value: { action: choice.value } };
+    if (choice.kind === 'escaped') return { kind: 'answered', value: { action: 'cancel' } };
+    if (choice.kind !== 'answered') return choice;
+    if (choice.value !== 'accept') return { kind: 'answered', value: { action: choice.value } };
     const filled = await fillIn(prompter, fields, given, over);
     if (filled.kind !== 'escaped') return filled;
   }
@@ -38,17 +38,22 @@ async function fillIn(
   fields: readonly Field[],
   given: Map<string, Value>,
   over: AbortSignal,
-): Promise<Asked<ElicitResult>> {
+): Promise<PromptResult<ElicitResult>> {
   for (const field of fields) {
     const asked = await askField(prompter, field, given.get(field.name), over);
-    if (asked.kind !== 'said') return asked;
+    if (asked.kind !== 'answered') return asked;
     given.set(field.name, asked.value);
   }
   const content = [...given].flatMap(([name, entry]) => (entry === undefined ? [] : [[name, entry.value] as const]));
-  return { kind: 'said', value: { action: 'accept', content: Object.fromEntries(content) } };
+  return { kind: 'answered', value: { action: 'accept', content: Object.fromEntries(content) } };
 }
 
-async function askField(prompter: Prompter, field: Field, before: Value, over: AbortSignal): Promise<Asked<Value>> {
+async function askField(
+  prompter: Prompter,
+  field: Field,
+  before: Value,
+  over: AbortSignal,
+): Promise<PromptResult<Value>> {
   const message = captionOf(field);
   switch (field.kind) {
     case 'text':
@@ -68,10 +73,10 @@ async function askField(prompter: Prompter, field: Field, before: Value, over: A
       let chosen = Array.isArray(before?.value) ? (before.value as unknown[]) : field.initial;
       for (;;) {
         const asked = await prompter.chooseSeveral(over, message, field.choices, chosen);
-        if (asked.kind !== 'said') return asked;
-        if (asked.value.length === 0 && !field.required) return { kind: 'said', value: undefined };
+        if (asked.kind !== 'answered') return asked;
+        if (asked.value.length === 0 && !field.required) return { kind: 'answered', value: undefined };
         const mistake = mistakeIn(field, asked.value);
-        if (mistake === undefined) return { kind: 'said', value: { value: asked.value } };
+        if (mistake === undefined) return { kind: 'answered', value: { value: asked.value } };
         await prompter.say(mistake, 'warn');
         chosen = asked.value;
       }
@@ -85,7 +90,7 @@ async function askText(
   message: string,
   before: Value,
   over: AbortSignal,
-): Promise<Asked<Value>> {
+): Promise<PromptResult<Value>> {
   const initial = before === undefined ? field.initial : textOf(before.value);
   const asked = await prompter.text(over, {
     message,
@@ -96,9 +101,9 @@ async function askText(
       return entry.kind === 'mistake' ? entry.mistake : undefined;
     },
   });
-  if (asked.kind !== 'said') return asked;
+  if (asked.kind !== 'answered') return asked;
   const entry = readEntry(field, asked.value ?? '');
-  return { kind: 'said', value: entry.kind === 'value' ? { value: entry.value } : undefined };
+  return { kind: 'answered', value: entry.kind === 'value' ? { value: entry.value } : undefined };
 }
 
 async function askChoice(
@@ -108,10 +113,10 @@ async function askChoice(
   required: boolean,
   initial: unknown,
   over: AbortSignal,
-): Promise<Asked<Value>> {
+): Promise<PromptResult<Value>> {
   const options: Option<Value>[] = choices.map(({ value, label }) => ({ value: { value }, label }));
   const chosen = options.find((option) => option.value?.value === initial);
-  // What may stay empty is empty unless the server has a default for it.
+  // What may session empty is empty unless the server has a default for it.
   const empty: Option<Value>[] = required ? [] : [{ value: undefined, label: '(leave empty)' }];
   const all = initial === undefined ? [...empty, ...options] : [...options, ...empty];
   return prompter.choose(over, message, all, chosen?.value);

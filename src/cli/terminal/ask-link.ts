@@ -1,7 +1,7 @@
 import type { ElicitResult, PendingElicitation } from '../../client/types.ts';
 import { cleanLine } from './clean.ts';
 import { openLink } from './open-link.ts';
-import type { Asked, Option, Prompter } from './prompter.ts';
+import type { PromptResult, Option, Prompter } from './prompter.ts';
 
 type Step = 'open' | 'go myself' | ElicitResult['action'];
 
@@ -10,7 +10,7 @@ export async function askLink(
   prompter: Prompter,
   { url = '' }: Pick<PendingElicitation, 'url'>,
   over: AbortSignal,
-): Promise<Asked<ElicitResult>> {
+): Promise<PromptResult<ElicitResult>> {
   const link = webLink(url);
   await prompter.say(
     link === undefined ? `The link is ${cleanLine(url)}` : `${link.href}\nThis page is at ${link.host}`,
@@ -23,10 +23,10 @@ export async function askLink(
     { value: 'decline', label: 'Decline', hint: 'say no' },
     { value: 'cancel', label: 'Cancel', hint: 'say nothing; also Esc' },
   ]);
-  if (first.kind === 'escaped') return { kind: 'said', value: { action: 'cancel' } };
-  if (first.kind !== 'said') return first;
+  if (first.kind === 'escaped') return { kind: 'answered', value: { action: 'cancel' } };
+  if (first.kind !== 'answered') return first;
   if (first.value !== 'open' && first.value !== 'go myself') {
-    return { kind: 'said', value: { action: first.value === 'decline' ? 'decline' : 'cancel' } };
+    return { kind: 'answered', value: { action: first.value === 'decline' ? 'decline' : 'cancel' } };
   }
   if (first.value === 'open' && link !== undefined) {
     const trouble = await openLink(link.href);
@@ -37,8 +37,8 @@ export async function askLink(
     { value: 'accept', label: 'Done' },
     { value: 'decline', label: 'Decline' },
   ]);
-  if (done.kind === 'escaped') return { kind: 'said', value: { action: 'cancel' } };
-  return done.kind === 'said' ? { kind: 'said', value: { action: done.value } } : done;
+  if (done.kind === 'escaped') return { kind: 'answered', value: { action: 'cancel' } };
+  return done.kind === 'answered' ? { kind: 'answered', value: { action: done.value } } : done;
 }
 
 function webLink(text: string): URL | undefined {

@@ -2,7 +2,7 @@ import type { PendingSample } from '../../client/types.ts';
 import type { Schema } from '../json-schema.ts';
 import { modelAnswer, type SampleAnswer } from '../questions/prepared.ts';
 import { clean, cleanLine } from './clean.ts';
-import type { Asked, Prompter } from './prompter.ts';
+import type { PromptResult, Prompter } from './prompter.ts';
 import { isObject } from '../../lib/values.ts';
 
 const REJECTED: SampleAnswer = { action: 'reject', reason: 'the user rejected the request' };
@@ -12,19 +12,19 @@ export async function askSample(
   prompter: Prompter,
   sample: PendingSample,
   over: AbortSignal,
-): Promise<Asked<SampleAnswer>> {
+): Promise<PromptResult<SampleAnswer>> {
   await prompter.say(describeSample(sample.params));
   for (;;) {
     const choice = await prompter.choose(over, 'What do you say?', [
       { value: 'answer', label: 'Answer in its place' },
       { value: 'reject', label: 'Reject', hint: 'also Esc' },
     ]);
-    if (choice.kind === 'escaped') return { kind: 'said', value: REJECTED };
-    if (choice.kind !== 'said') return choice;
-    if (choice.value === 'reject') return { kind: 'said', value: REJECTED };
+    if (choice.kind === 'escaped') return { kind: 'answered', value: REJECTED };
+    if (choice.kind !== 'answered') return choice;
+    if (choice.value === 'reject') return { kind: 'answered', value: REJECTED };
     const written = await prompter.lines(over, 'The answer (two line breaks end it)');
-    if (written.kind === 'said') {
-      return { kind: 'said', value: { action: 'answer', result: modelAnswer(written.value.trimEnd()) } };
+    if (written.kind === 'answered') {
+      return { kind: 'answered', value: { action: 'answer', result: modelAnswer(written.value.trimEnd()) } };
     }
     if (written.kind !== 'escaped') return written;
   }

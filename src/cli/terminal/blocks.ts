@@ -2,7 +2,7 @@
 
 import type { CallToolResult } from '../../client/types.ts';
 import type { OutFolder } from '../out-folder.ts';
-import { byteCount, showBytes } from '../bytes.ts';
+import { byteCount, showBytes } from '../units.ts';
 import { isObject } from '../../lib/values.ts';
 
 type Block = Record<string, unknown>;

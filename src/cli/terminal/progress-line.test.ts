@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { progressLine, type Activity } from './progress-line.ts';
 import { PLAIN } from './style.ts';
-import { displayWidth } from './width.ts';
+import { displayWidth } from './layout.ts';
 
 const line = (activity: Partial<Activity>, columns = 80, elapsed = 12_000): string =>
   progressLine({ label: 'slow', startedAt: 0, ...activity }, elapsed, columns, PLAIN);

@@ -1,9 +1,9 @@
 /** What a call is doing, on one line. */
 
-import { showDuration } from '../duration.ts';
+import { showDuration } from '../units.ts';
 import { cleanLine } from './clean.ts';
 import type { Style } from './style.ts';
-import { displayWidth, fit } from './width.ts';
+import { displayWidth, fit } from './layout.ts';
 
 export interface Activity {
   /** What is being done. */

@@ -3,10 +3,10 @@
 import type * as Clack from '@clack/prompts';
 import { clean, cleanLine } from './clean.ts';
 import { styleFor } from './style.ts';
-import { wrap } from './width.ts';
+import { wrap } from './layout.ts';
 
-export type Asked<T> =
-  | { kind: 'said'; value: T }
+export type PromptResult<T> =
+  | { kind: 'answered'; value: T }
   /** The person pressed Esc. */
   | { kind: 'escaped' }
   /** The person pressed Ctrl-C. */
@@ -51,7 +51,7 @@ export class Prompter {
       placeholder?: string;
       validate?: (text: string) => string | undefined;
     },
-  ): Promise<Asked<string>> {
+  ): Promise<PromptResult<string>> {
     const { message, initial, placeholder, validate } = options;
     return this.#ask(over, async ({ text, S_BAR }, common) =>
       text({
@@ -66,7 +66,7 @@ export class Prompter {
   }
 
   /** Several lines; two line breaks end them. */
-  async lines(over: AbortSignal, message: string): Promise<Asked<string>> {
+  async lines(over: AbortSignal, message: string): Promise<PromptResult<string>> {
     return this.#ask(over, async ({ multiline }, common) =>
       multiline({
         ...common,
@@ -76,7 +76,12 @@ export class Prompter {
     );
   }
 
-  async choose<T>(over: AbortSignal, message: string, options: readonly Option<T>[], initial?: T): Promise<Asked<T>> {
+  async choose<T>(
+    over: AbortSignal,
+    message: string,
+    options: readonly Option<T>[],
+    initial?: T,
+  ): Promise<PromptResult<T>> {
     const at = initial === undefined ? -1 : options.findIndex(({ value }) => value === initial);
     const asked = await this.#ask(over, async ({ select }, common) =>
       select({
@@ -86,9 +91,9 @@ export class Prompter {
         ...(at >= 0 && { initialValue: at }),
       }),
     );
-    if (asked.kind !== 'said') return asked;
+    if (asked.kind !== 'answered') return asked;
     const chosen = options[asked.value];
-    return chosen === undefined ? { kind: 'escaped' } : { kind: 'said', value: chosen.value };
+    return chosen === undefined ? { kind: 'escaped' } : { kind: 'answered', value: chosen.value };
   }
 
   async chooseSeveral<T>(
@@ -96,7 +101,7 @@ export class Prompter {
     message: string,
     options: readonly Option<T>[],
     initial: readonly T[],
-  ): Promise<Asked<T[]>> {
+  ): Promise<PromptResult<T[]>> {
     const asked = await this.#ask(over, async ({ multiselect }, common) =>
       multiselect({
         ...common,
@@ -106,9 +111,9 @@ export class Prompter {
         required: false,
       }),
     );
-    if (asked.kind !== 'said') return asked;
+    if (asked.kind !== 'answered') return asked;
     const chosen = new Set(asked.value);
-    return { kind: 'said', value: options.filter((_option, index) => chosen.has(index)).map(({ value }) => value) };
+    return { kind: 'answered', value: options.filter((_option, index) => chosen.has(index)).map(({ value }) => value) };
   }
 
   #wrapped(line: string): string[] {
@@ -118,7 +123,7 @@ export class Prompter {
   async #ask<T>(
     over: AbortSignal,
     prompt: (clack: typeof Clack, common: Common) => Promise<T | typeof Clack.CANCEL_SYMBOL>,
-  ): Promise<Asked<T>> {
+  ): Promise<PromptResult<T>> {
     const clack = await load();
     if (over.aborted) return { kind: 'over' };
     // A signal of its own for each prompt: one that was answered would close the next one when the signal is aborted.
@@ -133,7 +138,7 @@ export class Prompter {
     this.#input.prependListener('keypress', onKey);
     try {
       const value = await prompt(clack, { input: this.#input, output: this.#output, signal: closing.signal });
-      if (!clack.isCancel(value)) return { kind: 'said', value };
+      if (!clack.isCancel(value)) return { kind: 'answered', value };
       if (closing.signal.aborted) return { kind: 'over' };
       return { kind: interrupted ? 'interrupted' : 'escaped' };
     } finally {

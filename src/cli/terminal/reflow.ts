@@ -1,4 +1,4 @@
-import { displayWidth, wrap } from './width.ts';
+import { displayWidth, wrap } from './layout.ts';
 
 /** Lines longer than this are hard to read, however wide the terminal is. */
 const WIDEST = 100;

@@ -2,6 +2,7 @@ import { escapeControls } from '../../lib/escape-controls.ts';
 import type { Flags } from '../flags.ts';
 import { canDraw } from './capabilities.ts';
 import { clean } from './clean.ts';
+import { table } from './layout.ts';
 import { LiveLine } from './live-line.ts';
 import { PLAIN, styleFor, type Style } from './style.ts';
 
@@ -35,6 +36,11 @@ export class Screen {
     const leave = this.live?.makeRoom();
     process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
     leave?.();
+  }
+
+  /** Rows of cleaned cells. */
+  printTable(rows: readonly (readonly string[])[]): void {
+    this.printOwn(table(rows, process.stdout.isTTY ? process.stdout.columns : undefined));
   }
 
   printJson(document: unknown): void {

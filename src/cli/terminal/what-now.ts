@@ -13,7 +13,7 @@ export async function whatNow(prompter: Prompter, stoppable: Stoppable, over: Ab
   const options = optionsFor(stoppable);
   const asked = await prompter.choose<Decision>(over, 'Stop?', options);
   switch (asked.kind) {
-    case 'said':
+    case 'answered':
       return asked.value;
     case 'interrupted':
       return options[0].value;

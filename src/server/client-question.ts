@@ -6,14 +6,14 @@ import { canBeAsked, nobodyToAsk } from '../north/asking/asking.ts';
 
 export type Capabilities = Record<string, unknown>;
 
-/** What a client without sessions said with its call that it can be asked; others are known to whoever shows them the server. */
+/** What a client without a session declares with its call. The capabilities of other clients are known to their endpoint. */
 export function capabilitiesIn(meta: Record<string, unknown> = {}): Capabilities | undefined {
   const declared = meta[CLIENT_CAPABILITIES_META_KEY];
   return isObject(declared) ? declared : undefined;
 }
 
-/** Puts a question to the client of a call. There is nobody else: one that it cannot be asked is refused at once. */
-export async function putToClient(
+/** Sends a question to the client of a call. Without a hub only that client can answer, so a question that it cannot take is refused at once. */
+export async function sendQuestion(
   sink: ConnectionSink,
   capabilities: Capabilities | undefined,
   question: IncomingQuestion,

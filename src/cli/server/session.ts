@@ -1,20 +1,22 @@
-import { TaskClientError, type FailureKind } from '../client/task-client-error.ts';
-import { TaskClient } from '../client/task-client.ts';
-import type { ServerInfo } from '../core/ports.ts';
-import { messageOf } from '../lib/log.ts';
-import { clientConfigFor } from './config.ts';
-import { parseDuration } from './duration.ts';
-import { Failure, type FailureCode } from './failure.ts';
-import { UsageError, type CommandLine, type Flags } from './flags.ts';
-import { findServer, type FoundServer } from './server/find-server.ts';
-import { labelOf } from './server/label.ts';
-import { ServerOutput } from './server/output.ts';
-import { at, troubleWith } from './server/trouble.ts';
-import { Stop } from './stop.ts';
-import { Screen } from './terminal/screen.ts';
+import { TaskClientError, type FailureKind } from '../../client/task-client-error.ts';
+import { TaskClient } from '../../client/task-client.ts';
+import type { ServerInfo } from '../../core/ports.ts';
+import type { Tool } from '../../client/types.ts';
+import { messageOf } from '../../lib/log.ts';
+import { isObject } from '../../lib/values.ts';
+import { clientConfigFor } from '../config.ts';
+import { parseDuration } from '../units.ts';
+import { Failure, type FailureCode } from '../failure.ts';
+import { UsageError, type CommandLine, type Flags } from '../flags.ts';
+import { findServer, type FoundServer } from './find-server.ts';
+import { labelOf } from './label.ts';
+import { ServerOutput } from './output.ts';
+import { at, troubleWith } from './trouble.ts';
+import { Stop } from '../stop.ts';
+import { Screen } from '../terminal/screen.ts';
 
-/** One command's stay at one server. */
-export interface Visit {
+/** One command's session at one server. */
+export interface ServerSession {
   client: TaskClient;
   server: FoundServer;
   label: string;
@@ -22,15 +24,15 @@ export interface Visit {
   screen: Screen;
   stop: Stop;
   flags: Flags;
-  /** The server keeps the session when we leave. */
+  /** Leaves the session open at the server. */
   keepSession(): void;
 }
 
-/** Connects, does what is to be done, and leaves, however it ends. */
-export async function visit(
+/** Connects to the server, runs `use` and disconnects, also after an error. */
+export async function withServer(
   line: CommandLine,
   serverText: string,
-  use: (visit: Visit) => Promise<number>,
+  use: (session: ServerSession) => Promise<number>,
 ): Promise<number> {
   const { command, flags } = line;
   const stop = openStop(flags);
@@ -41,16 +43,16 @@ export async function visit(
   }
   const client = newClient(server, flags);
   const printed = new ServerOutput(client);
-  // Only there the person is asked.
-  if (command !== 'call' && command !== 'tasks') turnDown(client);
+  // Other commands do not ask the person.
+  if (command !== 'call' && command !== 'tasks') declineAll(client);
   const label = labelOf(server);
-  // A session that was given is not ours to end.
+  // A session given with --session is not ours to end.
   let keepSession = flags.session !== undefined;
   try {
     screen.live?.show(`connecting to ${label}`);
     const info = await stop.unless(client.connect());
     screen.live?.hide();
-    const stay: Visit = {
+    const session: ServerSession = {
       client,
       server,
       label,
@@ -62,7 +64,7 @@ export async function visit(
         keepSession = true;
       },
     };
-    return await use(stay);
+    return await use(session);
   } catch (error) {
     throw failureFrom(error, server, printed);
   } finally {
@@ -73,16 +75,23 @@ export async function visit(
   }
 }
 
-/** Whether the server has such things. What one can do that we go on with in a session is not known. */
-export function offers({ info, flags }: Visit, what: 'tools' | 'resources' | 'prompts'): boolean {
+/** Whether the server has such a capability. In a resumed session its capabilities are not known. */
+export function offers({ info, flags }: ServerSession, what: 'tools' | 'resources' | 'prompts'): boolean {
   return flags.session !== undefined || info.capabilities[what] !== undefined;
 }
+
+/** The tools that have a name; a server may list anything. */
+export async function listTools({ client, stop }: ServerSession): Promise<Tool[]> {
+  return (await stop.unless(client.listTools())).filter(isTool);
+}
+
+export const isTool = (thing: unknown): thing is Tool => isObject(thing) && typeof thing['name'] === 'string';
 
 export function openStop({ timeout: text }: Flags): Stop {
   return new Stop(text === undefined ? undefined : { ms: parseDuration(text, 'timeout'), text });
 }
 
-/** The same client for all commands: a server may have other tools for one that cannot be asked. */
+/** All commands declare the same capabilities: some servers hide tools from clients that cannot be asked. */
 export function newClient(server: FoundServer, { session }: Flags): TaskClient {
   return new TaskClient(server.config, {
     name: 'meanwhile',
@@ -93,10 +102,10 @@ export function newClient(server: FoundServer, { session }: Flags): TaskClient {
   });
 }
 
-/** Whoever only lists has nobody to ask. */
-export function turnDown(client: TaskClient): void {
+/** For commands that ask the person nothing. */
+export function declineAll(client: TaskClient): void {
   client.addEventListener('newPendingElicitation', ({ detail }) => detail.respond({ action: 'cancel' }));
-  client.addEventListener('newPendingSample', ({ detail }) => detail.reject('nobody is asked here'));
+  client.addEventListener('newPendingSample', ({ detail }) => detail.reject('this command does not answer questions'));
 }
 
 const CODES: Record<FailureKind, FailureCode> = {
@@ -107,7 +116,7 @@ const CODES: Record<FailureKind, FailureCode> = {
   refused: 'refused',
 };
 
-/** Any error of a visit, as what the program says at its end. */
+/** Any error of the session as the failure that the program reports. */
 function failureFrom(error: unknown, server: FoundServer, printed: ServerOutput): Error {
   if (error instanceof TaskClientError) {
     const { kind, code, data } = error;

@@ -9,7 +9,7 @@ import type { Interaction } from '../core/interaction/interaction.ts';
 import { hasEnded, type Task, type EndedTask } from '../core/task/task.ts';
 import { messageOf } from '../lib/log.ts';
 import { rpcFailure, RpcError } from '../lib/rpc-error.ts';
-import { putToClient, type Capabilities } from './asking.ts';
+import { sendQuestion, type Capabilities } from './client-question.ts';
 import { failed, reasonOf } from './run.ts';
 import type { StoredTasks } from './task-controller.ts';
 
@@ -20,7 +20,7 @@ export interface StoredTaskResumePoint {
 }
 
 /** Follows a task of the application for the call that it is the work of: what it asks goes to the call's client. */
-export async function followTask(
+export async function followAppTask(
   tasks: StoredTasks,
   taskId: string,
   call: OutgoingCall,
@@ -35,7 +35,7 @@ export async function followTask(
     const taken = new AbortController();
     try {
       const asked = { kind, params, key, callId: call.id, withdrawn: over, detached: true, taken: taken.signal };
-      await tasks.answer(question, await putToClient(sink, capabilities, asked));
+      await tasks.answer(question, await sendQuestion(sink, capabilities, asked));
       taken.abort();
     } catch (error) {
       // Answered elsewhere, or the call is over: whoever asked knows.
@@ -48,7 +48,7 @@ export async function followTask(
     if (task.id === taskId) call.onTask(serverTask(task));
   });
   call.onTask(serverTask(begun));
-  const closeDesk = tasks.attend(taskId, (question, over) => {
+  const unregister = tasks.register(taskId, (question, over) => {
     void passOn(question, over);
     return true;
   });
@@ -62,7 +62,7 @@ export async function followTask(
     return { kind: 'lost', reason: call.signal.aborted ? reasonOf(call.signal) : 'the tasks were closed' };
   } finally {
     stopWatching();
-    closeDesk();
+    unregister();
   }
 }
 

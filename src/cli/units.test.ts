@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseAge, parseDuration, showDuration } from './duration.ts';
+import { parseAge, parseDuration, showDuration } from './units.ts';
 
 test.each([
   ['30s', 30_000],

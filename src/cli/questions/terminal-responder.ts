@@ -1,4 +1,4 @@
-/** Where the questions of a server arrive: answered with `--answer`, by the person at the terminal, or not at all. */
+/** Answers the questions of a server: with `--answer`, by asking the person at the terminal, or with a refusal. */
 
 import type { TaskClient } from '../../client/task-client.ts';
 import type { ElicitResult, PendingElicitation, PendingSample } from '../../client/types.ts';
@@ -7,36 +7,52 @@ import { askForm } from '../terminal/ask-form.ts';
 import { askLink } from '../terminal/ask-link.ts';
 import { askSample } from '../terminal/ask-sample.ts';
 import { clean, cleanLine } from '../terminal/clean.ts';
-import { Prompter, type Asked } from '../terminal/prompter.ts';
+import { Prompter, type PromptResult } from '../terminal/prompter.ts';
 import type { Screen } from '../terminal/screen.ts';
-import type { PreparedAnswers, SampleAnswer } from './prepared.ts';
+import type { Prepared, PreparedAnswers, SampleAnswer } from './prepared.ts';
 import { elicitationUnanswered, sampleUnanswered } from './unanswered.ts';
 
-export interface DeskOptions {
+export interface TerminalResponderOptions {
   client: TaskClient;
   screen: Screen;
   prepared: PreparedAnswers;
-  /** Who asks. */
+  /** The server that asks. */
   label: string;
-  /** Aborted when there is nothing to answer any more. */
+  /** Aborted when the call or task has ended. */
   over: AbortSignal;
-  /** Aborted when we give up what asks: then the server has taken nothing back. */
+  /** Aborted when the person cancels the call; the server then did not withdraw its question. */
   givenUp: AbortSignal;
-  /** The person pressed Ctrl-C at a question. Tells whether the question still stands. */
+  /** The person pressed Ctrl-C at a question. Resolves with whether to ask it again. */
   onInterrupt: (prompter: Prompter) => Promise<boolean>;
 }
 
-export class Desk {
-  readonly #options: DeskOptions;
+type AskPerson<P, A> = (prompter: Prompter, pending: P, over: AbortSignal) => Promise<PromptResult<A>>;
+
+/** How one kind of question is answered. */
+interface Question<P, A> {
+  /** What follows `<server> asks`. */
+  asks: string;
+  prepared: Prepared<A>;
+  ask: AskPerson<P, A>;
+  /** Sends the answer and describes it to the person. */
+  answer: (answer: A) => string;
+  refuse: () => void;
+  refused: string;
+  /** Tells a script how to answer the next time. */
+  hint: (pending: P) => string;
+}
+
+export class TerminalResponder {
+  readonly #options: TerminalResponderOptions;
   readonly #prompter = new Prompter();
-  /** So often was the connection lost. */
+  /** How often the connection was lost. */
   #losses = 0;
-  /** One at a time: there is one terminal. */
+  /** Questions are asked one after the other: there is one terminal. */
   #turn: Promise<void> = Promise.resolve();
   /** Questions that the person has not answered yet. */
   #waiting = 0;
 
-  constructor(options: DeskOptions) {
+  constructor(options: TerminalResponderOptions) {
     this.#options = options;
     const { client, over } = options;
     client.addEventListener('newPendingElicitation', ({ detail }) => this.#elicitation(detail), { signal: over });
@@ -48,7 +64,7 @@ export class Desk {
     return this.#waiting > 0;
   }
 
-  /** Has the terminal for itself while it asks. */
+  /** Runs `asks` when no other question is on the terminal. */
   async ask<T>(asks: (prompter: Prompter) => Promise<T>): Promise<T> {
     const turn = this.#turn.then(async () => this.#alone(asks));
     this.#turn = turn.then(
@@ -68,63 +84,62 @@ export class Desk {
   }
 
   #elicitation(pending: PendingElicitation): void {
-    const { screen, prepared } = this.#options;
-    const found = prepared.forElicitation(pending);
-    if (found.kind === 'answer') {
-      pending.respond(found.answer);
-      screen.note(`${this.#asks(`: ${clean(pending.message)}`)}\nanswered with --answer`);
-      return;
-    }
-    if (screen.attended) {
-      if (found.kind === 'mistake') screen.note(found.mistake);
-      const question = pending.mode === 'url' ? askLink : askForm;
-      this.#attend(pending, this.#asks(`: ${clean(pending.message)}`), question, (answer: ElicitResult) => {
+    this.#question(pending, {
+      asks: `: ${clean(pending.message)}`,
+      prepared: this.#options.prepared.forElicitation(pending),
+      ask: pending.mode === 'url' ? askLink : askForm,
+      answer: (answer: ElicitResult) => {
         pending.respond(answer);
         return ANSWERED[answer.action];
-      });
-      return;
-    }
-    pending.respond({ action: 'cancel' });
-    const asks = this.#asks(`: ${clean(pending.message)}`);
-    if (found.kind === 'none') this.#unanswered(asks, elicitationUnanswered(pending));
-    else this.#misfit(asks, 'answered "cancel"', found.mistake);
+      },
+      refuse: () => pending.respond({ action: 'cancel' }),
+      refused: 'answered "cancel"',
+      hint: elicitationUnanswered,
+    });
   }
 
   #sample(pending: PendingSample): void {
-    const { screen, prepared } = this.#options;
-    const found = prepared.forSample(pending);
-    const asks = this.#asks(' for the answer of a model');
-    if (found.kind === 'answer') {
-      settle(pending, found.answer);
+    this.#question(pending, {
+      asks: ' for the answer of a model',
+      prepared: this.#options.prepared.forSample(pending),
+      ask: askSample,
+      answer: (answer: SampleAnswer) => {
+        if (answer.action === 'answer') pending.respond(answer.result);
+        else pending.reject(answer.reason);
+        return answer.action === 'answer' ? 'Answered.' : 'Rejected.';
+      },
+      refuse: () => pending.reject('nobody is there to answer'),
+      refused: 'refused',
+      hint: sampleUnanswered,
+    });
+  }
+
+  #question<P extends { over: AbortSignal }, A>(pending: P, question: Question<P, A>): void {
+    const { screen, prepared: answers, label } = this.#options;
+    const { prepared, ask, answer, refuse, refused, hint } = question;
+    const asks = `${cleanLine(label)} asks${question.asks}`;
+    if (prepared.kind === 'answer') {
+      answer(prepared.answer);
       screen.note(`${asks}\nanswered with --answer`);
-      return;
+    } else if (screen.attended) {
+      if (prepared.kind === 'mistake') screen.note(prepared.mistake);
+      this.#askPerson(pending, asks, ask, answer);
+    } else {
+      refuse();
+      if (prepared.kind === 'none') {
+        answers.unanswered += 1;
+        screen.note(`${asks}\n${hint(pending)}`);
+      } else {
+        answers.misfits.push(prepared.mistake);
+        screen.note(`${asks}\n${refused}: ${prepared.mistake}`);
+      }
     }
-    if (screen.attended) {
-      if (found.kind === 'mistake') screen.note(found.mistake);
-      this.#attend(pending, asks, askSample, (answer: SampleAnswer) => settle(pending, answer));
-      return;
-    }
-    pending.reject('nobody is there to answer');
-    if (found.kind === 'none') this.#unanswered(asks, sampleUnanswered(pending));
-    else this.#misfit(asks, 'refused', found.mistake);
   }
 
-  #unanswered(asks: string, what: string): void {
-    const { screen, prepared } = this.#options;
-    prepared.unanswered += 1;
-    screen.note(`${asks}\n${what}`);
-  }
-
-  #misfit(asks: string, instead: string, mistake: string): void {
-    const { screen, prepared } = this.#options;
-    prepared.misfits.push(mistake);
-    screen.note(`${asks}\n${instead}: ${mistake}`);
-  }
-
-  #attend<P extends { over: AbortSignal }, A>(
+  #askPerson<P extends { over: AbortSignal }, A>(
     pending: P,
     asks: string,
-    question: (prompter: Prompter, pending: P, over: AbortSignal) => Promise<Asked<A>>,
+    ask: AskPerson<P, A>,
     answer: (answer: A) => string,
   ): void {
     const over = AbortSignal.any([pending.over, this.#options.over]);
@@ -133,8 +148,8 @@ export class Desk {
     const asking = this.ask(async (prompter) => {
       while (!over.aborted) {
         await prompter.say(asks, 'info');
-        const asked = await question(prompter, pending, over);
-        if (asked.kind === 'said') {
+        const asked = await ask(prompter, pending, over);
+        if (asked.kind === 'answered') {
           const given = attempt(() => answer(asked.value));
           if (given.kind === 'done') return prompter.end(given.value);
           await prompter.say(given.mistake, 'warn');
@@ -152,13 +167,9 @@ export class Desk {
         this.#waiting -= 1;
       });
   }
-
-  #asks(what: string): string {
-    return `${cleanLine(this.#options.label)} asks${what}`;
-  }
 }
 
-/** An answer that a form asks for and does not allow at once is for the person to hear of. */
+/** The client checks an answer against the form; the person then sees what does not fit. */
 function attempt<T>(work: () => T): { kind: 'done'; value: T } | { kind: 'failed'; mistake: string } {
   try {
     return { kind: 'done', value: work() };
@@ -174,9 +185,3 @@ const ANSWERED: Record<ElicitResult['action'], string> = {
   decline: 'Declined.',
   cancel: 'Cancelled: the question stays unanswered.',
 };
-
-function settle(pending: PendingSample, answer: SampleAnswer): string {
-  if (answer.action === 'answer') pending.respond(answer.result);
-  else pending.reject(answer.reason);
-  return answer.action === 'answer' ? 'Answered.' : 'Rejected.';
-}

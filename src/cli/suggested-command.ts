@@ -4,19 +4,24 @@ import { programPath } from './config.ts';
 import type { Flags } from './flags.ts';
 import { quoteWord } from './server/shell-words.ts';
 
-type Whom = Pick<Flags, 'config' | 'header'> & { session?: string | undefined };
+type Target = Pick<Flags, 'config' | 'header'> & { session?: string | undefined };
 
 /** The command that fetches the result of a task later, as it is to be typed. */
-export function comeBack(server: string, taskId: string, whom: Whom, program: string = programPath()): string {
-  return commandFor('tasks result', server, [taskId], whom, program);
+export function taskResultCommand(
+  server: string,
+  taskId: string,
+  target: Target,
+  program: string = programPath(),
+): string {
+  return suggestedCommand('tasks result', server, [taskId], target, program);
 }
 
 /** A command for the same server, as it is to be typed. */
-export function commandFor(
+export function suggestedCommand(
   command: string,
   server: string,
   more: readonly string[],
-  { config, header = [], session }: Whom,
+  { config, header = [], session }: Target,
   program: string = programPath(),
 ): string {
   const operands = [/^https?:/i.test(server) ? withoutSecrets(server) : server, ...more];

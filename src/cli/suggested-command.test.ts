@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import { comeBack } from './come-back.ts';
+import { taskResultCommand } from './suggested-command.ts';
 
 test('C-3: the command to come back is one a shell understands, and shows no secrets', () => {
-  expect(comeBack('http://127.0.0.1:9/mcp(1)', "id'1", {}, '/usr/bin/meanwhile')).toBe(
+  expect(taskResultCommand('http://127.0.0.1:9/mcp(1)', "id'1", {}, '/usr/bin/meanwhile')).toBe(
     String.raw`meanwhile tasks result 'http://127.0.0.1:9/mcp(1)' 'id'\''1'`,
   );
-  expect(comeBack('http://me:secret@host/mcp?key=secret', '-x', {}, '/usr/bin/meanwhile')).toBe(
+  expect(taskResultCommand('http://me:secret@host/mcp?key=secret', '-x', {}, '/usr/bin/meanwhile')).toBe(
     `meanwhile tasks result -- 'http://host/mcp?key=***' -x`,
   );
   const flags = { config: 'my config.json', header: ['Authorization: Bearer secret'], session: 's-1' };
-  expect(comeBack('api', 't', flags, '/x/dist/cli.js')).toBe(
+  expect(taskResultCommand('api', 't', flags, '/x/dist/cli.js')).toBe(
     `node /x/dist/cli.js tasks result api t --session s-1 --config 'my config.json' --header 'Authorization: …'`,
   );
 });

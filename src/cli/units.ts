@@ -1,3 +1,5 @@
+/** Durations and sizes as people write and read them. */
+
 import { MAX_DELAY_MS } from '../lib/clock.ts';
 import { UsageError } from './flags.ts';
 
@@ -35,4 +37,19 @@ export function showDuration(ms: number): string {
   if (seconds < 60) return `${seconds}s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)}m ${two(seconds % 60)}s`;
   return `${Math.floor(seconds / 3600)}h ${two(Math.floor(seconds / 60) % 60)}m`;
+}
+
+/** How long ago a moment was. */
+export function showAge(moment: number): string {
+  return `${showDuration(Math.max(0, Date.now() - moment))} ago`;
+}
+
+/** How many bytes a base64 text stands for. */
+export const byteCount = (base64: string): number => Buffer.from(base64, 'base64').length;
+
+/** For people: `1 byte`, `1.5 kB`, `2.0 MB`. */
+export function showBytes(count: number): string {
+  if (count < 1000) return `${count} byte${count === 1 ? '' : 's'}`;
+  const [divisor, unit] = count < 1_000_000 ? [1000, 'kB'] : [1_000_000, 'MB'];
+  return `${(count / divisor).toFixed(1)} ${unit}`;
 }

@@ -1,4 +1,4 @@
-/** Text measured in terminal columns. */
+/** Text laid out in the columns of a terminal. */
 
 import stringWidth from 'string-width';
 
@@ -35,4 +35,23 @@ export function wrap(text: string, columns: number): string[] {
     } else line = longer;
   }
   return [...lines, line];
+}
+
+/** Longer cells do not widen their column. */
+const WIDEST_COLUMN = 50;
+
+/** Rows in columns, cut where the terminal ends. */
+export function table(rows: readonly (readonly string[])[], columns: number = Infinity): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [index, cell] of row.entries()) {
+      widths[index] = Math.max(widths[index] ?? 0, Math.min(WIDEST_COLUMN, displayWidth(cell)));
+    }
+  }
+  const lines = rows.map((row) => {
+    const last = row.length - 1;
+    const cells = row.map((cell, index) => (index === last ? cell : pad(cell, widths[index] ?? 0)));
+    return fit(cells.join('  ').trimEnd(), columns);
+  });
+  return lines.join('\n');
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { displayWidth, fit, pad, wrap } from './width.ts';
+import { displayWidth, fit, pad, table, wrap } from './layout.ts';
 
 test.each([
   ['', 0],
@@ -29,4 +29,16 @@ test('C-3: text is broken between words', () => {
   expect(wrap('a short text to break', 10)).toEqual(['a short', 'text to', 'break']);
   expect(wrap('unbreakable', 5)).toEqual(['unbreakable']);
   expect(wrap('', 5)).toEqual(['']);
+});
+
+test('C-3: columns stand below each other, whatever is in them', () => {
+  expect(
+    table([
+      ['a', 'first'],
+      ['你好', 'second', 'third'],
+      ['none', ''],
+    ]),
+  ).toBe('a     first\n你好  second  third\nnone');
+  expect(table([['name', 'a long description']], 12)).toBe('name  a lon…');
+  expect(table([])).toBe('');
 });

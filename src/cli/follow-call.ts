@@ -2,38 +2,38 @@ import { setTimeout } from 'node:timers/promises';
 import { TaskClientError } from '../client/task-client-error.ts';
 import type { CallToolResult, Task, ToolCallStream } from '../client/types.ts';
 import { within } from '../lib/timers.ts';
-import { comeBack } from './come-back.ts';
+import { taskResultCommand } from './suggested-command.ts';
 import { Failure } from './failure.ts';
-import { Desk } from './questions/desk.ts';
+import { TerminalResponder } from './questions/terminal-responder.ts';
 import type { PreparedAnswers } from './questions/prepared.ts';
 import type { Prompter } from './terminal/prompter.ts';
 import { whatNow, type Stoppable } from './terminal/what-now.ts';
-import type { Visit } from './visit.ts';
+import type { ServerSession } from './server/session.ts';
 
-export interface Followed {
-  /** What the line on the terminal shows. */
+export interface FollowedCall {
+  /** Shown on the progress line. */
   label: string;
   /** Aborting the signal stops the work on the server. */
   start(signal: AbortSignal): ToolCallStream;
-  /** The task, where one is only looked at: it goes on when we stop. A call is cancelled then. */
+  /** Set to follow an existing task, which goes on when the command ends. A call is cancelled instead. */
   taskId?: string;
   answers: PreparedAnswers;
-  /** Told of each change of the task. */
+  /** Called after each change of the task. */
   onTask?(task: Task): void;
 }
 
-/** How long the server has to take a cancellation before we go all the same. */
+/** How long to wait until the server ends a cancelled call. */
 const CANCEL_MS = 3000;
 
-/** How long it then has to show that it is there, and has heard of it. */
+/** How long to wait for a sign that the server received the cancellation. */
 const CONFIRM_MS = 1500;
 const CONFIRM_POLL_MS = 200;
 
 const ASKS_ONCE = 'It cannot be left running now: a server of the older protocol asks only once, and has just asked.';
 
-/** Follows a call, or a task that is there already, to its end: shows how far it is, and answers what it asks. */
-export async function follow(visit: Visit, followed: Followed): Promise<CallToolResult> {
-  const follower = new Follower(visit, followed);
+/** Follows a call or an existing task to its end: shows progress and answers questions. */
+export async function followCall(session: ServerSession, followed: FollowedCall): Promise<CallToolResult> {
+  const follower = new CallFollower(session, followed);
   try {
     return await follower.result();
   } finally {
@@ -41,30 +41,30 @@ export async function follow(visit: Visit, followed: Followed): Promise<CallTool
   }
 }
 
-class Follower {
-  readonly #visit: Visit;
-  readonly #followed: Followed;
+class CallFollower {
+  readonly #server: ServerSession;
+  readonly #followed: FollowedCall;
   readonly #stream: ToolCallStream;
-  readonly #desk: Desk;
+  readonly #responder: TerminalResponder;
   readonly #cancelled = new AbortController();
   readonly #ended = new AbortController();
   #taskId: string | undefined;
-  /** The session that the server knew us by last: while the connection is lost, there is none to ask for. */
-  #session: string | undefined;
-  /** The connection is lost, and not yet made anew. */
+  /** The last session id: while the connection is lost, the client has none. */
+  #sessionId: string | undefined;
+  /** The connection is lost and not yet restored. */
   #away = false;
   /** The person cancelled it. */
   #cancelling = false;
   #leave: (failure: Failure) => void = () => {};
 
-  constructor(visit: Visit, followed: Followed) {
-    this.#visit = visit;
+  constructor(session: ServerSession, followed: FollowedCall) {
+    this.#server = session;
     this.#followed = followed;
     this.#taskId = followed.taskId;
-    const { client, screen, stop, label, flags } = visit;
+    const { client, screen, stop, label, flags } = session;
     const { signal: over } = this.#ended;
-    this.#session = client.sessionId ?? flags.session;
-    this.#desk = new Desk({
+    this.#sessionId = client.sessionId ?? flags.session;
+    this.#responder = new TerminalResponder({
       client,
       screen,
       prepared: followed.answers,
@@ -77,28 +77,28 @@ class Follower {
     client.addEventListener('disconnected', ({ detail }) => this.#lost(detail.reason), { signal: over });
     client.addEventListener('connected', () => this.#back(), { signal: over });
     if (screen.attended) {
-      stop.onInterrupt(() => void this.#desk.ask(async (prompter) => this.#decide(prompter)));
+      stop.onInterrupt(() => void this.#responder.ask(async (prompter) => this.#decide(prompter)));
     }
     screen.live?.show(followed.label);
     this.#stream = followed.start(this.#cancelled.signal);
   }
 
   async result(): Promise<CallToolResult> {
-    const { stop } = this.#visit;
+    const { stop } = this.#server;
     const left = new Promise<never>((_resolve, reject) => {
       this.#leave = reject;
     });
     try {
       return await stop.unless(Promise.race([this.#messages(), left]));
     } catch (error) {
-      // What was cancelled is told of once it is known whether the server took it.
+      // A cancellation is reported when it is known whether the server received it.
       if (this.#cancelling && error instanceof TaskClientError) return await stop.unless(left);
       throw error === stop.signal.reason ? await this.#stopped(error as Failure) : error;
     }
   }
 
   close(): void {
-    const { stop, screen } = this.#visit;
+    const { stop, screen } = this.#server;
     this.#ended.abort();
     stop.onInterrupt(undefined);
     screen.live?.hide();
@@ -110,48 +110,49 @@ class Follower {
       this.#taskId = message.task.taskId;
       this.#followed.onTask?.(message.task);
       const { statusMessage } = message.task;
-      if (statusMessage !== undefined) this.#visit.screen.live?.update({ message: statusMessage });
+      if (statusMessage !== undefined) this.#server.screen.live?.update({ message: statusMessage });
     }
     throw new Failure('server_error', 'the call ended without a result');
   }
 
   #lost(reason: string): void {
-    const { screen, label } = this.#visit;
+    const { screen, label } = this.#server;
     this.#away = true;
-    // A call that the server does not keep ends with the connection, and says so itself.
+    // A call without a task ends with the connection, with an error of its own.
     if (this.#taskId === undefined) return;
     screen.note(`lost the connection to ${label}, trying again: ${reason}`);
     screen.live?.update({ trouble: 'connection lost, reconnecting' });
   }
 
   #back(): void {
-    const { client, screen } = this.#visit;
+    const { client, screen } = this.#server;
     if (this.#away) screen.live?.update({ trouble: undefined });
     this.#away = false;
-    this.#session = client.sessionId ?? this.#session;
+    this.#sessionId = client.sessionId ?? this.#sessionId;
   }
 
-  /** The person pressed Ctrl-C. Tells whether what runs goes on. */
+  /** The person pressed Ctrl-C. Resolves with whether the call goes on. */
   async #decide(prompter: Prompter): Promise<boolean> {
     switch (await whatNow(prompter, this.#stoppable(), this.#ended.signal)) {
       case 'cancel':
         await this.#cancel();
         return false;
       case 'leave':
-        this.#visit.keepSession();
-        this.#leave(new Failure('left_running', `${this.#farewell()}${this.#wayBack()}`, { taskId: this.#taskId }));
+        this.#server.keepSession();
+        this.#leave(new Failure('left_running', `${this.#farewell()}${this.#resumeHint()}`, { taskId: this.#taskId }));
         return false;
       case 'go on':
         return true;
     }
   }
 
-  /** Only what the server keeps can be left. One of the older protocol asks once: its question would go with us. */
+  /** Only a task can be left running. A server of the older protocol asks once: its question would be lost. */
   #stoppable(): Stoppable {
-    const { server, info } = this.#visit;
+    const { server, info } = this.#server;
     if (this.#followed.taskId !== undefined) return { kind: 'task' };
     if (this.#taskId === undefined || !('url' in server.config)) return { kind: 'call', leaving: 'impossible' };
-    if (info.traits.sessions && this.#desk.hasQuestions) return { kind: 'call', leaving: 'impossible', why: ASKS_ONCE };
+    if (info.traits.sessions && this.#responder.hasQuestions)
+      return { kind: 'call', leaving: 'impossible', why: ASKS_ONCE };
     return { kind: 'call', leaving: this.#away ? 'uncertain' : 'possible' };
   }
 
@@ -161,44 +162,44 @@ class Follower {
   }
 
   async #cancel(): Promise<void> {
-    this.#visit.screen.live?.update({ message: 'cancelling' });
+    this.#server.screen.live?.update({ message: 'cancelling' });
     this.#cancelling = true;
     const ended = await this.#stopWork();
     if (ended === 'with a result') return;
-    const confirmed = ended === 'without one' && (await this.#hasHeard());
+    const confirmed = ended === 'without one' && (await this.#isConfirmed());
     const what = this.#followed.taskId === undefined ? 'call' : 'task';
     const message = confirmed ? `the ${what} was cancelled` : 'cancelled; the server has not confirmed it';
     this.#leave(new Failure('cancelled', message, { confirmed }));
   }
 
-  /** Stops the call, and tells how far that is known. */
-  async #whatBecameOfIt(): Promise<{ words: string; details: Record<string, unknown> }> {
+  /** Stops the call and describes what is known about its end. */
+  async #abandonCall(): Promise<{ words: string; details: Record<string, unknown> }> {
     const ended = await this.#stopWork();
     if (ended === 'with a result') return { words: 'the call has just ended', details: {} };
-    const { server, info } = this.#visit;
+    const { server, info } = this.#server;
     if (this.#taskId === undefined && 'url' in server.config && !info.traits.sessions) {
-      // There the end of the request is all that a server hears; one like ours takes it for a client that may come back.
+      // Such a server sees only that the request ended; it may keep the call for a client that returns.
       const words =
         'the call was given up, and the server may go on with it; made again, it may still bring its result';
       return { words, details: { confirmed: false } };
     }
-    const confirmed = ended === 'without one' && (await this.#hasHeard());
+    const confirmed = ended === 'without one' && (await this.#isConfirmed());
     const words = confirmed ? 'the call was cancelled' : 'the call was cancelled; the server has not confirmed it';
     if (this.#taskId === undefined) return { words, details: { confirmed } };
-    return { words: confirmed ? words : `${words}${this.#wayBack()}`, details: { confirmed, taskId: this.#taskId } };
+    return { words: confirmed ? words : `${words}${this.#resumeHint()}`, details: { confirmed, taskId: this.#taskId } };
   }
 
-  /** Whether the server shows that it got the cancellation. An answer to anything that was sent later is enough. */
-  async #hasHeard(): Promise<boolean> {
-    const { client } = this.#visit;
+  /** Whether the server shows that it received the cancellation. A reply to any later request is enough. */
+  async #isConfirmed(): Promise<boolean> {
+    const { client } = this.#server;
     if (this.#away) return false;
-    const heard = this.#taskId === undefined ? client.ping().then(() => true) : this.#hasStopped(this.#taskId);
-    return (await within(CONFIRM_MS, heard.catch(isAnswer))) === true;
+    const confirmed = this.#taskId === undefined ? client.ping().then(() => true) : this.#hasStopped(this.#taskId);
+    return (await within(CONFIRM_MS, confirmed.catch(isAnswer))) === true;
   }
 
-  /** Servers may take a cancellation and still need a moment to stop. */
+  /** A server may accept a cancellation and still need a moment to stop. */
   async #hasStopped(taskId: string): Promise<boolean> {
-    const { client } = this.#visit;
+    const { client } = this.#server;
     for (const giveUpAt = Date.now() + CONFIRM_MS; Date.now() < giveUpAt; await setTimeout(CONFIRM_POLL_MS)) {
       const { status } = await client.getTask(taskId);
       if (status !== 'working' && status !== 'input_required') return true;
@@ -206,18 +207,18 @@ class Follower {
     return false;
   }
 
-  /** Our time is over, or somebody ended the program. */
+  /** `--timeout` or a signal ended the command. */
   async #stopped(reason: Failure): Promise<Failure> {
     const { code, message } = reason;
     if (this.#followed.taskId === undefined) {
-      const { words, details } = await this.#whatBecameOfIt();
+      const { words, details } = await this.#abandonCall();
       return new Failure(code, `${message}; ${words}`, details);
     }
-    this.#visit.keepSession();
-    return new Failure(code, `${message}; the task goes on${this.#wayBack()}`, { taskId: this.#taskId });
+    this.#server.keepSession();
+    return new Failure(code, `${message}; the task goes on${this.#resumeHint()}`, { taskId: this.#taskId });
   }
 
-  /** Tells how the call has ended for it; `undefined` if it has not. */
+  /** Resolves with how the call ended; `undefined` if it has not. */
   async #stopWork(): Promise<'with a result' | 'without one' | undefined> {
     this.#cancelled.abort();
     const settled = this.#stream.then(
@@ -227,14 +228,14 @@ class Follower {
     return within(CANCEL_MS, settled);
   }
 
-  #wayBack(): string {
-    const { server, flags } = this.#visit;
+  #resumeHint(): string {
+    const { server, flags } = this.#server;
     if (this.#taskId === undefined) return '';
-    return `\ncome back with: ${comeBack(server.name, this.#taskId, { ...flags, session: this.#session })}`;
+    return `\ncome back with: ${taskResultCommand(server.name, this.#taskId, { ...flags, session: this.#sessionId })}`;
   }
 }
 
-/** The server may say that there is no such task any more, which is what was wanted. */
+/** The server may reply that the task is unknown, which confirms the cancellation too. */
 function isAnswer(error: unknown): boolean {
   return error instanceof TaskClientError && error.kind === 'error';
 }
