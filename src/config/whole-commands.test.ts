@@ -10,7 +10,7 @@ let cwd: string;
 beforeEach(async () => {
   cwd = await mkdtemp(join(tmpdir(), 'meanwhile-config-'));
   for (const folder of ['bin', 'own', 'My Tools']) await mkdir(join(cwd, folder));
-  for (const file of ['bin/npx', 'own/uvx', 'bin/with space', 'server', 'My Tools/run me', 'My']) {
+  for (const file of ['bin/npx', 'own/uvx', 'bin/with space', 'bin/with', 'server', 'My Tools/run me', 'My']) {
     await writeFile(join(cwd, file), '');
     await chmod(join(cwd, file), 0o755);
   }
@@ -71,6 +71,7 @@ it('B-1: a command that names no folder is looked for where the program runs, an
     return loadConfig({ flags: { config: file }, env: {}, cwd });
   };
   await expect(load({ command: './server --stdio' })).rejects.toThrow('only the program goes here');
-  await expect(load({ command: './tool --stdio' })).resolves.toBeDefined();
+  const { servers } = await load({ command: './tool --stdio' });
+  expect(servers.get('a')).toEqual({ command: './tool --stdio' });
   await expect(load({ command: './tool --stdio', cwd: '.' })).rejects.toThrow('only the program goes here');
 });

@@ -2,8 +2,10 @@ import { stat } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { startV1Http } from '../../servers/v1-http.ts';
 import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { hubOverHttp, type Json } from '../../support/hub.ts';
+import { owned } from '../../support/owned.ts';
 import { logLines, serveProgram } from '../../support/program.ts';
 
 /** A port that was free a moment ago. */
@@ -81,17 +83,19 @@ test('P-1: without a word the store is in the data folder of the user, for nobod
 });
 
 test('O-1: a flag beats the environment, which beats the file: log level', async () => {
-  const config = await configFile({}, { logLevel: 'silent' });
+  const { url } = owned(await startV1Http());
+  const config = await configFile({ echo: { url } }, { logLevel: 'silent' });
   const levels = async (args: string[], env: Record<string, string>): Promise<Set<string>> => {
     const program = await serveProgram(['--config', config, ...args], { env });
     const hub = await hubOverHttp(program.url);
-    await hub.call('execute_tool', { server: 'none', tool: 'none' });
-    // Debug lines come from what is wrong on the wire.
-    await hub.request('nope').catch((error: unknown) => expect(error).toBeDefined());
+    // A call is logged at the level debug, the start of the program at info.
+    await hub.call('execute_tool', { server: 'echo', tool: 'echo', args: { text: 'hello' } });
+    await expect(hub.request('nope')).rejects.toThrow('Method not found');
     await program.stop();
     return new Set(logLines(program).map(({ level }) => level));
   };
-  expect(await levels(['--log-level', 'info'], { MEANWHILE_LOG_LEVEL: 'silent' })).toEqual(new Set(['info']));
+  expect(await levels(['--log-level', 'debug'], { MEANWHILE_LOG_LEVEL: 'silent' })).toContain('debug');
+  expect(await levels(['--log-level', 'info'], { MEANWHILE_LOG_LEVEL: 'debug' })).toEqual(new Set(['info']));
   expect(await levels([], { MEANWHILE_LOG_LEVEL: 'info' })).toEqual(new Set(['info']));
 });
 

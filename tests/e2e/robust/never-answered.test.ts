@@ -43,10 +43,13 @@ test.each(ENDS)('X-3, X-4: a call that a server takes $how ends at once at the h
 });
 
 test.each(ENDS)('C-1, X-4: so does one of the client ($how)', async ({ answer, says }) => {
-  const client = new TaskClient({ url: (await serverThat(answer)).url });
+  const { url, seen } = await serverThat(answer);
+  const client = new TaskClient({ url });
   defer(async () => client.disconnect());
   await expect(client.callTool('work')).rejects.toThrow(says);
-  expect(await client.ping()).toBeGreaterThanOrEqual(0);
+  // The connection is still the same, and in use.
+  await client.ping();
+  expect(Object.fromEntries(seen)).toMatchObject({ 'tools/call': 1, ping: 1, initialize: 1 });
 });
 
 test.each(ENDS)('C-3, X-4: and one of the command line ($how)', async ({ answer, says }) => {
