@@ -1,23 +1,9 @@
-/** Why a command ended without a result, as a word for scripts. */
-export type FailureCode =
-  | 'usage'
-  | 'config'
-  | 'server_error'
-  | 'unreachable'
-  | 'lost'
-  | 'refused'
-  | 'unexpected'
-  | 'cancelled'
-  | 'unanswered'
-  | 'timeout'
-  | 'interrupted'
-  | 'left_running';
-
-/** What the program says with its exit code when there is a result. */
+/** Exit codes when there is a result. */
 export const RESULT = 0;
 export const TOOL_ERROR = 3;
 
-export const EXIT_CODES: Record<FailureCode, number> = {
+/** Exit codes when there is no result, by the reason that scripts read. */
+export const EXIT_CODES = {
   server_error: 1,
   unreachable: 1,
   lost: 1,
@@ -30,9 +16,11 @@ export const EXIT_CODES: Record<FailureCode, number> = {
   unanswered: 6,
   interrupted: 130,
   left_running: 130,
-};
+} as const;
 
-/** Ends a command. `details` go along where the program answers in JSON. */
+export type FailureCode = keyof typeof EXIT_CODES;
+
+/** Ends a command without a result. `details` are added to the error in JSON output. */
 export class Failure extends Error {
   override readonly name = 'Failure';
   readonly code: FailureCode;

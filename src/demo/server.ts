@@ -2,14 +2,9 @@ import { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { messageOf } from '../lib/log.ts';
 import { VERSION } from '../lib/version.ts';
-import { addBooking } from './booking.ts';
-import { addReport } from './report.ts';
-import { addSummary } from './summary.ts';
+import { addBooking, addReport, addSummary } from './tools.ts';
 
-/**
- * An MCP server to try the gateway with, for clients of either era. Its tools do the three things a plain client is
- * bad at: take long, ask the person, and ask for a model.
- */
+/** An MCP server to try the gateway with, for clients of either era. */
 export function createDemoServer(): McpServer {
   const server = new McpServer(
     { name: 'meanwhile-demo', title: 'Meanwhile demo', version: VERSION },
@@ -27,7 +22,7 @@ export async function demoServer(): Promise<number> {
     serveStdio(createDemoServer, {
       onerror: (error) => process.stderr.write(`demo server: ${messageOf(error)}\n`),
     });
-    // The client closes standard input to say goodbye. The calls it leaves behind are aborted by the SDK.
+    // A client that leaves closes standard input; the SDK then aborts its calls.
     process.stdin.once('end', () => resolve(0)).once('close', () => resolve(0));
   });
 }

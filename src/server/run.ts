@@ -1,5 +1,6 @@
 import { LEAVE_RUNNING, type CallOutcome, type ConnectionSink, type OutgoingCall } from '../core/ports.ts';
 import type { Answer, InteractionKind } from '../core/interaction/interaction.ts';
+import { unlessAborted } from '../lib/abort.ts';
 import { messageOf } from '../lib/log.ts';
 import { rpcFailure, type RpcFailure } from '../lib/rpc-error.ts';
 import { isObject } from '../lib/values.ts';
@@ -98,7 +99,8 @@ class HandledTask implements RunningTask {
       ...(this.#tool.repeatable && again),
     });
     try {
-      return await orAborted(asking, this.signal);
+      // A question that is stored for the next start of the program has no end in this one.
+      return await unlessAborted(asking, this.signal, () => new Error(`the call is over: ${reasonOf(this.signal)}`));
     } catch (error) {
       throw new QuestionError(error);
     }
@@ -109,16 +111,6 @@ class HandledTask implements RunningTask {
 function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
-}
-
-/** A question that is kept for the next run of the program has no end in this one. */
-async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(new Error(`the call is over: ${reasonOf(signal)}`));
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-  });
 }
 
 /** Why a call was aborted, in words. */

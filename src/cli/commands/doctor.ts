@@ -4,7 +4,7 @@ import { parseDuration } from '../units.ts';
 import { EXIT_CODES, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine, type Flags } from '../flags.ts';
 import { examine, type Findings, type Limit } from '../server/examine.ts';
-import { findServer, type FoundServer } from '../server/find-server.ts';
+import { configuredServer, findServer, type FoundServer } from '../server/find-server.ts';
 import { labelOf } from '../server/label.ts';
 import { Stop } from '../stop.ts';
 import { clean, cleanLine } from '../terminal/clean.ts';
@@ -81,13 +81,7 @@ async function serversFor(line: CommandLine): Promise<DoctorTargets> {
   if (servers.size + disabled.length === 0)
     throw new UsageError(`there are no servers in ${file ?? 'the config file'}`);
   if (flags.header !== undefined) throw new UsageError('--header needs a server to send it to');
-  const { connectTimeoutMs } = settings.servers;
-  const all = [...servers].map(([name, server]) => ({
-    name,
-    config: server,
-    inConfigFile: true as const,
-    connectTimeoutMs,
-  }));
+  const all = [...servers].map(([name, server]) => configuredServer(name, server, settings));
   return { servers: all, disabled, note: whereFrom(config) };
 }
 

@@ -118,31 +118,30 @@ function shown(value: string | number | null): string {
   return value < 1000 ? `${value} ms` : `${value} ms (${showDuration(value)})`;
 }
 
-async function result(session: ServerSession, taskId: string, answers: PreparedAnswers): Promise<number> {
+async function result(
+  session: ServerSession,
+  taskId: string,
+  answers: PreparedAnswers,
+  onTask?: (task: Task) => void,
+): Promise<number> {
   const outcome = followCall(session, {
     label: `task ${taskId}`,
     start: (signal) => session.client.watchTask(taskId, { signal }),
     taskId,
     answers,
+    ...(onTask && { onTask }),
   });
   return showOutcome(session, 'task', answers, outcome);
 }
 
 async function watch(session: ServerSession, taskId: string, answers: PreparedAnswers): Promise<number> {
-  let told = '';
-  const outcome = followCall(session, {
-    label: `task ${taskId}`,
-    start: (signal) => session.client.watchTask(taskId, { signal }),
-    taskId,
-    answers,
-    onTask: ({ status, statusMessage = '' }) => {
-      const news = `${status}  ${cleanLine(statusMessage)}`.trim();
-      if (news === told) return;
-      told = news;
-      session.screen.note(`${new Date().toLocaleTimeString(undefined, { hour12: false })}  ${news}`);
-    },
+  let shownLast = '';
+  return result(session, taskId, answers, ({ status, statusMessage = '' }) => {
+    const news = `${status}  ${cleanLine(statusMessage)}`.trim();
+    if (news === shownLast) return;
+    shownLast = news;
+    session.screen.note(`${new Date().toLocaleTimeString(undefined, { hour12: false })}  ${news}`);
   });
-  return showOutcome(session, 'task', answers, outcome);
 }
 
 async function cancel({ client, screen, stop }: ServerSession, taskId: string): Promise<number> {

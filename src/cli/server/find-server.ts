@@ -40,14 +40,21 @@ export async function findServer(
   const { servers, settings, file, disabled } = loaded;
   const config = servers.get(text);
   if (config !== undefined) {
-    const { connectTimeoutMs } = settings.servers;
-    return { name: text, config: withHeaders(config, headers), inConfigFile: true, connectTimeoutMs };
+    return configuredServer(text, withHeaders(config, headers), settings);
   }
   if (disabled.includes(text)) throw new UsageError(`'${text}' is disabled in the config file (${file})`);
   if (hasSpaces) return asCommand();
   const program = await findProgram(text);
   if (program === undefined) throw new UsageError(unknownServer(text, loaded));
   return { name: text, config: withHeaders({ command: program, args: [] }, headers) };
+}
+
+export function configuredServer(
+  name: string,
+  config: ServerConfig,
+  { servers }: ClientConfig['settings'],
+): FoundServer {
+  return { name, config, inConfigFile: true, connectTimeoutMs: servers.connectTimeoutMs };
 }
 
 function unknownServer(text: string, config: ClientConfig): string {

@@ -1,4 +1,4 @@
-import { TaskClientError, type FailureKind } from '../../client/task-client-error.ts';
+import { TaskClientError } from '../../client/task-client-error.ts';
 import { TaskClient } from '../../client/task-client.ts';
 import type { ServerInfo } from '../../core/ports.ts';
 import type { Tool } from '../../client/types.ts';
@@ -6,7 +6,7 @@ import { messageOf } from '../../lib/log.ts';
 import { isObject } from '../../lib/values.ts';
 import { clientConfigFor } from '../config.ts';
 import { parseDuration } from '../units.ts';
-import { Failure, type FailureCode } from '../failure.ts';
+import { Failure } from '../failure.ts';
 import { UsageError, type CommandLine, type Flags } from '../flags.ts';
 import { findServer, type FoundServer } from './find-server.ts';
 import { labelOf } from './label.ts';
@@ -108,20 +108,14 @@ export function declineAll(client: TaskClient): void {
   client.addEventListener('newPendingSample', ({ detail }) => detail.reject('this command does not answer questions'));
 }
 
-const CODES: Record<FailureKind, FailureCode> = {
-  error: 'server_error',
-  unreachable: 'unreachable',
-  lost: 'lost',
-  cancelled: 'cancelled',
-  refused: 'refused',
-};
-
 /** Any error of the session as the failure that the program reports. */
 function failureFrom(error: unknown, server: FoundServer, printed: ServerOutput): Error {
   if (error instanceof TaskClientError) {
     const { kind, code, data } = error;
     const details = { ...(code !== undefined && { rpcCode: code }), ...(data !== undefined && { data }) };
-    return new Failure(CODES[kind], describe(error, server, printed), details, { cause: error });
+    return new Failure(kind === 'error' ? 'server_error' : kind, describe(error, server, printed), details, {
+      cause: error,
+    });
   }
   return error instanceof Error ? error : new Failure('unexpected', messageOf(error));
 }

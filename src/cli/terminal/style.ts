@@ -2,43 +2,25 @@ import { styleText } from 'node:util';
 import type { WriteStream } from 'node:tty';
 import { showsColour } from '../../lib/colour.ts';
 
-type Paint = (text: string) => string;
+const FORMATS = {
+  strong: 'bold',
+  faint: 'dim',
+  accent: 'cyan',
+  good: 'green',
+  bad: 'red',
+  warning: 'yellow',
+} as const;
 
-export interface Style {
-  plain: Paint;
-  strong: Paint;
-  faint: Paint;
-  accent: Paint;
-  good: Paint;
-  bad: Paint;
-  warning: Paint;
+type Format = keyof typeof FORMATS;
+
+export type Style = Readonly<Record<Format | 'plain', (text: string) => string>>;
+
+function styleWith(paint: (format: Format, text: string) => string): Style {
+  const paints = (Object.keys(FORMATS) as Format[]).map((format) => [format, (text: string) => paint(format, text)]);
+  return { plain: (text) => text, ...(Object.fromEntries(paints) as Omit<Style, 'plain'>) };
 }
 
-const asItIs: Paint = (text) => text;
+export const PLAIN = styleWith((_format, text) => text);
+const COLOURED = styleWith((format, text) => styleText(FORMATS[format], text, { validateStream: false }));
 
-export const PLAIN: Style = {
-  plain: asItIs,
-  strong: asItIs,
-  faint: asItIs,
-  accent: asItIs,
-  good: asItIs,
-  bad: asItIs,
-  warning: asItIs,
-};
-
-export function styleFor(stream: NodeJS.WriteStream | WriteStream): Style {
-  if (!showsColour(stream)) return PLAIN;
-  const paint =
-    (format: Parameters<typeof styleText>[0]): Paint =>
-    (text) =>
-      styleText(format, text, { validateStream: false });
-  return {
-    plain: asItIs,
-    strong: paint('bold'),
-    faint: paint('dim'),
-    accent: paint('cyan'),
-    good: paint('green'),
-    bad: paint('red'),
-    warning: paint('yellow'),
-  };
-}
+export const styleFor = (stream: NodeJS.WriteStream | WriteStream): Style => (showsColour(stream) ? COLOURED : PLAIN);

@@ -2,12 +2,15 @@ import type { Option, Prompter } from './prompter.ts';
 
 export type Decision = 'cancel' | 'leave' | 'go on';
 
-/** What can be stopped, and what becomes of it when nobody waits for it any more. */
-export type Stoppable =
-  /** A task that is only looked at. */
-  { kind: 'task' } | { kind: 'call'; leaving: 'possible' | 'uncertain' | 'impossible'; why?: string };
+/** Whether the work can go on without the command. */
+type Leaving = 'possible' | 'uncertain' | 'impossible';
 
-/** Ctrl-C while something runs is a question. A second Ctrl-C answers it, with the choice that stands first. */
+/** What Ctrl-C can stop. */
+export type Stoppable =
+  /** A task that the command only watches. */
+  { kind: 'task' } | { kind: 'call'; leaving: Leaving; why?: string };
+
+/** Ctrl-C asks what to do; a second Ctrl-C takes the first choice. */
 export async function whatNow(prompter: Prompter, stoppable: Stoppable, over: AbortSignal): Promise<Decision> {
   if (stoppable.kind === 'call' && stoppable.why !== undefined) await prompter.say(stoppable.why, 'info');
   const options = optionsFor(stoppable);
@@ -33,18 +36,13 @@ function optionsFor(stoppable: Stoppable): [Option<Decision>, ...Option<Decision
   }
   return [
     { value: 'cancel', label: 'Cancel it', hint: 'also Ctrl-C' },
-    ...leaveOptions(stoppable.leaving),
+    ...LEAVE[stoppable.leaving],
     { value: 'go on', label: 'Go on', hint: 'also Esc' },
   ];
 }
 
-function leaveOptions(leaving: 'possible' | 'uncertain' | 'impossible'): Option<Decision>[] {
-  switch (leaving) {
-    case 'possible':
-      return [{ value: 'leave', label: 'Leave it running', hint: 'the server keeps it; you can come back' }];
-    case 'uncertain':
-      return [{ value: 'leave', label: 'Leave it', hint: 'not known whether the server, now away, still has it' }];
-    case 'impossible':
-      return [];
-  }
-}
+const LEAVE: Record<Leaving, Option<Decision>[]> = {
+  possible: [{ value: 'leave', label: 'Leave it running', hint: 'the server keeps it; you can come back' }],
+  uncertain: [{ value: 'leave', label: 'Leave it', hint: 'not known whether the server, now away, still has it' }],
+  impossible: [],
+};
