@@ -11,7 +11,7 @@ import { displayWidth, pad, wrap } from './terminal/layout.ts';
 
 const INDENT = '  ';
 const LABEL_COLUMNS = 9;
-/** More servers than this would push the address of the hub off the screen. */
+/** More servers would push the URL of the hub off the screen. */
 const SHOWN_SERVERS = 12;
 
 export interface BannerOptions {
@@ -21,7 +21,7 @@ export interface BannerOptions {
   style: Style;
 }
 
-/** Addresses of the hub and of each server, and where configuration and data are. */
+/** The URLs of the hub and of each server, and the paths of config and store. */
 export function serveBanner(config: ProgramConfig, url: string, options: BannerOptions): string {
   const { cwd, home, columns, style } = options;
   const { settings } = config;
@@ -37,7 +37,7 @@ export function serveBanner(config: ProgramConfig, url: string, options: BannerO
   return [style.strong(`meanwhile ${VERSION}`), '', ...lines, '', 'Ctrl-C stops the gateway', ''].join('\n');
 }
 
-/** For a person who typed `meanwhile` and nothing else: which config file the commands would use, and help. */
+/** For `meanwhile` alone: help, and which config file the commands would use. */
 export function greeting({ flags }: Pick<CommandLine, 'flags'>, output: NodeJS.WriteStream): string {
   const cwd = process.cwd();
   const choice = chooseConfig(flags, 'http');
@@ -70,7 +70,7 @@ function serverLines(names: readonly string[], url: string): string[] {
   ];
 }
 
-/** Below this folder only what follows it. */
+/** A path below the folder without the folder. */
 function short(path: string, folder: string, instead: string): string {
   const rest = relative(folder, path);
   return rest === '' || rest.startsWith('..') || isAbsolute(rest) ? path : join(instead, rest);

@@ -10,7 +10,7 @@ import type { ServerConfig } from '../core/ports.ts';
 import type { CommandLine, Flags } from './flags.ts';
 import type { Log } from '../lib/log.ts';
 
-/** The config file that commands typed by a person use when it is in the current folder. */
+/** The config file that is used from the current folder, except on stdio. */
 const USUAL_FILE = 'meanwhile.json';
 
 export interface ProgramConfig extends Config {
@@ -22,14 +22,14 @@ export interface ProgramConfig extends Config {
 
 type ConfigChoice = Pick<ProgramConfig, 'source' | 'unusedFile'>;
 
-/** Which file is used. On stdio a file in the folder is not: a client may start its servers in any folder. */
+/** On stdio the file in the current folder is not used: a client may start its servers in any folder. */
 export function chooseConfig({ config }: Pick<Flags, 'config'>, transport: 'http' | 'stdio'): ConfigChoice {
   if (config !== undefined || process.env['MEANWHILE_CONFIG']) return { source: 'named' };
   if (statSync(USUAL_FILE, { throwIfNoEntry: false })?.isFile() !== true) return { source: 'none' };
   return transport === 'stdio' ? { source: 'none', unusedFile: USUAL_FILE } : { source: 'folder' };
 }
 
-/** Without a config file there is one server of our own to try things with. */
+/** Without a config file the demo server is configured. */
 export async function configFor({ flags }: CommandLine, transport: 'http' | 'stdio' = 'http'): Promise<ProgramConfig> {
   const { server } = flags;
   const choice = chooseConfig(flags, transport);
@@ -43,13 +43,13 @@ export async function configFor({ flags }: CommandLine, transport: 'http' | 'std
   return { ...config, ...choice, servers: new Map([...config.servers, ['demo', demoServerConfig()] as const]) };
 }
 
-/** A person who did not name the file has to learn why it is read at all. */
+/** Explains to a person who named no file why this one is read. */
 function withWhy(error: ConfigError): ConfigError {
   const why = `${USUAL_FILE} is used because it is in this folder; --config FILE names another`;
   return new ConfigError([...error.mistakes, why], { cause: error });
 }
 
-/** How to get a config file into use; `undefined` where one is. */
+/** How to use a config file; `undefined` if one is in use. */
 export function configHint({ source, unusedFile }: ConfigChoice): string | undefined {
   if (source !== 'none') return undefined;
   if (unusedFile === undefined) return `create ${USUAL_FILE} in this folder, or give yours with --config FILE`;
@@ -66,9 +66,8 @@ export function logConfig(config: ProgramConfig, log: Log): void {
     });
 }
 
-/** What a client wants to know too. */
 export interface ClientConfig extends ProgramConfig {
-  /** Names of servers that the file has but leaves out. */
+  /** Names of the servers that the file disables. */
   disabled: readonly string[];
 }
 
@@ -88,7 +87,7 @@ export function demoServerConfig(): ServerConfig {
   return { command: process.execPath, args: [programPath(), 'demo-server'] };
 }
 
-/** The program itself, to be started again in another role. */
+/** The path of this program, to start it again in another role. */
 export function programPath(): string {
   return process.argv[1] ?? fileURLToPath(import.meta.url);
 }

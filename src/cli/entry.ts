@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The first statement of the program: whether this Node can run it. The rest is imported only then, since an import of what an
- * older one does not have fails before any statement. So nothing else may be imported here.
+ * Checks the version of Node before anything else is imported: on an older Node a static import of the program would fail
+ * with an obscure error. So nothing else may be imported here.
  */
 import packageJson from '../../package.json' with { type: 'json' };
 

@@ -4,7 +4,7 @@ import { messageOf } from '../lib/log.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { hintFor } from './unknown-option.ts';
 
-/** All flags there are; each command takes some of them. */
+/** All flags; each command accepts some of them. */
 export interface Flags extends ConfigFlags {
   header?: string[];
   session?: string;
@@ -21,12 +21,12 @@ export interface Flags extends ConfigFlags {
 
 export interface CommandLine {
   command: CommandName;
-  /** Where the line names none, the gateway is what is started; but help is then about all of them. */
+  /** False if the command is the default, `stdio`; `--help` then describes the program. */
   named: boolean;
-  /** What is neither the command nor a flag. */
+  /** Positional arguments after the command. */
   operands: string[];
   flags: Flags;
-  /** What help is wanted on, if that is all that is wanted. */
+  /** The topic to show help on, instead of running the command. */
   help: HelpTopic | undefined;
   version: boolean;
   noColor: boolean;
@@ -36,7 +36,7 @@ export type HelpTopic = 'program' | 'exit-codes' | CommandName;
 
 export class UsageError extends Error {}
 
-/** Flags that every command has, and that are not passed on to it. */
+/** Flags of every command that are handled here. */
 interface General {
   help?: boolean;
   version?: boolean;
@@ -124,7 +124,7 @@ export function parseCommandLine(typed: readonly string[]): CommandLine {
   };
 }
 
-/** `meanwhile help call` and `meanwhile version`, which other programs have taught people. */
+/** `meanwhile help call` and `meanwhile version`, as in other programs. */
 function aboutTheProgram(args: string[], name: 'help' | 'version'): CommandLine {
   const [, command, extra] = strict(args, GENERAL).positionals;
   const unexpected = name === 'version' ? command : extra;
@@ -144,7 +144,7 @@ const ABOUT = (version: boolean, help: HelpTopic = 'program'): CommandLine => ({
   noColor: false,
 });
 
-/** Half of all programs print their version with -v, the other half with -V. */
+/** Accepts -V for -v: programs differ in which one prints the version. */
 function withLowerCaseV(args: readonly string[]): string[] {
   const end = args.includes('--') ? args.indexOf('--') : args.length;
   return args.map((arg, index) => (arg === '-V' && index < end ? '-v' : arg));
@@ -156,13 +156,13 @@ function noSuchCommand(name: string): string {
   return `no command '${name}'${near === '' ? '; ' : `${near}\n`}${all}`;
 }
 
-/** The command that a line is about, however wrong it is otherwise. */
+/** The command of a line that may have mistakes. */
 export function commandIn(args: string[]): CommandName | undefined {
   const name = firstWord(args);
   return name !== undefined && isCommand(name) ? name : undefined;
 }
 
-/** Flags may stand before the command too, so all of them have to be known to find it. */
+/** Flags may come before the command, so all of them have to be known to find it. */
 function firstWord(args: string[]): string | undefined {
   return parseArgs({ args, options: ALL, allowPositionals: true, strict: false }).positionals[0];
 }
@@ -175,7 +175,7 @@ function strict(args: string[], options: Options, command?: CommandName) {
   }
 }
 
-/** In our own words where those of Node.js are hard to read. */
+/** Replaces messages of Node.js that are hard to read. */
 function explained(message: string, args: string[], options: Options, command: CommandName | undefined): string {
   const option = /^Unknown option '(--?[^'.]*)/.exec(message)?.[1];
   if (option === undefined) return message;
@@ -188,12 +188,12 @@ function explained(message: string, args: string[], options: Options, command: C
 
 const GATEWAYS = new Set<CommandName>(['stdio', 'serve', 'demo', 'demo-server']);
 
-/** Whether the command is the gateway; all others do something and end. */
+/** Commands that run until they are stopped; all others end by themselves. */
 export const isGateway = (name: CommandName): boolean => GATEWAYS.has(name);
 
 const NAMES_SETTING = new Set<unknown>(['STORE_IN_USE', 'EADDRINUSE']);
 
-/** What an error of the library says, with a flag where it names the setting. */
+/** The message of an error, with a flag in place of the name of a setting. */
 export function inFlags(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const message = messageOf(error);
@@ -202,5 +202,5 @@ export function inFlags(error: unknown): string {
 
 const isCommand = (name: string): name is CommandName => Object.hasOwn(OPTIONS, name);
 
-/** Those that people use. */
+/** Without the command that only the program itself uses. */
 const COMMANDS = Object.keys(OPTIONS).filter((name) => name !== 'demo-server');

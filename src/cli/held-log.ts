@@ -5,14 +5,14 @@ type Line = [level: Level, event: string, data: Record<string, unknown> | undefi
 
 export interface HeldLog {
   log: Log;
-  /** Lets go of the lines of these levels, forgets the others, and holds nothing back from now on. */
+  /** Writes the held lines of these levels, drops the others, and stops holding. */
   release: (levels: readonly Level[]) => void;
 }
 
 export const ALL_LEVELS: readonly Level[] = ['debug', 'info', 'warn', 'error'];
 export const TROUBLE: readonly Level[] = ['warn', 'error'];
 
-/** Holds lines back until it is known whether they are worth reading. */
+/** Holds log lines until it is known which are worth reading. */
 export function holdLog(log: Log): HeldLog {
   let held: Line[] | undefined = [];
   const at =

@@ -1,4 +1,4 @@
-/** The help, as it is written; the terminal decides where its lines are broken. */
+/** The help texts; lines are wrapped to the width of the terminal. */
 
 import { VERSION } from '../lib/version.ts';
 import type { CommandName, HelpTopic } from './flags.ts';
@@ -216,7 +216,7 @@ const COMMANDS: Partial<Record<CommandName, string>> = {
   store: STORE,
 };
 
-/** Help on a topic, broken for the output that it goes to. */
+/** Help on a topic, wrapped for this output. */
 export function helpOn(topic: HelpTopic, output: { isTTY?: boolean; columns?: number }): string {
   return reflow(textOn(topic), readingWidth(output));
 }
@@ -226,7 +226,7 @@ function textOn(topic: HelpTopic): string {
   return (topic === 'program' ? undefined : COMMANDS[topic]) ?? PROGRAM;
 }
 
-/** The command that shows more. */
+/** The command that shows this help. */
 export function helpCommand(command: CommandName | undefined): string {
   return command !== undefined && COMMANDS[command] !== undefined ? `meanwhile ${command} --help` : 'meanwhile --help';
 }

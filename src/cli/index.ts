@@ -17,7 +17,7 @@ import { clean } from './terminal/clean.ts';
 
 type Command = (line: CommandLine) => Promise<number>;
 
-/** Loaded on demand: the first answer should not wait for what it does not need. */
+/** Loaded on demand for a fast start. */
 const COMMANDS: Record<CommandName, () => Promise<Command>> = {
   stdio: async () => (await import('./commands/stdio.ts')).stdio,
   serve: async () => (await import('./commands/serve.ts')).serve,
@@ -48,7 +48,7 @@ async function main(args: string[]): Promise<number> {
     process.stdout.write(helpOn(line.help, process.stdout));
     return 0;
   }
-  // A client program that starts the gateway on stdio has pipes there; a person has a terminal.
+  // A client starts the gateway with pipes; a person has a terminal.
   if (!line.named && process.stdin.isTTY && process.stdout.isTTY) {
     const { greeting } = await import('./banner.ts');
     process.stdout.write(greeting(line, process.stdout));
@@ -58,14 +58,14 @@ async function main(args: string[]): Promise<number> {
   return command(line);
 }
 
-/** Says why there is no result: to people, and to scripts that want JSON. */
+/** Prints the error: for people, and as JSON with `--json`. */
 function report(error: unknown, args: string[]): number {
   const { code, message, details } = asFailure(error);
   const asJson = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined).includes('--json');
   const json = JSON.stringify({ error: { code, message, ...details } }, null, 2);
   if (asJson) process.stdout.write(`${process.stdout.isTTY ? escapeControls(json) : json}\n`);
   const help = error instanceof UsageError ? `\n${helpCommand(commandIn(args))} shows what there is` : '';
-  // Much of it may be a server's.
+  // The message may contain text of a server.
   const shown = process.stderr.isTTY ? clean(message) : message;
   process.stderr.write(`meanwhile: ${shown}${help}\n`);
   return EXIT_CODES[code];
@@ -78,14 +78,14 @@ function asFailure(error: unknown): Failure {
   return new Failure('unexpected', inFlags(error));
 }
 
-/** Whoever reads may have seen enough: `meanwhile tools demo | head`. The gateway's own commands look after that. */
+/** The reader may close the pipe early: `meanwhile tools demo | head`. Gateway commands handle this themselves. */
 function cannotWrite(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') return;
   process.stderr.write(`meanwhile: the output cannot be written: ${error.message}\n`);
   process.exit(EXIT_CODES.unexpected);
 }
 
-/** Ends the program once all of its output is out, which on a pipe takes longer than writing it. */
+/** Exits when all output is flushed; writing to a pipe is asynchronous. */
 function exit(code: number): void {
   process.stdout.write('', () => process.exit(code));
 }

@@ -1,13 +1,13 @@
-/** Reading the JSON Schemas of tools, which servers write in many ways. */
+/** Reads the JSON Schemas of tools, which servers write in many ways. */
 
 import { isObject } from '../lib/values.ts';
 
 export type Schema = Record<string, unknown>;
 
-/** Deep enough for real schemas, and an end for one that refers to itself. */
+/** Deep enough for real schemas; stops at one that refers to itself. */
 const MAX_STEPS = 16;
 
-/** The schema with its reference into `root`, if it is one, followed. */
+/** Follows a reference into `root`. */
 export function resolve(schema: unknown, root: Schema): Schema {
   let resolved = isObject(schema) ? schema : {};
   for (let step = 0; step < MAX_STEPS; step += 1) {
@@ -29,10 +29,10 @@ function pointedAt(reference: string, root: Schema): Schema {
   return isObject(found) ? found : {};
 }
 
-/** Choices within choices, and lists of lists, are followed so far. */
+/** Limit for nested choices and lists. */
 const MAX_DEPTH = 4;
 
-/** The schemas of which a value has to fit one; a single one when there is no choice. */
+/** The schemas of which a value must match one. */
 export function alternatives(schema: Schema, root: Schema, depth = 0): Schema[] {
   const { anyOf, oneOf, type, ...rest } = schema;
   const choice = anyOf ?? oneOf;
@@ -43,7 +43,7 @@ export function alternatives(schema: Schema, root: Schema, depth = 0): Schema[] 
   return [schema];
 }
 
-/** What the items of a list have to be. */
+/** The schema of the items of a list. */
 export function itemsOf(schema: Schema, root: Schema, depth: number): Schema {
   return depth < MAX_DEPTH ? resolve(schema['items'], root) : {};
 }
@@ -58,25 +58,25 @@ export function requiredOf(root: Schema): string[] {
   return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
 }
 
-/** The default of an argument; `undefined` if it has none. Servers take `null` for a value like any other. */
+/** The default of an argument; `undefined` if it has none. `null` is a value like any other. */
 export function defaultOf(property: Schema | undefined): unknown {
   return property?.['default'];
 }
 
-/** The arguments that a caller has to give: schema generators also list those with a default as required. */
+/** Required arguments without a default: schema generators also list those with a default as required. */
 export function mandatoryOf(root: Schema): string[] {
   const properties = propertiesOf(root);
   return requiredOf(root).filter((name) => defaultOf(properties.get(name)) === undefined);
 }
 
-/** Whether names that the schema does not list are welcome. */
+/** Whether the schema allows other properties. */
 export function isOpen(root: Schema): boolean {
   const { additionalProperties, patternProperties } = root;
   if (isObject(patternProperties) || isObject(additionalProperties) || additionalProperties === true) return true;
   return !isObject(root['properties']) && additionalProperties !== false;
 }
 
-/** What a value has to be, in a few words: `integer, 1…100`, `"a" | "b"`, `array of string`. */
+/** Describes the type in a few words: `integer, 1…100`, `"a" | "b"`, `array of string`. */
 export function describeType(schema: Schema, root: Schema, depth = 0): string {
   const options = alternatives(schema, root);
   return [...new Set(options.map((option) => describeOne(option, root, depth)))].join(' | ');

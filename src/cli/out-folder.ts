@@ -15,7 +15,7 @@ const ENDINGS = new Map([
   ['application/octet-stream', 'bin'],
 ]);
 
-/** Where `--out` puts what is not text. Names are ours: those of a server could lead anywhere. */
+/** Saves binary content for `--out`. File names are ours: those of a server could point anywhere. */
 export class OutFolder {
   readonly #folder: string;
   readonly #prefix: string;
@@ -35,7 +35,7 @@ export class OutFolder {
         .slice(0, 60) || 'data';
   }
 
-  /** Never over a file that is there already. */
+  /** Never overwrites a file. */
   async save(base64: string, mimeType: string): Promise<string> {
     try {
       await mkdir(this.#folder, { recursive: true });

@@ -2,14 +2,14 @@ import { setMaxListeners } from 'node:events';
 import { unlessAborted } from '../lib/abort.ts';
 import { EXIT_CODES, Failure } from './failure.ts';
 
-/** Everything from outside that ends a command before its time: signals, and the time of `--timeout`. */
+/** Ends a command early: on a signal, or after `--timeout`. */
 export class Stop {
   readonly #controller = new AbortController();
   readonly #timer: NodeJS.Timeout | undefined;
   #onInterrupt: (() => void) | undefined;
 
   constructor(timeout: { ms: number; text: string } | undefined) {
-    // As many listen as there are servers to be examined.
+    // There is a listener for each server that doctor examines.
     setMaxListeners(0, this.#controller.signal);
     process.on('SIGINT', this.#interrupt).on('SIGTERM', this.#terminate).on('SIGHUP', this.#terminate);
     if (timeout === undefined) return;
@@ -23,23 +23,23 @@ export class Stop {
     return this.#controller.signal;
   }
 
-  /** From now on Ctrl-C is for this handler; without one it ends the command. */
+  /** Handles Ctrl-C from now on; without a handler Ctrl-C ends the command. */
   onInterrupt(handler: (() => void) | undefined): void {
     this.#onInterrupt = handler;
   }
 
-  /** What the promise brings, unless the command is ended first. */
+  /** The result of the promise, unless the command is stopped first. */
   async unless<T>(promise: Promise<T>): Promise<T> {
     return unlessAborted(promise, this.signal, () => this.signal.reason as Failure);
   }
 
-  /** What ends well does not end late. */
+  /** Stops the timer of `--timeout`. */
   close(): void {
     clearTimeout(this.#timer);
   }
 
   readonly #interrupt = (): void => {
-    // Who presses it again while we clean up does not want to wait for that.
+    // A second Ctrl-C during cleanup exits at once.
     if (this.signal.aborted) process.exit(EXIT_CODES.interrupted);
     if (this.#onInterrupt === undefined) this.#stop(new Failure('interrupted', 'interrupted'));
     else this.#onInterrupt();

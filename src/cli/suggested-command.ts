@@ -6,7 +6,7 @@ import { quoteWord } from './server/shell-words.ts';
 
 type Target = Pick<Flags, 'config' | 'header'> & { session?: string | undefined };
 
-/** The command that fetches the result of a task later, as it is to be typed. */
+/** The command that gets the result of a task later. */
 export function taskResultCommand(
   server: string,
   taskId: string,
@@ -16,7 +16,7 @@ export function taskResultCommand(
   return suggestedCommand('tasks result', server, [taskId], target, program);
 }
 
-/** A command for the same server, as it is to be typed. */
+/** A command for the same server, quoted for a shell. */
 export function suggestedCommand(
   command: string,
   server: string,
@@ -28,20 +28,20 @@ export function suggestedCommand(
   const flags = [
     ...(session === undefined ? [] : ['--session', session]),
     ...(config === undefined ? [] : ['--config', config]),
-    // The values are often secrets, and a screen has many readers.
+    // Header values are often secrets.
     ...header.flatMap((line) => ['--header', `${line.slice(0, line.indexOf(':'))}: …`]),
   ];
   return [
     ...(basename(program) === 'meanwhile' ? ['meanwhile'] : ['node', program]),
     ...command.split(' '),
-    // Servers choose the ids of their tasks, and one may look like a flag.
+    // A task id may look like a flag.
     ...(more.some((word) => word.startsWith('-')) ? [...flags, '--', ...operands] : [...operands, ...flags]),
   ]
     .map(quoteWord)
     .join(' ');
 }
 
-/** As it was typed, unless it holds what others should not read; then those parts have to be typed again. */
+/** As typed, but without credentials and query, which may be secret. */
 function withoutSecrets(url: string): string {
   const { username, password, search } = new URL(url);
   return username === '' && password === '' && search === '' ? url : redactUrl(url);

@@ -11,14 +11,14 @@ const UNITS = new Map([
   ['d', 86_400_000],
 ]);
 
-/** `500ms`, `30s`, `1.5m`, `2h`, `7d`; a number alone is seconds. No longer than a timer can run. */
+/** `500ms`, `30s`, `1.5m`, `2h`, `7d`; a number alone means seconds. At most what a timer can wait. */
 export function parseDuration(text: string, flag: string): number {
   const ms = milliseconds(text);
   if (ms >= 1 && ms <= MAX_DELAY_MS) return ms;
   throw new UsageError(`--${flag}: expected a time such as 30s, 5m or 500ms, got '${text}'`);
 }
 
-/** The same for what is removed, where it must be clear what was meant: with its unit, and as long as one likes. */
+/** For deletions, where a mistake is costly: the unit is required. There is no upper limit. */
 export function parseAge(text: string, flag: string): number {
   const ms = /[a-z]\s*$/.test(text) ? milliseconds(text) : NaN;
   if (ms >= 1 && ms <= Number.MAX_SAFE_INTEGER) return ms;
@@ -44,7 +44,7 @@ export function showAge(moment: number): string {
   return `${showDuration(Math.max(0, Date.now() - moment))} ago`;
 }
 
-/** How many bytes a base64 text stands for. */
+/** The size of base64 data. */
 export const byteCount = (base64: string): number => Buffer.from(base64, 'base64').length;
 
 /** For people: `1 byte`, `1.5 kB`, `2.0 MB`. */

@@ -6,20 +6,20 @@ interface UnknownOption {
   command: string | undefined;
 }
 
-/** Programs that start others: one that stands alone as the server is the beginning of a command. */
+/** Programs that start others: alone as the server they are the beginning of an unquoted command. */
 const LAUNCHERS = new Set(['npx', 'bunx', 'uvx', 'pnpx', 'node', 'bun', 'deno', 'python', 'python3', 'uv']);
 
-/** Commands whose server may be a command, and the word that it is. */
+/** Commands that take a server, and the position of the server. */
 const SERVER_AT: Record<string, number> = { call: 1, tools: 1, resources: 1, prompts: 1, doctor: 1, tasks: 2 };
 
-/** What was probably meant with an option that the command does not have. */
+/** Explains what was probably meant with an unknown option. */
 export function hintFor(unknown: UnknownOption): string {
   return unquoted(unknown.args, unknown.command) ?? ofStdio(unknown) ?? argument(unknown) ?? AFTER;
 }
 
 const AFTER = '\nto pass a value that begins with -, put it after --';
 
-/** `call npx -y some-server echo`: without quotes nobody can tell where the command ends. */
+/** `call npx -y some-server echo`: without quotes the end of the command is not known. */
 export function unquoted(args: readonly string[], command: string | undefined): string | undefined {
   const at = command === undefined ? undefined : SERVER_AT[command];
   if (command === undefined || at === undefined) return undefined;
@@ -36,7 +36,7 @@ function ofStdio({ option, args, command }: UnknownOption): string | undefined {
   return `\n--server is for stdio; over HTTP that server is at /mcp/${value}`;
 }
 
-/** `--topic tea`, as many other programs want it. */
+/** `--topic tea`, as in many other programs. */
 function argument({ option, args, command }: UnknownOption): string | undefined {
   if ((command !== 'call' && command !== 'prompts') || !option.startsWith('--')) return undefined;
   const { value } = valueOf(option, args);

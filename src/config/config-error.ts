@@ -1,4 +1,4 @@
-/** The configuration is wrong. Each mistake is one line that says where it is and what is expected there. */
+/** Each mistake is one line that says where it is and what is expected there. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly mistakes: readonly string[];

@@ -1,10 +1,10 @@
-/** `${VAR}` and `${VAR:-default}` in the strings of a parsed file, `env:` before the name or not. Keys are left alone. */
+/** Expands `${VAR}`, `${env:VAR}` and `${VAR:-default}` in the strings of a parsed file, but not in keys. */
 
 import type { Environment } from './paths.ts';
 
 export type Path = readonly (string | number)[];
 
-/** What is wrong at a place in the file. */
+/** A mistake at a path in the file. */
 export interface Mistake {
   path: Path;
   message: string;
@@ -12,10 +12,10 @@ export interface Mistake {
 
 const VARIABLE = /\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
-/** What only an editor fills in, which would otherwise reach the server as it is. */
+/** Variables that only editors expand; without an error the server would receive them unexpanded. */
 const OF_EDITORS = /\$\{(?:(input|command|config|workspaceFolder):(?!-)[^}]*|\/)\}/g;
 
-/** Names of editors' own variables, and what to write in place of one. */
+/** What to write instead of a variable that only editors know. */
 const INSTEAD = new Map([
   ['workspaceFolder', 'write the path'],
   ['workspaceRoot', 'write the path'],
@@ -25,7 +25,7 @@ const INSTEAD = new Map([
   ['pathSeparator', 'write / or \\\\'],
 ]);
 
-/** Deeper than any setting, and shallow enough for every walk over the file. */
+/** Deeper than any setting, and shallow enough for recursion over the file. */
 const MAX_DEPTH = 16;
 
 export function expand(value: unknown, env: Environment): { value: unknown; mistakes: Mistake[] } {
@@ -43,7 +43,7 @@ function expandAt(value: unknown, path: Path, env: Environment, mistakes: Mistak
   if (Array.isArray(value)) return value.map((item, index) => expandAt(item, [...path, index], env, mistakes));
   const expanded: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) {
-    // Assigned below it would set the prototype, and the schema would not see it at all.
+    // The assignment below would set the prototype, and the schema would not see the key.
     if (key === '__proto__') mistakes.push({ path: [...path, key], message: 'this name is not allowed' });
     else expanded[key] = expandAt(item, [...path, key], env, mistakes);
   }
@@ -73,7 +73,7 @@ function insteadOf(whole: string, kind: string): string {
   if (known !== undefined) return known;
   const id = whole.slice(`\${${kind}:`.length, -1);
   const name = id.replaceAll(/[^A-Za-z0-9]+/g, '_').toUpperCase();
-  // What is asked for once may well be a secret: it belongs into the environment. The rest can be written here.
+  // Editors ask for an input because it may be a secret, so it belongs in the environment.
   if (kind === 'input' && /^[A-Z_]/.test(name)) return `write \${${name}}, and set ${name} in the environment`;
   return 'write its value, or a variable of the environment as ${NAME}';
 }

@@ -29,19 +29,19 @@ export interface ConfigSources {
   flags: ConfigFlags;
   env: Environment;
   cwd: string;
-  /** Programs on standard input are many at once, one for each client, and need a store each. */
+  /** Each client on stdio has a gateway process of its own, with a store of its own. */
   transport?: 'http' | 'stdio';
-  /** The one server that such a program shows, if not all of them. */
+  /** The only server that a stdio gateway serves; all of them if not given. */
   server?: string | undefined;
 }
 
-/** A value and how it was given, so that a mistake in it can say so. */
+/** A value and the flag or variable that set it, for error messages. */
 interface Given {
   value: string;
   by: string;
 }
 
-/** By the name of the setting. A map, because what is looked up in it comes from the file. */
+/** By the name of the setting. A map, because names from the file are looked up in it. */
 type Overrides = Map<string, Given>;
 
 const OVERRIDABLE = [
@@ -80,7 +80,7 @@ export async function loadConfig({ flags, env, cwd, transport = 'http', server }
     throw new ConfigError(asWritten.map((mistake) => line(mistake, overrides, file && label(file, cwd))));
   }
 
-  // Many clients show their users what an MCP server writes to stderr; on stdio that should be worth reading.
+  // Many clients show the stderr of a stdio server to their users.
   const { store, logLevel = transport === 'stdio' ? 'warn' : 'info', ...settings } = value.meanwhile;
   return {
     settings: {
@@ -107,7 +107,7 @@ function understand(written: unknown, overrides: Overrides, here: Here): Underst
   const expanded = expand(enabled, here.env);
   const parsed = fileSchema.safeParse(override(expanded.value, overrides));
   const wrong = parsed.success ? [] : explain(parsed.error.issues, override(enabled, overrides));
-  // A string with a variable that is not set is wrong already; what the schema says of it would only confuse.
+  // A string with an unset variable is reported already; a second error about it would only confuse.
   const known = new Set(expanded.mistakes.map(placeOf));
   const more = [...wrong, ...wholeCommands(expanded.value, enabled, here)];
   const mistakes = [...expanded.mistakes, ...more.filter((mistake) => !known.has(placeOf(mistake)))];
@@ -193,7 +193,7 @@ function readEnvFile(file: string): Record<string, string> {
   return parseEnv(readFileSync(file, 'utf8').replace(/^\uFEFF/, '')) as Record<string, string>;
 }
 
-/** Short for a file below the current folder, in full for any other. */
+/** Relative for a file below the current folder, otherwise absolute. */
 function label(file: string, cwd: string): string {
   const short = relative(cwd, file);
   return short.startsWith('..') || isAbsolute(short) ? file : short;

@@ -1,4 +1,4 @@
-/** Turns what the schema found into lines for people. Values that may be secrets are never shown, only what they are. */
+/** Turns schema issues into messages. Of values that may be secret only the type is shown. */
 
 import type * as z from 'zod';
 import { closest } from '../lib/closest.ts';
@@ -9,10 +9,10 @@ import { URL_KEYS } from './server-entries.ts';
 
 type Issue = z.core.$ZodIssue;
 
-/** `file` is the file as it was written: in it variables are not yet filled in, so no value of one can be shown. */
+/** `file` is the file before variables are expanded, so that no value of a variable is shown. */
 export function explain(issues: readonly Issue[], file: unknown): Mistake[] {
   const mistakes = issues.flatMap((issue) => explainIssue(issue, [], file));
-  // One a place: a number far out of range breaks the limit of all numbers first and then that of the setting.
+  // One per path: a number far out of range violates the general limit and that of the setting.
   return [...new Map(mistakes.map((mistake) => [placeOf(mistake), mistake])).values()];
 }
 
@@ -51,7 +51,7 @@ function explainIssue(issue: Issue, prefix: Path, file: unknown): Mistake[] {
   }
 }
 
-/** The only union is that of server entries; which half was meant can be told by its keys. */
+/** Server entries are the only union; the keys show which kind was meant. */
 function explainServer(
   issue: Extract<Issue, { code: 'invalid_union' }>,
   path: Path,
@@ -112,7 +112,7 @@ function show(value: unknown, path: Path): string {
   return JSON.stringify(text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text) + filled;
 }
 
-/** Works on what is not a URL too, since that is when it is shown. */
+/** Also for text that is not a valid URL, since that is when it is shown. */
 function withoutCredentials(text: string): string {
   return text.replace(/^([^:/@]*:\/*)?.*@/s, '$1***@').replace(/([?#]).+$/s, '$1…');
 }
@@ -127,7 +127,7 @@ export function showPath(path: Path): string {
   return text;
 }
 
-/** Somebody may have put the token where the name belongs, so a name as long as a token is not shown in full. */
+/** Token and name may have been swapped, so a name as long as a token is not shown in full. */
 function showKey(key: string, parent: string | number | undefined): string {
   if (parent === 'tokens' && key.length >= 16) return `${key.slice(0, 3)}…`;
   return /^[\w$-]+$/.test(key) ? key : JSON.stringify(key);
@@ -135,7 +135,7 @@ function showKey(key: string, parent: string | number | undefined): string {
 
 // --- Did you mean ------------------------------------------------------------------------------------------------
 
-/** What is nearly known here comes first, then what has its place elsewhere. */
+/** Suggests a similar key of the same place, or else the place where the key belongs. */
 function suggestion(key: string, path: Path, value: unknown): string {
   const known = knownKeys(path);
   const near = closest(key, known);
@@ -162,7 +162,7 @@ function inside(node: JsonSchemaNode, step: string | number): JsonSchemaNode[] {
   return next ? (next.anyOf ?? [next]) : [];
 }
 
-/** Where a key of this name belongs, as seen from here: below it, or else anywhere. */
+/** Where a key of this name exists: below this place, or else anywhere. */
 function placesOf(key: string, path: Path): string[] {
   const below = nodesAt(path).flatMap((node) => placesBelow(node, key));
   return [...new Set(below.length > 0 ? below : placesBelow(configJsonSchema(), key))];
@@ -178,5 +178,5 @@ function placesBelow({ properties = {}, additionalProperties }: JsonSchemaNode, 
   ];
 }
 
-/** However its words are joined. */
+/** Ignores case, hyphens and underscores. */
 const spoken = (key: string): string => key.replaceAll(/[-_]/g, '').toLowerCase();

@@ -4,16 +4,16 @@ import { join, posix, win32 } from 'node:path';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The store when nobody says otherwise: one for the HTTP transport, and one for each project that has its own program. */
+/** The default store: one for the HTTP gateway, and one for each project with a stdio gateway. */
 export function defaultStorePath(env: Environment, transport: 'http' | 'stdio', project: string): string {
   if (transport === 'http') return join(dataFolder(env), 'meanwhile.db');
   const name = createHash('sha256').update(project).digest('hex').slice(0, 16);
   return join(dataFolder(env), `stdio-${name}.db`);
 }
 
-/** The place that each system has for the data of programs. */
+/** The folder for application data on this operating system. */
 export function dataFolder(env: Environment, platform: NodeJS.Platform = process.platform): string {
-  // An empty HOME would put it into whatever folder one is in.
+  // An empty HOME would mean the current folder.
   const home = env['HOME'] || homedir() || userInfo().homedir;
   if (platform === 'win32') {
     const base = env['LOCALAPPDATA'] || win32.join(env['USERPROFILE'] || home, 'AppData', 'Local');
@@ -21,7 +21,7 @@ export function dataFolder(env: Environment, platform: NodeJS.Platform = process
   }
   if (platform === 'darwin') return posix.join(home, 'Library', 'Application Support', 'meanwhile');
   const xdg = env['XDG_DATA_HOME'];
-  // The XDG specification: a relative path there is invalid and to be ignored.
+  // The XDG specification says to ignore relative paths.
   const base = xdg && posix.isAbsolute(xdg) ? xdg : posix.join(home, '.local', 'share');
   return posix.join(base, 'meanwhile');
 }

@@ -1,8 +1,8 @@
-/** The server entries of a config file as it was written, before they are checked against the schema. */
+/** The server entries of a config file before validation. */
 
 import { isObject } from '../lib/values.ts';
 
-/** The keys under which programs write the URL of a server. */
+/** Keys that clients use for the URL of a server. */
 export const URL_KEYS = ['url', 'httpUrl', 'serverUrl'] as const;
 
 type Entries = [name: string, entry: Record<string, unknown>][];
@@ -13,7 +13,7 @@ export function serverEntries(file: unknown): Entries {
 }
 
 /**
- * VS Code lists servers under `servers`, beside `inputs` for values that it asks the user for. The rest of the program
+ * VS Code lists servers under `servers`, next to `inputs` for values that it asks the user for. The rest of the program
  * knows only `mcpServers`.
  */
 export function renameServers(file: unknown): { file: unknown; table: 'mcpServers' | 'servers' } {

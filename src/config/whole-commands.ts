@@ -1,4 +1,4 @@
-/** Servers whose `command` is a whole command line: nothing of that name can be run, but its first word can. */
+/** Finds servers whose `command` is a whole command line: no such program exists, but its first word is one. */
 
 import { existsSync, statSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
@@ -10,12 +10,12 @@ import { serverEntries } from './server-entries.ts';
 
 export interface Here {
   env: Environment;
-  /** Where a command runs that names no folder, and that of the file, from which a folder is named. */
+  /** `cwd` is where a command without `cwd` runs; `folder` contains the file, and its paths are relative to it. */
   cwd: string;
   folder: string;
 }
 
-/** `written` is the file before its variables were filled in, so that no value of one is shown. */
+/** `written` is the file before variables are expanded, so that no value of a variable is shown. */
 export function wholeCommands(file: unknown, written: unknown, here: Here): Mistake[] {
   const shown = new Map(serverEntries(written));
   return serverEntries(file).flatMap(([name, { command, cwd, env: own, args }]) => {
@@ -33,7 +33,7 @@ export function wholeCommands(file: unknown, written: unknown, here: Here): Mist
   });
 }
 
-/** As the system looks for it: with a folder in its name it is a file there, without one it is on the PATH. */
+/** Looks like the operating system: a name with a slash is a path, any other is searched on the PATH. */
 function exists(program: string, { path, cwd }: { path: string; cwd: string }): boolean {
   const folders = /[/\\]/.test(program) ? [''] : path.split(delimiter).filter((folder) => folder !== '');
   return folders

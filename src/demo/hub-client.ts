@@ -21,7 +21,7 @@ export interface HubReply {
 export class HubClient {
   readonly #client = new Client({ name: 'meanwhile-demo', version: VERSION });
 
-  /** Resolves when the gateway has answered. Whatever it writes to standard error is passed on. */
+  /** Resolves when the gateway is ready. Its standard error is passed through. */
   async start(command: string, args: string[]): Promise<void> {
     await this.#client.connect(new StdioClientTransport({ command, args, stderr: 'inherit' }));
   }
@@ -34,7 +34,7 @@ export class HubClient {
     return Object.assign({ text }, ...texts.filter((each) => each.startsWith('{')).map(asObject)) as HubReply;
   }
 
-  /** Ends the gateway, and with it its servers. */
+  /** Stops the gateway and its servers. */
   async close(): Promise<void> {
     await this.#client.close();
   }

@@ -9,13 +9,13 @@ export interface Stage {
   say(text: string): void;
   sent(tool: string, args: Record<string, unknown>): void;
   received(text: string): void;
-  /** A yes or no of the person, or yes without asking when there is nobody to ask. */
+  /** Asks the person yes or no; yes if there is no terminal. */
   confirm(question: string): Promise<boolean>;
 }
 
 const WIDTH = 160;
 
-/** Tells the story in a terminal, or as plain text where there is none. */
+/** Prints the demo, with colours on a terminal. */
 export function openStage(
   input: ReadStream | NodeJS.ReadStream,
   output: WriteStream | NodeJS.WriteStream,
@@ -50,7 +50,7 @@ async function ask(
   stopped: AbortController,
 ): Promise<boolean> {
   const lines = createInterface({ input, output });
-  // The terminal is in raw mode while it asks: Ctrl-C is a key like any other then, and Ctrl-D the end of the input.
+  // The terminal is in raw mode during a question: Ctrl-C arrives as a key and Ctrl-D as the end of the input.
   lines.once('SIGINT', () => stopped.abort());
   const ended = new Promise<string>((resolve) => {
     lines.once('close', () => resolve(''));

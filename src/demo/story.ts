@@ -4,7 +4,7 @@ import type { Stage } from './stage.ts';
 const TEXT = 'Clients give up on slow tools. A gateway can keep the call going as a task, and keep its result.';
 const CANNED_SUMMARY = 'Slow calls become tasks, so nobody has to wait.';
 
-/** The story: everything in it is said by the gateway and its demo server, nothing is made up here. */
+/** Calls the gateway and the demo server and shows their real replies. */
 export async function tellStory(hub: HubClient, stage: Stage, program: string): Promise<void> {
   const call = async (tool: string, args: Record<string, unknown>): Promise<HubReply> => {
     stage.sent(tool, args);
@@ -88,7 +88,7 @@ function taskId({ proxy_task }: HubReply): string {
   return proxy_task.task_id;
 }
 
-/** What woke the client, and what is still at work. */
+/** What ended the wait, and which tools still run. */
 function stateOf(reply: HubReply): string {
   const why = (reply.triggers ?? []).map(({ type, eventType }) => eventType ?? type).join(', ');
   return `woken by: ${why}; still at work: ${working(reply).join(', ') || 'nothing'}`;

@@ -27,7 +27,7 @@ export function addReport(server: McpServer): void {
   );
 }
 
-/** Ends early, with an error, when the caller cancels. */
+/** Throws when the caller cancels. */
 async function work(seconds: number, mcpReq: ServerContext['mcpReq']): Promise<void> {
   const progressToken = mcpReq._meta?.progressToken;
   const totalMs = seconds * 1000;
@@ -49,7 +49,7 @@ const input = z.object({
   time: z.string().min(1).max(100).describe('When, e.g. "tonight 19:30"'),
 });
 
-/** What the form asks for, as it comes back. */
+/** The completed form. */
 const answer = z.object({
   confirm: z.boolean(),
   seating: z.enum(SEATING).default('inside'),

@@ -13,13 +13,13 @@ import { sendQuestion, type Capabilities } from './client-question.ts';
 import { failed, reasonOf } from './run.ts';
 import type { StoredTasks } from './task-controller.ts';
 
-/** Where a call stands whose work is a task of the application. */
+/** Lets a call that waits for a task of the application resume after a restart. */
 export interface StoredTaskResumePoint {
   task: string;
   capabilities?: Capabilities;
 }
 
-/** Follows a task of the application for the call that it is the work of: what it asks goes to the call's client. */
+/** Waits for a task of the application on behalf of a call. Questions of the task go to the client of the call. */
 export async function followAppTask(
   tasks: StoredTasks,
   taskId: string,
@@ -38,7 +38,7 @@ export async function followAppTask(
       await tasks.answer(question, await sendQuestion(sink, capabilities, asked));
       taken.abort();
     } catch (error) {
-      // Answered elsewhere, or the call is over: whoever asked knows.
+      // The question was answered elsewhere, or the call has ended.
       if (over.aborted || call.signal.aborted) return;
       const failure = error instanceof RpcError ? rpcFailure(error) : { code: -32000, message: messageOf(error) };
       tasks.refuse(question, failure);
@@ -56,7 +56,7 @@ export async function followAppTask(
   try {
     const task = await tasks.until(taskId, hasEnded, { signal: call.signal });
     if (hasEnded(task)) return outcomeOf(task);
-    // The call is over before its task, or the tasks were closed.
+    // The call ended before its task, or the task controller was closed.
     const stopped = call.signal.aborted && call.signal.reason !== LEAVE_RUNNING;
     if (stopped) await tasks.cancel(taskId, reasonOf(call.signal));
     return { kind: 'lost', reason: call.signal.aborted ? reasonOf(call.signal) : 'the tasks were closed' };

@@ -12,7 +12,7 @@ export function capabilitiesIn(meta: Record<string, unknown> = {}): Capabilities
   return isObject(declared) ? declared : undefined;
 }
 
-/** Sends a question to the client of a call. Without a hub only that client can answer, so a question that it cannot take is refused at once. */
+/** Only the client of the call can answer: a question that it does not support is refused at once. */
 export async function sendQuestion(
   sink: ConnectionSink,
   capabilities: Capabilities | undefined,

@@ -18,7 +18,7 @@ import type { StoredTasks } from './task-controller.ts';
 
 const NEVER = new AbortController().signal;
 
-/** One session's way to the server that is in this very process: it is always there, and cannot be lost. */
+/** The connection of one session to the server in this process. It cannot be lost. */
 export class AppConnection implements Connection {
   readonly status: ConnectionStatus;
   readonly #definition: Definition;
@@ -85,7 +85,7 @@ export class AppConnection implements Connection {
   }
 
   notify(): void {
-    // Nothing that clients tell unasked is of interest to a handler.
+    // Handlers receive no notifications.
   }
 
   async close(): Promise<void> {}

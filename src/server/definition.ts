@@ -6,16 +6,16 @@ import { serverNameSchema } from '../lib/server-name.ts';
 import { isObject } from '../lib/values.ts';
 import type { RequestHandler, TaskServerOptions, ToolDefinition } from './types.ts';
 
-/** Config files may have names with spaces; a server that names itself has a title for that. */
+/** Names in config files may contain spaces; a server that names itself has `title` for that. */
 const ownName = serverNameSchema.refine((text) => !text.includes(' '), 'a name has no spaces');
 
 const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
-/** What the core or the protocol answers itself. */
+/** Methods that the core or the protocol implements. */
 const TAKEN =
   /^(?:initialize|ping|(?:tools|tasks|server|logging|subscriptions|notifications)\/.*|resources\/(?:un)?subscribe)$/;
 
-/** The capability that a handler for such requests means. */
+/** The capability to declare for handlers of these methods, by the first part of the method. */
 const CAPABILITIES: Record<string, string> = { resources: 'resources', prompts: 'prompts', completion: 'completions' };
 
 const validator = new AjvJsonSchemaValidator();
@@ -23,13 +23,13 @@ const validator = new AjvJsonSchemaValidator();
 export interface Tool extends Pick<ToolDefinition, 'run'> {
   name: string;
   repeatable: boolean;
-  /** What is wrong with arguments, or `undefined` if the handler can have them. */
+  /** Describes why arguments do not match the schema; `undefined` if they do. */
   mistake: (args: unknown) => string | undefined;
   /** As `tools/list` shows it. */
   shown: Record<string, unknown>;
 }
 
-/** A server as its author wants it, checked. */
+/** The validated options of a server. */
 export interface Definition {
   name: string;
   info: ServerInfo;
@@ -37,7 +37,7 @@ export interface Definition {
   requests: ReadonlyMap<string, RequestHandler>;
 }
 
-/** All that `createTaskServer` takes. */
+/** The options of `createTaskServer`. */
 const OPTIONS = [
   'name',
   'version',
@@ -50,7 +50,7 @@ const OPTIONS = [
   'settings',
 ] satisfies (keyof TaskServerOptions)[];
 
-/** All that a tool has; the last two go to clients as they are. */
+/** The fields of a tool; `icons` and `execution` are passed to clients as they are. */
 const TOOL_FIELDS = [
   'run',
   'title',
@@ -64,7 +64,7 @@ const TOOL_FIELDS = [
   'execution',
 ];
 
-/** Throws at once what would otherwise show only when a client comes. */
+/** Throws for mistakes that would otherwise appear only when a client connects. */
 export function define(options: TaskServerOptions): Definition {
   if (!isObject(options)) wrong("the options are missing; give at least 'name', 'version' and 'tools'");
   const { name, version, title, instructions, tools, requests = {} } = options;
@@ -115,7 +115,7 @@ function checker(tool: string, schema: unknown): Tool['mistake'] {
     wrong(`${place} is not the JSON Schema of an object; for example { type: 'object', properties: { … } }`);
   }
   try {
-    // Two schemas with the same id would be taken for one.
+    // A shared validator would mix up two schemas with the same id.
     const validate = ('$id' in schema ? new AjvJsonSchemaValidator() : validator).getValidator(schema);
     return (args) => {
       const { valid, errorMessage } = validate(args);
@@ -131,7 +131,7 @@ function capabilitiesOf(methods: string[]): Record<string, unknown> {
   return Object.fromEntries(named.flatMap((capability) => (capability === undefined ? [] : [[capability, {}]])));
 }
 
-/** A misspelt key would otherwise be as good as left out. */
+/** A misspelt key would otherwise be ignored. */
 function refuseUnknown(place: string, given: object, known: readonly string[]): void {
   const key = Object.keys(given).find((each) => !known.includes(each));
   if (key === undefined) return;

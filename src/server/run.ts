@@ -9,13 +9,13 @@ import type { Tool } from './definition.ts';
 import { QuestionError } from './question-error.ts';
 import type { ElicitResult, RunningTask, SamplingResult } from './types.ts';
 
-/** Where a call stands whose tool can be run again. */
+/** Lets the call of a repeatable tool run again after a restart. */
 export interface ToolRunResumePoint {
   again: true;
   capabilities?: Capabilities;
 }
 
-/** How a handler ended: with the outcome of the call, or with the task that has it. */
+/** What a handler returned: the outcome of the call, or a task that will have it. */
 export type Ran = { outcome: CallOutcome } | { taskId: string };
 
 /** Calls the handler of a tool. */
@@ -80,7 +80,7 @@ class HandledTask implements RunningTask {
     return handled(this.#ask('sampling', request).then((answer) => answer as SamplingResult));
   }
 
-  /** The answers are not needed any more, unless the next run of the program will run the handler again. */
+  /** Releases the stored answers, unless the handler will run again after a restart. */
   end(): void {
     this.#over = true;
     if (this.signal.reason !== LEAVE_RUNNING) this.#ended.abort();
@@ -89,7 +89,7 @@ class HandledTask implements RunningTask {
   async #ask(kind: InteractionKind, params: Record<string, unknown>): Promise<Answer> {
     if (this.#over) throw new QuestionError(new Error('the call is over'));
     this.#questions += 1;
-    // By its place in the order, in which a handler that is run again asks again.
+    // A handler that runs again asks in the same order, so the position identifies the question.
     const again = { key: `${kind}-${this.#questions}`, detached: true, taken: this.#ended.signal };
     const asking = sendQuestion(this.#sink, this.#capabilities, {
       kind,
@@ -99,7 +99,7 @@ class HandledTask implements RunningTask {
       ...(this.#tool.repeatable && again),
     });
     try {
-      // A question that is stored for the next start of the program has no end in this one.
+      // A question that is stored for the next start of the program never settles in this one.
       return await unlessAborted(asking, this.signal, () => new Error(`the call is over: ${reasonOf(this.signal)}`));
     } catch (error) {
       throw new QuestionError(error);
@@ -107,7 +107,7 @@ class HandledTask implements RunningTask {
   }
 }
 
-/** A handler that does not wait for its question must not end the program of all others. */
+/** Prevents an unhandled rejection when the handler does not await its question. */
 function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
@@ -123,7 +123,7 @@ function ranTo({ name }: Tool, given: unknown): Ran {
   const { content, task } = isObject(given) ? given : {};
   if (isObject(task) && typeof task['id'] === 'string') return { taskId: task['id'] };
   if (isObject(given) && Array.isArray(content)) {
-    // What cannot be written would never reach the client.
+    // Throws here, and not later, if the result cannot be serialized.
     JSON.stringify(given);
     return { outcome: { kind: 'result', result: given } };
   }
@@ -131,12 +131,12 @@ function ranTo({ name }: Tool, given: unknown): Ran {
   return { outcome: { kind: 'error', error: { code: -32603, message } } };
 }
 
-/** Errors of the protocol have negative codes; those of processes and of aborted requests are other people's. */
+/** Protocol errors have negative codes; codes of system errors and aborted requests are strings or positive. */
 function isFailure(error: unknown): error is RpcFailure {
   return error instanceof Error && 'code' in error && Number.isInteger(error.code) && Number(error.code) < 0;
 }
 
-/** The tool ran and says why it failed, which its caller's model can read. */
+/** A tool error, which the model of the caller reads. */
 export function failed(message: string): CallOutcome {
   return { kind: 'result', result: { ...textResult(message), isError: true } };
 }

@@ -4,16 +4,16 @@ import type { ListenOptions, ServerSettings } from './types.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Where an application differs from a gateway: its work may be meant to take long, and its clients share a session or two. */
+/** Defaults that differ from those of the gateway: tasks may run for long, and many of them share few sessions. */
 const DEFAULTS = {
   logLevel: 'error',
   tasks: { ttlMs: HOUR_MS, maxTtlMs: 24 * HOUR_MS, perSession: 10_000, max: 100_000 },
   questions: { timeoutMs: HOUR_MS, perSession: 10_000 },
-  // Longer than a task takes: with an idle session its results would go.
+  // Longer than a task may take: the results are deleted with an idle session.
   sessions: { idleMs: 2 * HOUR_MS, max: 10_000 },
 } as const satisfies ServerSettings;
 
-/** The settings that hold, or an error that tells each mistake. */
+/** Throws an error that lists every mistake. */
 export function settingsFrom(
   given: ServerSettings = {},
   store = ':memory:',

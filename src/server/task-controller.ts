@@ -14,12 +14,12 @@ import { openSqliteStore } from '../store/sqlite/store.ts';
 import { settingsFrom } from './settings.ts';
 import type { AppTaskController, AppTaskStart, TaskControllerOptions } from './types.ts';
 
-/** Whose the tasks are in the store; no client has a session of that name. */
+/** Owner of the tasks in the store; no client session has this id. */
 const OWNER = 'application:tasks';
 
 const NO_EVENTS: EventSink = { add: () => {} };
 
-/** Tasks that any part of the program can work on, in a store of their own or in that of a server. */
+/** Creates tasks that any part of the program can work on. A server can share the store. */
 export async function createTaskController(options: TaskControllerOptions = {}): Promise<AppTaskController> {
   const settings = settingsFrom(options.settings, options.store);
   const log = stderrLog(settings);
@@ -33,7 +33,7 @@ export async function createTaskController(options: TaskControllerOptions = {}):
   }
 }
 
-/** What a server needs to know of them, besides what everybody sees. */
+/** The controller with the methods that only `createTaskServer` uses. */
 export class StoredTasks extends BookTaskController implements AppTaskController {
   readonly store: Store;
   readonly #tasks: TaskBook;
@@ -96,17 +96,16 @@ export class StoredTasks extends BookTaskController implements AppTaskController
     };
   }
 
-  /** Takes what the task asks, until the returned function is called. */
+  /** Sends the questions of the task to `responder`, until the returned function is called. */
   register(taskId: string, responder: Responder): () => void {
     return this.#interactions.register({ taskId }, responder);
   }
 
-  /** Nobody will answer. */
   refuse({ id }: Interaction, error: RpcFailure): void {
     this.#interactions.refuse(id, error);
   }
 
-  /** For one server at a time: two of them would both go on with what is in the store. */
+  /** Only one server at a time: two would both resume the stored calls. */
   claim(): void {
     if (this.#claimed) throw new Error('another server uses these tasks; close it first');
     this.#claimed = true;

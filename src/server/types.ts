@@ -18,15 +18,15 @@ export interface CallToolResult {
 
 export interface Elicitation {
   message: string;
-  /** The form that the answer has to fit: one that does not is refused before it gets here. */
+  /** JSON Schema of the form. Answers that do not match it are refused before they reach the handler. */
   requestedSchema?: Record<string, unknown>;
-  /** `url` sends the person to a page instead. */
+  /** `url` sends the user to a web page instead of a form. */
   mode?: 'form' | 'url';
   url?: string;
   [field: string]: unknown;
 }
 
-/** `content` is the filled-in form, and empty where there was none. */
+/** `content` is the completed form; it is empty if the question had no form. */
 export type ElicitResult<Content = Record<string, unknown>> =
   | { action: 'accept'; content: Content; _meta?: Record<string, unknown> }
   | { action: 'decline' | 'cancel'; content?: undefined; _meta?: Record<string, unknown> };
@@ -44,45 +44,45 @@ export interface SamplingResult {
   [field: string]: unknown;
 }
 
-/** One call at work, as its handler sees it. */
+/** A running call, as its handler sees it. */
 export interface RunningTask {
-  /** Aborted when the result is not wanted any more: cancelled, out of time, or the server closes. */
+  /** Aborted when the result is no longer needed: the call was cancelled or timed out, or the server closes. */
   readonly signal: AbortSignal;
-  /** How far it is; a client that waits, or looks at the task, sees it. */
+  /** Reports progress to clients that wait for the call or look at its task. */
   progress(progress: number, total?: number, message?: string): void;
-  /** Asks the person behind the client. Rejects with a `QuestionError` when there will be no answer. */
+  /** Asks the user of the client. Rejects with a `QuestionError` if there will be no answer. */
   elicit<Content = Record<string, unknown>>(question: Elicitation): Promise<ElicitResult<Content>>;
-  /** Asks the model of the client. Rejects with a `QuestionError` when there will be no answer. */
+  /** Asks the model of the client. Rejects with a `QuestionError` if there will be no answer. */
   sample(request: SamplingRequest): Promise<SamplingResult>;
 }
 
-/** A text stands for a result that is that text; a task for whatever becomes of it. */
+/** A string is a result with that text; a task stands for its later result. */
 export type ToolOutcome = CallToolResult | string | { task: Pick<Task, 'id'> };
 
 export interface ToolDefinition {
   title?: string;
   description?: string;
-  /** A JSON Schema of an object. Arguments that do not fit do not get to `run`. */
+  /** JSON Schema of an object. `run` is not called with arguments that do not match it. */
   inputSchema?: Record<string, unknown>;
   outputSchema?: Record<string, unknown>;
   annotations?: Record<string, unknown>;
   _meta?: Record<string, unknown>;
   /**
-   * After a restart of the program `run` is called once more for the tasks that were cut off. What it asks again in the same
-   * order has the answers that were given before.
+   * After a restart of the program, `run` is called again for the tasks that were interrupted. Questions that it asks again
+   * in the same order get the earlier answers.
    */
   repeatable?: boolean;
-  // A method, so that `args` can have the type that the schema promises.
+  // A method, so that an implementation may declare a narrower type for `args`.
   run(args: Record<string, unknown>, task: RunningTask): Promise<ToolOutcome> | ToolOutcome;
 }
 
-/** Answers a request as it came, with its result. */
+/** Receives the params of a request and returns its result. */
 export type RequestHandler = (
   params: Record<string, unknown>,
   request: { signal: AbortSignal },
 ) => Promise<Record<string, unknown>> | Record<string, unknown>;
 
-/** The settings of the gateway, as its configuration file has them; a few have other defaults here. */
+/** The same settings as in the config file of the gateway; some have other defaults. */
 export type ServerSettings = { [Group in keyof CoreSettings]?: Partial<CoreSettings[Group]> } & {
   direct?: { taskAfterMs?: number };
   logLevel?: LogLevel;
@@ -97,32 +97,32 @@ export interface TaskServerOptions {
   tools: Record<string, ToolDefinition>;
   /** Other requests by their method, such as `resources/list` and `resources/read`. */
   requests?: Record<string, RequestHandler>;
-  /** The file that keeps what must survive, or `:memory:` (the default). */
+  /** The file that stores tasks and questions, or `:memory:` (the default). */
   store?: string;
-  /** In place of `store`: the tasks that tools return, and the store that these are in. */
+  /** Instead of `store`: the controller of the tasks that tools return; its store is used. */
   tasks?: AppTaskController;
   settings?: ServerSettings;
 }
 
 export interface ListenOptions {
-  /** Any free one unless given. */
+  /** Default: any free port. */
   port?: number;
-  /** `127.0.0.1` unless given; any other than a local one needs tokens. */
+  /** Default: `127.0.0.1`. A host that others can reach needs `tokens`. */
   host?: string;
-  /** Bearer tokens by the name of who has it. Tasks belong to who made them. */
+  /** Bearer tokens by the name of their owner. Each task belongs to the owner of the token that created it. */
   tokens?: Record<string, string>;
-  /** Host names that requests may be addressed to, besides the local ones. */
+  /** Values of the `Host` header to accept, besides the local ones. */
   allowedHosts?: string[];
-  /** Origins of web pages that may send requests, besides the local ones. */
+  /** Values of the `Origin` header to accept, besides the local ones. */
   allowedOrigins?: string[];
 }
 
 export interface TaskServer {
-  /** Serves clients over HTTP; resolves with the address. */
+  /** Serves clients over HTTP. Resolves with the URL. */
   listen(options?: ListenOptions): Promise<string>;
-  /** Serves the one client on standard input and output; resolves when it has left. */
+  /** Serves the client on standard input and output. Resolves when it disconnects. */
   stdio(): Promise<void>;
-  /** Lets go of everything. Tasks that can go on do so when the program is started again. */
+  /** Releases ports, connections and the store. Repeatable tasks continue when the program starts again. */
   close(): Promise<void>;
 }
 
@@ -130,12 +130,12 @@ export interface AppTaskStart extends Omit<TaskStart, 'server' | 'program' | 'pr
   server?: string;
 }
 
-/** The tasks of an application: what tools begin, and other parts of the program work on. */
+/** Tasks of an application: tools create them, and other parts of the program work on them. */
 export interface AppTaskController extends TaskController {
   create(start: AppTaskStart): Promise<Task>;
-  /** Tells of every change and of every new task, until the returned function is called. */
+  /** Calls `watcher` for each new task and each change, until the returned function is called. */
   watch(watcher: (task: Task) => void): () => void;
-  /** After the server that uses it. What is stored stays. */
+  /** Close the server that uses it first. Stored tasks are kept. */
   close(): Promise<void>;
 }
 

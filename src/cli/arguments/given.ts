@@ -1,4 +1,4 @@
-/** The arguments of a tool as they stand on the command line. */
+/** Reads the arguments of a tool from the command line. */
 
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
@@ -7,7 +7,7 @@ import { messageOf } from '../../lib/log.ts';
 import { UsageError } from '../flags.ts';
 
 export type GivenArgument =
-  /** `key=value`: what type it has is for the tool's schema to say. */
+  /** `key=value`: the schema of the tool decides its type. */
   | { key: string; kind: 'text'; text: string }
   /** `key:=json` */
   | { key: string; kind: 'json'; value: unknown };

@@ -6,8 +6,8 @@ import { typed } from './typed.ts';
 export type ToolArguments = { args: Record<string, unknown> } | { mistakes: string[] };
 
 /**
- * The arguments for a tool: those of `--args` as they are, and over them those given one by one, in the types that the
- * tool's schema says. A required argument that is not given is sent with its default, if it has one.
+ * Merges the arguments of `--args` with those given one by one, converted to the types of the tool's schema. A required
+ * argument that is missing is sent with its default, if it has one.
  */
 export function toolArguments(
   inputSchema: Schema,
@@ -37,7 +37,7 @@ export function toolArguments(
     if (args.has(name) || seen.has(name)) continue;
     const fallback = defaultOf(properties.get(name));
     if (fallback === undefined) mistakes.push(`'${name}' is missing`);
-    // Sent, not left out: a server that lists it as required may refuse a call without it.
+    // A server that requires the argument may refuse a call without it, despite the default.
     else args.set(name, fallback);
   }
   return mistakes.length === 0 ? { args: Object.fromEntries(args) } : { mistakes };

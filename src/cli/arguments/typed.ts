@@ -2,10 +2,10 @@ import { alternatives, describeType, itemsOf, type Schema } from '../json-schema
 
 export type Typed = { value: unknown } | { mistake: string };
 
-/** `changed` where there is such a value, but it would be another one when it is sent. */
+/** `changed` says why the value cannot be sent exactly. */
 type Found = { value: unknown } | { changed?: string };
 
-/** What somebody typed, as the type that the schema wants. */
+/** Converts typed text to the type that the schema wants. */
 export function typed(text: string, schema: Schema, root: Schema): Typed {
   const found = find(text, schema, root, 0);
   if ('value' in found) return found;
@@ -13,7 +13,7 @@ export function typed(text: string, schema: Schema, root: Schema): Typed {
 }
 
 function find(text: string, schema: Schema, root: Schema, depth: number): Found {
-  // Everything is a text, so the other types come first.
+  // Any text is a valid string, so other types are tried first.
   const options = alternatives(schema, root).toSorted((a, b) => Number(takesAnyText(a)) - Number(takesAnyText(b)));
   let other: Found = NOT_IT;
   for (const option of options) {
@@ -61,7 +61,7 @@ function findAs(text: string, schema: Schema, root: Schema, depth: number): Foun
 
 const hasFraction = (value: number): boolean => Number.isFinite(value) && !Number.isInteger(value);
 
-/** The number, unless its digits would be others once it is sent. */
+/** The number, unless it cannot be represented exactly. */
 function exactly(text: string, whole: boolean): Found {
   const value = Number(text);
   if (whole ? Number.isSafeInteger(value) : Number.isFinite(value)) return { value };
@@ -71,7 +71,7 @@ function exactly(text: string, whole: boolean): Found {
   };
 }
 
-/** JSON, or a single item as it is. */
+/** A JSON array, or a single item. */
 function list(text: string, schema: Schema, root: Schema, depth: number): Found {
   if (text.trimStart().startsWith('[')) return json(text, Array.isArray);
   const item = find(text, itemsOf(schema, root, depth), root, depth + 1);

@@ -22,7 +22,7 @@ export async function call(line: CommandLine): Promise<number> {
   if (server === undefined || name === undefined) {
     throw new UsageError('expected meanwhile call <server> <tool> [key=value …]');
   }
-  // What is wrong on the line itself is said before anything is started for it.
+  // Report mistakes on the command line before starting a server.
   checkForm(operands);
   const given = parseArguments(rest);
   const base = flags.args === undefined ? {} : await readArguments(flags.args, process.stdin);
@@ -33,7 +33,7 @@ export async function call(line: CommandLine): Promise<number> {
   });
 }
 
-/** Two mistakes that everybody makes once. */
+/** Explains two common mistakes. */
 function checkForm(operands: readonly string[]): void {
   const rest = operands.slice(2);
   const object = rest.find((word) => word.trimStart().startsWith('{'));
@@ -43,7 +43,7 @@ function checkForm(operands: readonly string[]): void {
   if (hint !== undefined) throw new UsageError(`expected key=value, got '${bare}'${hint}`);
 }
 
-/** A server may want the person to visit a web page first, and then the same call once more. */
+/** Calls again after the person visited the web pages that the server requires. */
 async function run(
   session: ServerSession,
   name: string,
@@ -79,7 +79,7 @@ async function argumentsFor(
   throw new UsageError([...found.mistakes, '', toolUsage(session.label, { name, inputSchema })].join('\n'));
 }
 
-/** `undefined` when the server does not tell which tools it has: then it has to judge the call by itself. */
+/** `undefined` if the server cannot list its tools; it then validates the call itself. */
 async function findTool(session: ServerSession, name: string): Promise<Tool | undefined> {
   const { screen, stop, label } = session;
   const tools = await listTools(session).catch((error: unknown) => {
@@ -93,8 +93,8 @@ async function findTool(session: ServerSession, name: string): Promise<Tool | un
 }
 
 /**
- * Prints the result of a tool. A tool that reports an error has its own exit code, and so has a call whose questions were not
- * answered as they should have been.
+ * Prints the result of a tool. There are exit codes of their own for a tool error and for a call with unanswered
+ * questions.
  */
 export async function showOutcome(
   { screen, flags }: ServerSession,
@@ -120,7 +120,7 @@ export async function showOutcome(
 
 const UNANSWERED = 'answer it with --answer, or call from a terminal';
 
-/** Why a call that ended cannot count as a success: a prepared answer did not fit, or nobody answered a question. */
+/** A call is no success if a prepared answer did not fit or a question was left unanswered. */
 function answersMissing(
   { misfits, unanswered }: PreparedAnswers,
   { error, result }: { error?: string; result?: CallToolResult },

@@ -7,7 +7,7 @@ import { programPath } from '../config.ts';
 import { EXIT_CODES } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
 
-/** Plays the story with the real program as a child: what is shown is what any client would see. */
+/** Plays the demo with the real program as a child process. */
 export async function demo({ flags }: CommandLine): Promise<number> {
   const { 'log-level': logLevel = 'error', ...others } = flags;
   const [unused] = Object.keys(others);
@@ -17,7 +17,7 @@ export async function demo({ flags }: CommandLine): Promise<number> {
   const stopped = new AbortController();
   const stop = (): void => stopped.abort();
   process.on('SIGINT', stop).on('SIGTERM', stop);
-  // Whoever reads may have seen enough: `meanwhile demo | head`.
+  // The reader may close the pipe early: `meanwhile demo | head`.
   process.stdout.on('error', stop);
   const interrupted = new Promise<'interrupted'>((resolve) => {
     stopped.signal.addEventListener('abort', () => resolve('interrupted'), { once: true });

@@ -19,7 +19,7 @@ export async function prompts(line: CommandLine): Promise<number> {
   const given = parseArguments(rest).map((argument): [string, string] => {
     const { key } = argument;
     if (argument.kind === 'text') return [key, argument.text];
-    // Arguments of prompts are texts, always.
+    // Arguments of prompts are always strings.
     return [key, typeof argument.value === 'string' ? argument.value : JSON.stringify(argument.value)];
   });
   return withServer(line, server, async (session) => {

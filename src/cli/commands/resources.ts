@@ -38,7 +38,7 @@ function row(item: Item, uri: unknown, mark: readonly string[]): string[] {
   return [cleanLine(uri), ...mark, cleanLine(item['mimeType'] ?? ''), about];
 }
 
-/** Many servers have resources and do not know the word for templates. */
+/** Many servers with resources do not implement templates. */
 async function templatesOf(client: ServerSession['client']): Promise<Item[]> {
   return client.listAll('resources/templates/list', 'resourceTemplates').catch((error: unknown) => {
     const unknownMethod = error instanceof Error && 'code' in error && error.code === -32601;

@@ -14,16 +14,16 @@ export async function serve(line: CommandLine): Promise<number> {
   return closeInTime(() => running.close(), running.log);
 }
 
-/** If the start fails, only the reason is printed, and not how everything was put away again. */
+/** If the start fails, only the reason is printed, not the log of the cleanup. */
 async function start(line: CommandLine): Promise<{ running: HttpGateway; stopped: Promise<string> }> {
   const config = await configFor(line);
   const { log, release } = holdLog(stderrLog(config.settings));
   const forPerson = process.stderr.isTTY && config.settings.logLevel !== 'silent';
   try {
-    // The banner says it to a person.
+    // The banner shows it too.
     if (!forPerson) logConfig(config, log);
     const running = await startHttp(config, log);
-    // Before anything is printed: a script may send the signal as soon as it reads that we listen.
+    // Before anything is printed: a script may send a signal as soon as it reads the URL.
     const stopped = untilStopped();
     if (forPerson) process.stderr.write(`${banner(config, running.url)}\n`);
     release(ALL_LEVELS);

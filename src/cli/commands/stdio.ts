@@ -5,7 +5,7 @@ import { UsageError, type CommandLine } from '../flags.ts';
 import { wrap } from '../terminal/layout.ts';
 import { closeInTime, untilStopped } from '../until-stopped.ts';
 
-/** For a person who started it by hand and sees nothing happen. */
+/** For a person who started it on a terminal. */
 const WAITING = 'meanwhile: this is an MCP server, waiting for a client on standard input; meanwhile --help shows more';
 
 const LAST_OUTPUT_MS = 1000;
@@ -22,7 +22,7 @@ export async function stdio(line: CommandLine): Promise<number> {
   if (process.stdin.isTTY) process.stderr.write(`${wrap(WAITING, process.stderr.columns ?? 80).join('\n')}\n`);
   running.log.info('stopping', { reason: await stopped });
   const code = await closeInTime(() => running.close(), running.log);
-  // A client that does not read would keep the program waiting for its output to be out.
+  // Do not wait for a client that stopped reading.
   if (process.stdout.writableNeedDrain) setTimeout(() => process.exit(code), LAST_OUTPUT_MS);
   return code;
 }

@@ -25,7 +25,7 @@ const ACTIONS = new Map<string, Action>([
   ['export', exportAll],
 ]);
 
-/** Flags that only one action has. */
+/** Flags of a single action. */
 const ONLY_OF = [
   ['older-than', prune],
   ['with-secrets', exportAll],
@@ -111,7 +111,7 @@ async function prune({ store: path, sessions }: Config['settings'], flags: Flags
   const now = Date.now();
   const report = await pruneStore(path, {
     now,
-    // A gateway notes only now and then that a session is active.
+    // A gateway stores the last activity of a session only at intervals.
     idleBefore: now - sessions.idleMs - sessions.checkMs,
     ...(age !== undefined && { endedBefore: now - age }),
   });
@@ -131,7 +131,6 @@ function pruned({ file, removed, bytesBefore, bytesAfter }: PruneReport): string
 
 // --- export ---
 
-/** Fewer, larger writes. */
 const CHUNK_CHARS = 65_536;
 
 async function exportAll({ store: path }: Config['settings'], flags: Flags): Promise<number> {
@@ -153,6 +152,6 @@ async function exportAll({ store: path }: Config['settings'], flags: Flags): Pro
 
 async function write(text: string): Promise<void> {
   if (!process.stdout.write(text)) await drained(process.stdout);
-  // Only then it is known whether anybody still reads.
+  // Lets an EPIPE error arrive if the reader is gone.
   await turn();
 }

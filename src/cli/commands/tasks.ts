@@ -21,7 +21,7 @@ const ACTIONS = new Map<string, Action>([
   ['watch', watch],
 ]);
 
-/** Invalid params: of requests about tasks the only one is the task. */
+/** Invalid params: in task requests the only parameter is the task id. */
 const UNKNOWN_TASK = -32602;
 
 const MAX_PAGES = 1000;
@@ -45,7 +45,7 @@ export async function tasks(line: CommandLine): Promise<number> {
   );
 }
 
-/** The hub has its tasks behind tools, so that clients without tasks can use them. */
+/** The hub offers its tasks through tools. */
 const HUB_TOOLS = new Map([
   ['list', 'list_tasks'],
   ['get', 'get_task'],
@@ -62,7 +62,7 @@ function withHubHint(error: unknown, { info, server, flags }: ServerSession, act
   return new TaskClientError('refused', `this is a Meanwhile, whose tasks are behind tools: ${command}`);
 }
 
-/** A task that is not known may be known in another session. */
+/** An unknown task may belong to another session. */
 function withSessionHint(error: unknown, { client, flags }: ServerSession): unknown {
   if (!(error instanceof TaskClientError) || error.code !== UNKNOWN_TASK || client.sessionId === undefined)
     return error;
@@ -111,7 +111,7 @@ async function get({ client, screen, stop }: ServerSession, taskId: string): Pro
   return RESULT;
 }
 
-/** All numbers of a task are times, and none means that there is no limit. */
+/** All numbers of a task are durations; null means no limit. */
 function shown(value: string | number | null): string {
   if (typeof value === 'string') return cleanLine(value);
   if (value === null) return 'no limit';
@@ -146,7 +146,7 @@ async function watch(session: ServerSession, taskId: string, answers: PreparedAn
 
 async function cancel({ client, screen, stop }: ServerSession, taskId: string): Promise<number> {
   await stop.unless(client.cancelTask(taskId));
-  // Servers of the extension take every cancel, also one that comes too late, and may need a moment for it.
+  // Servers with the tasks extension accept a cancel that comes too late, and may need a moment for it.
   const status = client.getClientTasks().find((task) => task.taskId === taskId)?.status ?? 'cancelled';
   if (status === 'completed' || status === 'failed') {
     throw new Failure('server_error', `the task cannot be cancelled: it is already ${status}`, { taskId, status });

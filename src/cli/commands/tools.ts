@@ -32,7 +32,7 @@ export async function tools(line: CommandLine): Promise<number> {
 
 function listing({ screen }: ServerSession, all: readonly Tool[]): string {
   const rows = all.map((tool) => [cleanLine(tool.name), asTask(tool), firstLine(tool.description ?? tool.title)]);
-  // A column that nothing is in would only be a gap.
+  // Omit an empty column.
   const hasTasks = rows.some(([, task]) => task !== '');
   const shown = hasTasks ? rows : rows.map(([name = '', , about = '']) => [name, about]);
   return table(shown, process.stdout.isTTY ? process.stdout.columns : undefined)

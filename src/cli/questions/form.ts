@@ -1,4 +1,4 @@
-/** A form that a server sent, as the fields a person fills in one after the other. */
+/** Turns the form of a server into fields that a person fills in one after the other. */
 
 import { formMistake } from '../../core/interaction/form.ts';
 import { NUMBER } from '../arguments/typed.ts';
@@ -14,7 +14,7 @@ export interface Choice {
 interface FieldBase {
   name: string;
   title: string;
-  /** What it is, what it may be, and whether it may be left empty. */
+  /** Description, limits, and whether it is optional. */
   help: string;
   required: boolean;
   schema: Schema;
@@ -53,7 +53,7 @@ export function fieldsOf(form: Schema): Field[] {
   );
 }
 
-/** The title and all there is to know about the field, on one line. */
+/** Title and help on one line. */
 export function captionOf({ title, help }: Field): string {
   if (help === '') return title;
   return help.startsWith('(') ? `${title} ${help}` : `${title}: ${help}`;
@@ -114,7 +114,7 @@ function helpOf(schema: Schema, required: boolean): string {
     .join(' ');
 }
 
-/** All the forms the protocol has for a choice: `enum`, with `enumNames`, and `oneOf` or `anyOf` of `const` and `title`. */
+/** The ways to write a choice: `enum`, with `enumNames`, and `oneOf` or `anyOf` of `const` and `title`. */
 function choicesOf(schema: Schema): Choice[] | undefined {
   const { enum: values, enumNames: names } = schema;
   if (Array.isArray(values)) {
@@ -138,7 +138,7 @@ const isChoice = (value: unknown, choices: readonly Choice[]): boolean => choice
 
 export type Entry = { kind: 'value'; value: unknown } | { kind: 'empty' } | { kind: 'mistake'; mistake: string };
 
-/** What was typed into a field, as the value it means. */
+/** Converts the text typed into a field to its value. */
 export function readEntry(field: TextField, typedText: string): Entry {
   const text = typedText.trim();
   if (text === '') return field.required ? { kind: 'mistake', mistake: 'an answer is required' } : { kind: 'empty' };
@@ -147,7 +147,7 @@ export function readEntry(field: TextField, typedText: string): Entry {
   return mistake === undefined ? { kind: 'value', value } : { kind: 'mistake', mistake };
 }
 
-/** What is wrong with a value, in the words of the one checker of answers. */
+/** Why a value does not fit, from the validator of all answers. */
 export function mistakeIn({ name, schema }: Field, value: unknown): string | undefined {
   const properties = Object.fromEntries([[name, schema]]);
   const mistake = formMistake({ type: 'object', properties }, Object.fromEntries([[name, value]]));
@@ -158,7 +158,7 @@ function valueOf(schema: Schema, text: string, typedText: string): unknown {
   switch (schema['type']) {
     case 'number':
     case 'integer':
-      // What is no number stays a text, which the checker refuses.
+      // Anything else stays a string, which the validator refuses.
       return NUMBER.test(text) ? Number(text) : text;
     case 'array':
     case 'object':
@@ -176,7 +176,7 @@ function jsonOrText(text: string): unknown {
   }
 }
 
-/** People write `2026-01-02 15:30` and mean their own time; the protocol wants a `T` and the zone. */
+/** People type `2026-01-02 15:30` in local time; the format needs a `T` and a time zone. */
 function withZone(text: string): string {
   const [, day, time, seconds = ':00', zone] =
     /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d)(:\d\d(?:\.\d+)?)?\s*(Z|[+-]\d\d:\d\d)?$/i.exec(text) ?? [];

@@ -1,4 +1,4 @@
-/** The answers of `--answer`: given beforehand, used one after the other. */
+/** The answers of `--answer`, used one after the other. */
 
 import type { ElicitResult, PendingElicitation, PendingSample } from '../../client/types.ts';
 import { formMistake } from '../../core/interaction/form.ts';
@@ -9,19 +9,19 @@ import { isObject } from '../../lib/values.ts';
 
 export type Prepared<T> =
   | { kind: 'answer'; answer: T }
-  /** A whole sentence, which says which answer it is about. */
+  /** A message that names the answer. */
   | { kind: 'mistake'; mistake: string }
   | { kind: 'none' };
 
-/** What a model, or a person in its place, says; or that nobody does. */
+/** The reply to a sampling request, or its rejection. */
 export type SampleAnswer = { action: 'answer'; result: Record<string, unknown> } | { action: 'reject'; reason: string };
 
 const ACTIONS = new Set<unknown>(['accept', 'decline', 'cancel']);
 
 export class PreparedAnswers {
-  /** What was wrong with those that should have been used, and nobody was there to give others. */
+  /** Mistakes in prepared answers, when no person could be asked instead. */
   readonly misfits: string[] = [];
-  /** How many questions nobody answered: there was no prepared answer for them, and no person to ask. */
+  /** How many questions had neither a prepared answer nor a person to ask. */
   unanswered = 0;
   readonly #all: readonly Schema[];
   #used = 0;
@@ -60,7 +60,7 @@ export class PreparedAnswers {
     return { kind: 'answer', answer: { action: 'answer', result: { ...modelAnswer('', rest), content } } };
   }
 
-  /** What is to be said at the end about answers that nothing was asked for. */
+  /** A message about answers that were not needed. */
   get unused(): string | undefined {
     const left = this.#all.slice(this.#used);
     if (left.length === 0) return undefined;

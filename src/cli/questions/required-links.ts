@@ -1,4 +1,4 @@
-/** Web pages that a server wants visited before it accepts a call at all (error -32042). */
+/** Web pages that a server wants visited before it accepts a call (error -32042). */
 
 import { TaskClientError } from '../../client/task-client-error.ts';
 import { Failure } from '../failure.ts';
@@ -23,7 +23,7 @@ export function requiredLinks(error: unknown): RequiredLink[] {
   );
 }
 
-/** Without a person nobody can visit the pages, and the call cannot be made. */
+/** The failure when there is no person to visit the pages. */
 export function linksUnvisited({ label }: Pick<ServerSession, 'label'>, links: readonly RequiredLink[]): Failure {
   const pages = links.map(({ message, url }) => `${label} wants you to visit ${cleanLine(url)}: ${clean(message)}`);
   return new Failure('unanswered', [...pages, 'then make the call again, or make it from a terminal'].join('\n'), {
@@ -31,7 +31,7 @@ export function linksUnvisited({ label }: Pick<ServerSession, 'label'>, links: r
   });
 }
 
-/** Tells whether the person has been to all of them, so that the call is worth another try. */
+/** Resolves with whether the person visited all of them. */
 export async function visitLinks({ label, stop }: ServerSession, links: readonly RequiredLink[]): Promise<boolean> {
   const prompter = new Prompter();
   for (const link of links) {

@@ -1,4 +1,4 @@
-/** What a script is told about a question that nobody answered, so that the next time somebody does. */
+/** Messages for scripts about an unanswered question, with the `--answer` to give. */
 
 import type { PendingElicitation, PendingSample } from '../../client/types.ts';
 import { describeSample } from '../terminal/ask-sample.ts';
@@ -25,7 +25,7 @@ export function elicitationUnanswered({
   return [...lines, `${why}; give the answer with --answer '${example}'`].join('\n');
 }
 
-/** What an example should have: all that is required, or else everything. */
+/** An example has all required fields, or else all fields. */
 function isAsked(field: Field, _index: number, all: readonly Field[]): boolean {
   return field.required || !all.some(({ required }) => required);
 }

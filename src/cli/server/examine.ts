@@ -1,4 +1,4 @@
-/** Looks a server over: whether it can be reached, what it is and can do, and what is wrong with it. */
+/** Examines a server: whether it can be reached, what it offers, and what is wrong with it. */
 
 import { TaskClientError } from '../../client/task-client-error.ts';
 import type { TaskClient } from '../../client/task-client.ts';
@@ -14,7 +14,7 @@ import { troubleWith } from './trouble.ts';
 export interface Problem {
   problem: string;
   fix?: string;
-  /** The last lines that the program wrote to standard error, where they may say why. */
+  /** The last lines of its standard error, where they may explain the problem. */
   output?: string[];
 }
 
@@ -25,14 +25,14 @@ export interface Findings {
   problems: Problem[];
 }
 
-/** How long it may take altogether. */
+/** The time limit for the whole examination. */
 export interface Limit {
   ms: number;
   /** As the person wrote it. */
   text: string;
 }
 
-/** Takes no longer than it may: what is known by then is told, and what the server left unanswered. */
+/** After the time limit it returns what is known, with the request that got no reply. */
 export async function examine(client: TaskClient, config: ServerConfig, limit: Limit): Promise<Findings> {
   const findings: Findings = { problems: [] };
   const printed = new ServerOutput(client);
@@ -46,7 +46,7 @@ export async function examine(client: TaskClient, config: ServerConfig, limit: L
   };
   const attempt = async <T extends object | number>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
     const left = deadline - Date.now();
-    // That it is late was said when it became so.
+    // The timeout is reported already.
     if (left <= 0) return undefined;
     try {
       const done = await within(left, work());
@@ -78,7 +78,7 @@ export async function examine(client: TaskClient, config: ServerConfig, limit: L
   return findings;
 }
 
-/** Whether the server is away, and did not just answer with an error. */
+/** Whether the connection failed, as opposed to an error reply. */
 const isGone = (error: unknown): boolean =>
   error instanceof TaskClientError && (error.kind === 'unreachable' || error.kind === 'lost');
 

@@ -1,7 +1,7 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
 
-/** The program that one word means as a command: on the PATH, or a file here. `undefined` if there is none. */
+/** Finds a program on the PATH or as a file in the current folder. */
 export async function findProgram(
   name: string,
   path: string = process.env['PATH'] ?? '',
@@ -10,7 +10,7 @@ export async function findProgram(
   for (const folder of path.split(delimiter).filter((each) => each !== '')) {
     if (await isFile(join(folder, name), constants.X_OK)) return name;
   }
-  // Only with its folder is it looked for anywhere else than on the PATH.
+  // The operating system needs the `./` to look outside the PATH.
   return (await isFile(resolve(cwd, name), constants.F_OK)) ? `./${name}` : undefined;
 }
 

@@ -7,19 +7,19 @@ import { UsageError } from '../flags.ts';
 import { findProgram } from './find-program.ts';
 import { splitWords } from './shell-words.ts';
 
-/** A server as the command line names it. */
+/** A server named on the command line. */
 export interface FoundServer {
-  /** As the person wrote it. */
+  /** As typed. */
   name: string;
   config: ServerConfig;
-  /** The name is one in the config file, and so no secret. */
+  /** The name is from the config file, so it contains no secret. */
   inConfigFile?: true;
   connectTimeoutMs?: number;
 }
 
 const OTHER_WAYS = 'or give a URL (https://…), or a command in quotes ("npx -y some-server")';
 
-/** A name in the config file, a URL, or a command. The config file is read only when it may be a name. */
+/** `text` is a name in the config file, a URL or a command. The config file is read only if it may be a name. */
 export async function findServer(
   text: string,
   headerLines: readonly string[],
@@ -35,7 +35,7 @@ export async function findServer(
     if (hasSpaces && error instanceof ConfigError) return undefined;
     throw error;
   });
-  // Words with spaces are hardly ever a name: a config file that is broken must not stand in the way of a command.
+  // Text with spaces is rarely a name, so a broken config file must not prevent a command.
   if (loaded === undefined) return asCommand();
   const { servers, settings, file, disabled } = loaded;
   const config = servers.get(text);
@@ -91,7 +91,7 @@ function commandOf(text: string): ServerConfig {
   return { command, args, ...(env.length > 0 && { env: Object.fromEntries(env) as Record<string, string> }) };
 }
 
-/** The values are not shown in what is thrown: they are often secrets. */
+/** Errors do not show the values, which are often secrets. */
 function parseHeaders(lines: readonly string[]): Record<string, string> {
   const headers = lines.map((line): [string, string] => {
     const [, name, value] = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+):[ \t]*(.*)$/s.exec(line) ?? [];
@@ -109,7 +109,7 @@ function parseHeaders(lines: readonly string[]): Record<string, string> {
 function withHeaders(config: ServerConfig, headers: Record<string, string>): ServerConfig {
   if (Object.keys(headers).length === 0) return config;
   if (!('url' in config)) throw new UsageError('--header is for servers with a URL; this one is a command');
-  // Names of headers are the same in capitals: the one of the command line replaces that of the file.
+  // Header names are case-insensitive: those of the command line replace those of the file.
   const replaced = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
   const kept = Object.entries(config.headers ?? {}).filter(([name]) => !replaced.has(name.toLowerCase()));
   return { ...config, headers: { ...Object.fromEntries(kept), ...headers } } satisfies HttpServerConfig;

@@ -4,7 +4,7 @@ import { clean } from '../terminal/clean.ts';
 const KEPT_LINES = 10;
 const KEPT_CHARS = 300;
 
-/** What a server that is a command prints besides its messages. */
+/** What a server process prints besides its messages. */
 export class ServerOutput {
   #stderr: string[] = [];
   #firstStray: string | undefined;
@@ -20,13 +20,13 @@ export class ServerOutput {
     });
   }
 
-  /** The last lines on standard error; none if a text has them already. */
+  /** The last lines on standard error; none if `text` contains them. */
   lastLines(text = ''): string[] {
     const lines = this.#stderr.filter((line) => line !== '');
     return lines.every((line) => text.includes(line.trim())) ? [] : lines;
   }
 
-  /** Text on standard output, which belongs to the protocol. */
+  /** Text on standard output that is not a protocol message. */
   get stray(): { first: string; more: number } | undefined {
     return this.#firstStray === undefined ? undefined : { first: this.#firstStray, more: this.#strayLines - 1 };
   }

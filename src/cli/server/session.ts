@@ -15,7 +15,7 @@ import { at, troubleWith } from './trouble.ts';
 import { Stop } from '../stop.ts';
 import { Screen } from '../terminal/screen.ts';
 
-/** One command's session at one server. */
+/** The connection of one command to one server. */
 export interface ServerSession {
   client: TaskClient;
   server: FoundServer;

@@ -1,10 +1,10 @@
-/** Words as a shell reads and writes them. No variables, no wildcards: only what quotes and backslashes say. */
+/** Splits and quotes words like a shell: quotes and backslashes, but no variables or wildcards. */
 
-/** One word a match: quoted, double-quoted and bare pieces in a row. */
+/** Each match is one word of quoted, double-quoted and bare pieces. */
 const WORD = /(?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\])+/gsu;
 const PIECE = /'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^'"\\]+)/gsu;
 
-/** `undefined` when a quote is not closed, or a backslash has nothing after it. */
+/** `undefined` if a quote is not closed or a backslash is the last character. */
 export function splitWords(text: string): string[] | undefined {
   const rest = text.replaceAll(WORD, '');
   if (rest.trim() !== '') return undefined;
@@ -16,7 +16,7 @@ export function splitWords(text: string): string[] | undefined {
   );
 }
 
-/** The word as it has to be written so that a shell reads it as it is. */
+/** Quotes a word for a shell, if needed. */
 export function quoteWord(word: string): string {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word;
   return `'${word.replaceAll("'", String.raw`'\''`)}'`;

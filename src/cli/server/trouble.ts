@@ -4,7 +4,7 @@ import { redactUrl } from '../../lib/redact.ts';
 import { failureKindOf } from '../../lib/server-failure.ts';
 import { fixFor } from '../../lib/server-fix.ts';
 
-/** Why a server cannot be used, and what helps against it if that is known. */
+/** Why a server cannot be used, and a fix if one is known. */
 export interface Trouble {
   reason: string;
   fix?: string;
@@ -15,7 +15,7 @@ export function troubleWith(error: unknown, config: ServerConfig): Trouble {
   return { reason: messageOf(error), ...(fix !== undefined && { fix }) };
 }
 
-/** The address of a server that has one, after its name; what says the address already is left alone. */
+/** The name of a server with its URL, unless the name is the URL. */
 export function at(name: string, config: ServerConfig): string {
   if (!('url' in config)) return name;
   const url = redactUrl(config.url);

@@ -5,7 +5,7 @@ import type { PromptResult, Option, Prompter } from './prompter.ts';
 /** `undefined`: the field was left empty. */
 type Value = { value: unknown } | undefined;
 
-/** First whether to answer at all, then the fields. Esc leads from the fields back to the first question. */
+/** Asks whether to answer, then for each field. Esc in a field goes back to the first question. */
 export async function askForm(
   prompter: Prompter,
   { requestedSchema = {} }: PendingElicitation,
@@ -32,7 +32,7 @@ function fieldCount(count: number): string {
   return count === 1 ? 'one field' : `${count} fields`;
 }
 
-/** What was filled in before stands there again. */
+/** Earlier entries are the initial values. */
 async function fillIn(
   prompter: Prompter,
   fields: readonly Field[],
@@ -63,7 +63,7 @@ async function askField(
         { value: true, label: 'Yes' },
         { value: false, label: 'No' },
       ];
-      // Whoever just presses Enter has not agreed to anything.
+      // Pressing Enter must not mean consent.
       const initial = field.initial ?? (field.required ? false : undefined);
       return askChoice(prompter, message, options, field.required, before?.value ?? initial, over);
     }
@@ -116,7 +116,7 @@ async function askChoice(
 ): Promise<PromptResult<Value>> {
   const options: Option<Value>[] = choices.map(({ value, label }) => ({ value: { value }, label }));
   const chosen = options.find((option) => option.value?.value === initial);
-  // What may session empty is empty unless the server has a default for it.
+  // An optional field is empty unless the server has a default for it.
   const empty: Option<Value>[] = required ? [] : [{ value: undefined, label: '(leave empty)' }];
   const all = initial === undefined ? [...empty, ...options] : [...options, ...empty];
   return prompter.choose(over, message, all, chosen?.value);

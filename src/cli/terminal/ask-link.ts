@@ -5,7 +5,7 @@ import type { PromptResult, Option, Prompter } from './prompter.ts';
 
 type Step = 'open' | 'go myself' | ElicitResult['action'];
 
-/** The person is asked to go to a web page: shown in full, opened only when they say so. */
+/** Asks the person to visit a web page. The URL is shown in full and opened only on request. */
 export async function askLink(
   prompter: Prompter,
   { url = '' }: Pick<PendingElicitation, 'url'>,

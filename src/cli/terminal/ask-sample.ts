@@ -7,7 +7,7 @@ import { isObject } from '../../lib/values.ts';
 
 const REJECTED: SampleAnswer = { action: 'reject', reason: 'the user rejected the request' };
 
-/** A server wants to ask a model: the person sees what it would say, and answers in the model's place or refuses. */
+/** Shows a sampling request; the person answers in place of the model, or rejects it. */
 export async function askSample(
   prompter: Prompter,
   sample: PendingSample,
@@ -32,7 +32,7 @@ export async function askSample(
 
 const LONGEST_SHOWN = 4000;
 
-/** Everything that decides whether one wants it answered. */
+/** Everything that a person needs to decide about the request. */
 export function describeSample(params: Schema): string {
   const { systemPrompt, messages, maxTokens, temperature, modelPreferences, tools, includeContext } = params;
   const facts = [

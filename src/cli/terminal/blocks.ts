@@ -1,4 +1,4 @@
-/** Content blocks as text: what is text plainly, everything else as one line about it. */
+/** Content blocks as text: text as it is, everything else as one line of description. */
 
 import type { CallToolResult } from '../../client/types.ts';
 import type { OutFolder } from '../out-folder.ts';
@@ -38,7 +38,7 @@ async function showBlock(block: Block, out: OutFolder | undefined): Promise<stri
   }
 }
 
-/** What a resource holds. */
+/** The contents of a resource. */
 export async function showContents(contents: Block, out: OutFolder | undefined): Promise<string> {
   const { uri, mimeType, text, blob } = contents;
   if (typeof text === 'string') return text;

@@ -1,4 +1,4 @@
-/** Settles what the rest of the program, and the libraries it uses, may take for granted about the terminal. */
+/** Makes sure of what the program and its libraries assume about the terminal. */
 
 interface TerminalStream {
   isTTY?: boolean;
@@ -6,7 +6,7 @@ interface TerminalStream {
   rows?: number;
 }
 
-/** Terminals that do not know their size (a serial line, some containers) report 0, and text of that width is empty. */
+/** Terminals without a known size (a serial line, some containers) report 0 columns. */
 export function assumeSize(...streams: TerminalStream[]): void {
   for (const stream of streams.filter(({ isTTY }) => isTTY)) {
     stream.columns ||= 80;
@@ -14,11 +14,11 @@ export function assumeSize(...streams: TerminalStream[]): void {
   }
 }
 
-/** `--no-color`: the same as `NO_COLOR`, which libraries read too, and stronger than `FORCE_COLOR`. */
+/** `--no-color`: sets `NO_COLOR`, which libraries read too, and overrides `FORCE_COLOR`. */
 export function turnColoursOff(env: NodeJS.ProcessEnv = process.env): void {
   delete env['FORCE_COLOR'];
   env['NO_COLOR'] = '1';
 }
 
-/** A dumb terminal (an editor's shell window, a script) cannot move the cursor, so nothing can be drawn on it. */
+/** A dumb terminal (a shell window of an editor, a script) cannot move the cursor. */
 export const canDraw = (env: NodeJS.ProcessEnv = process.env): boolean => env['TERM'] !== 'dumb';

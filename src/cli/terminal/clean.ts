@@ -13,11 +13,10 @@ const SEQUENCES = new RegExp(
 );
 
 /**
- * Text of a server, fit for a terminal: it can neither move the cursor, nor clear the screen, nor look like something
- * else than it is.
+ * Makes text of a server safe for a terminal: it cannot move the cursor, clear the screen or disguise itself.
  */
 export function clean(text: unknown): string {
-  // What is left of a sequence that was cut out of another is harmless without its first character.
+  // Removing a sequence may leave the rest of another one, which is harmless without its first character.
   return textOf(text).replaceAll(/\r\n?/g, '\n').replaceAll(SEQUENCES, '').replaceAll(UNPRINTABLE, '');
 }
 
@@ -26,7 +25,7 @@ export function cleanLine(text: unknown): string {
   return clean(text).replaceAll(/\s+/g, ' ').trim();
 }
 
-/** Where there should be a text, a server may have put anything. */
+/** A server may send anything where a string is expected. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   return value === undefined ? '' : JSON.stringify(value);

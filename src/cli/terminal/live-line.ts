@@ -3,16 +3,16 @@ import { styleFor } from './style.ts';
 
 const ERASE = '\r\u001B[2K';
 
-/** What is done sooner is not worth a line that flickers. */
+/** Shorter activities show no line, to avoid flicker. */
 const FIRST_MS = 150;
 
-/** The last line of the terminal, drawn again and again while something goes on. */
+/** The last line of the terminal, redrawn while something is in progress. */
 export class LiveLine {
   readonly #output: NodeJS.WriteStream;
   #activity: Activity | undefined;
   #timer: NodeJS.Timeout | undefined;
   #drawn = false;
-  /** How many want the place of the line for themselves. */
+  /** How many callers of `makeRoom` are active. */
   #covered = 0;
 
   constructor(output: NodeJS.WriteStream) {
@@ -35,7 +35,7 @@ export class LiveLine {
     this.#erase();
   }
 
-  /** Keeps away until the returned function is called. */
+  /** Hides the line until the returned function is called. */
   makeRoom(): () => void {
     this.#covered += 1;
     this.#erase();
@@ -46,7 +46,7 @@ export class LiveLine {
     };
   }
 
-  /** Writes something that stays, above the line. */
+  /** Writes permanent text above the line. */
   above(text: string): void {
     this.#erase();
     this.#output.write(`${text}\n`);

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { splitWords } from '../server/shell-words.ts';
 
-/** How long a program that cannot open anything has to say so. */
+/** How long to wait for the program to fail. */
 const TROUBLE_MS = 1000;
 
-/** Shows a web page in the browser. No shell sees the link. Resolves with what went wrong, if something did at once. */
+/** Opens a web page in the browser, without a shell. Resolves with an error message if that fails at once. */
 export async function openLink(url: string): Promise<string | undefined> {
   const [command = '', ...args] = openerFor(url);
   return new Promise((resolve) => {
@@ -22,7 +22,7 @@ export async function openLink(url: string): Promise<string | undefined> {
   });
 }
 
-/** The variable BROWSER first, as other programs do: commands with a colon between, `%s` where the link belongs. */
+/** BROWSER has precedence, as in other programs: commands separated by colons, `%s` for the URL. */
 export function openerFor(
   url: string,
   platform: NodeJS.Platform = process.platform,
@@ -35,7 +35,7 @@ export function openerFor(
     return filled.some((word, index) => word !== words[index]) ? filled : [...words, url];
   }
   if (platform === 'darwin') return ['open', url];
-  // `start` is a word of the shell; this is what it does with a link.
+  // What the shell command `start` does with a URL.
   if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler', url];
   return ['xdg-open', url];
 }

@@ -1,4 +1,4 @@
-/** What a call is doing, on one line. */
+/** The progress of a call on one line. */
 
 import { showDuration } from '../units.ts';
 import { cleanLine } from './clean.ts';
@@ -6,20 +6,19 @@ import type { Style } from './style.ts';
 import { displayWidth, fit } from './layout.ts';
 
 export interface Activity {
-  /** What is being done. */
   label: string;
   startedAt: number;
   progress?: number | undefined;
   total?: number | undefined;
   message?: string | undefined;
-  /** What is more important than the message at the moment. */
+  /** Shown instead of the message. */
   trouble?: string | undefined;
 }
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 export const FRAME_MS = 100;
 const BAR_COLUMNS = 20;
-/** On a narrower terminal the message is worth more than the bar. */
+/** A narrower terminal shows no bar, to leave room for the message. */
 const ROOM_FOR_BAR = 50;
 
 export function progressLine(activity: Activity, now: number, columns: number, style: Style): string {

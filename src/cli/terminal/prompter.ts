@@ -1,4 +1,4 @@
-/** Asks the person at the terminal. All of it goes to standard error: standard output is for the result. */
+/** Asks the person at the terminal, on standard error: standard output is for the result. */
 
 import type * as Clack from '@clack/prompts';
 import { clean, cleanLine } from './clean.ts';
@@ -11,7 +11,7 @@ export type PromptResult<T> =
   | { kind: 'escaped' }
   /** The person pressed Ctrl-C. */
   | { kind: 'interrupted' }
-  /** Nothing is asked any more: the signal was aborted while the question stood there. */
+  /** The signal was aborted during the question. */
   | { kind: 'over' };
 
 export interface Option<T> {
@@ -30,14 +30,14 @@ export class Prompter {
   readonly #input = process.stdin;
   readonly #output = process.stderr;
 
-  /** Words that belong to what is asked next. They may be a server's. */
+  /** Shows text before the next question. It may be from a server. */
   async say(text: string, kind: 'message' | 'info' | 'warn' | 'success' = 'message'): Promise<void> {
     const { log } = await load();
     const lines = clean(text).split('\n');
     log[kind](lines.flatMap((line) => this.#wrapped(line)).join('\n'), { output: this.#output });
   }
 
-  /** The end of what was asked. */
+  /** Ends a series of questions. */
   async end(text: string): Promise<void> {
     const { outro } = await load();
     outro(clean(text), { output: this.#output });
@@ -56,7 +56,7 @@ export class Prompter {
     return this.#ask(over, async ({ text, S_BAR }, common) =>
       text({
         ...common,
-        // This prompt does not draw its edge beside lines that it breaks itself.
+        // This prompt draws no bar beside lines that it wraps itself.
         message: this.#wrapped(cleanLine(message)).join(`\n${styleFor(this.#output).faint(S_BAR)}  `),
         ...(initial !== undefined && { initialValue: initial }),
         ...(placeholder !== undefined && { placeholder }),
@@ -65,7 +65,7 @@ export class Prompter {
     );
   }
 
-  /** Several lines; two line breaks end them. */
+  /** Asks for several lines; two line breaks end them. */
   async lines(over: AbortSignal, message: string): Promise<PromptResult<string>> {
     return this.#ask(over, async ({ multiline }, common) =>
       multiline({
@@ -126,11 +126,11 @@ export class Prompter {
   ): Promise<PromptResult<T>> {
     const clack = await load();
     if (over.aborted) return { kind: 'over' };
-    // A signal of its own for each prompt: one that was answered would close the next one when the signal is aborted.
+    // Each prompt needs its own signal: after an abort, an answered prompt would close the next one.
     const closing = new AbortController();
     const close = (): void => closing.abort();
     let interrupted = false;
-    // The terminal is in raw mode while it asks: Ctrl-C is a key, which the prompt does not tell from Esc.
+    // In raw mode Ctrl-C is a key, and the prompt does not distinguish it from Esc.
     const onKey = (_text: string | undefined, key: { name?: string; ctrl?: boolean } | undefined): void => {
       if (key?.ctrl === true && key.name === 'c') interrupted = true;
     };
@@ -148,7 +148,7 @@ export class Prompter {
   }
 }
 
-/** Loaded when somebody is asked for the first time. */
+/** Loaded at the first question. */
 async function load(): Promise<typeof Clack> {
   return import('@clack/prompts');
 }

@@ -1,20 +1,20 @@
 import { displayWidth, wrap } from './layout.ts';
 
-/** Lines longer than this are hard to read, however wide the terminal is. */
+/** Longer lines are hard to read. */
 const WIDEST = 100;
-/** Where the output is no terminal: what fits everywhere. */
+/** If the output is not a terminal. */
 const USUAL = 80;
-/** A narrower column is not worth having: its text goes below what it explains. */
+/** Text that would get a narrower column goes on lines of its own. */
 const NARROWEST_COLUMN = 24;
 
-/** How wide help is on this output. */
+/** The width of help on this output. */
 export function readingWidth({ isTTY, columns }: { isTTY?: boolean; columns?: number }): number {
   return isTTY ? Math.min(columns ?? USUAL, WIDEST) : USUAL;
 }
 
 /**
- * Breaks help to a width. It is written as paragraphs and as indented rows, whose last column is what follows their last gap of
- * two spaces; lines of a paragraph, and lines that are indented further than their row, are joined before.
+ * Wraps help at a width. Help consists of paragraphs and indented rows; the last column of a row follows its last gap of two
+ * spaces. Lines of a paragraph, and lines indented deeper than their row, are joined first.
  */
 export function reflow(text: string, columns: number): string {
   return joined(text.split('\n'))

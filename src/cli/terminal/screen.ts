@@ -6,32 +6,32 @@ import { table } from './layout.ts';
 import { LiveLine } from './live-line.ts';
 import { PLAIN, styleFor, type Style } from './style.ts';
 
-/** What the person, or the script, sees: results on standard output, all words about them on standard error. */
+/** The output of a command: results on standard output, messages on standard error. */
 export class Screen {
   readonly json: boolean;
-  /** A person can be asked: input and messages are on a terminal that prompts can be drawn on. */
+  /** A person can be asked: stdin and stderr are a terminal that can show prompts. */
   readonly attended: boolean;
-  /** For what is printed. */
+  /** For standard output. */
   readonly style: Style;
-  /** For what is noted. */
+  /** For standard error. */
   readonly noteStyle: Style;
   readonly live: LiveLine | undefined;
 
   constructor({ json = false, args }: Flags) {
     this.json = json;
-    // Where the arguments come from, no answers can come from.
+    // With `--args -`, standard input contains the arguments.
     this.attended = process.stdin.isTTY && process.stderr.isTTY && canDraw() && args !== '-';
     this.style = json ? PLAIN : styleFor(process.stdout);
     this.noteStyle = styleFor(process.stderr);
     this.live = this.attended ? new LiveLine(process.stderr) : undefined;
   }
 
-  /** A text of a server, or one made of such. */
+  /** Prints text that may come from a server. */
   print(text: string): void {
     this.printOwn(process.stdout.isTTY ? clean(text) : text);
   }
 
-  /** Our own text, which may have colours; what is a server's in it has been cleaned. */
+  /** Prints text with colours; text of a server in it must be cleaned. */
   printOwn(text: string): void {
     const leave = this.live?.makeRoom();
     process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
