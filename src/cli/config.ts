@@ -1,11 +1,8 @@
 import { statSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { parseJsonWithComments } from '../config/json.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { isDisabled, renameServers, serverEntries } from '../config/server-entries.ts';
 import type { ServerConfig } from '../core/ports.ts';
 import type { CommandLine, Flags } from './flags.ts';
 import type { Log } from '../lib/log.ts';
@@ -64,23 +61,6 @@ export function logConfig(config: ProgramConfig, log: Log): void {
       servers: [...config.servers.keys()],
       hint,
     });
-}
-
-export interface ClientConfig extends ProgramConfig {
-  /** Names of the servers that the file disables. */
-  disabled: readonly string[];
-}
-
-export async function clientConfigFor(line: CommandLine): Promise<ClientConfig> {
-  const config = await configFor(line);
-  return { ...config, disabled: config.file === undefined ? [] : await disabledIn(config.file) };
-}
-
-async function disabledIn(file: string): Promise<string[]> {
-  const { file: written } = renameServers(parseJsonWithComments(await readFile(file, 'utf8')));
-  return serverEntries(written)
-    .filter(([, entry]) => isDisabled(entry))
-    .map(([name]) => name);
 }
 
 export function demoServerConfig(): ServerConfig {

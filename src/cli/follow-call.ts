@@ -42,7 +42,7 @@ export async function followCall(session: ServerSession, followed: FollowedCall)
 }
 
 class CallFollower {
-  readonly #server: ServerSession;
+  readonly #serverSession: ServerSession;
   readonly #followed: FollowedCall;
   readonly #stream: ToolCallStream;
   readonly #responder: TerminalResponder;
@@ -58,7 +58,7 @@ class CallFollower {
   #leave: (failure: Failure) => void = () => {};
 
   constructor(session: ServerSession, followed: FollowedCall) {
-    this.#server = session;
+    this.#serverSession = session;
     this.#followed = followed;
     this.#taskId = followed.taskId;
     const { client, screen, stop, label, flags } = session;
@@ -84,7 +84,7 @@ class CallFollower {
   }
 
   async result(): Promise<CallToolResult> {
-    const { stop } = this.#server;
+    const { stop } = this.#serverSession;
     const left = new Promise<never>((_resolve, reject) => {
       this.#leave = reject;
     });
@@ -98,7 +98,7 @@ class CallFollower {
   }
 
   close(): void {
-    const { stop, screen } = this.#server;
+    const { stop, screen } = this.#serverSession;
     this.#ended.abort();
     stop.onInterrupt(undefined);
     screen.live?.hide();
@@ -110,13 +110,13 @@ class CallFollower {
       this.#taskId = message.task.taskId;
       this.#followed.onTask?.(message.task);
       const { statusMessage } = message.task;
-      if (statusMessage !== undefined) this.#server.screen.live?.update({ message: statusMessage });
+      if (statusMessage !== undefined) this.#serverSession.screen.live?.update({ message: statusMessage });
     }
     throw new Failure('server_error', 'the call ended without a result');
   }
 
   #lost(reason: string): void {
-    const { screen, label } = this.#server;
+    const { screen, label } = this.#serverSession;
     this.#away = true;
     // A call without a task ends with the connection, with an error of its own.
     if (this.#taskId === undefined) return;
@@ -125,7 +125,7 @@ class CallFollower {
   }
 
   #back(): void {
-    const { client, screen } = this.#server;
+    const { client, screen } = this.#serverSession;
     if (this.#away) screen.live?.update({ trouble: undefined });
     this.#away = false;
     this.#sessionId = client.sessionId ?? this.#sessionId;
@@ -138,7 +138,7 @@ class CallFollower {
         await this.#cancel();
         return false;
       case 'leave':
-        this.#server.keepSession();
+        this.#serverSession.keepSession();
         this.#leave(new Failure('left_running', `${this.#farewell()}${this.#resumeHint()}`, { taskId: this.#taskId }));
         return false;
       case 'go on':
@@ -148,7 +148,7 @@ class CallFollower {
 
   /** Only a task can be left running. A server of the older protocol asks once: its question would be lost. */
   #stoppable(): Stoppable {
-    const { server, info } = this.#server;
+    const { server, info } = this.#serverSession;
     if (this.#followed.taskId !== undefined) return { kind: 'task' };
     if (this.#taskId === undefined || !('url' in server.config)) return { kind: 'call', leaving: 'impossible' };
     if (info.traits.sessions && this.#responder.hasQuestions)
@@ -162,7 +162,7 @@ class CallFollower {
   }
 
   async #cancel(): Promise<void> {
-    this.#server.screen.live?.update({ message: 'cancelling' });
+    this.#serverSession.screen.live?.update({ message: 'cancelling' });
     this.#cancelling = true;
     const ended = await this.#stopWork();
     if (ended === 'with a result') return;
@@ -176,7 +176,7 @@ class CallFollower {
   async #abandonCall(): Promise<{ words: string; details: Record<string, unknown> }> {
     const ended = await this.#stopWork();
     if (ended === 'with a result') return { words: 'the call has just ended', details: {} };
-    const { server, info } = this.#server;
+    const { server, info } = this.#serverSession;
     if (this.#taskId === undefined && 'url' in server.config && !info.traits.sessions) {
       // Such a server sees only that the request ended; it may keep the call for a client that returns.
       const words =
@@ -191,7 +191,7 @@ class CallFollower {
 
   /** Whether the server shows that it received the cancellation. A reply to any later request is enough. */
   async #isConfirmed(): Promise<boolean> {
-    const { client } = this.#server;
+    const { client } = this.#serverSession;
     if (this.#away) return false;
     const confirmed = this.#taskId === undefined ? client.ping().then(() => true) : this.#hasStopped(this.#taskId);
     return (await within(CONFIRM_MS, confirmed.catch(isAnswer))) === true;
@@ -199,7 +199,7 @@ class CallFollower {
 
   /** A server may accept a cancellation and still need a moment to stop. */
   async #hasStopped(taskId: string): Promise<boolean> {
-    const { client } = this.#server;
+    const { client } = this.#serverSession;
     for (const giveUpAt = Date.now() + CONFIRM_MS; Date.now() < giveUpAt; await setTimeout(CONFIRM_POLL_MS)) {
       const { status } = await client.getTask(taskId);
       if (status !== 'working' && status !== 'input_required') return true;
@@ -214,7 +214,7 @@ class CallFollower {
       const { words, details } = await this.#abandonCall();
       return new Failure(code, `${message}; ${words}`, details);
     }
-    this.#server.keepSession();
+    this.#serverSession.keepSession();
     return new Failure(code, `${message}; the task goes on${this.#resumeHint()}`, { taskId: this.#taskId });
   }
 
@@ -229,7 +229,7 @@ class CallFollower {
   }
 
   #resumeHint(): string {
-    const { server, flags } = this.#server;
+    const { server, flags } = this.#serverSession;
     if (this.#taskId === undefined) return '';
     return `\ncome back with: ${taskResultCommand(server.name, this.#taskId, { ...flags, session: this.#sessionId })}`;
   }

@@ -13,7 +13,7 @@ import { JsonError, parseJsonWithComments } from './json.ts';
 import { explain, placeOf, showPath } from './mistakes.ts';
 import { defaultStorePath, type Environment } from './paths.ts';
 import { type Config, fileSchema, type ServerEntry, type Settings } from './schema.ts';
-import { renameServers, withoutDisabled } from './server-entries.ts';
+import { renameServers, splitDisabled } from './server-entries.ts';
 import { type Here, wholeCommands } from './whole-commands.ts';
 
 export interface ConfigFlags {
@@ -71,7 +71,8 @@ export async function loadConfig({ flags, env, cwd, transport = 'http', server }
     source && file !== undefined ? await readConfigFile(file, source, label(file, cwd)) : {},
   );
   const folder = file === undefined ? cwd : dirname(file);
-  const { value, mistakes } = understand(written, overrides, { env, cwd, folder });
+  const { enabled, disabled } = splitDisabled(written);
+  const { value, mistakes } = understand(enabled, overrides, { env, cwd, folder });
   if (!value) {
     const asWritten = mistakes.map(({ path: [first, ...rest], message }) => ({
       path: first === undefined ? [] : [first === 'mcpServers' ? table : first, ...rest],
@@ -92,6 +93,7 @@ export async function loadConfig({ flags, env, cwd, transport = 'http', server }
     },
     ownStore: store !== undefined,
     servers: value.servers,
+    disabled,
     ...(file !== undefined && { file }),
   };
 }
@@ -102,8 +104,7 @@ type Understood =
 
 type FileValue = ReturnType<typeof fileSchema.parse>;
 
-function understand(written: unknown, overrides: Overrides, here: Here): Understood {
-  const enabled = withoutDisabled(written);
+function understand(enabled: unknown, overrides: Overrides, here: Here): Understood {
   const expanded = expand(enabled, here.env);
   const parsed = fileSchema.safeParse(override(expanded.value, overrides));
   const wrong = parsed.success ? [] : explain(parsed.error.issues, override(enabled, overrides));

@@ -341,7 +341,9 @@ export type Settings = Omit<z.infer<typeof completeSettings>, 'store' | 'logLeve
 export interface Config {
   settings: Settings;
   servers: Map<string, ServerConfig>;
-  /** Whether the store was chosen, and is not the one that comes by default. */
+  /** Names of the servers that the file disables. */
+  disabled: readonly string[];
+  /** Whether the store was configured, and is not the default one. */
   ownStore: boolean;
   /** The file it was read from, if there was one. */
   file?: string;

@@ -22,12 +22,14 @@ export function renameServers(file: unknown): { file: unknown; table: 'mcpServer
   return { file: { ...rest, mcpServers: servers }, table: 'servers' };
 }
 
-export const isDisabled = (entry: unknown): boolean =>
+const isDisabled = (entry: unknown): boolean =>
   isObject(entry) && (entry['disabled'] === true || entry['enabled'] === false);
 
 /** Disabled servers are removed before the file is checked: their variables may not be set. */
-export function withoutDisabled(file: unknown): unknown {
-  if (!isObject(file) || !isObject(file['mcpServers'])) return file;
-  const enabled = Object.entries(file['mcpServers']).filter(([, entry]) => !isDisabled(entry));
-  return { ...file, mcpServers: Object.fromEntries(enabled) };
+export function splitDisabled(file: unknown): { enabled: unknown; disabled: string[] } {
+  if (!isObject(file) || !isObject(file['mcpServers'])) return { enabled: file, disabled: [] };
+  const entries = Object.entries(file['mcpServers']);
+  const enabled = entries.filter(([, entry]) => !isDisabled(entry));
+  const disabled = entries.filter(([, entry]) => isDisabled(entry)).map(([name]) => name);
+  return { enabled: { ...file, mcpServers: Object.fromEntries(enabled) }, disabled };
 }

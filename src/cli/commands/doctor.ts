@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { clientConfigFor, configHint, type ClientConfig } from '../config.ts';
+import { configFor, configHint, type ProgramConfig } from '../config.ts';
 import { parseDuration } from '../units.ts';
 import { EXIT_CODES, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine, type Flags } from '../flags.ts';
@@ -74,9 +74,9 @@ function limitIn({ timeout: text = DEFAULT_LIMIT }: Flags): Limit {
 async function serversFor(line: CommandLine): Promise<DoctorTargets> {
   const { operands, flags } = line;
   const find = async (name: string): Promise<FoundServer> =>
-    findServer(name, flags.header ?? [], async () => clientConfigFor(line));
+    findServer(name, flags.header ?? [], async () => configFor(line));
   if (operands.length > 0) return { servers: await Promise.all(operands.map(find)), disabled: [] };
-  const config = await clientConfigFor(line);
+  const config = await configFor(line);
   const { servers, settings, file, disabled } = config;
   if (servers.size + disabled.length === 0)
     throw new UsageError(`there are no servers in ${file ?? 'the config file'}`);
@@ -85,7 +85,7 @@ async function serversFor(line: CommandLine): Promise<DoctorTargets> {
   return { servers: all, disabled, note: whereFrom(config) };
 }
 
-function whereFrom(config: ClientConfig): string | undefined {
+function whereFrom(config: ProgramConfig): string | undefined {
   const hint = configHint(config);
   if (hint !== undefined) return `there is no config file, so only the demo server is examined; ${hint}`;
   return config.source === 'folder'

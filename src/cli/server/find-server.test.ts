@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { ConfigError } from '../../config/config-error.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { ServerConfig } from '../../core/ports.ts';
-import type { ClientConfig } from '../config.ts';
+import type { ProgramConfig } from '../config.ts';
 import { findServer } from './find-server.ts';
 
-async function config(): Promise<ClientConfig> {
+async function config(): Promise<ProgramConfig> {
   const loaded = await loadConfig({ flags: {}, env: {}, cwd: '/' });
   const servers = new Map<string, ServerConfig>([
     ['files', { command: 'files-server' }],
@@ -15,7 +15,7 @@ async function config(): Promise<ClientConfig> {
   return { ...loaded, source: 'named', servers, file: '/etc/meanwhile.json', disabled: ['off'] };
 }
 
-const unread = async (): Promise<ClientConfig> => {
+const unread = async (): Promise<ProgramConfig> => {
   throw new Error('the config file was read');
 };
 
@@ -51,7 +51,7 @@ test('C-3: a name in the config file may have spaces; other words with spaces ar
 });
 
 test('C-3: a command with spaces needs no config file that can be read; a name does', async () => {
-  const broken = async (): Promise<ClientConfig> => {
+  const broken = async (): Promise<ProgramConfig> => {
     throw new ConfigError(['meanwhile.json: not valid JSON']);
   };
   expect(await findServer('npx server', [], broken)).toMatchObject({ config: { command: 'npx', args: ['server'] } });

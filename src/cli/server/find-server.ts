@@ -1,6 +1,6 @@
 import { ConfigError } from '../../config/config-error.ts';
 import type { HttpServerConfig, ServerConfig } from '../../core/ports.ts';
-import { configHint, type ClientConfig } from '../config.ts';
+import { configHint, type ProgramConfig } from '../config.ts';
 import { serverNameSchema } from '../../lib/server-name.ts';
 import { didYouMean } from '../did-you-mean.ts';
 import { UsageError } from '../flags.ts';
@@ -23,7 +23,7 @@ const OTHER_WAYS = 'or give a URL (https://…), or a command in quotes ("npx -y
 export async function findServer(
   text: string,
   headerLines: readonly string[],
-  loadConfig: () => Promise<ClientConfig>,
+  loadConfig: () => Promise<ProgramConfig>,
 ): Promise<FoundServer> {
   const headers = parseHeaders(headerLines);
   if (/^https?:\/\//i.test(text)) return { name: text, config: withHeaders({ url: httpUrl(text) }, headers) };
@@ -52,12 +52,12 @@ export async function findServer(
 export function configuredServer(
   name: string,
   config: ServerConfig,
-  { servers }: ClientConfig['settings'],
+  { servers }: ProgramConfig['settings'],
 ): FoundServer {
   return { name, config, inConfigFile: true, connectTimeoutMs: servers.connectTimeoutMs };
 }
 
-function unknownServer(text: string, config: ClientConfig): string {
+function unknownServer(text: string, config: ProgramConfig): string {
   const known = [...config.servers.keys()];
   const hint = configHint(config);
   const names = known.length === 0 ? 'it names none' : `it has ${known.join(', ')}`;

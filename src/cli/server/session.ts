@@ -4,7 +4,7 @@ import type { ServerInfo } from '../../core/ports.ts';
 import type { Tool } from '../../client/types.ts';
 import { messageOf } from '../../lib/log.ts';
 import { isObject } from '../../lib/values.ts';
-import { clientConfigFor } from '../config.ts';
+import { configFor } from '../config.ts';
 import { parseDuration } from '../units.ts';
 import { Failure } from '../failure.ts';
 import { UsageError, type CommandLine, type Flags } from '../flags.ts';
@@ -37,7 +37,7 @@ export async function withServer(
   const { command, flags } = line;
   const stop = openStop(flags);
   const screen = new Screen(flags);
-  const server = await findServer(serverText, flags.header ?? [], async () => clientConfigFor(line));
+  const server = await findServer(serverText, flags.header ?? [], async () => configFor(line));
   if (flags.session !== undefined && !('url' in server.config)) {
     throw new UsageError('--session is for servers with a URL; this one is a command');
   }
