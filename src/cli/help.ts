@@ -9,10 +9,10 @@ const PROGRAM = `meanwhile ${VERSION}: an MCP gateway for slow calls and open qu
 Usage: meanwhile <command> [flags]
 
 Gateway
-  serve      be an MCP server over HTTP, at http://127.0.0.1:8080/mcp
-  stdio      be an MCP server on stdin and stdout, as clients start it
-  demo       show what it does, in a minute
-  store      show, prune or export what the gateway keeps
+  serve      run as an MCP server over HTTP, at http://127.0.0.1:8080/mcp
+  stdio      run as an MCP server on stdin and stdout, as clients start it
+  demo       a demonstration of one minute
+  store      show, prune or export the stored data
 
 Client for any MCP server
   call       <server> <tool> [key=value …]   call a tool
@@ -20,7 +20,7 @@ Client for any MCP server
   resources  <server> [uri …]                list resources, or read some
   prompts    <server> [name [key=value …]]   list prompts, or get one
   tasks      list|get|result|cancel|watch <server> [task id]
-  doctor     [server …]                      find what is wrong with servers
+  doctor     [server …]                      find problems with servers
 
 Flags
   --config FILE   servers and settings; by default ./meanwhile.json
@@ -34,26 +34,26 @@ const CONFIG_FLAG = `  --config FILE        MEANWHILE_CONFIG      servers and se
 const HTTP_FLAGS = `  --port N             MEANWHILE_PORT        the port; 0 takes any free one
   --host NAME          MEANWHILE_HOST        the address to listen on`;
 
-const STORE_FLAGS = `  --store PATH         MEANWHILE_STORE       where tasks are kept, or :memory:
+const STORE_FLAGS = `  --store PATH         MEANWHILE_STORE       the file for tasks, or :memory:
   --log-level LEVEL    MEANWHILE_LOG_LEVEL   debug, info, warn, error, silent
   --log-format FORMAT  MEANWHILE_LOG_FORMAT  auto (text on a terminal, else json), json, text`;
 
 const STDIO = `Usage: meanwhile [stdio] [flags]
 
-Be an MCP server on standard input and output: what a client program starts. It offers the tools of the hub, or with
---server NAME it is that one server of the config file. It ends when its input ends. Only warnings and errors are logged
-unless a level is given. A meanwhile.json in the current folder is not used: name it with --config.
+Run as an MCP server on standard input and output, as a client starts it. It offers the tools of the hub; with --server
+NAME it serves that one server of the config file instead. It ends when its input ends. Only warnings and errors are
+logged unless a level is given. A meanwhile.json in the current folder is not used: name it with --config.
 
 Flags, also as environment variables and in the config file
 ${CONFIG_FLAG}
-  --server NAME                              be this one server, as it is
+  --server NAME                              serve only this server
 ${STORE_FLAGS}
 `;
 
 const SERVE = `Usage: meanwhile serve [flags]
 
-Be an MCP server over HTTP until it is stopped: the hub at http://127.0.0.1:8080/mcp, and each server of the config file
-as it is at /mcp/NAME. Without --config and MEANWHILE_CONFIG it uses the meanwhile.json of the current folder.
+Run as an MCP server over HTTP until it is stopped. The hub is at http://127.0.0.1:8080/mcp, and each server of the
+config file at /mcp/NAME. Without --config and MEANWHILE_CONFIG it uses meanwhile.json in the current folder.
 
 Flags, also as environment variables and in the config file
 ${CONFIG_FLAG}
@@ -63,7 +63,7 @@ ${STORE_FLAGS}
 
 const DEMO = `Usage: meanwhile demo [--log-level LEVEL]
 
-Plays a story with a gateway and a server of its own: a call that becomes a task, a question, an answer, a result. At its
+Runs a demonstration with its own gateway and server: a call that becomes a task, a question, an answer, a result. At the
 end it prints what to put into the .mcp.json of a client.
 `;
 
@@ -75,24 +75,24 @@ const SERVERS = `
 `;
 
 const CLIENT_FLAGS = `
-  --config FILE        the config file that has the server's name
+  --config FILE        the config file that names the server
   --header 'N: value'  a header for a server with a URL; can be repeated
   --session ID         continue a session at a server with a URL
-  --timeout TIME       give up after 500ms, 30s, 5m, 1h; a number alone is seconds; without it there is no limit
+  --timeout TIME       give up after 500ms, 30s, 5m, 1h; a number alone means seconds; default: no limit
   --json               exactly one JSON document on standard output; errors as {"error":{"code","message"}}
   --no-color           no colours`;
 
 const OUT_FLAG = `
-  --out DIR            write images, audio and other data to files there`;
+  --out DIR            write images, audio and other data to files in DIR`;
 
 const ANSWER_FLAG = `
   --answer JSON        the answer to the next question; can be repeated. The fields of the form, as in '{"name":"Ada"}',
-                       or '{"action":"decline"}', or '{"action":"cancel"}'; '{"text":"…"}' where a model is asked.
-                       Without a terminal, one that does not fit ends in exit code 2, and a missing one in 6`;
+                       or '{"action":"decline"}', or '{"action":"cancel"}'; '{"text":"…"}' for a sampling request.
+                       Without a terminal, an answer that does not fit means exit code 2, a missing one 6`;
 
 const EXIT_CODES = `Exit codes
     0  there is a result
-    1  failed: the server reports an error, cannot be reached, or was lost; doctor found a problem
+    1  failed: the server reports an error, cannot be reached, or disconnected; doctor found a problem
     2  wrong usage or configuration
     3  the tool itself reports an error
     4  cancelled, by the server or by you
@@ -103,11 +103,11 @@ const EXIT_CODES = `Exit codes
 
 const CALL = `Usage: meanwhile call <server> <tool> [key=value …] [key:=json …] [flags]
 
-Calls a tool and prints its result. Values are read in the types that the tool asks for: numbers, true or false, lists
-and objects as JSON; a key given several times makes a list. key:=json is taken as it is.
+Calls a tool and prints its result. Values are converted to the types of the tool's schema: numbers, true or false, lists
+and objects as JSON; a key given several times makes a list. key:=json is sent as it is.
 
-On a terminal it shows how far the call is, and asks you what the server asks. Ctrl-C asks whether to cancel the call, to
-leave it running where the server keeps it as a task, or to go on. Without a terminal nobody is asked: see --answer.
+On a terminal it shows the progress of the call and asks you the questions of the server. Ctrl-C asks whether to cancel
+the call, to leave it running if the server keeps it as a task, or to continue. Without a terminal, use --answer.
 ${SERVERS}
 Flags
   --args JSON|@file|-  all arguments as one JSON object, from a file, or from standard input${ANSWER_FLAG}${OUT_FLAG}${CLIENT_FLAGS}
@@ -121,7 +121,7 @@ ${EXIT_CODES}`;
 
 const TOOLS = `Usage: meanwhile tools <server> [tool …] [flags]
 
-Lists the tools of a server, or shows some in full: how to call them, and their schemas. 'task' marks a tool that only
+Lists the tools of a server, or shows some in full: how to call them, and their schemas. 'task' marks a tool that always
 runs as a task, 'task?' one that can.
 ${SERVERS}
 Flags${CLIENT_FLAGS}
@@ -130,7 +130,7 @@ ${EXIT_CODES}`;
 
 const RESOURCES = `Usage: meanwhile resources <server> [uri …] [flags]
 
-Lists the resources of a server, and the templates of resources, marked 'template'; or reads some.
+Lists the resources of a server and its resource templates, marked 'template'; or reads some resources.
 ${SERVERS}
 Flags${OUT_FLAG}${CLIENT_FLAGS}
 
@@ -138,7 +138,7 @@ ${EXIT_CODES}`;
 
 const PROMPTS = `Usage: meanwhile prompts <server> [name [key=value …]] [flags]
 
-Lists the prompts of a server, or gets one, filled in.
+Lists the prompts of a server, or gets one with its arguments filled in.
 ${SERVERS}
 Flags${OUT_FLAG}${CLIENT_FLAGS}
 
@@ -146,14 +146,14 @@ ${EXIT_CODES}`;
 
 const TASKS = `Usage: meanwhile tasks list|get|result|cancel|watch <server> [task id] [flags]
 
-The tasks that a server keeps.
-  list <server>              the tasks that it shows us
-  get <server> <task id>     the state of one
-  result <server> <task id>  waits for its end and prints its result; asks you what it asks
-  watch <server> <task id>   the same, and prints each change on the way
-  cancel <server> <task id>  stops it
+Shows and controls the tasks of a server.
+  list <server>              lists the tasks that the server shows to this client
+  get <server> <task id>     shows the state of a task
+  result <server> <task id>  waits for the task and prints its result; asks you its questions
+  watch <server> <task id>   the same, and prints each change of the task
+  cancel <server> <task id>  cancels the task
 
-Ctrl-C at result and watch asks whether to stop waiting, which the task does not notice, or to cancel it.
+Ctrl-C during result and watch asks whether to stop waiting, so that the task goes on, or to cancel it.
 
 A server of the older protocol may keep tasks by session: --session ID is the one in which the task was created.
 ${SERVERS}
@@ -163,14 +163,14 @@ ${EXIT_CODES}`;
 
 const DOCTOR = `Usage: meanwhile doctor [server …] [flags]
 
-Connects to each server of the config file, or to those given, and prints what it is and can do, and each problem with a
-fix, as soon as it is known. Of a program that ends, its last output is shown. The exit code is 1 if there is a problem. A
-server that the file disables is only named.
+Connects to each server of the config file, or to those given, and prints its capabilities, and each problem with a fix.
+For a program that exits, it shows the last output. The exit code is 1 if there is a problem. Disabled servers are only
+listed.
 ${SERVERS}
 Flags
   --config FILE        the config file with the servers
   --header 'N: value'  a header for a server with a URL; can be repeated
-  --timeout TIME       give up on a server after 500ms, 30s, 5m; a number alone is seconds; 15s without it
+  --timeout TIME       give up on a server after 500ms, 30s, 5m; a number alone means seconds; default: 15s
   --json               one JSON document on standard output
   --no-color           no colours
 
@@ -178,24 +178,25 @@ ${EXIT_CODES}`;
 
 const STORE = `Usage: meanwhile store [show|prune|export] [flags]
 
-What the gateway keeps on disk.
-  show    the file, its size, who is using it, and how much of what is in it (the default)
-  prune   removes ended tasks whose time is over, and sessions that were idle for longer than sessions.idleMs and have no
-          unfinished task, with all that is theirs; then makes the file smaller. Refused while a gateway is using the store
-  export  all records as JSON lines on standard output: {"kind":"session|server|task|question|event","record":{…}}. Tasks
-          with their arguments and results, sessions with their ids; secrets of added servers are hidden. While a gateway
-          is using the store, each record is as it is when it is read
+Shows and maintains the store of the gateway.
+  show    the file, its size, the process that uses it, and the number of records (the default)
+  prune   removes expired tasks, and sessions without unfinished tasks that were idle for longer than sessions.idleMs, with
+          all of their data; then shrinks the file. Refused while a gateway is using the store
+  export  writes all records as JSON lines to standard output:
+          {"kind":"session|server|task|question|event","record":{…}}. Tasks include their arguments and results, sessions
+          their ids; secrets of added servers are hidden. While a gateway is using the store, the records are not a
+          consistent snapshot
 
 The store is the one that serve would use. show and export change nothing, and may be used while a gateway is running.
 
 Flags
-  --config FILE      MEANWHILE_CONFIG  where the store may be named
-  --store PATH       MEANWHILE_STORE   the store itself
-  --stdio            the store that stdio would use here: each folder or config file has one of its own
+  --config FILE      MEANWHILE_CONFIG  may name the store
+  --store PATH       MEANWHILE_STORE   the store
+  --stdio            the store that stdio would use here: each folder or config file has its own
   --json             exactly one JSON document on standard output; errors as {"error":{"code","message"}}.
-                     export prints one a line, with or without it
-  --older-than TIME  prune: also ended tasks that ended longer ago, whatever their time; 12h, 7d
-  --with-secrets     export: with headers, environment, arguments and credentials in URLs of added servers
+                     export always prints one per line
+  --older-than TIME  prune: also tasks that ended longer ago than this, such as 12h or 7d
+  --with-secrets     export: include headers, environment, arguments and URL credentials of added servers
 
 Exit codes
   0  done

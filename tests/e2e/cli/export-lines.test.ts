@@ -15,5 +15,5 @@ test('P-1, C-3: export prints one JSON document a line, with or without --json, 
   expect(lines).toMatchObject([{ record: { id: 'a' } }, { record: { id: 'b' } }]);
   expect(await runProgram(['store', 'export', '--json', '--store', path])).toEqual(plain);
   const { stdout: help } = await runProgram(['store', '--help']);
-  expect(help.replaceAll(/\s+/g, ' ')).toContain('export prints one a line, with or without it');
+  expect(help.replaceAll(/\s+/g, ' ')).toContain('export always prints one per line');
 });
