@@ -29,7 +29,7 @@ const CANCEL_MS = 3000;
 const CONFIRM_MS = 1500;
 const CONFIRM_POLL_MS = 200;
 
-const ASKS_ONCE = 'It cannot be left running now: a server of the older protocol asks only once, and has just asked.';
+const ASKS_ONCE = 'It cannot be left running now: a server of the older protocol would not repeat its question.';
 
 /** Follows a call or an existing task to its end: shows progress and answers questions. */
 export async function followCall(session: ServerSession, followed: FollowedCall): Promise<CallToolResult> {
@@ -179,8 +179,7 @@ class CallFollower {
     const { server, info } = this.#serverSession;
     if (this.#taskId === undefined && 'url' in server.config && !info.traits.sessions) {
       // Such a server sees only that the request ended; it may keep the call for a client that returns.
-      const words =
-        'the call was given up, and the server may go on with it; made again, it may still bring its result';
+      const words = 'the call was abandoned; the server may continue it, and the same call may later return its result';
       return { words, details: { confirmed: false } };
     }
     const confirmed = ended === 'without one' && (await this.#isConfirmed());

@@ -114,7 +114,7 @@ export async function showOutcome(
   if (missing !== undefined) throw missing;
   if (screen.json) screen.printJson(result);
   if (result.isError !== true) return RESULT;
-  screen.note('meanwhile: the tool says that it failed');
+  screen.note('meanwhile: the tool reported an error');
   return TOOL_ERROR;
 }
 

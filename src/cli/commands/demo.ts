@@ -12,7 +12,7 @@ export async function demo({ flags }: CommandLine): Promise<number> {
   const { 'log-level': logLevel = 'error', ...others } = flags;
   const [unused] = Object.keys(others);
   if (unused !== undefined) {
-    throw new UsageError(`demo runs a gateway and a server of its own; --${unused} means nothing to it`);
+    throw new UsageError(`demo runs its own gateway and server; --${unused} does not apply`);
   }
   const stopped = new AbortController();
   const stop = (): void => stopped.abort();

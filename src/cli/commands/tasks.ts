@@ -59,7 +59,7 @@ function withHubHint(error: unknown, { info, server, flags }: ServerSession, act
   if (!isHub || !(error instanceof TaskClientError) || error.kind !== 'refused') return error;
   const operands = [HUB_TOOLS.get(action) ?? '', ...(taskId === undefined ? [] : [`task_id=${taskId}`])];
   const command = suggestedCommand('call', server.name, operands, flags);
-  return new TaskClientError('refused', `this is a Meanwhile, whose tasks are behind tools: ${command}`);
+  return new TaskClientError('refused', `this is a Meanwhile hub, which offers its tasks through tools: ${command}`);
 }
 
 /** An unknown task may belong to another session. */
@@ -88,7 +88,7 @@ async function list({ client, screen, stop, label }: ServerSession): Promise<num
     if (seen.size > MAX_PAGES) throw new Failure('server_error', `tasks/list has more than ${MAX_PAGES} pages`);
   } while (cursor !== undefined);
   if (screen.json) screen.printJson({ tasks: all });
-  else if (all.length === 0) screen.note(`${label} has no tasks for us`);
+  else if (all.length === 0) screen.note(`${label} lists no tasks`);
   else {
     const rows = all.map((task) => [
       cleanLine(task.taskId),

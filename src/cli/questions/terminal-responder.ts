@@ -108,7 +108,7 @@ export class TerminalResponder {
         else pending.reject(answer.reason);
         return answer.action === 'answer' ? 'Answered.' : 'Rejected.';
       },
-      refuse: () => pending.reject('nobody is there to answer'),
+      refuse: () => pending.reject('nobody can be asked here'),
       refused: 'refused',
       hint: sampleUnanswered,
     });
@@ -158,7 +158,7 @@ export class TerminalResponder {
       }
       if (!this.#options.over.aborted && !this.#options.givenUp.aborted) {
         const lost = this.#losses > lossesBefore;
-        await prompter.end(lost ? 'The connection was lost, and the question with it.' : TAKEN_BACK);
+        await prompter.end(lost ? 'The question was lost with the connection.' : WITHDRAWN);
       }
     });
     asking
@@ -178,7 +178,7 @@ function attempt<T>(work: () => T): { kind: 'done'; value: T } | { kind: 'failed
   }
 }
 
-const TAKEN_BACK = 'The server took its question back.';
+const WITHDRAWN = 'The server withdrew its question.';
 
 const ANSWERED: Record<ElicitResult['action'], string> = {
   accept: 'Answered.',

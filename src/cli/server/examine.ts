@@ -64,7 +64,7 @@ export async function examine(client: TaskClient, config: ServerConfig, limit: L
   if (info === undefined) return findings;
   findings.info = info;
   const has = (capability: string): boolean => info.capabilities[capability] !== undefined;
-  const roundTripMs = await attempt('does not answer when asked whether it is there', async () => client.ping());
+  const roundTripMs = await attempt('does not answer a ping', async () => client.ping());
   if (roundTripMs !== undefined) findings.roundTripMs = roundTripMs;
   const tools = has('tools') ? await attempt('its tools cannot be listed', async () => client.listTools()) : [];
   if (tools !== undefined) {

@@ -128,7 +128,7 @@ function describe(error: TaskClientError, server: FoundServer, printed: ServerOu
       return `cannot reach ${at(labelOf(server), server.config)}: ${reason}${fix === undefined ? '' : `\n${fix}`}`;
     }
     case 'lost':
-      return [`lost ${labelOf(server)} on the way: ${message}`, ...lastOutput(printed)].join('\n');
+      return [`lost the connection to ${labelOf(server)}: ${message}`, ...lastOutput(printed)].join('\n');
     case 'error':
     case 'cancelled':
     case 'refused':

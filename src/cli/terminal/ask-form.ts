@@ -28,7 +28,7 @@ export async function askForm(
 }
 
 function fieldCount(count: number): string {
-  if (count === 0) return 'there is nothing to fill in';
+  if (count === 0) return 'no fields';
   return count === 1 ? 'one field' : `${count} fields`;
 }
 

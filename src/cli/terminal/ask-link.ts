@@ -3,7 +3,7 @@ import { cleanLine } from './clean.ts';
 import { openLink } from './open-link.ts';
 import type { PromptResult, Option, Prompter } from './prompter.ts';
 
-type Step = 'open' | 'go myself' | ElicitResult['action'];
+type Step = 'open' | 'self' | ElicitResult['action'];
 
 /** Asks the person to visit a web page. The URL is shown in full and opened only on request. */
 export async function askLink(
@@ -15,25 +15,25 @@ export async function askLink(
   await prompter.say(
     link === undefined ? `The link is ${cleanLine(url)}` : `${link.href}\nThis page is at ${link.host}`,
   );
-  if (link === undefined) await prompter.say('This is no web page, so it cannot be opened from here.', 'warn');
+  if (link === undefined) await prompter.say('This is not a web page, so it cannot be opened from here.', 'warn');
   const open: Option<Step>[] = link === undefined ? [] : [{ value: 'open', label: 'Open it in the browser' }];
-  const first = await prompter.choose<Step>(over, 'Go there?', [
+  const first = await prompter.choose<Step>(over, 'Open this page?', [
     ...open,
-    { value: 'go myself', label: 'I go there myself' },
+    { value: 'self', label: 'I will open it myself' },
     { value: 'decline', label: 'Decline', hint: 'say no' },
     { value: 'cancel', label: 'Cancel', hint: 'say nothing; also Esc' },
   ]);
   if (first.kind === 'escaped') return { kind: 'answered', value: { action: 'cancel' } };
   if (first.kind !== 'answered') return first;
-  if (first.value !== 'open' && first.value !== 'go myself') {
+  if (first.value !== 'open' && first.value !== 'self') {
     return { kind: 'answered', value: { action: first.value === 'decline' ? 'decline' : 'cancel' } };
   }
   if (first.value === 'open' && link !== undefined) {
     const trouble = await openLink(link.href);
     if (trouble !== undefined)
-      await prompter.say(`The browser could not be opened (${trouble}): go there yourself.`, 'warn');
+      await prompter.say(`The browser could not be opened (${trouble}): open the page yourself.`, 'warn');
   }
-  const done = await prompter.choose<ElicitResult['action']>(over, 'When you have been there:', [
+  const done = await prompter.choose<ElicitResult['action']>(over, 'When you are done there:', [
     { value: 'accept', label: 'Done' },
     { value: 'decline', label: 'Decline' },
   ]);

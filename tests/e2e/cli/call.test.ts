@@ -101,7 +101,7 @@ test.each(KINDS)(
     expect(await runProgram(['call', url, 'fail'])).toEqual({
       code: 3,
       stdout: 'disk on fire',
-      stderr: 'meanwhile: the tool says that it failed',
+      stderr: 'meanwhile: the tool reported an error',
     });
     const { code, stdout } = await runProgram(['call', url, 'fail', '--json']);
     expect(code).toBe(3);

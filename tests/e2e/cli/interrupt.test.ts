@@ -113,7 +113,7 @@ test('C-3: a task that waits for an answer can be left where the server asks aga
   staying.press('C-c');
   const menu = await staying.shows('● Cancel it');
   expect(menu).not.toContain('○ Leave it running');
-  expect(menu).toContain('It cannot be left running now: a server of the older protocol asks only once');
+  expect(menu).toContain('It cannot be left running now: a server of the older protocol would not repeat its question');
 });
 
 test('C-3: a task of a server that is a command goes with us, so it cannot be left', async () => {

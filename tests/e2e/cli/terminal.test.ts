@@ -74,7 +74,7 @@ test('C-3: a question that is withdrawn closes its form, with a word about it', 
   terminal.press('Enter');
   await terminal.shows('◆  Name');
   terminal.type('Ada');
-  await terminal.shows('The server took its question back.');
+  await terminal.shows('The server withdrew its question.');
   const { code, screen } = await terminal.ended();
   expect(screen).toMatch(/^withdrew$/m);
   expect(code).toBe(0);
@@ -85,8 +85,8 @@ test('C-3: a question that went with the connection is not called withdrawn', as
   const terminal = await programInTerminal(['call', server.url, 'ask']);
   await terminal.shows('● Answer');
   await server.stop();
-  const screen = await terminal.shows('The connection was lost, and the question with it.');
-  expect(screen).not.toContain('took its question back');
+  const screen = await terminal.shows('The question was lost with the connection.');
+  expect(screen).not.toContain('withdrew its question');
 });
 
 test('C-3: while the connection is lost the line says so, and no longer once it is back', async () => {
@@ -118,7 +118,7 @@ test.each(['a command', 'a URL'])(
     const { code, screen } = await terminal.ended();
     expect(code).toBe(1);
     expect(screen).toContain('lost ');
-    expect(screen).not.toContain('took its question back');
+    expect(screen).not.toContain('withdrew its question');
   },
 );
 
@@ -152,7 +152,7 @@ test('C-3: a link that is no web page cannot be opened', async () => {
   const terminal = await programInTerminal(['call', url, 'ask_url', 'url=file:///etc/passwd'], {
     env: { BROWSER: '/bin/false' },
   });
-  const shown = await terminal.shows('● I go there myself');
+  const shown = await terminal.shows('● I will open it myself');
   expect(shown).toContain('file:///etc/passwd');
   expect(shown).not.toContain('Open it');
   terminal.press('Down', 'Enter');

@@ -6,7 +6,7 @@ import { PROGRAM, temporaryFolder } from '../../support/gateway.ts';
 import { owned } from '../../support/owned.ts';
 import { programInTerminal, shellInTerminal } from '../../support/terminal.ts';
 
-const TAKEN_BACK = 'took its question back';
+const TAKEN_BACK = 'withdrew its question';
 
 test('C-3: a form that ends with the program is not said to be taken back by the server', async () => {
   const { url } = owned(await startV1Http());

@@ -124,15 +124,15 @@ describe('--timeout of a call tells what became of it', () => {
     const server = owned(await startV2Http());
     const { code, stderr } = await runProgram(['call', server.url, ...CALL]);
     expect(code).toBe(5);
-    expect(stderr).toContain('the call was given up, and the server may go on with it');
+    expect(stderr).toContain('the call was abandoned; the server may continue it');
   });
 });
 
-test('C-3: at a hub, whose tasks are behind tools, those are named', async () => {
+test('C-3: at a hub, which offers its tasks through tools, those are named', async () => {
   const { url } = await httpGateway({});
   const list = await runProgram(['tasks', 'list', url]);
   expect(list.code).toBe(1);
-  expect(list.stderr).toContain(`whose tasks are behind tools: node `);
+  expect(list.stderr).toContain(`which offers its tasks through tools: node `);
   expect(list.stderr).toMatch(new RegExp(`call ${url} list_tasks$`));
   const one = await runProgram(['tasks', 'result', url, 'abc']);
   expect(one.stderr).toMatch(new RegExp(`call ${url} get_task_result task_id=abc$`));

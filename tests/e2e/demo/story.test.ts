@@ -22,7 +22,7 @@ const STORY = [
   '-> execute_tool {"server":"demo","tool":"book_table"',
   '<- The server needs input to continue',
   '<- pending_client_action: "Book a table for 2 at Luigi\'s, tonight 19:30?"',
-  'nobody is there to ask',
+  'without a terminal the demo says yes',
   '-> respond_to_elicitation',
   '-> get_task_result',
   "<- Booked: Luigi's, tonight 19:30, 2 people, inside.",
@@ -86,7 +86,7 @@ test('X-4: flags that mean nothing to the demo are refused', async () => {
   const { code, stdout, stderr } = await runProgram(['demo', '--config', 'mine.json']);
   expect(code).toBe(2);
   expect(stdout).toBe('');
-  expect(stderr).toContain('--config means nothing to it');
+  expect(stderr).toContain('--config does not apply');
 });
 
 /** The gateway and its server, once a call is running there. */
