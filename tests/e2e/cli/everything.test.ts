@@ -109,12 +109,12 @@ test('C-3: server-everything: a tool that only runs as a task, and asks on the w
 test('C-3: server-everything: a page that has to be visited before the call is accepted', async () => {
   const args = ['call', EVERYTHING, 'trigger-url-elicitation', 'url=https://example.com/go', 'errorPath=true'];
   const terminal = await programInTerminal(args, { env: { BROWSER: 'true' } });
-  await terminal.shows('This page is at modelcontextprotocol.io');
+  await terminal.shows(/This page is at modelcontextprotocol\.io[\s\S]*● Open it in the browser/);
   terminal.press('Enter');
   await terminal.shows('● Done');
   terminal.press('Enter');
   await terminal.shows('Calling again.');
-  await terminal.shows('This page is at example.com');
+  await terminal.shows(/This page is at example\.com[\s\S]*● Open it in the browser/);
   terminal.press('Down', 'Enter');
   await terminal.shows(/● Done(?![\s\S]*◇ {2}When)/);
   terminal.press('Enter');
