@@ -15,6 +15,8 @@ export async function bundleProgram(
     platform: 'node',
     format: 'esm',
     target: 'node20',
+    // Like the build: some packages cannot be bundled by their CommonJS entry.
+    mainFields: ['module', 'main'],
     // A native module cannot be bundled.
     external: ['libsql'],
     // CommonJS dependencies call `require` for the modules of Node.
