@@ -132,5 +132,6 @@ test('H-6: a question that another call may have asked outlives the call that ho
   const hosted: Link = { ...possible('a', 'b'), host: { callId: 'a' } } as Link;
   expect(outlivesCall(hosted, 'a', around([call('a'), call('b')]))).toBe(true);
   expect(outlivesCall(hosted, 'a', around([call('a')]))).toBe(false);
+  expect(outlivesCall({ ...hosted, others: true } as Link, 'a', around([call('a')]))).toBe(true);
   expect(outlivesCall({ certainty: 'certain', by: { callId: 'a' } }, 'a', around([call('a'), call('b')]))).toBe(false);
 });

@@ -84,9 +84,8 @@ export function outlivesCall(link: Link, callId: string, around: Surroundings): 
   if (link.certainty === 'certain') return false;
   if (around.needsHost) return chooseHost(without(around, callId)) !== undefined;
   const open = new Set(around.calls.map((call) => call.callId));
-  return (
-    link.certainty === 'possible' && link.calls.some((call) => call.callId !== callId && open.has(call.callId ?? ''))
-  );
+  const isOther = (call: CallRef): boolean => call.callId !== callId && open.has(call.callId ?? '');
+  return link.certainty === 'possible' && (link.others || link.calls.some(isOther));
 }
 
 /** The request that a question is put to the client with, if nothing ties it to one. */

@@ -234,6 +234,40 @@ test('P-2: what the next run cannot go on with is over, and its event says why',
   expect(router.size).toBe(1);
 });
 
+test('P-2, T-3: after a restart, no task waits for a question that is over', () => {
+  const { create, store, tasks, task } = setUp();
+  const [first, second] = [task(), task()];
+  const calls = [
+    { callId: 'a', taskId: first },
+    { callId: 'b', taskId: second },
+  ];
+  for (const id of [first, second]) tasks.apply(id, { type: 'blocked', by: 'possible' });
+  store.put('question', {
+    id: 'q',
+    sessionId: 's',
+    server: 'one',
+    kind: 'elicitation',
+    params: PARAMS,
+    status: 'open',
+    createdAt: 0,
+    expiresAt: HOUR_MS * 1000,
+    link: { certainty: 'possible', calls, others: false },
+    audience: 'anyone',
+  });
+  create().restore(store.all('question'), () => true);
+  for (const id of [first, second]) {
+    expect(tasks.get(id)).toMatchObject({ status: 'working', deadline: expect.any(Number) });
+    expect(tasks.get(id)).not.toHaveProperty('remainingMs');
+  }
+});
+
+test('P-2, H-3: after a restart, the end of a question that was hidden is not announced', () => {
+  const { create, store, ask, told } = setUp();
+  void ask();
+  create().restore(store.all('question'), () => false, { announced: true });
+  expect(told).toEqual([]);
+});
+
 test('X-3: too many, too large and too much are refused, and what is over gives its room back', async () => {
   const budget = new Budget(200, 'limits.sessionBytes');
   const { router, ask, task } = setUp({ budget, questionBytes: 100 });

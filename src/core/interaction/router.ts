@@ -12,6 +12,7 @@ import type { EventSink } from '../event/log.ts';
 import type { IncomingQuestion, SessionStore } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
+import { isBlocked } from '../task/task.ts';
 import { answerMistake, InvalidAnswer } from './answer.ts';
 import { chooseHost, outlivesCall, type OpenCall, type Surroundings } from './attribution.ts';
 import type { Answer, Interaction, InteractionKind, OpenInteraction, SettledInteraction } from './interaction.ts';
@@ -417,16 +418,24 @@ export class InteractionRouter {
       if (stored.status === 'open') {
         const bytes = roughSize(stored.params, questionBytes);
         budget.add(bytes);
-        const interaction = { ...stored, link };
-        this.#entries.set(stored.id, { state: { phase: 'open', interaction, presented: false, announced }, bytes });
-        if (!waits) this.#dispatch(stored.id, { type: 'rejected', reason: 'gateway restarted' });
-        else {
-          this.#alarm.at(stored.expiresAt);
-          this.#updateBlocking(undefined, this.#entries.get(stored.id)?.state);
-        }
+        const state: RoutedInteraction = {
+          phase: 'open',
+          interaction: { ...stored, link },
+          presented: false,
+          announced: announced && stored.audience !== 'none',
+        };
+        this.#entries.set(stored.id, { state, bytes });
+        if (waits) this.#alarm.at(stored.expiresAt);
+        else this.#dispatch(stored.id, { type: 'rejected', reason: 'gateway restarted' });
       } else if (waits) {
         this.#entries.set(stored.id, { state: { phase: 'settled', interaction: { ...stored, link } }, bytes: 0 });
       } else this.#parts.store.drop('question', stored.id);
+    }
+    // Which tasks an interaction may have blocked is not known any more, and those of rejected ones go on.
+    const { tasks } = this.#parts;
+    for (const task of tasks.atWork()) {
+      const by = this.#blocking(task.id);
+      if (by !== undefined || isBlocked(task)) tasks.apply(task.id, { type: 'blocked', by });
     }
   }
 
@@ -469,7 +478,10 @@ export class InteractionRouter {
     else entry.state = state;
     if (before.phase === 'open' && state?.phase !== 'open') this.#closed(entry);
     this.#updateBlocking(before, state);
-    for (const effect of effects) this.#run(entry, effect);
+    for (const effect of effects) {
+      // It may have ended while an earlier effect ran.
+      if (this.#entries.has(id) || !concernsOpen(effect)) this.#run(entry, effect);
+    }
   }
 
   #closed(entry: Entry): void {
@@ -483,8 +495,7 @@ export class InteractionRouter {
     const { id, kind, server } = state.interaction;
     switch (effect.type) {
       case 'save':
-        // It may have ended while an earlier effect ran.
-        if (this.#entries.has(id) && isWorthKeeping(state)) store.put('question', state.interaction);
+        if (isWorthKeeping(state)) store.put('question', state.interaction);
         return;
       case 'drop':
         store.drop('question', id);
@@ -577,6 +588,24 @@ const NOT_BLOCKED: ReadonlyMap<string, Blocking> = new Map();
 
 function tasksBlockedBy(state: RoutedInteraction | undefined): ReadonlyMap<string, Blocking> {
   return state?.phase === 'open' ? blockedTasks(state.interaction.link) : NOT_BLOCKED;
+}
+
+function concernsOpen(effect: Effect): boolean {
+  switch (effect.type) {
+    case 'save':
+    case 'promote':
+    case 'offer':
+      return true;
+    case 'announce':
+      return effect.event === 'request';
+    case 'drop':
+    case 'release':
+    case 'wake':
+    case 'claim_answer':
+    case 'deliver':
+    case 'fail':
+      return false;
+  }
 }
 
 /** A settled interaction only matters to a server that can ask for it again by its key. */

@@ -93,11 +93,8 @@ class CallInRounds {
         leaveIfDismissed(this.#context, question, answer, tookMs),
       );
     } catch (error) {
-      // Unless somebody else was faster, which is no mistake.
-      if (!(error instanceof GatewayError) || error.code !== 'TOOL_ERR_REQUEST_NOT_FOUND') {
-        this.#out.end(taskId);
-        throw error;
-      }
+      this.#out.end(taskId);
+      throw error;
     }
     return this.#next(taskId);
   }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { InteractionRouter } from '../../core/interaction/router.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { TaskController } from '../../core/task/controller.ts';
+import { GatewayError } from '../../core/errors.ts';
 import { hasEnded } from '../../core/task/task.ts';
 import { canBeAsked } from '../asking/asking.ts';
 
@@ -64,7 +65,11 @@ export class InputKeys {
       const question = asked.get(key) ?? this.#interactions.find(key);
       // Somebody else may have answered while this was on its way.
       if (question === undefined || this.#interactions.find(question.id) === undefined) continue;
-      if (!leavesOpen(question, answer)) await this.#tasks.answer(question, answer);
+      if (leavesOpen(question, answer)) continue;
+      await this.#tasks.answer(question, answer).catch((error: unknown) => {
+        // It ended while the answer was being stored. The other answers still count.
+        if (!(error instanceof GatewayError) || error.code !== 'TOOL_ERR_REQUEST_NOT_FOUND') throw error;
+      });
     }
   }
 

@@ -122,11 +122,12 @@ describe('migrations', () => {
       standing: { task: { taskId: 'n' } },
     });
     insert('tasks', 'u', { id: 'u', questions: [] });
+    db.exec(`INSERT INTO tasks (id, session_id, data) VALUES ('broken', 's', '{')`);
     db.prepare(`INSERT INTO sessions VALUES ('s', ?)`).run(JSON.stringify({ wishes: { one: { logLevel: 'info' } } }));
     migrate(db, path);
     const all = (table: string): unknown[] =>
-      (db.prepare(`SELECT data FROM ${table} ORDER BY id`).all() as { data: string }[]).map((row) =>
-        JSON.parse(row.data),
+      (db.prepare(`SELECT data FROM ${table} WHERE json_valid(data) ORDER BY id`).all() as { data: string }[]).map(
+        (row) => JSON.parse(row.data),
       );
     const link = { certainty: 'certain', by: { taskId: 't' } };
     expect(all('questions')).toEqual([

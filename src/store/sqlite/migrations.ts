@@ -54,21 +54,21 @@ export const MIGRATIONS: readonly string[] = [
     '$.link', CASE WHEN json_extract(data, '$.taskId') IS NULL THEN json_object('certainty', 'none')
       ELSE json_object('certainty', 'certain', 'by', json_object('taskId', json_extract(data, '$.taskId'))) END,
     '$.audience', CASE WHEN json_extract(data, '$.toolsOnly') THEN 'tools'
-      WHEN json_extract(data, '$.hidden') THEN 'none' ELSE 'anyone' END);
-  UPDATE tasks SET data = json_remove(data, '$.questions');
+      WHEN json_extract(data, '$.hidden') THEN 'none' ELSE 'anyone' END) WHERE json_valid(data);
+  UPDATE tasks SET data = json_remove(data, '$.questions') WHERE json_valid(data);
   `,
-  // Records have the names of the fields in the program.
+  // Records have the names of the fields in the program. Those that cannot be read stay as they are, and are set aside later.
   `
   UPDATE tasks SET data = json_remove(json_set(data, '$.abandoned', json('true')), '$.orphan')
-    WHERE json_extract(data, '$.orphan');
+    WHERE CASE WHEN json_valid(data) THEN json_extract(data, '$.orphan') IS NOT NULL END;
   UPDATE tasks SET data = json_remove(json_set(data, '$.exposed', json('true')), '$.promised')
-    WHERE json_extract(data, '$.promised');
+    WHERE CASE WHEN json_valid(data) THEN json_extract(data, '$.promised') IS NOT NULL END;
   UPDATE tasks SET data = json_remove(json_set(data, '$.native', json('true')), '$.kept')
-    WHERE json_extract(data, '$.kept');
+    WHERE CASE WHEN json_valid(data) THEN json_extract(data, '$.kept') IS NOT NULL END;
   UPDATE tasks SET data = json_remove(json_set(data, '$.checkpoint', json_extract(data, '$.standing')), '$.standing')
-    WHERE json_extract(data, '$.standing') IS NOT NULL;
+    WHERE CASE WHEN json_valid(data) THEN json_extract(data, '$.standing') IS NOT NULL END;
   UPDATE sessions SET data = json_remove(json_set(data, '$.preferences', json_extract(data, '$.wishes')), '$.wishes')
-    WHERE json_extract(data, '$.wishes') IS NOT NULL;
+    WHERE CASE WHEN json_valid(data) THEN json_extract(data, '$.wishes') IS NOT NULL END;
   `,
   // Records that cannot be read go here, so that they do not keep the program from starting.
   `
