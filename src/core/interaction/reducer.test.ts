@@ -158,6 +158,29 @@ describe('H-3: calls and tasks', () => {
     expect(state?.interaction.link).toEqual({ certainty: 'certain', by: { callId: 'a', taskId: 't' } });
   });
 
+  test('H-3, H-6: when the call that hosts it is cancelled, the tasks that may have asked look for it again', () => {
+    const calls = [
+      { callId: 'a', taskId: 't' },
+      { callId: 'b', taskId: 'u' },
+      { callId: 'c', taskId: 'v' },
+    ];
+    const link = { certainty: 'possible', calls, others: false, host: { callId: 'a', taskId: 't' } } as const;
+    const left = calls.slice(1).map((call) => ({ ...call, ...waiting, waiting: false, effect: 'reply' as const }));
+    const end = (aborted: boolean): ReturnType<typeof after> =>
+      after(
+        open({ link }),
+        { type: 'presented' },
+        { type: 'call_ended', callId: 'a', aborted, around: { ...NOTHING, calls: left } },
+      );
+    expect(end(true).state).toMatchObject({ presented: false });
+    expect(end(true).effects.filter(({ type }) => type === 'wake')).toEqual([
+      { type: 'wake', taskId: 'u' },
+      { type: 'wake', taskId: 'v' },
+    ]);
+    expect(end(false).state).toMatchObject({ presented: true });
+    expect(types(end(false).effects)).not.toContain('wake');
+  });
+
   test('H-3: left to the tools, it promotes the calls that wait, and wakes the tasks that may wait', () => {
     const around: Surroundings = {
       ...NOTHING,

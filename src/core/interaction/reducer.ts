@@ -5,8 +5,8 @@
  *     └──expired────────────────────────────▶ settled
  *     └──refused, rejected──────────────────────────────────────▶ gone
  *
- * While the answer is being stored, whatever ends the interaction overtakes the answer. A settled interaction is kept only
- * if the server may ask for it again: under a key, until it has the answer.
+ * Only an interaction with a key is ever settled: the server may ask for it again until it has the answer. Without a key it
+ * is gone at once. An event that ends the interaction while its answer is being stored overtakes the answer.
  */
 import type { RpcFailure } from '../../lib/rpc-error.ts';
 import {
@@ -107,8 +107,12 @@ function whileOpen(state: Open, event: RouterEvent): Reduced {
       const atIt = presented && !event.aborted;
       const next = afterCallEnded(link, event.callId, event.around, atIt);
       if (next === undefined) return { state, effects: [] };
-      const moved = link.certainty !== 'certain' && link.host?.callId === event.callId && event.around.needsHost;
-      return attributed(state, next, moved ? [{ type: 'release' }, { type: 'offer' }] : [{ type: 'offer' }]);
+      const wasHost = link.certainty !== 'certain' && link.host?.callId === event.callId;
+      const moved = wasHost && event.around.needsHost;
+      const effects: Effect[] = moved ? [{ type: 'release' }, { type: 'offer' }] : [{ type: 'offer' }];
+      // A client that cancelled the call does not answer what came with it. It can get the question with another task.
+      if (!wasHost || !event.aborted) return attributed(state, next, effects);
+      return attributed({ ...state, presented: false }, next, [...effects, ...wakeTasks(next.link)]);
     }
     case 'others_ended': {
       const next = afterOthersEnded(link, event.around);
@@ -148,7 +152,6 @@ function whileAnswering(state: Answering, event: RouterEvent): Reduced {
   if (event.type === 'rejected') {
     return { state: { ...state, overtakenBy: overtakenBy ?? event.reason }, effects: [] };
   }
-  if (event.type === 'taken') return { state: undefined, effects: [{ type: 'drop' }] };
   if (event.type !== 'stored') return { state, effects: [] };
   if (overtakenBy !== undefined) {
     return { state: undefined, effects: [{ type: 'drop' }, { type: 'fail', reason: overtakenBy }] };
@@ -199,6 +202,12 @@ function attributed(state: Open, { link, promote }: Attribution, then: Effect[])
 
 function relinked(state: Open, link: OpenInteraction['link'], effects: Effect[]): Reduced {
   return { state: { ...state, interaction: { ...state.interaction, link } }, effects };
+}
+
+/** The tasks that may have asked, and whose clients look for questions again. */
+function wakeTasks(link: Link): Effect[] {
+  const calls = link.certainty === 'possible' ? link.calls : [];
+  return calls.flatMap(({ taskId }) => (taskId === undefined ? [] : [{ type: 'wake', taskId }]));
 }
 
 function promotions(callIds: readonly string[]): Effect[] {

@@ -268,6 +268,17 @@ test('P-2, H-3: after a restart, the end of a question that was hidden is not an
   expect(told).toEqual([]);
 });
 
+test('D-4: a request that hosts a question passes it on to another one when it ends', () => {
+  const { router, ask } = setUp({ needsHost: () => true });
+  const remove = router.addHost({ id: 'read', tellsRoots: false });
+  void ask();
+  router.addHost({ id: 'other', tellsRoots: false });
+  expect(router.of({ callId: 'read' })).toHaveLength(1);
+  remove({ aborted: true });
+  expect(router.of({ callId: 'read' })).toEqual([]);
+  expect(router.of({ callId: 'other' })).toHaveLength(1);
+});
+
 test('X-3: too many, too large and too much are refused, and what is over gives its room back', async () => {
   const budget = new Budget(200, 'limits.sessionBytes');
   const { router, ask, task } = setUp({ budget, questionBytes: 100 });

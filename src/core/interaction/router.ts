@@ -324,9 +324,12 @@ export class InteractionRouter {
   }
 
   /** A call has ended: fewer calls may have asked what it may have asked. */
-  callEnded({ id: callId, abort }: LiveCall): void {
+  callEnded({ id, abort }: LiveCall): void {
+    this.#requestClosed(id, abort.signal.aborted);
+  }
+
+  #requestClosed(callId: string, aborted: boolean): void {
     if (this.#entries.size === 0) return;
-    const { aborted } = abort.signal;
     for (const { id, link } of this.#open()) {
       if (mentionsCall(link, callId)) {
         this.#dispatch(id, { type: 'call_ended', callId, aborted, around: this.#around(id) });
@@ -392,9 +395,12 @@ export class InteractionRouter {
   }
 
   /** A request that is no call and whose client waits for it can host questions, until the returned function is called. */
-  addHost(host: HostRequest): () => void {
+  addHost(host: HostRequest): (options?: { aborted?: boolean }) => void {
     this.#hosts.set(host.id, host);
-    return () => this.#hosts.delete(host.id);
+    return ({ aborted = false } = {}) => {
+      this.#hosts.delete(host.id);
+      this.#requestClosed(host.id, aborted);
+    };
   }
 
   /** Whether the client that made this call, or would be asked through another one, can tell in which folders it works. */

@@ -26,7 +26,7 @@ export class HeldRequest {
     });
     const removeHost = session.interactions.addHost({ id, tellsRoots: isObject(capabilities['roots']) });
     this.#outcome = start(this.#stop.signal).finally(() => {
-      removeHost();
+      removeHost({ aborted: this.#stop.signal.aborted });
       unregister();
       session.interactions.requestEnded(id);
     });
