@@ -63,9 +63,14 @@ export async function startStdio(
   const { gateway } = program;
   const { taskAfterMs } = config.settings.direct;
   const shown = server === undefined ? { hub: new Hub(gateway) } : { server, taskAfterMs };
-  const { closed } = await program.listenOnStdio(shown);
-  log.info('listening', { url: 'stdio:' });
-  return { gateway, log, closed, close: async () => program.close() };
+  try {
+    const { closed } = await program.listenOnStdio(shown);
+    log.info('listening', { url: 'stdio:' });
+    return { gateway, log, closed, close: async () => program.close() };
+  } catch (error) {
+    await program.close();
+    throw error;
+  }
 }
 
 async function startProgram({ settings, servers }: Pick<Config, 'settings' | 'servers'>, log: Log): Promise<Program> {

@@ -41,6 +41,8 @@ export class Program {
     try {
       await gateway.start(servers);
     } catch (error) {
+      // Sessions that were restored before have connections and child processes.
+      await gateway.close('the start failed');
       await close();
       const damaged = error instanceof StoreError && error.code === 'STORE_DAMAGED';
       if (damaged && attempt === 1) return Program.start(options, 2);
