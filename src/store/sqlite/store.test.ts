@@ -360,6 +360,16 @@ it('X-3: records that do not fit are not serialized again with each later write'
   for (const { task } of tasks) store.drop('task', task.id);
 });
 
+/** Waits until what did not fit is written. */
+async function storedAtLast(): Promise<void> {
+  const outcome = (): Promise<string> =>
+    store.settled().then(
+      () => 'stored',
+      () => 'not yet',
+    );
+  await expect.poll(outcome, { timeout: 5000 }).toBe('stored');
+}
+
 it('X-3, P-3: what did not fit is written once there is room', async () => {
   await full();
   store.put('task', largeTask('first', 'a', MEGABYTE).task);
@@ -367,16 +377,7 @@ it('X-3, P-3: what did not fit is written once there is room', async () => {
   store.put('task', largeTask('second', 'a', MEGABYTE).task);
   await expect(store.settled()).rejects.toThrow('storeBytes');
   store.drop('task', 'first');
-  await expect
-    .poll(
-      () =>
-        store.settled().then(
-          () => 'stored',
-          () => 'not yet',
-        ),
-      { timeout: 5000 },
-    )
-    .toBe('stored');
+  await storedAtLast();
   expect((await store.all('task')).map(({ id }) => id)).toEqual(['second']);
   expect(logged.at(-1)).toContain('store_write_recovered');
 });
@@ -390,16 +391,7 @@ it('X-3: removing an overdue task makes room, although something does not fit', 
   store.put('task', largeTask('second', 'b', MEGABYTE).task);
   await expect(store.settled('b')).rejects.toThrow('storeBytes');
   await store.dropOverdue(1000);
-  await expect
-    .poll(
-      () =>
-        store.settled().then(
-          () => 'stored',
-          () => 'not yet',
-        ),
-      { timeout: 5000 },
-    )
-    .toBe('stored');
+  await storedAtLast();
 });
 
 it.each([
