@@ -1,9 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { systemClock, type Clock } from '../lib/clock.ts';
 import { secretId } from '../lib/ids.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { failureKindOf } from '../lib/server-failure.ts';
 import type { ListItem } from '../lib/pages.ts';
+import { every } from '../lib/timers.ts';
 import { redactUrl } from '../lib/redact.ts';
 import type { Ending } from './call/request.ts';
 import { PrincipalBudgets, type Budget } from './budget.ts';
@@ -22,6 +24,7 @@ export interface GatewayParts {
   log: Log;
   /** Those who are known to use the gateway; each gets a share of its limits. */
   principals?: readonly string[];
+  clock?: Clock;
 }
 
 export interface AddedServer {
@@ -62,6 +65,7 @@ export class Gateway {
   readonly registry: ServerRegistry;
   readonly settings: CoreSettings;
   readonly log: Log;
+  readonly clock: Clock;
   readonly store: Store;
   readonly #backends: Backends;
   readonly #limits: GatewayLimits;
@@ -79,26 +83,27 @@ export class Gateway {
   readonly #adopted = new Map<string, string>();
   #startedAt = 0;
   readonly #ending = new Set<Promise<void>>();
-  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #stopTimers: (() => void)[] = [];
   #closing = false;
   #lastChange: Promise<void> = Promise.resolve();
   /** Told after a session has ended, so that a listener can let go of what it keeps for it. */
   readonly onSessionEnded = new Set<(session: Session) => void>();
 
-  constructor({ store, backends, settings, log, principals = [] }: GatewayParts) {
+  constructor({ store, backends, settings, log, principals = [], clock = systemClock }: GatewayParts) {
     this.store = store;
     this.settings = settings;
     const { totalBytes, principalShare: reserved } = settings.limits;
     this.#memory = new PrincipalBudgets(totalBytes, 'limits.totalBytes', { names: principals, reserved });
     this.#events = new PrincipalBudgets(settings.events.total, 'events.total', { names: principals, reserved });
     this.log = log;
+    this.clock = clock;
     this.#backends = backends;
-    this.registry = new ServerRegistry(store, settings);
+    this.registry = new ServerRegistry(store, settings, clock);
     this.#limits = gatewayLimits(settings, principals);
   }
 
   async start(servers: ReadonlyMap<string, ServerConfig>): Promise<void> {
-    this.#startedAt = Date.now();
+    this.#startedAt = this.clock.now();
     await this.registry.load(servers);
     await this.store.dropOverdue(this.#startedAt);
     for (const record of await this.store.all('session')) {
@@ -118,8 +123,11 @@ export class Gateway {
       ({ id, server, preferences }) => unfinished.has(id) || server !== undefined || preferences !== undefined,
     );
     for (const record of goingOn) await this.#restoreIfPossible(record);
-    this.#every(this.settings.sessions.checkMs, () => this.#endIdle());
-    this.#every(this.settings.tasks.cleanupMs, () => this.#cleanUp());
+    const { sessions, tasks } = this.settings;
+    this.#stopTimers.push(
+      every(sessions.checkMs, () => this.#endIdle(), this.clock),
+      every(tasks.cleanupMs, () => this.#cleanUp(), this.clock),
+    );
   }
 
   // --- Sessions ---
@@ -139,7 +147,7 @@ export class Gateway {
   #newSession(
     about: Pick<SessionParts, 'id' | 'principal' | 'createdAt' | 'key' | 'server' | 'client' | 'state' | 'preferences'>,
   ): Session {
-    const { store, settings, log, registry } = this;
+    const { store, settings, log, clock, registry } = this;
     const notifyHub: EventSink['add'] = (type, server, data) => {
       for (const hub of this.#sessions.values()) {
         if (hub.server === undefined && hub.principal === about.principal) hub.events.add(type, server, data);
@@ -164,6 +172,7 @@ export class Gateway {
       servers,
       settings,
       log,
+      clock,
     });
   }
 
@@ -321,7 +330,7 @@ export class Gateway {
   async #makeFit(sessionId: string, principal: string): Promise<Trimmed> {
     const { limits, tasks } = this.settings;
     // In the store, texts may take twice as much as in memory: quotes and line ends are escaped.
-    const trimmed = await this.store.fit(sessionId, 2 * limits.sessionBytes, Date.now() + tasks.keepMs);
+    const trimmed = await this.store.fit(sessionId, 2 * limits.sessionBytes, this.clock.now() + tasks.keepMs);
     if (trimmed.events + trimmed.questions + trimmed.tasks > 0) {
       this.log.warn('session_too_large', { sessionId, limit: 'limits.sessionBytes', ...trimmed });
     }
@@ -354,7 +363,7 @@ export class Gateway {
 
   async close(reason: string): Promise<void> {
     this.#closing = true;
-    for (const timer of this.#timers) clearInterval(timer);
+    for (const stop of this.#stopTimers) stop();
     this.log.info('registry_shutdown_start', { serverCount: this.registry.size });
     await Promise.allSettled(this.#restoring.values());
     // What is stored stays: the clients may come back to it.
@@ -469,7 +478,7 @@ export class Gateway {
   }
 
   #cleanUp(): void {
-    const now = Date.now();
+    const now = this.clock.now();
     for (const session of this.#sessions.values()) {
       session.tasks.sweep(now);
       session.interactions.sweep();
@@ -481,7 +490,7 @@ export class Gateway {
   }
 
   #endIdle(): void {
-    const before = Date.now() - this.settings.sessions.idleMs;
+    const before = this.clock.now() - this.settings.sessions.idleMs;
     for (const { id, lastActiveAt } of this.#dormant.values()) {
       // While the program was not there, no client could be active.
       if (Math.max(lastActiveAt, this.#startedAt) > before) continue;
@@ -501,12 +510,6 @@ export class Gateway {
         this.log.error('session_end_failed', { sessionId: session.id, error: messageOf(error) });
       });
     }
-  }
-
-  #every(ms: number, run: () => void): void {
-    const timer = setInterval(run, ms);
-    timer.unref();
-    this.#timers.push(timer);
   }
 }
 

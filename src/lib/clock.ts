@@ -6,14 +6,18 @@ export const clampDelay = (ms: number): number => Math.min(Math.max(0, ms), MAX_
 /** The time, and timers. Tests move a clock of their own. */
 export interface Clock {
   now(): number;
-  /** Calls back once after `ms` milliseconds, unless the returned function is called first. Keeps no program running. */
-  after(ms: number, callback: () => void): () => void;
+  /**
+   * Calls back once after `ms` milliseconds, unless the returned function is called first. With `unref`, the timer alone
+   * does not keep the program running.
+   */
+  after(ms: number, callback: () => void, options?: { unref: boolean }): () => void;
 }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  after: (ms, callback) => {
-    const timer = setTimeout(callback, clampDelay(ms)).unref();
+  after: (ms, callback, options) => {
+    const timer = setTimeout(callback, clampDelay(ms));
+    if (options?.unref) timer.unref();
     return () => clearTimeout(timer);
   },
 };

@@ -1,9 +1,7 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { TestClock } from '../../tests/support/test-clock.ts';
 import { clampDelay, MAX_DELAY_MS } from './clock.ts';
-import { Alarm } from './timers.ts';
-
-beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
+import { Alarm, every, timeoutSignal, within } from './timers.ts';
 
 test('X-3: a delay never exceeds what a timer can hold', () => {
   expect(clampDelay(Number.MAX_SAFE_INTEGER)).toBe(MAX_DELAY_MS);
@@ -11,23 +9,63 @@ test('X-3: a delay never exceeds what a timer can hold', () => {
 });
 
 test('T-2: an alarm goes off at the earliest moment asked for, once', () => {
+  const clock = new TestClock();
   const due = vi.fn();
-  const alarm = new Alarm(due);
-  alarm.at(Date.now() + 500);
-  alarm.at(Date.now() + 100);
-  alarm.at(Date.now() + 300);
+  const alarm = new Alarm(due, clock);
+  alarm.at(clock.now() + 500);
+  alarm.at(clock.now() + 100);
+  alarm.at(clock.now() + 300);
   alarm.at(undefined);
-  vi.advanceTimersByTime(99);
+  clock.advance(99);
   expect(due).not.toHaveBeenCalled();
-  vi.advanceTimersByTime(1);
+  clock.advance(1);
   expect(due).toHaveBeenCalledTimes(1);
-  vi.advanceTimersByTime(1000);
+  clock.advance(1000);
   expect(due).toHaveBeenCalledTimes(1);
 });
 
 test('T-2: a stopped alarm leaves no timer', () => {
-  const alarm = new Alarm(() => {});
-  alarm.at(Date.now() + 100);
+  const clock = new TestClock();
+  const alarm = new Alarm(() => {}, clock);
+  alarm.at(clock.now() + 100);
   alarm.stop();
-  expect(vi.getTimerCount()).toBe(0);
+  expect(clock.armed).toBe(0);
+});
+
+test('T-2: what is done every so often is done until it is stopped', () => {
+  const clock = new TestClock();
+  const run = vi.fn();
+  const stop = every(100, run, clock);
+  clock.advance(350);
+  expect(run).toHaveBeenCalledTimes(3);
+  stop();
+  clock.advance(1000);
+  expect(run).toHaveBeenCalledTimes(3);
+  expect(clock.armed).toBe(0);
+});
+
+test('T-2: it can stop itself', () => {
+  const clock = new TestClock();
+  const stop = every(100, () => stop(), clock);
+  clock.advance(1000);
+  expect(clock.armed).toBe(0);
+});
+
+test('X-3: a wait with a limit brings the result, or nothing when it takes longer, and leaves no timer', async () => {
+  const clock = new TestClock();
+  expect(await within(100, Promise.resolve('in time'), clock)).toBe('in time');
+  const late = within(100, new Promise(() => {}), clock);
+  clock.advance(100);
+  expect(await late).toBeUndefined();
+  expect(clock.armed).toBe(0);
+});
+
+test('X-3: a signal with a limit is aborted when the time is up, and not after it was cancelled', () => {
+  const clock = new TestClock();
+  const { signal } = timeoutSignal(100, clock);
+  const { signal: unused, cancel } = timeoutSignal(100, clock);
+  cancel();
+  clock.advance(100);
+  expect(signal.reason).toMatchObject({ name: 'TimeoutError' });
+  expect(unused.aborted).toBe(false);
 });

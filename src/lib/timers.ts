@@ -1,12 +1,37 @@
 import { systemClock, type Clock } from './clock.ts';
 
 /** What the promise brings, or `undefined` if it takes longer. */
-export async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
+export async function within<T>(ms: number, promise: Promise<T>, clock: Clock = systemClock): Promise<T | undefined> {
+  let cancel = (): void => {};
   const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), ms);
+    cancel = clock.after(ms, () => resolve(undefined));
   });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+  return Promise.race([promise, late]).finally(cancel);
+}
+
+/** Runs again and again, until the returned function is called. Does not keep the program running. */
+export function every(ms: number, run: () => void, clock: Clock): () => void {
+  let cancel = (): void => {};
+  const arm = (): void => {
+    cancel = clock.after(
+      ms,
+      () => {
+        arm();
+        run();
+      },
+      { unref: true },
+    );
+  };
+  arm();
+  return () => cancel();
+}
+
+/** `AbortSignal.timeout` by the given clock. */
+export function timeoutSignal(ms: number, clock: Clock): { signal: AbortSignal; cancel: () => void } {
+  const controller = new AbortController();
+  const abort = (): void =>
+    controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'));
+  return { signal: controller.signal, cancel: clock.after(ms, abort, { unref: true }) };
 }
 
 /**
@@ -19,7 +44,7 @@ export class Alarm {
   readonly #due: () => void;
   readonly #clock: Clock;
 
-  constructor(due: () => void, clock: Clock = systemClock) {
+  constructor(due: () => void, clock: Clock) {
     this.#due = due;
     this.#clock = clock;
   }
@@ -28,11 +53,13 @@ export class Alarm {
     if (moment === undefined || moment >= this.#moment) return;
     this.#cancel?.();
     this.#moment = moment;
-    this.#cancel = this.#clock.after(moment - this.#clock.now(), () => {
-      this.#moment = Infinity;
-      this.#cancel = undefined;
-      this.#due();
-    });
+    this.#cancel = this.#clock.after(moment - this.#clock.now(), () => this.#ring(), { unref: true });
+  }
+
+  #ring(): void {
+    this.#moment = Infinity;
+    this.#cancel = undefined;
+    this.#due();
   }
 
   stop(): void {

@@ -8,8 +8,10 @@ import { unlimitedQuota } from '../core/shared-limit.ts';
 import { TaskBook } from '../core/task/book.ts';
 import { BookTaskController } from '../core/task/controller.ts';
 import { hasEnded, type Task } from '../core/task/task.ts';
+import { systemClock, type Clock } from '../lib/clock.ts';
 import { stderrLog, type Log } from '../lib/log.ts';
 import type { RpcFailure } from '../lib/rpc-error.ts';
+import { every } from '../lib/timers.ts';
 import { openSqliteStore } from '../store/sqlite/store.ts';
 import { settingsFrom } from './settings.ts';
 import type { AppTaskController, AppTaskStart, TaskControllerOptions } from './types.ts';
@@ -39,7 +41,7 @@ export class StoredTasks extends BookTaskController implements AppTaskController
   readonly #tasks: TaskBook;
   readonly #interactions: InteractionRouter;
   readonly #watchers = new Set<(task: Task) => void>();
-  readonly #sweeping: NodeJS.Timeout;
+  readonly #stopSweeping: () => void;
   #claimed = false;
 
   constructor(
@@ -47,6 +49,7 @@ export class StoredTasks extends BookTaskController implements AppTaskController
     settings: Pick<CoreSettings, 'tasks' | 'questions'>,
     log: Log,
     left: { tasks: Task[]; questions: Interaction[] },
+    clock: Clock = systemClock,
   ) {
     const tasks = new TaskBook({
       sessionId: OWNER,
@@ -55,6 +58,7 @@ export class StoredTasks extends BookTaskController implements AppTaskController
       settings: settings.tasks,
       quota: unlimitedQuota(),
       log,
+      clock,
     });
     const interactions = new InteractionRouter({
       sessionId: OWNER,
@@ -64,6 +68,7 @@ export class StoredTasks extends BookTaskController implements AppTaskController
       announce: 'unclaimed',
       settings: settings.questions,
       log,
+      clock,
     });
     super(tasks, interactions, store, (taskId, reason) => tasks.apply(taskId, { type: 'cancel', reason }));
     this.store = store;
@@ -74,11 +79,11 @@ export class StoredTasks extends BookTaskController implements AppTaskController
     });
     tasks.restore(left.tasks);
     interactions.restore(left.questions, (taskId) => this.#isAtWork(taskId));
-    this.#sweeping = setInterval(() => {
-      tasks.sweep(Date.now());
+    const sweep = (): void => {
+      tasks.sweep(clock.now());
       interactions.sweep();
-    }, settings.tasks.cleanupMs);
-    this.#sweeping.unref();
+    };
+    this.#stopSweeping = every(settings.tasks.cleanupMs, sweep, clock);
   }
 
   override async create({ tool, args, ttlMs, server = 'application' }: AppTaskStart): Promise<Task> {
@@ -116,7 +121,7 @@ export class StoredTasks extends BookTaskController implements AppTaskController
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#sweeping);
+    this.#stopSweeping();
     this.#interactions.close('the program ends', (taskId) => this.#isAtWork(taskId));
     this.#tasks.close();
     await this.store.close();

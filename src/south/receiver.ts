@@ -12,6 +12,7 @@ import {
   errorOfTask,
 } from '../core/task/task.ts';
 import { messageOf } from '../lib/log.ts';
+import { systemClock } from '../lib/clock.ts';
 import { Alarm } from '../lib/timers.ts';
 import { isObject } from '../lib/values.ts';
 import { withRelatedTask } from '../lib/related-task.ts';
@@ -66,7 +67,7 @@ interface Held {
  */
 export class TaskReceiver {
   readonly #held = new Map<string, Held>();
-  readonly #alarm = new Alarm(() => this.#expireDue());
+  readonly #alarm = new Alarm(() => this.#expireDue(), systemClock);
   readonly #hooks: ReceiverHooks;
   #places = 0;
 

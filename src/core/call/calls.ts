@@ -3,7 +3,7 @@ import { secretId } from '../../lib/ids.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { roughSize } from '../../lib/rough-size.ts';
 import { shortenText } from '../../lib/shorten.ts';
-import { clampDelay } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { UNLIMITED, type Budget } from '../budget.ts';
 import { GatewayError, shuttingDown } from '../errors.ts';
 import {
@@ -32,6 +32,18 @@ import {
   type Ending,
 } from './request.ts';
 
+export interface CallsParts {
+  /** The calls that are open; the interaction router reads them. */
+  live: Map<string, LiveCall>;
+  tasks: TaskBook;
+  interactions: InteractionRouter;
+  store: SessionStore;
+  settings: CoreSettings;
+  log: Log;
+  budget?: Budget;
+  clock: Clock;
+}
+
 /**
  * The calls of one session. A call answers its request with whatever happens first: its outcome, the end of the
  * request's patience, a question that certainly belongs to it, or the client's leaving. In all cases but the first the
@@ -49,16 +61,9 @@ export class Calls {
   readonly #remoteTtlMs: number;
   readonly #store: SessionStore;
   readonly #log: Log;
+  readonly #clock: Clock;
 
-  constructor(
-    live: Map<string, LiveCall>,
-    tasks: TaskBook,
-    interactions: InteractionRouter,
-    store: SessionStore,
-    settings: CoreSettings,
-    log: Log,
-    budget: Budget = UNLIMITED,
-  ) {
+  constructor({ live, tasks, interactions, store, settings, log, budget = UNLIMITED, clock }: CallsParts) {
     this.#live = live;
     this.#budget = budget;
     this.#tasks = tasks;
@@ -67,6 +72,7 @@ export class Calls {
     this.#resultBytes = settings.limits.resultBytes;
     this.#remoteTtlMs = settings.tasks.maxTtlMs + settings.questions.timeoutMs + settings.tasks.keepMs;
     this.#log = log;
+    this.#clock = clock;
     tasks.watch((task, event) => {
       // What else ends a task has stopped its call already, or lets it end.
       if (event?.type === 'expire') this.#stop(task, new Error('the task expired'));
@@ -84,7 +90,7 @@ export class Calls {
         id: request.id ?? secretId(),
         request,
         abort: new AbortController(),
-        startedAt: Date.now(),
+        startedAt: this.#clock.now(),
         bytes,
         answered: false,
         promote: (because) => this.#promote(call, because),
@@ -92,14 +98,14 @@ export class Calls {
         answer: (reply) => {
           if (call.answered) return;
           call.answered = true;
-          clearTimeout(timer);
+          stopTimer();
           stopListening();
           // A client that is still there goes on to answer what another one of its calls may have asked.
           unregister({ handOver: reply.kind !== 'cancelled' && !(reply.kind === 'task' && reply.because === 'gone') });
           resolve(reply);
         },
       };
-      const timer = setTimeout(() => this.#promote(call, 'timeout'), clampDelay(request.timeoutMs));
+      const stopTimer = this.#clock.after(request.timeoutMs, () => this.#promote(call, 'timeout'));
       this.#live.set(call.id, call);
       this.#interactions.serverUsed(request.server);
       if (caller.responder) unregister = this.#interactions.register({ callId: call.id }, caller.responder);
@@ -146,7 +152,7 @@ export class Calls {
       id: secretId(),
       request: { server, tool, args, timeoutMs: 0 },
       abort: new AbortController(),
-      startedAt: Date.now(),
+      startedAt: this.#clock.now(),
       bytes: 0,
       taskId,
       checkpoint,
@@ -246,7 +252,7 @@ export class Calls {
     { server, tool, args, program }: Pick<CallRequest, 'server' | 'tool' | 'args' | 'program'>,
     forMs: number,
   ): boolean {
-    const before = Date.now() - forMs;
+    const before = this.#clock.now() - forMs;
     return [...this.#live.values()].some(
       ({ answered, startedAt, request }) =>
         !answered &&
@@ -305,7 +311,7 @@ export class Calls {
     this.#log.debug('tool_execution_complete', {
       server: call.request.server,
       tool: call.request.tool,
-      durationMs: Date.now() - call.startedAt,
+      durationMs: this.#clock.now() - call.startedAt,
     });
     if (call.taskId === undefined) call.answer(replyFor(call.request, outcome));
     else this.#finishTask(call.taskId, outcome);

@@ -160,7 +160,7 @@ describe('S-5: several readers', () => {
   async function two() {
     const { events, store } = await eventLog();
     for (const n of [1, 2]) events.add('task_created', 'a', { n });
-    return { events, store, a: new EventReader(), b: new EventReader() };
+    return { events, store, a: new EventReader(Date.now()), b: new EventReader(Date.now()) };
   }
 
   test('S-5: each gets each event once, also while it is on its way to another', async () => {

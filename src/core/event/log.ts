@@ -3,7 +3,7 @@ import { continueAfter, orderedId } from '../../lib/ids.ts';
 import type { Log } from '../../lib/log.ts';
 import { roughSize } from '../../lib/rough-size.ts';
 import { shortenValue } from '../../lib/shorten.ts';
-import { clampDelay } from '../../lib/clock.ts';
+import { systemClock, type Clock } from '../../lib/clock.ts';
 import { Budget, UNLIMITED } from '../budget.ts';
 import type { SessionStore } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
@@ -24,7 +24,7 @@ interface Entry {
 }
 
 /** Stands for all readers, for events that concern only one of them. */
-const EVERYONE = new EventReader();
+const EVERYONE = new EventReader(0);
 
 export interface Delivery {
   events: SessionEvent[];
@@ -62,7 +62,7 @@ export class EventLog implements EventSink {
   /** By server: when evictions were last logged, and how many there were since. */
   readonly #evictions = new Map<string, { loggedAt: number; unlogged: number }>();
   /** The reader of a session that has only one. */
-  readonly #onlyReader = new EventReader();
+  readonly #onlyReader: EventReader;
   /** Readers that have all events, until something changes. */
   #upToDate = new WeakSet<EventReader>();
   readonly #notificationsWaiting = new Map<string, { count: number; bytes: number }>();
@@ -76,13 +76,14 @@ export class EventLog implements EventSink {
   /** How many events wait to be delivered, as a part of those of all sessions. */
   readonly #total: Budget;
   readonly #entryBytes: number;
+  readonly #clock: Clock;
 
   constructor(
     sessionId: string,
     store: SessionStore,
     limits: CoreSettings['events'],
     log: Log,
-    { budget = UNLIMITED, total = UNLIMITED, entryBytes = Infinity } = {},
+    { budget = UNLIMITED, total = UNLIMITED, entryBytes = Infinity, clock = systemClock } = {},
   ) {
     this.#sessionId = sessionId;
     this.#store = store;
@@ -91,6 +92,8 @@ export class EventLog implements EventSink {
     this.#budget = budget;
     this.#total = new Budget(Infinity, 'none', total);
     this.#entryBytes = entryBytes;
+    this.#clock = clock;
+    this.#onlyReader = new EventReader(clock.now());
   }
 
   /** Brings back what an earlier run of the program did not deliver, or cannot know whether it did. */
@@ -170,7 +173,7 @@ export class EventLog implements EventSink {
   confuse(readers: EventReader[]): void {
     const repeatFrom = Math.min(...readers.map((reader) => reader.repeatFrom));
     const wakesFrom = Math.min(...readers.map((reader) => reader.wakesFrom));
-    for (const reader of readers) Object.assign(reader, { knownSince: Date.now(), wakesFrom, repeatFrom });
+    for (const reader of readers) Object.assign(reader, { knownSince: this.#clock.now(), wakesFrom, repeatFrom });
     for (const entry of this.#entries) {
       if (readers.every((reader) => entry.readers.has(reader))) continue;
       for (const reader of readers) entry.readers.delete(reader);
@@ -188,13 +191,13 @@ export class EventLog implements EventSink {
     if (signal.aborted) return [];
     return new Promise((resolve) => {
       const finish = (): void => {
-        clearTimeout(timer);
+        cancel();
         signal.removeEventListener('abort', finish);
         this.#waiters.delete(waiter);
         resolve(waiter.events);
       };
       const waiter: Waiter = { reader, events: [], wake: finish };
-      const timer = setTimeout(finish, clampDelay(timeoutMs));
+      const cancel = this.#clock.after(timeoutMs, finish);
       signal.addEventListener('abort', finish, { once: true });
       this.#waiters.add(waiter);
     });
@@ -227,7 +230,7 @@ export class EventLog implements EventSink {
       sessionId: this.#sessionId,
       type,
       server,
-      createdAt: Date.now(),
+      createdAt: this.#clock.now(),
       data,
     };
     this.#keep(event, bytes);
@@ -388,7 +391,7 @@ export class EventLog implements EventSink {
 
   /** At most one line in a while for each server: a flood of notifications must not become a flood of log lines. */
   #logEviction(count: number, server: string): void {
-    const now = Date.now();
+    const now = this.#clock.now();
     const { loggedAt, unlogged } = this.#evictions.get(server) ?? { loggedAt: -Infinity, unlogged: 0 };
     if (now - loggedAt < EVICTION_LOG_MS) {
       this.#evictions.set(server, { loggedAt, unlogged: unlogged + count });

@@ -13,7 +13,7 @@ export class EventReader {
   /** Events from before this moment are not repeated to it. */
   repeatFrom: number;
 
-  constructor(now = Date.now()) {
+  constructor(now: number) {
     this.knownSince = now;
     this.wakesFrom = now;
     this.repeatFrom = now - REPEAT_MS;

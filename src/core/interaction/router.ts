@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { systemClock, type Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { secretId } from '../../lib/ids.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { roughSize } from '../../lib/rough-size.ts';
@@ -42,7 +42,7 @@ export interface RouterParts {
   budget?: Budget;
   /** The largest question that is taken. */
   questionBytes?: number;
-  clock?: Clock;
+  clock: Clock;
 }
 
 /** A request that is no call, and can host a question. */
@@ -87,7 +87,6 @@ export class InteractionRouter {
       needsHost: () => false,
       budget: UNLIMITED,
       questionBytes: Infinity,
-      clock: systemClock,
       ...parts,
     };
     this.#alarm = new Alarm(() => this.sweep(), this.#parts.clock);

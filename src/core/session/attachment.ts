@@ -1,3 +1,4 @@
+import type { Clock } from '../../lib/clock.ts';
 import { Ring } from '../../lib/ring.ts';
 import { roughSize } from '../../lib/rough-size.ts';
 import { shortenValue } from '../../lib/shorten.ts';
@@ -35,6 +36,7 @@ const LARGE_ENTRIES = 16;
 
 /** The session behind an attachment. */
 export interface AttachmentHost {
+  clock: Clock;
   /** Whether this is what the session has of that server; it may not be yet, or not any more. */
   isCurrent: (attachment: Attachment) => boolean;
   /** Absent where the client has no place for events. */
@@ -76,7 +78,7 @@ export class Attachment implements ConnectionSink {
     this.notifications = new Ring({ count: events.notificationsPerServer, bytes }, budget);
     this.logs = new Ring({ count: events.logsPerServer, bytes }, budget);
     this.connection = connect(this);
-    this.catalog = new Catalog(this.connection, calls.timeoutMs, budget);
+    this.catalog = new Catalog(this.connection, calls.timeoutMs, budget, host.clock);
   }
 
   connected(arrival: Arrival, info: ServerInfo): void {
@@ -101,12 +103,12 @@ export class Attachment implements ConnectionSink {
   }
 
   notification(method: string, params: Record<string, unknown>): void {
-    const { isCurrent, events } = this.#host;
+    const { clock, isCurrent, events } = this.#host;
     if (!isCurrent(this)) return;
     this.catalog.onNotification(method);
     if (events === undefined) return;
     const server = this.#server;
-    const timestamp = Date.now();
+    const timestamp = clock.now();
     const { entry, bytes } = this.#shortened({ method, params });
     this.notifications.push({ server, timestamp, ...entry }, bytes);
     events.add('notification', server, { ...entry, timestamp: new Date(timestamp).toISOString() });
@@ -114,7 +116,7 @@ export class Attachment implements ConnectionSink {
 
   log(given: ServerLog): void {
     const { entry, bytes } = this.#shortened(given);
-    this.logs.push({ ...entry, server: this.#server, timestamp: Date.now() }, bytes);
+    this.logs.push({ ...entry, server: this.#server, timestamp: this.#host.clock.now() }, bytes);
   }
 
   /** Lets go of what is kept of the server, when the session has done with it. */

@@ -1,5 +1,7 @@
+import type { Clock } from '../../lib/clock.ts';
 import { readAllPages, type ListItem } from '../../lib/pages.ts';
 import { roughSize } from '../../lib/rough-size.ts';
+import { timeoutSignal } from '../../lib/timers.ts';
 import { isObject } from '../../lib/values.ts';
 import type { Budget } from '../budget.ts';
 import { GatewayError } from '../errors.ts';
@@ -37,12 +39,14 @@ export class Catalog {
   readonly #connection: Connection;
   readonly #timeoutMs: number;
   readonly #budget: Budget;
+  readonly #clock: Clock;
   readonly #kept = new Map<ListName, { reading: Promise<ListItem[]>; bytes: number }>();
 
-  constructor(connection: Connection, timeoutMs: number, budget: Budget) {
+  constructor(connection: Connection, timeoutMs: number, budget: Budget, clock: Clock) {
     this.#connection = connection;
     this.#timeoutMs = timeoutMs;
     this.#budget = budget;
+    this.#clock = clock;
   }
 
   async list(name: ListName): Promise<ListItem[]> {
@@ -103,13 +107,13 @@ export class Catalog {
 
   async #readAllPages(name: ListName): Promise<ListItem[]> {
     const { method, key, id } = LISTS[name];
-    const tooLate = AbortSignal.timeout(this.#timeoutMs);
+    const { signal, cancel } = timeoutSignal(this.#timeoutMs, this.#clock);
     const ask = async (params: { cursor?: string }): Promise<Record<string, unknown>> =>
-      this.#connection.request(method, params, tooLate).catch((error: unknown) => {
-        if (!tooLate.aborted) throw error;
+      this.#connection.request(method, params, signal).catch((error: unknown) => {
+        if (!signal.aborted) throw error;
         throw new GatewayError('TOOL_ERR_TIMEOUT', `the server did not answer ${method} within ${this.#timeoutMs} ms`);
       });
-    const items = await readAllPages(ask, method, key);
+    const items = await readAllPages(ask, method, key).finally(cancel);
     return items.filter((item) => isNamed(item, id));
   }
 }

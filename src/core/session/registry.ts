@@ -1,3 +1,4 @@
+import type { Clock } from '../../lib/clock.ts';
 import { GatewayError, known } from '../errors.ts';
 import type { AddedBy, ServerConfig, ServerRecord, Store } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
@@ -32,10 +33,12 @@ export class ServerRegistry {
   readonly #added = new Map<string, Map<string, KnownServer>>();
   readonly #store: Store;
   readonly #rules: Rules;
+  readonly #clock: Clock;
 
-  constructor(store: Store, rules: Rules) {
+  constructor(store: Store, rules: Rules, clock: Clock) {
     this.#store = store;
     this.#rules = rules;
+    this.#clock = clock;
   }
 
   /** Loads the servers of the config file, and those that clients added in earlier runs. */
@@ -102,7 +105,7 @@ export class ServerRegistry {
       owner: principal,
       name,
       config,
-      addedAt: Date.now(),
+      addedAt: this.#clock.now(),
       addedBy,
     };
     this.#store.put('server', record);

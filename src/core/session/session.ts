@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../../lib/log.ts';
+import { timeoutSignal } from '../../lib/timers.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { ListItem } from '../../lib/pages.ts';
 import { roughSize } from '../../lib/rough-size.ts';
@@ -66,6 +68,7 @@ export interface SessionParts {
   servers: VisibleServers;
   settings: CoreSettings;
   log: Log;
+  clock: Clock;
 }
 
 /** What an earlier run of the program stored for a session. */
@@ -86,6 +89,7 @@ export class Session {
   /** The servers that the principal can use. */
   readonly servers: VisibleServers;
   readonly quotas: SessionQuotas;
+  readonly clock: Clock;
   readonly events: EventLog;
   readonly tasks: TaskBook;
   readonly interactions: InteractionRouter;
@@ -109,9 +113,9 @@ export class Session {
   readonly readLists = new ReadLists();
   /** Notified when lists that the client has read are different at a server that came back, or was replaced. */
   readonly onListsChanged = new Set<(kind: ListKind) => void>();
-  lastActiveAt = Date.now();
+  lastActiveAt: number;
   /** When the client itself was last active: a request, or the end of a stream. */
-  #clientActiveAt = this.lastActiveAt;
+  #clientActiveAt: number;
   #open = true;
   #comesBack = false;
   #holds = 0;
@@ -124,7 +128,7 @@ export class Session {
   readonly #parts: SessionParts;
 
   constructor(parts: SessionParts) {
-    const { id, principal, settings, log } = parts;
+    const { id, principal, settings, log, clock } = parts;
     const store = storeOf(parts.store, id);
     this.#store = store;
     this.#parts = parts;
@@ -132,6 +136,8 @@ export class Session {
     this.principal = principal;
     this.servers = parts.servers;
     this.quotas = parts.quotas;
+    this.clock = clock;
+    this.lastActiveAt = this.#clientActiveAt = clock.now();
     this.createdAt = parts.createdAt ?? this.lastActiveAt;
     this.server = parts.server;
     this.key = parts.key ?? randomBytes(32).toString('base64url');
@@ -150,7 +156,7 @@ export class Session {
     const { entryBytes, questionBytes, sessionBytes } = settings.limits;
     const budget = new Budget(sessionBytes, 'limits.sessionBytes', parts.memory);
     this.#budget = budget;
-    this.events = new EventLog(id, store, settings.events, log, { budget, total: parts.eventTotal, entryBytes });
+    this.events = new EventLog(id, store, settings.events, log, { budget, total: parts.eventTotal, entryBytes, clock });
     const isHub = this.server === undefined;
     // A client that sees its tasks itself needs events only for those that it has lost sight of, and finds them at the hub.
     const abandoned: EventSink['add'] = (type, server, data) => {
@@ -166,13 +172,14 @@ export class Session {
       log,
       advice: isHub ? HUB_ADVICE : PROTOCOL_ADVICE,
       budget,
+      clock,
     });
-    const calls = new Map<string, LiveCall>();
+    const live = new Map<string, LiveCall>();
     this.interactions = new InteractionRouter({
       sessionId: id,
       store,
       tasks: this.tasks,
-      calls,
+      calls: live,
       events: isHub ? this.events : { add: (...event) => parts.notifyHub?.(...event) },
       // A client that answers itself what it can is told only of the rest.
       announce: !isHub || settings.questions.via === 'native' ? 'unclaimed' : 'always',
@@ -182,8 +189,10 @@ export class Session {
       log,
       budget,
       questionBytes,
+      clock,
     });
-    this.calls = new Calls(calls, this.tasks, this.interactions, store, settings, log, budget);
+    const { tasks, interactions } = this;
+    this.calls = new Calls({ live, tasks, interactions, store, settings, log, budget, clock });
     this.controller = new BookTaskController(this.tasks, this.interactions, store, (taskId, reason) =>
       this.calls.cancel(taskId, reason),
     );
@@ -380,12 +389,12 @@ export class Session {
 
   /** The client was active. */
   touch(): void {
-    this.#clientActiveAt = this.lastActiveAt = Date.now();
+    this.#clientActiveAt = this.lastActiveAt = this.clock.now();
   }
 
   /** Work for the client goes on, without the client. */
   postponeIdle(): void {
-    this.lastActiveAt = Date.now();
+    this.lastActiveAt = this.clock.now();
   }
 
   /** A request of the client is at work until the returned function is called; there may only be so many. */
@@ -475,6 +484,7 @@ export class Session {
     const roots = this.server !== undefined && (this.#client === undefined || this.#tellsRoots(server));
     const traits = { principal: this.principal, addedBy, roots, preferences: this.#preferences.of(server) };
     return new Attachment(server, (sink) => backends.connect(server, config, sink, traits), settings, this.#budget, {
+      clock: this.clock,
       isCurrent: (attachment) => this.#attachments.get(server) === attachment,
       events: this.server === undefined ? this.events : undefined,
       asked: async (question) => this.ask(server, question),
@@ -490,14 +500,16 @@ export class Session {
   async #tellListChanges(server: string, attachment: Attachment): Promise<void> {
     if (this.readLists.isEmpty) return;
     const { settings, log } = this.#parts;
+    const { signal, cancel } = timeoutSignal(settings.calls.timeoutMs, this.clock);
     try {
-      const timeout = AbortSignal.timeout(settings.calls.timeoutMs);
-      const kinds = await this.readLists.changedAt(attachment.connection, timeout);
+      const kinds = await this.readLists.changedAt(attachment.connection, signal);
       if (this.#attachments.get(server) !== attachment) return;
       for (const kind of kinds) for (const notify of this.onListsChanged) notify(kind);
     } catch (error) {
       // If the server is lost again, its next arrival brings the next comparison.
       log.debug('lists_not_compared', { server, error: messageOf(error) });
+    } finally {
+      cancel();
     }
   }
 

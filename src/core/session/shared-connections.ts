@@ -10,6 +10,7 @@
  * - A session that leaves takes only its own calls along. When the server is lost, all sessions are told.
  */
 
+import { systemClock, type Clock } from '../../lib/clock.ts';
 import { secretId } from '../../lib/ids.ts';
 import { isLevel, mostVerbose, includes } from '../../lib/levels.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
@@ -39,7 +40,7 @@ const SET_LEVEL = 'logging/setLevel';
 /** How long the calls of a session that leaves may take to be cancelled on the server. */
 const LAST_WORDS_MS = 1500;
 
-export function shareConnections(backends: Backends, log: Log): Backends {
+export function shareConnections(backends: Backends, log: Log, clock: Clock = systemClock): Backends {
   const servers = new Map<string, SharedServer>();
   return {
     connect: (server, config, sink, traits) => {
@@ -53,6 +54,7 @@ export function shareConnections(backends: Backends, log: Log): Backends {
         new SharedServer(
           server,
           log,
+          clock,
           (fanOut) => backends.connect(server, config, fanOut, { ...traits, preferences }),
           () => servers.delete(key),
         );
@@ -77,11 +79,19 @@ class SharedServer implements ConnectionSink {
   #keepSession = false;
   readonly #server: string;
   readonly #log: Log;
+  readonly clock: Clock;
   readonly #onEmpty: () => void;
 
-  constructor(server: string, log: Log, connect: (sink: ConnectionSink) => Connection, onEmpty: () => void) {
+  constructor(
+    server: string,
+    log: Log,
+    clock: Clock,
+    connect: (sink: ConnectionSink) => Connection,
+    onEmpty: () => void,
+  ) {
     this.#server = server;
     this.#log = log;
+    this.clock = clock;
     this.#onEmpty = onEmpty;
     this.connection = connect(this);
   }
@@ -301,7 +311,9 @@ class SharedConnection implements Connection, Member {
 
   async #leave(keepSession: boolean): Promise<void> {
     this.#left.abort(new Error('the session has ended'));
-    if (this.#running.size > 0) await within(LAST_WORDS_MS, Promise.allSettled(this.#running));
+    if (this.#running.size > 0) {
+      await within(LAST_WORDS_MS, Promise.allSettled(this.#running), this.#shared.clock);
+    }
     await this.#shared.leave(this, keepSession);
   }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { TestClock } from '../../../tests/support/test-clock.ts';
 import { createLog } from '../../lib/log.ts';
 import { openSqliteStore } from '../../store/sqlite/store.ts';
 import { Budget } from '../budget.ts';
@@ -12,7 +13,16 @@ async function taskBook(budget = new Budget(Infinity, 'none')) {
   const store = await openSqliteStore({ path: ':memory:', log });
   const words = { things: 'tasks', state: 'are running', setting: 'tasks.max', fix: 'wait' };
   const quota = new SharedLimit(1000, words, { names: [], reserved: 0 }).quotaFor('local');
-  return new TaskBook({ sessionId: 's', store, events: { add: () => {} }, settings, quota, log, budget });
+  return new TaskBook({
+    sessionId: 's',
+    store,
+    events: { add: () => {} },
+    settings,
+    quota,
+    log,
+    budget,
+    clock: new TestClock(),
+  });
 }
 
 const start = { server: 'one', tool: 'slow', args: {} };

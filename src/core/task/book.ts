@@ -2,7 +2,7 @@ import type { Log } from '../../lib/log.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { secretId } from '../../lib/ids.ts';
 import { roughSize } from '../../lib/rough-size.ts';
-import { clampDelay, systemClock, type Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { Alarm } from '../../lib/timers.ts';
 import { UNLIMITED, type Budget } from '../budget.ts';
 import { GatewayError } from '../errors.ts';
@@ -45,7 +45,7 @@ export interface TaskBookParts {
   /** What the client can do about a limit. */
   advice?: TaskAdvice;
   budget?: Budget;
-  clock?: Clock;
+  clock: Clock;
 }
 
 /** Told of every change of a task, and what has happened to it. */
@@ -72,7 +72,7 @@ export class TaskBook {
   readonly #bytes = new Map<string, number>();
 
   constructor(parts: TaskBookParts) {
-    this.#parts = { advice: PROTOCOL_ADVICE, budget: UNLIMITED, clock: systemClock, ...parts };
+    this.#parts = { advice: PROTOCOL_ADVICE, budget: UNLIMITED, ...parts };
     this.#alarm = new Alarm(() => this.#expireDue(), this.#parts.clock);
   }
 
@@ -219,13 +219,13 @@ export class TaskBook {
     return new Promise((resolve) => {
       let latest = now;
       const finish = (): void => {
-        clearTimeout(timer);
+        cancel();
         signal.removeEventListener('abort', finish);
         stopWatching();
         this.#waiting.delete(finish);
         resolve(latest);
       };
-      const timer = setTimeout(finish, clampDelay(timeoutMs));
+      const cancel = this.#parts.clock.after(timeoutMs, finish);
       signal.addEventListener('abort', finish, { once: true });
       this.#waiting.add(finish);
       const stopWatching = this.watch((task) => {

@@ -35,7 +35,7 @@ export class ModernRequests {
   readonly #gateway: Gateway;
   readonly #validator: RequestValidator;
   readonly #clientStates = new ModernClientStates();
-  readonly #windows = new Windows();
+  readonly #windows: Windows;
   readonly #open = new Set<RequestTransport>();
   readonly #listening = new Map<ServerResponse, Session>();
   readonly #onSessionEnded: (session: Session) => void;
@@ -43,6 +43,7 @@ export class ModernRequests {
   constructor(options: ModernOptions) {
     this.#options = options;
     this.#gateway = options.gateway;
+    this.#windows = new Windows(options.gateway.clock);
     this.#validator = new RequestValidator((error) =>
       options.gateway.log.debug('client_protocol_error', { error: error.message }),
     );

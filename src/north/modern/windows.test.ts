@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import { expect, test } from 'vitest';
+import { TestClock } from '../../../tests/support/test-clock.ts';
 import type { EventReader } from '../../core/event/reader.ts';
 import { Windows } from './windows.ts';
 
@@ -14,7 +15,7 @@ function sequence(...requests: [id: number | string, connection: string][]): { w
       forget: () => {},
     },
   };
-  const tracker = new Windows();
+  const tracker = new Windows(new TestClock());
   const sockets = new Map<string, Socket>();
   const readers: EventReader[] = [];
   const windows = requests.map(([id, connection]) => {

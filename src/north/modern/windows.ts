@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Clock } from '../../lib/clock.ts';
 import type { RequestId } from '@modelcontextprotocol/server';
 import { EventReader } from '../../core/event/reader.ts';
 
@@ -36,6 +37,7 @@ interface Sent {
   /** NaN where the id does not end in a counter, but is random for example. */
   number: number;
   socket: Socket;
+  at: number;
 }
 
 /**
@@ -46,12 +48,17 @@ interface Sent {
  */
 export class Windows {
   readonly #windows = new WeakMap<Readable, Window[]>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /** The reader of the session's events that sends this request. */
   readerOf(session: Readable, id: RequestId, socket: Socket): EventReader {
     const windows = this.#windows.get(session) ?? [];
     this.#windows.set(session, windows);
-    const sent = { ...parsed(id), socket };
+    const sent = { ...parsed(id), socket, at: this.#clock.now() };
     const known = find(session, windows, sent);
     const window = known ?? newWindow(sent);
     window.returned = known !== undefined;
@@ -88,7 +95,7 @@ function find({ events }: Readable, windows: Window[], sent: Sent): Window | und
 
 function isNext({ prefix, last, missing }: Window, sent: Sent): boolean {
   if (prefix !== sent.prefix) return false;
-  return last + 1 === sent.number || (missing.get(sent.number) ?? 0) > Date.now();
+  return last + 1 === sent.number || (missing.get(sent.number) ?? 0) > sent.at;
 }
 
 /**
@@ -108,20 +115,19 @@ function onConnection(windows: Window[], { prefix, number, socket }: Sent): Wind
 }
 
 /** What came before its first request may still be on its way. */
-function newWindow({ prefix, number, socket }: Sent): Window {
+function newWindow({ prefix, number, socket, at }: Sent): Window {
   const last = Math.max(-1, number - OUT_OF_ORDER);
-  const reader = new EventReader();
+  const reader = new EventReader(at);
   return { reader, prefix, last, missing: new Map(), returned: false, socket: new WeakRef(socket) };
 }
 
-function advance(window: Window, { number, socket }: Sent): void {
+function advance(window: Window, { number, socket, at }: Sent): void {
   const { last, missing } = window;
   missing.delete(number);
   if (!(number <= last)) {
-    const now = Date.now();
-    for (const [each, until] of missing) if (until <= now) missing.delete(each);
+    for (const [each, until] of missing) if (until <= at) missing.delete(each);
     for (let each = Math.max(last, number - OUT_OF_ORDER) + 1; each < number; each += 1)
-      missing.set(each, now + LATE_MS);
+      missing.set(each, at + LATE_MS);
     window.last = number;
   }
   if (window.socket.deref() !== socket) window.socket = new WeakRef(socket);
