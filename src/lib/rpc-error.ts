@@ -20,7 +20,12 @@ export class RpcError extends Error {
   }
 }
 
-/** What an error says that has a code. */
+/** Whether an error has a JSON-RPC code: it is an `RpcError`, or came from the SDK. */
+export function hasRpcCode(error: unknown): error is Error & RpcFailure {
+  return error instanceof Error && 'code' in error && Number.isInteger(error.code);
+}
+
+/** The JSON-RPC error that an error leaves as. */
 export function rpcFailure({ code, message, data }: RpcFailure): RpcFailure {
   return { code, message, ...(data !== undefined && { data }) };
 }

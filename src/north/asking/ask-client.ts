@@ -5,7 +5,7 @@ import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
 import { ANY_RESULT } from '../../lib/sdk/any-result.ts';
 import { withoutRelatedTask, withRelatedTask } from '../../lib/related-task.ts';
-import { rpcFailure, type RpcFailure } from '../../lib/rpc-error.ts';
+import { hasRpcCode, rpcFailure } from '../../lib/rpc-error.ts';
 import { MAX_DELAY_MS } from '../../lib/clock.ts';
 import { asRequest } from './asking.ts';
 
@@ -59,10 +59,6 @@ export async function askClient(
       interactions.refuse(id, { code: -32602, message: `the client's answer is invalid: ${error.mistake}` });
     } else if (error instanceof GatewayError) return;
     // One that cannot be asked now may be asked later, or elsewhere; one that answers with an error has answered.
-    if (isFailure(error)) interactions.refuse(id, rpcFailure(error));
+    if (hasRpcCode(error)) interactions.refuse(id, rpcFailure(error));
   }
-}
-
-function isFailure(error: unknown): error is Error & RpcFailure {
-  return error instanceof Error && 'code' in error && Number.isInteger(error.code);
 }

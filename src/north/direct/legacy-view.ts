@@ -1,6 +1,6 @@
 import { Server } from '@modelcontextprotocol/server';
 import type { RelatedRequest } from '../../core/ports.ts';
-import { rpcFailure, type RpcError } from '../../lib/rpc-error.ts';
+import { rpcFailure } from '../../lib/rpc-error.ts';
 import { assertNotTooDeep } from '../arguments-depth.ts';
 import { openExchange } from '../carrier.ts';
 import { sessionFace, tellsChanges } from './view.ts';
@@ -53,7 +53,7 @@ export class LegacyView {
       } catch (error) {
         const failure = wireError(name, error, session);
         // The SDK would rewrite some codes, which are the server's own.
-        if (failure instanceof Error && 'code' in failure) exchange.failure = rpcFailure(failure as RpcError);
+        exchange.failure = rpcFailure(failure);
         throw failure;
       }
     };

@@ -1,3 +1,4 @@
+import type { RpcFailure } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import { canBeAsked } from '../asking/asking.ts';
 import { readState } from '../mrtr/request-state.ts';
@@ -53,7 +54,7 @@ async function waitFor(request: ModernRequest, held: HeldRequest): Promise<Param
 }
 
 /** What this era has in place of an error that wants the client to visit an address first: a round. */
-export function roundInstead({ client, parts }: ModernRequest, error: Error): Params {
+export function roundInstead({ client, parts }: ModernRequest, error: Error & RpcFailure): Params {
   const asked = elicitationsIn(error).filter((params) =>
     canBeAsked(client.capabilities, { kind: 'elicitation', params }),
   );
@@ -66,8 +67,7 @@ export function roundInstead({ client, parts }: ModernRequest, error: Error): Pa
 }
 
 /** The addresses that an error of the older protocol wants visited. */
-function elicitationsIn(error: Error): Params[] {
-  const { code, data } = error as Error & { code?: unknown; data?: unknown };
+function elicitationsIn({ code, data }: RpcFailure): Params[] {
   const listed = code === URL_ELICITATION_REQUIRED && isObject(data) ? data['elicitations'] : undefined;
   return Array.isArray(listed) ? listed.filter(isObject).map((each) => ({ ...each, mode: 'url' })) : [];
 }

@@ -3,7 +3,7 @@ import { GatewayError, ERROR_TABLE, shuttingDown } from '../../core/errors.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { CallResult, Task } from '../../core/task/task.ts';
 import { messageOf } from '../../lib/log.ts';
-import { RpcError } from '../../lib/rpc-error.ts';
+import { hasRpcCode, RpcError, type RpcFailure } from '../../lib/rpc-error.ts';
 
 /** What the client gets for an ended task: the server's own result, or the server's own error. */
 export function resultOf(task: Task): CallResult {
@@ -31,9 +31,9 @@ export function errorOf({ outcome, error }: Extract<CallReply, { kind: 'failed' 
 }
 
 /** An error as it is to leave: those of the server as they came, ours with the code of the table. */
-export function wireError(server: string, error: unknown, session?: Session): Error {
+export function wireError(server: string, error: unknown, session?: Session): Error & RpcFailure {
   if (error instanceof GatewayError) return fromGateway(error);
-  if (error instanceof Error && 'code' in error && Number.isInteger(error.code)) return error;
+  if (hasRpcCode(error)) return error;
   if (session?.ended) return fromGateway(shuttingDown());
   return new RpcError(-32000, `server '${server}' did not answer: ${messageOf(error)}`);
 }

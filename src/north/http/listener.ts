@@ -7,15 +7,15 @@ import type { Gateway } from '../../core/gateway.ts';
 import type { Store } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { Hub } from '../hub/hub.ts';
-import type { Addressed } from '../addressed.ts';
+
 import { LegacySessions } from '../legacy/sessions.ts';
 import { ModernRequests } from '../modern/requests.ts';
 import { readBody } from './body.ts';
 import { Guard, type GuardSettings } from './guard.ts';
 import { eraOf, messageMistake } from './message.ts';
-import { stateNamed } from './state-name.ts';
+import { stateNamed, type Addressed } from './addressed.ts';
 import { setRecipient } from './unread.ts';
-import { idOf, respondError, respondGatewayError } from './respond.ts';
+import { idOf, respondError, respondGatewayError } from './response.ts';
 
 export interface HttpSettings extends GuardSettings {
   port: number;

@@ -3,9 +3,7 @@ import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from 
 import type { Exchange } from '../exchange.ts';
 import { REQUEST_LEFT } from '../cancel-reasons.ts';
 import { exactReply, type Carrier } from '../carrier.ts';
-import { KEEP_ALIVE_MS, say, STREAM_HEADERS } from '../http/event-stream.ts';
-import { onceHandedOver } from '../http/handed-over.ts';
-import { respondError } from '../http/respond.ts';
+import { frame, keepAlive, onceHandedOver, respondError, STREAM_HEADERS, writeEvent } from '../http/response.ts';
 import { limitUnread } from '../http/unread.ts';
 import { ReplayBuffer, requestsNamedIn } from './replay.ts';
 
@@ -176,13 +174,13 @@ export class LegacyTransport implements Transport, Carrier {
         for (const exchange of missed) exchange.settle(true);
       });
       res.writeHead(200, this.#headers());
-      for (const { id, data } of rest.events) res.write(frame(id, data));
+      for (const { id, data } of rest.events) res.write(frame(data, id));
       res.end();
       return;
     }
     stream.res?.end();
     this.#attach(stream, res);
-    for (const { id, data } of rest.events) res.write(frame(id, data));
+    for (const { id, data } of rest.events) res.write(frame(data, id));
     for (const id of stream.waiting) this.#exchanges.get(id)?.clientReturned();
     if (stream === this.#standing) this.onStandingAgain();
     else this.onReachable(stream.waiting);
@@ -225,7 +223,7 @@ export class LegacyTransport implements Transport, Carrier {
     res.writeHead(200, this.#headers());
     for (const id of requests) {
       const data = JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message } });
-      res.write(frame(this.#replay.add(streamId, data), data));
+      res.write(frame(data, this.#replay.add(streamId, data)));
     }
     res.end();
   }
@@ -344,16 +342,9 @@ export class LegacyTransport implements Transport, Carrier {
     stream.res = res;
     // At once, also when there is nothing to say yet: the client waits for the headers.
     res.writeHead(200, this.#headers()).flushHeaders();
-    clearInterval(stream.timer);
-    const timer = setInterval(() => {
-      // One that was ended stays open until a slow client has read all of it.
-      if (!res.writableEnded) res.write(': keep-alive\n\n');
-    }, KEEP_ALIVE_MS);
-    timer.unref();
-    stream.timer = timer;
+    keepAlive(res);
     const release = this.onStreamOpen();
     res.once('close', () => {
-      clearInterval(timer);
       release();
       if (resumed) this.#clientLeft(stream, res);
     });
@@ -376,24 +367,20 @@ export class LegacyTransport implements Transport, Carrier {
 
   #write(stream: Stream, data: string): void {
     const id = this.#replay.add(stream.id, data);
-    if (stream.res) say(stream.res, frame(id, data));
+    if (stream.res) writeEvent(stream.res, frame(data, id));
   }
 
   /** The end of a stream is not the end of the session: its requests go on, and the client may come back for it. */
   #clientLeft(stream: Stream, res: ServerResponse): void {
     if (stream.res !== res) return;
     stream.res = undefined;
-    if (!stream.streaming) clearTimeout(stream.timer);
+    clearTimeout(stream.timer);
     this.onUnreachable(stream === this.#standing ? 'standing' : stream.waiting);
     for (const id of stream.waiting) this.#exchanges.get(id)?.clientLeft({ resumable: stream.streaming });
   }
 
   #forget(stream: Stream): void {
-    if (!stream.streaming) clearTimeout(stream.timer);
+    clearTimeout(stream.timer);
     this.#streams.delete(stream.id);
   }
-}
-
-function frame(id: string, data: string): string {
-  return `event: message\nid: ${id}\ndata: ${data}\n\n`;
 }

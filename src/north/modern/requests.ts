@@ -4,7 +4,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
 import { isObject } from '../../lib/values.ts';
-import type { Addressed } from '../addressed.ts';
+import type { Addressed } from '../http/addressed.ts';
 import type { Carrier } from '../carrier.ts';
 import { listen } from '../direct/listening.ts';
 import { ModernClientStates } from '../direct/modern-client-state.ts';
@@ -12,13 +12,11 @@ import { clientIn, stateOf } from '../modern-client.ts';
 import { createModernServer } from '../direct/modern-view.ts';
 import { wireError } from '../direct/outcome.ts';
 import { reached } from '../direct/reached.ts';
-import { beginStream, frame, say } from '../http/event-stream.ts';
-import { idOf, respondError, respondGatewayError } from '../http/respond.ts';
+import { beginStream, frame, idOf, respondError, respondGatewayError, writeEvent } from '../http/response.ts';
 import { bareHubServer, createHubServer } from '../hub-server.ts';
 import type { Hub } from '../hub/hub.ts';
 import { RequestValidator } from '../../lib/sdk/request-validator.ts';
-import { statusOf } from './status.ts';
-import { RequestTransport } from './transport.ts';
+import { RequestTransport, statusOf } from './transport.ts';
 import { Windows } from './windows.ts';
 
 export interface ModernOptions {
@@ -152,7 +150,7 @@ export class ModernRequests {
       // One that was ended stays open until a slow client has read all of it.
       if (res.writableEnded || res.destroyed) return;
       if (!res.headersSent) beginStream(res);
-      say(res, frame(message));
+      writeEvent(res, frame(JSON.stringify(message)));
     };
     const client = clientIn(params._meta ?? {});
     let stop: () => void;
@@ -163,7 +161,7 @@ export class ModernRequests {
       );
     } catch (error) {
       if (error instanceof GatewayError) throw error;
-      const { code = -32603, message, data } = wireError(name, error) as Error & { code?: number; data?: unknown };
+      const { code, message, data } = wireError(name, error);
       respondError(res, statusOf(code, 400), code, message, { id, data });
       return;
     }

@@ -9,12 +9,16 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
-import { beginStream, frame, say } from '../http/event-stream.ts';
-import { onceHandedOver } from '../http/handed-over.ts';
-import { respondError } from '../http/respond.ts';
+import { beginStream, frame, onceHandedOver, respondError, writeEvent } from '../http/response.ts';
 import { limitUnread } from '../http/unread.ts';
 import { MODERN_VERSION } from '../modern-client.ts';
-import { statusOf } from './status.ts';
+
+/** The HTTP status of errors for which the specification names one. */
+const STATUS: Record<number, number> = { [-32601]: 404, [-32020]: 400, [-32021]: 400, [-32022]: 400 };
+
+export function statusOf(code: number, otherwise: number): number {
+  return STATUS[code] ?? otherwise;
+}
 
 const CLASSIFICATION = { era: 'modern', revision: MODERN_VERSION } as const;
 
@@ -60,11 +64,11 @@ export class RequestTransport extends PerRequestHTTPServerTransport implements C
     if ('method' in message) {
       if (options?.relatedRequestId === undefined) return;
       if (!res.headersSent) beginStream(res);
-      say(res, frame(message));
+      writeEvent(res, frame(JSON.stringify(message)));
       return;
     }
     if (res.headersSent) {
-      res.end(frame(message));
+      res.end(frame(JSON.stringify(message)));
       limitUnread(res);
       return;
     }

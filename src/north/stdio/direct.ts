@@ -7,7 +7,7 @@ import {
 import type { Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
 import { useFreshIds } from '../../lib/sdk/fresh-ids.ts';
-import { rpcFailure, type RpcError } from '../../lib/rpc-error.ts';
+import { rpcFailure } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import { refuseUnaskable } from '../asking/asking.ts';
 import { LegacyView } from '../direct/legacy-view.ts';
@@ -55,7 +55,7 @@ export function serveDirectly({ gateway, session, carrier, name, taskAfterMs }: 
       listening.set(id, () => {});
       listenTo(id, message.params ?? {}).catch((error: unknown) => {
         if (!listening.delete(id)) return;
-        const failure = rpcFailure(wireError(name, error) as RpcError);
+        const failure = rpcFailure(wireError(name, error));
         carrier.send({ jsonrpc: '2.0', id, error: failure }).catch(() => {});
       });
       return true;

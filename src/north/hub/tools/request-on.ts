@@ -1,6 +1,7 @@
 import { GatewayError } from '../../../core/errors.ts';
 import type { Connection } from '../../../core/ports.ts';
 import { messageOf } from '../../../lib/log.ts';
+import { hasRpcCode, rpcFailure } from '../../../lib/rpc-error.ts';
 import { failureKindOf } from '../../../lib/server-failure.ts';
 import type { ToolContext } from '../tool.ts';
 
@@ -44,14 +45,7 @@ export function failureOn(connection: Connection, server: string, what: string, 
     const away = `server '${server}' is not connected: ${message}`;
     return new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', away, undefined, failureKindOf(error));
   }
-  const { code, data } = error instanceof Error ? (error as Error & { code?: unknown; data?: unknown }) : {};
-  const told = typeof code === 'number' && { error: { code, message, ...(data !== undefined && { data }) } };
-  return new GatewayError(
-    'TOOL_ERR_EXECUTION_FAILED',
-    `server '${server}' answered ${what} with an error: ${message}`,
-    {
-      server,
-      ...told,
-    },
-  );
+  const details = { server, ...(hasRpcCode(error) && { error: rpcFailure(error) }) };
+  const refused = `server '${server}' answered ${what} with an error: ${message}`;
+  return new GatewayError('TOOL_ERR_EXECUTION_FAILED', refused, details);
 }

@@ -1,5 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 
+/** The sender and the recipient of a request. */
+export interface Addressed {
+  principal: string;
+  /** The server of a direct endpoint; absent for the hub. */
+  server?: string | undefined;
+  /** The name that a client without a protocol session gives to its state. */
+  as?: string | undefined;
+}
+
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /** The state that a client names: `/mcp?as=NAME`, or the header `Meanwhile-As: NAME`. */

@@ -1,0 +1,92 @@
+/** How HTTP responses are written: JSON-RPC errors, event streams, and whether a client received what was written. */
+
+import type { ServerResponse } from 'node:http';
+import { ERROR_TABLE, type GatewayError } from '../../core/errors.ts';
+import { limitUnread } from './unread.ts';
+
+const KEEP_ALIVE_MS = 15_000;
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
+
+export const STREAM_HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+};
+
+/** A response whose body is a JSON-RPC error. */
+export function respondError(
+  res: ServerResponse,
+  status: number,
+  code: number,
+  message: string,
+  options: { id?: unknown; data?: unknown; headers?: Record<string, string> } = {},
+): void {
+  if (res.headersSent || res.destroyed) {
+    res.destroy();
+    return;
+  }
+  const { id = null, data, headers } = options;
+  const body = JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, ...(data !== undefined && { data }) } });
+  res.writeHead(status, { ...headers, 'content-type': 'application/json' }).end(body);
+}
+
+/** The same for an error of the gateway: the table says which status and code. */
+export function respondGatewayError(
+  res: ServerResponse,
+  { code, message, details }: GatewayError,
+  options: { id?: unknown; headers?: Record<string, string> } = {},
+): void {
+  const { http, rpc } = ERROR_TABLE[code];
+  respondError(res, http, rpc, message, { ...options, data: { code, ...details } });
+}
+
+/** The id of the request in this body, for an error about it. */
+export function idOf(body: unknown): unknown {
+  return typeof body === 'object' && body !== null && 'id' in body ? body.id : null;
+}
+
+/** Sends a comment now and then on a stream that stays open, so that no proxy closes it. */
+export function keepAlive(res: ServerResponse): void {
+  const beat = setInterval(() => {
+    // An ended response stays open until a slow client has read all of it.
+    if (!res.writableEnded) res.write(': keep-alive\n\n');
+  }, KEEP_ALIVE_MS);
+  beat.unref();
+  res.once('close', () => clearInterval(beat));
+}
+
+export function beginStream(res: ServerResponse): void {
+  res.writeHead(200, STREAM_HEADERS);
+  keepAlive(res);
+}
+
+/** Writes an event. A client that does not read must not fill the memory: it is disconnected, and may come back. */
+export function writeEvent(res: ServerResponse, event: string): void {
+  if (res.writableLength > MAX_UNREAD_BYTES) res.destroy();
+  else {
+    res.write(event);
+    limitUnread(res);
+  }
+}
+
+/** An event with a JSON-RPC message; with an id, a client can resume the stream after it. */
+export function frame(data: string, id?: string): string {
+  return `event: message\n${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`;
+}
+
+/**
+ * Tells once whether the whole response was handed to a client that was still there. Node calls a response finished also
+ * when its connection broke while it was being written; only the socket knows, a moment later.
+ */
+export function onceHandedOver(res: ServerResponse, listener: (complete: boolean) => void): void {
+  const { socket } = res.req;
+  let told = false;
+  const once = (complete: boolean): void => {
+    if (told) return;
+    told = true;
+    listener(complete);
+  };
+  res.once('finish', () => process.nextTick(() => once(socket.errored === null)));
+  // Also emitted after a finished response, but later.
+  res.once('close', () => process.nextTick(() => once(false)));
+}
