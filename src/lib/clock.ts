@@ -3,6 +3,8 @@ export const MAX_DELAY_MS = 2 ** 31 - 1;
 
 export const clampDelay = (ms: number): number => Math.min(Math.max(0, ms), MAX_DELAY_MS);
 
+export const isoTime = (moment: number): string => new Date(moment).toISOString();
+
 /** The time, and timers. Tests move a clock of their own. */
 export interface Clock {
   now(): number;

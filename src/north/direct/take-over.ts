@@ -3,6 +3,7 @@ import type { CallRequest } from '../../core/call/request.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
+import { isoTime } from '../../lib/clock.ts';
 import { isObject } from '../../lib/values.ts';
 
 type Params = Record<string, unknown>;
@@ -34,6 +35,6 @@ export async function earlierRun(
 /** Tells the client that its reply comes from an earlier run of the call. */
 export function markTakenOver(reply: Params, { id, createdAt }: Task): Params {
   const meta = isObject(reply['_meta']) ? reply['_meta'] : {};
-  const mark = { taskId: id, startedAt: new Date(createdAt).toISOString() };
+  const mark = { taskId: id, startedAt: isoTime(createdAt) };
   return { ...reply, _meta: { ...meta, 'meanwhile/takenOver': mark } };
 }

@@ -2,12 +2,11 @@
 
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import { hasSucceeded, type Task, errorOfTask } from '../../core/task/task.ts';
+import { isoTime } from '../../lib/clock.ts';
 import { inputRequests } from '../asking/asking.ts';
 
 /** How often a client should look; it hears of changes sooner if it listens. */
 const POLL_MS = 500;
-
-const iso = (moment: number): string => new Date(moment).toISOString();
 
 /** Neither generation has a word for a task that ran out of time. */
 function statusOf({ status }: Task): string {
@@ -20,8 +19,8 @@ function common(task: Task): Record<string, unknown> {
     taskId: task.id,
     status: statusOf(task),
     ...(statusMessage !== undefined && { statusMessage }),
-    createdAt: iso(task.createdAt),
-    lastUpdatedAt: iso(task.updatedAt),
+    createdAt: isoTime(task.createdAt),
+    lastUpdatedAt: isoTime(task.updatedAt),
   };
 }
 

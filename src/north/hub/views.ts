@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { SessionEvent } from '../../core/event/event.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import { errorOfTask, type Task } from '../../core/task/task.ts';
+import { isoTime } from '../../lib/clock.ts';
 import { redactSecrets } from '../../lib/redact.ts';
 import { requestOf } from '../../core/interaction/link.ts';
 import { shortenText, shortenValue } from '../../lib/shorten.ts';
@@ -15,8 +16,6 @@ const MESSAGE_CHARS = 120;
 /** Of the arguments of a task. */
 const ARGS_BYTES = 400;
 
-const iso = (moment: number): string => new Date(moment).toISOString();
-
 /** The hub knows no `input_required`: such a task is working, with its questions beside it. */
 export function shownStatus(task: Task): string {
   return task.status === 'input_required' ? 'working' : task.status;
@@ -27,8 +26,8 @@ export function taskView(task: Task): Record<string, unknown> {
   return {
     task_id: task.id,
     status: shownStatus(task),
-    created_at: iso(task.createdAt),
-    last_updated_at: iso(task.updatedAt),
+    created_at: isoTime(task.createdAt),
+    last_updated_at: isoTime(task.updatedAt),
     server: task.server,
     tool: task.tool,
     ...(task.statusMessage !== undefined && { status_message: task.statusMessage }),
@@ -72,8 +71,8 @@ export function elicitationView(question: Interaction): Record<string, unknown> 
     message,
     ...(url === undefined ? { requestedSchema } : { mode, url, elicitationId }),
     ...taskReferenceOf(question),
-    timestamp: iso(question.createdAt),
-    expiresAt: iso(question.expiresAt),
+    timestamp: isoTime(question.createdAt),
+    expiresAt: isoTime(question.expiresAt),
   };
 }
 
@@ -88,14 +87,14 @@ export function samplingView(question: Interaction): Record<string, unknown> {
     server: question.server,
     params: question.params,
     ...taskReferenceOf(question),
-    timestamp: iso(question.createdAt),
-    expiresAt: iso(question.expiresAt),
+    timestamp: isoTime(question.createdAt),
+    expiresAt: isoTime(question.expiresAt),
   };
 }
 
 export function eventView(event: SessionEvent): Record<string, unknown> {
   const { id, type, server, createdAt, data, maybeSeen } = event;
-  return { id, type, server, createdAt: iso(createdAt), data, ...(maybeSeen && { maybeSeen }) };
+  return { id, type, server, createdAt: isoTime(createdAt), data, ...(maybeSeen && { maybeSeen }) };
 }
 
 /** Everything that waits for the client, with enough in it to answer. */

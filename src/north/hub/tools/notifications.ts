@@ -1,9 +1,9 @@
 import * as z from 'zod';
+import { isoTime } from '../../../lib/clock.ts';
+import { includes, isLevel, LEVELS } from '../../../lib/levels.ts';
 import { settleWith } from '../reply.ts';
 import { json, READS, tool } from '../tool.ts';
 import { serverName } from './arguments.ts';
-
-const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 
 export const notificationTools = [
   tool({
@@ -21,11 +21,7 @@ export const notificationTools = [
       if (!include_delivered) {
         return json({ notifications: delivery.events.map((event) => ({ server: event.server, ...event.data })) });
       }
-      const notifications = session.notifications(server).map(({ timestamp, ...rest }) => ({
-        ...rest,
-        timestamp: new Date(timestamp).toISOString(),
-      }));
-      return json({ notifications });
+      return json({ notifications: session.notifications(server).map(withIsoTime) });
     },
   }),
   tool({
@@ -39,19 +35,25 @@ export const notificationTools = [
     }),
     annotations: READS,
     run: async ({ server, level, limit, source }, { session }) => {
-      const least = level === undefined ? 0 : severity(level);
       const logs = session
         .logs(server)
-        .filter((entry) => (source === undefined || entry.source === source) && severity(entry.level) >= least)
+        .filter(
+          (entry) =>
+            (source === undefined || entry.source === source) &&
+            (level === undefined || includes(level, protocolLevel(entry.level))),
+        )
         .slice(-limit)
-        .map(({ timestamp, ...entry }) => ({ ...entry, timestamp: new Date(timestamp).toISOString() }));
+        .map(withIsoTime);
       return json({ logs });
     },
   }),
 ];
 
+function withIsoTime<T extends { timestamp: number }>({ timestamp, ...entry }: T): Record<string, unknown> {
+  return { ...entry, timestamp: isoTime(timestamp) };
+}
+
 /** Levels that the protocol does not know count as information. */
-function severity(level: string): number {
-  const known = LEVELS.indexOf(level);
-  return known >= 0 ? known : LEVELS.indexOf('info');
+function protocolLevel(level: string): string {
+  return isLevel(level) ? level : 'info';
 }

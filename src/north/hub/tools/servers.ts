@@ -3,6 +3,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import type { Connection, ConnectionStatus, ServerConfig, ServerInfo } from '../../../core/ports.ts';
 import type { KnownServer } from '../../../core/session/registry.ts';
 import type { Session } from '../../../core/session/session.ts';
+import { isoTime } from '../../../lib/clock.ts';
 import { redactUrl } from '../../../lib/redact.ts';
 import { serverNameSchema } from '../../../lib/server-name.ts';
 import { ownQuestions } from '../visible.ts';
@@ -109,20 +110,19 @@ function serverView(session: Session, { name, config }: KnownServer): Record<str
 }
 
 function statusView(status: ConnectionStatus): Record<string, unknown> {
-  const iso = (moment: number): string => new Date(moment).toISOString();
   switch (status.state) {
     case 'idle':
       return { status: 'not_connected', note: 'connects on first use' };
     case 'connecting':
       return { status: 'connecting' };
     case 'connected':
-      return { status: 'connected', connectedAt: iso(status.since) };
+      return { status: 'connected', connectedAt: isoTime(status.since) };
     case 'waiting':
       return {
         status: 'disconnected',
         lastError: status.error,
         attempt: status.attempt,
-        nextAttemptAt: iso(status.retryAt),
+        nextAttemptAt: isoTime(status.retryAt),
       };
     case 'failed':
       return { status: 'error', lastError: status.error };
