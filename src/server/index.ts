@@ -4,7 +4,6 @@ export { createTaskServer } from './task-server.ts';
 export { createTaskController } from './task-controller.ts';
 export { QuestionError } from './question-error.ts';
 export type * from './types.ts';
-export type { TaskController, TaskQuestion, Waiting } from '../core/task/controller.ts';
 export type { CallResult, Task, TaskError, TaskStatus } from '../core/task/task.ts';
 export type {
   Answer,

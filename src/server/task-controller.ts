@@ -2,24 +2,24 @@ import type { EventSink } from '../core/event/log.ts';
 import type { Store } from '../core/ports.ts';
 import { InteractionRouter } from '../core/interaction/router.ts';
 import type { Responder } from '../core/interaction/responders.ts';
-import type { Interaction } from '../core/interaction/interaction.ts';
+import type { Answer, Interaction } from '../core/interaction/interaction.ts';
 import type { CoreSettings } from '../core/settings.ts';
 import { unlimitedQuota } from '../core/shared-limit.ts';
 import { TaskBook } from '../core/task/book.ts';
-import { BookTaskController } from '../core/task/controller.ts';
-import { hasEnded, type Task } from '../core/task/task.ts';
-import { systemClock, type Clock } from '../lib/clock.ts';
+import { hasEnded, type CallResult, type Task, type TaskError } from '../core/task/task.ts';
+import { MAX_DELAY_MS, systemClock, type Clock } from '../lib/clock.ts';
 import { stderrLog, type Log } from '../lib/log.ts';
 import type { RpcFailure } from '../lib/rpc-error.ts';
 import { every } from '../lib/timers.ts';
 import { openSqliteStore } from '../store/sqlite/store.ts';
 import { settingsFrom } from './settings.ts';
-import type { AppTaskController, AppTaskStart, TaskControllerOptions } from './types.ts';
+import type { AppTaskController, AppTaskStart, TaskControllerOptions, TaskQuestion, Waiting } from './types.ts';
 
 /** Owner of the tasks in the store; no client session has this id. */
 const OWNER = 'application:tasks';
 
 const NO_EVENTS: EventSink = { add: () => {} };
+const NEVER = new AbortController().signal;
 
 /** Creates tasks that any part of the program can work on. A server can share the store. */
 export async function createTaskController(options: TaskControllerOptions = {}): Promise<AppTaskController> {
@@ -36,11 +36,13 @@ export async function createTaskController(options: TaskControllerOptions = {}):
 }
 
 /** The controller with the methods that only `createTaskServer` uses. */
-export class StoredTasks extends BookTaskController implements AppTaskController {
+export class StoredTasks implements AppTaskController {
   readonly store: Store;
   readonly #tasks: TaskBook;
   readonly #interactions: InteractionRouter;
   readonly #watchers = new Set<(task: Task) => void>();
+  /** The answers that are awaited, by task and key. */
+  readonly #asking = new Map<string, Promise<Answer>>();
   readonly #stopSweeping: () => void;
   #claimed = false;
 
@@ -70,7 +72,6 @@ export class StoredTasks extends BookTaskController implements AppTaskController
       log,
       clock,
     });
-    super(tasks, interactions, store, (taskId, reason) => tasks.apply(taskId, { type: 'cancel', reason }));
     this.store = store;
     this.#tasks = tasks;
     this.#interactions = interactions;
@@ -86,15 +87,85 @@ export class StoredTasks extends BookTaskController implements AppTaskController
     this.#stopSweeping = every(settings.tasks.cleanupMs, sweep, clock);
   }
 
-  override async create({ tool, args, ttlMs, server = 'application' }: AppTaskStart): Promise<Task> {
-    const task = await super.create({ server, tool, args, ...(ttlMs !== undefined && { ttlMs }) });
+  async create({ tool, args, ttlMs, server = 'application' }: AppTaskStart): Promise<Task> {
+    const task = this.#tasks.create({ server, tool, args, ...(ttlMs !== undefined && { ttlMs }) });
+    await this.store.settled();
     for (const notify of this.#watchers) notify(task);
     return task;
   }
 
-  override watch(watcher: (task: Task) => void): () => void {
+  get(taskId: string): Task | undefined {
+    return this.#tasks.find(taskId);
+  }
+
+  list(): Task[] {
+    return this.#tasks.list();
+  }
+
+  report(taskId: string, message: string): void {
+    this.#tasks.apply(taskId, { type: 'progress', message });
+  }
+
+  async ask(taskId: string, question: TaskQuestion): Promise<Answer> {
+    if (question.key === undefined) return this.#ask(taskId, question);
+    const name = JSON.stringify([taskId, question.key]);
+    const earlier = this.#asking.get(name);
+    if (earlier !== undefined) return earlier;
+    const asking = this.#ask(taskId, question).finally(() => this.#asking.delete(name));
+    this.#asking.set(name, asking);
+    return asking;
+  }
+
+  async #ask(taskId: string, { kind, params, key, signal = NEVER }: TaskQuestion): Promise<Answer> {
+    const task = this.#tasks.get(taskId);
+    if (hasEnded(task)) throw new Error(`task ${taskId} has ended: ${task.status}`);
+    return this.#interactions.ask(task.server, {
+      kind,
+      params,
+      withdrawn: signal,
+      taskId,
+      detached: true,
+      ...(key !== undefined && { key }),
+    });
+  }
+
+  questions(taskId: string): Interaction[] {
+    return this.#interactions.of({ taskId });
+  }
+
+  async answer(question: Interaction, answer: unknown): Promise<void> {
+    await this.#interactions.answer(question.id, question.kind, answer);
+  }
+
+  async complete(taskId: string, result: CallResult): Promise<boolean> {
+    const ended = this.#tasks.apply(taskId, { type: 'complete', result });
+    await this.store.settled();
+    return ended !== undefined;
+  }
+
+  async fail(taskId: string, error: TaskError): Promise<boolean> {
+    const ended = this.#tasks.apply(taskId, { type: 'fail', error });
+    await this.store.settled();
+    return ended !== undefined;
+  }
+
+  async cancel(taskId: string, reason: string): Promise<Task | undefined> {
+    const cancelled = this.#tasks.apply(taskId, { type: 'cancel', reason });
+    await this.store.settled();
+    return cancelled;
+  }
+
+  async until(
+    taskId: string,
+    wanted: (task: Task) => boolean,
+    { timeoutMs = MAX_DELAY_MS, signal = NEVER }: Waiting = {},
+  ): Promise<Task> {
+    return this.#tasks.until(taskId, wanted, timeoutMs, signal);
+  }
+
+  watch(watcher: (task: Task) => void): () => void {
     this.#watchers.add(watcher);
-    const stop = super.watch(watcher);
+    const stop = this.#tasks.watch(watcher);
     return () => {
       this.#watchers.delete(watcher);
       stop();

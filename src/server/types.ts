@@ -1,7 +1,7 @@
 import type { CoreSettings } from '../core/settings.ts';
-import type { TaskController } from '../core/task/controller.ts';
+import type { Answer, Interaction, InteractionKind } from '../core/interaction/interaction.ts';
 import type { TaskStart } from '../core/task/book.ts';
-import type { Task } from '../core/task/task.ts';
+import type { CallResult, Task, TaskError } from '../core/task/task.ts';
 import type { LogFormat, LogLevel } from '../lib/log.ts';
 
 export interface ContentBlock {
@@ -128,6 +128,48 @@ export interface TaskServer {
 
 export interface AppTaskStart extends Omit<TaskStart, 'server' | 'program' | 'promised' | 'abandoned'> {
   server?: string;
+}
+
+/**
+ * Task API shared by the endpoints that expose tasks and the code that works on them. A promise resolves after the change is
+ * stored.
+ */
+export interface TaskController {
+  create(start: TaskStart): Promise<Task>;
+  get(taskId: string): Task | undefined;
+  list(): Task[];
+  /** Sets the status message. */
+  report(taskId: string, message: string): void;
+  /** Queues a question; resolves with the answer, and rejects when there will be none. */
+  ask(taskId: string, question: TaskQuestion): Promise<Answer>;
+  /** The open questions of the task. */
+  questions(taskId: string): Interaction[];
+  /** Answers a question; one that does not fit is refused, and the question stays open. */
+  answer(question: Interaction, answer: unknown): Promise<void>;
+  /** `false` when the task had ended already: of two ends the first counts. */
+  complete(taskId: string, result: CallResult): Promise<boolean>;
+  fail(taskId: string, error: TaskError): Promise<boolean>;
+  /** Stops the work, too. `undefined` when the task had ended already. */
+  cancel(taskId: string, reason: string): Promise<Task | undefined>;
+  /** Waits until `wanted` holds, the signal is aborted, or the time is up. */
+  until(taskId: string, wanted: (task: Task) => boolean, options?: Waiting): Promise<Task>;
+  /** Calls back on every change, until the returned function is called. */
+  watch(watcher: (task: Task) => void): () => void;
+}
+
+export interface TaskQuestion {
+  kind: InteractionKind;
+  /** Those of `elicitation/create` or `sampling/createMessage`. */
+  params: Record<string, unknown>;
+  /** Asked again under the same key, it is the same question. */
+  key?: string;
+  /** Aborted to withdraw the question. */
+  signal?: AbortSignal;
+}
+
+export interface Waiting {
+  timeoutMs?: number;
+  signal?: AbortSignal;
 }
 
 /** Tasks of an application: tools create them, and other parts of the program work on them. */

@@ -32,7 +32,6 @@ import type { LiveCall } from '../call/live-call.ts';
 import type { CoreSettings } from '../settings.ts';
 import { HUB_ADVICE, PROTOCOL_ADVICE } from '../task/advice.ts';
 import { TaskBook } from '../task/book.ts';
-import { BookTaskController, type TaskController } from '../task/controller.ts';
 import type { Task } from '../task/task.ts';
 import { Attachment, type BufferedLog, type BufferedNotification } from './attachment.ts';
 import type { Catalog } from './catalog.ts';
@@ -94,8 +93,6 @@ export class Session {
   readonly tasks: TaskBook;
   readonly interactions: InteractionRouter;
   readonly calls: Calls;
-  /** The tasks as those see them who show them. */
-  readonly controller: TaskController;
   readonly createdAt: number;
   /** The one server that the client sees as it is; absent where it sees all of them through the hub. */
   readonly server: string | undefined;
@@ -193,9 +190,6 @@ export class Session {
     });
     const { tasks, interactions } = this;
     this.calls = new Calls({ live, tasks, interactions, store, settings, log, budget, clock });
-    this.controller = new BookTaskController(this.tasks, this.interactions, store, (taskId, reason) =>
-      this.calls.cancel(taskId, reason),
-    );
   }
 
   /** Brings back what an earlier run of the program left of this session, and goes on with what can go on. */

@@ -1,3 +1,4 @@
+import { LOG_LEVEL_META_KEY } from '@modelcontextprotocol/server';
 import type { Connection, ConnectionStatus, ServerTraits } from '../../core/ports.ts';
 import { kindOf } from '../../core/interaction/methods.ts';
 import { secretId } from '../../lib/ids.ts';
@@ -108,7 +109,7 @@ export class LegacyRelay {
     const meta = passedOnMeta(params);
     const logLevel = this.#parts.session.logLevel(this.#parts.name);
     if (logLevel === undefined || traitsOf(this.#connection.status).sessions) return meta;
-    return { ...meta, 'io.modelcontextprotocol/logLevel': logLevel };
+    return { ...meta, [LOG_LEVEL_META_KEY]: logLevel };
   }
 
   get #connection(): Connection {

@@ -45,7 +45,7 @@ export class LegacyResponder {
 
   /** Takes what a task asks, whenever the stream of the request that waits for it is there. */
   registerForTask(taskId: string, { id, exchange }: LegacyRequest): () => void {
-    const exposed = this.#parts.session.controller.get(taskId)?.exposed === true;
+    const exposed = this.#parts.session.tasks.find(taskId)?.exposed === true;
     const responder = this.on(id, exposed ? taskId : undefined);
     const register = (): (() => void) => this.#interactions.register({ taskId }, responder);
     let unregister = exchange.open ? register() : (): void => {};

@@ -1,6 +1,7 @@
 import type { RequestId } from '@modelcontextprotocol/server';
 import type { Progress } from '../../core/ports.ts';
 import { hasEnded, type Task } from '../../core/task/task.ts';
+import { MAX_DELAY_MS } from '../../lib/clock.ts';
 import { withRelatedTask } from '../../lib/related-task.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
@@ -71,7 +72,7 @@ export class LegacyTasks {
 
   async list({ cursor }: Params): Promise<Params> {
     const { session } = this.#parts;
-    const all = session.controller.list();
+    const all = session.tasks.list();
     const from = placeAfter(cursor, all);
     await session.settled();
     const page = all.slice(from, from + TASK_PAGE);
@@ -82,7 +83,9 @@ export class LegacyTasks {
 
   async cancel(params: Params): Promise<Params> {
     const task = this.#find(params);
-    const cancelled = await this.#parts.session.controller.cancel(task.id, 'cancelled by the client');
+    const { session } = this.#parts;
+    const cancelled = session.calls.cancel(task.id, 'cancelled by the client');
+    await session.settled();
     if (cancelled !== undefined) return coreTask(cancelled);
     throw new RpcError(-32602, `Cannot cancel task: already in terminal status '${String(coreTask(task)['status'])}'`);
   }
@@ -111,7 +114,7 @@ export class LegacyTasks {
       const untilEnded = async (onProgress: (progress: Progress) => void): Promise<Task> => {
         const deaf = session.calls.onProgress(taskId, onProgress);
         // Also when the stream has broken: the client may come back to it.
-        const task = await session.controller.until(taskId, hasEnded, { signal: request.signal }).finally(deaf);
+        const task = await session.tasks.until(taskId, hasEnded, MAX_DELAY_MS, request.signal).finally(deaf);
         await session.settled();
         return task;
       };
@@ -141,7 +144,7 @@ export class LegacyTasks {
       const params = withRelatedTask({ ...progress, progressToken }, id);
       tellClient(this.#parts, 'notifications/progress', params, this.#waiting.get(id));
     });
-    const forget = session.controller.watch((task) => {
+    const forget = session.tasks.watch((task) => {
       if (task.id !== id || !hasEnded(task)) return;
       deaf();
       forget();
@@ -149,7 +152,7 @@ export class LegacyTasks {
   }
 
   #find({ taskId }: Params): Task {
-    const task = typeof taskId === 'string' ? this.#parts.session.controller.get(taskId) : undefined;
+    const task = typeof taskId === 'string' ? this.#parts.session.tasks.find(taskId) : undefined;
     if (task === undefined) throw new RpcError(-32602, `Failed to retrieve task: task '${String(taskId)}' not found`);
     return task;
   }

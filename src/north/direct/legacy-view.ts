@@ -85,7 +85,7 @@ export class LegacyView {
     this.#undo.push(
       () => session.onListsChanged.delete(listsChanged),
       () => session.onNotification.delete(onNotification),
-      session.controller.watch((task) => tasks.changed(task)),
+      session.tasks.watch((task) => tasks.changed(task)),
       responder.registerForAll(),
     );
   }

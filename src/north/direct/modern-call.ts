@@ -75,7 +75,7 @@ async function execute(request: ModernRequest, wanted: CallRequest): Promise<Cal
 /** With what the client sent along before it was asked. */
 function answerAtOnce({ parts: { session } }: ModernRequest, question: Interaction, answer: unknown): boolean {
   if (answer === undefined) return false;
-  session.controller.answer(question, answer).catch((error: unknown) => {
+  session.interactions.answer(question.id, question.kind, answer).catch((error: unknown) => {
     session.interactions.refuse(question.id, { code: -32602, message: messageOf(error) });
   });
   return true;
@@ -86,7 +86,7 @@ async function nextRound(request: ModernRequest, tool: string): Promise<Params> 
   const { session, clientState } = request.parts;
   const waiting = readState(session.key, request.state);
   const taskId = 'task' in waiting ? waiting.task : '';
-  const task = session.controller.get(taskId);
+  const task = session.tasks.find(taskId);
   if (task === undefined) {
     throw new RpcError(-32602, 'requestState refers to a call that has ended; call again without requestState');
   }

@@ -34,7 +34,7 @@ export class ModernClientState {
   constructor(session: Session, name: string) {
     this.#session = session;
     this.#name = name;
-    this.asked = new InputKeys(session.controller, session.interactions);
+    this.asked = new InputKeys(session);
     session.onNotification.add((method, params, relatedRequest) =>
       this.#onNotification(method, params, relatedRequest),
     );

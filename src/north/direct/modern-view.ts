@@ -72,9 +72,10 @@ async function getTask(request: ModernRequest, params: Params): Promise<Params> 
 }
 
 async function cancelTask(request: ModernRequest, params: Params): Promise<Params> {
-  const { id } = taskIn(request, params);
+  const { session } = request.parts;
   // Acknowledged also when it has ended already: then there is nothing to do.
-  await request.parts.session.controller.cancel(id, 'cancelled by the client');
+  session.calls.cancel(taskIn(request, params).id, 'cancelled by the client');
+  await session.settled();
   return {};
 }
 
@@ -86,7 +87,7 @@ async function updateTask(request: ModernRequest, params: Params): Promise<Param
 
 function taskIn({ client, parts }: ModernRequest, { taskId }: Params): Task {
   requireTasks(client);
-  const task = typeof taskId === 'string' ? parts.session.controller.get(taskId) : undefined;
+  const task = typeof taskId === 'string' ? parts.session.tasks.find(taskId) : undefined;
   if (task === undefined) throw new RpcError(-32602, `task '${String(taskId)}' not found: unknown or expired`);
   return task;
 }

@@ -32,7 +32,7 @@ export class RoundsOut {
   constructor(session: Session, alone: boolean) {
     this.#session = session;
     this.#alone = alone;
-    this.keys = new InputKeys(session.controller, session.interactions);
+    this.keys = new InputKeys(session);
   }
 
   /** Questions in the scope count as lying before the client, until the returned function is called. */

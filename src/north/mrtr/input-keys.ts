@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { InteractionRouter } from '../../core/interaction/router.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
-import type { TaskController } from '../../core/task/controller.ts';
+import type { Session } from '../../core/session/session.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { hasEnded } from '../../core/task/task.ts';
 import { canBeAsked } from '../asking/asking.ts';
@@ -16,13 +16,11 @@ type Owner = Parameters<InteractionRouter['of']>[0];
  * long as it stands for one question only: clients take a key that they have answered for done.
  */
 export class InputKeys {
-  readonly #tasks: TaskController;
   readonly #interactions: InteractionRouter;
   /** For each task which question each key stood for. */
   readonly #meant = new Map<string, Map<string, string>>();
 
-  constructor(tasks: TaskController, interactions: InteractionRouter) {
-    this.#tasks = tasks;
+  constructor({ tasks, interactions }: Pick<Session, 'tasks' | 'interactions'>) {
     this.#interactions = interactions;
     tasks.watch((task) => {
       if (hasEnded(task)) this.#meant.delete(task.id);
@@ -66,7 +64,7 @@ export class InputKeys {
       // Somebody else may have answered while this was on its way.
       if (question === undefined || this.#interactions.find(question.id) === undefined) continue;
       if (leavesOpen(question, answer)) continue;
-      await this.#tasks.answer(question, answer).catch((error: unknown) => {
+      await this.#interactions.answer(question.id, question.kind, answer).catch((error: unknown) => {
         // It ended while the answer was being stored. The other answers still count.
         if (!(error instanceof GatewayError) || error.code !== 'TOOL_ERR_REQUEST_NOT_FOUND') throw error;
       });

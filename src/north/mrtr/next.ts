@@ -42,7 +42,7 @@ export async function nextOf<Reason extends string>(
   return withTaskUpdates(request, taskId, async () => {
     for (;;) {
       const timeoutMs = Math.max(0, deadline - Date.now());
-      const task = await session.controller.until(taskId, wanted, { timeoutMs, signal });
+      const task = await session.tasks.until(taskId, wanted, timeoutMs, signal);
       if (hasEnded(task)) return { kind: 'ended', task };
       if (!exchange.open || session.ended) return { kind: 'gone' };
       if (asks(request, taskId)) {

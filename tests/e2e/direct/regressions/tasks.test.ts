@@ -47,10 +47,10 @@ test('T-2, D-4: a call that has asked something lives as long as its client wait
 });
 
 /** How many watch the tasks of a session from now on. */
-function watchers({ controller }: Session): () => number {
+function watchers({ tasks }: Session): () => number {
   let count = 0;
-  const watch = controller.watch.bind(controller);
-  controller.watch = (watcher) => {
+  const watch = tasks.watch.bind(tasks);
+  tasks.watch = (watcher) => {
     count += 1;
     const stop = watch(watcher);
     return () => {
