@@ -185,11 +185,14 @@ export interface OutgoingCall {
 
 /** A request that is passed on as it is, and its result likewise. */
 export interface OutgoingRequest {
+  /** Questions on its response stream, and those of its rounds, belong to this id. */
   id: string;
   method: string;
   params: Record<string, unknown>;
   signal: AbortSignal;
   onProgress: (progress: Progress) => void;
+  /** What to do when the server asks in place of a result: return that, or ask the session and send the request again. */
+  rounds: 'return' | 'answer';
 }
 
 export type CallOutcome =
@@ -209,7 +212,6 @@ export interface Connection {
   /** Continues a call from a checkpoint. */
   resume(checkpoint: ResumePoint, call: OutgoingCall): Promise<CallOutcome>;
   request(method: string, params: Record<string, unknown>, signal?: AbortSignal): Promise<Record<string, unknown>>;
-  /** May come back with questions in place of the result, to be asked again with the answers. */
   relay(request: OutgoingRequest): Promise<Record<string, unknown>>;
   /** Tells the server something, if it is there. */
   notify(method: string, params: Record<string, unknown> | undefined): void;

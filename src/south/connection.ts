@@ -21,6 +21,7 @@ import { ConnectionHistory } from './connection-history.ts';
 import { followServerTask } from './call/follow-server-task.ts';
 import { RunningCalls, type RunningCall } from './call/running-calls.ts';
 import { runCall } from './call/run.ts';
+import { sendInRounds } from './call/rounds.ts';
 import type { CallResumePoint } from './call/resume-point.ts';
 import type { Dialled, Dialler, DialHooks } from './dial.ts';
 import type { ExactClient } from '../lib/sdk/exact-client.ts';
@@ -226,11 +227,15 @@ export class ServerConnection implements Connection {
     });
   }
 
-  async relay({ id, method, params, signal, onProgress }: OutgoingRequest): Promise<Record<string, unknown>> {
-    const live = await this.#live();
+  async relay(request: OutgoingRequest): Promise<Record<string, unknown>> {
+    const { id, method, params, signal, onProgress, rounds } = request;
+    await this.#live();
     const done = this.#calls.beginOther({ id, onProgress });
+    const options = { signal, callId: id, mayAsk: true };
+    const send = async (answers: Record<string, unknown>): Promise<Record<string, unknown>> =>
+      this.channel.send(await this.#live(), method, { ...params, ...answers }, options);
     try {
-      const result = await this.channel.send(live, method, params, { signal, callId: id, mayAsk: true });
+      const result = await (rounds === 'answer' ? sendInRounds(request, this.channel, send) : send({}));
       if (method === SET_LEVEL) this.#logLevel = params['level'];
       return result;
     } finally {

@@ -289,7 +289,8 @@ class SharedConnection implements Connection, Member {
 
   async setLevel(level: string): Promise<void> {
     const { signal } = this.#left;
-    await this.relay({ id: secretId(), method: SET_LEVEL, params: { level }, signal, onProgress: () => {} });
+    const request = { id: secretId(), method: SET_LEVEL, params: { level }, signal, onProgress: () => {} };
+    await this.relay({ ...request, rounds: 'return' });
   }
 
   notify(method: string, params: Params | undefined): void {

@@ -1,16 +1,12 @@
 import { LOG_LEVEL_META_KEY } from '@modelcontextprotocol/server';
 import type { Connection, ConnectionStatus, ServerTraits } from '../../core/ports.ts';
-import { kindOf } from '../../core/interaction/methods.ts';
 import { secretId } from '../../lib/ids.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
-import { isObject } from '../../lib/values.ts';
 import type { LegacyResponder } from './legacy-responder.ts';
 import type { LegacyViewParts, LegacyRequest, Params } from './legacy-request.ts';
 import { isLevel } from '../../lib/levels.ts';
 import { passedOnMeta } from './meta.ts';
 import { withoutResultType } from './outcome.ts';
-
-const MAX_ROUNDS = 100;
 
 /** These are sent only to servers with sessions. */
 const SESSION_NOTIFICATIONS = new Set(['notifications/roots/list_changed', 'notifications/progress']);
@@ -60,19 +56,19 @@ export class LegacyRelay {
     const signal = unwanted(request);
     const unregister = interactions.register({ callId: id }, this.#responder.on(request.id));
     const close = this.#responder.opened(id, request.id);
-    let answered: Params = {};
+    const outgoing = { ...own, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
+    const onProgress = exchange.progress ?? ((): void => {});
     try {
-      for (let round = 0; round < MAX_ROUNDS; round += 1) {
-        const outgoing = { ...own, ...answered, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
-        const onProgress = exchange.progress ?? ((): void => {});
-        const result = await this.#connection.relay({ id, method, params: outgoing, signal, onProgress });
-        if (result['resultType'] !== 'input_required') {
-          readLists.record(method, params, result);
-          return withoutResultType(result);
-        }
-        answered = await this.#answerRound(id, result, signal);
-      }
-      throw new RpcError(-32603, `the server returned input_required more than ${MAX_ROUNDS} times`);
+      const result = await this.#connection.relay({
+        id,
+        method,
+        params: outgoing,
+        signal,
+        onProgress,
+        rounds: 'answer',
+      });
+      readLists.record(method, params, result);
+      return withoutResultType(result);
     } finally {
       close();
       unregister();
@@ -114,23 +110,5 @@ export class LegacyRelay {
 
   get #connection(): Connection {
     return this.#parts.session.connection(this.#parts.name);
-  }
-
-  /** Gets the questions of one round answered. */
-  async #answerRound(callId: string, { inputRequests, requestState }: Params, withdrawn: AbortSignal): Promise<Params> {
-    const { session, name } = this.#parts;
-    const asked = Object.entries(isObject(inputRequests) ? inputRequests : {});
-    const answers = asked.map(async ([key, request]) => {
-      const { method, params } = isObject(request) ? request : {};
-      const kind = kindOf(method);
-      if (kind === undefined)
-        throw new RpcError(-32603, `the server sent an input request with the unknown method '${String(method)}'`);
-      return [
-        key,
-        await session.ask(name, { kind, params: isObject(params) ? params : {}, callId, withdrawn }),
-      ] as const;
-    });
-    const inputResponses = Object.fromEntries(await Promise.all(answers));
-    return { ...(asked.length > 0 && { inputResponses }), ...(requestState !== undefined && { requestState }) };
   }
 }

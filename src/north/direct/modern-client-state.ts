@@ -70,6 +70,7 @@ export class ModernClientState {
       params: { level },
       signal,
       onProgress: (): void => {},
+      rounds: 'return' as const,
     };
     // Known before it is sent: who comes meanwhile must not ask for less.
     const known = this.#session.setLogLevel(this.#name, level);

@@ -19,7 +19,7 @@ export async function relay(request: ModernRequest, method: string, params: Para
   const outgoing = { ...own, ...rounds, _meta: meta };
   const onProgress = exchange.progress ?? ((): void => {});
   const start = async (signal: AbortSignal): Promise<Params> =>
-    request.connection.relay({ id, method, params: outgoing, signal, onProgress });
+    request.connection.relay({ id, method, params: outgoing, signal, onProgress, rounds: 'return' });
   const held = new HeldRequest(parts.session, id, client.capabilities, start);
   try {
     const result = await waitFor(request, held);

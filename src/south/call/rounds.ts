@@ -1,9 +1,13 @@
-import type { IncomingQuestion, OutgoingCall } from '../../core/ports.ts';
+import type { IncomingQuestion } from '../../core/ports.ts';
 import { unlessAborted } from '../../lib/abort.ts';
+import { RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import { readQuestion } from '../questions.ts';
 import { ProtocolViolation } from '../server-task.ts';
 import type { CallChannel } from './channel.ts';
+
+/** A server that asks more often is taken for broken. */
+export const MAX_ROUNDS = 100;
 
 /** A result of the type `input_required`: the server expects the same call again, with the answers. */
 export interface InputRequired {
@@ -22,7 +26,37 @@ export interface Answered {
   taken: AbortController;
 }
 
-export async function answerRound(round: InputRequired, call: OutgoingCall, channel: CallChannel): Promise<Answered> {
+/** The request that asks in rounds. */
+interface AskingRequest {
+  id: string;
+  signal: AbortSignal;
+}
+
+/** Sends a request that is no tool call, and again with the answers each time the server asks. */
+export async function sendInRounds(
+  request: AskingRequest,
+  channel: CallChannel,
+  send: (answers: Record<string, unknown>) => Promise<Record<string, unknown>>,
+): Promise<Record<string, unknown>> {
+  try {
+    let answered: Answered | undefined;
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const { params = {}, taken } = answered ?? {};
+      const result = await send(params).finally(() => taken?.abort());
+      if (!isInputRequired(result)) return result;
+      answered = await answerRound(result, request, channel);
+    }
+    throw tooManyRounds();
+  } catch (error) {
+    throw error instanceof ProtocolViolation ? new RpcError(-32603, error.message) : error;
+  }
+}
+
+export function tooManyRounds(): ProtocolViolation {
+  return new ProtocolViolation(`the server asked for more than ${MAX_ROUNDS} rounds`);
+}
+
+export async function answerRound(round: InputRequired, call: AskingRequest, channel: CallChannel): Promise<Answered> {
   const asked = Object.entries(readInputRequests(round.inputRequests));
   // If one question of a round fails, the others are withdrawn: their answers could not be sent.
   const over = new AbortController();

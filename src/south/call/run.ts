@@ -5,10 +5,16 @@ import { nativeTask } from '../../lib/sdk/task-result.ts';
 import { followServerTask } from './follow-server-task.ts';
 import { failure, ServerUnavailable, retryThroughDisconnects, type CallChannel } from './channel.ts';
 import type { RunningCall } from './running-calls.ts';
-import { answerRound, isInputRequired, type Answered, type InputRequired } from './rounds.ts';
+import {
+  answerRound,
+  isInputRequired,
+  MAX_ROUNDS,
+  tooManyRounds,
+  type Answered,
+  type InputRequired,
+} from './rounds.ts';
 import type { CallResumePoint } from './resume-point.ts';
 
-const MAX_ROUNDS = 100;
 const STOPPED = 'the gateway was stopped before the server answered';
 const HEADER_MISMATCH = -32020;
 /** How long a server has to name the task of a call that is already unwanted, so that the task can be cancelled. */
@@ -60,7 +66,7 @@ export async function runCall(channel: CallChannel, live: RunningCall, from?: In
       if (!isInputRequired(reply)) return resultOf(reply);
       asked = reply;
     }
-    throw new ProtocolViolation(`the server asked for more than ${MAX_ROUNDS} rounds`);
+    throw tooManyRounds();
   } catch (error) {
     if (!call.signal.aborted) return failure(error);
     if (call.signal.reason !== LEAVE_RUNNING) return { kind: 'error', error: { code: -32000, message: 'cancelled' } };
