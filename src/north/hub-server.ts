@@ -5,7 +5,7 @@ import { VERSION } from '../lib/version.ts';
 import { openExchange, type Carrier } from './carrier.ts';
 import { clientOf, MODERN_VERSIONS } from './modern-client.ts';
 import { readState } from './mrtr/request-state.ts';
-import type { Asking } from './hub/asking.ts';
+import type { Asking } from './hub/tool.ts';
 import { HUB_CAPABILITIES, HUB_INSTRUCTIONS, type Hub } from './hub/hub.ts';
 
 export interface HubServerParts {

@@ -1,13 +1,15 @@
+import { cancelledByClient } from '../core/call/request.ts';
 import type { Progress } from '../core/ports.ts';
+import type { Session } from '../core/session/session.ts';
 import type { Exchange } from './exchange.ts';
 
 const BEAT_MS = 10_000;
 const SMALLEST_STEP = 0.001;
 
 /**
- * Runs something that may take long while its client waits. A client that asked for progress hears something at least
- * every ten seconds, so that one that resets its timer on progress stays. What is sent never goes back. `marked` adds to each report what the
- * client needs to know of it.
+ * Runs something that may take long while its client waits. A client that asked for progress gets a report at least every
+ * ten seconds, so that clients that reset their timer on progress keep waiting. Progress never decreases. `marked` adds to
+ * each report what the client needs to know about it.
  */
 export async function whileWaiting<T>(
   exchange: Exchange,
@@ -29,7 +31,7 @@ export async function whileWaiting<T>(
   };
   const beat = setInterval(() => {
     const seconds = Math.round((Date.now() - started) / 1000);
-    // Past its own total there is none that would make sense.
+    // A total below the progress would make no sense.
     const total = lastTotal !== undefined && (last ?? 0) < lastTotal ? lastTotal : undefined;
     report({ progress: last ?? 0, total, message: `${what}: ${seconds} s` });
   }, BEAT_MS);
@@ -38,4 +40,27 @@ export async function whileWaiting<T>(
   } finally {
     clearInterval(beat);
   }
+}
+
+/** A client that waits for a task. */
+interface WaitingClient {
+  session: Session;
+  exchange: Exchange;
+  onProgress: (progress: Progress) => void;
+}
+
+/** While a client waits for a task, it gets the task's progress, and cancels the task if it cancels its request. */
+export async function withTaskUpdates<T>(
+  { session, exchange, onProgress }: WaitingClient,
+  taskId: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const stopProgress = session.calls.onProgress(taskId, onProgress);
+  const stopListening = exchange.onLeaving((leaving, words) => {
+    if (leaving === 'cancelled') session.calls.cancel(taskId, cancelledByClient(words));
+  });
+  return work().finally(() => {
+    stopProgress();
+    stopListening();
+  });
 }

@@ -6,12 +6,21 @@ import { ANY_RESULT } from '../../lib/sdk/any-result.ts';
 import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
 import { whileWaiting } from '../waiting.ts';
-import type { Wire } from './legacy-wire.ts';
 
 export type Params = Record<string, unknown>;
 
 /** How often a client that asked for no progress is pinged while it waits, so that nothing in between takes it for dead. */
 const PING_MS = 10_000;
+
+/** Sends notifications: on the stream of a request that is open, or on the standing stream. */
+interface Wire {
+  send(
+    message: { jsonrpc: '2.0'; method: string; params?: Params },
+    options?: { relatedRequestId?: RequestId },
+  ): Promise<void>;
+  /** Whether a message without a request would reach the client now. */
+  reaches(): boolean;
+}
 
 export interface LegacyViewParts {
   gateway: Gateway;
@@ -63,4 +72,21 @@ export class LegacyRequest {
       clearInterval(pinging);
     }
   }
+}
+
+/** Sends a notification, on the stream of one of the client's requests if it belongs there. */
+export function tellClient(
+  { carrier, gateway }: { carrier: Wire; gateway: Gateway },
+  method: string,
+  params: Params | undefined,
+  relatedRequestId?: RequestId,
+): void {
+  carrier
+    .send(
+      { jsonrpc: '2.0', method, ...(params && { params }) },
+      relatedRequestId === undefined ? {} : { relatedRequestId },
+    )
+    .catch((error: unknown) => {
+      gateway.log.debug('notification_not_sent', { method, error: String(error) });
+    });
 }

@@ -3,16 +3,14 @@ import type { RelatedRequest } from '../../core/ports.ts';
 import { rpcFailure } from '../../lib/rpc-error.ts';
 import { assertNotTooDeep } from '../arguments-depth.ts';
 import { openExchange } from '../carrier.ts';
-import { sessionFace, tellsChanges } from './view.ts';
 import { call, type LegacyCallParts } from './legacy-calls.ts';
 import { LegacyResponder } from './legacy-responder.ts';
 import { LegacyRelay } from './legacy-relay.ts';
-import { LegacyRequest, type LegacyViewParts, type Params } from './legacy-request.ts';
+import { LegacyRequest, tellClient, type LegacyViewParts, type Params } from './legacy-request.ts';
 import { LegacyTasks } from './legacy-tasks.ts';
 import { LegacyTools } from './legacy-tools.ts';
-import { tellClient } from './legacy-wire.ts';
 import { wireError } from './outcome.ts';
-import { ShownServer } from './shown-server.ts';
+import { legacyIntroduction, ShownServer, tellsChanges } from './shown-server.ts';
 
 /** Its client was introduced in an earlier run of the program. */
 function resumedServer(): Server {
@@ -32,7 +30,7 @@ export class LegacyView {
 
   constructor(parts: LegacyViewParts) {
     const { gateway, session, name, info, carrier } = parts;
-    this.server = info === undefined ? resumedServer() : new ShownServer(sessionFace(name, info));
+    this.server = info === undefined ? resumedServer() : new ShownServer(legacyIntroduction(name, info));
     this.responder = new LegacyResponder(this.server, parts);
     const tools = new LegacyTools(session);
     this.#parts = {

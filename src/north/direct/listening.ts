@@ -3,7 +3,7 @@ import type { ServerInfo } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 import { isObject } from '../../lib/values.ts';
-import { tellsChanges } from './view.ts';
+import { tellsChanges } from './shown-server.ts';
 import type { ModernClientState } from './modern-client-state.ts';
 import { requireTasks, type ModernClient } from '../modern-client.ts';
 

@@ -115,13 +115,11 @@ export class ModernClientState {
   }
 }
 
-/** The clientStates of all sessions. */
-export class ModernClientStates {
-  readonly #clientStates = new WeakMap<Session, ModernClientState>();
+const clientStates = new WeakMap<Session, ModernClientState>();
 
-  of(session: Session, name: string): ModernClientState {
-    const clientState = this.#clientStates.get(session) ?? new ModernClientState(session, name);
-    this.#clientStates.set(session, clientState);
-    return clientState;
-  }
+/** The state that all requests to this server in this session share. */
+export function clientStateOf(session: Session, server: string): ModernClientState {
+  const clientState = clientStates.get(session) ?? new ModernClientState(session, server);
+  clientStates.set(session, clientState);
+  return clientState;
 }

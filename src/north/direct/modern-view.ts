@@ -5,12 +5,11 @@ import { RpcError } from '../../lib/rpc-error.ts';
 import { assertNotTooDeep } from '../arguments-depth.ts';
 import { openExchange } from '../carrier.ts';
 import { MODERN_VERSIONS, requireTasks } from '../modern-client.ts';
-import { requestFace } from './view.ts';
 import { call } from './modern-call.ts';
 import { relay } from './modern-relay.ts';
 import { ModernRequest, type ModernViewParts, type Params } from './modern-request.ts';
 import { wireError } from './outcome.ts';
-import { ShownServer } from './shown-server.ts';
+import { modernIntroduction, ShownServer } from './shown-server.ts';
 import { deliverTaskEnd } from '../delivery.ts';
 
 /** Of the older protocol: a client without sessions must not find them here. */
@@ -29,7 +28,7 @@ const NAMING_A_TASK = { params: z.looseObject({ taskId: z.string() }) };
 
 /** A protocol object that shows one server to a client without sessions, for one of its requests. */
 export function createModernServer(parts: ModernViewParts): Server {
-  const server = new ShownServer(requestFace(parts.name, parts.info), MODERN_VERSIONS);
+  const server = new ShownServer(modernIntroduction(parts.name, parts.info), MODERN_VERSIONS);
   server.removeRequestHandler('logging/setLevel');
   const handle =
     (work: (request: ModernRequest, params: Params) => Promise<Params>) =>

@@ -2,12 +2,11 @@ import type { Caller, CallRequest } from '../../core/call/request.ts';
 import { hasEnded } from '../../core/task/task.ts';
 import { askClient } from '../asking/ask-client.ts';
 import { canBeAsked } from '../asking/asking.ts';
-import { withTaskUpdates } from '../task-updates.ts';
-import type { AskingByRequest } from './asking.ts';
+import { withTaskUpdates } from '../waiting.ts';
 import { callReply, endedReply, hasResult, promoted } from './call-reply.ts';
 import { leaveIfDismissed } from './dismissal.ts';
 import { leaveOut } from './reply.ts';
-import type { ToolContext, ToolReply } from './tool.ts';
+import type { AskingByRequest, ToolContext, ToolReply } from './tool.ts';
 
 /** Makes a call. While its request is open, a client that takes requests is asked with such what the call asks. */
 export async function execute(context: ToolContext, request: CallRequest): Promise<ToolReply> {

@@ -7,12 +7,11 @@ import { secretId } from '../../lib/ids.ts';
 import { canBeAsked, inputRequests } from '../asking/asking.ts';
 import { signState } from '../mrtr/request-state.ts';
 import { nextOf } from '../mrtr/next.ts';
-import type { AskingByRound } from './asking.ts';
 import { callReply, endedReply, promoted } from './call-reply.ts';
 import { leaveIfDismissed } from './dismissal.ts';
 import { leaveOut } from './reply.ts';
 import { RoundsOut } from './rounds-out.ts';
-import { Round, type ToolContext, type ToolReply } from './tool.ts';
+import { Round, type AskingByRound, type ToolContext, type ToolReply } from './tool.ts';
 import { deliverTask } from '../delivery.ts';
 
 const roundsOut = new WeakMap<Session, RoundsOut>();

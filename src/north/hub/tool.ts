@@ -1,3 +1,4 @@
+import type { RequestId, Server } from '@modelcontextprotocol/server';
 import type * as z from 'zod';
 import type { EventReader } from '../../core/event/reader.ts';
 import type { Gateway } from '../../core/gateway.ts';
@@ -6,7 +7,6 @@ import type { Session } from '../../core/session/session.ts';
 import type { CoreSettings } from '../../core/settings.ts';
 import type { CallResult } from '../../core/task/task.ts';
 import type { Exchange } from '../exchange.ts';
-import type { Asking } from './asking.ts';
 
 /** What a hub tool works with. */
 export interface ToolContext {
@@ -21,6 +21,27 @@ export interface ToolContext {
   reader?: EventReader | undefined;
   /** There if the client can itself be asked. */
   asking?: Asking | undefined;
+}
+
+/** How a client is asked while its own request is open, if it can be. */
+export type Asking = AskingByRequest | AskingByRound;
+
+/** The client takes requests, on the stream of its own request. */
+export interface AskingByRequest {
+  by: 'request';
+  /** What it declared that it can be asked. */
+  capabilities: Record<string, unknown>;
+  server: Server;
+  on: RequestId;
+}
+
+/** The client gets questions in place of the reply, and makes the same request again with the answers. */
+export interface AskingByRound {
+  by: 'round';
+  capabilities: Record<string, unknown>;
+  /** The task of the call, from the second round on. */
+  taskId?: string;
+  answers: Record<string, unknown>;
 }
 
 export type ContentBlock = Record<string, unknown>;

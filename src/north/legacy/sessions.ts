@@ -13,7 +13,7 @@ import type { ServerInfo } from '../../core/ports.ts';
 import { useFreshIds } from '../../lib/sdk/fresh-ids.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { Addressed } from '../http/addressed.ts';
-import { reached } from '../direct/reached.ts';
+import { serverInfo } from '../direct/shown-server.ts';
 import { LegacyView } from '../direct/legacy-view.ts';
 import { idOf, respondError, respondGatewayError } from '../http/response.ts';
 import { createHubServer } from '../hub-server.ts';
@@ -82,7 +82,7 @@ export class LegacySessions {
       session = gateway.open(principal, { client: clientRecord(body), ...(server !== undefined && { server }) });
       await stored(session);
       // The client is to be told what this one server can do.
-      if (server !== undefined) info = await reached(server, session.connection(server));
+      if (server !== undefined) info = await serverInfo(server, session.connection(server));
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       respondGatewayError(res, error, { id: idOf(body) });

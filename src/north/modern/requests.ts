@@ -7,11 +7,11 @@ import { isObject } from '../../lib/values.ts';
 import type { Addressed } from '../http/addressed.ts';
 import type { Carrier } from '../carrier.ts';
 import { listen } from '../direct/listening.ts';
-import { ModernClientStates } from '../direct/modern-client-state.ts';
+import { clientStateOf } from '../direct/modern-client-state.ts';
 import { clientIn, stateOf } from '../modern-client.ts';
 import { createModernServer } from '../direct/modern-view.ts';
 import { wireError } from '../direct/outcome.ts';
-import { reached } from '../direct/reached.ts';
+import { serverInfo } from '../direct/shown-server.ts';
 import { beginStream, frame, idOf, respondError, respondGatewayError, writeEvent } from '../http/response.ts';
 import { bareHubServer, createHubServer } from '../hub-server.ts';
 import type { Hub } from '../hub/hub.ts';
@@ -32,7 +32,6 @@ export class ModernRequests {
   readonly #options: ModernOptions;
   readonly #gateway: Gateway;
   readonly #validator: RequestValidator;
-  readonly #clientStates = new ModernClientStates();
   readonly #windows: Windows;
   readonly #open = new Set<RequestTransport>();
   readonly #listening = new Map<ServerResponse, Session>();
@@ -113,8 +112,8 @@ export class ModernRequests {
     const { gateway, taskAfterMs } = this.#options;
     await this.#deliver(res, message, async (carrier) => {
       const session = await this.#ownerOf(own, message);
-      const info = await reached(name, session.connection(name));
-      const clientState = this.#clientStates.of(session, name);
+      const info = await serverInfo(name, session.connection(name));
+      const clientState = clientStateOf(session, name);
       return createModernServer({ gateway, session, name, info, carrier, clientState, taskAfterMs });
     });
   }
@@ -145,7 +144,7 @@ export class ModernRequests {
     session: Session,
     name: string,
   ): Promise<void> {
-    const info = await reached(name, session.connection(name));
+    const info = await serverInfo(name, session.connection(name));
     const send = (message: unknown): void => {
       // One that was ended stays open until a slow client has read all of it.
       if (res.writableEnded || res.destroyed) return;
@@ -155,10 +154,7 @@ export class ModernRequests {
     const client = clientIn(params._meta ?? {});
     let stop: () => void;
     try {
-      stop = await listen(
-        { session, info, clientState: this.#clientStates.of(session, name), client, id, send },
-        params,
-      );
+      stop = await listen({ session, info, clientState: clientStateOf(session, name), client, id, send }, params);
     } catch (error) {
       if (error instanceof GatewayError) throw error;
       const { code, message, data } = wireError(name, error);

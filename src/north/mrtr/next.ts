@@ -2,7 +2,7 @@ import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
 import { hasEnded, type EndedTask, type Task } from '../../core/task/task.ts';
 import { canBeAsked } from '../asking/asking.ts';
-import { withTaskUpdates } from '../task-updates.ts';
+import { withTaskUpdates } from '../waiting.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Progress } from '../../core/ports.ts';
 import type { InputKeys } from './input-keys.ts';

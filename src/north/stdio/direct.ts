@@ -12,12 +12,12 @@ import { isObject } from '../../lib/values.ts';
 import { refuseUnaskable } from '../asking/asking.ts';
 import { LegacyView } from '../direct/legacy-view.ts';
 import { listen } from '../direct/listening.ts';
-import { ModernClientState } from '../direct/modern-client-state.ts';
+import { clientStateOf } from '../direct/modern-client-state.ts';
 import { clientRecord } from '../legacy/client.ts';
 import { clientIn } from '../modern-client.ts';
 import { createModernServer } from '../direct/modern-view.ts';
 import { wireError } from '../direct/outcome.ts';
-import { reached } from '../direct/reached.ts';
+import { serverInfo } from '../direct/shown-server.ts';
 import type { StdioCarrier } from './carrier.ts';
 
 export interface DirectStdio {
@@ -30,12 +30,12 @@ export interface DirectStdio {
 
 /** Shows one server to the client on the wire, in the era of its first message. */
 export function serveDirectly({ gateway, session, carrier, name, taskAfterMs }: DirectStdio): McpServerFactory {
-  const clientState = new ModernClientState(session, name);
+  const clientState = clientStateOf(session, name);
   const listening = new Map<RequestId, () => void>();
   // More than one is made where the client asks around before it begins.
   let stopRefusing = (): void => {};
   const listenTo = async (id: RequestId, params: Record<string, unknown>): Promise<void> => {
-    const info = await reached(name, session.connection(name));
+    const info = await serverInfo(name, session.connection(name));
     const client = clientIn(isObject(params['_meta']) ? params['_meta'] : {});
     const send = (message: JSONRPCMessage): void => void carrier.send(message).catch(() => {});
     const stop = await listen({ session, info, clientState, client, id, send }, params);
@@ -65,7 +65,7 @@ export function serveDirectly({ gateway, session, carrier, name, taskAfterMs }: 
     return stop !== undefined;
   };
   return async ({ era }) => {
-    const info = await reached(name, session.connection(name));
+    const info = await serverInfo(name, session.connection(name));
     if (era === 'modern') {
       const refuse = refuseUnaskable(session.interactions, () => clientState.capabilities);
       stopRefusing();

@@ -49,7 +49,7 @@ export const notificationTools = [
   }),
 ];
 
-function withIsoTime<T extends { timestamp: number }>({ timestamp, ...entry }: T): Record<string, unknown> {
+function withIsoTime({ timestamp, ...entry }: { timestamp: number }): Record<string, unknown> {
   return { ...entry, timestamp: isoTime(timestamp) };
 }
 
