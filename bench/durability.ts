@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createLog } from '../src/lib/log.ts';
 import { createTask, transition } from '../src/core/task/task.ts';
 import { openSqliteStore } from '../src/store/sqlite/store.ts';
+import { session } from '../tests/support/records.ts';
 import { Child, PROGRAM } from './child.ts';
 import { LoadClient } from './load.ts';
 
@@ -44,7 +45,7 @@ async function fill(path: string): Promise<number> {
   for (let index = 0; index < TASKS; index += 1) {
     const sessionId = `session-${Math.floor(index / PER_SESSION)}`;
     if (index % PER_SESSION === 0) {
-      store.put('session', { id: sessionId, principal: 'local', createdAt: now, lastActiveAt: now });
+      store.put('session', { ...session(sessionId), createdAt: now, lastActiveAt: now });
       await store.settled();
     }
     const args = { text: 'y'.repeat(50) };

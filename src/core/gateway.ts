@@ -11,7 +11,8 @@ import type { Ending } from './call/request.ts';
 import { PrincipalBudgets, type Budget } from './budget.ts';
 import { GatewayError, shuttingDown } from './errors.ts';
 import type { EventSink } from './event/log.ts';
-import type { Backends, ClientRecord, ServerConfig, ServerInfo, SessionRecord, Store, Trimmed } from './ports.ts';
+import type { Backends, ServerConfig, ServerInfo, SessionRecord, Store, Trimmed } from './ports.ts';
+import { isSameView, type Owner, type View } from './session/kind.ts';
 import { ServerRegistry, type Audience } from './session/registry.ts';
 import { Session, type SessionParts } from './session/session.ts';
 import { gatewayLimits, type GatewayLimits } from './gateway-limits.ts';
@@ -34,11 +35,8 @@ export interface AddedServer {
 
 export interface OpenOptions {
   id?: string;
-  /** The one server that the client is to see as it is. */
-  server?: string;
-  client?: ClientRecord;
-  /** Which of the principal's states it is, where its client has no session in the protocol. */
-  state?: string;
+  view: View;
+  owner: Owner;
   /** Its client has not introduced itself: servers are to be reached only when that is done. */
   later?: boolean;
 }
@@ -48,10 +46,9 @@ const NOBODY: ReadonlySet<Session> = new Set();
 /** The state of a client that has no session in the protocol. */
 export interface StateAddress {
   principal: string;
-  /** The one server that the client sees as it is; absent at the hub. */
-  server?: string | undefined;
+  view: View;
   /** Which of the principal's states it is; without a colon. */
-  state: string;
+  name: string;
 }
 
 /** How the ids of sessions begin that belong to a connection, of which there is one. */
@@ -111,16 +108,16 @@ export class Gateway {
       const stale = record.lastActiveAt + this.settings.sessions.idleMs <= this.#startedAt;
       if (stale && record.id.startsWith(CONNECTION_SESSION)) this.store.drop('session', record.id);
       else this.#dormant.set(record.id, record);
-      const { id, principal, server, state } = record;
-      if (state !== undefined && id === sharedStateId(principal, server)) {
-        this.#adopted.set(stateId({ principal, server, state }), id);
+      const { id, principal, view, owner } = record;
+      if (owner.kind === 'state' && owner.name !== undefined && id === sharedStateId(principal, view)) {
+        this.#adopted.set(stateId({ principal, view, name: owner.name }), id);
       }
     }
     const unfinished = await this.store.sessionsAtWork();
     // What can go on does so at once, whether or not its client ever comes back to it; what a client wanted to hear, it
     // hears of from now on; and what the client of one server left can be looked after by others.
     const goingOn = [...this.#dormant.values()].filter(
-      ({ id, server, preferences }) => unfinished.has(id) || server !== undefined || preferences !== undefined,
+      ({ id, view, preferences }) => unfinished.has(id) || view.kind === 'direct' || preferences !== undefined,
     );
     for (const record of goingOn) await this.#restoreIfPossible(record);
     const { sessions, tasks } = this.settings;
@@ -132,11 +129,11 @@ export class Gateway {
 
   // --- Sessions ---
 
-  open(principal: string, { id = secretId(), server, client, state, later = false }: OpenOptions = {}): Session {
+  open(principal: string, { id = secretId(), view, owner, later = false }: OpenOptions): Session {
     if (this.#closing) throw shuttingDown();
     this.#limits.sessions.quotaFor(principal).assertRoom();
-    if (server !== undefined) this.registry.of(principal).require(server);
-    const session = this.#newSession({ id, principal, server, client, state });
+    if (view.kind === 'direct') this.registry.of(principal).require(view.server);
+    const session = this.#newSession({ id, principal, view, owner });
     this.#add(session);
     this.store.put('session', session.record);
     this.log.info('session_created', { sessionId: id });
@@ -145,12 +142,12 @@ export class Gateway {
   }
 
   #newSession(
-    about: Pick<SessionParts, 'id' | 'principal' | 'createdAt' | 'key' | 'server' | 'client' | 'state' | 'preferences'>,
+    about: Pick<SessionParts, 'id' | 'principal' | 'createdAt' | 'key' | 'view' | 'owner' | 'preferences'>,
   ): Session {
     const { store, settings, log, clock, registry } = this;
     const notifyHub: EventSink['add'] = (type, server, data) => {
       for (const hub of this.#sessions.values()) {
-        if (hub.server === undefined && hub.principal === about.principal) hub.events.add(type, server, data);
+        if (hub.view.kind === 'hub' && hub.principal === about.principal) hub.events.add(type, server, data);
       }
     };
     const servers = registry.of(about.principal);
@@ -189,7 +186,7 @@ export class Gateway {
   #add(session: Session): void {
     this.#sessions.set(session.id, session);
     session.quotas.session.take();
-    if (session.server === undefined) return;
+    if (session.view.kind === 'hub') return;
     const others = this.#direct.get(session.principal) ?? new Set();
     this.#direct.set(session.principal, others.add(session));
   }
@@ -207,45 +204,42 @@ export class Gateway {
   }
 
   /** The state of the principal that was used last, of the hub or of one server. */
-  latestState(principal: string, server: string | undefined): Session | undefined {
+  latestState(principal: string, view: View): Session | undefined {
     return this.sessions
-      .filter((each) => each.principal === principal && each.server === server && each.state !== undefined)
+      .filter((each) => each.principal === principal && isSameView(each.view, view) && isState(each))
       .toSorted((a, b) => b.lastActiveAt - a.lastActiveAt)[0];
   }
 
   async #openState(address: StateAddress): Promise<Session> {
-    const { principal, server, state } = address;
+    const { principal, view, name } = address;
     const id = this.#adopted.get(stateId(address)) ?? stateId(address);
     await this.#endingById.get(id)?.catch(() => {});
     const earlier = (await this.restore(id, principal)) ?? (await this.#adopt(address));
     // Another request of the same client may have opened it in the meantime.
     return (
-      earlier ?? this.#sessions.get(id) ?? this.open(principal, { id, state, ...(server !== undefined && { server }) })
+      earlier ?? this.#sessions.get(id) ?? this.open(principal, { id, view, owner: { kind: 'state', name } })
     );
   }
 
   /** A state of an earlier version of the program belonged to all clients of a principal: the first one to come back has it. */
   async #adopt(address: StateAddress): Promise<Session | undefined> {
-    const { principal, server, state } = address;
-    const earlier = await this.restore(sharedStateId(principal, server), principal);
-    if (earlier === undefined) return this.#sessions.get(stateId(address));
-    if (earlier.state === undefined) {
-      earlier.state = state;
+    const { principal, view, name } = address;
+    const earlier = await this.restore(sharedStateId(principal, view), principal);
+    if (earlier?.owner.kind !== 'state') return this.#sessions.get(stateId(address));
+    if (earlier.owner.name === undefined) {
+      earlier.setOwner({ kind: 'state', name });
       this.#adopted.set(stateId(address), earlier.id);
-      this.store.put('session', earlier.record);
     }
-    return earlier.state === state ? earlier : this.#sessions.get(stateId(address));
+    return earlier.owner.name === name ? earlier : this.#sessions.get(stateId(address));
   }
 
   /** The other states of the principal that are like this session: of the hub, or of the same server. */
   async otherStates(own: Session): Promise<Session[]> {
-    const { principal, server } = own;
-    const isState = ({ id, state }: SessionRecord | Session): boolean =>
-      state !== undefined || id === sharedStateId(principal, server);
+    const { principal, view } = own;
     // A client with a session of its own sees that session only.
     if (!isState(own)) return [];
     const isOther = (each: SessionRecord | Session): boolean =>
-      each.id !== own.id && each.principal === principal && each.server === server && isState(each);
+      each.id !== own.id && each.principal === principal && isSameView(each.view, view) && isState(each);
     for (const record of [...this.#dormant.values()].filter(isOther)) await this.#restoreIfPossible(record);
     return this.sessions.filter(isOther);
   }
@@ -303,9 +297,8 @@ export class Gateway {
     principal,
     createdAt,
     key,
-    server,
-    client,
-    state,
+    view,
+    owner,
     preferences,
   }: SessionRecord): Promise<Session> {
     const { store, log } = this;
@@ -317,7 +310,7 @@ export class Gateway {
       store.of('subscription', id),
     ]);
     if (this.#closing) throw shuttingDown();
-    const session = this.#newSession({ id, principal, createdAt, key, server, client, state, preferences });
+    const session = this.#newSession({ id, principal, createdAt, key, view, owner, preferences });
     this.#add(session);
     session.restore({ tasks, questions, events, subscriptions });
     session.events.dropped(trimmed.events);
@@ -412,11 +405,11 @@ export class Gateway {
         if (session === caller) continue;
         const replaced = before !== undefined;
         const url = 'url' in config ? { url: redactUrl(config.url) } : {};
-        if (session.server === undefined) {
+        if (session.view.kind === 'hub') {
           session.events.add('server_added', name, { name, ...url, addedBy: 'another session', replaced });
         }
         if (inUse.has(session)) session.connectInBackground(name);
-        else if (session.server === undefined) session.connectIfEager(name);
+        else if (session.view.kind === 'hub') session.connectIfEager(name);
       }
     });
     this.log.info(before ? 'server_config_updated' : 'server_config_added', { server: name });
@@ -432,8 +425,9 @@ export class Gateway {
       await detachAll(this.#sessionsOf(audience), name, { reason: `server '${name}' was removed`, replaced: false });
       for (const session of this.#sessionsOf(audience)) {
         const removedBy = session === caller ? 'this session' : 'another session';
-        if (session.server === undefined) session.events.add('server_removed', name, { name, removedBy });
-        else if (session.server === name) await this.end(session, `server '${name}' was removed`);
+        const { view } = session;
+        if (view.kind === 'hub') session.events.add('server_removed', name, { name, removedBy });
+        else if (view.server === name) await this.end(session, `server '${name}' was removed`);
       }
     });
     this.log.info('server_config_removed', { server: name });
@@ -514,14 +508,16 @@ export class Gateway {
 }
 
 /** Neither names of principals nor of servers have a colon. */
-function stateId({ principal, server, state }: StateAddress): string {
-  return server === undefined ? `hub:${state}:${principal}` : `server:${server}:${state}:${principal}`;
+function stateId({ principal, view, name }: StateAddress): string {
+  return view.kind === 'hub' ? `hub:${name}:${principal}` : `server:${view.server}:${name}:${principal}`;
 }
 
 /** The id of the state that all clients of a principal shared in earlier versions. */
-function sharedStateId(principal: string, server: string | undefined): string {
-  return server === undefined ? `principal:${principal}` : `direct:${server}:${principal}`;
+function sharedStateId(principal: string, view: View): string {
+  return view.kind === 'hub' ? `principal:${principal}` : `direct:${view.server}:${principal}`;
 }
+
+const isState = ({ owner }: Pick<SessionRecord, 'owner'>): boolean => owner.kind === 'state';
 
 async function detachAll(sessions: Session[], name: string, why: Parameters<Session['detach']>[1]): Promise<void> {
   await Promise.all(sessions.map((session) => session.detach(name, why)));

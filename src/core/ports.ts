@@ -3,6 +3,7 @@
 import type { ServerFailureKind } from '../lib/server-failure.ts';
 import type { SessionEvent } from './event/event.ts';
 import type { Answer, Interaction, InteractionKind } from './interaction/interaction.ts';
+import type { Owner, View } from './session/kind.ts';
 import type { CallResult, Task, TaskError } from './task/task.ts';
 
 // --- Servers -----------------------------------------------------------------------------------------------------
@@ -254,12 +255,8 @@ export interface SessionRecord {
   createdAt: number;
   /** Refreshed from time to time while the session lives. */
   lastActiveAt: number;
-  /** The one server that the client sees as it is; absent where it sees all of them through the hub. */
-  server?: string;
-  /** What the client said of itself when the session began. */
-  client?: ClientRecord;
-  /** Which of the principal's states it is, where its client has no session in the protocol. */
-  state?: string;
+  view: View;
+  owner: Owner;
   /** Signs what its client carries for it from one request to the next. */
   key?: string;
   /** What the client asked each server for until it says otherwise. */

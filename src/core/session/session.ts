@@ -38,6 +38,7 @@ import type { Catalog } from './catalog.ts';
 import { ReadLists, type ListKind } from './read-lists.ts';
 import type { KnownServer, VisibleServers } from './registry.ts';
 import { Preferences } from './preferences.ts';
+import type { Owner, View } from './kind.ts';
 
 export interface SessionParts {
   id: string;
@@ -46,11 +47,8 @@ export interface SessionParts {
   createdAt?: number;
   /** What signs what its client carries, if it was made in an earlier run of the program. */
   key?: string | undefined;
-  /** The one server that its client sees as it is. */
-  server?: string | undefined;
-  client?: ClientRecord | undefined;
-  /** Which of the principal's states it is, where its client has no session in the protocol. */
-  state?: string | undefined;
+  view: View;
+  owner: Owner;
   /** What the client asked of the servers in an earlier run of the program. */
   preferences?: Record<string, StoredPreferences> | undefined;
   /** Notifies the hub sessions that look after what the client of one server left, or cannot be asked. */
@@ -94,14 +92,11 @@ export class Session {
   readonly interactions: InteractionRouter;
   readonly calls: Calls;
   readonly createdAt: number;
-  /** The one server that the client sees as it is; absent where it sees all of them through the hub. */
-  readonly server: string | undefined;
+  readonly view: View;
   /** Signs what the client carries for the session from one request to the next. */
   readonly key: string;
-  /** Which of the principal's states it is; absent where the client has a session in the protocol. */
-  state: string | undefined;
   readonly #preferences: Preferences;
-  #client: ClientRecord | undefined;
+  #owner: Owner;
   /** Told of every notification of a server as it came. */
   readonly onNotification = new Set<
     (method: string, params: Record<string, unknown> | undefined, relatedRequest: RelatedRequest) => void
@@ -136,11 +131,10 @@ export class Session {
     this.clock = clock;
     this.lastActiveAt = this.#clientActiveAt = clock.now();
     this.createdAt = parts.createdAt ?? this.lastActiveAt;
-    this.server = parts.server;
+    this.view = parts.view;
     this.key = parts.key ?? randomBytes(32).toString('base64url');
-    if (parts.client) assertShort(parts.client);
-    this.#client = parts.client;
-    this.state = parts.state;
+    assertShort(parts.owner);
+    this.#owner = parts.owner;
     this.#preferences = new Preferences(parts.preferences, {
       changed: () => {
         if (this.#keepsPreferences) store.put('session', this.record);
@@ -154,7 +148,7 @@ export class Session {
     const budget = new Budget(sessionBytes, 'limits.sessionBytes', parts.memory);
     this.#budget = budget;
     this.events = new EventLog(id, store, settings.events, log, { budget, total: parts.eventTotal, entryBytes, clock });
-    const isHub = this.server === undefined;
+    const isHub = this.view.kind === 'hub';
     // A client that sees its tasks itself needs events only for those that it has lost sight of, and finds them at the hub.
     const abandoned: EventSink['add'] = (type, server, data) => {
       const { taskId } = data;
@@ -181,7 +175,7 @@ export class Session {
       // A client that answers itself what it can is told only of the rest.
       announce: !isHub || settings.questions.via === 'native' ? 'unclaimed' : 'always',
       // A client that has introduced itself has a place for questions that belong to no call.
-      needsHost: () => !isHub && this.#client === undefined,
+      needsHost: () => !isHub && this.#owner.kind !== 'client',
       settings: settings.questions,
       log,
       budget,
@@ -200,14 +194,14 @@ export class Session {
     const atWork = this.tasks.atWork();
     const resumable = new Set(atWork.filter((task) => task.checkpoint !== undefined).map(({ id }) => id));
     // The hub may have told of them before.
-    this.interactions.restore(questions, (taskId) => resumable.has(taskId), { announced: this.server === undefined });
+    this.interactions.restore(questions, (taskId) => resumable.has(taskId), { announced: this.view.kind === 'hub' });
     for (const task of atWork) this.calls.resume(task, (server) => this.connection(server));
     for (const server of this.#preferences.servers) if (this.servers.get(server)) this.connectInBackground(server);
   }
 
-  /** What the client says of itself; before anything is sent to a server on its behalf. */
-  introduce(client: ClientRecord): void {
-    this.#client = client;
+  /** Changes who the session belongs to: a client introduces itself, or names an unnamed state. */
+  setOwner(owner: Owner): void {
+    this.#owner = owner;
     this.#store.put('session', this.record);
   }
 
@@ -220,13 +214,18 @@ export class Session {
     return !this.#open;
   }
 
+  get owner(): Owner {
+    return this.#owner;
+  }
+
+  /** The client, if it has introduced itself. */
   get client(): ClientRecord | undefined {
-    return this.#client;
+    return this.#owner.kind === 'client' ? this.#owner.client : undefined;
   }
 
   /** Starts connecting to the servers that do not wait for their first use; nobody waits for it. */
   connectEager(): void {
-    if (this.server !== undefined) this.connectInBackground(this.server);
+    if (this.view.kind === 'direct') this.connectInBackground(this.view.server);
     else
       for (const server of this.servers.list()) if (this.#isEager(server.config)) this.connectInBackground(server.name);
   }
@@ -265,7 +264,7 @@ export class Session {
 
   /** A client without a session says what it wants to hear with each request, and asks again after a restart. */
   get #keepsPreferences(): boolean {
-    return this.server === undefined || this.#client !== undefined;
+    return this.view.kind === 'hub' || this.#owner.kind === 'client';
   }
 
   /** Asks a server to tell of changes of a resource, also after a restart of either program. */
@@ -366,7 +365,7 @@ export class Session {
   }
 
   get record(): SessionRecord {
-    const { id, principal, createdAt, lastActiveAt, key, server, client, state } = this;
+    const { id, principal, createdAt, lastActiveAt, key, view, owner } = this;
     const preferences = this.#preferences.record;
     return {
       id,
@@ -374,9 +373,8 @@ export class Session {
       createdAt,
       lastActiveAt,
       key,
-      ...(server !== undefined && { server }),
-      ...(client !== undefined && { client }),
-      ...(state !== undefined && { state }),
+      view,
+      owner,
       ...(this.#keepsPreferences && Object.keys(preferences).length > 0 && { preferences }),
     };
   }
@@ -475,12 +473,12 @@ export class Session {
 
   #newAttachment(server: string, { config, addedBy }: Pick<KnownServer, 'config' | 'addedBy'>): Attachment {
     const { backends, settings } = this.#parts;
-    const roots = this.server !== undefined && (this.#client === undefined || this.#tellsRoots(server));
+    const roots = this.view.kind === 'direct' && (this.#owner.kind !== 'client' || this.#tellsRoots(server));
     const traits = { principal: this.principal, addedBy, roots, preferences: this.#preferences.of(server) };
     return new Attachment(server, (sink) => backends.connect(server, config, sink, traits), settings, this.#budget, {
       clock: this.clock,
       isCurrent: (attachment) => this.#attachments.get(server) === attachment,
-      events: this.server === undefined ? this.events : undefined,
+      events: this.view.kind === 'hub' ? this.events : undefined,
       asked: async (question) => this.ask(server, question),
       rawNotification: (method, params, relatedRequest) => {
         for (const listener of this.onNotification) listener(method, params, relatedRequest);
@@ -516,8 +514,8 @@ export class Session {
 
   #tellsRoots(server: string, callId?: string): boolean {
     // All servers of a hub client share it; none of them is to know its folders.
-    if (this.server === undefined) return false;
-    return this.#client?.capabilities['roots'] !== undefined || this.interactions.tellsRoots(server, callId);
+    if (this.view.kind === 'hub') return false;
+    return this.client?.capabilities['roots'] !== undefined || this.interactions.tellsRoots(server, callId);
   }
 
   #serverLost(server: string, message: string): Record<string, number> {
@@ -543,8 +541,8 @@ export class Session {
 /** What a client says of itself is kept as long as its session. */
 const MAX_CLIENT_BYTES = 65_536;
 
-function assertShort(client: ClientRecord): void {
-  if (roughSize(client, MAX_CLIENT_BYTES) <= MAX_CLIENT_BYTES) return;
+function assertShort(owner: Owner): void {
+  if (owner.kind !== 'client' || roughSize(owner.client, MAX_CLIENT_BYTES) <= MAX_CLIENT_BYTES) return;
   throw new GatewayError('TOOL_ERR_LIMIT', `the capabilities of the client are larger than ${MAX_CLIENT_BYTES} bytes`);
 }
 

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
+import type { View } from '../../core/session/kind.ts';
 
 /** The sender and the recipient of a request. */
 export interface Addressed {
   principal: string;
-  /** The server of a direct endpoint; absent for the hub. */
-  server?: string | undefined;
+  view: View;
   /** The name that a client without a protocol session gives to its state. */
   as?: string | undefined;
 }

@@ -7,7 +7,7 @@ import type { Gateway } from '../../core/gateway.ts';
 import type { Store } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { Hub } from '../hub/hub.ts';
-
+import { directView, HUB_VIEW, type View } from '../../core/session/kind.ts';
 import { LegacySessions } from '../legacy/sessions.ts';
 import { ModernRequests } from '../modern/requests.ts';
 import { readBody } from './body.ts';
@@ -38,14 +38,15 @@ export class HttpListener {
   readonly #modern: ModernRequests;
   readonly #settings: HttpSettings;
   readonly #gateway: Gateway;
-  readonly #only: string | undefined;
+  /** What is at `/mcp`. */
+  readonly #root: View;
   #ready = false;
   #closed: Promise<void> = Promise.resolve();
 
   /** Shows the hub and every server, or only one server. */
   constructor(gateway: Gateway, shown: { hub: Hub } | { server: string }, settings: HttpSettings) {
     this.#gateway = gateway;
-    this.#only = 'server' in shown ? shown.server : undefined;
+    this.#root = 'server' in shown ? directView(shown.server) : HUB_VIEW;
     this.#settings = settings;
     this.#guard = new Guard(settings);
     const { taskAfterMs } = settings.direct;
@@ -126,21 +127,21 @@ export class HttpListener {
       respondGatewayError(res, error, { headers: { ...headers, connection: 'close' } });
       return;
     }
-    const server = path === '/mcp' ? this.#only : serverIn(path);
-    if (path !== '/mcp' && server === undefined) {
-      const places = this.#only === undefined ? 'the hub is at /mcp, and each server at /mcp/<its name>' : 'try /mcp';
+    const view = path === '/mcp' ? this.#root : viewIn(path);
+    if (view === undefined) {
+      const places = this.#root.kind === 'hub' ? 'the hub is at /mcp, and each server at /mcp/<its name>' : 'try /mcp';
       respondError(res, 404, -32000, `path '${path}' not found; ${places}`);
       return;
     }
     const servers = this.#gateway.registry.of(principal);
-    if (server !== undefined && servers.get(server) === undefined) {
+    if (view.kind === 'direct' && servers.get(view.server) === undefined) {
       const names = servers.list().map(({ name }) => name);
-      respondError(res, 404, -32602, `no server '${server}'; ${known(names)}`);
+      respondError(res, 404, -32602, `no server '${view.server}'; ${known(names)}`);
       return;
     }
     const named = stateNamed(req);
     if ('mistake' in named) respondError(res, 400, -32602, named.mistake);
-    else await this.#mcp(req, res, { principal, server, as: named.as });
+    else await this.#mcp(req, res, { principal, view, as: named.as });
   }
 
   async #mcp(req: IncomingMessage, res: ServerResponse, whom: Addressed): Promise<void> {
@@ -249,12 +250,13 @@ function closeWithConnection({ socket }: IncomingMessage, res: ServerResponse): 
 }
 
 /** The server whose endpoint this is. Some clients put `/mcp` at the end of whatever address they are given. */
-function serverIn(path: string | undefined): string | undefined {
+function viewIn(path: string | undefined): View | undefined {
   const [, name] = /^\/mcp\/([^/]+)(?:\/mcp)?$/.exec(path ?? '') ?? [];
+  if (name === undefined) return undefined;
   try {
-    return name === undefined ? undefined : decodeURIComponent(name);
+    return directView(decodeURIComponent(name));
   } catch {
-    return name;
+    return directView(name);
   }
 }
 

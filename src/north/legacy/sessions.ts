@@ -13,6 +13,7 @@ import type { ServerInfo } from '../../core/ports.ts';
 import { useFreshIds } from '../../lib/sdk/fresh-ids.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { Addressed } from '../http/addressed.ts';
+import { isSameView } from '../../core/session/kind.ts';
 import { serverInfo } from '../direct/shown-server.ts';
 import { LegacyView } from '../direct/legacy-view.ts';
 import { idOf, respondError, respondGatewayError } from '../http/response.ts';
@@ -74,15 +75,15 @@ export class LegacySessions {
     return { sessions: all.length, streams: sum('streams'), requests: sum('requests') };
   }
 
-  async #initialize(res: ServerResponse, body: InitializeRequest, { principal, server }: Addressed): Promise<void> {
+  async #initialize(res: ServerResponse, body: InitializeRequest, { principal, view }: Addressed): Promise<void> {
     const { gateway } = this.#options;
     let session: Session | undefined;
     let info: ServerInfo | undefined;
     try {
-      session = gateway.open(principal, { client: clientRecord(body), ...(server !== undefined && { server }) });
+      session = gateway.open(principal, { view, owner: { kind: 'client', client: clientRecord(body) } });
       await stored(session);
       // The client is to be told what this one server can do.
-      if (server !== undefined) info = await serverInfo(server, session.connection(server));
+      if (view.kind === 'direct') info = await serverInfo(view.server, session.connection(view.server));
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       respondGatewayError(res, error, { id: idOf(body) });
@@ -116,12 +117,12 @@ export class LegacySessions {
 
   #protocol(session: Session, transport: LegacyTransport, info?: ServerInfo): { server: Server; close: () => void } {
     const { gateway, hub, mayRunCommands } = this.#options;
-    const { server: name } = session;
-    if (name === undefined) {
+    if (session.view.kind === 'hub') {
       if (hub === undefined) throw new Error('a hub session at a listener without a hub');
       const server = createHubServer({ hub, session, carrier: transport, mayRunCommands, rounds: false });
       return { server, close: () => {} };
     }
+    const { server: name } = session.view;
     const face = new LegacyView({ gateway, session, name, info, carrier: transport, alone: hub === undefined });
     transport.onReachable = (requests) => face.responder.reachable(requests);
     transport.onStandingAgain = () => face.responder.standingAgain();
@@ -130,16 +131,16 @@ export class LegacySessions {
   }
 
   /** The session a client names, if it is its own; one of an earlier run of the program goes on where it was. */
-  async #find(sessionId: string, { principal, server }: Addressed): Promise<Served | undefined> {
+  async #find(sessionId: string, { principal, view }: Addressed): Promise<Served | undefined> {
     const served = this.#served.get(sessionId);
     if (served !== undefined) {
-      return served.session.principal === principal && served.session.server === server ? served : undefined;
+      return served.session.principal === principal && isSameView(served.session.view, view) ? served : undefined;
     }
     if (!canBeNamed(sessionId)) return undefined;
     const session = await this.#options.gateway.restore(sessionId, principal);
-    if (session?.server !== server) return undefined;
+    if (session === undefined || !isSameView(session.view, view)) return undefined;
     // Two requests may have come for it at the same moment.
-    return session && (this.#served.get(sessionId) ?? this.#serve(session, true));
+    return this.#served.get(sessionId) ?? this.#serve(session, true);
   }
 
   /** A client that hears that its session is gone lets go of it; one that is only away for a while must not be called so. */
@@ -200,8 +201,8 @@ export class LegacySessions {
 }
 
 /** What is told of a request that was open when the program ended, to a client that has just these means to find its work. */
-function lostIn({ server }: Session): string {
-  const tasks = server === undefined ? 'list_tasks shows' : 'make it again, unless tasks/list shows';
+function lostIn({ view }: Session): string {
+  const tasks = view.kind === 'hub' ? 'list_tasks shows' : 'make it again, unless tasks/list shows';
   return `gateway restarted while this request was open; ${tasks} what became of its work`;
 }
 

@@ -50,16 +50,15 @@ export class ModernRequests {
     options.gateway.onSessionEnded.add(this.#onSessionEnded);
   }
 
-  /** `whom`: who sends it, and to which server if it is not for the hub. */
   async handle(req: IncomingMessage, res: ServerResponse, body: unknown, whom: Addressed): Promise<void> {
-    const { principal, server, as } = whom;
+    const { principal, view, as } = whom;
     // Without an id it is a notification, which is told nothing.
     const listens = isObject(body) && body['method'] === 'subscriptions/listen' && 'id' in body;
     // There is nothing to hear at the hub, and the SDK tells that by itself.
     const answer = await this.#validator.answerTo(
       req,
       body,
-      listens && server === undefined ? bareHubServer() : undefined,
+      listens && view.kind === 'hub' ? bareHubServer() : undefined,
     );
     if (answer !== undefined) {
       res.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
@@ -70,12 +69,12 @@ export class ModernRequests {
       const meta = message.params?._meta ?? {};
       // Clients do not name themselves in notifications: those belong to the state that was used last.
       const isNameless = !('id' in message) && as === undefined && clientIn(meta).program === undefined;
-      const latest = isNameless ? this.#gateway.latestState(principal, server) : undefined;
-      const found = latest ?? this.#gateway.stateOf({ principal, server, state: stateOf(as, meta) });
+      const latest = isNameless ? this.#gateway.latestState(principal, view) : undefined;
+      const found = latest ?? this.#gateway.stateOf({ principal, view, name: stateOf(as, meta) });
       const session = found instanceof Promise ? await found : found;
-      if (listens && server !== undefined) await this.#listen(res, message as JSONRPCRequest, session, server);
-      else if (server === undefined) await this.#serveHub(req, res, message, session);
-      else await this.#serveDirect(res, message, session, server);
+      if (view.kind === 'hub') await this.#serveHub(req, res, message, session);
+      else if (listens) await this.#listen(res, message as JSONRPCRequest, session, view.server);
+      else await this.#serveDirect(res, message, session, view.server);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       respondGatewayError(res, error, { id: idOf(body) });

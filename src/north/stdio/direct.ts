@@ -47,7 +47,7 @@ export function serveDirectly({ gateway, session, carrier, name, taskAfterMs }: 
     if (!('method' in message)) return false;
     // Before anything is sent to the server: it is told what this client can be asked.
     if (isInitializeRequest(message)) {
-      session.introduce(clientRecord(message));
+      session.setOwner({ kind: 'client', client: clientRecord(message) });
       return false;
     }
     if (message.method === 'subscriptions/listen' && 'id' in message) {

@@ -1,7 +1,8 @@
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { isInitializeRequest, type McpServerFactory } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { CONNECTION_SESSION, type Gateway } from '../../core/gateway.ts';
+import { CONNECTION_SESSION, type Gateway, type OpenOptions } from '../../core/gateway.ts';
+import { directView, HUB_VIEW } from '../../core/session/kind.ts';
 import type { Session } from '../../core/session/session.ts';
 import { useFreshIds } from '../../lib/sdk/fresh-ids.ts';
 import { messageOf } from '../../lib/log.ts';
@@ -39,7 +40,9 @@ export async function listenOnStdio(
 ): Promise<StdioListener> {
   // One that is still stored was not ended by its client: the program was, and this is the same client's next attempt.
   const id = 'hub' in shown ? SESSION_ID : `${SESSION_ID}:${shown.server}`;
-  const options = { id, ...('server' in shown && { server: shown.server, later: true }) };
+  const view = 'hub' in shown ? HUB_VIEW : directView(shown.server);
+  const later = view.kind === 'direct';
+  const options: OpenOptions = { id, view, owner: { kind: 'connection' }, later };
   const session = (await gateway.restore(id, PRINCIPAL)) ?? gateway.open(PRINCIPAL, options);
   // It ends with the connection, however long the client says nothing.
   session.hold();
@@ -78,7 +81,7 @@ export async function listenOnStdio(
 function serveHub(hub: Hub, session: Session, carrier: StdioCarrier): McpServerFactory {
   carrier.onReceived = (message) => {
     if (isInitializeRequest(message)) {
-      session.introduce(clientRecord(message));
+      session.setOwner({ kind: 'client', client: clientRecord(message) });
     }
     return false;
   };

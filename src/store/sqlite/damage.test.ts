@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { SessionRecord } from '../../core/ports.ts';
 import { createTask, type Task } from '../../core/task/task.ts';
 import { createLog } from '../../lib/log.ts';
+import { session } from '../../../tests/support/records.ts';
 import { openSqliteStore } from './store.ts';
 
 let folder: string;
@@ -21,8 +21,6 @@ afterEach(() => rm(folder, { recursive: true }));
 
 const open = () =>
   openSqliteStore({ path, log: createLog('debug', (line) => logged.push(JSON.parse(line) as { event: string })) });
-
-const session = (id: string): SessionRecord => ({ id, principal: 'local', createdAt: 1, lastActiveAt: 1 });
 
 const task = (id: string, createdAt: number): Task =>
   createTask({ id, sessionId: 's', server: 'one', tool: 'slow', args: {}, ttlMs: 1000 }, createdAt);

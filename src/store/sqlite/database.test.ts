@@ -139,7 +139,39 @@ describe('migrations', () => {
       { id: 't', abandoned: true, exposed: true, native: true, checkpoint: { task: { taskId: 'n' } } },
       { id: 'u' },
     ]);
-    expect(all('sessions')).toEqual([{ preferences: { one: { logLevel: 'info' } } }]);
+    expect(all('sessions')).toMatchObject([{ preferences: { one: { logLevel: 'info' } } }]);
+    db.close();
+  });
+
+  it('P-4, S-5: sessions get the kinds that their fields meant', () => {
+    const db = new Database(path);
+    migrate(db, path, MIGRATIONS.slice(0, 7));
+    const client = { protocolVersion: '2025-11-25', capabilities: { roots: {} }, program: 'one' };
+    const put = (id: string, fields: object): void => {
+      const data = JSON.stringify({ id, principal: 'ada', lastActiveAt: 7, ...fields });
+      db.prepare('INSERT INTO sessions VALUES (?, ?)').run(id, data);
+    };
+    put('a', { client });
+    put('b', { client, server: 'one' });
+    put('connection:stdio', {});
+    put('direct:one:ada', { server: 'one' });
+    put('hub:cursor:ada', { state: 'cursor', preferences: { one: {} } });
+    db.exec(`INSERT INTO sessions VALUES ('z', '{')`);
+    migrate(db, path);
+    const rows = db.prepare('SELECT * FROM sessions ORDER BY id').all() as { data: string; resumes: number | null }[];
+    const kinds = rows.slice(0, -1).map(({ data }) => JSON.parse(data) as object);
+    const [hub, one] = [{ kind: 'hub' }, { kind: 'direct', server: 'one' }];
+    expect(kinds).toEqual(
+      [
+        { id: 'a', view: hub, owner: { kind: 'client', client } },
+        { id: 'b', view: one, owner: { kind: 'client', client } },
+        { id: 'connection:stdio', view: hub, owner: { kind: 'connection' } },
+        { id: 'direct:one:ada', view: one, owner: { kind: 'state' } },
+        { id: 'hub:cursor:ada', view: hub, owner: { kind: 'state', name: 'cursor' }, preferences: { one: {} } },
+      ].map((kind) => ({ principal: 'ada', lastActiveAt: 7, ...kind })),
+    );
+    expect(rows.map(({ resumes }) => resumes)).toEqual([0, 1, 0, 1, 1, null]);
+    expect(rows[4]).toMatchObject({ principal: 'ada', owner_kind: 'state', last_active_at: 7 });
     db.close();
   });
 

@@ -75,6 +75,32 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE set_aside (kind TEXT NOT NULL, id TEXT NOT NULL, data TEXT NOT NULL, reason TEXT NOT NULL,
     PRIMARY KEY (kind, id));
   `,
+  // Sessions have kinds: what the client sees, and who they belong to. Columns for what sessions are looked up by.
+  `
+  UPDATE sessions SET data = json_remove(json_set(data,
+    '$.view', CASE WHEN json_extract(data, '$.server') IS NULL THEN json_object('kind', 'hub')
+      ELSE json_object('kind', 'direct', 'server', json_extract(data, '$.server')) END,
+    '$.owner', CASE
+      WHEN json_extract(data, '$.client') IS NOT NULL
+        THEN json_object('kind', 'client', 'client', json(json_extract(data, '$.client')))
+      WHEN json_extract(data, '$.state') IS NOT NULL
+        THEN json_object('kind', 'state', 'name', json_extract(data, '$.state'))
+      WHEN id LIKE 'principal:%' OR id LIKE 'direct:%' THEN json_object('kind', 'state')
+      ELSE json_object('kind', 'connection') END
+    ), '$.server', '$.client', '$.state')
+    WHERE CASE WHEN json_valid(data) THEN json_type(data) = 'object' END;
+  ALTER TABLE sessions ADD COLUMN principal TEXT;
+  ALTER TABLE sessions ADD COLUMN owner_kind TEXT;
+  ALTER TABLE sessions ADD COLUMN last_active_at INTEGER;
+  ALTER TABLE sessions ADD COLUMN resumes INTEGER;
+  UPDATE sessions SET principal = json_extract(data, '$.principal'), owner_kind = json_extract(data, '$.owner.kind'),
+    last_active_at = json_extract(data, '$.lastActiveAt'),
+    resumes = json_extract(data, '$.view.kind') = 'direct' OR json_extract(data, '$.preferences') IS NOT NULL
+    WHERE json_valid(data);
+  CREATE INDEX sessions_by_principal ON sessions (principal, owner_kind);
+  CREATE INDEX sessions_by_activity ON sessions (last_active_at);
+  CREATE INDEX sessions_to_resume ON sessions (resumes) WHERE resumes;
+  `,
 ];
 
 /** Brings the store up to date, or refuses it untouched when a newer version of the program wrote it. */

@@ -135,7 +135,14 @@ export interface UnreadableRecord {
 
 /** The fields without which a record of each kind means nothing, and their types. */
 const REQUIRED: Record<RecordKind, Record<string, 'string' | 'number' | 'object'>> = {
-  session: { id: 'string', principal: 'string', createdAt: 'number', lastActiveAt: 'number' },
+  session: {
+    id: 'string',
+    principal: 'string',
+    createdAt: 'number',
+    lastActiveAt: 'number',
+    view: 'object',
+    owner: 'object',
+  },
   task: { id: 'string', sessionId: 'string', server: 'string', tool: 'string', args: 'object', status: 'string' },
   question: { id: 'string', sessionId: 'string', server: 'string', kind: 'string', params: 'object', link: 'object' },
   event: { id: 'string', sessionId: 'string', type: 'string', data: 'object' },

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { SessionRecord, Store } from '../../core/ports.ts';
+import type { Store } from '../../core/ports.ts';
 import { createTask, transition, type Task } from '../../core/task/task.ts';
 import { createLog } from '../../lib/log.ts';
+import { session as record } from '../../../tests/support/records.ts';
 import { openSqliteStore } from './store.ts';
 
 let folder: string;
@@ -18,7 +19,6 @@ const open = (maxBytes?: number) =>
   openSqliteStore({ path, log: createLog('debug', (line) => logged.push(line)), ...(maxBytes && { maxBytes }) });
 const look = () => openSqliteStore({ path, log: createLog('silent'), shared: true });
 const SERVER = { id: 'x', owner: 'local', name: 'x', config: { url: 'http://x/' }, addedAt: 1, addedBy: 's' };
-const record = (id: string): SessionRecord => ({ id, principal: 'local', createdAt: 1, lastActiveAt: 1 });
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 beforeEach(async () => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { orderedId } from '../../../src/lib/ids.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
-import { event, session, task } from '../../contract/store.contract.ts';
+import { event, session, task } from '../../support/records.ts';
 import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf } from '../../support/hub.ts';
 import { serveProgram } from '../../support/program.ts';
@@ -77,7 +77,7 @@ test(
     const store = await openSqliteStore({ path, log: createLog('silent') });
     const client = { protocolVersion: '2025-11-25', capabilities: {} };
     const text = 'x'.repeat(10 * MEGABYTE);
-    store.put('session', { ...session('poisoned'), lastActiveAt: Date.now(), client });
+    store.put('session', { ...session('poisoned'), lastActiveAt: Date.now(), owner: { kind: 'client', client } });
     for (let n = 0; n < 50; n += 1) {
       store.put('event', { ...event(orderedId(), 'poisoned'), type: 'notification', data: { text } });
       await store.settled();

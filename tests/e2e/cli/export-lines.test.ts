@@ -4,11 +4,12 @@ import { createLog } from '../../../src/lib/log.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
 import { temporaryFolder } from '../../support/gateway.ts';
 import { runProgram } from '../../support/program.ts';
+import { session } from '../../support/records.ts';
 
 test('P-1, C-3: export prints one JSON document a line, with or without --json, and its help says so', async () => {
   const path = join(await temporaryFolder(), 'store.db');
   const store = await openSqliteStore({ path, log: createLog('silent') });
-  for (const id of ['a', 'b']) store.put('session', { id, principal: 'local', createdAt: 1, lastActiveAt: 1 });
+  for (const id of ['a', 'b']) store.put('session', session(id));
   await store.close();
   const plain = await runProgram(['store', 'export', '--store', path]);
   const lines = plain.stdout.split('\n').map((line) => JSON.parse(line) as unknown);

@@ -13,6 +13,7 @@ import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf, type Json } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
 import { runProgram, serveProgram } from '../../support/program.ts';
+import { session as storedSession } from '../../support/records.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -25,7 +26,7 @@ async function fill(path: string, fill: (store: Store) => void): Promise<void> {
 
 const session = (id: string, idleMs = 0) => {
   const moment = Date.now() - idleMs;
-  return { id, principal: 'local', createdAt: moment, lastActiveAt: moment };
+  return { ...storedSession(id), createdAt: moment, lastActiveAt: moment };
 };
 
 const working = (id: string, sessionId: string, ageMs = 0): Task =>

@@ -108,7 +108,7 @@ test('D-7, H-5: what an idle direct client cannot be asked does not show at the 
   const { server, url, gateway } = await stage();
   const wire = await LegacyWire.open(`${url}/one`, { capabilities: {} });
   await wire.request('tools/list');
-  const direct = gateway.sessions.find((each) => each.server === 'one');
+  const direct = gateway.sessions.find(({ view }) => view.kind === 'direct');
   const hub = await hubOverHttp(url, 'modern');
   const { answer } = askAll(server);
   await soon(() => direct?.interactions.size).toBe(1);

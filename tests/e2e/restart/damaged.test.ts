@@ -5,13 +5,14 @@ import { createLog } from '../../../src/lib/log.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
 import { httpGateway, temporaryFolder } from '../../support/gateway.ts';
 import { hubOverHttp } from '../../support/hub.ts';
+import { session } from '../../support/records.ts';
 
 test('P-4: damage that shows only when the store is read is dealt with at the same start', async () => {
   const folder = await temporaryFolder();
   const path = join(folder, 'store.db');
   const store = await openSqliteStore({ path, log: createLog('silent') });
   for (let index = 0; index < 2000; index += 1) {
-    store.put('session', { id: `session ${index}`, principal: 'local', createdAt: 1, lastActiveAt: Date.now() });
+    store.put('session', { ...session(`session ${index}`), lastActiveAt: Date.now() });
   }
   await store.close();
   const bytes = await readFile(path);

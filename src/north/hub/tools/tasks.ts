@@ -80,7 +80,7 @@ function stateOf(context: ToolContext, owner: Session, task: Task): Record<strin
 
 /** Those of another program stand nowhere else in the reply, so they are shown in full. */
 function elicitations({ gateway, session }: ToolContext, owner: Session, { server }: Task): Record<string, unknown>[] {
-  if (owner === session || owner.server !== undefined) {
+  if (owner === session || owner.view.kind === 'direct') {
     return questionsIn({ gateway, session }, 'elicitation', server).map(elicitationBrief);
   }
   return ownQuestions({ gateway, session: owner }, 'elicitation', server).map(elicitationView);

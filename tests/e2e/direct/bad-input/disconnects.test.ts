@@ -55,7 +55,7 @@ test.each(Object.entries(LEGACY))(
     expect(await wire.request('ping')).toEqual({});
     expect(await wire.end()).toBe(200);
     await soon(() => running.listener.counts).toEqual({ sessions: 0, streams: 0, requests: 0 });
-    expect(running.gateway.sessions.filter(({ server }) => server !== undefined)).toEqual([]);
+    expect(running.gateway.sessions.filter(({ view }) => view.kind === 'direct')).toEqual([]);
     expect(await tasksOf(hub)).toEqual([]);
     expect((await hub.call('get_elicitations')).body).toEqual({ elicitations: [] });
     await soon(() => plain.state.sessions.size).toBe(before);

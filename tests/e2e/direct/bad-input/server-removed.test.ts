@@ -38,7 +38,7 @@ test('S-3, D-2: when a server is removed, its calls end with the reason and its 
   await Promise.all([listening.raw.ended, standing.raw.ended]);
   const { status, error } = await wire.send('tools/list');
   expect({ status, message: error?.message }).toEqual({ status: 404, message: expect.stringContaining('known: ext') });
-  expect(running.gateway.sessions.filter(({ server }) => server === 'one')).toEqual([]);
+  expect(running.gateway.sessions.filter(({ view }) => view.kind === 'direct' && view.server === 'one')).toEqual([]);
   expect(textOf(await other.call('echo', { text: 'not concerned' }))).toBe('not concerned');
 });
 

@@ -34,7 +34,7 @@ async function behind(): Promise<Behind> {
     const { elicitations } = (await hub.call('get_elicitations')).body as { elicitations: { message: string }[] };
     return elicitations.map(({ message }) => message);
   };
-  return { server, wire, call, atHub, session: () => gateway.sessions.find((each) => each.server === 'one') };
+  return { server, wire, call, atHub, session: () => gateway.sessions.find(({ view }) => view.kind === 'direct') };
 }
 
 const asked = (stream: LegacyStream): boolean => stream.told('elicitation/create').length > 0;
