@@ -11,7 +11,7 @@ import type { Ending } from './call/request.ts';
 import { PrincipalBudgets, type Budget } from './budget.ts';
 import { GatewayError, shuttingDown } from './errors.ts';
 import type { EventSink } from './event/log.ts';
-import type { Backends, ServerConfig, ServerInfo, SessionRecord, Store, Trimmed } from './ports.ts';
+import type { Backends, ClaimedSession, ServerConfig, ServerInfo, SessionRecord, Store, Trimmed } from './ports.ts';
 import { isSameView, type Owner, type View } from './session/kind.ts';
 import { ServerRegistry, type Audience } from './session/registry.ts';
 import { Session, type SessionParts } from './session/session.ts';
@@ -71,13 +71,14 @@ export class Gateway {
   readonly #sessions = new Map<string, Session>();
   /** Those of single servers, by whose they are. */
   readonly #direct = new Map<string, Set<Session>>();
-  /** Sessions of an earlier run whose clients have not come back yet. */
-  readonly #dormant = new Map<string, SessionRecord>();
-  readonly #restoring = new Map<string, Promise<Session>>();
+  /** Sessions of an earlier run that are being loaded. */
+  readonly #restoring = new Map<string, Promise<Session | undefined>>();
   /** Sessions that are being ended for good: until that is done, there is no other with the same id. */
   readonly #endingById = new Map<string, Promise<void>>();
   /** Sessions of versions that kept one state for each principal, by the id of the state that took them over. */
   readonly #adopted = new Map<string, string>();
+  /** States that are being opened. */
+  readonly #opening = new Map<string, Promise<Session>>();
   #startedAt = 0;
   readonly #ending = new Set<Promise<void>>();
   readonly #stopTimers: (() => void)[] = [];
@@ -103,23 +104,7 @@ export class Gateway {
     this.#startedAt = this.clock.now();
     await this.registry.load(servers);
     await this.store.dropOverdue(this.#startedAt);
-    for (const record of await this.store.all('session')) {
-      // Whoever connects next is taken for the same client only soon after the other was cut off.
-      const stale = record.lastActiveAt + this.settings.sessions.idleMs <= this.#startedAt;
-      if (stale && record.id.startsWith(CONNECTION_SESSION)) this.store.drop('session', record.id);
-      else this.#dormant.set(record.id, record);
-      const { id, principal, view, owner } = record;
-      if (owner.kind === 'state' && owner.name !== undefined && id === sharedStateId(principal, view)) {
-        this.#adopted.set(stateId({ principal, view, name: owner.name }), id);
-      }
-    }
-    const unfinished = await this.store.sessionsAtWork();
-    // What can go on does so at once, whether or not its client ever comes back to it; what a client wanted to hear, it
-    // hears of from now on; and what the client of one server left can be looked after by others.
-    const goingOn = [...this.#dormant.values()].filter(
-      ({ id, view, preferences }) => unfinished.has(id) || view.kind === 'direct' || preferences !== undefined,
-    );
-    for (const record of goingOn) await this.#restoreIfPossible(record);
+    for (const { id, principal } of await this.store.sessionsToResume()) await this.#restoreIfPossible(id, principal);
     const { sessions, tasks } = this.settings;
     this.#stopTimers.push(
       every(sessions.checkMs, () => this.#endIdle(), this.clock),
@@ -129,22 +114,38 @@ export class Gateway {
 
   // --- Sessions ---
 
-  open(principal: string, { id = secretId(), view, owner, later = false }: OpenOptions): Session {
-    if (this.#closing) throw shuttingDown();
-    this.#limits.sessions.quotaFor(principal).assertRoom();
-    if (view.kind === 'direct') this.registry.of(principal).require(view.server);
-    const session = this.#newSession({ id, principal, view, owner });
-    this.#add(session);
-    this.store.put('session', session.record);
-    this.log.info('session_created', { sessionId: id });
-    if (!later) session.connectEager();
-    return session;
+  async open(principal: string, { id = secretId(), view, owner, later = false }: OpenOptions): Promise<Session> {
+    const claimed = await this.#claim(id);
+    if (claimed === undefined) throw new GatewayError('TOOL_ERR_STORE', 'the session is in use; try again');
+    try {
+      if (this.#closing) throw shuttingDown();
+      this.#limits.sessions.quotaFor(principal).assertRoom();
+      if (view.kind === 'direct') this.registry.of(principal).require(view.server);
+      const session = this.#newSession({ id, principal, view, owner }, claimed);
+      this.#add(session);
+      claimed.put('session', session.record);
+      this.log.info('session_created', { sessionId: id });
+      if (!later) session.connectEager();
+      return session;
+    } catch (error) {
+      await claimed.release();
+      throw error;
+    }
+  }
+
+  async #claim(id: string): Promise<ClaimedSession | undefined> {
+    try {
+      return await this.store.claim(id);
+    } catch (error) {
+      throw new GatewayError('TOOL_ERR_STORE', messageOf(error));
+    }
   }
 
   #newSession(
     about: Pick<SessionParts, 'id' | 'principal' | 'createdAt' | 'key' | 'view' | 'owner' | 'preferences'>,
+    store: ClaimedSession,
   ): Session {
-    const { store, settings, log, clock, registry } = this;
+    const { settings, log, clock, registry } = this;
     const notifyHub: EventSink['add'] = (type, server, data) => {
       for (const hub of this.#sessions.values()) {
         if (hub.view.kind === 'hub' && hub.principal === about.principal) hub.events.add(type, server, data);
@@ -215,10 +216,15 @@ export class Gateway {
     const id = this.#adopted.get(stateId(address)) ?? stateId(address);
     await this.#endingById.get(id)?.catch(() => {});
     const earlier = (await this.restore(id, principal)) ?? (await this.#adopt(address));
-    // Another request of the same client may have opened it in the meantime.
-    return (
-      earlier ?? this.#sessions.get(id) ?? this.open(principal, { id, view, owner: { kind: 'state', name } })
-    );
+    if (earlier !== undefined) return earlier;
+    // Several requests of the same client may come at the same moment.
+    const opening = this.#opening.get(id) ?? this.open(principal, { id, view, owner: { kind: 'state', name } });
+    this.#opening.set(id, opening);
+    try {
+      return await opening;
+    } finally {
+      this.#opening.delete(id);
+    }
   }
 
   /** A state of an earlier version of the program belonged to all clients of a principal: the first one to come back has it. */
@@ -240,46 +246,57 @@ export class Gateway {
     if (!isState(own)) return [];
     const isOther = (each: SessionRecord | Session): boolean =>
       each.id !== own.id && each.principal === principal && isSameView(each.view, view) && isState(each);
-    for (const record of [...this.#dormant.values()].filter(isOther)) await this.#restoreIfPossible(record);
+    for (const { id } of (await this.store.states(principal)).filter(isOther)) {
+      await this.#restoreIfPossible(id, principal);
+    }
     return this.sessions.filter(isOther);
   }
 
   /** A session of an earlier run, when its own client comes back to it. */
   async restore(id: string, principal: string): Promise<Session | undefined> {
-    const record = this.#dormant.get(id);
-    if (record === undefined) {
-      const live = this.#sessions.get(id) ?? (await this.#restoring.get(id));
-      return live?.principal === principal ? live : undefined;
-    }
-    if (record.principal !== principal) return undefined;
+    const live = this.#sessions.get(id) ?? (await this.#restoring.get(id));
+    if (live !== undefined) return live.principal === principal ? live : undefined;
     if (this.#closing) throw shuttingDown();
-    return this.#restore(record);
+    const restoring = this.#restore(id, principal);
+    this.#restoring.set(id, restoring);
+    try {
+      return await restoring;
+    } finally {
+      this.#restoring.delete(id);
+    }
   }
 
-  /** A session that cannot be restored stands in the way of nothing else; its client may come back for it. */
-  async #restoreIfPossible(record: SessionRecord): Promise<void> {
+  /** A session that cannot be restored does not affect others; its client may come back for it. */
+  async #restoreIfPossible(id: string, principal: string): Promise<void> {
     try {
-      await this.restore(record.id, record.principal);
+      await this.restore(id, principal);
     } catch (error) {
       if (this.store.problem !== undefined) throw error;
-      this.log.error('session_not_restored', { sessionId: record.id, error: messageOf(error) });
+      this.log.error('session_not_restored', { sessionId: id, error: messageOf(error) });
     }
   }
 
-  async #restore(record: SessionRecord): Promise<Session> {
-    const { id } = record;
-    this.#dormant.delete(id);
-    const waking = this.#restored(record);
-    this.#restoring.set(id, waking);
+  async #restore(id: string, principal: string): Promise<Session | undefined> {
+    const claimed = await this.#claim(id);
+    if (claimed === undefined) return undefined;
+    const { record } = claimed;
     try {
-      return await waking;
+      if (record === undefined || record.principal !== principal) {
+        await claimed.release();
+        return undefined;
+      }
+      // The next client on such a connection is taken for the same one only soon after the program has ended.
+      const isStale = record.lastActiveAt + this.settings.sessions.idleMs <= this.#startedAt;
+      if (isStale && id.startsWith(CONNECTION_SESSION)) {
+        claimed.erase();
+        return undefined;
+      }
+      return await this.#restored(record, claimed);
     } catch (error) {
       const half = this.#sessions.get(id);
       if (half) await this.#abandon(half);
-      this.#dormant.set(id, record);
+      await claimed.release();
       throw error instanceof GatewayError ? error : new GatewayError('TOOL_ERR_STORE', messageOf(error));
-    } finally {
-      this.#restoring.delete(id);
     }
   }
 
@@ -292,38 +309,26 @@ export class Gateway {
     }
   }
 
-  async #restored({
-    id,
-    principal,
-    createdAt,
-    key,
-    view,
-    owner,
-    preferences,
-  }: SessionRecord): Promise<Session> {
-    const { store, log } = this;
-    const trimmed = await this.#makeFit(id, principal);
-    const [tasks, questions, events, subscriptions] = await Promise.all([
-      store.of('task', id),
-      store.of('question', id),
-      store.of('event', id),
-      store.of('subscription', id),
-    ]);
+  async #restored(record: SessionRecord, claimed: ClaimedSession): Promise<Session> {
+    const { id, principal, createdAt, key, view, owner, preferences } = record;
+    const trimmed = await this.#makeFit(record, claimed);
+    const stored = await claimed.load();
     if (this.#closing) throw shuttingDown();
-    const session = this.#newSession({ id, principal, createdAt, key, view, owner, preferences });
+    const session = this.#newSession({ id, principal, createdAt, key, view, owner, preferences }, claimed);
     this.#add(session);
-    session.restore({ tasks, questions, events, subscriptions });
+    session.restore(stored);
     session.events.dropped(trimmed.events);
-    store.put('session', session.record);
-    log.info('session_restored', { sessionId: id, tasks: tasks.length, questions: questions.length });
+    claimed.put('session', session.record);
+    const { tasks, questions } = stored;
+    this.log.info('session_restored', { sessionId: id, tasks: tasks.length, questions: questions.length });
     return session;
   }
 
   /** Nothing is read that could not be held. */
-  async #makeFit(sessionId: string, principal: string): Promise<Trimmed> {
+  async #makeFit({ id: sessionId, principal }: SessionRecord, claimed: ClaimedSession): Promise<Trimmed> {
     const { limits, tasks } = this.settings;
     // In the store, texts may take twice as much as in memory: quotes and line ends are escaped.
-    const trimmed = await this.store.fit(sessionId, 2 * limits.sessionBytes, this.clock.now() + tasks.keepMs);
+    const trimmed = await claimed.trim(2 * limits.sessionBytes, this.clock.now() + tasks.keepMs);
     if (trimmed.events + trimmed.questions + trimmed.tasks > 0) {
       this.log.warn('session_too_large', { sessionId, limit: 'limits.sessionBytes', ...trimmed });
     }
@@ -343,7 +348,7 @@ export class Gateway {
     const earlier = this.#endingById.get(id);
     if (earlier !== undefined) return earlier;
     const ending = this.#finish(session, { by: 'client', reason }).finally(() => {
-      this.store.drop('session', id);
+      session.erase();
       this.#endingById.delete(id);
     });
     this.#endingById.set(id, ending);
@@ -361,7 +366,10 @@ export class Gateway {
     await Promise.allSettled(this.#restoring.values());
     // What is stored stays: the clients may come back to it.
     await Promise.allSettled([
-      ...this.sessions.map((session) => this.#finish(session, { by: 'gateway', reason })),
+      ...this.sessions.map(async (session) => {
+        await this.#finish(session, { by: 'gateway', reason });
+        await session.release();
+      }),
       ...this.#ending,
       ...this.#endingById.values(),
     ]);
@@ -477,7 +485,6 @@ export class Gateway {
       session.tasks.sweep(now);
       session.interactions.sweep();
     }
-    if (this.#dormant.size === 0) return;
     this.store.dropOverdue(now).catch((error: unknown) => {
       this.log.error('clean_up_failed', { error: messageOf(error) });
     });
@@ -485,18 +492,18 @@ export class Gateway {
 
   #endIdle(): void {
     const before = this.clock.now() - this.settings.sessions.idleMs;
-    for (const { id, lastActiveAt } of this.#dormant.values()) {
-      // While the program was not there, no client could be active.
-      if (Math.max(lastActiveAt, this.#startedAt) > before) continue;
-      this.#dormant.delete(id);
-      this.store.drop('session', id);
+    // While the program was not there, no client could be active.
+    if (this.#startedAt <= before) {
+      this.store.dropIdle(before).catch((error: unknown) => {
+        this.log.error('clean_up_failed', { error: messageOf(error) });
+      });
     }
     for (const session of this.#sessions.values()) {
       // What was at work until now is not idle yet: its client has not had the time to ask for the result.
       if (session.busy) session.postponeIdle();
       if (session.lastActiveAt > before) {
-        // So that another gateway on the same store can tell a session that lives from one that was left behind.
-        this.store.put('session', session.record);
+        // After a crash, the next gateway can tell how long the client has been away.
+        session.save();
         continue;
       }
       this.log.info('session_timeout_cleanup', { sessionId: session.id });

@@ -274,13 +274,6 @@ export interface SubscriptionRecord {
   uri: string;
 }
 
-export interface ClientRecord {
-  protocolVersion: string;
-  capabilities: Record<string, unknown>;
-  /** The name of the client program. */
-  program?: string;
-}
-
 /** A server that a client added. */
 export interface ServerRecord {
   /** Made of owner and name. */
@@ -294,19 +287,24 @@ export interface ServerRecord {
   addedBy: string;
 }
 
-export interface Records {
+/** The records of one session. */
+export interface SessionRecords {
   session: SessionRecord;
   task: Task;
   question: Interaction;
   event: SessionEvent;
   subscription: SubscriptionRecord;
-  server: ServerRecord;
 }
 
-export type RecordKind = keyof Records;
+export type SessionRecordKind = keyof SessionRecords;
 
-/** What belongs to a session, and goes with it. */
-export type OwnedKind = 'task' | 'question' | 'event' | 'subscription';
+/** The contents of a session, as its records of each kind. */
+export interface StoredSession {
+  tasks: Task[];
+  questions: Interaction[];
+  events: SessionEvent[];
+  subscriptions: SubscriptionRecord[];
+}
 
 /** What had to be left out so that a session can be restored. */
 export interface Trimmed {
@@ -318,35 +316,65 @@ export interface Trimmed {
   tasks: number;
 }
 
+/**
+ * Writes the records of one session. Changes are collected and committed in one transaction. A reply or notification that
+ * reports them leaves only after `settled` has resolved. Only undelivered events and open questions are kept.
+ */
+export interface SessionStore {
+  put<K extends SessionRecordKind>(kind: K, record: SessionRecords[K]): void;
+  drop(kind: Exclude<SessionRecordKind, 'session'>, id: string): void;
+  /**
+   * Resolves when all changes of the session so far are durable, at once if there are none. Rejects when they could not be
+   * written, or when another gateway has claimed the session since.
+   */
+  settled(): Promise<void>;
+}
+
+/** A session that this gateway has claimed. */
+export interface ClaimedSession extends SessionStore {
+  /** Grows with each claim of the session: changes with an older number are not written. */
+  readonly fence: number;
+  /** As it was stored when it was claimed; absent if it is new. */
+  readonly record: SessionRecord | undefined;
+  /** Makes its records fit into so many bytes: the oldest events go first; tasks that are too large fail. */
+  trim(maxBytes: number, keepTasksUntil: number): Promise<Trimmed>;
+  load(): Promise<StoredSession>;
+  /** Deletes the session and all of its records, and ends the claim. Later changes are ignored. */
+  erase(): void;
+  /** Ends the claim once all changes are durable: the session can be claimed again. */
+  release(): Promise<void>;
+}
+
 /** Found while the store is in use: it is damaged, or its file was deleted or replaced. */
 export type StoreProblem = 'damaged' | 'gone';
 
-/** The store as the parts of one session use it. */
-export type SessionStore = Pick<Store, 'put' | 'drop' | 'settled'>;
+/** A change of a server by another gateway: its new record, or `undefined` if it was removed. */
+export type ServerWatcher = (id: string, record: ServerRecord | undefined) => void;
 
-/**
- * What survives. Writes are queued and grouped into one transaction; nothing may be told to anybody before `settled`
- * has resolved. Only undelivered events and open questions are kept: what is done with is dropped.
- */
+/** The durable state of all sessions, which several gateways may share. A session belongs to the gateway that claimed it. */
 export interface Store {
-  put<K extends RecordKind>(kind: K, record: Records[K]): void;
-  /** Dropping a session drops all that belongs to it. */
-  drop(kind: RecordKind, id: string): void;
-  /**
-   * Resolves at once when nothing is queued; rejects when the queued writes could not be made durable. With the id of a
-   * session, records of other sessions that do not fit into a full store do not matter.
-   */
-  settled(sessionId?: string): Promise<void>;
   /** Why nothing new should come, while what is there goes on. */
   readonly problem: StoreProblem | undefined;
-  all<K extends RecordKind>(kind: K): Promise<Records[K][]>;
-  /** Makes the records of a session fit into so many bytes: the oldest events go first; tasks that are too large fail. */
-  fit(sessionId: string, maxBytes: number, keepTasksUntil: number): Promise<Trimmed>;
-  /** What belongs to one session. */
-  of<K extends OwnedKind>(kind: K, sessionId: string): Promise<Records[K][]>;
-  /** The sessions that have a task which has not ended. */
-  sessionsAtWork(): Promise<Set<string>>;
-  /** Drops the ended tasks that need not be kept any longer, whoever they belong to. */
+  /** How long a claim holds without being renewed; absent if no other gateway can use the store. */
+  readonly leaseMs: number | undefined;
+  /** Claims a session, stored or new; `undefined` while it is claimed already, here or by another gateway. */
+  claim(sessionId: string): Promise<ClaimedSession | undefined>;
+  /** Renews all claims; resolves with the ids of the sessions that other gateways have claimed since. */
+  renew(): Promise<string[]>;
+  /** The sessions that go on without their clients: `resumes` holds for them, or they have a task that has not ended. */
+  sessionsToResume(): Promise<Pick<SessionRecord, 'id' | 'principal'>[]>;
+  /** The sessions of a principal that belong to a state. */
+  states(principal: string): Promise<SessionRecord[]>;
+  /** Deletes the sessions that are not claimed and were last active at that time or earlier. */
+  dropIdle(before: number): Promise<void>;
+  /** Deletes the ended tasks that need not be kept any longer. */
   dropOverdue(now: number): Promise<void>;
+  servers(): Promise<ServerRecord[]>;
+  putServer(record: ServerRecord): void;
+  dropServer(id: string): void;
+  /** Reports changes by other gateways until the returned function is called. */
+  watchServers(watcher: ServerWatcher): () => void;
+  /** Resolves when all changes so far are durable, of all sessions and servers. */
+  settled(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import type { EventSink } from '../core/event/log.ts';
-import type { Store } from '../core/ports.ts';
+import type { ClaimedSession, Store, StoredSession } from '../core/ports.ts';
 import { InteractionRouter } from '../core/interaction/router.ts';
 import type { Responder } from '../core/interaction/responders.ts';
 import type { Answer, Interaction } from '../core/interaction/interaction.ts';
@@ -27,8 +27,9 @@ export async function createTaskController(options: TaskControllerOptions = {}):
   const log = stderrLog(settings);
   const store = await openSqliteStore({ path: settings.store, log });
   try {
-    const [tasks, questions] = await Promise.all([store.of('task', OWNER), store.of('question', OWNER)]);
-    return new StoredTasks(store, settings, log, { tasks, questions });
+    const claimed = await store.claim(OWNER);
+    if (claimed === undefined) throw new Error('these tasks are in use');
+    return new StoredTasks(store, claimed, settings, log, await claimed.load());
   } catch (error) {
     await store.close();
     throw error;
@@ -38,6 +39,7 @@ export async function createTaskController(options: TaskControllerOptions = {}):
 /** The controller with the methods that only `createTaskServer` uses. */
 export class StoredTasks implements AppTaskController {
   readonly store: Store;
+  readonly #records: ClaimedSession;
   readonly #tasks: TaskBook;
   readonly #interactions: InteractionRouter;
   readonly #watchers = new Set<(task: Task) => void>();
@@ -48,14 +50,15 @@ export class StoredTasks implements AppTaskController {
 
   constructor(
     store: Store,
+    claimed: ClaimedSession,
     settings: Pick<CoreSettings, 'tasks' | 'questions'>,
     log: Log,
-    left: { tasks: Task[]; questions: Interaction[] },
+    left: Pick<StoredSession, 'tasks' | 'questions'>,
     clock: Clock = systemClock,
   ) {
     const tasks = new TaskBook({
       sessionId: OWNER,
-      store,
+      store: claimed,
       events: NO_EVENTS,
       settings: settings.tasks,
       quota: unlimitedQuota(),
@@ -64,7 +67,7 @@ export class StoredTasks implements AppTaskController {
     });
     const interactions = new InteractionRouter({
       sessionId: OWNER,
-      store,
+      store: claimed,
       tasks,
       events: NO_EVENTS,
       announce: 'unclaimed',
@@ -73,6 +76,7 @@ export class StoredTasks implements AppTaskController {
       clock,
     });
     this.store = store;
+    this.#records = claimed;
     this.#tasks = tasks;
     this.#interactions = interactions;
     tasks.watch((task) => {
@@ -89,7 +93,7 @@ export class StoredTasks implements AppTaskController {
 
   async create({ tool, args, ttlMs, server = 'application' }: AppTaskStart): Promise<Task> {
     const task = this.#tasks.create({ server, tool, args, ...(ttlMs !== undefined && { ttlMs }) });
-    await this.store.settled();
+    await this.#records.settled();
     for (const notify of this.#watchers) notify(task);
     return task;
   }
@@ -139,19 +143,19 @@ export class StoredTasks implements AppTaskController {
 
   async complete(taskId: string, result: CallResult): Promise<boolean> {
     const ended = this.#tasks.apply(taskId, { type: 'complete', result });
-    await this.store.settled();
+    await this.#records.settled();
     return ended !== undefined;
   }
 
   async fail(taskId: string, error: TaskError): Promise<boolean> {
     const ended = this.#tasks.apply(taskId, { type: 'fail', error });
-    await this.store.settled();
+    await this.#records.settled();
     return ended !== undefined;
   }
 
   async cancel(taskId: string, reason: string): Promise<Task | undefined> {
     const cancelled = this.#tasks.apply(taskId, { type: 'cancel', reason });
-    await this.store.settled();
+    await this.#records.settled();
     return cancelled;
   }
 

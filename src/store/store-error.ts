@@ -8,7 +8,8 @@ export type StoreErrorCode =
   | 'STORE_GONE'
   | 'STORE_MIGRATION_FAILED'
   | 'STORE_WRITE_FAILED'
-  | 'STORE_CLOSED';
+  | 'STORE_CLOSED'
+  | 'STORE_CLAIM_LOST';
 
 /** What goes wrong with a store. The code is stable; the message names the place and what to do about it. */
 export class StoreError extends Error {

@@ -1,190 +1,409 @@
-/** What every store must do, whatever it is made of. `open` gives a store that is empty. */
+/** What every store must do, on every engine. `open` gives an empty store. */
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Store } from '../../src/core/ports.ts';
+import type { ClaimedSession, Store } from '../../src/core/ports.ts';
+import { hasEnded, transition, type Task } from '../../src/core/task/task.ts';
 import { event, question, server, session, task } from '../support/records.ts';
 
-export function storeContract(name: string, open: () => Promise<Store>): void {
+export interface StoreUnderTest {
+  store: Store;
+  /** Another gateway on the same data; absent where there can be only one. */
+  another?: Store;
+  /** Lets the claims of all gateways that do not renew them expire. */
+  expireClaims?: () => void;
+}
+
+const ended = (id: string, sessionId: string, keepUntil: number): Task => {
+  const done = transition(task(id, sessionId), { type: 'complete', result: {} }, { now: 1, keepMs: keepUntil - 1 });
+  if (done === undefined || !hasEnded(done)) throw new Error('the task ends');
+  return { ...done, keepUntil };
+};
+
+export function storeContract(name: string, open: () => Promise<StoreUnderTest>): void {
   describe(`store contract: ${name}`, () => {
     let store: Store;
+    let under: StoreUnderTest;
     beforeEach(async () => {
-      store = await open();
+      under = await open();
+      store = under.store;
     });
-    afterEach(() => store.close());
-
-    it('P-1: starts empty and keeps a record of each kind', async () => {
-      expect(await store.all('task')).toEqual([]);
-      store.put('session', session('s'));
-      store.put('task', task('t', 's'));
-      store.put('question', question('q', 's'));
-      store.put('event', event('e', 's'));
-      store.put('server', server('demo'));
-      await store.settled();
-      expect(await store.all('session')).toEqual([session('s')]);
-      expect(await store.all('task')).toEqual([task('t', 's')]);
-      expect(await store.all('question')).toEqual([question('q', 's')]);
-      expect(await store.all('event')).toEqual([event('e', 's')]);
-      expect(await store.all('server')).toEqual([server('demo')]);
+    afterEach(async () => {
+      await store.close();
+      await under.another?.close();
     });
 
-    it('P-1: what is put and not yet settled is read too', async () => {
-      store.put('task', task('t', 's'));
-      expect(await store.all('task')).toHaveLength(1);
+    async function claim(id: string, from = store): Promise<ClaimedSession> {
+      const claimed = await from.claim(id);
+      if (claimed === undefined) throw new Error(`session ${id} is claimed already`);
+      return claimed;
+    }
+
+    const ids = (records: { id: string }[]): string[] => records.map(({ id }) => id);
+
+    describe('one session', () => {
+      it('P-1: starts empty and keeps a record of each kind', async () => {
+        const claimed = await claim('s');
+        expect(claimed.record).toBeUndefined();
+        expect(await claimed.load()).toEqual({ tasks: [], questions: [], events: [], subscriptions: [] });
+        const subscription = { id: 'sub', sessionId: 's', server: 'demo', uri: 'a:1' };
+        claimed.put('session', session('s'));
+        claimed.put('task', task('t', 's'));
+        claimed.put('question', question('q', 's'));
+        claimed.put('event', event('e', 's'));
+        claimed.put('subscription', subscription);
+        await claimed.release();
+        const again = await claim('s');
+        expect(again.record).toEqual(session('s'));
+        expect(await again.load()).toEqual({
+          tasks: [task('t', 's')],
+          questions: [question('q', 's')],
+          events: [event('e', 's')],
+          subscriptions: [subscription],
+        });
+      });
+
+      it('P-1: changes that are not settled yet are read too', async () => {
+        const claimed = await claim('s');
+        claimed.put('task', task('t', 's'));
+        expect((await claimed.load()).tasks).toHaveLength(1);
+      });
+
+      it('E-1: records come back in the order of their ids', async () => {
+        const claimed = await claim('s');
+        for (const id of ['e2', 'e3', 'e1']) claimed.put('event', event(id, 's'));
+        expect(ids((await claimed.load()).events)).toEqual(['e1', 'e2', 'e3']);
+      });
+
+      it('P-1: the last put of a record wins, in one turn and in several', async () => {
+        const claimed = await claim('s');
+        claimed.put('task', task('t', 's', 'first'));
+        claimed.put('task', task('t', 's', 'second'));
+        expect((await claimed.load()).tasks).toEqual([task('t', 's', 'second')]);
+        claimed.put('task', task('t', 's', 'third'));
+        expect((await claimed.load()).tasks).toEqual([task('t', 's', 'third')]);
+      });
+
+      it('P-1: a dropped record is gone, whether it was written or only queued', async () => {
+        const claimed = await claim('s');
+        claimed.put('event', event('written', 's'));
+        await claimed.settled();
+        claimed.put('event', event('queued', 's'));
+        claimed.drop('event', 'queued');
+        claimed.drop('event', 'written');
+        claimed.drop('event', 'never there');
+        await claimed.settled();
+        expect((await claimed.load()).events).toEqual([]);
+      });
+
+      it('P-1: a record put after it was dropped is there', async () => {
+        const claimed = await claim('s');
+        claimed.put('event', event('e', 's'));
+        await claimed.settled();
+        claimed.drop('event', 'e');
+        claimed.put('event', event('e', 's'));
+        expect((await claimed.load()).events).toHaveLength(1);
+      });
+
+      it('P-1: kinds do not share ids', async () => {
+        const claimed = await claim('x');
+        store.putServer(server('x'));
+        claimed.put('session', session('x'));
+        claimed.put('task', task('x', 'x'));
+        claimed.put('event', event('x', 'x'));
+        claimed.drop('task', 'x');
+        expect(await store.servers()).toHaveLength(1);
+        expect(await claimed.load()).toMatchObject({ tasks: [], events: [event('x', 'x')] });
+      });
+
+      it('S-1: sessions do not see the records of others', async () => {
+        const [a, b] = [await claim('a'), await claim('b')];
+        a.put('task', task('t-a', 'a'));
+        b.put('task', task('t-b', 'b'));
+        await store.settled();
+        expect(ids((await a.load()).tasks)).toEqual(['t-a']);
+        expect(ids((await b.load()).tasks)).toEqual(['t-b']);
+      });
+
+      it('S-1: erasing a session deletes its records, written or queued, and nothing else', async () => {
+        const [a, b] = [await claim('a'), await claim('b')];
+        for (const [claimed, id] of [[a, 'a'] as const, [b, 'b'] as const]) {
+          claimed.put('session', session(id));
+          claimed.put('task', task(`t-${id}`, id));
+          claimed.put('question', question(`q-${id}`, id));
+          claimed.put('event', event(`e-${id}`, id));
+        }
+        store.putServer(server('a'));
+        await store.settled();
+        a.put('task', task('queued', 'a'));
+        a.erase();
+        a.put('task', task('late', 'a'));
+        await a.settled();
+        const empty = await claim('a');
+        expect(empty.record).toBeUndefined();
+        expect(await empty.load()).toEqual({ tasks: [], questions: [], events: [], subscriptions: [] });
+        const { tasks, questions, events } = await b.load();
+        expect([ids(tasks), ids(questions), ids(events)]).toEqual([['t-b'], ['q-b'], ['e-b']]);
+        expect(ids(await store.servers())).toEqual(['a']);
+      });
+
+      it('S-1: a session of the same id that begins in the same turn starts without the old records', async () => {
+        const old = await claim('s');
+        old.put('session', session('s'));
+        old.put('task', task('old', 's'));
+        await old.settled();
+        old.drop('task', 'new');
+        old.erase();
+        const next = await claim('s');
+        next.put('session', session('s'));
+        next.put('task', task('new', 's'));
+        expect((await next.load()).tasks).toEqual([task('new', 's')]);
+        await next.release();
+        expect((await claim('s')).record).toEqual(session('s'));
+      });
+
+      it('X-3: the records of a session are made to fit, and those of others stay', async () => {
+        const text = (length: number): string => 'x'.repeat(length);
+        const [s, r] = [await claim('s'), await claim('r')];
+        for (let n = 0; n < 10; n += 1) s.put('event', { ...event(`e${n}`, 's'), data: { text: text(1000) } });
+        s.put('event', { ...event('e5-large', 's'), data: { text: text(20_000) } });
+        s.put('question', { ...question('q-large', 's'), params: { message: text(20_000) } });
+        s.put('question', question('q', 's'));
+        s.put('task', { ...task('t-large', 's'), args: { text: text(20_000) } });
+        s.put('task', task('t', 's'));
+        r.put('event', { ...event('other', 'r'), data: { text: text(20_000) } });
+        expect(await r.trim(100_000, 99)).toMatchObject({ events: 0, questions: 0, tasks: 0 });
+        const trimmed = await s.trim(16_000, 99);
+        expect(trimmed).toMatchObject({ events: 8, questions: 1, tasks: 1 });
+        expect(trimmed.bytes).toBeLessThan(16_000);
+        const { events, questions, tasks } = await s.load();
+        expect(ids(events)).toEqual(['e7', 'e8', 'e9']);
+        expect(ids(questions)).toEqual(['q']);
+        const [whole, failed] = tasks;
+        expect(whole).toEqual(task('t', 's'));
+        const error = { message: expect.stringContaining('limits.sessionBytes') };
+        expect(failed).toMatchObject({ id: 't-large', args: {}, status: 'failed', keepUntil: 99, error });
+        expect((await r.load()).events).toHaveLength(1);
+      });
+
+      it('X-3, P-2: the size of a record is that of its text in memory, whatever the script', async () => {
+        const claimed = await claim('s');
+        const put = (id: string): void => claimed.put('task', { ...task(id, 's'), args: { text: '漢'.repeat(4000) } });
+        for (const id of ['t1', 't2']) put(id);
+        expect(await claimed.trim(16_000, 99)).toMatchObject({ tasks: 0 });
+        for (const id of ['t3', 't4', 't5']) put(id);
+        const trimmed = await claimed.trim(16_000, 99);
+        expect(trimmed.tasks).toBeGreaterThan(0);
+        expect(trimmed.bytes).toBeLessThan(16_000);
+        expect((await claimed.load()).tasks.at(-1)?.status).toBe('working');
+      });
+
+      it('X-4: unicode, quotes and prototype keys come back as they were', async () => {
+        const claimed = await claim('s');
+        const data = JSON.parse(
+          '{"__proto__":{"polluted":true},"constructor":"c","text":"\\u0000 \'; DROP TABLE events; --"}',
+        );
+        const odd = { ...event('ключ 🗝️ \'"', 's'), data: { odd: data, lone: '\ud83d' } };
+        claimed.put('event', odd);
+        expect((await claimed.load()).events).toEqual([odd]);
+        expect({}).not.toHaveProperty('polluted');
+        claimed.drop('event', odd.id);
+        expect((await claimed.load()).events).toEqual([]);
+      });
+
+      it('X-4: a record that cannot be written fails its own turn and no later one', async () => {
+        const claimed = await claim('s');
+        let nested: unknown = [];
+        for (let depth = 0; depth < 100_000; depth++) nested = [nested];
+        claimed.put('event', { ...event('deep', 's'), data: { nested } });
+        claimed.put('event', event('beside', 's'));
+        await expect(claimed.settled()).rejects.toMatchObject({ code: 'STORE_WRITE_FAILED' });
+        claimed.put('event', event('later', 's'));
+        await claimed.settled();
+        expect(ids((await claimed.load()).events)).toEqual(['beside', 'later']);
+      });
     });
 
-    it('X-3: the records of a session are made to fit, and those of others stay', async () => {
-      const text = (length: number): string => 'x'.repeat(length);
-      for (let n = 0; n < 10; n += 1) store.put('event', { ...event(`e${n}`, 's'), data: { text: text(1000) } });
-      store.put('event', { ...event('e5-large', 's'), data: { text: text(20_000) } });
-      store.put('question', { ...question('q-large', 's'), params: { message: text(20_000) } });
-      store.put('question', question('q', 's'));
-      store.put('task', { ...task('t-large', 's'), args: { text: text(20_000) } });
-      store.put('task', task('t', 's'));
-      store.put('event', { ...event('other', 'r'), data: { text: text(20_000) } });
-      expect(await store.fit('r', 100_000, 99)).toMatchObject({ events: 0, questions: 0, tasks: 0 });
-      const trimmed = await store.fit('s', 16_000, 99);
-      expect(trimmed).toMatchObject({ events: 8, questions: 1, tasks: 1 });
-      expect(trimmed.bytes).toBeLessThan(16_000);
-      expect((await store.of('event', 's')).map(({ id }) => id)).toEqual(['e7', 'e8', 'e9']);
-      expect((await store.of('question', 's')).map(({ id }) => id)).toEqual(['q']);
-      const [whole, failed] = await store.of('task', 's');
-      expect(whole).toEqual(task('t', 's'));
-      const error = { message: expect.stringContaining('limits.sessionBytes') };
-      expect(failed).toMatchObject({ id: 't-large', args: {}, status: 'failed', keepUntil: 99, error });
-      expect(await store.of('event', 'r')).toHaveLength(1);
+    describe('what is durable', () => {
+      it('P-3: settled is one resolved promise while nothing is queued', async () => {
+        const claimed = await claim('s');
+        const idle = claimed.settled();
+        await idle;
+        expect(claimed.settled()).toBe(idle);
+        claimed.put('event', event('e', 's'));
+        expect(claimed.settled()).not.toBe(idle);
+        await claimed.settled();
+        expect(claimed.settled()).toBe(idle);
+      });
+
+      it('P-3: all who wait in one turn wait for the same write', async () => {
+        const claimed = await claim('s');
+        claimed.put('event', event('e1', 's'));
+        const waiting = claimed.settled();
+        claimed.put('event', event('e2', 's'));
+        expect(claimed.settled()).toBe(waiting);
+        return waiting;
+      });
+
+      it('P-3: after close nothing is said to be settled that is not', async () => {
+        const claimed = await claim('s');
+        claimed.put('task', task('t', 's'));
+        await Promise.all([store.close(), store.close()]);
+        await claimed.settled();
+        claimed.put('task', task('late', 's'));
+        await expect(claimed.settled()).rejects.toMatchObject({ code: 'STORE_CLOSED' });
+        await expect(claimed.load()).rejects.toMatchObject({ code: 'STORE_CLOSED' });
+      });
     });
 
-    it('X-3, P-2: the size of a record is that of its text in memory, whatever the script', async () => {
-      for (const id of ['t1', 't2']) store.put('task', { ...task(id, 's'), args: { text: '漢'.repeat(4000) } });
-      expect(await store.fit('s', 16_000, 99)).toMatchObject({ tasks: 0 });
-      for (const id of ['t3', 't4', 't5']) store.put('task', { ...task(id, 's'), args: { text: '漢'.repeat(4000) } });
-      const trimmed = await store.fit('s', 16_000, 99);
-      expect(trimmed.tasks).toBeGreaterThan(0);
-      expect(trimmed.bytes).toBeLessThan(16_000);
-      expect((await store.of('task', 's')).at(-1)?.status).toBe('working');
+    describe('all sessions', () => {
+      it('P-2, B-6: sessions go on that have work left, that look at one server, or that wait for something', async () => {
+        const claimed = await Promise.all(['a', 'b', 'c', 'd'].map(async (id) => claim(id)));
+        const [a, b, c, d] = claimed as [ClaimedSession, ClaimedSession, ClaimedSession, ClaimedSession];
+        a.put('session', session('a'));
+        a.put('task', ended('over', 'a', 99));
+        b.put('session', { ...session('b'), principal: 'ada' });
+        b.put('task', task('working', 'b'));
+        c.put('session', { ...session('c'), view: { kind: 'direct', server: 'demo' } });
+        d.put('session', { ...session('d'), preferences: { demo: { logLevel: 'info' } } });
+        expect(await store.sessionsToResume()).toEqual([
+          { id: 'b', principal: 'ada' },
+          { id: 'c', principal: 'local' },
+          { id: 'd', principal: 'local' },
+        ]);
+        b.put('task', ended('working', 'b', 99));
+        d.put('session', session('d'));
+        expect(ids(await store.sessionsToResume())).toEqual(['c']);
+      });
+
+      it('S-5: the states of a principal are found, and nothing else', async () => {
+        const state = (id: string, principal: string) => ({
+          ...session(id),
+          principal,
+          owner: { kind: 'state' as const, name: id },
+        });
+        for (const record of [state('a', 'ada'), state('b', 'ada'), state('c', 'bob'), session('d')]) {
+          (await claim(record.id)).put('session', record);
+        }
+        expect(await store.states('ada')).toEqual([state('a', 'ada'), state('b', 'ada')]);
+        expect(await store.states('nobody')).toEqual([]);
+      });
+
+      it('S-4: sessions that were last active long ago go, unless they are claimed', async () => {
+        const put = async (id: string, lastActiveAt: number): Promise<ClaimedSession> => {
+          const claimed = await claim(id);
+          claimed.put('session', { ...session(id), lastActiveAt });
+          claimed.put('task', task(`t-${id}`, id));
+          return claimed;
+        };
+        const [old, recent, mine] = [await put('old', 10), await put('recent', 11), await put('mine', 10)];
+        await old.release();
+        await recent.release();
+        await store.dropIdle(10);
+        expect((await claim('old')).record).toBeUndefined();
+        expect((await claim('recent')).record).toBeDefined();
+        expect((await mine.load()).tasks).toHaveLength(1);
+      });
+
+      it('T-2: overdue tasks of all sessions go, and no other', async () => {
+        const [a, b] = [await claim('a'), await claim('b')];
+        a.put('task', ended('over', 'a', 10));
+        a.put('task', ended('kept', 'a', 100));
+        b.put('task', ended('over too', 'b', 50));
+        b.put('task', task('working', 'b'));
+        await store.dropOverdue(50);
+        expect(ids((await a.load()).tasks)).toEqual(['kept']);
+        expect(ids((await b.load()).tasks)).toEqual(['working']);
+      });
     });
 
-    it('E-1: records come back in the order of their ids', async () => {
-      for (const id of ['e2', 'e3', 'e1']) store.put('event', event(id, 's'));
-      expect((await store.all('event')).map(({ id }) => id)).toEqual(['e1', 'e2', 'e3']);
+    describe('servers', () => {
+      it('S-3: are kept, replaced and dropped', async () => {
+        store.putServer(server('a'));
+        store.putServer(server('b'));
+        await store.settled();
+        store.putServer({ ...server('a'), addedAt: 2 });
+        store.dropServer('b');
+        expect(await store.servers()).toEqual([{ ...server('a'), addedAt: 2 }]);
+      });
     });
 
-    it('P-1: the last put of a record wins, in one turn and in several', async () => {
-      store.put('task', task('t', 's', 'first'));
-      store.put('task', task('t', 's', 'second'));
-      expect(await store.all('task')).toEqual([task('t', 's', 'second')]);
-      store.put('task', task('t', 's', 'third'));
-      expect(await store.all('task')).toEqual([task('t', 's', 'third')]);
+    describe('claims', () => {
+      it('P-1: a session is claimed once, until it is released or erased', async () => {
+        const first = await claim('s');
+        expect(await store.claim('s')).toBeUndefined();
+        first.put('event', event('e', 's'));
+        await first.release();
+        const second = await claim('s');
+        expect((await second.load()).events).toHaveLength(1);
+        expect(second.fence).toBeGreaterThanOrEqual(first.fence);
+        second.erase();
+        expect(await store.claim('s')).toBeDefined();
+      });
+
+      it('P-1: renewing keeps the claims', async () => {
+        const claimed = await claim('s');
+        expect(await store.renew()).toEqual([]);
+        claimed.put('event', event('e', 's'));
+        await claimed.settled();
+        expect(await store.claim('s')).toBeUndefined();
+      });
     });
 
-    it('P-1: a dropped record is gone, whether it was written or only queued', async () => {
-      store.put('event', event('written', 's'));
-      await store.settled();
-      store.put('event', event('queued', 's'));
-      store.drop('event', 'queued');
-      store.drop('event', 'written');
-      store.drop('event', 'never there');
-      await store.settled();
-      expect(await store.all('event')).toEqual([]);
-    });
+    describe('several gateways', () => {
+      let another: Store;
+      beforeEach(({ skip }) => {
+        if (under.another === undefined) skip();
+        else another = under.another;
+      });
 
-    it('P-1: a record put after it was dropped is there', async () => {
-      store.put('event', event('e', 's'));
-      await store.settled();
-      store.drop('event', 'e');
-      store.put('event', event('e', 's'));
-      expect(await store.all('event')).toHaveLength(1);
-    });
+      it('K-2: a session that one gateway has claimed is not claimed by another', async () => {
+        const claimed = await claim('s');
+        expect(await another.claim('s')).toBeUndefined();
+        await claimed.release();
+        expect(await another.claim('s')).toBeDefined();
+      });
 
-    it('P-1: kinds do not share ids', async () => {
-      store.put('session', session('x'));
-      store.put('server', server('x'));
-      store.put('task', task('x', 's'));
-      store.drop('task', 'x');
-      expect(await store.all('session')).toHaveLength(1);
-      expect(await store.all('server')).toHaveLength(1);
-      expect(await store.all('task')).toEqual([]);
-    });
+      it('K-2: a claim that was not renewed in time goes to another, and its old holder writes nothing more', async () => {
+        const lost = await claim('s');
+        lost.put('event', event('before', 's'));
+        await lost.settled();
+        under.expireClaims?.();
+        const taken = await claim('s', another);
+        expect(taken.fence).toBeGreaterThan(lost.fence);
+        lost.put('event', event('after', 's'));
+        await expect(lost.settled()).rejects.toMatchObject({ code: 'STORE_CLAIM_LOST' });
+        expect(ids((await taken.load()).events)).toEqual(['before']);
+        expect(await store.renew()).toEqual(['s']);
+      });
 
-    it('S-1: dropping a session drops what is its own, written or queued, and nothing else', async () => {
-      for (const id of ['a', 'b']) {
-        store.put('session', session(id));
-        store.put('task', task(`t-${id}`, id));
-        store.put('question', question(`q-${id}`, id));
-        store.put('event', event(`e-${id}`, id));
-      }
-      store.put('server', server('a'));
-      await store.settled();
-      store.put('task', task('queued', 'a'));
-      store.drop('session', 'a');
-      await store.settled();
-      expect(await store.all('session')).toEqual([session('b')]);
-      expect(await store.all('task')).toEqual([task('t-b', 'b')]);
-      expect(await store.all('question')).toEqual([question('q-b', 'b')]);
-      expect(await store.all('event')).toEqual([event('e-b', 'b')]);
-      expect(await store.all('server')).toEqual([server('a')]);
-    });
+      it('K-2: the idle sessions of other gateways are not deleted while they are claimed', async () => {
+        const claimed = await claim('s', another);
+        claimed.put('session', session('s'));
+        await claimed.settled();
+        await store.dropIdle(10);
+        await claimed.release();
+        expect((await claim('s')).record).toBeDefined();
+      });
 
-    it('S-1: a session put again in the same turn starts without what the old one had', async () => {
-      store.put('session', session('s'));
-      store.put('task', task('old', 's'));
-      await store.settled();
-      store.drop('task', 'new');
-      store.drop('session', 's');
-      store.put('session', session('s'));
-      store.put('task', task('new', 's'));
-      expect(await store.all('session')).toHaveLength(1);
-      expect(await store.all('task')).toEqual([task('new', 's')]);
-    });
-
-    it('P-3: settled is one resolved promise while nothing is queued', async () => {
-      const idle = store.settled();
-      await idle;
-      expect(store.settled()).toBe(idle);
-      store.put('event', event('e', 's'));
-      expect(store.settled()).not.toBe(idle);
-      await store.settled();
-      expect(store.settled()).toBe(idle);
-    });
-
-    it('P-3: all who wait in one turn wait for the same write', () => {
-      store.put('event', event('e1', 's'));
-      const waiting = store.settled();
-      store.put('event', event('e2', 's'));
-      expect(store.settled()).toBe(waiting);
-      return waiting;
-    });
-
-    it('X-4: unicode, quotes and prototype keys come back as they were', async () => {
-      const data = JSON.parse(
-        '{"__proto__":{"polluted":true},"constructor":"c","text":"\\u0000 \'; DROP TABLE events; --"}',
-      );
-      const odd = { ...event('ключ 🗝️ \'"', 's'), data: { ...event('', '').data, odd: data, lone: '\ud83d' } };
-      store.put('event', odd);
-      expect(await store.all('event')).toEqual([odd]);
-      expect({}).not.toHaveProperty('polluted');
-      store.drop('event', odd.id);
-      expect(await store.all('event')).toEqual([]);
-    });
-
-    it('X-4: a record that cannot be written fails its own turn and no later one', async () => {
-      let nested: unknown = [];
-      for (let depth = 0; depth < 100_000; depth++) nested = [nested];
-      store.put('event', { ...event('deep', 's'), data: { nested } });
-      store.put('event', event('beside', 's'));
-      await expect(store.settled()).rejects.toMatchObject({ code: 'STORE_WRITE_FAILED' });
-      store.put('event', event('later', 's'));
-      await store.settled();
-      expect((await store.all('event')).map(({ id }) => id)).toEqual(['beside', 'later']);
-    });
-
-    it('P-3: after close nothing is said to be settled that is not', async () => {
-      store.put('task', task('t', 's'));
-      await Promise.all([store.close(), store.close()]);
-      await store.settled();
-      store.put('task', task('late', 's'));
-      await expect(store.settled()).rejects.toMatchObject({ code: 'STORE_CLOSED' });
-      await expect(store.all('task')).rejects.toMatchObject({ code: 'STORE_CLOSED' });
+      it('S-3: changes of servers by another gateway are reported, own ones are not', async () => {
+        const seen: unknown[] = [];
+        const stop = store.watchServers((id, record) => seen.push([id, record]));
+        store.putServer(server('own'));
+        another.putServer(server('a'));
+        another.dropServer('own');
+        await Promise.all([store.settled(), another.settled()]);
+        await expect
+          .poll(() => seen)
+          .toEqual([
+            ['a', server('a')],
+            ['own', undefined],
+          ]);
+        stop();
+        another.dropServer('a');
+        await another.settled();
+        expect(await store.servers()).toEqual([]);
+        expect(seen).toHaveLength(2);
+      });
     });
   });
 }

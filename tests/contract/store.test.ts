@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { createLog } from '../../src/lib/log.ts';
 import { openSqliteStore } from '../../src/store/sqlite/store.ts';
+import { MemoryDatabase } from '../support/memory-database.ts';
 import { storeContract } from './store.contract.ts';
 
 const log = createLog('silent');
@@ -15,5 +16,11 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-storeContract('sqlite in memory', () => openSqliteStore({ path: ':memory:', log }));
-storeContract('sqlite in a file', () => openSqliteStore({ path: join(folder, `${++opened}.db`), log }));
+storeContract('sqlite in memory', async () => ({ store: await openSqliteStore({ path: ':memory:', log }) }));
+storeContract('sqlite in a file', async () => ({
+  store: await openSqliteStore({ path: join(folder, `${++opened}.db`), log }),
+}));
+storeContract('shared by gateways of one process', async () => {
+  const database = new MemoryDatabase();
+  return { store: database.open(), another: database.open(), expireClaims: () => database.expireClaims() };
+});

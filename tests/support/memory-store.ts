@@ -1,15 +1,15 @@
-import type { RecordKind, Records, SessionStore } from '../../src/core/ports.ts';
+import type { SessionRecordKind, SessionRecords, SessionStore } from '../../src/core/ports.ts';
 
 /** Keeps the records of one session in memory. A test may hold back the moment at which they are stored. */
 export class MemoryStore implements SessionStore {
   readonly #records = new Map<string, unknown>();
   #held: { promise: Promise<void>; release: () => void; fail: (error: Error) => void } | undefined;
 
-  put<K extends RecordKind>(kind: K, record: Records[K]): void {
+  put<K extends SessionRecordKind>(kind: K, record: SessionRecords[K]): void {
     this.#records.set(`${kind} ${record.id}`, structuredClone(record));
   }
 
-  drop(kind: RecordKind, id: string): void {
+  drop(kind: SessionRecordKind, id: string): void {
     this.#records.delete(`${kind} ${id}`);
   }
 
@@ -31,7 +31,9 @@ export class MemoryStore implements SessionStore {
     return this.#held;
   }
 
-  all<K extends RecordKind>(kind: K): Records[K][] {
-    return [...this.#records].filter(([name]) => name.startsWith(`${kind} `)).map(([, record]) => record as Records[K]);
+  all<K extends SessionRecordKind>(kind: K): SessionRecords[K][] {
+    return [...this.#records]
+      .filter(([name]) => name.startsWith(`${kind} `))
+      .map(([, record]) => record as SessionRecords[K]);
   }
 }

@@ -3,7 +3,10 @@
 import type { SessionEvent } from '../../src/core/event/event.ts';
 import type { Interaction } from '../../src/core/interaction/interaction.ts';
 import type { ServerRecord, SessionRecord } from '../../src/core/ports.ts';
+import type { Gateway } from '../../src/core/gateway.ts';
 import { createTask, type Task } from '../../src/core/task/task.ts';
+import type { RecordKind, Records } from '../../src/store/sqlite/queue.ts';
+import { SqliteStore } from '../../src/store/sqlite/store.ts';
 
 export const session = (id: string): SessionRecord => ({
   id,
@@ -47,3 +50,9 @@ export const server = (id: string): ServerRecord => ({
   addedAt: 1,
   addedBy: 'local',
 });
+
+/** All records of a kind in the store of a gateway in this process. */
+export async function storedIn<K extends RecordKind>({ store }: Gateway, kind: K): Promise<Records[K][]> {
+  if (!(store instanceof SqliteStore)) throw new TypeError('the store is not on SQLite');
+  return store.all(kind);
+}

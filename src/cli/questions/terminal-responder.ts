@@ -108,7 +108,7 @@ export class TerminalResponder {
         else pending.reject(answer.reason);
         return answer.action === 'answer' ? 'Answered.' : 'Rejected.';
       },
-      refuse: () => pending.reject('there is no terminal to ask on'),
+      refuse: () => pending.reject('no interactive terminal'),
       refused: 'refused',
       hint: sampleUnanswered,
     });

@@ -6,7 +6,7 @@ import { cleanLine } from '../terminal/clean.ts';
 import { captionOf, fieldsOf, type Field } from './form.ts';
 
 export function sampleUnanswered({ params }: Pick<PendingSample, 'params'>): string {
-  const why = 'refused, because there is no terminal to ask on';
+  const why = 'refused (no interactive terminal)';
   return `${describeSample(params)}\n${why}; give the answer with --answer '{"text":"…"}'`;
 }
 
@@ -15,7 +15,7 @@ export function elicitationUnanswered({
   url,
   requestedSchema = {},
 }: Pick<PendingElicitation, 'mode' | 'url' | 'requestedSchema'>): string {
-  const why = 'answered "cancel", because there is no terminal to ask on';
+  const why = 'answered "cancel" (no interactive terminal)';
   if (mode === 'url') return `${cleanLine(url ?? '')}\n${why}; say that it is done with --answer '{"action":"accept"}'`;
   const fields = fieldsOf(requestedSchema);
   const lines = fields.map((field) => `  ${cleanLine(field.name)}: ${captionOf(field)}`);

@@ -43,7 +43,7 @@ export class ServerRegistry {
 
   /** Loads the servers of the config file, and those that clients added in earlier runs. */
   async load(configured: ReadonlyMap<string, ServerConfig>): Promise<void> {
-    for (const { owner, name, config } of await this.#store.all('server')) {
+    for (const { owner, name, config } of await this.#store.servers()) {
       this.#addedBy(owner).set(name, { name, config, addedBy: 'client' });
     }
     for (const [name, config] of configured) this.#shared.set(name, { name, config, addedBy: 'config file' });
@@ -108,13 +108,13 @@ export class ServerRegistry {
       addedAt: this.#clock.now(),
       addedBy,
     };
-    this.#store.put('server', record);
+    this.#store.putServer(record);
     const servers = this.#shared.has(name) ? this.#shared : this.#addedBy(principal);
     servers.set(name, { name, config, addedBy: 'client' });
   }
 
   remove(principal: string, name: string): void {
-    this.#store.drop('server', serverKey(principal, name));
+    this.#store.dropServer(serverKey(principal, name));
     if (!this.#shared.delete(name)) this.#added.get(principal)?.delete(name);
   }
 

@@ -10,35 +10,31 @@ import { Calls } from '../call/calls.ts';
 import type { Ending } from '../call/request.ts';
 import type { SessionQuotas } from '../gateway-limits.ts';
 import { GatewayError, shuttingDown } from '../errors.ts';
-import type { SessionEvent } from '../event/event.ts';
 import { EventLog, type EventSink } from '../event/log.ts';
 import type {
   RelatedRequest,
   Backends,
-  ClientRecord,
+  ClaimedSession,
   Connection,
   IncomingQuestion,
   StoredPreferences,
   ServerConfig,
   ServerInfo,
   SessionRecord,
-  SessionStore,
-  Store,
-  SubscriptionRecord,
+  StoredSession,
 } from '../ports.ts';
-import type { Answer, Interaction, InteractionKind } from '../interaction/interaction.ts';
+import type { Answer, InteractionKind } from '../interaction/interaction.ts';
 import { InteractionRouter } from '../interaction/router.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import type { CoreSettings } from '../settings.ts';
 import { HUB_ADVICE, PROTOCOL_ADVICE } from '../task/advice.ts';
 import { TaskBook } from '../task/book.ts';
-import type { Task } from '../task/task.ts';
 import { Attachment, type BufferedLog, type BufferedNotification } from './attachment.ts';
 import type { Catalog } from './catalog.ts';
 import { ReadLists, type ListKind } from './read-lists.ts';
 import type { KnownServer, VisibleServers } from './registry.ts';
 import { Preferences } from './preferences.ts';
-import type { Owner, View } from './kind.ts';
+import type { ClientRecord, Owner, View } from './kind.ts';
 
 export interface SessionParts {
   id: string;
@@ -59,21 +55,13 @@ export interface SessionParts {
   memory: Budget;
   /** How many events the sessions of its principal may keep. */
   eventTotal: Budget;
-  store: Store;
+  store: ClaimedSession;
   backends: Backends;
   /** The servers that its principal can use. */
   servers: VisibleServers;
   settings: CoreSettings;
   log: Log;
   clock: Clock;
-}
-
-/** What an earlier run of the program stored for a session. */
-export interface StoredState {
-  tasks: Task[];
-  questions: Interaction[];
-  events: SessionEvent[];
-  subscriptions: SubscriptionRecord[];
 }
 
 /**
@@ -116,13 +104,10 @@ export class Session {
   /** Connections that are not kept yet. */
   readonly #trials = new Set<Connection>();
   readonly #budget: Budget;
-  readonly #store: SessionStore;
   readonly #parts: SessionParts;
 
   constructor(parts: SessionParts) {
-    const { id, principal, settings, log, clock } = parts;
-    const store = storeOf(parts.store, id);
-    this.#store = store;
+    const { id, principal, settings, log, clock, store } = parts;
     this.#parts = parts;
     this.id = id;
     this.principal = principal;
@@ -187,7 +172,7 @@ export class Session {
   }
 
   /** Brings back what an earlier run of the program left of this session, and goes on with what can go on. */
-  restore({ tasks, questions, events, subscriptions }: StoredState): void {
+  restore({ tasks, questions, events, subscriptions }: StoredSession): void {
     this.#preferences.restore(subscriptions);
     this.events.restore(events);
     this.tasks.restore(tasks);
@@ -202,12 +187,27 @@ export class Session {
   /** Changes who the session belongs to: a client introduces itself, or names an unnamed state. */
   setOwner(owner: Owner): void {
     this.#owner = owner;
-    this.#store.put('session', this.record);
+    this.save();
+  }
+
+  /** Stores what the session is, and when it was last active. */
+  save(): void {
+    this.#parts.store.put('session', this.record);
+  }
+
+  /** Deletes everything that is stored of the session. */
+  erase(): void {
+    this.#parts.store.erase();
+  }
+
+  /** Lets another gateway continue the session. */
+  async release(): Promise<void> {
+    await this.#parts.store.release();
   }
 
   /** Resolves when everything of this session is stored that the client may be told. */
   settled(): Promise<void> {
-    return this.#store.settled();
+    return this.#parts.store.settled();
   }
 
   get ended(): boolean {
@@ -278,21 +278,21 @@ export class Session {
     }
     const result = await this.connection(server).subscribe(uri, signal);
     this.#preferences.subscribe(server, uri);
-    await this.#store.settled();
+    await this.#parts.store.settled();
     return result;
   }
 
   async unsubscribe(server: string, uri: string, signal?: AbortSignal): Promise<Record<string, unknown>> {
     this.#preferences.unsubscribe(server, uri);
     const result = await this.connection(server).unsubscribe(uri, signal);
-    await this.#store.settled();
+    await this.#parts.store.settled();
     return result;
   }
 
   /** What the client wants to hear of a server's log. */
   async setLogLevel(server: string, level: string): Promise<void> {
     this.#preferences.log(server, level);
-    await this.#store.settled();
+    await this.#parts.store.settled();
   }
 
   logLevel(server: string): string | undefined {
@@ -544,13 +544,4 @@ const MAX_CLIENT_BYTES = 65_536;
 function assertShort(owner: Owner): void {
   if (owner.kind !== 'client' || roughSize(owner.client, MAX_CLIENT_BYTES) <= MAX_CLIENT_BYTES) return;
   throw new GatewayError('TOOL_ERR_LIMIT', `the capabilities of the client are larger than ${MAX_CLIENT_BYTES} bytes`);
-}
-
-/** What other sessions could not store is not the concern of this one. */
-function storeOf(store: Store, sessionId: string): SessionStore {
-  return {
-    put: (kind, record) => store.put(kind, record),
-    drop: (kind, id) => store.drop(kind, id),
-    settled: () => store.settled(sessionId),
-  };
 }

@@ -1,5 +1,5 @@
 import { SUPPORTED_PROTOCOL_VERSIONS, type InitializeRequest } from '@modelcontextprotocol/server';
-import type { ClientRecord } from '../../core/ports.ts';
+import type { ClientRecord } from '../../core/session/kind.ts';
 
 /** The first version whose clients expect events with an id and no content at the start of a stream. */
 const EMPTY_EVENTS_SINCE = '2025-11-25';

@@ -80,7 +80,7 @@ export class LegacySessions {
     let session: Session | undefined;
     let info: ServerInfo | undefined;
     try {
-      session = gateway.open(principal, { view, owner: { kind: 'client', client: clientRecord(body) } });
+      session = await gateway.open(principal, { view, owner: { kind: 'client', client: clientRecord(body) } });
       await stored(session);
       // The client is to be told what this one server can do.
       if (view.kind === 'direct') info = await serverInfo(view.server, session.connection(view.server));
@@ -155,7 +155,7 @@ export class LegacySessions {
     const { gateway } = this.#options;
     await gateway.end(session, 'the client ended the session');
     try {
-      await gateway.store.settled(session.id);
+      await session.settled();
     } catch (error) {
       respondGatewayError(res, new GatewayError('TOOL_ERR_STORE', messageOf(error)));
       return;

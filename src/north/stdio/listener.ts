@@ -43,7 +43,7 @@ export async function listenOnStdio(
   const view = 'hub' in shown ? HUB_VIEW : directView(shown.server);
   const later = view.kind === 'direct';
   const options: OpenOptions = { id, view, owner: { kind: 'connection' }, later };
-  const session = (await gateway.restore(id, PRINCIPAL)) ?? gateway.open(PRINCIPAL, options);
+  const session = (await gateway.restore(id, PRINCIPAL)) ?? (await gateway.open(PRINCIPAL, options));
   // It ends with the connection, however long the client says nothing.
   session.hold();
   // While the client does not read, every message that waits listens for that; that is many, not a leak.

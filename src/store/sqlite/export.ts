@@ -1,7 +1,8 @@
 /** All records of a store, one at a time; a gateway may be using it meanwhile. */
 
 import type Libsql from 'libsql';
-import type { RecordKind, ServerConfig, ServerRecord, SessionRecord } from '../../core/ports.ts';
+import type { ServerConfig, ServerRecord, SessionRecord } from '../../core/ports.ts';
+import type { RecordKind } from './queue.ts';
 import { redactUrl } from '../../lib/redact.ts';
 import { fileOf, toStoreError, openToLook } from './database.ts';
 import { TABLES } from './statements.ts';

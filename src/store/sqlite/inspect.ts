@@ -1,7 +1,7 @@
 /** The contents of a store, read without changing it; a gateway may be using it. */
 
 import type Libsql from 'libsql';
-import type { RecordKind } from '../../core/ports.ts';
+import type { RecordKind } from './queue.ts';
 import { fileOf, toStoreError, openToLook, sizeOf } from './database.ts';
 import { userOf } from './lock.ts';
 import { schemaVersion } from './migrations.ts';

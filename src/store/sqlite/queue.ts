@@ -5,14 +5,23 @@
  * A put that does not fit into a full store is set aside: it does not hold up the others, and is taken back when it may fit.
  */
 
-import type { RecordKind, Records } from '../../core/ports.ts';
+import type { ServerRecord, SessionRecords } from '../../core/ports.ts';
+
+export interface Records extends SessionRecords {
+  server: ServerRecord;
+}
+
+export type RecordKind = keyof Records;
+
+/** The kinds of records that belong to a session and are deleted with it. */
+export type OwnedKind = Exclude<RecordKind, 'session' | 'server'>;
+
+export type Put = { [K in RecordKind]: { op: 'put'; kind: K; record: Records[K] } }[RecordKind];
 
 export type Change =
-  | { op: 'put'; kind: RecordKind; record: Records[RecordKind] }
+  | Put
   | { op: 'drop'; kind: Exclude<RecordKind, 'session'>; id: string }
   | { op: 'drop_session'; id: string };
-
-export type Put = Extract<Change, { op: 'put' }>;
 
 interface Aside {
   put: Put;
@@ -33,8 +42,7 @@ export class ChangeQueue {
     return this.#aside.size;
   }
 
-  put(kind: RecordKind, record: Records[RecordKind]): void {
-    const put: Put = { op: 'put', kind, record };
+  put(put: Put): void {
     const key = keyOf(put);
     const aside = this.#aside.get(key);
     // A newer version is hardly smaller; trying each one would cost as much as the first.
@@ -121,10 +129,15 @@ export function concerns(put: Put, sessionId: string | undefined): boolean {
 
 /** The session of a record; a session belongs to itself, a server to none. */
 function ownerOf({ kind, record }: Put): string | undefined {
-  if (kind === 'session') return record.id;
-  return sessionIdOf(record);
-}
-
-export function sessionIdOf(record: Records[RecordKind]): string | undefined {
-  return 'sessionId' in record ? record.sessionId : undefined;
+  switch (kind) {
+    case 'session':
+      return record.id;
+    case 'server':
+      return undefined;
+    case 'task':
+    case 'question':
+    case 'event':
+    case 'subscription':
+      return record.sessionId;
+  }
 }

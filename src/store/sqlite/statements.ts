@@ -1,10 +1,12 @@
 /** The SQL of the store, prepared once. */
 
 import type Libsql from 'libsql';
-import type { OwnedKind, RecordKind, Records } from '../../core/ports.ts';
+import type { SessionRecord } from '../../core/ports.ts';
+import { resumes } from '../../core/session/kind.ts';
+import { hasEnded } from '../../core/task/task.ts';
 import { messageOf } from '../../lib/log.ts';
 import { isObject } from '../../lib/values.ts';
-import { type Change, sessionIdOf } from './queue.ts';
+import type { Change, OwnedKind, Put, RecordKind, Records } from './queue.ts';
 
 export const TABLES: Record<RecordKind, string> = {
   session: 'sessions',
@@ -30,7 +32,10 @@ export class Statements {
   readonly #all: Prepared;
   readonly #dropOwned: Libsql.Statement[];
   readonly #of: Record<OwnedKind, Libsql.Statement>;
-  readonly #unfinished: Libsql.Statement;
+  readonly #session: Libsql.Statement;
+  readonly #toResume: Libsql.Statement;
+  readonly #states: Libsql.Statement;
+  readonly #idle: Libsql.Statement;
   readonly #dropOverdue: Libsql.Statement;
   readonly #db: Libsql.Database;
   readonly #onUnreadable: (record: UnreadableRecord) => void;
@@ -50,12 +55,16 @@ export class Statements {
       };
     };
     this.#put = each((kind, table) =>
-      kind === 'session' || kind === 'server'
-        ? `INSERT INTO ${table} (id, data) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET data = excluded.data`
-        : kind === 'task'
-          ? `INSERT INTO tasks (id, data, session_id, keep_until) VALUES (?, ?, ?, ?)
+      kind === 'session'
+        ? `INSERT INTO sessions (id, data, principal, owner_kind, last_active_at, resumes) VALUES (?, ?, ?, ?, ?, ?)
+           ON CONFLICT (id) DO UPDATE SET data = excluded.data, owner_kind = excluded.owner_kind,
+             last_active_at = excluded.last_active_at, resumes = excluded.resumes`
+        : kind === 'server'
+          ? `INSERT INTO ${table} (id, data) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET data = excluded.data`
+          : kind === 'task'
+            ? `INSERT INTO tasks (id, data, session_id, keep_until) VALUES (?, ?, ?, ?)
              ON CONFLICT (id) DO UPDATE SET data = excluded.data, keep_until = excluded.keep_until`
-          : `INSERT INTO ${table} (id, data, session_id) VALUES (?, ?, ?)
+            : `INSERT INTO ${table} (id, data, session_id) VALUES (?, ?, ?)
            ON CONFLICT (id) DO UPDATE SET data = excluded.data, session_id = excluded.session_id`,
     );
     this.#drop = each((_kind, table) => `DELETE FROM ${table} WHERE id = ?`);
@@ -70,7 +79,13 @@ export class Statements {
       event: of('event'),
       subscription: of('subscription'),
     };
-    this.#unfinished = db.prepare('SELECT DISTINCT session_id FROM tasks WHERE keep_until IS NULL');
+    this.#session = db.prepare('SELECT id, data FROM sessions WHERE id = ?');
+    this.#toResume = db.prepare(
+      `SELECT id, principal FROM sessions WHERE resumes
+       OR id IN (SELECT session_id FROM tasks WHERE keep_until IS NULL) ORDER BY id`,
+    );
+    this.#states = db.prepare(`SELECT id, data FROM sessions WHERE principal = ? AND owner_kind = 'state' ORDER BY id`);
+    this.#idle = db.prepare('SELECT id FROM sessions WHERE last_active_at <= ?');
     this.#dropOverdue = db.prepare('DELETE FROM tasks WHERE keep_until <= ?');
     this.#dropOwned = OWNED_BY_A_SESSION.map((kind) => db.prepare(`DELETE FROM ${TABLES[kind]} WHERE session_id = ?`));
   }
@@ -79,10 +94,7 @@ export class Statements {
   make(change: Change, data: string): void {
     switch (change.op) {
       case 'put': {
-        const sessionId = sessionIdOf(change.record);
-        const owner = sessionId === undefined ? [] : [sessionId];
-        const end = change.kind === 'task' ? [endOf(change.record)] : [];
-        this.#put[change.kind].run(change.record.id, data, ...owner, ...end);
+        this.#put[change.kind].run(change.record.id, data, ...columnsOf(change));
         return;
       }
       case 'drop':
@@ -103,8 +115,20 @@ export class Statements {
     return this.#records(kind, this.#of[kind].all(sessionId));
   }
 
-  sessionsAtWork(): Set<string> {
-    return sessionIds(this.#unfinished.all());
+  session(id: string): SessionRecord | undefined {
+    return this.#records('session', this.#session.all(id))[0];
+  }
+
+  sessionsToResume(): Pick<SessionRecord, 'id' | 'principal'>[] {
+    return this.#toResume.all() as Pick<SessionRecord, 'id' | 'principal'>[];
+  }
+
+  states(principal: string): SessionRecord[] {
+    return this.#records('session', this.#states.all(principal));
+  }
+
+  idleSessions(before: number): string[] {
+    return (this.#idle.all(before) as { id: string }[]).map(({ id }) => id);
   }
 
   dropOverdue(now: number): void {
@@ -161,10 +185,18 @@ function readRecord<K extends RecordKind>(kind: K, data: string): Records[K] {
   return record as unknown as Records[K];
 }
 
-function sessionIds(rows: unknown[]): Set<string> {
-  return new Set((rows as { session_id: string }[]).map(({ session_id: id }) => id));
-}
-
-function endOf(record: Records[RecordKind]): number | null {
-  return 'keepUntil' in record ? (record.keepUntil ?? null) : null;
+/** The values of the columns beside the record itself, in the order of the statement. */
+function columnsOf({ kind, record }: Put): (string | number | null)[] {
+  switch (kind) {
+    case 'session':
+      return [record.principal, record.owner.kind, record.lastActiveAt, resumes(record) ? 1 : 0];
+    case 'server':
+      return [];
+    case 'task':
+      return [record.sessionId, hasEnded(record) ? record.keepUntil : null];
+    case 'question':
+    case 'event':
+    case 'subscription':
+      return [record.sessionId];
+  }
 }

@@ -13,13 +13,13 @@ import { statSync, type Stats } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type Libsql from 'libsql';
-import type { OwnedKind, RecordKind, Records, Store, StoreProblem, Trimmed } from '../../core/ports.ts';
+import type { ClaimedSession, ServerRecord, SessionRecord, Store, StoreProblem } from '../../core/ports.ts';
 import { type Log, messageOf } from '../../lib/log.ts';
 import { StoreError } from '../store-error.ts';
 import { fileOf, toStoreError, openDatabase } from './database.ts';
 import { Fitting } from './fit.ts';
 import { isBusy, lockStore, writeOwner, type StoreLock } from './lock.ts';
-import { type Change, ChangeQueue, concerns, type Put } from './queue.ts';
+import { type Change, ChangeQueue, concerns, type Put, type RecordKind, type Records } from './queue.ts';
 import { Room } from './room.ts';
 import { Statements } from './statements.ts';
 import { transaction } from './transaction.ts';
@@ -39,7 +39,7 @@ export async function openSqliteStore({
   log,
   shared = false,
   maxBytes = Infinity,
-}: SqliteStoreOptions): Promise<Store> {
+}: SqliteStoreOptions): Promise<SqliteStore> {
   const path = await fileOf(given);
   if (shared || path === ':memory:') return new SqliteStore(await openDatabase(path), path, log, undefined, maxBytes);
   const lock = await lockStore(path);
@@ -90,6 +90,9 @@ const NO_SESSION = '';
 /** Shared: a fast call must not allocate a promise. */
 const NOTHING_QUEUED: Promise<void> = Promise.resolve();
 
+/** No other gateway can claim a session. */
+const CONSTANT_FENCE = 1;
+
 const AT_THE_NEXT_START = 'restart the gateway: it puts the file aside and begins a new one';
 
 /** Why a record did not fit: because of the limit, or because the disk is full. */
@@ -98,7 +101,10 @@ interface Full {
   atLimit: boolean;
 }
 
-class SqliteStore implements Store {
+/** Only one gateway at a time uses the file, so a claim always holds, and the fence is constant. */
+export class SqliteStore implements Store {
+  readonly leaseMs = undefined;
+  readonly #claimed = new Set<string>();
   readonly #db: Libsql.Database;
   readonly #path: string;
   readonly #log: Log;
@@ -145,9 +151,93 @@ class SqliteStore implements Store {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
 
+  async claim(sessionId: string): Promise<ClaimedSession | undefined> {
+    if (this.#claimed.has(sessionId)) return undefined;
+    this.#claimed.add(sessionId);
+    try {
+      const record = await this.#current(sessionId, (statements) => statements.session(sessionId));
+      return this.#claimedSession(sessionId, record);
+    } catch (error) {
+      this.#claimed.delete(sessionId);
+      throw error;
+    }
+  }
+
+  #claimedSession(id: string, record: SessionRecord | undefined): ClaimedSession {
+    let erased = false;
+    return {
+      fence: CONSTANT_FENCE,
+      record,
+      put: (kind, changed) => {
+        // Each kind of a session's records is one of the store's.
+        if (!erased) this.put(kind, changed as Records[typeof kind]);
+      },
+      drop: (kind, recordId) => this.drop(kind, recordId),
+      settled: () => this.settled(id),
+      trim: async (maxBytes, keepTasksUntil) =>
+        this.#current(id, () => this.#fitting.fit(id, maxBytes, keepTasksUntil)),
+      load: async () =>
+        this.#current(id, (statements) => ({
+          tasks: statements.of('task', id),
+          questions: statements.of('question', id),
+          events: statements.of('event', id),
+          subscriptions: statements.of('subscription', id),
+        })),
+      erase: () => {
+        if (erased) return;
+        erased = true;
+        this.drop('session', id);
+        this.#claimed.delete(id);
+      },
+      release: async () => {
+        await this.settled(id);
+        this.#claimed.delete(id);
+      },
+    };
+  }
+
+  async renew(): Promise<string[]> {
+    return [];
+  }
+
+  async sessionsToResume(): Promise<Pick<SessionRecord, 'id' | 'principal'>[]> {
+    return this.#current(NO_SESSION, (statements) => statements.sessionsToResume());
+  }
+
+  async states(principal: string): Promise<SessionRecord[]> {
+    return this.#current(NO_SESSION, (statements) => statements.states(principal));
+  }
+
+  async dropIdle(before: number): Promise<void> {
+    const idle = await this.#current(NO_SESSION, (statements) => statements.idleSessions(before));
+    for (const id of idle) if (!this.#claimed.has(id)) this.drop('session', id);
+  }
+
+  async dropOverdue(now: number): Promise<void> {
+    await this.#current(NO_SESSION, (statements) => statements.dropOverdue(now));
+  }
+
+  async servers(): Promise<ServerRecord[]> {
+    return this.all('server');
+  }
+
+  putServer(record: ServerRecord): void {
+    this.put('server', record);
+  }
+
+  dropServer(id: string): void {
+    this.drop('server', id);
+  }
+
+  watchServers(): () => void {
+    return () => {};
+  }
+
   put<K extends RecordKind>(kind: K, record: Records[K]): void {
-    this.#refuseIfNew({ op: 'put', kind, record });
-    this.#queue.put(kind, record);
+    // `Put` is the union of exactly these pairs.
+    const put = { op: 'put', kind, record } as unknown as Put;
+    this.#refuseIfNew(put);
+    this.#queue.put(put);
     this.#schedule();
   }
 
@@ -171,22 +261,6 @@ class SqliteStore implements Store {
 
   async all<K extends RecordKind>(kind: K): Promise<Records[K][]> {
     return this.#current(undefined, (statements) => statements.all(kind));
-  }
-
-  async of<K extends OwnedKind>(kind: K, sessionId: string): Promise<Records[K][]> {
-    return this.#current(sessionId, (statements) => statements.of(kind, sessionId));
-  }
-
-  async fit(sessionId: string, maxBytes: number, keepTasksUntil: number): Promise<Trimmed> {
-    return this.#current(sessionId, () => this.#fitting.fit(sessionId, maxBytes, keepTasksUntil));
-  }
-
-  async sessionsAtWork(): Promise<Set<string>> {
-    return this.#current(undefined, (statements) => statements.sessionsAtWork());
-  }
-
-  async dropOverdue(now: number): Promise<void> {
-    await this.#current(NO_SESSION, (statements) => statements.dropOverdue(now));
   }
 
   /** Reads after all queued changes of the session are written. */
@@ -243,7 +317,7 @@ class SqliteStore implements Store {
 
   /** Refuses each new task once; later changes of a refused task are written like any others. */
   #refuseIfNew(put: Put): void {
-    if (this.#problem === undefined || put.kind !== 'task' || !('createdAt' in put.record)) return;
+    if (this.#problem === undefined || put.kind !== 'task') return;
     const { id, createdAt } = put.record;
     const { found, error, refused } = this.#problem;
     if (createdAt < found || refused.has(id)) return;

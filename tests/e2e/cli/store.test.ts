@@ -3,11 +3,11 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { expect, test } from 'vitest';
-import type { ServerConfig, Store } from '../../../src/core/ports.ts';
+import type { ServerConfig } from '../../../src/core/ports.ts';
 import type { Interaction } from '../../../src/core/interaction/interaction.ts';
 import { createTask, transition, type Task } from '../../../src/core/task/task.ts';
 import { createLog } from '../../../src/lib/log.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
+import { openSqliteStore, type SqliteStore } from '../../../src/store/sqlite/store.ts';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf, type Json } from '../../support/hub.ts';
@@ -18,7 +18,7 @@ import { session as storedSession } from '../../support/records.ts';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-async function fill(path: string, fill: (store: Store) => void): Promise<void> {
+async function fill(path: string, fill: (store: SqliteStore) => void): Promise<void> {
   const store = await openSqliteStore({ path, log: createLog('silent') });
   fill(store);
   await store.close();

@@ -5,6 +5,7 @@ import { hubOverHttp, taskIdOf, type HubClient } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
 import { DOORS, hubThrough } from './doors.ts';
 import { settle, soon, tasksOf } from './watch.ts';
+import { storedIn } from '../../support/records.ts';
 
 const ids = async (hub: HubClient): Promise<unknown[]> => (await tasksOf(hub)).map(({ task_id }) => task_id);
 
@@ -65,7 +66,7 @@ test('T-2: a finished task is readable for a while and then gone', async () => {
   await soon(() => ids(hub)).toEqual([]);
   const gone = await hub.call('get_task', { task_id });
   expect(gone).toMatchObject({ isError: true, code: 'TOOL_ERR_TASK_NOT_FOUND' });
-  expect(await gateway.store.all('task')).toEqual([]);
+  expect(await storedIn(gateway, 'task')).toEqual([]);
 });
 
 test('T-2: clean-up leaves tasks at work and results that are still to be kept', async () => {

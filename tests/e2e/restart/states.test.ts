@@ -48,7 +48,7 @@ function shareStates(store: string, ids: Record<string, string>): void {
   try {
     for (const [today, then] of Object.entries(ids)) {
       db.prepare(
-        `UPDATE sessions SET id = ?, data = json_remove(json_set(data, '$.id', ?), '$.state') WHERE id = ?`,
+        `UPDATE sessions SET id = ?, data = json_remove(json_set(data, '$.id', ?), '$.owner.name') WHERE id = ?`,
       ).run(then, then, today);
       for (const table of ['tasks', 'questions', 'events']) {
         db.prepare(

@@ -6,6 +6,7 @@ import { taskIdOf, type Json } from '../../support/hub.ts';
 import { defer } from '../../support/owned.ts';
 import { modernCall, modernHeaders, post, rawSession, replyOf, toolCall } from '../../support/raw-http.ts';
 import { v1Stdio } from '../../support/servers.ts';
+import { storedIn } from '../../support/records.ts';
 
 /** Takes seconds to leave, so that there is time for requests in between. */
 const SLOW_TO_LEAVE = v1Stdio({ TEST_IGNORE_STDIN_END: '1', TEST_IGNORE_SIGTERM: '1' });
@@ -79,7 +80,6 @@ test('P-2, S-1, S-4: while the gateway stops, no client hears that its session i
 
 test('P-3, S-4, S-5: what a client without sessions starts while its last session ends is kept', async () => {
   const gateway = await httpGateway({ one: SLOW_TO_LEAVE });
-  const { store } = gateway.gateway;
   const call = async (args: Json) =>
     replyOf(await post(gateway.url, modernCall('execute_tool', args), modernHeaders('execute_tool')));
   expect((await call(ECHO)).text).toBe('here');
@@ -88,8 +88,8 @@ test('P-3, S-4, S-5: what a client without sessions starts while its last sessio
   const ending = gateway.gateway.end(first, 'the session was idle');
   const id = taskIdOf(await call({ ...SLOW, timeout_ms: 1 }));
   await ending;
-  await store.settled();
-  expect((await store.all('task')).map((task) => task.id)).toEqual([id]);
-  expect((await store.all('session')).map((session) => session.id)).toEqual(gateway.gateway.sessions.map((s) => s.id));
+  expect((await storedIn(gateway.gateway, 'task')).map((task) => task.id)).toEqual([id]);
+  const sessions = await storedIn(gateway.gateway, 'session');
+  expect(sessions.map((session) => session.id)).toEqual(gateway.gateway.sessions.map((s) => s.id));
   expect(gateway.gateway.sessions).toHaveLength(1);
 });

@@ -8,6 +8,7 @@ import { startV1Http } from '../../servers/v1-http.ts';
 import { httpGateway, temporaryFolder } from '../../support/gateway.ts';
 import { owned } from '../../support/owned.ts';
 import { LightClient } from './light-client.ts';
+import { storedIn } from '../../support/records.ts';
 
 const CALLS = 10_000;
 const WARM_UP = 1000;
@@ -67,8 +68,8 @@ test('H-4, P-3: ten thousand fast calls leave no task, no write and no memory', 
   forget();
   await gateway.store.settled();
   expect(await files()).toEqual(before.files);
-  expect(await gateway.store.all('task')).toEqual([]);
-  expect(await gateway.store.all('event')).toEqual([]);
+  expect(await storedIn(gateway, 'task')).toEqual([]);
+  expect(await storedIn(gateway, 'event')).toEqual([]);
   const [session] = gateway.sessions;
   expect(session?.calls.size).toBe(0);
   expect(session?.tasks.list()).toEqual([]);

@@ -95,7 +95,7 @@ test('S-3: a server that cannot be reached is not kept', async () => {
   expect(await names(caller)).toEqual([]);
   expect((await other.call('execute_tool', { server: 'one', tool: 'echo' })).code).toBe('TOOL_ERR_SERVER_NOT_FOUND');
   expect((await other.call('list_servers')).events).toEqual([]);
-  expect(await gateway.store.all('server')).toEqual([]);
+  expect(await gateway.store.servers()).toEqual([]);
 });
 
 test('S-3: a replacement that cannot be reached leaves the old one and its work alone', async () => {

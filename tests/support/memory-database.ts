@@ -1,0 +1,282 @@
+/** A store in memory that several gateways of one process share, with claims that expire and fences that are checked. */
+
+import type {
+  ClaimedSession,
+  ServerRecord,
+  ServerWatcher,
+  SessionRecord,
+  SessionRecordKind,
+  SessionRecords,
+  Store,
+  StoredSession,
+  Trimmed,
+} from '../../src/core/ports.ts';
+import { resumes } from '../../src/core/session/kind.ts';
+import { hasEnded, type Task } from '../../src/core/task/task.ts';
+import { StoreError } from '../../src/store/store-error.ts';
+
+type OwnedKind = Exclude<SessionRecordKind, 'session'>;
+type Rows = { [K in OwnedKind]: Map<string, SessionRecords[K]> };
+
+interface Claim {
+  gateway: MemoryStore;
+  fence: number;
+  expired: boolean;
+}
+
+/** Changes the data when they are committed. */
+type Change = () => void;
+
+const newRows = (): Rows => ({ task: new Map(), question: new Map(), event: new Map(), subscription: new Map() });
+
+const inOrder = <T extends { id: string }>(rows: Iterable<T>): T[] =>
+  [...rows].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+
+export class MemoryDatabase {
+  readonly sessions = new Map<string, SessionRecord>();
+  readonly rows = new Map<string, Rows>();
+  readonly servers = new Map<string, ServerRecord>();
+  readonly claims = new Map<string, Claim>();
+  readonly watchers = new Map<ServerWatcher, MemoryStore>();
+  #lastFence = 0;
+
+  open(): Store {
+    return new MemoryStore(this);
+  }
+
+  expireClaims(): void {
+    for (const claim of this.claims.values()) claim.expired = true;
+  }
+
+  nextFence(): number {
+    this.#lastFence += 1;
+    return this.#lastFence;
+  }
+
+  rowsOf(sessionId: string): Rows {
+    const rows = this.rows.get(sessionId) ?? newRows();
+    this.rows.set(sessionId, rows);
+    return rows;
+  }
+
+  erase(sessionId: string): void {
+    this.sessions.delete(sessionId);
+    this.rows.delete(sessionId);
+  }
+}
+
+const NOTHING_QUEUED = Promise.resolve();
+
+class MemoryStore implements Store {
+  readonly problem = undefined;
+  readonly leaseMs = 10_000;
+  readonly #database: MemoryDatabase;
+  #queue: { change: Change; claim: Claim | undefined; sessionId: string }[] = [];
+  #commit: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(database: MemoryDatabase) {
+    this.#database = database;
+  }
+
+  async claim(sessionId: string): Promise<ClaimedSession | undefined> {
+    const { claims, sessions } = this.#database;
+    await this.settled();
+    const held = claims.get(sessionId);
+    if (held !== undefined && !held.expired) return undefined;
+    const claim: Claim = { gateway: this, fence: this.#database.nextFence(), expired: false };
+    claims.set(sessionId, claim);
+    return this.#claimed(sessionId, claim, sessions.get(sessionId));
+  }
+
+  #claimed(id: string, claim: Claim, record: SessionRecord | undefined): ClaimedSession {
+    const database = this.#database;
+    let erased = false;
+    const queue = (change: Change): void => this.#enqueue(id, change, claim);
+    return {
+      fence: claim.fence,
+      record,
+      put: (kind, changed) => {
+        if (erased) return;
+        let copy: typeof changed | Error;
+        try {
+          copy = JSON.parse(JSON.stringify(changed)) as typeof changed;
+        } catch {
+          copy = new StoreError('STORE_WRITE_FAILED', `${kind} ${changed.id} cannot be stored`);
+        }
+        queue(() => {
+          if (copy instanceof Error) throw copy;
+          if (kind === 'session') database.sessions.set(id, copy as SessionRecord);
+          else (database.rowsOf(id)[kind as OwnedKind] as Map<string, typeof copy>).set(copy.id, copy);
+        });
+      },
+      drop: (kind, recordId) => queue(() => void database.rowsOf(id)[kind].delete(recordId)),
+      settled: () => this.settled(),
+      trim: async (maxBytes, keepTasksUntil) => {
+        await this.settled();
+        return trim(database.rowsOf(id), maxBytes, keepTasksUntil);
+      },
+      load: async (): Promise<StoredSession> => {
+        if (this.#closed) throw closed();
+        await this.settled();
+        const { task, question, event, subscription } = database.rowsOf(id);
+        return {
+          tasks: inOrder(task.values()),
+          questions: inOrder(question.values()),
+          events: inOrder(event.values()),
+          subscriptions: inOrder(subscription.values()),
+        };
+      },
+      erase: () => {
+        erased = true;
+        queue(() => {
+          database.erase(id);
+          database.claims.delete(id);
+        });
+      },
+      release: async () => {
+        await this.settled();
+        if (database.claims.get(id) === claim) database.claims.delete(id);
+      },
+    };
+  }
+
+  async renew(): Promise<string[]> {
+    const lost: string[] = [];
+    for (const id of this.#mine) {
+      const claim = this.#database.claims.get(id);
+      if (claim?.gateway === this) claim.expired = false;
+      else lost.push(id);
+    }
+    return lost;
+  }
+
+  readonly #mine = new Set<string>();
+
+  async sessionsToResume(): Promise<Pick<SessionRecord, 'id' | 'principal'>[]> {
+    await this.settled();
+    const isAtWork = (task: Task): boolean => !hasEnded(task);
+    return inOrder(this.#database.sessions.values())
+      .filter((record) => resumes(record) || [...this.#database.rowsOf(record.id).task.values()].some(isAtWork))
+      .map(({ id, principal }) => ({ id, principal }));
+  }
+
+  async states(principal: string): Promise<SessionRecord[]> {
+    await this.settled();
+    return inOrder(this.#database.sessions.values()).filter(
+      (record) => record.principal === principal && record.owner.kind === 'state',
+    );
+  }
+
+  async dropIdle(before: number): Promise<void> {
+    await this.settled();
+    for (const { id, lastActiveAt } of this.#database.sessions.values()) {
+      if (lastActiveAt <= before && !this.#database.claims.has(id)) this.#database.erase(id);
+    }
+  }
+
+  async dropOverdue(now: number): Promise<void> {
+    await this.settled();
+    for (const { task } of this.#database.rows.values()) {
+      for (const each of task.values()) if (hasEnded(each) && each.keepUntil <= now) task.delete(each.id);
+    }
+  }
+
+  async servers(): Promise<ServerRecord[]> {
+    await this.settled();
+    return inOrder(this.#database.servers.values());
+  }
+
+  putServer(record: ServerRecord): void {
+    this.#enqueue('', () => {
+      this.#database.servers.set(record.id, record);
+      this.#report(record.id, record);
+    });
+  }
+
+  dropServer(id: string): void {
+    this.#enqueue('', () => {
+      this.#database.servers.delete(id);
+      this.#report(id, undefined);
+    });
+  }
+
+  #report(id: string, record: ServerRecord | undefined): void {
+    for (const [watcher, gateway] of this.#database.watchers) if (gateway !== this) watcher(id, record);
+  }
+
+  watchServers(watcher: ServerWatcher): () => void {
+    this.#database.watchers.set(watcher, this);
+    return () => this.#database.watchers.delete(watcher);
+  }
+
+  settled(): Promise<void> {
+    return this.#commit ?? NOTHING_QUEUED;
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    await this.settled();
+    this.#closed = true;
+    for (const [id, { gateway }] of this.#database.claims) if (gateway === this) this.#database.claims.delete(id);
+  }
+
+  #enqueue(sessionId: string, change: Change, claim?: Claim): void {
+    if (claim) this.#mine.add(sessionId);
+    this.#queue.push({ change, claim, sessionId });
+    if (this.#commit !== undefined) return;
+    this.#commit = Promise.resolve().then(() => this.#write());
+    // A caller that waits gets the error.
+    this.#commit.catch(() => {});
+  }
+
+  #write(): void {
+    const queue = this.#queue;
+    this.#queue = [];
+    this.#commit = undefined;
+    if (this.#closed) throw closed();
+    const failures: unknown[] = [];
+    for (const { change, claim, sessionId } of queue) {
+      if (claim !== undefined && this.#database.claims.get(sessionId) !== claim) {
+        failures.push(new StoreError('STORE_CLAIM_LOST', `another gateway has claimed session ${sessionId}`));
+        continue;
+      }
+      try {
+        change();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+}
+
+const closed = (): StoreError => new StoreError('STORE_CLOSED', 'the store is closed');
+
+const sizeOf = (record: object): number => JSON.stringify(record).length;
+
+/** The same shares as on SQLite: a quarter each for events and questions, the rest for tasks; the newest stay. */
+function trim(rows: Rows, maxBytes: number, keepUntil: number): Trimmed {
+  const total = (): number =>
+    [rows.event, rows.question, rows.task]
+      .flatMap((kind) => [...kind.values()])
+      .reduce((sum, row) => sum + sizeOf(row), 0);
+  const none = { bytes: total(), events: 0, questions: 0, tasks: 0 };
+  if (none.bytes <= maxBytes) return none;
+  const tooMany = <T extends { id: string }>(kind: Map<string, T>, share: number): T[] => {
+    let taken = 0;
+    return inOrder(kind.values())
+      .toReversed()
+      .filter((row) => sizeOf(row) > share || (taken += sizeOf(row)) > share);
+  };
+  const [events, questions] = [tooMany(rows.event, maxBytes / 4), tooMany(rows.question, maxBytes / 4)];
+  for (const { id } of events) rows.event.delete(id);
+  for (const { id } of questions) rows.question.delete(id);
+  const tasks = tooMany(rows.task, maxBytes / 2);
+  const error = { code: -32000, message: 'the task was too large to be restored (limits.sessionBytes)' };
+  for (const { id, sessionId, server, tool, createdAt, updatedAt, ttlMs } of tasks) {
+    const facts = { id, sessionId, server, tool, args: {}, createdAt, updatedAt, ttlMs };
+    rows.task.set(id, { ...facts, status: 'failed', keepUntil, error });
+  }
+  return { bytes: total(), events: events.length, questions: questions.length, tasks: tasks.length };
+}
