@@ -11,7 +11,6 @@ import {
   type CommandLine,
   type CommandName,
 } from './flags.ts';
-import { helpCommand, helpOn } from './help.ts';
 import { assumeSize, turnColoursOff } from './terminal/capabilities.ts';
 import { clean } from './terminal/clean.ts';
 
@@ -32,6 +31,8 @@ const COMMANDS: Record<CommandName, () => Promise<Command>> = {
   store: async () => (await import('./commands/store.ts')).store,
 };
 
+const helpCommand = async (args: string[]): Promise<string> => (await import('./help.ts')).helpCommand(commandIn(args));
+
 async function main(args: string[]): Promise<number> {
   const line = parseCommandLine(args);
   if (line.noColor) turnColoursOff();
@@ -45,6 +46,7 @@ async function main(args: string[]): Promise<number> {
     return 0;
   }
   if (line.help !== undefined) {
+    const { helpOn } = await import('./help.ts');
     process.stdout.write(helpOn(line.help, process.stdout));
     return 0;
   }
@@ -59,12 +61,12 @@ async function main(args: string[]): Promise<number> {
 }
 
 /** Prints the error: for people, and as JSON with `--json`. */
-function report(error: unknown, args: string[]): number {
+async function report(error: unknown, args: string[]): Promise<number> {
   const { code, message, details } = asFailure(error);
   const asJson = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined).includes('--json');
   const json = JSON.stringify({ error: { code, message, ...details } }, null, 2);
   if (asJson) process.stdout.write(`${process.stdout.isTTY ? escapeControls(json) : json}\n`);
-  const help = error instanceof UsageError ? `\n${helpCommand(commandIn(args))} shows what there is` : '';
+  const help = error instanceof UsageError ? `\n${await helpCommand(args)} shows what there is` : '';
   // The message may contain text of a server.
   const shown = process.stderr.isTTY ? clean(message) : message;
   process.stderr.write(`meanwhile: ${shown}${help}\n`);

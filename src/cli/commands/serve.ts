@@ -1,7 +1,6 @@
 import { homedir } from 'node:os';
 import { stderrLog } from '../../lib/log.ts';
 import { startHttp, type HttpGateway } from '../../main.ts';
-import { serveBanner } from '../banner.ts';
 import { configFor, logConfig, type ProgramConfig } from '../config.ts';
 import type { CommandLine } from '../flags.ts';
 import { ALL_LEVELS, holdLog, TROUBLE } from '../held-log.ts';
@@ -25,7 +24,7 @@ async function start(line: CommandLine): Promise<{ running: HttpGateway; stopped
     const running = await startHttp(config, log);
     // Before anything is printed: a script may send a signal as soon as it reads the URL.
     const stopped = untilStopped();
-    if (forPerson) process.stderr.write(`${banner(config, running.url)}\n`);
+    if (forPerson) process.stderr.write(`${await banner(config, running.url)}\n`);
     release(ALL_LEVELS);
     return { running, stopped };
   } catch (error) {
@@ -34,7 +33,9 @@ async function start(line: CommandLine): Promise<{ running: HttpGateway; stopped
   }
 }
 
-function banner(config: ProgramConfig, url: string): string {
+/** Loaded on demand: most starts print nothing for a person, and the width tables of the layout are slow to load. */
+async function banner(config: ProgramConfig, url: string): Promise<string> {
+  const { serveBanner } = await import('../banner.ts');
   const { stderr } = process;
   return serveBanner(config, url, {
     cwd: process.cwd(),
