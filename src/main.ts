@@ -6,6 +6,7 @@ import { shareConnections } from './core/session/shared-connections.ts';
 import { stderrLog, type Log } from './lib/log.ts';
 import type { HttpListener } from './north/http/listener.ts';
 import { Hub } from './north/hub/hub.ts';
+import type { StdioStreams } from './north/stdio/listener.ts';
 import { Program } from './program.ts';
 import { createBackends } from './south/backends.ts';
 import { StoreError } from './store/store-error.ts';
@@ -48,11 +49,12 @@ export async function startHttp(config: Config, log: Log = stderrLog(config.sett
   }
 }
 
-/** Serves the hub, or one server as it is, to the client on standard input and output. */
+/** Serves the hub, or one server as it is, to the client on standard input and output, or on the given streams. */
 export async function startStdio(
   config: Config,
   server?: string,
   log: Log = stderrLog(config.settings),
+  streams?: StdioStreams,
 ): Promise<StdioGateway> {
   const program = await startProgram(config, log).catch(async (error: unknown) => {
     if (config.ownStore || !(error instanceof StoreError) || error.code !== 'STORE_IN_USE') throw error;
@@ -64,7 +66,7 @@ export async function startStdio(
   const { taskAfterMs } = config.settings.direct;
   const shown = server === undefined ? { hub: new Hub(gateway) } : { server, taskAfterMs };
   try {
-    const { closed } = await program.listenOnStdio(shown);
+    const { closed } = await program.listenOnStdio(shown, streams);
     log.info('listening', { url: 'stdio:' });
     return { gateway, log, closed, close: async () => program.close() };
   } catch (error) {

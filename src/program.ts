@@ -4,7 +4,7 @@ import { Gateway, type GatewayParts } from './core/gateway.ts';
 import type { ServerConfig, Store } from './core/ports.ts';
 import { HttpListener, type HttpSettings } from './north/http/listener.ts';
 import type { Hub } from './north/hub/hub.ts';
-import { listenOnStdio, type Shown, type StdioListener } from './north/stdio/listener.ts';
+import { listenOnStdio, type Shown, type StdioListener, type StdioStreams } from './north/stdio/listener.ts';
 import { StoreError } from './store/store-error.ts';
 
 export interface ProgramOptions extends Omit<GatewayParts, 'store'> {
@@ -64,8 +64,8 @@ export class Program {
   }
 
   /** Serves the one client on standard input and output. */
-  async listenOnStdio(shown: Shown): Promise<StdioListener> {
-    const listener = await listenOnStdio(this.gateway, shown);
+  async listenOnStdio(shown: Shown, streams?: StdioStreams): Promise<StdioListener> {
+    const listener = await listenOnStdio(this.gateway, shown, streams);
     this.#stdio.add(listener);
     return listener;
   }

@@ -1,5 +1,7 @@
-/** Gateways for end-to-end tests: in this process over HTTP, or the built program over stdio. The test owns them. */
+/** Gateways for end-to-end tests, in this process: over HTTP, or over stdio. The test owns them. */
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +9,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import type { Config } from '../../src/config/schema.ts';
 import type { ServerConfig } from '../../src/core/ports.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { startHttp, type HttpGateway } from '../../src/main.ts';
+import { startHttp, startStdio, type HttpGateway } from '../../src/main.ts';
 import { defer, owned } from './owned.ts';
 
 export const PROGRAM = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
@@ -51,4 +53,29 @@ export async function httpGateway(servers: Servers, settings: SettingsInput = {}
   const log = createLog('debug', (line) => logs.push(JSON.parse(line) as LogLine));
   const running = await startHttp(await testConfig(servers, settings), log);
   return owned({ ...running, logs });
+}
+
+/** A gateway that serves its hub as `meanwhile stdio` does; returns the client's end of its streams. */
+export async function stdioGateway(servers: Servers, settings: SettingsInput = {}): Promise<Socket> {
+  const flags = { config: await configFile(servers, settings) };
+  const config = await loadConfig({ flags, env: {}, cwd: '/', transport: 'stdio' });
+  const [own, clients] = await socketPair();
+  const log = createLog('silent');
+  const running = owned(await startStdio(config, undefined, log, { input: own, output: own }));
+  void running.closed.then(async () => running.close()).then(() => own.end());
+  return clients;
+}
+
+/** Like a pair of pipes: what is written to one end is read at the other, and not before the write has ended. */
+async function socketPair(): Promise<[Socket, Socket]> {
+  const listener = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const near = connect({ port: (listener.address() as AddressInfo).port, allowHalfOpen: true });
+  const [far] = (await once(listener, 'connection')) as [Socket];
+  listener.close();
+  defer(async () => {
+    near.destroy();
+    far.destroy();
+  });
+  return [near, far];
 }

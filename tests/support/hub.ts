@@ -6,8 +6,9 @@ import { StdioClientTransport as V1Stdio } from '@modelcontextprotocol/sdk/clien
 import { StreamableHTTPClientTransport as V1Http } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { StandardSchemaV1 } from '@modelcontextprotocol/client';
-import { configFile, PROGRAM, type Servers, type SettingsInput } from './gateway.ts';
+import { configFile, PROGRAM, stdioGateway, type Servers, type SettingsInput } from './gateway.ts';
 import { owned } from './owned.ts';
+import { StdioTransport } from './stdio-transport.ts';
 
 export type ClientKind = 'v1' | 'v2' | 'modern';
 
@@ -66,7 +67,7 @@ export interface HubClient {
   close(): Promise<void>;
   /** The legacy session id over HTTP. */
   sessionId(): string | undefined;
-  /** The gateway's process over stdio. */
+  /** The process of the program. */
   pid(): number | null;
 }
 
@@ -89,18 +90,28 @@ export async function hubOverHttp(
     : connectV2(new V2Http(address, { requestInit }), kind, program);
 }
 
-/** Starts the built program and speaks with it over stdio. */
+/** Starts a gateway and speaks with it over stdio. */
 export async function hubOverStdio(
   servers: Servers,
   settings: SettingsInput = {},
   kind: ClientKind = 'v1',
 ): Promise<HubClient> {
-  const args = [PROGRAM, 'stdio', '--config', await configFile(servers, { logLevel: 'silent', ...settings })];
-  const parameters = { command: process.execPath, args, stderr: 'inherit' as const };
-  return kind === 'v1' ? connectV1(new V1Stdio(parameters)) : connectV2(new V2Stdio(parameters), kind);
+  const transport = new StdioTransport(await stdioGateway(servers, settings));
+  return kind === 'v1' ? connectV1(transport) : connectV2(transport, kind);
 }
 
-async function connectV1(transport: V1Http | V1Stdio, name = 'test'): Promise<HubClient> {
+/** Starts the built program and speaks with it over stdio. */
+export async function hubOfProgram(
+  servers: Servers,
+  settings: SettingsInput = {},
+  kind: ClientKind = 'v1',
+): Promise<HubClient> {
+  const args = [PROGRAM, 'stdio', '--config', await configFile(servers, { logLevel: 'silent', ...settings })];
+  const command = { command: process.execPath, args, stderr: 'inherit' as const };
+  return kind === 'v1' ? connectV1(new V1Stdio(command)) : connectV2(new V2Stdio(command), kind);
+}
+
+async function connectV1(transport: V1Http | V1Stdio | StdioTransport, name = 'test'): Promise<HubClient> {
   const client = new V1Client({ name, version: '1.0.0' });
   await owned(client).connect(transport);
   const request = (method: string, params: Json, options?: CallOptions): Promise<Json> =>
@@ -108,7 +119,11 @@ async function connectV1(transport: V1Http | V1Stdio, name = 'test'): Promise<Hu
   return asHub(client, transport, request);
 }
 
-async function connectV2(transport: V2Http | V2Stdio, kind: 'v2' | 'modern', name = 'test'): Promise<HubClient> {
+async function connectV2(
+  transport: V2Http | V2Stdio | StdioTransport,
+  kind: 'v2' | 'modern',
+  name = 'test',
+): Promise<HubClient> {
   const mode = kind === 'modern' ? { pin: '2026-07-28' } : 'legacy';
   const client = new V2Client({ name, version: '1.0.0' }, { versionNegotiation: { mode } });
   await owned(client).connect(transport);

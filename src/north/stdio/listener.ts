@@ -32,11 +32,16 @@ export interface StdioListener {
 /** What the client is shown: all servers through the hub, or one as it is. */
 export type Shown = { hub: Hub } | { server: string; taskAfterMs: number };
 
+export interface StdioStreams {
+  input: Readable;
+  output: Writable;
+}
+
 /** The stdio listener: one client, one session, which ends with the connection. Either era, decided by the first message. */
 export async function listenOnStdio(
   gateway: Gateway,
   shown: Shown,
-  streams: { input: Readable; output: Writable } = { input: process.stdin, output: process.stdout },
+  streams: StdioStreams = { input: process.stdin, output: process.stdout },
 ): Promise<StdioListener> {
   // One that is still stored was not ended by its client: the program was, and this is the same client's next attempt.
   const id = 'hub' in shown ? SESSION_ID : `${SESSION_ID}:${shown.server}`;

@@ -6,7 +6,7 @@ import { richResult } from '../../servers/shared/rich.ts';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { startV2Http } from '../../servers/v2-http.ts';
 import { httpGateway } from '../../support/gateway.ts';
-import { hubOverHttp, hubOverStdio, type ClientKind, type Json } from '../../support/hub.ts';
+import { hubOverHttp, hubOfProgram, type ClientKind, type Json } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
 
 const KINDS: ClientKind[] = ['v1', 'v2', 'modern'];
@@ -47,7 +47,7 @@ test.each(KINDS)('H-3: a result arrives as the server gave it, down to keys nobo
 
 test('H-3: over stdio too', async () => {
   const server = owned(await startV1Http());
-  const hub = await hubOverStdio({ one: { url: server.url } });
+  const hub = await hubOfProgram({ one: { url: server.url } });
   await hub.call('list_tools');
   const { raw } = await hub.call('execute_tool', { server: 'one', tool: 'rich' });
   expect(raw).toEqual(richResult());

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { HUB_TOOLS } from '../../../src/north/hub/hub.ts';
 import { httpGateway } from '../../support/gateway.ts';
-import { hubOverHttp, hubOverStdio, type ClientKind, type HubClient } from '../../support/hub.ts';
+import { hubOverHttp, hubOfProgram, type ClientKind, type HubClient } from '../../support/hub.ts';
 
 const NAMES =
   'add_server remove_server list_servers get_server_status list_tools execute_tool list_resources ' +
@@ -28,7 +28,7 @@ test('H-1: the 24 tools, the same for every client over stdio and HTTP', async (
   const { url } = await httpGateway({});
   const lists = [];
   for (const kind of KINDS) {
-    lists.push(await toolsOf(await hubOverHttp(url, kind)), await toolsOf(await hubOverStdio({}, {}, kind)));
+    lists.push(await toolsOf(await hubOverHttp(url, kind)), await toolsOf(await hubOfProgram({}, {}, kind)));
   }
   const [first, ...others] = lists;
   expect(first?.map(({ name }) => name).toSorted()).toEqual(SORTED);

@@ -1,15 +1,12 @@
 /** Clients of the hub that can be asked, of both SDKs and both eras, with a person in front of them. The test owns them. */
 import { Client as V2Client, StreamableHTTPClientTransport as V2Http } from '@modelcontextprotocol/client';
-import { StdioClientTransport as V2Stdio } from '@modelcontextprotocol/client/stdio';
 import type { CreateMessageResult, ElicitResult, StandardSchemaV1 } from '@modelcontextprotocol/client';
 import { Client as V1Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport as V1Stdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as V1Http } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { CreateMessageRequestSchema, ElicitRequestSchema, ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import {
-  configFile,
   httpGateway,
-  PROGRAM,
+  stdioGateway,
   type Servers,
   type SettingsInput,
   type TestGateway,
@@ -23,6 +20,7 @@ import {
   type Json,
 } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
+import { StdioTransport } from '../../support/stdio-transport.ts';
 import type { Way } from '../flows/doors.ts';
 import { Person } from './person.ts';
 
@@ -33,7 +31,7 @@ export interface AskableHub extends HubClient {
   person: Person;
 }
 
-type Transport = V1Http | V1Stdio | V2Http | V2Stdio;
+type Transport = V1Http | V2Http | StdioTransport;
 
 export async function askableOverHttp(
   url: string,
@@ -51,9 +49,8 @@ export async function askableThrough(
   capabilities: Json = BOTH_KINDS,
 ): Promise<AskableHub> {
   if (door === 'http') return askableOverHttp((await httpGateway(servers, settings)).url, kind, capabilities);
-  const args = [PROGRAM, 'stdio', '--config', await configFile(servers, { logLevel: 'silent', ...settings })];
-  const command = { command: process.execPath, args, stderr: 'inherit' as const };
-  return kind === 'v1' ? openV1(new V1Stdio(command), capabilities) : openV2(new V2Stdio(command), kind, capabilities);
+  const transport = new StdioTransport(await stdioGateway(servers, settings));
+  return kind === 'v1' ? openV1(transport, capabilities) : openV2(transport, kind, capabilities);
 }
 
 /** A gateway, a client that can be asked, and another door to the same session. */
@@ -68,7 +65,7 @@ export async function withSecondDoor(
   return { gateway, hub, other: kind === 'modern' ? await hubOverHttp(gateway.url, 'modern', {}, 'askable') : hub };
 }
 
-async function openV1(transport: V1Http | V1Stdio, capabilities: Json): Promise<AskableHub> {
+async function openV1(transport: V1Http | StdioTransport, capabilities: Json): Promise<AskableHub> {
   const client = new V1Client({ name: 'askable', version: '1.0.0' }, { capabilities });
   const person = new Person();
   if ('elicitation' in capabilities) {
@@ -93,7 +90,7 @@ const ANY: StandardSchemaV1<unknown, Json> = {
   '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value: value as Json }) },
 };
 
-async function openV2(transport: V2Http | V2Stdio, kind: ClientKind, capabilities: Json): Promise<AskableHub> {
+async function openV2(transport: V2Http | StdioTransport, kind: ClientKind, capabilities: Json): Promise<AskableHub> {
   const mode = kind === 'modern' ? { pin: '2026-07-28' } : 'legacy';
   const client = new V2Client({ name: 'askable', version: '1.0.0' }, { capabilities, versionNegotiation: { mode } });
   const person = new Person();

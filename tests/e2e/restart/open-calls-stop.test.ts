@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { startV2Http } from '../../servers/v2-http.ts';
 import { httpGateway, type TestGateway } from '../../support/gateway.ts';
-import { hubOverStdio } from '../../support/hub.ts';
+import { hubOfProgram } from '../../support/hub.ts';
 import { defer, owned } from '../../support/owned.ts';
 import { errorOf, modernCall, modernHeaders, post, rawSession, replyOf, toolCall } from '../../support/raw-http.ts';
 import { begin, kill, killable, restart, stateOf } from './killable.ts';
@@ -61,7 +61,7 @@ describe.each(['v1', 'v2'] as const)('S-4: a call that is open when the gateway 
 
 test('S-4, H-12: over stdio a call that is open at SIGTERM is told that the gateway shuts down', async () => {
   const server = owned(await startV1Http());
-  const hub = await hubOverStdio({ one: { url: server.url } });
+  const hub = await hubOfProgram({ one: { url: server.url } });
   const open = hub.call('execute_tool', { server: 'one', tool: 'slow', args: SLOW });
   open.catch(() => {});
   await expect.poll(() => server.state.calls.length).toBe(1);

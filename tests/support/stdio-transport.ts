@@ -1,0 +1,40 @@
+/** A client's end of a stdio connection with a gateway in this process, for the clients of both SDKs. */
+import type { Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
+import type { ChildProcessTransport } from '../../src/lib/sdk/child-process-transport.ts';
+
+export class StdioTransport implements ChildProcessTransport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly pid = null;
+  readonly stderr = null;
+  readonly #socket: Socket;
+  #closed = false;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  async start(): Promise<void> {
+    createInterface({ input: this.#socket })
+      .on('line', (line) => this.onmessage?.(JSON.parse(line) as JSONRPCMessage))
+      .once('close', () => this.#close());
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    this.#socket.write(`${JSON.stringify(message)}\n`);
+  }
+
+  async close(): Promise<void> {
+    this.#socket.end();
+    this.#close();
+  }
+
+  #close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.onclose?.();
+  }
+}
