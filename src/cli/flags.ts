@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { ConfigFlags } from '../config/load.ts';
-import { messageOf } from '../lib/log.ts';
+import { codeOf, messageOf } from '../lib/log.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { hintFor } from './unknown-option.ts';
 
@@ -195,9 +195,8 @@ const NAMES_SETTING = new Set<unknown>(['STORE_IN_USE', 'EADDRINUSE']);
 
 /** The message of an error, with a flag in place of the name of a setting. */
 export function inFlags(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const message = messageOf(error);
-  return NAMES_SETTING.has(code) ? message.replace(/ another `(\w+)`/, ' another with --$1') : message;
+  return NAMES_SETTING.has(codeOf(error)) ? message.replace(/ another `(\w+)`/, ' another with --$1') : message;
 }
 
 const isCommand = (name: string): name is CommandName => Object.hasOwn(OPTIONS, name);

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf } from '../lib/log.ts';
+import { codeOf, messageOf } from '../lib/log.ts';
 import { Failure } from './failure.ts';
 import type { Flags } from './flags.ts';
 
@@ -55,7 +55,7 @@ async function written(path: string, data: Buffer): Promise<boolean> {
     await writeFile(path, data, { flag: 'wx' });
     return true;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    if (codeOf(error) === 'EEXIST') return false;
     throw error;
   }
 }

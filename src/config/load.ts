@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { ServerConfig } from '../core/ports.ts';
-import { messageOf } from '../lib/log.ts';
+import { codeOf, messageOf } from '../lib/log.ts';
 import { isObject } from '../lib/values.ts';
 import { ConfigError } from './config-error.ts';
 import { expand, type Mistake } from './expand.ts';
@@ -122,8 +122,7 @@ async function readConfigFile(file: string, source: Given, name: string): Promis
   try {
     text = await readFile(file, 'utf8');
   } catch (error) {
-    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    const reason = missing ? 'there is no such file' : `cannot be read: ${messageOf(error)}`;
+    const reason = codeOf(error) === 'ENOENT' ? 'there is no such file' : `cannot be read: ${messageOf(error)}`;
     throw new ConfigError([`${file}: ${reason} (given by ${source.by})`], { cause: error });
   }
   try {

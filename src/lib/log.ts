@@ -42,3 +42,8 @@ export function stderrLog({ logLevel, logFormat }: { logLevel: LogLevel; logForm
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** The code of an error, if it has one. */
+export function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}

@@ -1,12 +1,14 @@
 import { RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
-
 import { OutFolder } from '../out-folder.ts';
 import { showContents } from '../terminal/blocks.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { offers, withServer, type ServerSession } from '../server/session.ts';
 import { firstLine } from './tools.ts';
+import { codeOf } from '../../lib/log.ts';
 import { isObject } from '../../lib/values.ts';
+
+const METHOD_NOT_FOUND = -32601;
 
 type Item = Record<string, unknown>;
 
@@ -41,8 +43,7 @@ function row(item: Item, uri: unknown, mark: readonly string[]): string[] {
 /** Many servers with resources do not implement templates. */
 async function templatesOf(client: ServerSession['client']): Promise<Item[]> {
   return client.listAll('resources/templates/list', 'resourceTemplates').catch((error: unknown) => {
-    const unknownMethod = error instanceof Error && 'code' in error && error.code === -32601;
-    if (unknownMethod) return [];
+    if (codeOf(error) === METHOD_NOT_FOUND) return [];
     throw error;
   });
 }

@@ -1,31 +1,28 @@
-/** Opens the database file: makes it if it is missing, refuses it untouched if it is not a store of ours. */
+/** Opens the database file: creates it if it is missing, and refuses it untouched if it is not a store. */
 
 import { chmod, mkdir, open, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type Libsql from 'libsql';
-import { messageOf } from '../../lib/log.ts';
+import { codeOf, messageOf } from '../../lib/log.ts';
 import { StoreError } from '../store-error.ts';
 import { APPLICATION_ID, assertNotNewer, migrate } from './migrations.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
 
-/** The SQLite file format: the first bytes of the file, and where the application id is in its header. */
-const MAGIC = 'SQLite format 3\0';
-const APPLICATION_ID_OFFSET = 68;
-const HEADER_BYTES = 100;
-const PAGE_SIZE_OFFSET = 16;
-const CHANGES_OFFSET = 24;
-const PAGE_COUNT_OFFSET = 28;
-const COUNTED_AT_OFFSET = 92;
+/** The smallest page of SQLite: no database file is shorter. */
+const SMALLEST_FILE = 512;
 
 export async function openDatabase(path: string): Promise<Libsql.Database> {
   const inMemory = path === ':memory:';
-  if (!inMemory) await prepareFile(path);
+  if (!inMemory) await createFile(path);
+  const isNew = inMemory || !(await assertOurs(path));
   const db = await connect(path);
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    if (!isNew) assertApplicationId(db, path);
     migrate(db, path);
-    assertWhole(db);
+    assertWhole(db, path);
     // Only after the first migration, so that the application id is in the file itself and never only in its log.
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     if (!inMemory) await chmod(path, 0o600);
@@ -36,16 +33,20 @@ export async function openDatabase(path: string): Promise<Libsql.Database> {
   }
 }
 
-/** Opens a store that is there, to look into it: nothing is made, brought up to date or changed. */
+/** Opens an existing store to look into it: nothing is created, brought up to date or changed. */
 export async function openToLook(path: string): Promise<Libsql.Database> {
-  await assertThere(path);
-  const file = await readHeader(path, 'r').catch((error: unknown) => {
-    throw unusable(path, error);
-  });
-  assertOurs(path, file);
+  if (path === ':memory:' || (await sizeOf(path)) === 0) {
+    const what = path === ':memory:' ? 'this store is in memory alone' : 'there is no such store';
+    throw new StoreError(
+      'STORE_MISSING',
+      `${path}: ${what}; give the path of one with --store, or the config file with --config`,
+    );
+  }
+  await assertOurs(path);
   const db = await connect(path);
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA query_only = ON`);
+    assertApplicationId(db, path);
     assertNotNewer(db, path);
     return db;
   } catch (error) {
@@ -54,13 +55,14 @@ export async function openToLook(path: string): Promise<Libsql.Database> {
   }
 }
 
-async function assertThere(path: string): Promise<void> {
-  if (path !== ':memory:' && (await sizeOf(path)) > 0) return;
-  const what = path === ':memory:' ? 'this store is in memory alone' : 'there is no such store';
-  throw new StoreError(
-    'STORE_MISSING',
-    `${path}: ${what}; give the path of one with --store, or the config file with --config`,
-  );
+/** Creates the folder and the file, unless they exist. SQLite would create a file that others can read for a moment. */
+export async function createFile(file: string, store = file): Promise<void> {
+  try {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await (await open(file, 'a+', 0o600)).close();
+  } catch (error) {
+    throw unusable(store, error);
+  }
 }
 
 /** Resolves links: the lock and the log beside the file have the name of the file itself. */
@@ -80,10 +82,68 @@ export async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return 0;
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return 0;
     throw unusable(path, error);
   }
+}
+
+/**
+ * Refuses a file that is not a store, and leaves it untouched; false for an empty file. The file is read without its log:
+ * opening the database of another program normally could already write to it.
+ */
+async function assertOurs(path: string): Promise<boolean> {
+  const size = await sizeOf(path);
+  const hasLog = (await sizeOf(`${path}-wal`)) > 0;
+  // SQLite would delete the log of an empty file.
+  if (size < SMALLEST_FILE && hasLog) throw damaged(path, 'a part of the file is missing');
+  if (size === 0) return false;
+  if (size < SMALLEST_FILE) throw notOurs(path, 'the file is not a database');
+  const db = await connect(`${pathToFileURL(path).href}?immutable=1`, path);
+  try {
+    assertApplicationId(db, path);
+  } catch (error) {
+    if (isNotADatabase(error)) throw notOurs(path, 'the file is not a database');
+    // Missing pages may be in the log, which is read when the store is opened.
+    if (!isDamage(error) || !hasLog) throw toStoreError(path, error);
+  } finally {
+    db.close();
+  }
+  return true;
+}
+
+function assertApplicationId(db: Libsql.Database, path: string): void {
+  const [row] = db.pragma('application_id') as { application_id: number }[];
+  if (row?.application_id !== APPLICATION_ID) throw notOurs(path, 'the file is a database of another program');
+}
+
+/** Checks the file only after a run that did not shut down: the check reads the whole file. */
+function assertWhole(db: Libsql.Database, path: string): void {
+  if (db.prepare('SELECT pid FROM owner').get() === undefined) return;
+  const [row] = db.pragma('quick_check(1)') as { quick_check: string }[];
+  if (row?.quick_check !== 'ok') throw damaged(path, row?.quick_check ?? 'the check of the file failed');
+}
+
+/** `path` is for messages where the database is opened by another name. */
+async function connect(name: string, path = name): Promise<Libsql.Database> {
+  try {
+    // Imported here so that the native library is loaded only when a store is opened.
+    const { default: Database } = await import('libsql');
+    return new Database(name);
+  } catch (error) {
+    throw unusable(path, error);
+  }
+}
+
+/** Whether SQLite failed with this code, or with one that begins with it. */
+export function failedWith(error: unknown, code: string): boolean {
+  return String(codeOf(error)).startsWith(code);
+}
+
+const isNotADatabase = (error: unknown): boolean => failedWith(error, 'SQLITE_NOTADB');
+
+function isDamage(error: unknown): boolean {
+  const cause = error instanceof StoreError ? error.cause : error;
+  return failedWith(cause, 'SQLITE_CORRUPT') || isNotADatabase(cause);
 }
 
 export function toStoreError(path: string, error: unknown): StoreError {
@@ -91,98 +151,12 @@ export function toStoreError(path: string, error: unknown): StoreError {
   return error instanceof StoreError ? error : unusable(path, error);
 }
 
-/** Checks the file only after a run that did not shut down: the check reads the whole file. */
-function assertWhole(db: Libsql.Database): void {
-  if (db.prepare('SELECT pid FROM owner').get() === undefined) return;
-  const [row] = db.pragma('quick_check(1)') as { quick_check: string }[];
-  if (row?.quick_check !== 'ok') throw new Damage(row?.quick_check ?? 'the check of the file failed');
-}
-
-class Damage extends Error {}
-
-function isDamage(error: unknown): boolean {
-  if (error instanceof Damage) return true;
-  const cause = error instanceof StoreError ? error.cause : error;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  return code.startsWith('SQLITE_CORRUPT') || code.startsWith('SQLITE_NOTADB');
-}
-
 function damaged(path: string, error: unknown): StoreError {
   return new StoreError('STORE_DAMAGED', `${path}: the store is damaged: ${messageOf(error)}`, { cause: error });
 }
 
-async function connect(path: string): Promise<Libsql.Database> {
-  try {
-    // Imported here so that the native library is loaded only when a store is opened.
-    const { default: Database } = await import('libsql');
-    return new Database(path);
-  } catch (error) {
-    throw unusable(path, error);
-  }
-}
-
-/** The file is made here and not by SQLite so that it is never readable by others, not even for a moment. */
-async function prepareFile(path: string): Promise<void> {
-  let file: FileStart;
-  try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    file = await readHeader(path, 'a+');
-  } catch (error) {
-    throw unusable(path, error);
-  }
-  assertOurs(path, file);
-}
-
-interface FileStart {
-  header: Buffer;
-  size: number;
-  /** There are changes beside the file which are not in it yet. */
-  hasLog: boolean;
-}
-
-async function readHeader(path: string, flags: 'a+' | 'r'): Promise<FileStart> {
-  const file = await open(path, flags, 0o600);
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0);
-    const { size } = await file.stat();
-    return { header: buffer.subarray(0, bytesRead), size, hasLog: (await sizeOf(`${path}-wal`)) > 0 };
-  } finally {
-    await file.close();
-  }
-}
-
-function assertOurs(path: string, file: FileStart): void {
-  if (isTruncated(file)) throw damaged(path, new Damage('a part of the file is missing'));
-  const refusal = foreign(file.header);
-  if (refusal === undefined) return;
-  throw new StoreError('STORE_NOT_OURS', `${path}: ${refusal}; nothing was changed; give another path as the store`);
-}
-
-/** A store that is shorter than its header says. If there is a log, the missing pages may still be in it. */
-function isTruncated({ header, size, hasLog }: FileStart): boolean {
-  // SQLite writes the first page before it creates the log: an empty file with a log was truncated.
-  if (header.length === 0) return hasLog;
-  if (header.length < HEADER_BYTES) return MAGIC.startsWith(header.toString('latin1', 0, MAGIC.length));
-  if (hasLog || foreign(header) !== undefined) return false;
-  const pageSize = header.readUInt16BE(PAGE_SIZE_OFFSET);
-  const pages = header.readUInt32BE(PAGE_COUNT_OFFSET);
-  // The count holds only if it was written together with the last change.
-  const holds = header.readUInt32BE(CHANGES_OFFSET) === header.readUInt32BE(COUNTED_AT_OFFSET);
-  return holds && size < pages * (pageSize === 1 ? 65_536 : pageSize);
-}
-
-/**
- * Judged by the bytes of the file: opening and closing the database of another program could already write to it.
- */
-function foreign(header: Buffer): string | undefined {
-  if (header.length === 0) return undefined;
-  if (header.length < HEADER_BYTES || !header.subarray(0, MAGIC.length).equals(Buffer.from(MAGIC))) {
-    return 'the file is not a database';
-  }
-  if (header.readUInt32BE(APPLICATION_ID_OFFSET) !== APPLICATION_ID) {
-    return 'the file is a database of another program';
-  }
-  return undefined;
+function notOurs(path: string, what: string): StoreError {
+  return new StoreError('STORE_NOT_OURS', `${path}: ${what}; nothing was changed; give another path as the store`);
 }
 
 export function unusable(path: string, error: unknown): StoreError {

@@ -1,9 +1,7 @@
 import { existsSync } from 'node:fs';
 import type Libsql from 'libsql';
-import { mkdir, open } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { StoreError } from '../store-error.ts';
-import { unusable } from './database.ts';
+import { createFile, failedWith, unusable } from './database.ts';
 
 export interface StoreLock {
   release: () => void;
@@ -20,7 +18,7 @@ const PATIENCE_MS = 2000;
 export async function lockStore(path: string): Promise<StoreLock> {
   const { default: Database } = await import('libsql');
   const file = `${path}.lock`;
-  await prepareFolder(path, file);
+  await createFile(file, path);
   const lock = new Database(file);
   try {
     lock.exec(`PRAGMA busy_timeout = ${PATIENCE_MS}`);
@@ -36,16 +34,6 @@ export async function lockStore(path: string): Promise<StoreLock> {
     );
   }
   return { release: () => lock.close() };
-}
-
-/** The file is made here so that it is never readable by others, not even for a moment. */
-async function prepareFolder(path: string, file: string): Promise<void> {
-  try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    await (await open(file, 'a', 0o600)).close();
-  } catch (error) {
-    throw unusable(path, error);
-  }
 }
 
 /** Records the process that has the lock, for the error message of the next process. */
@@ -84,6 +72,4 @@ function signatureOf(db: Libsql.Database): number | undefined {
   }
 }
 
-export function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
-}
+export const isBusy = (error: unknown): boolean => failedWith(error, 'SQLITE_BUSY');
