@@ -1,10 +1,5 @@
-import {
-  SdkError,
-  SdkErrorCode,
-  type JSONRPCMessage,
-  type RequestId,
-  type ServerContext,
-} from '@modelcontextprotocol/server';
+import type { JSONRPCMessage, RequestId, ServerContext } from '@modelcontextprotocol/server';
+import { isConnectionClosed } from '../lib/sdk/connection-closed.ts';
 import type { OnCancel } from './cancel-reasons.ts';
 import { Exchange } from './exchange.ts';
 
@@ -44,8 +39,4 @@ export function openExchange(mcpReq: ServerContext['mcpReq'], carrier: Carrier, 
   };
   mcpReq.signal.addEventListener('abort', onAbort, { once: true });
   return exchange;
-}
-
-function isConnectionClosed(reason: unknown): boolean {
-  return reason instanceof SdkError && reason.code === SdkErrorCode.ConnectionClosed;
 }

@@ -6,13 +6,10 @@ import {
   LOG_LEVEL_META_KEY,
   MissingRequiredClientCapabilityError,
 } from '@modelcontextprotocol/server';
+import { MODERN_VERSION, TASKS_EXTENSION } from '../lib/protocol.ts';
 import { isObject } from '../lib/values.ts';
 
-/** Of the protocol without sessions there is one version so far. */
-export const MODERN_VERSION = '2026-07-28';
 export const MODERN_VERSIONS = [MODERN_VERSION];
-
-export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
 /** What a request of a client without sessions says of that client. */
 export interface ModernClient {

@@ -2,6 +2,7 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/
 import type { ServerInfo } from '../core/ports.ts';
 import { closest } from '../lib/closest.ts';
 import { messageOf } from '../lib/log.ts';
+import { MODERN_VERSION } from '../lib/protocol.ts';
 import { serverNameSchema } from '../lib/server-name.ts';
 import { isObject } from '../lib/values.ts';
 import type { RequestHandler, TaskServerOptions, ToolDefinition } from './types.ts';
@@ -83,7 +84,7 @@ export function define(options: TaskServerOptions): Definition {
     name,
     info: {
       traits: { sessions: false, asksInRounds: true, declaredPerRequest: true },
-      protocolVersion: '2026-07-28',
+      protocolVersion: MODERN_VERSION,
       capabilities: { tools: {}, ...capabilitiesOf(Object.keys(requests)) },
       implementation: { name, version, ...(title !== undefined && { title }) },
       ...(instructions !== undefined && { instructions }),

@@ -9,13 +9,13 @@ import {
 import type { CommandServerConfig, HttpServerConfig, ServerConfig } from '../core/ports.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { AddressCheck } from '../lib/addresses.ts';
+import { LATEST_WITH_SESSIONS, TASKS_EXTENSION } from '../lib/protocol.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
 import { VERSION } from '../lib/version.ts';
 import { ANY_RESULT } from '../lib/sdk/any-result.ts';
 import { ExactClient } from '../lib/sdk/exact-client.ts';
 import { noAnswerWithin, toServerFailure } from './failure.ts';
 import { RECEIVER_CAPABILITY } from './receiver.ts';
-import { TASKS_EXTENSION } from './server-task.ts';
 import { ChildTransport, type ChildStream } from './transport/child.ts';
 import { useFreshIds } from '../lib/sdk/fresh-ids.ts';
 import { assertAllowed } from './transport/checked-address.ts';
@@ -63,9 +63,6 @@ function capabilitiesOf({ elicitation, sampling, roots }: ClientIdentity): Clien
 
 /** A child that ignores unknown requests would otherwise delay the connection for the whole timeout. */
 const CHILD_PROBE_MS = 8000;
-
-/** The last protocol version in which a server knows its clients by a session. */
-export const LATEST_WITH_SESSIONS = '2025-11-25';
 
 export interface DialHooks extends HttpHealth {
   /** Called before the connection is made: installs the handlers that must not miss a first message. */

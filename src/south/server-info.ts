@@ -1,7 +1,7 @@
 import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/client';
 import type { ServerInfo, ServerTraits } from '../core/ports.ts';
 import { isObject } from '../lib/values.ts';
-import { LATEST_WITH_SESSIONS } from './dial.ts';
+import { LATEST_WITH_SESSIONS } from '../lib/protocol.ts';
 import type { ExactClient } from '../lib/sdk/exact-client.ts';
 import { GENERATION_DATES, taskOffer, type TaskOffer } from './server-task.ts';
 

@@ -1,4 +1,5 @@
 import type { ServerTask } from '../core/ports.ts';
+import { LATEST_WITH_SESSIONS, MODERN_VERSION, TASKS_EXTENSION } from '../lib/protocol.ts';
 import { isObject } from '../lib/values.ts';
 
 /**
@@ -9,9 +10,7 @@ import { isObject } from '../lib/values.ts';
 export type TaskGeneration = 'core' | 'extension';
 
 /** The protocol version each of them came with. */
-export const GENERATION_DATES = { core: '2025-11-25', extension: '2026-07-28' } as const;
-
-export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
+export const GENERATION_DATES = { core: LATEST_WITH_SESSIONS, extension: MODERN_VERSION } as const;
 
 const STATUSES = new Set<unknown>(['working', 'input_required', 'completed', 'failed', 'cancelled']);
 

@@ -11,7 +11,7 @@ import { clean, cleanLine } from '../terminal/clean.ts';
 import { Screen } from '../terminal/screen.ts';
 import { wrap } from '../terminal/layout.ts';
 import { newClient, declineAll } from '../server/session.ts';
-import { eraOf } from '../../lib/era.ts';
+import { eraName } from '../../lib/protocol.ts';
 
 const SOMETHING_WRONG = 1;
 const DEFAULT_LIMIT = '15s';
@@ -133,7 +133,7 @@ function asJson(diagnosis: Diagnosis): Record<string, unknown> {
     server,
     kind,
     ok: isWell(diagnosis),
-    ...(traits && { era: eraOf(traits) }),
+    ...(traits && { era: eraName(traits) }),
     ...facts,
     ...(tools !== undefined && { tools }),
     ...(roundTripMs !== undefined && { roundTripMs: Math.round(roundTripMs * 10) / 10 }),
@@ -147,7 +147,7 @@ function describe(diagnosis: Diagnosis, { style }: Screen): string {
   const { server, kind, info, tools, roundTripMs, problems } = diagnosis;
   const mark = isWell(diagnosis) ? style.good('✓') : style.bad('✗');
   const facts = info && [
-    `${kind}, protocol ${cleanLine(info.protocolVersion)} (${eraOf(info.traits)})`,
+    `${kind}, protocol ${cleanLine(info.protocolVersion)} (${eraName(info.traits)})`,
     ...(info.implementation
       ? [`${cleanLine(info.implementation.name)} ${cleanLine(info.implementation.version)}`]
       : []),

@@ -1,6 +1,5 @@
 import { Server } from '@modelcontextprotocol/server';
-
-const INTRODUCTIONS = new Set(['initialize', 'server/discover']);
+import { INTRODUCTIONS } from '../protocol.ts';
 
 type Handler = Parameters<Server['_wrapHandler']>[1];
 

@@ -6,7 +6,7 @@ import type { Connection, ServerInfo } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
 import { AmendedServer } from '../../lib/sdk/amended-server.ts';
 import { isObject } from '../../lib/values.ts';
-import { TASKS_EXTENSION } from '../modern-client.ts';
+import { TASKS_EXTENSION } from '../../lib/protocol.ts';
 
 type Params = Record<string, unknown>;
 

@@ -8,7 +8,7 @@ import {
   type JSONRPCMessage,
 } from '@modelcontextprotocol/server';
 import { isObject } from '../../lib/values.ts';
-import { MODERN_VERSION } from '../modern-client.ts';
+import { MODERN_VERSION } from '../../lib/protocol.ts';
 
 export type Era = 'legacy' | 'modern';
 

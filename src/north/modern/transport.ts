@@ -1,17 +1,16 @@
 import type { ServerResponse } from 'node:http';
-import {
-  PerRequestHTTPServerTransport,
-  type JSONRPCMessage,
-  type JSONRPCNotification,
-  type JSONRPCRequest,
-  type RequestId,
-  type TransportSendOptions,
+import type {
+  JSONRPCMessage,
+  JSONRPCNotification,
+  JSONRPCRequest,
+  RequestId,
+  TransportSendOptions,
 } from '@modelcontextprotocol/server';
+import { ModernTransport } from '../../lib/sdk/modern-transport.ts';
 import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
 import { beginStream, frame, onceHandedOver, respondError, writeEvent } from '../http/response.ts';
 import { limitUnread } from '../http/unread.ts';
-import { MODERN_VERSION } from '../modern-client.ts';
 
 /** The HTTP status of errors for which the specification names one. */
 const STATUS: Record<number, number> = { [-32601]: 404, [-32020]: 400, [-32021]: 400, [-32022]: 400 };
@@ -20,19 +19,17 @@ export function statusOf(code: number, otherwise: number): number {
   return STATUS[code] ?? otherwise;
 }
 
-const CLASSIFICATION = { era: 'modern', revision: MODERN_VERSION } as const;
-
 /**
- * One message of a client without sessions, and the answer to it: plain JSON, or a stream if anything is said before the
- * reply. Of the SDK's transport it is only that by which a protocol object knows the era; what is sent goes straight out.
+ * One message of a client without sessions, and the answer to it: plain JSON, or a stream if anything is sent before the
+ * reply.
  */
-export class RequestTransport extends PerRequestHTTPServerTransport implements Carrier {
+export class RequestTransport extends ModernTransport implements Carrier {
   readonly #res: ServerResponse;
   #exchange: Exchange | undefined;
 
   /** `onOver` is called when the answer is out, or the client gone. */
   constructor(res: ServerResponse, onOver: (transport: RequestTransport) => void) {
-    super({ classification: CLASSIFICATION });
+    super();
     this.#res = res;
     onceHandedOver(res, (complete) => {
       onOver(this);
@@ -54,7 +51,7 @@ export class RequestTransport extends PerRequestHTTPServerTransport implements C
 
   deliver(message: JSONRPCRequest | JSONRPCNotification): void {
     if (this.#over) return;
-    this.onmessage?.(message, { classification: CLASSIFICATION });
+    this.receive(message);
     if (!('id' in message)) this.#res.writeHead(202).end();
   }
 

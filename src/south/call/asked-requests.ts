@@ -1,6 +1,7 @@
-import { SdkError, SdkErrorCode, type RequestId } from '@modelcontextprotocol/client';
+import type { RequestId } from '@modelcontextprotocol/client';
 import type { IncomingQuestion } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
+import { isConnectionClosed } from '../../lib/sdk/connection-closed.ts';
 import { NOT_ANSWERED } from '../not-answered.ts';
 import { answerTo } from '../questions.ts';
 import { retryThroughDisconnects, type CallChannel } from './channel.ts';
@@ -105,10 +106,6 @@ export class AskedRequests {
       // The task is over or its server is gone, which the follower of the task reports.
     }
   }
-}
-
-function isConnectionClosed(reason: unknown): boolean {
-  return reason instanceof SdkError && reason.code === SdkErrorCode.ConnectionClosed;
 }
 
 /** Request ids are unique only within a session. */

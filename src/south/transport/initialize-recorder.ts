@@ -1,6 +1,5 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
-
-const INTRODUCTIONS = new Set(['initialize', 'server/discover']);
+import { INTRODUCTIONS } from '../../lib/protocol.ts';
 
 /** Records the result of `initialize` or `server/discover` as the server sent it: the SDK keeps only fields that it knows. */
 export class InitializeRecorder {

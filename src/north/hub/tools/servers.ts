@@ -10,7 +10,7 @@ import { ownQuestions } from '../visible.ts';
 import { json, READS, tool } from '../tool.ts';
 import { elicitationBrief, workingTask } from '../views.ts';
 import { serverName } from './arguments.ts';
-import { eraOf } from '../../../lib/era.ts';
+import { eraName } from '../../../lib/protocol.ts';
 
 const strings = z.record(z.string(), z.string());
 
@@ -135,7 +135,7 @@ function statusView(status: ConnectionStatus): Record<string, unknown> {
 function offerView(status: ConnectionStatus): Record<string, unknown> {
   if (status.state !== 'connected') return {};
   const { traits, capabilities, tasks } = status.info;
-  return { era: eraOf(traits), capabilities: Object.keys(capabilities), tasks: tasks?.generation ?? 'none' };
+  return { era: eraName(traits), capabilities: Object.keys(capabilities), tasks: tasks?.generation ?? 'none' };
 }
 
 /** Whatever else a server tells of itself is for clients that show it. */
