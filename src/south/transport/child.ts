@@ -164,18 +164,10 @@ export class ChildTransport implements ChildProcessTransport {
     if (child === undefined || this.#closing) return;
     this.#closing = true;
     child.stdin?.end();
-    if (!(await this.#exitsWithin(GRACE_MS))) this.#signalGroup('SIGTERM');
-    if (!(await this.#exitsWithin(GRACE_MS))) this.#signalGroup('SIGKILL');
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      if ((await within(GRACE_MS, this.#exited)) === undefined) this.#signalGroup(signal);
+    }
     await this.#exited;
-  }
-
-  async #exitsWithin(ms: number): Promise<boolean> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), ms);
-    });
-    const exited = this.#exited.then(() => true);
-    return Promise.race([exited, late]).finally(() => clearTimeout(timer));
   }
 
   #signalGroup(signal: NodeJS.Signals): void {

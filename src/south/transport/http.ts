@@ -4,6 +4,9 @@ import {
   SdkError,
   SdkErrorCode,
   type JSONRPCMessage,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type JSONRPCResponse,
   type RequestId,
   type Transport,
   type TransportSendOptions,
@@ -132,32 +135,102 @@ export class HttpTransport implements Transport {
     this.#protocolVersion = version;
   }
 
-  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+  async send(message: JSONRPCMessage, options: TransportSendOptions = {}): Promise<void> {
+    this.initialize.sent(message);
+    if (!isRequest(message)) {
+      await this.#sendOther(message, options);
+      return;
+    }
     try {
-      await this.#send(message, options);
+      await this.#sendRequest(message, options);
     } catch (error) {
-      if ('method' in message && 'id' in message) {
-        this.#requests.delete(message.id);
-        if (isBrokenWire(error) && !isUnsent(error)) this.#abandoned.add(message.id);
-      }
+      this.#requests.delete(message.id);
+      if (isBrokenWire(error) && !isUnsent(error)) this.#abandoned.add(message.id);
       throw error;
     }
   }
 
-  async #send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    this.initialize.sent(message);
-    if (this.#dropUnsent(message)) return;
-    const { requestSignal } = options ?? {};
-    const open = this.#open(message);
-    const signals = [
-      this.#abort.signal,
-      ...(requestSignal ? [requestSignal] : []),
-      ...(open ? [open.dropped.signal] : []),
-    ];
-    const { [CALL_HEADER]: callId, ...extra } = options?.headers ?? {};
-    const isRequest = 'method' in message && 'id' in message;
-    const isHandshake = isRequest && message.method === 'initialize';
+  async #sendRequest(message: JSONRPCRequest, options: TransportSendOptions): Promise<void> {
+    const open: OpenRequest = { dropped: new AbortController(), state: 'waiting' };
+    this.#requests.set(message.id, open);
+    const isHandshake = message.method === 'initialize';
     if (isHandshake) delete this.sessionId;
+    const signals = [...this.#signalsOf(options), open.dropped.signal];
+    const answer = await this.#post(message, this.#agentFor(message), options, signals, () => {
+      if (open.state === 'waiting') open.state = 'sent';
+    });
+    open.state = 'taken';
+    // A server ignores the cancellation of a request that it does not have yet, so it gets another one.
+    if (open.cancel) await this.send(open.cancel);
+    if (!isSuccess(answer)) {
+      await this.#refused(message, answer);
+      return;
+    }
+    const sessionId = answer.headers['mcp-session-id'];
+    if (isHandshake && typeof sessionId === 'string') this.sessionId = sessionId;
+    const type = answer.headers['content-type'] ?? 'none';
+    if (answer.status === 202) {
+      answer.body.resume();
+      throw new UnexpectedContent('the server took the request (HTTP 202), but says that it will not answer it');
+    }
+    if (type.startsWith('text/event-stream')) {
+      const callId = options.headers?.[CALL_HEADER];
+      const { onRequestStreamEnd: onEnd } = options;
+      this.#streams.read(answer, { requestId: message.id, ...(callId !== undefined && { callId }), signals, onEnd });
+    } else if (type.startsWith('application/json')) {
+      await this.#receiveJson(message, answer);
+    } else {
+      answer.body.resume();
+      throw new UnexpectedContent(`the answer has the content type ${type}`);
+    }
+  }
+
+  async #receiveJson({ id }: JSONRPCRequest, { body }: HttpAnswer): Promise<void> {
+    const parsed = parseJson(await readText(body, this.#limit));
+    for (const each of Array.isArray(parsed) ? parsed : [parsed]) {
+      const message = readMessage(each);
+      if (message === undefined) throw new UnexpectedContent('the answer is JSON, but not a JSON-RPC message');
+      this.#deliver(message);
+    }
+    if (this.#requests.has(id)) throw new UnexpectedContent('the response contains no reply to the request');
+  }
+
+  /** Sends a notification, or a response to a request of the server. */
+  async #sendOther(message: JSONRPCNotification | JSONRPCResponse, options: TransportSendOptions): Promise<void> {
+    const cancelled = cancelledBy(message);
+    // The notification would overtake a request that waits for its connection: the server would ignore it, and run the
+    // request in vain.
+    if (cancelled !== undefined && this.#requests.get(cancelled)?.state === 'waiting') {
+      this.#drop(cancelled);
+      return;
+    }
+    const post = async (): Promise<HttpAnswer> =>
+      this.#post(message, this.#controlAgent, options, this.#signalsOf(options));
+    // A response may arrive twice without harm, but it must arrive.
+    const answer = await ('method' in message ? post() : this.answers.track(post().catch(post)));
+    if (cancelled !== undefined) this.#dropCancelled(cancelled, message);
+    if (!isSuccess(answer)) {
+      await this.#refused(message, answer);
+      return;
+    }
+    answer.body.resume();
+    if (!('method' in message)) {
+      if (message.id !== undefined) this.onanswered?.(message.id);
+    } else if (message.method === 'notifications/initialized') this.openStandingStream();
+  }
+
+  #signalsOf({ requestSignal }: TransportSendOptions): AbortSignal[] {
+    return [this.#abort.signal, ...(requestSignal ? [requestSignal] : [])];
+  }
+
+  async #post(
+    message: JSONRPCMessage,
+    agent: Agent,
+    options: TransportSendOptions,
+    signals: readonly AbortSignal[],
+    onSent?: () => void,
+  ): Promise<HttpAnswer> {
+    const { [CALL_HEADER]: _callId, ...extra } = options.headers ?? {};
     const headers = {
       ...this.#commonHeaders('application/json, text/event-stream'),
       ...modernHeaders(message),
@@ -165,65 +238,13 @@ export class HttpTransport implements Transport {
       'content-type': 'application/json',
     };
     const body = JSON.stringify(message);
-    const agent = this.#agentFor(message);
-    const onSent = (): void => {
-      if (open?.state === 'waiting') open.state = 'sent';
-    };
-    const exchange = (): Promise<HttpAnswer> => this.#exchange(agent, 'POST', headers, body, signals, onSent);
-    // An answer to the server's question may arrive twice without harm, but not never.
-    const answer = await (isRequest
-      ? exchange()
-      : this.#counted(body.length, async () =>
-          'method' in message ? exchange() : this.answers.track(exchange().catch(exchange)),
-        ));
-    this.#dropCancelled(message);
-    if (open) open.state = 'taken';
-    // A server ignores the cancel of a request that it does not have yet, so it gets another one.
-    if (open?.cancel) await this.send(open.cancel);
-    if (answer.status < 200 || answer.status > 299) {
-      await this.#refused(message, answer);
-      return;
-    }
-    if (isHandshake) {
-      const sessionId = answer.headers['mcp-session-id'];
-      if (typeof sessionId === 'string') this.sessionId = sessionId;
-    }
-    if (!isRequest) {
-      answer.body.resume();
-      if ('method' in message && message.method === 'notifications/initialized') this.openStandingStream();
-      if (!('method' in message) && message.id !== undefined) this.onanswered?.(message.id);
-      return;
-    }
-    if (answer.status === 202) {
-      answer.body.resume();
-      throw new UnexpectedContent('the server took the request (HTTP 202), but says that it will not answer it');
-    }
-    const type = answer.headers['content-type'] ?? '';
-    if (type.startsWith('text/event-stream')) {
-      this.#streams.read(answer, {
-        requestId: message.id,
-        ...(callId !== undefined && { callId }),
-        signals,
-        onEnd: options?.onRequestStreamEnd,
-      });
-    } else if (type.startsWith('application/json')) {
-      const parsed = parseJson(await readText(answer.body, this.#limit));
-      for (const each of Array.isArray(parsed) ? parsed : [parsed]) {
-        const message = readMessage(each);
-        if (message === undefined) throw new UnexpectedContent('the answer is JSON, but not a JSON-RPC message');
-        this.#deliver(message);
-      }
-      if (this.#requests.has(message.id)) throw new UnexpectedContent('the answer is none to what was asked');
-    } else {
-      answer.body.resume();
-      const contentType = answer.headers['content-type'] ?? 'none';
-      throw new UnexpectedContent(`the answer has the content type ${contentType}`);
-    }
+    const exchange = async (): Promise<HttpAnswer> => this.#exchange(agent, 'POST', headers, body, signals, onSent);
+    return isRequest(message) ? exchange() : this.#counted(body.length, exchange);
   }
 
-  #agentFor(message: JSONRPCMessage): Agent {
-    if (!('method' in message && 'id' in message) || CONTROL.has(message.method)) return this.#controlAgent;
-    return STREAMS.has(message.method) ? this.#streamAgent : this.#requestAgent;
+  #agentFor({ method }: JSONRPCRequest): Agent {
+    if (CONTROL.has(method)) return this.#controlAgent;
+    return STREAMS.has(method) ? this.#streamAgent : this.#requestAgent;
   }
 
   /** A server that takes no notifications and no answers must not fill the memory with them. */
@@ -242,34 +263,15 @@ export class HttpTransport implements Transport {
     }
   }
 
-  #open(message: JSONRPCMessage): OpenRequest | undefined {
-    if (!('method' in message && 'id' in message)) return undefined;
-    const open: OpenRequest = { dropped: new AbortController(), state: 'waiting' };
-    this.#requests.set(message.id, open);
-    return open;
-  }
-
-  /**
-   * A request that waits for its connection is dropped when it is cancelled. The notification would overtake it on another
-   * connection, and the server would ignore it and run the request in vain.
-   */
-  #dropUnsent(message: JSONRPCMessage): boolean {
-    const id = cancelledBy(message);
-    if (id === undefined || this.#requests.get(id)?.state !== 'waiting') return false;
-    this.#drop(id);
-    return true;
-  }
-
   /** A server with sessions need not answer a cancelled request, and would keep its stream open. */
-  #dropCancelled(message: JSONRPCMessage): void {
-    const id = cancelledBy(message);
-    const open = id === undefined ? undefined : this.#requests.get(id);
-    if (id === undefined || open === undefined) return;
+  #dropCancelled(id: RequestId, cancel: JSONRPCMessage): void {
+    const open = this.#requests.get(id);
+    if (open === undefined) return;
     if (open.state === 'taken') {
       this.#drop(id);
       return;
     }
-    open.cancel = message;
+    open.cancel = cancel;
     setTimeout(() => this.#drop(id), OVERTAKEN_MS).unref();
   }
 
@@ -372,6 +374,12 @@ export class HttpTransport implements Transport {
     else this.onmessage?.(streamLost(requestId, reason));
   }
 }
+
+function isRequest(message: JSONRPCMessage): message is JSONRPCRequest {
+  return 'method' in message && 'id' in message;
+}
+
+const isSuccess = ({ status }: HttpAnswer): boolean => status >= 200 && status < 300;
 
 /** The request that a notification cancels. */
 function cancelledBy(message: JSONRPCMessage): RequestId | undefined {

@@ -1,5 +1,6 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { isDeeperThan, MAX_LEVELS } from '../../lib/depth.ts';
+import { messageOf } from '../../lib/log.ts';
 import { acceptableResponse } from '../../lib/sdk/task-result.ts';
 import { isObject } from '../../lib/values.ts';
 
@@ -25,6 +26,18 @@ export function readMessage(value: unknown): JSONRPCMessage | undefined {
   }
   if (!isObject(result)) return broken(id, 'no object, as every result must be');
   return acceptableResponse(value as JSONRPCMessage, id, result);
+}
+
+/** Reads a message from its text; `onError` gets the reason if the text is not a message. */
+export function parseMessage(text: string, onError: (error: Error) => void): JSONRPCMessage | undefined {
+  try {
+    const message = readMessage(JSON.parse(text));
+    if (message === undefined) onError(new Error('not a JSON-RPC message on the stream'));
+    return message;
+  } catch (error) {
+    onError(new Error(`not JSON on the stream: ${messageOf(error)}`));
+    return undefined;
+  }
 }
 
 function broken(id: string | number, what: string): JSONRPCMessage {

@@ -1,10 +1,10 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import type { HttpAnswer } from './http-request.ts';
 import type { MessageLimit } from './message-size.ts';
-import { readMessage } from './message.ts';
+import { parseMessage } from './message.ts';
 import type { OversizeMessage } from './oversize-message.ts';
 import { tagMessage } from './stream-tag.ts';
-import { SseParser } from './sse-parser.ts';
+import { readEvents } from './sse-parser.ts';
 
 const RESUME_ATTEMPTS = 5;
 const RESUME_FIRST_MS = 300;
@@ -91,8 +91,7 @@ export class ResponseStreams {
 
   #read(answer: HttpAnswer, stream: Stream, attempt: number): void {
     const opened = Date.now();
-    let endless = false;
-    const parser = new SseParser(this.#host.limit, {
+    readEvents(answer.body, this.#host.limit, {
       onRetry: (ms) => {
         stream.retryMs = ms;
       },
@@ -105,47 +104,26 @@ export class ResponseStreams {
         if (id !== undefined && !isRequest && id === stream.requestId) stream.answered = true;
         this.#host.onOversize(message);
       },
-      onEndless: () => {
-        endless = true;
-        answer.body.destroy();
+      onClose: (endless) => {
+        if (isUnwanted(stream)) return;
+        if (stream.answered) {
+          stream.onEnd?.();
+          return;
+        }
+        if (endless !== undefined && stream.requestId !== undefined) {
+          // Resumed, it would send the same event again.
+          this.#over(stream, endless);
+          return;
+        }
+        this.#host.onDoubt('a response stream ended early');
+        this.#again(stream, Date.now() - opened > STEADY_MS ? 0 : attempt, 'the stream ended without an answer');
       },
-    });
-    answer.body.setEncoding('utf8');
-    answer.body.on('data', (chunk: string) => {
-      if (!answer.body.destroyed) parser.feed(chunk);
-    });
-    answer.body.on('error', () => {
-      // 'close' follows and decides.
-    });
-    answer.body.once('close', () => {
-      parser.close();
-      if (isUnwanted(stream)) return;
-      if (stream.answered) {
-        stream.onEnd?.();
-        return;
-      }
-      if (endless && stream.requestId !== undefined) {
-        // Resumed, it would send the same event again.
-        this.#over(stream, `an event is ${this.#host.limit.mistake} and does not end`);
-        return;
-      }
-      this.#host.onDoubt('a response stream ended early');
-      this.#again(stream, Date.now() - opened > STEADY_MS ? 0 : attempt, 'the stream ended without an answer');
     });
   }
 
   #message(stream: Stream, data: string): void {
-    let message: JSONRPCMessage | undefined;
-    try {
-      message = readMessage(JSON.parse(data));
-    } catch (error) {
-      this.#host.onError(new Error(`not JSON on the stream: ${(error as Error).message}`));
-      return;
-    }
-    if (message === undefined) {
-      this.#host.onError(new Error('not a JSON-RPC message on the stream'));
-      return;
-    }
+    const message = parseMessage(data, this.#host.onError);
+    if (message === undefined) return;
     if (!('method' in message) && stream.requestId !== undefined && message.id === stream.requestId) {
       stream.answered = true;
     }

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { MessageCounter, MessageLimit } from './message-size.ts';
 import { OversizeMessage } from './oversize-message.ts';
 
@@ -16,6 +17,32 @@ export interface SseHandlers {
   /** An event that is too large does not end: nothing more should be fed. */
   onEndless: () => void;
   onRetry: (ms: number) => void;
+}
+
+export interface SseStreamHandlers extends Omit<SseHandlers, 'onEndless'> {
+  /** The stream is closed; `endless` is the reason if that was done because an event did not end. */
+  onClose: (endless: string | undefined) => void;
+}
+
+/** Reads the events of a response until it is closed. */
+export function readEvents(body: Readable, limit: MessageLimit, { onClose, ...handlers }: SseStreamHandlers): void {
+  let endless: string | undefined;
+  const onEndless = (): void => {
+    endless = `an event is ${limit.mistake} and does not end`;
+    body.destroy();
+  };
+  const parser = new SseParser(limit, { ...handlers, onEndless });
+  body.setEncoding('utf8');
+  body.on('data', (chunk: string) => {
+    if (!body.destroyed) parser.feed(chunk);
+  });
+  body.on('error', () => {
+    // 'close' follows and decides.
+  });
+  body.once('close', () => {
+    parser.close();
+    onClose(endless);
+  });
 }
 
 const DEFAULT_NAME = 'message';

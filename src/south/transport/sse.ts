@@ -8,11 +8,11 @@ import { orUnreachable, type HttpHealth } from './http-health.ts';
 import { httpRequest, keepAliveAgent, readText, type HttpAnswer } from './http-request.ts';
 import type { HttpTransportOptions } from './http.ts';
 import type { MessageLimit } from './message-size.ts';
-import { readMessage } from './message.ts';
+import { parseMessage } from './message.ts';
 import { takeOversize } from './oversize.ts';
 import { PendingAnswers } from './pending-answers.ts';
 import { HttpRefusal } from './refusal.ts';
-import { SseParser, type SseEvent } from './sse-parser.ts';
+import { readEvents } from './sse-parser.ts';
 
 const MAX_SOCKETS = 256;
 
@@ -69,12 +69,12 @@ export class SseTransport implements Transport {
 
   #read({ body }: HttpAnswer, onEndpoint: () => void, onFailure: (error: Error) => void): void {
     let ending = 'the stream of the server ended';
-    const parser = new SseParser(this.#limit, {
-      onEvent: (event) => {
-        if (event.name === 'message') this.#message(event);
-        if (event.name !== 'endpoint') return;
+    readEvents(body, this.#limit, {
+      onEvent: ({ name, data }) => {
+        if (name === 'message') this.#message(data);
+        if (name !== 'endpoint') return;
         try {
-          this.#endpoint = endpointAt(event.data, this.#url);
+          this.#endpoint = endpointAt(data, this.#url);
           onEndpoint();
         } catch (error) {
           ending = (error as Error).message;
@@ -82,39 +82,18 @@ export class SseTransport implements Transport {
         }
       },
       onOversize: (message) => takeOversize(message, this),
-      onEndless: () => {
-        ending = `an event is ${this.#limit.mistake} and does not end`;
-        body.destroy();
-      },
       onRetry: () => {},
-    });
-    body.setEncoding('utf8');
-    body.on('data', (chunk: string) => {
-      if (!body.destroyed) parser.feed(chunk);
-    });
-    body.on('error', () => {
-      // 'close' follows and decides.
-    });
-    body.once('close', () => {
-      parser.close();
-      this.ending = new ServerFailure('closed', ending);
-      onFailure(this.ending);
-      if (!this.#closed) this.#health.onLost(this.ending);
+      onClose: (endless) => {
+        this.ending = new ServerFailure('closed', endless ?? ending);
+        onFailure(this.ending);
+        if (!this.#closed) this.#health.onLost(this.ending);
+      },
     });
   }
 
-  #message({ data }: SseEvent): void {
-    let message: JSONRPCMessage | undefined;
-    try {
-      message = readMessage(JSON.parse(data));
-    } catch (error) {
-      this.onerror?.(new Error(`not JSON on the stream: ${(error as Error).message}`));
-      return;
-    }
-    if (message === undefined) {
-      this.onerror?.(new Error('not a JSON-RPC message on the stream'));
-      return;
-    }
+  #message(data: string): void {
+    const message = parseMessage(data, (error) => this.onerror?.(error));
+    if (message === undefined) return;
     this.initialize.received(message);
     this.onmessage?.(message);
   }

@@ -20,7 +20,7 @@ const ENDS: { how: string; answer: Handler; says: string }[] = [
       const other = { jsonrpc: '2.0', id: 'another', result: textResult('for somebody else') };
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(other));
     },
-    says: 'none to what was asked',
+    says: 'no reply to the request',
   },
 ];
 
