@@ -1,6 +1,15 @@
 import { shortenText } from './shorten.ts';
 
-/** What a JSON-RPC error says. */
+export const METHOD_NOT_FOUND = -32601;
+export const INVALID_PARAMS = -32602;
+
+/**
+ * The error code for a question without an answer; the specification has it for a user who rejects. Not -32000, which peers
+ * take for a closed connection.
+ */
+export const NOT_ANSWERED = -1;
+
+/** The content of a JSON-RPC error. */
 export interface RpcFailure {
   code: number;
   message: string;

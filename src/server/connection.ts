@@ -9,7 +9,7 @@ import type {
   ServerInfo,
   ResumePoint,
 } from '../core/ports.ts';
-import { RpcError } from '../lib/rpc-error.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../lib/rpc-error.ts';
 import { capabilitiesIn, type Capabilities } from './client-question.ts';
 import type { Definition, Tool } from './definition.ts';
 import { followAppTask, type StoredTaskResumePoint } from './app-task.ts';
@@ -70,18 +70,19 @@ export class AppConnection implements Connection {
   ): Promise<Record<string, unknown>> {
     const { tools, requests } = this.#definition;
     if (method === 'tools/list') return { tools: [...tools.values()].map(({ shown }: Tool) => shown) };
-    if (method === 'tools/call') throw new RpcError(-32602, "'name' is not a string, or 'arguments' not an object");
+    if (method === 'tools/call')
+      throw new RpcError(INVALID_PARAMS, "'name' is not a string, or 'arguments' not an object");
     const handler = requests.get(method);
-    if (handler === undefined) throw new RpcError(-32601, `Method not found: ${method}`);
+    if (handler === undefined) throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
     return handler(params, { signal });
   }
 
   async subscribe(): Promise<never> {
-    throw new RpcError(-32601, 'Method not found: resources/subscribe');
+    throw new RpcError(METHOD_NOT_FOUND, 'Method not found: resources/subscribe');
   }
 
   async unsubscribe(): Promise<never> {
-    throw new RpcError(-32601, 'Method not found: resources/unsubscribe');
+    throw new RpcError(METHOD_NOT_FOUND, 'Method not found: resources/unsubscribe');
   }
 
   notify(): void {
@@ -91,6 +92,6 @@ export class AppConnection implements Connection {
   async close(): Promise<void> {}
 
   #unknownTool(name: string): { code: number; message: string } {
-    return { code: -32602, message: `Tool ${name} not found; ${known(this.#definition.tools.keys())}` };
+    return { code: INVALID_PARAMS, message: `Tool ${name} not found; ${known(this.#definition.tools.keys())}` };
   }
 }

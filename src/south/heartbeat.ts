@@ -1,6 +1,12 @@
-import type { Client } from '@modelcontextprotocol/client';
+import { ProtocolError, type Client } from '@modelcontextprotocol/client';
+import { METHOD_NOT_FOUND } from '../lib/rpc-error.ts';
+import { ANY_RESULT } from '../lib/sdk/any-result.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
-import { ping } from './ping.ts';
+import { toServerFailure } from './failure.ts';
+import { isBrokenWire } from './transport/broken-wire.ts';
+
+const TIMEOUT_MS = 5000;
+const UNSUPPORTED_VERSION = -32022;
 
 export interface HeartbeatSettings {
   everyMs: number;
@@ -42,4 +48,34 @@ export class Heartbeat {
     const { failure, message } = pulse.why;
     this.#settings.onGone(new ServerFailure(failure, `no answer to a ping (${why}): ${message}`));
   }
+}
+
+/** `silent`: the server may be gone, or too busy to answer. `gone`: there is no server, or another one. */
+type Pulse = { kind: 'alive' } | { kind: 'silent' | 'gone'; why: ServerFailure };
+
+/** Asks whether a server is still there. */
+async function ping(client: Client): Promise<Pulse> {
+  const first = await pingOnce(client);
+  // Once more: the first ping may have used a kept-alive socket that broke together with the request that raised the doubt.
+  return first.kind === 'gone' && first.brokenWire ? pingOnce(client) : first;
+}
+
+async function pingOnce(client: Client): Promise<Pulse & { brokenWire?: boolean }> {
+  const method = client.getProtocolEra() === 'modern' ? 'server/discover' : 'ping';
+  try {
+    await client.request({ method }, ANY_RESULT, { timeout: TIMEOUT_MS });
+    return { kind: 'alive' };
+  } catch (error) {
+    if (isAnswer(error, method)) return { kind: 'alive' };
+    const why = toServerFailure(error);
+    if (why.failure === 'timeout') return { kind: 'silent', why };
+    return { kind: 'gone', why, brokenWire: isBrokenWire(error) };
+  }
+}
+
+/** Any response, also an error, shows that the server is there, unless it shows that it is another server. */
+function isAnswer(error: unknown, method: string): boolean {
+  if (!(error instanceof ProtocolError) || isBrokenWire(error)) return false;
+  if (error.code === UNSUPPORTED_VERSION) return false;
+  return method === 'ping' || error.code !== METHOD_NOT_FOUND;
 }

@@ -5,10 +5,9 @@ import { messageOf } from '../lib/log.ts';
 import type { RunningCalls } from './call/running-calls.ts';
 import type { AskedRequest } from './call/resume-point.ts';
 import { relatedTask, withoutRelatedTask } from '../lib/related-task.ts';
-import { RpcError } from '../lib/rpc-error.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, NOT_ANSWERED, RpcError } from '../lib/rpc-error.ts';
 import { isObject } from '../lib/values.ts';
 import type { LostRequests } from './lost-requests.ts';
-import { NOT_ANSWERED } from './not-answered.ts';
 import { kindOf } from '../core/interaction/methods.ts';
 import { answerTo, readQuestion } from './questions.ts';
 import type { TaskReceiver } from './receiver.ts';
@@ -24,8 +23,6 @@ export interface IncomingTargets {
   /** The server says that its list of tools changed. */
   onToolsChanged: () => void;
 }
-
-const INVALID_PARAMS = -32602;
 
 /** Requests of one server that may wait for an answer at the same time. */
 const MAX_OPEN_REQUESTS = 500;
@@ -108,7 +105,7 @@ async function asked(
   calls: RunningCalls,
 ): Promise<Answer> {
   const { method, params } = request;
-  if (kindOf(method) === undefined) throw new RpcError(-32601, `Method not found: ${method}`);
+  if (kindOf(method) === undefined) throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
   return ask(method, params, { ...context, ...calls.asked(context.callId, request, context.withdrawn) }, sink, calls);
 }
 

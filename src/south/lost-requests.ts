@@ -1,9 +1,8 @@
 import type { RequestId, Transport } from '@modelcontextprotocol/client';
 import type { Answer } from '../core/interaction/interaction.ts';
 import { messageOf, type Log } from '../lib/log.ts';
-import { rpcFailure, type RpcError, type RpcFailure } from '../lib/rpc-error.ts';
+import { NOT_ANSWERED, rpcFailure, type RpcError, type RpcFailure } from '../lib/rpc-error.ts';
 import type { AskedRequest } from './call/resume-point.ts';
-import { NOT_ANSWERED } from './not-answered.ts';
 
 const CANCELLED = 'notifications/cancelled';
 

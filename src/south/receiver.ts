@@ -16,8 +16,7 @@ import { systemClock } from '../lib/clock.ts';
 import { Alarm } from '../lib/timers.ts';
 import { isObject } from '../lib/values.ts';
 import { withRelatedTask } from '../lib/related-task.ts';
-import { RpcError } from '../lib/rpc-error.ts';
-import { NOT_ANSWERED } from './not-answered.ts';
+import { INVALID_PARAMS, NOT_ANSWERED, RpcError } from '../lib/rpc-error.ts';
 import { kindOf } from '../core/interaction/methods.ts';
 
 type Params = Record<string, unknown>;
@@ -274,5 +273,5 @@ function errorOf(error: unknown): TaskError {
 }
 
 function invalid(message: string): RpcError {
-  return new RpcError(-32602, message);
+  return new RpcError(INVALID_PARAMS, message);
 }

@@ -1,6 +1,6 @@
 import type { Client, McpSubscription } from '@modelcontextprotocol/client';
 import { unlessAborted } from '../lib/abort.ts';
-import { RpcError } from '../lib/rpc-error.ts';
+import { INVALID_PARAMS, RpcError } from '../lib/rpc-error.ts';
 import { ANY_RESULT } from '../lib/sdk/any-result.ts';
 import { exactly } from '../lib/sdk/exact-client.ts';
 import { send } from './send.ts';
@@ -29,7 +29,7 @@ export class Subscriptions {
         return await ask(client, 'resources/subscribe', uri, signal);
       }
       if (!(await unlessAborted(this.#listen(client), signal, aborted)).includes(uri)) {
-        throw new RpcError(-32602, `the server does not tell of changes of '${uri}'`, { uri });
+        throw new RpcError(INVALID_PARAMS, `the server does not tell of changes of '${uri}'`, { uri });
       }
       return {};
     } catch (error) {

@@ -2,7 +2,7 @@ import type { RequestId } from '@modelcontextprotocol/client';
 import type { IncomingQuestion } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
 import { isConnectionClosed } from '../../lib/sdk/connection-closed.ts';
-import { NOT_ANSWERED } from '../not-answered.ts';
+import { NOT_ANSWERED } from '../../lib/rpc-error.ts';
 import { answerTo } from '../questions.ts';
 import { retryThroughDisconnects, type CallChannel } from './channel.ts';
 import type { RunningCall } from './running-calls.ts';

@@ -1,5 +1,6 @@
 import { ProtocolError } from '@modelcontextprotocol/client';
 import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../../core/ports.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../lib/rpc-error.ts';
 import { hasEnded, readServerTask, ProtocolViolation } from '../server-task.ts';
 import { CoreTask } from './core-task.ts';
 import { ExtensionTask } from './extension-task.ts';
@@ -15,8 +16,8 @@ const MIN_NEWS_MS = 50;
 const MAX_POLL_MS = 300_000;
 const CANCEL_TIMEOUT_MS = 5000;
 const CANCEL_LATE_MS = 120_000;
-const UNKNOWN_METHOD = -32601;
-const UNKNOWN_TASK = -32602;
+/** In requests about a task, its id is the only parameter. */
+const UNKNOWN_TASK = INVALID_PARAMS;
 /** How many times in a row a server may leave `tasks/get` unanswered. */
 const MAX_SILENCES = 3;
 
@@ -85,7 +86,7 @@ export async function followServerTask(
 
 /** The server is there and has the task, but it cannot be followed to its end. */
 function isAstray(error: unknown): boolean {
-  if (error instanceof ProtocolError) return error.code !== UNKNOWN_TASK && error.code !== UNKNOWN_METHOD;
+  if (error instanceof ProtocolError) return error.code !== UNKNOWN_TASK && error.code !== METHOD_NOT_FOUND;
   return !(error instanceof ServerUnavailable);
 }
 
@@ -135,7 +136,7 @@ function explained(error: unknown, taskId: string): unknown {
 }
 
 function trouble(code: number, taskId: string): string {
-  if (code === UNKNOWN_METHOD) return `the server made the task '${taskId}', but does not know tasks/get`;
+  if (code === METHOD_NOT_FOUND) return `the server made the task '${taskId}', but does not know tasks/get`;
   if (code === UNKNOWN_TASK) return `the server does not know its task '${taskId}' any more`;
   return `the server does not tell how its task '${taskId}' is doing`;
 }

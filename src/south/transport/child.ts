@@ -12,7 +12,7 @@ import { lastWords } from './last-words.ts';
 import { onLines } from './lines.ts';
 import { MessageLines } from './message-lines.ts';
 import type { MessageLimit } from './message-size.ts';
-import { takeOversize } from './oversize.ts';
+import { handleOversize } from './oversize-message.ts';
 import { readMessage } from './message.ts';
 import { watchGroup } from './reaper.ts';
 
@@ -193,7 +193,7 @@ export class ChildTransport implements ChildProcessTransport {
   #received(chunk: Buffer): void {
     for (const line of this.#incoming.append(chunk)) {
       if (typeof line !== 'string') {
-        takeOversize(line, this);
+        handleOversize(line, this);
         continue;
       }
       const message = readMessage(parsed(line));

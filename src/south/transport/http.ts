@@ -22,7 +22,7 @@ import type { MessageLimit } from './message-size.ts';
 import { readMessage } from './message.ts';
 import { modernHeaders } from './modern-headers.ts';
 import { CALL_HEADER } from './stream-tag.ts';
-import { takeOversize } from './oversize.ts';
+import { handleOversize } from './oversize-message.ts';
 import { HttpRefusal } from './refusal.ts';
 import { PendingAnswers } from './pending-answers.ts';
 import { ResponseStreams } from './response-streams.ts';
@@ -115,7 +115,7 @@ export class HttpTransport implements Transport {
       limit,
       deliver: (message) => this.#deliver(message),
       onOversize: (message) =>
-        takeOversize(message, {
+        handleOversize(message, {
           onmessage: (error) => this.#deliver(error),
           onerror: (error) => this.onerror?.(error),
           send: async (refusal) => this.send(refusal),

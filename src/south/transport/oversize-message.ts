@@ -1,3 +1,4 @@
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { copyOf } from '../../lib/shorten.ts';
 import { isObject } from '../../lib/values.ts';
 
@@ -60,4 +61,23 @@ function membersOf(found: RegExpExecArray | null): Record<string, unknown> {
     // Not JSON: the id cannot be read.
     return {};
   }
+}
+
+/**
+ * Handles a message of a server that was too large to be read: a response fails its request, a request is refused, and
+ * anything else is dropped.
+ */
+export function handleOversize(
+  message: OversizeMessage,
+  transport: Pick<Transport, 'onmessage' | 'onerror' | 'send'>,
+): void {
+  const { id, isRequest } = message.about();
+  const report = (error: Error): void => transport.onerror?.(error);
+  if (id === undefined) report(new Error(`dropped a message that is ${message.mistake}`));
+  else if (isRequest) transport.send(tooLarge(id, `the request is ${message.mistake}`)).catch(report);
+  else transport.onmessage?.(tooLarge(id, `the server's answer is ${message.mistake}`));
+}
+
+function tooLarge(id: string | number, message: string): JSONRPCMessage {
+  return { jsonrpc: '2.0', id, error: { code: -32600, message } };
 }

@@ -9,30 +9,30 @@ export interface HeaderDeclaration {
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-/** Keywords whose value names schemas, and those whose value is no schema at all. */
+/** Keywords whose value is an object of schemas, and keywords whose value is not a schema. */
 const NAMING = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions']);
 const DATA = new Set(['const', 'default', 'enum', 'examples']);
 const SIMPLE = new Set<unknown>(['string', 'integer', 'boolean']);
 
-/** A place in a schema that says `x-mcp-header`. */
-interface ServerPreferences {
+/** An `x-mcp-header` in a schema, and where it is. */
+interface HeaderAnnotation {
   path: string[];
-  /** By the names of properties alone: only then it is certain which value is meant. */
+  /** The path consists only of properties: otherwise it is not certain which value is meant. */
   reachable: boolean;
   name: unknown;
   type: unknown;
 }
 
-function preferences(schema: unknown, path: string[] = [], reachable = true): ServerPreferences[] {
-  if (Array.isArray(schema)) return schema.flatMap((each) => preferences(each, path, false));
+function annotations(schema: unknown, path: string[] = [], reachable = true): HeaderAnnotation[] {
+  if (Array.isArray(schema)) return schema.flatMap((each) => annotations(each, path, false));
   if (!isObject(schema)) return [];
   const { 'x-mcp-header': name, type } = schema;
   const own = name === undefined ? [] : [{ path, reachable: reachable && path.length > 0, name, type }];
   const below = Object.entries(schema).flatMap(([keyword, value]) => {
     if (DATA.has(keyword)) return [];
-    if (!NAMING.has(keyword) || !isObject(value)) return preferences(value, path, false);
+    if (!NAMING.has(keyword) || !isObject(value)) return annotations(value, path, false);
     const stays = reachable && keyword === 'properties';
-    return Object.entries(value).flatMap(([key, child]) => preferences(child, [...path, key], stays));
+    return Object.entries(value).flatMap(([key, child]) => annotations(child, [...path, key], stays));
   });
   return [...own, ...below];
 }
@@ -40,7 +40,7 @@ function preferences(schema: unknown, path: string[] = [], reachable = true): Se
 /** Why a tool must not be offered: its headers cannot be sent. */
 export function headerMistake(schema: unknown): string | undefined {
   const seen = new Set<string>();
-  for (const { path, reachable, name, type } of preferences(schema)) {
+  for (const { path, reachable, name, type } of annotations(schema)) {
     const at = `x-mcp-header at '${path.join('.')}'`;
     if (!reachable) return `${at}: only properties of the arguments can be headers`;
     if (typeof name !== 'string' || !TOKEN.test(name)) return `${at}: ${JSON.stringify(name)} cannot name a header`;
@@ -54,7 +54,7 @@ export function headerMistake(schema: unknown): string | undefined {
 /** The arguments that a tool expects as headers; none if they are invalid. */
 export function headerDeclarations(schema: unknown): HeaderDeclaration[] {
   if (headerMistake(schema) !== undefined) return [];
-  return preferences(schema).map(({ path, name }) => ({ path, name: String(name) }));
+  return annotations(schema).map(({ path, name }) => ({ path, name: String(name) }));
 }
 
 /** The headers of one call. Absent arguments, and those that are not simple values, have none. */

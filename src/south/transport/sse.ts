@@ -9,7 +9,7 @@ import { httpRequest, keepAliveAgent, readText, type HttpAnswer } from './http-r
 import type { HttpTransportOptions } from './http.ts';
 import type { MessageLimit } from './message-size.ts';
 import { parseMessage } from './message.ts';
-import { takeOversize } from './oversize.ts';
+import { handleOversize } from './oversize-message.ts';
 import { PendingAnswers } from './pending-answers.ts';
 import { HttpRefusal } from './refusal.ts';
 import { readEvents } from './sse-parser.ts';
@@ -81,7 +81,7 @@ export class SseTransport implements Transport {
           body.destroy();
         }
       },
-      onOversize: (message) => takeOversize(message, this),
+      onOversize: (message) => handleOversize(message, this),
       onRetry: () => {},
       onClose: (endless) => {
         this.ending = new ServerFailure('closed', endless ?? ending);
