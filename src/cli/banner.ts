@@ -48,7 +48,7 @@ export function greeting({ flags }: Pick<CommandLine, 'flags'>, output: NodeJS.W
 }
 
 /** Which config file is used, and why. */
-export function describeConfig(config: Pick<ProgramConfig, 'source' | 'file' | 'unusedFile'>, cwd: string): string {
+function describeConfig(config: Pick<ProgramConfig, 'source' | 'file' | 'unusedFile'>, cwd: string): string {
   switch (config.source) {
     case 'named':
       return short(config.file ?? '', cwd, '');

@@ -63,7 +63,7 @@ export function logConfig(config: ProgramConfig, log: Log): void {
     });
 }
 
-export function demoServerConfig(): ServerConfig {
+function demoServerConfig(): ServerConfig {
   return { command: process.execPath, args: [programPath(), 'demo-server'] };
 }
 

@@ -44,9 +44,6 @@ export function showAge(moment: number): string {
   return `${showDuration(Math.max(0, Date.now() - moment))} ago`;
 }
 
-/** The size of base64 data. */
-export const byteCount = (base64: string): number => Buffer.from(base64, 'base64').length;
-
 /** For people: `1 byte`, `1.5 kB`, `2.0 MB`. */
 export function showBytes(count: number): string {
   if (count < 1000) return `${count} byte${count === 1 ? '' : 's'}`;

@@ -1,4 +1,5 @@
 import type { Log } from '../lib/log.ts';
+import { within } from '../lib/timers.ts';
 
 const DEADLINE_MS = 4500;
 
@@ -15,12 +16,10 @@ export async function untilStopped(other: Promise<void> = new Promise(() => {}))
 
 /** Closes, but gives up before a process manager would kill the program. */
 export async function closeInTime(close: () => Promise<void>, log: Log): Promise<number> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(() => resolve('late'), DEADLINE_MS);
-  });
-  const outcome = await Promise.race([close(), late]);
-  clearTimeout(timer);
-  if (outcome === 'late') log.warn('shutdown_incomplete', { deadlineMs: DEADLINE_MS });
+  const closed = await within(
+    DEADLINE_MS,
+    close().then(() => true),
+  );
+  if (!closed) log.warn('shutdown_incomplete', { deadlineMs: DEADLINE_MS });
   return 0;
 }

@@ -1,7 +1,6 @@
 import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../core/ports.ts';
 import { secretId } from '../lib/ids.ts';
-import { unlessCancelled } from './cancelled.ts';
-import { requestError, TaskClientError } from './task-client-error.ts';
+import { requestError, TaskClientError, unlessCancelled } from './task-client-error.ts';
 
 export type End = CallOutcome | TaskClientError;
 

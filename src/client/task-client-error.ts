@@ -1,4 +1,5 @@
 import type { CallOutcome } from '../core/ports.ts';
+import { unlessAborted } from '../lib/abort.ts';
 import { failureKindOf, type ServerFailureKind } from '../lib/server-failure.ts';
 import { failure } from '../south/call/channel.ts';
 
@@ -50,4 +51,16 @@ export function errorFrom(outcome: Exclude<CallOutcome, { kind: 'result' }> | Ta
     case 'lost':
       return new TaskClientError(outcome.kind, outcome.reason, { failure: outcome.failure });
   }
+}
+
+/** Converts errors to `TaskClientError`. */
+export async function asTold<T>(work: Promise<T>): Promise<T> {
+  return work.catch((error: unknown) => {
+    throw requestError(error, undefined);
+  });
+}
+
+/** The value of the promise; rejects when the signal is aborted. */
+export async function unlessCancelled<T>(signal: AbortSignal | undefined, promise: Promise<T>): Promise<T> {
+  return unlessAborted(promise, signal, () => new TaskClientError('cancelled', 'the caller does not wait any more'));
 }

@@ -16,8 +16,7 @@ import { ServerConnection } from '../south/connection.ts';
 import { Dialler } from '../south/dial.ts';
 import type { SendOptions } from '../south/send.ts';
 import { readServerTask, type TaskOffer } from '../south/server-task.ts';
-import { unlessCancelled } from './cancelled.ts';
-import { errorFrom, requestError, TaskClientError } from './task-client-error.ts';
+import { asTold, errorFrom, requestError, TaskClientError, unlessCancelled } from './task-client-error.ts';
 import { Following, type End, type Followed, type Running, type Start } from './following.ts';
 import { KnownTasks } from './known-tasks.ts';
 import { askListeners } from './pending.ts';
@@ -377,11 +376,4 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
 function placeOf(server: ServerConfig): string {
   if ('command' in server) return server.command;
   return URL.canParse(server.url) ? new URL(server.url).host : 'the server';
-}
-
-/** Converts errors to `TaskClientError`. */
-async function asTold<T>(work: Promise<T>): Promise<T> {
-  return work.catch((error: unknown) => {
-    throw requestError(error, undefined);
-  });
 }

@@ -5,7 +5,7 @@ import { VERSION } from '../lib/version.ts';
 import { addBooking, addReport, addSummary } from './tools.ts';
 
 /** An MCP server to try the gateway with, for clients of either era. */
-export function createDemoServer(): McpServer {
+function createDemoServer(): McpServer {
   const server = new McpServer(
     { name: 'meanwhile-demo', title: 'Meanwhile demo', version: VERSION },
     { instructions: 'slow_report takes its time, book_table asks the user, summarize asks for a model.' },

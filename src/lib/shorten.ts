@@ -1,5 +1,5 @@
 /** How much of a text that a client or a server chose goes into an error message or a log line. */
-export const MAX_MESSAGE = 4096;
+const MAX_MESSAGE = 4096;
 
 /** What a number, a key or an object costs beside its text, roughly. */
 const OVERHEAD = 8;

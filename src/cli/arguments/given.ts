@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { JsonError, parseJson } from '../../config/json.ts';
 import { messageOf } from '../../lib/log.ts';
+import { isObject } from '../../lib/values.ts';
 import { UsageError } from '../flags.ts';
 
 export type GivenArgument =
@@ -28,10 +29,8 @@ export function parseArguments(operands: readonly string[]): GivenArgument[] {
 export async function readArguments(source: string, input: NodeJS.ReadableStream): Promise<Record<string, unknown>> {
   const text = await textOf(source, input);
   const value = jsonOf(text, '--args');
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new UsageError('--args: expected a JSON object with the arguments by name');
-  }
-  return value as Record<string, unknown>;
+  if (isObject(value)) return value;
+  throw new UsageError('--args: expected a JSON object with the arguments by name');
 }
 
 async function textOf(source: string, input: NodeJS.ReadableStream): Promise<string> {

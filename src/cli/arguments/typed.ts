@@ -1,3 +1,4 @@
+import { isObject } from '../../lib/values.ts';
 import { alternatives, describeType, itemsOf, type Schema } from '../json-schema.ts';
 
 export type Typed = { value: unknown } | { mistake: string };
@@ -53,7 +54,7 @@ function findAs(text: string, schema: Schema, root: Schema, depth: number): Foun
     case 'array':
       return list(text, schema, root, depth);
     case 'object':
-      return json(text, (value) => typeof value === 'object' && value !== null && !Array.isArray(value));
+      return json(text, isObject);
     default:
       return { value: text };
   }

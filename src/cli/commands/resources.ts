@@ -6,9 +6,8 @@ import { cleanLine } from '../terminal/clean.ts';
 import { offers, withServer, type ServerSession } from '../server/session.ts';
 import { firstLine } from './tools.ts';
 import { codeOf } from '../../lib/log.ts';
+import { METHOD_NOT_FOUND } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
-
-const METHOD_NOT_FOUND = -32601;
 
 type Item = Record<string, unknown>;
 

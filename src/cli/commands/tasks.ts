@@ -1,5 +1,7 @@
-import { TaskClientError } from '../../client/task-client-error.ts';
+import { asTold, TaskClientError } from '../../client/task-client-error.ts';
 import type { Task } from '../../client/types.ts';
+import { readAllPages } from '../../lib/pages.ts';
+import { INVALID_PARAMS } from '../../lib/rpc-error.ts';
 import { suggestedCommand } from '../suggested-command.ts';
 import { showAge, showDuration } from '../units.ts';
 import { Failure, RESULT } from '../failure.ts';
@@ -21,10 +23,8 @@ const ACTIONS = new Map<string, Action>([
   ['watch', watch],
 ]);
 
-/** Invalid params: in task requests the only parameter is the task id. */
-const UNKNOWN_TASK = -32602;
-
-const MAX_PAGES = 1000;
+/** In requests about a task, its id is the only parameter. */
+const UNKNOWN_TASK = INVALID_PARAMS;
 
 export async function tasks(line: CommandLine): Promise<number> {
   const [name, server, taskId, extra] = line.operands;
@@ -76,17 +76,8 @@ function withSessionHint(error: unknown, { client, flags }: ServerSession): unkn
 }
 
 async function list({ client, screen, stop, label }: ServerSession): Promise<number> {
-  const all: Task[] = [];
-  const seen = new Set<string>();
-  let cursor: string | undefined;
-  do {
-    const page = await stop.unless(client.listTasks(cursor));
-    all.push(...page.tasks);
-    cursor = page.nextCursor;
-    if (cursor !== undefined && seen.has(cursor)) break;
-    if (cursor !== undefined) seen.add(cursor);
-    if (seen.size > MAX_PAGES) throw new Failure('server_error', `tasks/list has more than ${MAX_PAGES} pages`);
-  } while (cursor !== undefined);
+  const pages = readAllPages(async ({ cursor }) => client.listTasks(cursor), 'tasks/list', 'tasks');
+  const all = (await stop.unless(asTold(pages))) as unknown as Task[];
   if (screen.json) screen.printJson({ tasks: all });
   else if (all.length === 0) screen.note(`${label} lists no tasks`);
   else {

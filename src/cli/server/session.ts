@@ -87,7 +87,7 @@ export async function listTools({ client, stop }: ServerSession): Promise<Tool[]
 
 export const isTool = (thing: unknown): thing is Tool => isObject(thing) && typeof thing['name'] === 'string';
 
-export function openStop({ timeout: text }: Flags): Stop {
+function openStop({ timeout: text }: Flags): Stop {
   return new Stop(text === undefined ? undefined : { ms: parseDuration(text, 'timeout'), text });
 }
 

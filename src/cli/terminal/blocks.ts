@@ -2,7 +2,7 @@
 
 import type { CallToolResult } from '../../client/types.ts';
 import type { OutFolder } from '../out-folder.ts';
-import { byteCount, showBytes } from '../units.ts';
+import { showBytes } from '../units.ts';
 import { isObject } from '../../lib/values.ts';
 
 type Block = Record<string, unknown>;
@@ -52,7 +52,7 @@ async function showData(
   mimeType: unknown,
 ): Promise<string> {
   const base64 = textOf(data);
-  const facts = [...about, showBytes(byteCount(base64))].join(', ');
+  const facts = [...about, showBytes(Buffer.from(base64, 'base64').length)].join(', ');
   if (out === undefined) return `[${facts}]`;
   return `[${facts}: ${await out.save(base64, textOf(mimeType))}]`;
 }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { within } from '../../lib/timers.ts';
 import { splitWords } from '../server/shell-words.ts';
 
 /** How long to wait for the program to fail. */
@@ -7,19 +8,13 @@ const TROUBLE_MS = 1000;
 /** Opens a web page in the browser, without a shell. Resolves with an error message if that fails at once. */
 export async function openLink(url: string): Promise<string | undefined> {
   const [command = '', ...args] = openerFor(url);
-  return new Promise((resolve) => {
-    const child = spawn(command, args, { stdio: 'ignore', detached: true, windowsHide: true });
-    const timer = setTimeout(() => resolve(undefined), TROUBLE_MS);
-    const settle = (trouble: string | undefined): void => {
-      clearTimeout(timer);
-      resolve(trouble);
-    };
-    child.once('error', (error) => settle(error.message));
-    child.once('exit', (code) =>
-      settle(code === 0 || code === null ? undefined : `${command} exited with code ${code}`),
-    );
-    child.unref();
+  const child = spawn(command, args, { stdio: 'ignore', detached: true, windowsHide: true });
+  child.unref();
+  const trouble = new Promise<string | undefined>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('exit', (code) => resolve(code ? `${command} exited with code ${code}` : undefined));
   });
+  return within(TROUBLE_MS, trouble);
 }
 
 /** BROWSER has precedence, as in other programs: commands separated by colons, `%s` for the URL. */

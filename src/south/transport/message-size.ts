@@ -3,7 +3,7 @@ const SMALL = 256 * 1024;
 /** So many of the largest messages may be on their way at the same time. */
 const LARGEST_AT_ONCE = 8;
 
-export const DEFAULT_MESSAGE_BYTES = 16 * 1024 * 1024;
+const DEFAULT_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 /** The limits of all servers: how large one message may be, and how much may be received from all of them at once. */
 export class MessageLimits {
