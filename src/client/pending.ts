@@ -26,27 +26,19 @@ function open({ withdrawn }: IncomingQuestion): Open {
     resolve = yes;
     reject = no;
   });
-  const refuse = (reason: string): void => {
-    reject(new Error(reason));
-    close();
-  };
-  const withdraw = (): void => refuse('the question was withdrawn');
-  const close = (): void => {
-    withdrawn.removeEventListener('abort', withdraw);
+  const settle = (given: Answer): void => {
+    resolve(given);
     over.abort();
   };
-  withdrawn.addEventListener('abort', withdraw, { once: true });
-  if (withdrawn.aborted) withdraw();
-  return {
-    id: secretId(),
-    over: over.signal,
-    answer,
-    refuse,
-    settle: (given) => {
-      resolve(given);
-      close();
-    },
+  const refuse = (reason: string): void => {
+    reject(new Error(reason));
+    over.abort();
   };
+  whenAborted(
+    over.signal,
+    whenAborted(withdrawn, () => refuse('the question was withdrawn')),
+  );
+  return { id: secretId(), over: over.signal, answer, settle, refuse };
 }
 
 /** Emits a question as an event; `running` is the call that asks it, if known. */

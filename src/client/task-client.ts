@@ -50,6 +50,9 @@ export interface TaskClientOptions {
   sampling?: boolean | undefined;
 }
 
+/** A call as the caller made it. */
+type Invoked = Required<Pick<ToolCallInvocation, 'toolName' | 'params' | 'metadata'>>;
+
 /**
  * A client for one MCP server of either era, made for long calls and questions: it uses native tasks of both generations,
  * emits questions as events, and continues with its tasks after a lost connection.
@@ -142,7 +145,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     options: ToolCallOptions = {},
   ): Promise<ToolCallInvocation> {
     const metadata = { ...generalMetadata, ...toolSpecificMetadata };
-    return this.#call(name, args, metadata, 'avoid', options, () => {});
+    return this.#call({ toolName: name, params: args, metadata }, 'avoid', options, () => {});
   }
 
   /** Calls a tool, as a task where the server offers that. */
@@ -154,16 +157,15 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     options: ToolCallOptions = {},
   ): ToolCallStream {
     const metadata = { ...generalMetadata, ...toolSpecificMetadata };
-    return toolCallStream(async (tell) => this.#call(name, args, metadata, 'use', options, tell));
+    return toolCallStream(async (tell) => this.#call({ toolName: name, params: args, metadata }, 'use', options, tell));
   }
 
   /** Follows a task that the server keeps to its end, as `callToolStream` would have. */
   watchTask(taskId: string, options: Pick<ToolCallOptions, 'signal'> = {}): ToolCallStream {
     return toolCallStream(async (tell) => {
       await this.#requireOffer();
-      return this.#run('', {}, {}, options.signal, tell, async (call) =>
-        this.#connection.resume({ task: { taskId } }, call),
-      );
+      const resume: Start = async (call) => this.#connection.resume({ task: { taskId } }, call);
+      return this.#run({ toolName: '', params: {}, metadata: {} }, options.signal, tell, resume);
     });
   }
 
@@ -247,18 +249,16 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   }
 
   async #call(
-    toolName: string,
-    args: Record<string, unknown>,
-    metadata: Record<string, unknown>,
+    invoked: Invoked,
     tasks: OutgoingCall['tasks'],
     { signal, taskTtlMs }: ToolCallOptions,
     tell: (message: ToolCallMessage) => void,
   ): Promise<ToolCallInvocation> {
-    const call = { tool: toolName, args, meta: metadata, tasks, ...(taskTtlMs !== undefined && { taskTtlMs }) };
-    return this.#run(toolName, args, metadata, signal, tell, async (base) => {
-      await unlessCancelled(base.signal, this.connect());
-      if (tasks === 'avoid') await this.#refuseTaskOnly(toolName, base.signal);
-      return this.#connection.call({ ...base, ...call });
+    return this.#run(invoked, signal, tell, async (call) => {
+      await unlessCancelled(call.signal, this.connect());
+      if (tasks === 'avoid') await this.#refuseTaskOnly(call.tool, call.signal);
+      const ttl = taskTtlMs === undefined ? {} : { taskTtlMs };
+      return this.#connection.call({ ...call, meta: invoked.metadata, tasks, ...ttl });
     });
   }
 
@@ -272,26 +272,18 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   }
 
   async #run(
-    toolName: string,
-    params: Record<string, unknown>,
-    metadata: Record<string, unknown>,
+    { metadata, ...invoked }: Invoked,
     signal: AbortSignal | undefined,
     tell: (message: ToolCallMessage) => void,
     start: Start,
   ): Promise<ToolCallInvocation> {
-    const timestamp = new Date();
-    const running: Running = { toolName, params, stop: new AbortController() };
-    const { stop } = running;
-    const forget = whenAborted(signal, () => stop.abort(signal?.reason));
+    const begun = { ...invoked, timestamp: new Date(), ...(Object.keys(metadata).length > 0 && { metadata }) };
+    const running: Running = { ...invoked, stop: new AbortController() };
+    const forget = whenAborted(signal, () => running.stop.abort(signal?.reason));
     const onTask = (task: Task): void => this.#taskChanged(running, task, tell);
     const { end } = this.#following.begin(running, false, { onTask, onProgress: this.#progressOf(running) }, start);
-    const about = {
-      toolName,
-      params,
-      timestamp,
-      ...(Object.keys(metadata).length > 0 && { metadata }),
-    };
-    return this.#ended(await end.finally(forget), about, running, tell);
+    const ended = await end.finally(forget);
+    return this.#ended(ended, { ...begun, ...taskIdOf(running) }, tell);
   }
 
   /** Follows a task only for its result: emits no events except questions. */
@@ -306,14 +298,13 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
 
   #ended(
     end: End,
-    { timestamp, ...rest }: Omit<ToolCallInvocation, 'result' | 'success' | 'error' | 'taskId'>,
-    { taskId }: Running,
+    begun: Omit<ToolCallInvocation, 'result' | 'success' | 'error'>,
     tell: (message: ToolCallMessage) => void,
   ): ToolCallInvocation {
-    const about = { ...rest, timestamp, ...(taskId !== undefined && { taskId }) };
+    const { taskId } = begun;
     if (end.kind === 'result') {
       const result = end.result as CallToolResult;
-      const invocation = { ...about, result, success: result.isError !== true };
+      const invocation = { ...begun, result, success: result.isError !== true };
       tell({ type: 'result', result });
       if (taskId !== undefined) this.#tell('taskCompleted', { taskId, result });
       this.#tell('toolCallResultChange', invocation);
@@ -324,7 +315,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
       if (error.kind === 'cancelled') this.#tasks.cancelled(taskId);
       else if (!this.#following.left) this.#tell('taskFailed', { taskId, error });
     }
-    this.#tell('toolCallResultChange', { ...about, result: null, success: false, error: error.message });
+    this.#tell('toolCallResultChange', { ...begun, result: null, success: false, error: error.message });
     throw error;
   }
 
@@ -340,10 +331,8 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   }
 
   #progressOf(running: Running): (progress: Progress) => void {
-    return (progress) => {
-      const { toolName, taskId } = running;
-      this.#tell('progressNotification', { toolName, ...progress, ...(taskId !== undefined && { taskId }) });
-    };
+    return (progress) =>
+      this.#tell('progressNotification', { toolName: running.toolName, ...progress, ...taskIdOf(running) });
   }
 
   #sink(): ConnectionSink {
@@ -371,6 +360,8 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     return askListeners(question, running, (type, detail) => this.#tell(type, detail));
   }
 }
+
+const taskIdOf = ({ taskId }: Running): { taskId?: string } => (taskId === undefined ? {} : { taskId });
 
 /** The server in words; its address may hold secrets. */
 function placeOf(server: ServerConfig): string {
