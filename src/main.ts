@@ -1,4 +1,4 @@
-/** Composition root of the gateway: the only file that knows every room. */
+/** Composition root of the gateway: the only file that imports every part. */
 
 import type { Config } from './config/schema.ts';
 import type { Gateway } from './core/gateway.ts';

@@ -1,4 +1,4 @@
-/** What the gateway and the server library have in common: a store, the core and listeners, and the order of their ends. */
+/** The parts that the gateway and the server library share: a store, the core and listeners, started and closed in order. */
 
 import { Gateway, type GatewayParts } from './core/gateway.ts';
 import type { ServerConfig, Store } from './core/ports.ts';

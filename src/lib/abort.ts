@@ -1,11 +1,11 @@
-/** Acts when the signal is aborted, at once if it is already, and not any more once the returned function was called. */
+/** Acts when the signal is aborted, at once if it is already; the returned function prevents it. */
 export function whenAborted(signal: AbortSignal | undefined, act: () => void): () => void {
   if (signal?.aborted) act();
   else signal?.addEventListener('abort', act, { once: true });
   return () => signal?.removeEventListener('abort', act);
 }
 
-/** What the promise brings, unless the signal is aborted first; what the promise stands for goes on. */
+/** The value of the promise; rejects if the signal is aborted first. The work behind the promise goes on. */
 export async function unlessAborted<T>(
   promise: Promise<T>,
   signal: AbortSignal | undefined,

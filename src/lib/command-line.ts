@@ -1,4 +1,4 @@
-/** A whole command line where the name of a program belongs, and how it is written instead. */
+/** Recognizes a command line in place of the name of a program, and shows how to write it instead. */
 
 const BEFORE_THE_PROGRAM = new Set(['-y', '--yes', '-m']);
 const PLAIN = /^[@\w./][@\w./-]*$/;
@@ -9,8 +9,8 @@ export function programIn(command: string): string | undefined {
 }
 
 /**
- * As in `"command": "npx", "args": ["-y", "some-server", …]`. What follows the name of what is run may be a secret, and whoever
- * wrote it knows it. `more` says that there are arguments besides.
+ * As in `"command": "npx", "args": ["-y", "some-server", …]`. Later arguments may be secret and are not shown. `more`: there
+ * are other arguments, too.
  */
 export function asProgramAndArguments(command: string, more = false): string {
   const [program = '', ...words] = command.trim().split(/\s+/);

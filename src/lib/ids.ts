@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import { decodeTime, monotonicFactory, ulid } from 'ulid';
 
-/** Random bytes in stock: asked for one by one, as ids need them, they cost more than all else in a fast call. */
+/** A supply of random bytes: requested one by one, they would cost more than anything else in a fast call. */
 const stock = Buffer.allocUnsafe(4096);
 let used = stock.length;
 
@@ -16,10 +16,10 @@ function random(): number {
   return byte / 256;
 }
 
-/** An id that opens something: time-sortable, but never to be guessed from an earlier one. */
+/** An id that gives access: sortable by time, but not to be guessed from an earlier one. */
 export const secretId = (): string => ulid(undefined, random);
 
-/** An id that orders: strictly increasing within the process, also within one millisecond. */
+/** An id for an order: strictly increasing within the process, also within one millisecond. */
 export const orderedId = (): string => ordered(Math.max(Date.now(), notBefore));
 
 /** Ids of an earlier run stay below those of this one, even if the clock was set back in between. */

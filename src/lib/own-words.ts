@@ -1,4 +1,4 @@
-/** A reason in somebody's own words: as a text it is these and nothing else. */
+/** A reason that a peer gave. As text it is the bare message, without `Error:`. */
 export class OwnWords extends Error {
   override toString(): string {
     return this.message;

@@ -1,7 +1,7 @@
-/** What a number, a key or an object costs beside its text, roughly. */
+/** The approximate size of a number, a key or an object besides its text. */
 const OVERHEAD = 8;
 
-/** About how many bytes a JSON value takes, counted only until `limit` is passed: cheap for what is small. */
+/** The approximate size of a JSON value in bytes, counted only until `limit` is passed. */
 export function roughSize(value: unknown, limit: number): number {
   let size = 0;
   const pending: unknown[] = [value];
@@ -20,7 +20,7 @@ export function roughSize(value: unknown, limit: number): number {
   return size;
 }
 
-/** What certainly passes the limit by its number of entries alone is not looked at. */
+/** A list whose number of entries alone passes the limit is not read. */
 function pushAll(entries: unknown[], pending: unknown[], room: number): number {
   if (entries.length * OVERHEAD > room) return entries.length * OVERHEAD;
   for (const entry of entries) pending.push(entry);

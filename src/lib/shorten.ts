@@ -1,10 +1,10 @@
 /** How much of a text that a client or a server chose goes into an error message or a log line. */
 const MAX_MESSAGE = 4096;
 
-/** What a number, a key or an object costs beside its text, roughly. */
+/** The approximate size of a number, a key or an object besides its text. */
 const OVERHEAD = 8;
 
-/** A text for people, no longer than `limit`; what is cut off is counted. */
+/** A text for people, no longer than `limit`, with the number of characters that were cut off. */
 export function shortenText(text: string, limit = MAX_MESSAGE): string {
   if (text.length <= limit) return text;
   return `${copyOf(text.slice(0, limit))}… (${text.length - limit} more characters)`;
@@ -15,7 +15,7 @@ export function copyOf(text: string): string {
   return Buffer.from(text, 'utf16le').toString('utf16le');
 }
 
-/** A JSON value that takes about `limit` bytes: long texts are cut, and what comes after there is no more room is left out. */
+/** A JSON value of about `limit` bytes: long texts are cut, and members that do not fit are left out. */
 export function shortenValue(value: unknown, limit: number): unknown {
   let left = limit;
   const cut = (each: unknown): unknown => {

@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from './clock.ts';
 
-/** What the promise brings, or `undefined` if it takes longer. */
+/** The value of the promise, or `undefined` if it takes longer. */
 export async function within<T>(ms: number, promise: Promise<T>, clock: Clock = systemClock): Promise<T | undefined> {
   let cancel = (): void => {};
   const late = new Promise<undefined>((resolve) => {

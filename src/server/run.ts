@@ -2,7 +2,7 @@ import { LEAVE_RUNNING, type CallOutcome, type ConnectionSink, type OutgoingCall
 import type { Answer, InteractionKind } from '../core/interaction/interaction.ts';
 import { unlessAborted } from '../lib/abort.ts';
 import { messageOf } from '../lib/log.ts';
-import { rpcFailure, type RpcFailure } from '../lib/rpc-error.ts';
+import { hasRpcCode, rpcFailure, type RpcFailure } from '../lib/rpc-error.ts';
 import { isObject } from '../lib/values.ts';
 import { sendQuestion, type Capabilities } from './client-question.ts';
 import type { Tool } from './definition.ts';
@@ -15,7 +15,7 @@ export interface ToolRunResumePoint {
   capabilities?: Capabilities;
 }
 
-/** What a handler returned: the outcome of the call, or a task that will have it. */
+/** The result of a handler: the outcome of the call, or a task that will have it. */
 export type Ran = { outcome: CallOutcome } | { taskId: string };
 
 /** Calls the handler of a tool. */
@@ -36,7 +36,7 @@ export async function runTool(
   try {
     return ranTo(tool, await tool.run(call.args, task));
   } catch (error) {
-    return { outcome: isFailure(error) ? { kind: 'error', error: rpcFailure(error) } : failed(messageOf(error)) };
+    return { outcome: isProtocolError(error) ? { kind: 'error', error: rpcFailure(error) } : failed(messageOf(error)) };
   } finally {
     task.end();
   }
@@ -132,8 +132,8 @@ function ranTo({ name }: Tool, given: unknown): Ran {
 }
 
 /** Protocol errors have negative codes; codes of system errors and aborted requests are strings or positive. */
-function isFailure(error: unknown): error is RpcFailure {
-  return error instanceof Error && 'code' in error && Number.isInteger(error.code) && Number(error.code) < 0;
+function isProtocolError(error: unknown): error is Error & RpcFailure {
+  return hasRpcCode(error) && error.code < 0;
 }
 
 /** A tool error, which the model of the caller reads. */

@@ -39,7 +39,7 @@ import { SseTransport } from './transport/sse.ts';
 export interface ConnectionSettings {
   /** A session with the server that an earlier client kept open. */
   sessionId?: string;
-  /** What was asked of the server on connections before this one. */
+  /** Subscriptions and log level from earlier connections. */
   preferences?: ServerPreferences;
   connectTimeoutMs: number;
   pingMs: number;
@@ -76,7 +76,7 @@ const LAST_WORDS_MS = 1500;
 
 /**
  * One session's connection to one server. It has one mode at a time, changed in one place (`#enter`): idle until first
- * used, connecting (one attempt, shared by all who wait), up, waiting for the next attempt, or failed until its next use.
+ * used, connecting (one attempt, shared by all callers), up, waiting for the next attempt, or failed until its next use.
  * Loss is noticed when it happens: a child's exit, a refused connection, a forgotten session, a broken stream or a ping
  * without an answer.
  */
@@ -84,7 +84,7 @@ export class ServerConnection implements Connection {
   #mode: Mode = { mode: 'idle' };
   /** Failures in a row: a failed attempt or a lost connection. It is also the number of the next attempt. */
   #failures = 0;
-  /** What the server was asked to log. */
+  /** The log level that the client asked for. */
   #logLevel: unknown;
   readonly #history: ConnectionHistory;
   /** The cleanup of the connection that was lost last: it ends before another connection begins. */
@@ -173,7 +173,7 @@ export class ServerConnection implements Connection {
     }
   }
 
-  /** The session that the server knows us by, where it has such. */
+  /** The id of our session with the server, where it has sessions. */
   get sessionId(): string | undefined {
     return this.channel.sessionId;
   }
@@ -258,7 +258,7 @@ export class ServerConnection implements Connection {
     const before = this.#mode;
     this.#enter({ mode: 'closed' });
     if (before.mode === 'up') {
-      // Only now: until then a call that is left running could fetch a question that its server delivers only once.
+      // Only now: a call that is left running could fetch a question that its server delivers only once.
       if (serverWaits) await rejectionsSent(before.live);
       await this.#hangUp(before.live, !keepSession);
     } else if (before.mode === 'connecting') {

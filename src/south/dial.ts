@@ -84,8 +84,8 @@ export interface DialOptions {
 }
 
 /**
- * Connects to servers of either era. What a server turned out to speak is remembered, so that the next connection does
- * not probe again; a verdict that proves wrong is forgotten.
+ * Connects to servers of either era. The era of a server is remembered, so that the next connection does not probe again; if
+ * it proves wrong, it is forgotten.
  */
 export class Dialler {
   readonly #knownOld = new Set<string>();

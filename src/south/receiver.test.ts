@@ -147,7 +147,7 @@ test('R-8, R-9, R-11: a task that is not there is an invalid parameter', async (
     for (const taskId of ['nope', '', '__proto__']) {
       await expect(send(method, { taskId })).rejects.toMatchObject({
         code: -32602,
-        message: expect.stringContaining('no such task') as unknown,
+        message: expect.stringContaining('task not found') as unknown,
       });
     }
     for (const taskId of [5, null, undefined]) {

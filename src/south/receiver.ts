@@ -22,7 +22,7 @@ import { kindOf } from '../core/interaction/methods.ts';
 type Params = Record<string, unknown>;
 
 export interface ReceiverHooks {
-  /** Puts the question before somebody; `onOpen` tells when it is there. Rejects with the reason when nobody answered. */
+  /** Asks the client; calls `onOpen` once the question is open. Rejects with the reason if there is no answer. */
   ask: (
     method: string,
     params: Params,
@@ -35,7 +35,7 @@ export interface ReceiverHooks {
   notify: (task: ServerTask) => void;
 }
 
-/** What a client declares that has a receiver. */
+/** The capability of a client that has a receiver. */
 export const RECEIVER_CAPABILITY = {
   list: {},
   cancel: {},
@@ -48,21 +48,21 @@ const POLL_MS = 1000;
 const MAX_TASKS = 100;
 const PAGE_SIZE = 50;
 
-/** What the record of a task says about the call behind it has no meaning here: behind these there is a question. */
+/** The fields of a task that describe its call: these tasks belong to a question instead. */
 const NO_CALL = { sessionId: '', server: '', args: {} };
 
 interface Held {
   task: Task;
-  /** Its place in the order of all tasks that ever were on this connection. */
+  /** Its position among all tasks of this connection, past ones included. */
   place: number;
-  /** Aborted when the task has ended: withdraws the question, and wakes who waits for the result. */
+  /** Aborted when the task has ended: withdraws the question, and wakes requests that wait for the result. */
   over: AbortController;
 }
 
 /**
- * The tasks we keep for one server: questions that it asked with a `task`, so that it can fetch the answer later. A task
- * is working until its question is open, then input_required. Unlike with the tasks of our clients the clock runs on while
- * the question waits: the server has said how long it wants the answer, and after that the task is forgotten.
+ * The tasks that we keep for one server: questions that it asked with a `task`, so that it can fetch the answer later. A task
+ * is working until its question is open, then input_required. Unlike for tasks of our clients, the time goes on while the
+ * question waits: the server has set the ttl, and after that the task is removed.
  */
 export class TaskReceiver {
   readonly #held = new Map<string, Held>();
@@ -74,7 +74,7 @@ export class TaskReceiver {
     this.#hooks = hooks;
   }
 
-  /** Answers a request that makes or concerns a task; `undefined` when it does neither. */
+  /** Answers a request that creates a task or is about one; `undefined` for any other. */
   answer(method: string, params: Params, asker: Asker, signal: AbortSignal): Promise<Params> | undefined {
     switch (method) {
       case 'tasks/get':
@@ -90,7 +90,7 @@ export class TaskReceiver {
     }
   }
 
-  /** The server that asked is gone: everything ends, and nothing is remembered. */
+  /** The server is gone: all tasks end and are removed. */
   clear(reason: string): void {
     const all = [...this.#held.values()];
     this.#held.clear();
@@ -109,7 +109,7 @@ export class TaskReceiver {
     };
     this.#held.set(held.task.id, held);
     this.#alarm.at(expiryOf(held.task));
-    // The server should learn the id before it hears what becomes of the task.
+    // The server learns the id before it gets notifications about the task.
     setImmediate(() => void this.#work(held, params, asker));
     return { task: shown(held.task) };
   }
@@ -123,7 +123,7 @@ export class TaskReceiver {
       const result = await this.#hooks.ask(held.task.tool, params, about, onOpen);
       this.#apply(held, { type: 'complete', result });
     } catch (error) {
-      // A question may run out of time a moment before its task does, which is the same end.
+      // A question may time out a moment before its task expires, which is the same end.
       const late = expiryOf(held.task) <= Date.now();
       this.#apply(held, late ? { type: 'expire' } : { type: 'fail', error: errorOf(error) });
     }
@@ -160,18 +160,18 @@ export class TaskReceiver {
     };
   }
 
-  /** A cursor holds even if the task it points to is gone by the time it is used. */
+  /** A cursor is valid even if the task that it points to is gone. */
   #placeOf(cursor: unknown): number {
     const text = typeof cursor === 'string' ? Buffer.from(cursor, 'base64url').toString() : '';
     const place = Number(/^after:([1-9]\d*)$/.exec(text)?.[1]);
-    if (Number.isNaN(place) || place > this.#places) throw invalid('cursor is none that tasks/list gave');
+    if (Number.isNaN(place) || place > this.#places) throw invalid('the cursor is not one of tasks/list');
     return place;
   }
 
   #find({ taskId }: Params): Held {
     if (typeof taskId !== 'string') throw invalid('taskId must be a string');
     const held = this.#held.get(taskId);
-    if (held === undefined) throw invalid('there is no such task: it is over and forgotten, or it never was');
+    if (held === undefined) throw invalid('task not found: unknown or expired');
     return held;
   }
 
@@ -179,10 +179,7 @@ export class TaskReceiver {
     if (this.#held.size < MAX_TASKS) return;
     const oldest = [...this.#held.values()].find(({ task }) => hasEnded(task));
     if (oldest === undefined) {
-      throw new RpcError(
-        NOT_ANSWERED,
-        `${MAX_TASKS} tasks wait for their answers, and there may not be more; cancel some`,
-      );
+      throw new RpcError(NOT_ANSWERED, `${MAX_TASKS} tasks wait for answers, which is the limit; cancel some`);
     }
     this.#held.delete(oldest.task.id);
   }
@@ -200,13 +197,13 @@ export class TaskReceiver {
     }
   }
 
-  /** Otherwise the request is answered like any other, as the protocol wants it. */
+  /** Otherwise the request is answered like any other, as the protocol says. */
   #isAskedAsTask(method: string, params: Params): boolean {
     const kind = kindOf(method);
     return kind !== undefined && 'task' in params && this.#hooks.accepts(kind);
   }
 
-  /** Moves the task and tells the server; false when the move is not allowed. */
+  /** Changes the task and notifies the server; false if the change is not allowed. */
   #apply(held: Held, event: TaskEvent): boolean {
     const moved = this.#move(held, event);
     if (moved) this.#hooks.notify(shown(held.task));
@@ -240,7 +237,7 @@ function cursorAfter(place: number): string {
   return Buffer.from(`after:${place}`).toString('base64url');
 }
 
-/** A task in the words of the protocol, which has none for expired. */
+/** A task as the protocol shows it, which has no status for expired. */
 function shown(task: Task): ServerTask {
   const { id: taskId, status, createdAt, updatedAt, ttlMs: ttl } = task;
   return {
@@ -254,7 +251,7 @@ function shown(task: Task): ServerTask {
   };
 }
 
-/** What there is instead of a result. */
+/** The error in place of a result. */
 function failureOf(task: Task): RpcError {
   const { status, statusMessage, ttlMs } = task;
   const error = errorOfTask(task);

@@ -94,8 +94,8 @@ export class ServerChannel implements CallChannel {
 
   async taskSupport(tool: string, signal?: AbortSignal): Promise<TaskSupport> {
     signal?.throwIfAborted();
-    // What several wait for goes on without the one who leaves.
-    await unlessAborted(this.#readTools(), signal, () => new Error('nobody waits for it any more'));
+    // Other calls may wait for the list, too.
+    await unlessAborted(this.#readTools(), signal, () => new Error('the call does not wait any more'));
     return this.#toolFacts.known(tool).taskSupport;
   }
 
@@ -108,7 +108,7 @@ export class ServerChannel implements CallChannel {
     return paramHeaders(this.#toolFacts.known(tool).headers, args);
   }
 
-  /** Its list of tools has changed, or it may be another server altogether. */
+  /** The list of tools has changed, or it may be that of another server. */
   forgetTools(): void {
     this.#toolFacts.forget();
   }
@@ -146,7 +146,7 @@ export class ServerChannel implements CallChannel {
       return await this.send(live, method, params, options);
     } catch (error) {
       if (options.signal?.aborted) throw error;
-      // What stands before the server says that it is away, or too busy; a task waits for that to pass.
+      // A proxy says that the server is away or too busy: a task waits until that is over.
       if (method.startsWith('tasks/') && isPassing(error)) throw new ServerUnavailable('lost', error);
       if (isUnsent(error)) throw new ServerUnavailable('unreachable', error);
       const loss = await lossIn(error, live.transport);
@@ -165,7 +165,7 @@ export class ServerChannel implements CallChannel {
     params: Record<string, unknown>,
     options: SendOptions,
   ): Promise<Record<string, unknown>> {
-    // Nobody asks anything because of a ping, or because of a look at a task.
+    // A server asks nothing because of a ping or of a request about a task.
     const isOther = options.callId === undefined && method !== 'ping' && !method.startsWith('tasks/');
     const done = isOther ? this.#host.calls.beginOther() : (): void => {};
     const result = await send(live.client, method, params, options).finally(done);
@@ -203,7 +203,7 @@ export class ServerChannel implements CallChannel {
   }
 }
 
-/** Servers of the new era read from each request what the client can do, and send no logs unless it names a level. */
+/** Modern servers read the client's capabilities from each request, and send no logs unless it names a level. */
 function callMeta(client: Client, capabilities: ClientCapabilities, tasks: 'use' | 'avoid'): Record<string, unknown> {
   if (client.getProtocolEra() !== 'modern') return {};
   const { extensions: _extensions, ...plain } = capabilities;

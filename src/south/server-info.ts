@@ -15,7 +15,7 @@ export function offerOf(client: ExactClient): TaskOffer | undefined {
   return taskOffer(client.getProtocolEra() === 'modern', capabilitiesOf(client));
 }
 
-/** What a connected server told about itself. */
+/** How a connected server introduced itself. */
 export function infoOf(client: ExactClient): ServerInfo {
   // Every result has a type; it does not describe the server.
   const { resultType: _resultType, ...initializeResult } = client.initializeResult ?? {};

@@ -17,12 +17,12 @@ const MAX_NAME = 1024;
 
 type Ask = (params: { cursor?: string }) => Promise<Record<string, unknown>>;
 
-/** What the list of tools says about calling them, until the list changes. */
+/** How each tool is called, from the list of tools; kept until the list changes. */
 export class ToolFacts {
   readonly #known = new Map<string, Facts>();
   #reading: Promise<void> | undefined;
 
-  /** What is known without asking. */
+  /** Without a request. */
   known(tool: string): Facts {
     return this.#known.get(tool) ?? UNKNOWN;
   }

@@ -11,7 +11,7 @@ export type StoreErrorCode =
   | 'STORE_CLOSED'
   | 'STORE_CLAIM_LOST';
 
-/** What goes wrong with a store. The code is stable; the message names the place and what to do about it. */
+/** A failure of the store. The code is stable; the message names the file and the fix. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly code: StoreErrorCode;

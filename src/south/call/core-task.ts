@@ -17,7 +17,7 @@ export class CoreTask implements TaskKind {
   #outcome: CallOutcome | ServerUnavailable | undefined;
   #fetching: AbortController | undefined;
   #sinceEnd = false;
-  /** So often was the result of the ended task broken off. */
+  /** How many times the connection broke while the result of the ended task was fetched. */
   #broken = 0;
   readonly #channel: CallChannel;
   readonly #live: RunningCall;
@@ -32,7 +32,7 @@ export class CoreTask implements TaskKind {
     this.#sessionId = channel.sessionId;
     if (this.#sessionId === undefined) return;
     this.#asked = new AskedRequests(channel, live, this.#sessionId, () => {
-      // Should it not be stored, whatever is told next will say so.
+      // If it cannot be stored, the next reply to the client reports it.
       live.call.onCheckpoint({ task: this.checkpoint } satisfies CallResumePoint).catch(() => {});
     });
     this.#asked.restore(from);
@@ -53,7 +53,7 @@ export class CoreTask implements TaskKind {
     }
     if (task.status !== 'input_required') this.#asked?.withdraw();
     const ended = hasEnded(task);
-    // One that was opened before the end may go on waiting: some servers look only from time to time.
+    // A request from before the end may go on waiting: some servers look at the task only from time to time.
     if (ended ? !this.#sinceEnd : task.status === 'input_required' && this.news === undefined) this.#open(ended);
     if (ended && this.#outcome === undefined) await within(this.#channel.pollTimeoutMs, this.news ?? Promise.resolve());
     const outcome = this.#outcome;
@@ -61,7 +61,7 @@ export class CoreTask implements TaskKind {
       this.#outcome = undefined;
       this.#sinceEnd = false;
       this.news = undefined;
-      // Asked for again when the server is back; but one that breaks off every time never will.
+      // The result is fetched again when the server is back, unless the connection breaks every time.
       if (ended) this.#broken += 1;
       if (this.#broken > this.#channel.reconnect.attempts) throw outcome;
       return undefined;
@@ -80,7 +80,7 @@ export class CoreTask implements TaskKind {
   }
 
   #open(sinceEnd: boolean): void {
-    // Already answered is as good as asked anew.
+    // There is a reply already.
     if (this.#outcome !== undefined) return;
     this.#fetching?.abort();
     this.#fetching = new AbortController();

@@ -16,11 +16,11 @@ interface PendingInput {
   answeredAt?: number;
   /** The server does not show the question any more. */
   gone: boolean;
-  /** The server did not want the answer. */
+  /** The server rejected the answer. */
   refused?: ProtocolError;
 }
 
-/** A task of the extension: `tasks/get` tells everything, and questions are answered with `tasks/update`. */
+/** A task of the extension: `tasks/get` returns everything, and questions are answered with `tasks/update`. */
 export class ExtensionTask implements TaskKind {
   news: Promise<unknown> | undefined;
   readonly #asked = new Map<string, PendingInput>();
@@ -81,7 +81,7 @@ export class ExtensionTask implements TaskKind {
     }
   }
 
-  /** Asks what is new, and takes back what the server does not want to know any more. */
+  /** Asks new questions, and withdraws those that the server does not ask any more. */
   #show(requests: Record<string, Record<string, unknown>>): void {
     for (const [key, asked] of this.#asked) {
       if (Object.hasOwn(requests, key)) continue;

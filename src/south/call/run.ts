@@ -70,7 +70,7 @@ export async function runCall(channel: CallChannel, live: RunningCall, from?: In
   } catch (error) {
     if (!call.signal.aborted) return failure(error);
     if (call.signal.reason !== LEAVE_RUNNING) return { kind: 'error', error: { code: -32000, message: 'cancelled' } };
-    // What the server said before the program stopped still counts.
+    // A reply of the server before the program stopped still counts.
     return error instanceof ProtocolError ? failure(error) : { kind: 'lost', reason: STOPPED };
   }
 }

@@ -11,7 +11,7 @@ export interface RunningCall {
   readonly call: OutgoingCall;
   /** The server keeps it as a task, or was asked to. */
   native: boolean;
-  /** The name of that task. */
+  /** The id of that task. */
   taskId?: string;
   /** Between two rounds: the server has forgotten the call until it is sent again. */
   away: boolean;

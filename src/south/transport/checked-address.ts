@@ -1,4 +1,4 @@
-/** Keeps connections from addresses that are not allowed, also where the answer of the DNS changes in between. */
+/** Prevents connections to addresses that are not allowed, also if the response of the DNS changes in between. */
 
 import { lookup, type LookupAddress } from 'node:dns';
 import { lookup as lookupOnce } from 'node:dns/promises';
@@ -22,7 +22,7 @@ export async function assertAllowed(url: URL, isAllowed: AddressCheck): Promise<
 export function checkedLookup(isAllowed: AddressCheck): LookupFunction {
   return (host, options, callback) => {
     lookup(host, { ...options, all: true }, (error, found: LookupAddress[]) => {
-      // With an error there are no addresses at all, whatever the type says.
+      // With an error there are no addresses, contrary to the type.
       if (error) return callback(error, '');
       const [first] = found;
       if (first === undefined || found.some(({ address }) => !isAllowed(address))) callback(notAllowed(host), '');
@@ -32,7 +32,7 @@ export function checkedLookup(isAllowed: AddressCheck): LookupFunction {
   };
 }
 
-/** Does not say to which address a name resolves: that would tell of the internal network. */
+/** The address of a name is not shown: that would reveal the internal network. */
 function notAllowed(host: string): GatewayError {
   return new GatewayError(
     'TOOL_ERR_NOT_ALLOWED',

@@ -19,7 +19,7 @@ import { watchGroup } from './reaper.ts';
 const GRACE_MS = 1000;
 /** Processes that the child started outside its group may hold its pipes open. */
 const PIPES_MS = 250;
-/** Of so many lines are the last words chosen. */
+/** How many lines are kept to choose the last words from. */
 const LAST_LINES = 40;
 const NOISE_SHOWN = 200;
 /** How much is queued for a child that does not read; beyond, the child is killed. */
@@ -29,8 +29,8 @@ const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 export type ChildStream = 'stderr' | 'stdout';
 
 /**
- * A server as a child process in a process group of its own, so that whatever it starts goes with it. Its standard
- * error is always read: a full pipe would stop the child.
+ * A server as a child process in a process group of its own, so that the processes that it starts end with it. Its
+ * standard error is always read: a full pipe would stop the child.
  */
 export class ChildTransport implements ChildProcessTransport {
   onclose?: () => void;
@@ -82,7 +82,7 @@ export class ChildTransport implements ChildProcessTransport {
     });
     child.on('error', (error) => this.onerror?.(error));
     child.stdin.on('error', (error) => this.onerror?.(error));
-    // Everything that waits to be written listens; that is many, not a leak.
+    // Every message that waits to be written listens; that is many, not a leak.
     child.stdin.setMaxListeners(0);
     child.stdout.on('data', (chunk: Buffer) => this.#received(chunk));
     onLines(child.stderr, (line) => {
@@ -123,7 +123,7 @@ export class ChildTransport implements ChildProcessTransport {
         ...(cwd !== undefined && { cwd }),
       });
     } catch {
-      // Without the cause: it quotes the value it does not like, and that may be a secret.
+      // Without the cause, which quotes the invalid value: that may be a secret.
       throw new ServerFailure(
         'other',
         `command '${command}' cannot be started with its arguments, environment or folder`,
@@ -143,7 +143,7 @@ export class ChildTransport implements ChildProcessTransport {
     if (!stdin.write(serializeMessage(message))) await drained(stdin);
   }
 
-  /** Adds to a failed connection what the process did, and its last words. */
+  /** Adds the end of the process and its last words to a failed connection. */
   explain(failure: ServerFailure): ServerFailure {
     if (this.#died === undefined && this.#lastWords.length === 0 && this.#stray === undefined) return failure;
     const words = lastWords(this.#lastWords);

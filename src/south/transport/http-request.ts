@@ -5,12 +5,12 @@ import { checkedLookup } from './checked-address.ts';
 import type { MessageLimit } from './message-size.ts';
 
 /**
- * Servers close idle connections, many after five seconds, and a request on one that is just being closed is lost without
- * a trace of whether it arrived. So none is used again that has been idle for nearly as long.
+ * Servers close idle connections, many after five seconds, and for a request on a connection that is just being closed it is
+ * not known whether it arrived. So a connection that was idle for nearly as long is not used again.
  */
 const MAX_IDLE_MS = 4000;
 
-/** Keeps connections to one server open between requests, at most so many; destroying it closes them all. */
+/** Keeps connections to one server open between requests; destroying it closes them all. */
 export function keepAliveAgent(url: URL, maxSockets: number, isAllowed?: AddressCheck): http.Agent {
   const options = { keepAlive: true, maxSockets, ...(isAllowed && { lookup: checkedLookup(isAllowed) }) };
   const agent = url.protocol === 'https:' ? new https.Agent(options) : new http.Agent(options);
@@ -26,7 +26,7 @@ export interface HttpAnswer {
 
 export interface HttpRequestOptions {
   redirects?: number;
-  /** All of it has been handed to the system: the server may have it. */
+  /** The whole request has been handed to the system: the server may have it. */
   onSent?: () => void;
 }
 
@@ -76,7 +76,7 @@ async function requestOnce(
       // Without an error: a socket that is just returning to the agent has no listener for it.
       request.destroy();
     };
-    // By hand rather than with AbortSignal.any, which lets a long-lived signal remember every request there ever was.
+    // By hand: with AbortSignal.any a long-lived signal would remember every request.
     for (const signal of signals) signal.addEventListener('abort', abort, { once: true });
     request.once('close', () => {
       for (const signal of signals) signal.removeEventListener('abort', abort);

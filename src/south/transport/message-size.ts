@@ -1,6 +1,6 @@
 /** Smaller messages are not counted, so that honest servers keep working while hostile ones use up the total. */
 const SMALL = 256 * 1024;
-/** So many of the largest messages may be on their way at the same time. */
+/** How many of the largest messages may be received at the same time. */
 const LARGEST_AT_ONCE = 8;
 
 const DEFAULT_MESSAGE_BYTES = 16 * 1024 * 1024;
@@ -29,7 +29,7 @@ export class MessageLimits {
  */
 export class MessageLimit {
   readonly bytes: number;
-  /** Servers of which large messages are being received. */
+  /** Servers whose large messages are being received. */
   readonly #shared: Set<MessageLimit>;
   /** The large messages of this one. */
   readonly #receiving = new Set<MessageCounter>();
@@ -115,7 +115,7 @@ export class MessageCounter {
     return true;
   }
 
-  /** The message is complete, or nothing of it is kept any more. */
+  /** The message is complete, or has been dropped. */
   reset(): void {
     this.#size = 0;
     if (this.#reserved > 0) this.#limit.release(this, this.#reserved);

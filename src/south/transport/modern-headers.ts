@@ -10,7 +10,7 @@ const NAMED_BY: Record<string, string> = {
   'tasks/cancel': 'taskId',
 };
 
-/** Headers that repeat what the body of an enveloped request says. Requests without an envelope get none. */
+/** Headers that repeat fields of the body of a request with an envelope; none for other requests. */
 export function modernHeaders(message: JSONRPCMessage): Record<string, string> {
   if (!('method' in message) || !('id' in message)) return {};
   const version = message.params?._meta?.[PROTOCOL_VERSION_META_KEY];
@@ -24,7 +24,7 @@ export function modernHeaders(message: JSONRPCMessage): Record<string, string> {
   };
 }
 
-/** Anything but plain visible ASCII goes as base64, in the form the specification gives it. */
+/** Anything but visible ASCII is encoded in base64, as the specification says. */
 export function headerValue(value: string): string {
   const plain = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(value) && !value.startsWith('=?base64?');
   return plain ? value : `=?base64?${Buffer.from(value, 'utf8').toString('base64')}?=`;

@@ -12,7 +12,7 @@ export class Room {
   readonly #pageSize: number;
   readonly #maxPages: number;
 
-  /** SQLite counts in pages. What is in the log beside the file is limited too, once it has been moved into the file. */
+  /** SQLite counts in pages. The log beside the file is limited, too, once its pages have been moved into the file. */
   constructor(db: Libsql.Database, maxBytes: number) {
     this.#db = db;
     this.#pageSize = this.#pragma('page_size');
