@@ -1,12 +1,7 @@
-import {
-  LEAVE_RUNNING,
-  type CallOutcome,
-  type ConnectionSink,
-  type OutgoingCall,
-  type ServerTask,
-} from '../core/ports.ts';
+import { LEAVE_RUNNING, type CallOutcome, type ConnectionSink, type OutgoingCall } from '../core/ports.ts';
 import type { Interaction } from '../core/interaction/interaction.ts';
-import { hasEnded, type Task, type EndedTask } from '../core/task/task.ts';
+import { hasEnded, type EndedTask } from '../core/task/task.ts';
+import { taskView } from '../core/task/view.ts';
 import { messageOf } from '../lib/log.ts';
 import { rpcFailure, RpcError } from '../lib/rpc-error.ts';
 import { sendQuestion, type Capabilities } from './client-question.ts';
@@ -45,9 +40,9 @@ export async function followAppTask(
     }
   };
   const stopWatching = tasks.watch((task) => {
-    if (task.id === taskId) call.onTask(serverTask(task));
+    if (task.id === taskId) call.onTask(taskView(task));
   });
-  call.onTask(serverTask(begun));
+  call.onTask(taskView(begun));
   const unregister = tasks.register(taskId, (question, over) => {
     void passOn(question, over);
     return true;
@@ -76,15 +71,4 @@ function outcomeOf(task: EndedTask): CallOutcome {
     case 'expired':
       return { kind: 'error', error: task.error };
   }
-}
-
-function serverTask({ id, status, statusMessage, createdAt, updatedAt, ttlMs }: Task): ServerTask {
-  return {
-    taskId: id,
-    status: status === 'expired' ? 'failed' : status,
-    ...(statusMessage !== undefined && { statusMessage }),
-    createdAt: new Date(createdAt).toISOString(),
-    lastUpdatedAt: new Date(updatedAt).toISOString(),
-    ttl: ttlMs,
-  };
 }

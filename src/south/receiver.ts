@@ -11,6 +11,7 @@ import {
   type TaskEvent,
   errorOfTask,
 } from '../core/task/task.ts';
+import { taskView } from '../core/task/view.ts';
 import { messageOf } from '../lib/log.ts';
 import { systemClock } from '../lib/clock.ts';
 import { Alarm } from '../lib/timers.ts';
@@ -237,16 +238,11 @@ function cursorAfter(place: number): string {
   return Buffer.from(`after:${place}`).toString('base64url');
 }
 
-/** A task as the protocol shows it, which has no status for expired. */
 function shown(task: Task): ServerTask {
-  const { id: taskId, status, createdAt, updatedAt, ttlMs: ttl } = task;
+  const isFailure = hasEnded(task) && task.status !== 'completed';
   return {
-    taskId,
-    status: status === 'expired' ? 'failed' : status,
-    ...(hasEnded(task) && status !== 'completed' && { statusMessage: failureOf(task).message }),
-    createdAt: new Date(createdAt).toISOString(),
-    lastUpdatedAt: new Date(updatedAt).toISOString(),
-    ttl,
+    ...taskView(task),
+    ...(isFailure && { statusMessage: failureOf(task).message }),
     pollInterval: POLL_MS,
   };
 }

@@ -1,38 +1,23 @@
 /** How tasks look on the wire, in both generations. */
 
 import type { Interaction } from '../../core/interaction/interaction.ts';
-import { hasSucceeded, type Task, errorOfTask } from '../../core/task/task.ts';
-import { isoTime } from '../../lib/clock.ts';
+import { hasSucceeded, type Task } from '../../core/task/task.ts';
+import { taskView } from '../../core/task/view.ts';
 import { inputRequests } from '../asking/asking.ts';
 
 /** How often a client should look; it hears of changes sooner if it listens. */
 const POLL_MS = 500;
 
-/** Neither generation has a word for a task that ran out of time. */
-function statusOf({ status }: Task): string {
-  return status === 'expired' ? 'failed' : status;
-}
-
-function common(task: Task): Record<string, unknown> {
-  const statusMessage = task.statusMessage ?? errorOfTask(task)?.message;
-  return {
-    taskId: task.id,
-    status: statusOf(task),
-    ...(statusMessage !== undefined && { statusMessage }),
-    createdAt: isoTime(task.createdAt),
-    lastUpdatedAt: isoTime(task.updatedAt),
-  };
-}
-
 /** A task of the 2025-11-25 protocol, which counts a tool result that is an error as a failure. */
 export function coreTask(task: Task): Record<string, unknown> {
-  const status = task.status === 'completed' && !hasSucceeded(task) ? 'failed' : statusOf(task);
-  return { ...common(task), status, ttl: task.ttlMs, pollInterval: POLL_MS };
+  const isError = task.status === 'completed' && !hasSucceeded(task);
+  return { ...taskView(task), ...(isError && { status: 'failed' }), pollInterval: POLL_MS };
 }
 
 /** A task of the 2026-07-28 extension. */
 export function extensionTask(task: Task): Record<string, unknown> {
-  return { ...common(task), ttlMs: task.ttlMs, pollIntervalMs: POLL_MS };
+  const { ttl: ttlMs, ...view } = taskView(task);
+  return { ...view, ttlMs, pollIntervalMs: POLL_MS };
 }
 
 /** The same with all there is to know of it: what it asks, its result, or its error. */
