@@ -4,7 +4,7 @@ import type { Answer } from '../core/interaction/interaction.ts';
 import { whenAborted } from '../lib/abort.ts';
 import { secretId } from '../lib/ids.ts';
 import { isObject } from '../lib/values.ts';
-import { relatedTask } from '../lib/related-task.ts';
+import { relatedTask } from '../lib/meta.ts';
 import type { Running } from './following.ts';
 import type { Tell } from './typed-event-target.ts';
 import type { ElicitResult, PendingElicitation, PendingSample, TaskClientEvents } from './types.ts';

@@ -4,9 +4,8 @@ import type { Answer } from '../core/interaction/interaction.ts';
 import { messageOf } from '../lib/log.ts';
 import type { RunningCalls } from './call/running-calls.ts';
 import type { AskedRequest } from './call/resume-point.ts';
-import { relatedTask, withoutRelatedTask } from '../lib/related-task.ts';
+import { relatedTask, withoutMeta, withoutRelatedTask } from '../lib/meta.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, NOT_ANSWERED, RpcError } from '../lib/rpc-error.ts';
-import { isObject } from '../lib/values.ts';
 import type { LostRequests } from './lost-requests.ts';
 import { kindOf } from '../core/interaction/methods.ts';
 import { answerTo, readQuestion } from './questions.ts';
@@ -57,7 +56,7 @@ export function handleIncoming(
   client.removeNotificationHandler('notifications/progress');
   client.fallbackNotificationHandler = async ({ method, params: tagged }) => {
     const { params: given, stream } = takeStreamTag(tagged);
-    const rawParams = client.getProtocolEra() === 'modern' ? withoutSubscription(given) : given;
+    const rawParams = client.getProtocolEra() === 'modern' && given ? withoutSubscription(given) : given;
     const params = rawParams ?? {};
     if (method === 'notifications/progress') {
       const taskId = relatedTask(params);
@@ -90,12 +89,9 @@ function readProgress(params: Record<string, unknown>): Progress | undefined {
 }
 
 /** The id of our own subscription means nothing to clients. */
-function withoutSubscription(params: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
-  const { _meta, ...rest } = params ?? {};
-  if (!isObject(_meta) || !(SUBSCRIPTION_ID_META_KEY in _meta)) return params;
-  const { [SUBSCRIPTION_ID_META_KEY]: _id, ...meta } = _meta;
-  if (Object.keys(meta).length > 0) return { ...rest, _meta: meta };
-  return Object.keys(rest).length > 0 ? rest : undefined;
+function withoutSubscription(params: Record<string, unknown>): Record<string, unknown> | undefined {
+  const rest = withoutMeta(params, SUBSCRIPTION_ID_META_KEY);
+  return rest === params || Object.keys(rest).length > 0 ? rest : undefined;
 }
 
 async function asked(

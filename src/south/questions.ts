@@ -1,6 +1,6 @@
 import type { Answer, InteractionKind } from '../core/interaction/interaction.ts';
 import { kindOf } from '../core/interaction/methods.ts';
-import { relatedTask, withRelatedTask } from '../lib/related-task.ts';
+import { relatedTask, withRelatedTask } from '../lib/meta.ts';
 import { isObject } from '../lib/values.ts';
 import { ProtocolViolation } from './server-task.ts';
 

@@ -16,7 +16,7 @@ import { messageOf } from '../lib/log.ts';
 import { systemClock } from '../lib/clock.ts';
 import { Alarm } from '../lib/timers.ts';
 import { isObject } from '../lib/values.ts';
-import { withRelatedTask } from '../lib/related-task.ts';
+import { withRelatedTask } from '../lib/meta.ts';
 import { INVALID_PARAMS, NOT_ANSWERED, RpcError } from '../lib/rpc-error.ts';
 import { kindOf } from '../core/interaction/methods.ts';
 

@@ -4,7 +4,7 @@ import { InvalidAnswer } from '../../core/interaction/answer.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
 import { ANY_RESULT } from '../../lib/sdk/any-result.ts';
-import { withoutRelatedTask, withRelatedTask } from '../../lib/related-task.ts';
+import { withoutRelatedTask, withRelatedTask } from '../../lib/meta.ts';
 import { hasRpcCode, rpcFailure } from '../../lib/rpc-error.ts';
 import { MAX_DELAY_MS } from '../../lib/clock.ts';
 import { asRequest } from './asking.ts';

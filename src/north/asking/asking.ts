@@ -2,7 +2,7 @@ import type { InteractionRouter } from '../../core/interaction/router.ts';
 import type { Responder } from '../../core/interaction/responders.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import { METHODS } from '../../core/interaction/methods.ts';
-import { withoutRelatedTask } from '../../lib/related-task.ts';
+import { withoutRelatedTask } from '../../lib/meta.ts';
 import { isObject } from '../../lib/values.ts';
 
 /** A question as a request to a client, who knows nothing of the tasks that the server keeps. */

@@ -2,7 +2,7 @@ import type { RequestId } from '@modelcontextprotocol/server';
 import type { Progress } from '../../core/ports.ts';
 import { hasEnded, type Task } from '../../core/task/task.ts';
 import { MAX_DELAY_MS } from '../../lib/clock.ts';
-import { withRelatedTask } from '../../lib/related-task.ts';
+import { withRelatedTask } from '../../lib/meta.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import type { LegacyResponder } from './legacy-responder.ts';

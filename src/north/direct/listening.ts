@@ -2,6 +2,7 @@ import { SUBSCRIPTION_ID_META_KEY, type RequestId } from '@modelcontextprotocol/
 import type { ServerInfo } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
+import { withMeta } from '../../lib/meta.ts';
 import { isObject } from '../../lib/values.ts';
 import { tellsChanges } from './shown-server.ts';
 import type { ModernClientState } from './modern-client-state.ts';
@@ -41,8 +42,7 @@ export async function listen(parts: ListeningParts, { notifications: wanted }: P
   };
   try {
     const tell = (method: string, params: Params = {}): void => {
-      const meta = isObject(params['_meta']) ? params['_meta'] : {};
-      send({ jsonrpc: '2.0', method, params: { ...params, _meta: { ...meta, [SUBSCRIPTION_ID_META_KEY]: id } } });
+      send({ jsonrpc: '2.0', method, params: withMeta(params, SUBSCRIPTION_ID_META_KEY, id) });
     };
     const lists = Object.entries(LISTS).filter(([key, kind]) => filter[key] === true && tellsChanges(info, kind));
     const resources = await Promise.all(

@@ -4,7 +4,7 @@ import {
   LOG_LEVEL_META_KEY,
   PROTOCOL_VERSION_META_KEY,
 } from '@modelcontextprotocol/server';
-import { isObject } from '../../lib/values.ts';
+import { metaOf } from '../../lib/meta.ts';
 
 /** What belongs to the wire between the client and us, and is put on anew for the one behind us. */
 const OWN_KEYS = new Set<string>([
@@ -18,11 +18,10 @@ const OWN_KEYS = new Set<string>([
 
 /** The client's metadata as it goes on to the server. */
 export function passedOnMeta(params: Record<string, unknown>): Record<string, unknown> {
-  const meta = isObject(params['_meta']) ? params['_meta'] : {};
-  return Object.fromEntries(Object.entries(meta).filter(([key]) => !OWN_KEYS.has(key)));
+  return Object.fromEntries(Object.entries(metaOf(params)).filter(([key]) => !OWN_KEYS.has(key)));
 }
 
 /** Whether the client wants a call run again that it did not wait for. */
 export function wantsAgain(params: Record<string, unknown>): boolean {
-  return isObject(params['_meta']) && params['_meta']['meanwhile/again'] === true;
+  return metaOf(params)['meanwhile/again'] === true;
 }

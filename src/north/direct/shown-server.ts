@@ -5,6 +5,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Connection, ServerInfo } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
 import { AmendedServer } from '../../lib/sdk/amended-server.ts';
+import { withoutMeta } from '../../lib/meta.ts';
 import { isObject } from '../../lib/values.ts';
 import { TASKS_EXTENSION } from '../../lib/protocol.ts';
 
@@ -108,9 +109,8 @@ function shared(
 
 /** Without what only `server/discover` says. */
 function withoutDiscovery(result: Params): Params {
-  const { supportedVersions: _versions, ttlMs: _ttl, cacheScope: _scope, _meta, ...rest } = result;
-  const { [SERVER_INFO_META_KEY]: _info, ...meta } = isObject(_meta) ? _meta : {};
-  return { ...rest, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
+  const { supportedVersions: _versions, ttlMs: _ttl, cacheScope: _scope, ...rest } = result;
+  return withoutMeta(rest, SERVER_INFO_META_KEY);
 }
 
 /** Without what only `initialize` says. */

@@ -4,7 +4,7 @@ import type { Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 import { isoTime } from '../../lib/clock.ts';
-import { isObject } from '../../lib/values.ts';
+import { withMeta } from '../../lib/meta.ts';
 
 type Params = Record<string, unknown>;
 
@@ -34,7 +34,5 @@ export async function earlierRun(
 
 /** Tells the client that its reply comes from an earlier run of the call. */
 export function markTakenOver(reply: Params, { id, createdAt }: Task): Params {
-  const meta = isObject(reply['_meta']) ? reply['_meta'] : {};
-  const mark = { taskId: id, startedAt: isoTime(createdAt) };
-  return { ...reply, _meta: { ...meta, 'meanwhile/takenOver': mark } };
+  return withMeta(reply, 'meanwhile/takenOver', { taskId: id, startedAt: isoTime(createdAt) });
 }

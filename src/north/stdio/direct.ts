@@ -8,7 +8,7 @@ import type { Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
 import { useFreshIds } from '../../lib/sdk/fresh-ids.ts';
 import { rpcFailure } from '../../lib/rpc-error.ts';
-import { isObject } from '../../lib/values.ts';
+import { metaOf } from '../../lib/meta.ts';
 import { refuseUnaskable } from '../asking/asking.ts';
 import { LegacyView } from '../direct/legacy-view.ts';
 import { listen } from '../direct/listening.ts';
@@ -36,7 +36,7 @@ export function serveDirectly({ gateway, session, carrier, name, taskAfterMs }: 
   let stopRefusing = (): void => {};
   const listenTo = async (id: RequestId, params: Record<string, unknown>): Promise<void> => {
     const info = await serverInfo(name, session.connection(name));
-    const client = clientIn(isObject(params['_meta']) ? params['_meta'] : {});
+    const client = clientIn(metaOf(params));
     const send = (message: JSONRPCMessage): void => void carrier.send(message).catch(() => {});
     const stop = await listen({ session, info, clientState, client, id, send }, params);
     // The client may have changed its mind meanwhile.

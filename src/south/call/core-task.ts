@@ -1,6 +1,6 @@
 import type { CallOutcome, ServerTask } from '../../core/ports.ts';
 import { within } from '../../lib/timers.ts';
-import { withoutRelatedTask } from '../../lib/related-task.ts';
+import { withoutRelatedTask } from '../../lib/meta.ts';
 import { hasEnded, ProtocolViolation } from '../server-task.ts';
 import { AskedRequests } from './asked-requests.ts';
 import { failure, ServerUnavailable, type CallChannel } from './channel.ts';

@@ -1,6 +1,6 @@
 import type { RequestId } from '@modelcontextprotocol/client';
 import type { RelatedRequest, Asker, IncomingQuestion, OutgoingCall, Progress } from '../../core/ports.ts';
-import { relatedTask } from '../../lib/related-task.ts';
+import { relatedTask } from '../../lib/meta.ts';
 import type { StreamTag } from '../transport/stream-tag.ts';
 import type { AskedRequest } from './resume-point.ts';
 
