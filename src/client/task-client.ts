@@ -8,6 +8,7 @@ import type {
 } from '../core/ports.ts';
 import type { Answer, InteractionKind } from '../core/interaction/interaction.ts';
 import { whenAborted } from '../lib/abort.ts';
+import { systemClock } from '../lib/clock.ts';
 import { createLog, messageOf } from '../lib/log.ts';
 import { readAllPages } from '../lib/pages.ts';
 import { failureKindOf } from '../lib/server-failure.ts';
@@ -81,6 +82,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
         pingMs: 30_000,
         persistent: false,
         reconnect: { firstMs: 1000, factor: 2, maxMs: 60_000, stableMs: 10_000, attempts: reconnectAttempts },
+        clock: systemClock,
         ...(sessionId !== undefined && { sessionId }),
       },
       createLog('silent'),

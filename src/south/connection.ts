@@ -13,6 +13,7 @@ import type {
   ServerPreferences,
 } from '../core/ports.ts';
 import { backoffDelay, type BackoffSettings } from '../lib/backoff.ts';
+import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { redactUrl } from '../lib/redact.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
@@ -47,6 +48,7 @@ export interface ConnectionSettings {
   /** Whether the connection retries by itself if the server was never reached; otherwise the next use retries. */
   persistent: boolean;
   reconnect: BackoffSettings & { attempts: number; stableMs: number };
+  clock: Clock;
 }
 
 /** A connection that is up. */
@@ -55,14 +57,14 @@ interface Live extends Peer {
   info: ServerInfo;
   since: number;
   heartbeat: Heartbeat;
-  relisten?: NodeJS.Timeout;
+  stopRelisten?: () => void;
 }
 
 type Mode =
   | { mode: 'idle' }
   | { mode: 'connecting'; attempt: Promise<Live>; unwanted: AbortController }
   | { mode: 'up'; live: Live }
-  | { mode: 'waiting'; timer: NodeJS.Timeout; retryAt: number; error: string }
+  | { mode: 'waiting'; cancel: () => void; retryAt: number; error: string }
   | { mode: 'failed'; error: string }
   | { mode: 'closed' };
 
@@ -131,6 +133,7 @@ export class ServerConnection implements Connection {
       // Roots are answered at once; only people and models take time.
       accepts: (kind) => kind !== 'roots' && dialler.capabilities[kind] !== undefined,
       notify: (task) => this.notify('notifications/tasks/status', { ...task }),
+      clock: settings.clock,
     });
     this.#requests = new LostRequests({
       server,
@@ -148,6 +151,7 @@ export class ServerConnection implements Connection {
       capabilities: dialler.capabilities,
       reconnect: settings.reconnect,
       pollTimeoutMs: settings.pollTimeoutMs,
+      clock: settings.clock,
       live: async () => this.#live(),
       up: () => (this.#mode.mode === 'up' ? this.#mode.live : undefined),
       closed: () => this.#mode.mode === 'closed',
@@ -253,13 +257,14 @@ export class ServerConnection implements Connection {
 
   async close({ keepSession = false } = {}): Promise<void> {
     const serverWaits = this.#requests.hasOpen;
-    if (this.#lastWords.size > 0) await within(LAST_WORDS_MS, Promise.allSettled(this.#lastWords));
+    const { clock } = this.#settings;
+    if (this.#lastWords.size > 0) await within(LAST_WORDS_MS, Promise.allSettled(this.#lastWords), clock);
     this.#receiver.clear('the connection was closed');
     const before = this.#mode;
     this.#enter({ mode: 'closed' });
     if (before.mode === 'up') {
       // Only now: a call that is left running could fetch a question that its server delivers only once.
-      if (serverWaits) await rejectionsSent(before.live);
+      if (serverWaits) await rejectionsSent(before.live, clock);
       await this.#hangUp(before.live, !keepSession);
     } else if (before.mode === 'connecting') {
       // A server that never answers would otherwise be waited for until the attempt times out.
@@ -303,10 +308,10 @@ export class ServerConnection implements Connection {
 
   /** The one place where the mode changes. It releases the resources of the old mode. */
   #enter(next: Mode): void {
-    if (this.#mode.mode === 'waiting') clearTimeout(this.#mode.timer);
+    if (this.#mode.mode === 'waiting') this.#mode.cancel();
     if (this.#mode.mode === 'up') {
       this.#mode.live.heartbeat.stop();
-      clearTimeout(this.#mode.live.relisten);
+      this.#mode.live.stopRelisten?.();
     }
     this.#mode = next;
   }
@@ -374,11 +379,12 @@ export class ServerConnection implements Connection {
       info: infoOf(client),
       offer: offerOf(client),
       listening: new Set(),
-      since: Date.now(),
+      since: this.#settings.clock.now(),
       heartbeat: new Heartbeat(client, {
         everyMs: this.#settings.pingMs,
         mayBeSilent: () => this.#calls.atWork,
         onGone: onLost,
+        clock: this.#settings.clock,
       }),
     };
     if (this.#mode.mode === 'closed' || lostEarly !== undefined) {
@@ -414,9 +420,9 @@ export class ServerConnection implements Connection {
 
   #lost(live: Live, reason: string): void {
     if (!this.#isCurrent(live)) return;
-    const { stableMs } = this.#settings.reconnect;
+    const { clock, reconnect } = this.#settings;
     // "Started" is not "works": a server that dies soon after each start uses up its attempts like one that never starts.
-    this.#failures = Date.now() - live.since >= stableMs ? 1 : this.#failures + 1;
+    this.#failures = clock.now() - live.since >= reconnect.stableMs ? 1 : this.#failures + 1;
     this.#log.info('server_disconnected', { server: this.#server, reason });
     this.#history.lost(live);
     this.#requests.connectionLost(live.transport instanceof HttpTransport ? live.transport.takeUnanswered() : []);
@@ -430,7 +436,7 @@ export class ServerConnection implements Connection {
   }
 
   #waitOrFail(error: string): void {
-    const { reconnect } = this.#settings;
+    const { clock, reconnect } = this.#settings;
     const attempt = this.#failures;
     if (attempt > reconnect.attempts || (!this.#history.hasConnected && !this.#settings.persistent)) {
       this.#enter({ mode: 'failed', error });
@@ -439,14 +445,14 @@ export class ServerConnection implements Connection {
       return;
     }
     const delayMs = backoffDelay(attempt, reconnect);
-    const timer = setTimeout(() => {
+    const connect = (): void => {
       this.#log.info('server_reconnecting', { server: this.#server, attempt, delayMs });
       this.#connect('schedule', attempt).catch(() => {
         // Already logged: a failed attempt schedules the next one itself.
       });
-    }, delayMs);
-    timer.unref();
-    this.#enter({ mode: 'waiting', timer, retryAt: Date.now() + delayMs, error });
+    };
+    const cancel = clock.after(delayMs, connect, { unref: true });
+    this.#enter({ mode: 'waiting', cancel, retryAt: clock.now() + delayMs, error });
   }
 
   /** Closes without notifying the session, which knows already. */
@@ -478,7 +484,7 @@ export class ServerConnection implements Connection {
     if (now.mode !== 'up' || now.live.client !== client) return;
     await this.#check(now.live, 'the stream for changes ended');
     if (!this.#isCurrent(now.live)) return;
-    now.live.relisten = setTimeout(() => this.#restoreSubscriptions(client), RELISTEN_MS);
+    now.live.stopRelisten = this.#settings.clock.after(RELISTEN_MS, () => this.#restoreSubscriptions(client));
   }
 
   #restoreSubscriptions(client: Client): void {
@@ -489,10 +495,10 @@ export class ServerConnection implements Connection {
 }
 
 /** Resolves when the server has the rejections of its open requests. */
-async function rejectionsSent({ transport }: Peer): Promise<void> {
+async function rejectionsSent({ transport }: Peer, clock: Clock): Promise<void> {
   // By the next turn the rejections have been handed to the transport; a child has them then.
   await nextTurn();
   if (transport instanceof HttpTransport || transport instanceof SseTransport) {
-    await within(LAST_ANSWERS_MS, transport.answers.sent());
+    await within(LAST_ANSWERS_MS, transport.answers.sent(), clock);
   }
 }

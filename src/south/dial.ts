@@ -10,6 +10,7 @@ import type { CommandServerConfig, HttpServerConfig, ServerConfig } from '../cor
 import { GatewayError } from '../core/errors.ts';
 import type { AddressCheck } from '../lib/addresses.ts';
 import { LATEST_WITH_SESSIONS, TASKS_EXTENSION } from '../lib/protocol.ts';
+import { systemClock, type Clock } from '../lib/clock.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
 import { VERSION } from '../lib/version.ts';
 import { ANY_RESULT } from '../lib/sdk/any-result.ts';
@@ -81,6 +82,7 @@ export interface DialOptions {
   /** The addresses of servers that may be connected to; any if absent. */
   isAllowed?: AddressCheck | undefined;
   limits?: MessageLimits;
+  clock?: Clock;
 }
 
 /**
@@ -93,6 +95,7 @@ export class Dialler {
   readonly #identity: ClientIdentity;
   readonly #isAllowed: AddressCheck | undefined;
   readonly #limits: MessageLimits;
+  readonly #clock: Clock;
 
   /** Clients in a session in which an earlier client has already used request ids. */
   readonly #countedBefore = new WeakSet<ExactClient>();
@@ -100,12 +103,13 @@ export class Dialler {
   constructor(
     timeoutMs: number,
     identity: ClientIdentity,
-    { isAllowed, limits = new MessageLimits() }: DialOptions = {},
+    { isAllowed, limits = new MessageLimits(), clock = systemClock }: DialOptions = {},
   ) {
     this.#timeoutMs = timeoutMs;
     this.#identity = identity;
     this.#isAllowed = isAllowed;
     this.#limits = limits;
+    this.#clock = clock;
   }
 
   async dial(config: ServerConfig, hooks: DialHooks): Promise<Dialled> {
@@ -158,7 +162,7 @@ export class Dialler {
       await client.connect(transport);
       if (before === undefined) this.#countedBefore.add(client);
       if (this.#countedBefore.has(client)) useFreshIds(transport);
-      await unlessUnwanted(hooks.unwanted, client.request({ method: 'ping' }, ANY_RESULT), this.#timeoutMs);
+      await this.#inTime(hooks.unwanted, client.request({ method: 'ping' }, ANY_RESULT));
     } catch (error) {
       await transport.close();
       if (hasResponded(error)) return undefined;
@@ -221,8 +225,13 @@ export class Dialler {
   ): Promise<HttpTransport> {
     const isAllowed = this.#isAllowed;
     // A name server may take arbitrarily long.
-    if (isAllowed) await unlessUnwanted(unwanted, assertAllowed(new URL(config.url), isAllowed), this.#timeoutMs);
-    return new HttpTransport(config, health, { ...options, limit: this.#limits.of(config), isAllowed });
+    if (isAllowed) await this.#inTime(unwanted, assertAllowed(new URL(config.url), isAllowed));
+    return new HttpTransport(config, health, {
+      ...options,
+      limit: this.#limits.of(config),
+      isAllowed,
+      clock: this.#clock,
+    });
   }
 
   async #dialChild(config: CommandServerConfig, hooks: DialHooks, knownOld: boolean): Promise<Dialled> {
@@ -264,7 +273,7 @@ export class Dialler {
         timeout: this.#timeoutMs,
         ...(knownOld && { prior: { kind: 'legacy' as const } }),
       });
-      await unlessUnwanted(hooks.unwanted, connected, this.#timeoutMs);
+      await this.#inTime(hooks.unwanted, connected);
     } catch (error) {
       await transport.close();
       throw transport instanceof ChildTransport ? transport.explain(toServerFailure(error)) : error;
@@ -272,21 +281,23 @@ export class Dialler {
     client.initializeResult = transport.initialize.result;
     return { client, transport };
   }
-}
 
-async function unlessUnwanted(unwanted: AbortSignal, connected: Promise<unknown>, timeoutMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  let giveUp = (): void => {};
-  const givenUp = new Promise<never>((_resolve, reject) => {
-    giveUp = () => reject(new ServerFailure('closed', 'the connection is not wanted any more'));
-    timer = setTimeout(() => reject(new ServerFailure('timeout', noAnswerWithin(timeoutMs))), timeoutMs);
-  });
-  unwanted.addEventListener('abort', giveUp, { once: true });
-  if (unwanted.aborted) giveUp();
-  await Promise.race([connected, givenUp]).finally(() => {
-    clearTimeout(timer);
-    unwanted.removeEventListener('abort', giveUp);
-  });
+  /** Waits for the server, until it takes too long or the connection is not wanted any more. */
+  async #inTime(unwanted: AbortSignal, connected: Promise<unknown>): Promise<void> {
+    let cancel = (): void => {};
+    let giveUp = (): void => {};
+    const givenUp = new Promise<never>((_resolve, reject) => {
+      giveUp = () => reject(new ServerFailure('closed', 'the connection is not wanted any more'));
+      const late = (): void => reject(new ServerFailure('timeout', noAnswerWithin(this.#timeoutMs)));
+      cancel = this.#clock.after(this.#timeoutMs, late);
+    });
+    unwanted.addEventListener('abort', giveUp, { once: true });
+    if (unwanted.aborted) giveUp();
+    await Promise.race([connected, givenUp]).finally(() => {
+      cancel();
+      unwanted.removeEventListener('abort', giveUp);
+    });
+  }
 }
 
 /** A server of the 2024 HTTP+SSE transport answers a POST to its stream's address like this. */

@@ -1,7 +1,9 @@
 import { ProtocolError, type Client } from '@modelcontextprotocol/client';
+import type { Clock } from '../lib/clock.ts';
 import { METHOD_NOT_FOUND } from '../lib/rpc-error.ts';
 import { ANY_RESULT } from '../lib/sdk/any-result.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
+import { every } from '../lib/timers.ts';
 import { toServerFailure } from './failure.ts';
 import { isBrokenWire } from './transport/broken-wire.ts';
 
@@ -13,20 +15,20 @@ export interface HeartbeatSettings {
   /** A server that runs a call may be too busy for pings. If it dies, the transport notices. */
   mayBeSilent: () => boolean;
   onGone: (failure: ServerFailure) => void;
+  clock: Clock;
 }
 
 /** Pings a server from time to time, and on request. */
 export class Heartbeat {
   readonly #client: Client;
   readonly #settings: HeartbeatSettings;
-  readonly #timer: NodeJS.Timeout;
+  readonly stop: () => void;
   #checking: Promise<void> | undefined;
 
   constructor(client: Client, settings: HeartbeatSettings) {
     this.#client = client;
     this.#settings = settings;
-    this.#timer = setInterval(() => void this.check('ping'), settings.everyMs);
-    this.#timer.unref();
+    this.stop = every(settings.everyMs, () => void this.check('ping'), settings.clock);
   }
 
   /** Concurrent checks share one ping. */
@@ -35,10 +37,6 @@ export class Heartbeat {
       this.#checking = undefined;
     });
     await this.#checking;
-  }
-
-  stop(): void {
-    clearInterval(this.#timer);
   }
 
   async #ping(why: string): Promise<void> {

@@ -6,7 +6,8 @@ import {
 } from '@modelcontextprotocol/ext-tasks/core/v1';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { TestClock } from '../../tests/support/test-clock.ts';
 import type { ServerTask } from '../core/ports.ts';
 import type { Answer } from '../core/interaction/interaction.ts';
 import { RpcError } from '../lib/rpc-error.ts';
@@ -30,12 +31,14 @@ interface Asked {
 
 /** A receiver whose questions the test itself answers. */
 function receiver(): {
+  clock: TestClock;
   tasks: TaskReceiver;
   asked: Asked[];
   told: ServerTask[];
   send: (method: string, params?: Record<string, unknown>, signal?: AbortSignal) => Promise<Record<string, unknown>>;
   create: (task?: unknown, method?: string) => Promise<ServerTask>;
 } {
+  const clock = new TestClock();
   const asked: Asked[] = [];
   const told: ServerTask[] = [];
   const tasks = new TaskReceiver({
@@ -45,6 +48,7 @@ function receiver(): {
       }),
     accepts: (kind) => kind !== 'roots',
     notify: (task) => void told.push(task),
+    clock,
   });
   const send = async (method: string, params = {}, signal = new AbortController().signal) => {
     const answer = tasks.answer(method, params, {}, signal);
@@ -55,20 +59,11 @@ function receiver(): {
     const made = await send(method, { ...FORM, task });
     return (made as unknown as { task: ServerTask }).task;
   };
-  return { tasks, asked, told, send, create };
+  return { clock, tasks, asked, told, send, create };
 }
 
 /** Lets what was put off to the next turn happen. */
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
-
-/** A clock of the test's own; turns of the event loop stay real. */
-function ownClock(): void {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
-}
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 test('R-3: what makes or concerns no task is left to others', () => {
   const { tasks } = receiver();
@@ -227,8 +222,7 @@ test.each([
 });
 
 test('R-14, R-18: the clock runs on while the question waits; then all is over and forgotten', async () => {
-  ownClock();
-  const { asked, told, send, create } = receiver();
+  const { clock, asked, told, send, create } = receiver();
   const { taskId } = await create({ ttl: 60_000 });
   await turn();
   asked[0]?.open();
@@ -236,10 +230,12 @@ test('R-14, R-18: the clock runs on while the question waits; then all is over a
     code: -32602,
     message: expect.stringContaining('expired') as unknown,
   });
-  await vi.advanceTimersByTimeAsync(59_999);
+  clock.advance(59_999);
+  await turn();
   expect(await send('tasks/get', { taskId })).toMatchObject({ status: 'input_required' });
   expect(asked[0]?.withdrawn.aborted).toBe(false);
-  await vi.advanceTimersByTimeAsync(1);
+  clock.advance(1);
+  await turn();
   await waiting;
   expect(asked[0]?.withdrawn.aborted).toBe(true);
   for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel']) {
@@ -247,57 +243,60 @@ test('R-14, R-18: the clock runs on while the question waits; then all is over a
   }
   expect(await send('tasks/list')).toEqual({ tasks: [] });
   expect(told.map(({ status }) => status)).toEqual(['input_required', 'failed']);
-  expect(vi.getTimerCount()).toBe(0);
+  expect(clock.armed).toBe(0);
 });
 
 test('R-14: a finished task can be read until its ttl is over, counted from its creation', async () => {
-  ownClock();
-  const { asked, told, send, create } = receiver();
+  const { clock, asked, told, send, create } = receiver();
   const { taskId } = await create({ ttl: 60_000 });
   await turn();
-  await vi.advanceTimersByTimeAsync(30_000);
+  clock.advance(30_000);
+  await turn();
   asked[0]?.answer(ANSWER);
-  await vi.advanceTimersByTimeAsync(29_999);
+  clock.advance(29_999);
+  await turn();
   expect(await send('tasks/result', { taskId })).toMatchObject(ANSWER);
-  await vi.advanceTimersByTimeAsync(1);
+  clock.advance(1);
+  await turn();
   await expect(send('tasks/result', { taskId })).rejects.toMatchObject({ code: -32602 });
   expect(told.map(({ status }) => status)).toEqual(['completed']);
 });
 
 test('R-14: a question that runs out of time with its task ends as an expired one', async () => {
-  ownClock();
-  const { asked, send, create } = receiver();
+  const { clock, asked, send, create } = receiver();
   const { taskId } = await create({ ttl: 1000 });
   await turn();
   const waiting = send('tasks/result', { taskId });
-  vi.setSystemTime(Date.now() + 1000);
+  clock.skip(1000);
   asked[0]?.fail(new Error('nobody answered in time'));
   await expect(waiting).rejects.toMatchObject({ code: -32602, message: expect.stringContaining('expired') as unknown });
 });
 
 test('R-14: each of many tasks has its own time', async () => {
-  ownClock();
-  const { send, create } = receiver();
+  const { clock, send, create } = receiver();
   for (const ttl of [3000, 1000, 2000]) await create({ ttl });
   const left = async () => ((await send('tasks/list'))['tasks'] as ServerTask[]).map(({ ttl }) => ttl);
-  await vi.advanceTimersByTimeAsync(1000);
+  clock.advance(1000);
+  await turn();
   expect(await left()).toEqual([3000, 2000]);
-  await vi.advanceTimersByTimeAsync(1000);
+  clock.advance(1000);
+  await turn();
   expect(await left()).toEqual([3000]);
-  await vi.advanceTimersByTimeAsync(1000);
+  clock.advance(1000);
+  await turn();
   expect(await left()).toEqual([]);
 });
 
 test('R-10: tasks are listed page by page, also when some go on the way', async () => {
-  ownClock();
-  const { send, create } = receiver();
+  const { clock, send, create } = receiver();
   const made: string[] = [];
   // The last of the first page is gone before the second is asked for.
   for (let n = 1; n <= 70; n += 1) made.push((await create({ ttl: n === 50 ? 1000 : 60_000 })).taskId);
   const first = await send('tasks/list');
   const ids = (page: Record<string, unknown>) => (page['tasks'] as ServerTask[]).map(({ taskId }) => taskId);
   expect(ids(first)).toEqual(made.slice(0, 50));
-  await vi.advanceTimersByTimeAsync(1000);
+  clock.advance(1000);
+  await turn();
   const second = await send('tasks/list', { cursor: first['nextCursor'] });
   expect(ids(second)).toEqual(made.slice(50));
   expect(second).not.toHaveProperty('nextCursor');
@@ -325,8 +324,7 @@ test('R-18: of a hundred tasks the oldest that has ended makes room; if none has
 });
 
 test('R-18: when the server is gone everything ends, without a word to it, and no timer is left', async () => {
-  ownClock();
-  const { tasks, asked, told, send, create } = receiver();
+  const { clock, tasks, asked, told, send, create } = receiver();
   const first = await create();
   const second = await create();
   await turn();
@@ -342,7 +340,7 @@ test('R-18: when the server is gone everything ends, without a word to it, and n
   expect(asked).toHaveLength(2);
   expect(asked[1]?.withdrawn.aborted).toBe(true);
   expect(told).toHaveLength(before);
-  expect(vi.getTimerCount()).toBe(0);
+  expect(clock.armed).toBe(0);
   for (const { taskId } of [first, second, unasked]) {
     await expect(send('tasks/get', { taskId })).rejects.toMatchObject({ code: -32602 });
   }
@@ -376,6 +374,7 @@ test('R-1, R-2, R-5, R-8, R-10, R-12: a v1 server drives it over a wire, and eve
     },
     accepts: (kind) => kind !== 'roots',
     notify: (task) => void client.notification({ method: 'notifications/tasks/status', params: { ...task } }),
+    clock: new TestClock(Date.now()),
   });
   client.fallbackRequestHandler = async (request, { mcpReq }) => {
     const answer = tasks.answer(request.method, request.params ?? {}, {}, mcpReq.signal);

@@ -13,7 +13,7 @@ import {
 } from '../core/task/task.ts';
 import { taskView } from '../core/task/view.ts';
 import { messageOf } from '../lib/log.ts';
-import { systemClock } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { Alarm } from '../lib/timers.ts';
 import { isObject } from '../lib/values.ts';
 import { withRelatedTask } from '../lib/meta.ts';
@@ -34,6 +34,7 @@ export interface ReceiverHooks {
   accepts: (kind: InteractionKind) => boolean;
   /** Sends `notifications/tasks/status`. */
   notify: (task: ServerTask) => void;
+  clock: Clock;
 }
 
 /** The capability of a client that has a receiver. */
@@ -67,12 +68,13 @@ interface Held {
  */
 export class TaskReceiver {
   readonly #held = new Map<string, Held>();
-  readonly #alarm = new Alarm(() => this.#expireDue(), systemClock);
+  readonly #alarm: Alarm;
   readonly #hooks: ReceiverHooks;
   #places = 0;
 
   constructor(hooks: ReceiverHooks) {
     this.#hooks = hooks;
+    this.#alarm = new Alarm(() => this.#expireDue(), hooks.clock);
   }
 
   /** Answers a request that creates a task or is about one; `undefined` for any other. */
@@ -104,7 +106,7 @@ export class TaskReceiver {
     this.#makeRoom();
     this.#places += 1;
     const held: Held = {
-      task: createTask({ ...NO_CALL, id: randomUUID(), tool: method, ttlMs }, Date.now()),
+      task: createTask({ ...NO_CALL, id: randomUUID(), tool: method, ttlMs }, this.#hooks.clock.now()),
       place: this.#places,
       over: new AbortController(),
     };
@@ -117,7 +119,7 @@ export class TaskReceiver {
 
   async #work(held: Held, params: Params, asker: Asker): Promise<void> {
     if (hasEnded(held.task)) return;
-    const timeoutMs = Math.max(0, expiryOf(held.task) - Date.now());
+    const timeoutMs = Math.max(0, expiryOf(held.task) - this.#hooks.clock.now());
     const about = { ...asker, withdrawn: held.over.signal, timeoutMs };
     const onOpen = (): void => void this.#apply(held, { type: 'blocked', by: 'certain' });
     try {
@@ -125,7 +127,7 @@ export class TaskReceiver {
       this.#apply(held, { type: 'complete', result });
     } catch (error) {
       // A question may time out a moment before its task expires, which is the same end.
-      const late = expiryOf(held.task) <= Date.now();
+      const late = expiryOf(held.task) <= this.#hooks.clock.now();
       this.#apply(held, late ? { type: 'expire' } : { type: 'fail', error: errorOf(error) });
     }
   }
@@ -186,7 +188,7 @@ export class TaskReceiver {
   }
 
   #expireDue(): void {
-    const now = Date.now();
+    const now = this.#hooks.clock.now();
     for (const held of this.#held.values()) {
       const moment = expiryOf(held.task);
       if (moment > now) {
@@ -212,7 +214,7 @@ export class TaskReceiver {
   }
 
   #move(held: Held, event: TaskEvent): boolean {
-    const now = Date.now();
+    const now = this.#hooks.clock.now();
     const next = transition(held.task, event, { now, keepMs: Math.max(0, expiryOf(held.task) - now) });
     if (next === undefined) return false;
     held.task = next;

@@ -12,6 +12,7 @@ import {
 import type { IncomingQuestion, OutgoingCall } from '../core/ports.ts';
 import type { Answer } from '../core/interaction/interaction.ts';
 import { unlessAborted } from '../lib/abort.ts';
+import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
 import { within } from '../lib/timers.ts';
@@ -50,6 +51,7 @@ export interface ChannelHost {
   readonly capabilities: ClientCapabilities;
   readonly reconnect: CallChannel['reconnect'];
   readonly pollTimeoutMs: number;
+  readonly clock: Clock;
   /** Connects unless connected. */
   live: () => Promise<Peer>;
   /** The server, if the connection is up now. */
@@ -67,12 +69,14 @@ export class ServerChannel implements CallChannel {
   readonly #toolFacts = new ToolFacts();
   readonly reconnect: CallChannel['reconnect'];
   readonly pollTimeoutMs: number;
+  readonly clock: Clock;
   readonly question: CallChannel['question'];
 
   constructor(host: ChannelHost) {
     this.#host = host;
     this.reconnect = host.reconnect;
     this.pollTimeoutMs = host.pollTimeoutMs;
+    this.clock = host.clock;
     this.question = host.question;
   }
 

@@ -2,6 +2,7 @@ import { ProtocolError, SdkError, SdkErrorCode, type RequestId } from '@modelcon
 import type { CallOutcome, IncomingQuestion, OutgoingCall } from '../../core/ports.ts';
 import type { Answer } from '../../core/interaction/interaction.ts';
 import { backoffDelay, type BackoffSettings } from '../../lib/backoff.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/log.ts';
 import { RpcError, rpcFailure } from '../../lib/rpc-error.ts';
 import { failureKindOf, type ServerFailureKind } from '../../lib/server-failure.ts';
@@ -27,6 +28,7 @@ export interface CallChannel {
   listenForTask(taskId: string, until: AbortSignal): void;
   readonly reconnect: BackoffSettings & { attempts: number };
   readonly pollTimeoutMs: number;
+  readonly clock: Clock;
   readonly closed: boolean;
   /** The id of our session with the server, where it has sessions. */
   readonly sessionId: string | undefined;
@@ -58,7 +60,7 @@ export async function retryThroughDisconnects<T>(
       const mayReturn = error instanceof ServerUnavailable && kinds.includes(error.kind) && !channel.closed;
       if (!mayReturn || attempt > channel.reconnect.attempts) throw error;
     }
-    await pause(backoffDelay(attempt, channel.reconnect), signal);
+    await pause(channel.clock, backoffDelay(attempt, channel.reconnect), signal);
   }
 }
 

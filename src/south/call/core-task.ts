@@ -55,7 +55,10 @@ export class CoreTask implements TaskKind {
     const ended = hasEnded(task);
     // A request from before the end may go on waiting: some servers look at the task only from time to time.
     if (ended ? !this.#sinceEnd : task.status === 'input_required' && this.news === undefined) this.#open(ended);
-    if (ended && this.#outcome === undefined) await within(this.#channel.pollTimeoutMs, this.news ?? Promise.resolve());
+    if (ended && this.#outcome === undefined) {
+      const { pollTimeoutMs, clock } = this.#channel;
+      await within(pollTimeoutMs, this.news ?? Promise.resolve(), clock);
+    }
     const outcome = this.#outcome;
     if (outcome instanceof ServerUnavailable) {
       this.#outcome = undefined;

@@ -75,8 +75,9 @@ export class ExtensionTask implements TaskKind {
       this.#askingNothingSince = undefined;
       return;
     }
-    this.#askingNothingSince ??= Date.now();
-    if (Date.now() - this.#askingNothingSince > this.#channel.pollTimeoutMs) {
+    const now = this.#channel.clock.now();
+    this.#askingNothingSince ??= now;
+    if (now - this.#askingNothingSince > this.#channel.pollTimeoutMs) {
       throw new ProtocolViolation('the server says that its task needs input, but asks nothing');
     }
   }
@@ -106,7 +107,7 @@ export class ExtensionTask implements TaskKind {
     if (gone || !isDeepStrictEqual(request, first)) {
       throw new ProtocolViolation(`the server reused the question key '${key}', which stands for one question only`);
     }
-    if (answeredAt !== undefined && Date.now() - answeredAt > this.#channel.pollTimeoutMs) {
+    if (answeredAt !== undefined && this.#channel.clock.now() - answeredAt > this.#channel.pollTimeoutMs) {
       throw new ProtocolViolation(`the server acknowledged the answer to its question '${key}', but still asks it`);
     }
   }
@@ -135,7 +136,7 @@ export class ExtensionTask implements TaskKind {
     await retryThroughDisconnects(this.#channel, call.signal, () =>
       this.#channel.request('tasks/update', params, { timeoutMs }),
     );
-    asked.answeredAt = Date.now();
+    asked.answeredAt = this.#channel.clock.now();
     taken.abort();
     this.#ring();
   }

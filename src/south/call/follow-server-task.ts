@@ -1,6 +1,7 @@
 import { ProtocolError } from '@modelcontextprotocol/client';
 import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../../core/ports.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../lib/rpc-error.ts';
+import { timeoutSignal } from '../../lib/timers.ts';
 import { hasEnded, readServerTask, ProtocolViolation } from '../server-task.ts';
 import { CoreTask } from './core-task.ts';
 import { ExtensionTask } from './extension-task.ts';
@@ -51,7 +52,7 @@ export async function followServerTask(
       live.news = new Promise((resolve) => {
         live.ring = resolve;
       });
-      const asked = Date.now();
+      const asked = channel.clock.now();
       raw ??= await retryThroughDisconnects(channel, call.signal, () => read(channel, taskId, call.signal));
       const task = readServerTask(raw, 'tasks/get');
       if (task.taskId !== taskId)
@@ -67,9 +68,9 @@ export async function followServerTask(
         return outcome;
       }
       const interval = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, task.pollInterval ?? DEFAULT_POLL_MS));
-      await pause(interval, call.signal, live.news, kind.news);
+      await pause(channel.clock, interval, call.signal, live.news, kind.news);
       // A server that notifies about every poll must not cause endless polling.
-      await pause(Math.min(interval, asked + MIN_NEWS_MS - Date.now()), call.signal);
+      await pause(channel.clock, Math.min(interval, asked + MIN_NEWS_MS - channel.clock.now()), call.signal);
       raw = undefined;
     }
   } catch (error) {
@@ -99,7 +100,10 @@ async function cancel(channel: CallChannel, taskId: string): Promise<void> {
   await send().catch((error: unknown) => {
     // Any other error means that the task has ended or cannot be cancelled: the call is over all the same.
     if (!(error instanceof ServerUnavailable) || channel.closed) return;
-    retryThroughDisconnects(channel, AbortSignal.timeout(CANCEL_LATE_MS), send).catch(() => {});
+    const late = timeoutSignal(CANCEL_LATE_MS, channel.clock);
+    retryThroughDisconnects(channel, late.signal, send)
+      .catch(() => {})
+      .finally(late.cancel);
   });
 }
 

@@ -2,6 +2,7 @@ import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { Server } from '@modelcontextprotocol/server';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { OutgoingCall } from '../../core/ports.ts';
+import { systemClock } from '../../lib/clock.ts';
 import { send } from '../send.ts';
 import type { CallChannel } from './channel.ts';
 import { RunningCalls } from './running-calls.ts';
@@ -21,6 +22,7 @@ function lineTo(client: Client): CallChannel {
     listenForTask: () => {},
     reconnect: { firstMs: 1, factor: 1, maxMs: 1, attempts: 0 },
     pollTimeoutMs: 1000,
+    clock: systemClock,
     closed: false,
     sessionId: undefined,
     respond: async () => {},

@@ -1,5 +1,6 @@
 import { ProtocolError } from '@modelcontextprotocol/client';
 import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../../core/ports.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { readServerTask, ProtocolViolation } from '../server-task.ts';
 import { nativeTask } from '../../lib/sdk/task-result.ts';
 import { followServerTask } from './follow-server-task.ts';
@@ -43,6 +44,7 @@ export async function runCall(channel: CallChannel, live: RunningCall, from?: In
         if (onRecord !== undefined) await onRecord;
         if (!asTask) return sendWithHeaders(channel, call, params, 'first');
         return withGrace(
+          channel.clock,
           call.signal,
           () => CREATION_GRACE_MS,
           async (signal) => channel.request('tools/call', params, { callId: call.id, signal }),
@@ -160,7 +162,7 @@ async function sendWithHeaders(
   };
   const send = async (headers: Record<string, string>): Promise<Record<string, unknown>> =>
     mayBeTask || what === 'answers'
-      ? withGrace(call.signal, graceMs, async (signal) => request(headers, signal))
+      ? withGrace(channel.clock, call.signal, graceMs, async (signal) => request(headers, signal))
       : request(headers, call.signal);
   try {
     return await send(await channel.paramHeaders(call));
@@ -175,24 +177,25 @@ async function sendWithHeaders(
  * task waits for the id: tasks are cancelled by id, and without it the task would run to its end.
  */
 async function withGrace<T>(
+  clock: Clock,
   signal: AbortSignal,
   graceMs: () => number,
   send: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
   const given = new AbortController();
-  let grace: NodeJS.Timeout | undefined;
+  let stopGrace = (): void => {};
   const onAbort = (): void => {
     const reason: unknown = signal.reason === LEAVE_RUNNING ? new Error(STOPPED) : signal.reason;
     const ms = graceMs();
     if (ms === 0) given.abort(reason);
-    else grace = setTimeout(() => given.abort(reason), ms);
+    else stopGrace = clock.after(ms, () => given.abort(reason));
   };
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     return await send(given.signal);
   } finally {
-    clearTimeout(grace);
+    stopGrace();
     signal.removeEventListener('abort', onAbort);
   }
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
+import { systemClock } from '../../lib/clock.ts';
 import { HttpTransport } from './http.ts';
 import { MessageLimit } from './message-size.ts';
 
@@ -15,7 +16,7 @@ it('X-3, B-1: a stream that is given up because an event does not end has ended 
   const transport = new HttpTransport(
     { url },
     { onLost: () => {}, onDoubt: () => {} },
-    { limit: new MessageLimit(1000) },
+    { limit: new MessageLimit(1000), clock: systemClock },
   );
   try {
     let ended = 0;

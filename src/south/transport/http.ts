@@ -13,7 +13,9 @@ import {
 } from '@modelcontextprotocol/client';
 import type { HttpServerConfig } from '../../core/ports.ts';
 import type { AddressCheck } from '../../lib/addresses.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
+import { timeoutSignal } from '../../lib/timers.ts';
 import { isBrokenWire, isUnsent, streamLost } from './broken-wire.ts';
 import { orUnreachable, type HttpHealth } from './http-health.ts';
 import { httpRequest, keepAliveAgent, readText, type HttpAnswer } from './http-request.ts';
@@ -37,6 +39,8 @@ const CONTROL = new Set(['ping', 'server/discover', 'tasks/get', 'tasks/update',
 const STREAMS = new Set(['initialize', 'subscriptions/listen']);
 /** How long a request that was cancelled before it was answered stays open, to see whether the server takes it after all. */
 const OVERTAKEN_MS = 1000;
+/** How long a server may take to end a session. */
+const TERMINATE_MS = 1000;
 /** How much is queued for a server that accepts neither notifications nor responses; beyond, the connection is lost. */
 const MAX_UNSENT_BYTES = 32 * 1024 * 1024;
 /** The approximate memory of a waiting request besides its body. */
@@ -62,6 +66,7 @@ interface OpenRequest {
 }
 
 export interface HttpTransportOptions {
+  clock: Clock;
   limit: MessageLimit;
   /** A session that was begun before. */
   sessionId?: string;
@@ -87,6 +92,7 @@ export class HttpTransport implements Transport {
   readonly #health: HttpHealth;
   readonly #abort = new AbortController();
   readonly #limit: MessageLimit;
+  readonly #clock: Clock;
   readonly #requestAgent: Agent;
   /** For short requests while long ones occupy every other socket. */
   readonly #controlAgent: Agent;
@@ -100,7 +106,12 @@ export class HttpTransport implements Transport {
   /** Requests whose answers will not come, although the server may still work on them. */
   readonly #abandoned = new Set<RequestId>();
 
-  constructor(config: HttpServerConfig, health: HttpHealth, { limit, sessionId, isAllowed }: HttpTransportOptions) {
+  constructor(
+    config: HttpServerConfig,
+    health: HttpHealth,
+    { limit, sessionId, isAllowed, clock }: HttpTransportOptions,
+  ) {
+    this.#clock = clock;
     this.#url = new URL(config.url);
     this.#limit = limit;
     this.#requestAgent = keepAliveAgent(this.#url, MAX_REQUEST_SOCKETS, isAllowed);
@@ -113,6 +124,7 @@ export class HttpTransport implements Transport {
     this.#streams = new ResponseStreams({
       get: async (lastEventId, signals) => this.#getStream(lastEventId, signals),
       limit,
+      clock,
       deliver: (message) => this.#deliver(message),
       onOversize: (message) =>
         handleOversize(message, {
@@ -272,7 +284,7 @@ export class HttpTransport implements Transport {
       return;
     }
     open.cancel = cancel;
-    setTimeout(() => this.#drop(id), OVERTAKEN_MS).unref();
+    this.#clock.after(OVERTAKEN_MS, () => this.#drop(id), { unref: true });
   }
 
   #drop(id: RequestId): void {
@@ -296,11 +308,15 @@ export class HttpTransport implements Transport {
   /** Ends the session on the server, as a client that leaves should. */
   async terminate(): Promise<void> {
     if (this.sessionId === undefined || this.#closed) return;
-    const answer = await httpRequest(this.#controlAgent, this.#url, 'DELETE', this.#commonHeaders('*/*'), undefined, [
-      this.#abort.signal,
-      AbortSignal.timeout(1000),
-    ]);
-    answer.body.resume();
+    const late = timeoutSignal(TERMINATE_MS, this.#clock);
+    const signals = [this.#abort.signal, late.signal];
+    const headers = this.#commonHeaders('*/*');
+    try {
+      const answer = await httpRequest(this.#controlAgent, this.#url, 'DELETE', headers, undefined, signals);
+      answer.body.resume();
+    } finally {
+      late.cancel();
+    }
   }
 
   async close(): Promise<void> {

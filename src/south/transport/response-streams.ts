@@ -1,4 +1,5 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
+import type { Clock } from '../../lib/clock.ts';
 import type { HttpAnswer } from './http-request.ts';
 import type { MessageLimit } from './message-size.ts';
 import { parseMessage } from './message.ts';
@@ -33,6 +34,7 @@ interface Stream extends StreamOwner {
 /** The transport whose streams they are. */
 export interface StreamHost {
   limit: MessageLimit;
+  clock: Clock;
   /** Opens a GET stream: that of the session, or the rest of a stream after an event. */
   get: (lastEventId: string | undefined, signals: readonly AbortSignal[]) => Promise<HttpAnswer>;
   deliver: (message: JSONRPCMessage) => void;
@@ -48,7 +50,7 @@ export interface StreamHost {
 /** The streams of a server; a broken one is resumed where possible. */
 export class ResponseStreams {
   readonly #host: StreamHost;
-  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #timers = new Set<() => void>();
   #closed = false;
 
   constructor(host: StreamHost) {
@@ -67,7 +69,7 @@ export class ResponseStreams {
 
   close(): void {
     this.#closed = true;
-    for (const timer of this.#timers) clearTimeout(timer);
+    for (const cancel of this.#timers) cancel();
     this.#timers.clear();
   }
 
@@ -90,7 +92,7 @@ export class ResponseStreams {
   }
 
   #read(answer: HttpAnswer, stream: Stream, attempt: number): void {
-    const opened = Date.now();
+    const opened = this.#host.clock.now();
     readEvents(answer.body, this.#host.limit, {
       onRetry: (ms) => {
         stream.retryMs = ms;
@@ -116,7 +118,11 @@ export class ResponseStreams {
           return;
         }
         this.#host.onDoubt('a response stream ended early');
-        this.#again(stream, Date.now() - opened > STEADY_MS ? 0 : attempt, 'the stream ended without an answer');
+        this.#again(
+          stream,
+          this.#host.clock.now() - opened > STEADY_MS ? 0 : attempt,
+          'the stream ended without an answer',
+        );
       },
     });
   }
@@ -141,14 +147,12 @@ export class ResponseStreams {
       this.#over(stream, reason);
       return;
     }
-    const timer = setTimeout(
-      () => {
-        this.#timers.delete(timer);
-        this.#attach(stream, attempt + 1);
-      },
-      Math.min(RESUME_MAX_MS, Math.max(stream.retryMs ?? 0, RESUME_FIRST_MS * 2 ** attempt)),
-    );
-    this.#timers.add(timer);
+    const delayMs = Math.min(RESUME_MAX_MS, Math.max(stream.retryMs ?? 0, RESUME_FIRST_MS * 2 ** attempt));
+    const cancel = this.#host.clock.after(delayMs, () => {
+      this.#timers.delete(cancel);
+      this.#attach(stream, attempt + 1);
+    });
+    this.#timers.add(cancel);
   }
 
   #over(stream: Stream, reason: string): void {

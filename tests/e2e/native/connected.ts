@@ -6,6 +6,7 @@ import type {
   OutgoingCall,
   ServerConfig,
 } from '../../../src/core/ports.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { ServerConnection, type ConnectionSettings } from '../../../src/south/connection.ts';
 import { Dialler, GATEWAY_IDENTITY } from '../../../src/south/dial.ts';
@@ -24,6 +25,7 @@ const SETTINGS: ConnectionSettings = {
   pollTimeoutMs: 5000,
   persistent: true,
   reconnect: { firstMs: 20, factor: 1, maxMs: 20, attempts: 3, stableMs: 1000 },
+  clock: systemClock,
 };
 
 export interface ConnectedOptions extends Partial<ConnectionSettings> {
