@@ -3,6 +3,7 @@
 import type { Config } from './config/schema.ts';
 import type { Gateway } from './core/gateway.ts';
 import { shareConnections } from './core/session/shared-connections.ts';
+import { systemClock, type Clock } from './lib/clock.ts';
 import { stderrLog, type Log } from './lib/log.ts';
 import type { HttpListener } from './north/http/listener.ts';
 import { Hub } from './north/hub/hub.ts';
@@ -36,8 +37,12 @@ export interface StdioGateway extends RunningGateway {
 }
 
 /** Serves the hub and every server at an HTTP address. */
-export async function startHttp(config: Config, log: Log = stderrLog(config.settings)): Promise<HttpGateway> {
-  const program = await startProgram(config, log);
+export async function startHttp(
+  config: Config,
+  log: Log = stderrLog(config.settings),
+  clock: Clock = systemClock,
+): Promise<HttpGateway> {
+  const program = await startProgram(config, log, clock);
   const { gateway } = program;
   try {
     const { listener, url } = await program.listen({ hub: new Hub(gateway) }, config.settings);
@@ -56,11 +61,11 @@ export async function startStdio(
   log: Log = stderrLog(config.settings),
   streams?: StdioStreams,
 ): Promise<StdioGateway> {
-  const program = await startProgram(config, log).catch(async (error: unknown) => {
+  const program = await startProgram(config, log, systemClock).catch(async (error: unknown) => {
     if (config.ownStore || !(error instanceof StoreError) || error.code !== 'STORE_IN_USE') throw error;
     // A second client in the same project: it works, but nothing of it survives the program.
     log.warn('store_in_use', { path: config.settings.store, instead: ':memory:' });
-    return startProgram({ ...config, settings: { ...config.settings, store: ':memory:' } }, log);
+    return startProgram({ ...config, settings: { ...config.settings, store: ':memory:' } }, log, systemClock);
   });
   const { gateway } = program;
   const { taskAfterMs } = config.settings.direct;
@@ -75,19 +80,24 @@ export async function startStdio(
   }
 }
 
-async function startProgram({ settings, servers }: Pick<Config, 'settings' | 'servers'>, log: Log): Promise<Program> {
+async function startProgram(
+  { settings, servers }: Pick<Config, 'settings' | 'servers'>,
+  log: Log,
+  clock: Clock,
+): Promise<Program> {
   const { messageBytes, storeBytes } = settings.limits;
-  const connections = createBackends({ ...settings.servers, messageBytes }, settings.addServerAddresses, log);
+  const connections = createBackends({ ...settings.servers, messageBytes, clock }, settings.addServerAddresses, log);
   return Program.start({
     kind: 'gateway',
     openStore: async () => {
       const store = await openSqliteStore({ path: settings.store, log, maxBytes: storeBytes });
       return { store, close: async () => store.close() };
     },
-    backends: shareConnections(connections, log),
+    backends: shareConnections(connections, log, clock),
     servers,
     settings,
     log,
+    clock,
     principals: Object.keys(settings.auth.tokens),
   });
 }

@@ -9,6 +9,12 @@ export async function within<T>(ms: number, promise: Promise<T>, clock: Clock = 
   return Promise.race([promise, late]).finally(cancel);
 }
 
+export async function sleep(ms: number, clock: Clock): Promise<void> {
+  await new Promise<void>((resolve) => {
+    clock.after(ms, resolve);
+  });
+}
+
 /** Runs again and again, until the returned function is called. Does not keep the program running. */
 export function every(ms: number, run: () => void, clock: Clock): () => void {
   let cancel = (): void => {};

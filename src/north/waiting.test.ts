@@ -1,23 +1,18 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { TestClock } from '../../tests/support/test-clock.ts';
 import type { Progress } from '../core/ports.ts';
 import { Exchange } from './exchange.ts';
 import { whileWaiting } from './waiting.ts';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-
 /** Something that takes as long as the test wants, and what its client hears meanwhile. */
 function start() {
+  const clock = new TestClock();
   const heard: Progress[] = [];
   const exchange = new Exchange((progress) => heard.push(progress));
   let report: (progress: Progress) => void = () => {};
   let finish: (value: string) => void = () => {};
   let fail: (error: Error) => void = () => {};
-  const result = whileWaiting(exchange, 'slow is running', (onProgress) => {
+  const result = whileWaiting({ clock, exchange }, 'slow is running', (onProgress) => {
     report = onProgress;
     return new Promise<string>((resolve, reject) => {
       finish = resolve;
@@ -25,6 +20,7 @@ function start() {
     });
   });
   return {
+    clock,
     heard,
     exchange,
     result,
@@ -35,12 +31,12 @@ function start() {
 }
 
 test('T-7: a client that gave a token hears something every ten seconds', async () => {
-  const { heard, result, finish } = start();
-  await vi.advanceTimersByTimeAsync(9_999);
+  const { clock, heard, result, finish } = start();
+  clock.advance(9_999);
   expect(heard).toEqual([]);
-  await vi.advanceTimersByTimeAsync(1);
+  clock.advance(1);
   expect(heard).toHaveLength(1);
-  await vi.advanceTimersByTimeAsync(290_000);
+  clock.advance(290_000);
   expect(heard).toHaveLength(30);
   expect(heard.at(-1)?.message).toBe('slow is running: 300 s');
   finish('done');
@@ -48,9 +44,9 @@ test('T-7: a client that gave a token hears something every ten seconds', async 
 });
 
 test('T-7: what is sent only goes up', async () => {
-  const { heard, report, result, finish } = start();
+  const { clock, heard, report, result, finish } = start();
   report({ progress: 5, total: 10 });
-  await vi.advanceTimersByTimeAsync(20_000);
+  clock.advance(20_000);
   report({ progress: 5, total: 10 });
   report({ progress: 3, total: 10 });
   report({ progress: 6, total: 10, message: 'further' });
@@ -66,41 +62,51 @@ test('T-7: what is sent only goes up', async () => {
 });
 
 test('T-7: the server’s own progress puts the next beat off', async () => {
-  const { heard, report, result, finish } = start();
-  await vi.advanceTimersByTimeAsync(9_000);
+  const { clock, heard, report, result, finish } = start();
+  clock.advance(9_000);
   report({ progress: 1 });
-  await vi.advanceTimersByTimeAsync(9_000);
+  clock.advance(9_000);
   expect(heard).toHaveLength(1);
-  await vi.advanceTimersByTimeAsync(1_000);
+  clock.advance(1_000);
   expect(heard).toHaveLength(2);
   finish('done');
   await result;
 });
 
 test('T-7: nothing is sent once the client has left, and no timer is left over', async () => {
-  const { heard, exchange, report, result, finish } = start();
+  const { clock, heard, exchange, report, result, finish } = start();
   exchange.clientLeft();
   report({ progress: 1 });
-  await vi.advanceTimersByTimeAsync(30_000);
+  clock.advance(30_000);
   expect(heard).toEqual([]);
   finish('done');
   await result;
-  expect(vi.getTimerCount()).toBe(0);
+  expect(clock.armed).toBe(0);
 });
 
 test('T-7: work that fails leaves no timer behind either', async () => {
-  const { result, fail } = start();
-  expect(vi.getTimerCount()).toBe(1);
+  const { clock, result, fail } = start();
+  expect(clock.armed).toBe(1);
   fail(new Error('broken'));
   await expect(result).rejects.toThrow('broken');
-  expect(vi.getTimerCount()).toBe(0);
+  expect(clock.armed).toBe(0);
 });
 
 test('T-7: without a token there is no beat', async () => {
-  const result = whileWaiting(new Exchange(), 'slow is running', async (onProgress) => {
+  const clock = new TestClock();
+  const result = whileWaiting({ clock, exchange: new Exchange() }, 'slow is running', async (onProgress) => {
     onProgress({ progress: 1 });
-    expect(vi.getTimerCount()).toBe(0);
+    expect(clock.armed).toBe(0);
     return 'done';
   });
   expect(await result).toBe('done');
+});
+
+test('T-7: progress that comes after the end of the work starts no timer', async () => {
+  const { clock, heard, report, result, finish } = start();
+  finish('done');
+  await result;
+  report({ progress: 1 });
+  expect(heard).toEqual([]);
+  expect(clock.armed).toBe(0);
 });

@@ -1,6 +1,7 @@
 import { cancelledByClient } from '../core/call/request.ts';
 import type { Progress } from '../core/ports.ts';
 import type { Session } from '../core/session/session.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Exchange } from './exchange.ts';
 
 const BEAT_MS = 10_000;
@@ -12,33 +13,42 @@ const SMALLEST_STEP = 0.001;
  * each report what the client needs to know about it.
  */
 export async function whileWaiting<T>(
-  exchange: Exchange,
+  { clock, exchange }: { clock: Clock; exchange: Exchange },
   what: string,
   work: (onProgress: (progress: Progress) => void) => Promise<T>,
   marked: (progress: Progress) => Progress = (progress) => progress,
 ): Promise<T> {
   const send = exchange.progress;
   if (send === undefined) return work(() => {});
-  const started = Date.now();
+  const started = clock.now();
+  let stopBeat = (): void => {};
+  let done = false;
   let last: number | undefined;
   let lastTotal: number | undefined;
   const report = (progress: Progress): void => {
-    if (!exchange.reaches) return;
+    if (done || !exchange.reaches) return;
     last = last === undefined ? progress.progress : Math.max(progress.progress, last + SMALLEST_STEP);
     lastTotal = progress.total;
-    beat.refresh();
+    arm();
     send(marked({ ...progress, progress: last }));
   };
-  const beat = setInterval(() => {
-    const seconds = Math.round((Date.now() - started) / 1000);
+  const beat = (): void => {
+    arm();
+    const seconds = Math.round((clock.now() - started) / 1000);
     // A total below the progress would make no sense.
     const total = lastTotal !== undefined && (last ?? 0) < lastTotal ? lastTotal : undefined;
     report({ progress: last ?? 0, total, message: `${what}: ${seconds} s` });
-  }, BEAT_MS);
+  };
+  const arm = (): void => {
+    stopBeat();
+    stopBeat = clock.after(BEAT_MS, beat, { unref: true });
+  };
+  arm();
   try {
     return await work(report);
   } finally {
-    clearInterval(beat);
+    done = true;
+    stopBeat();
   }
 }
 

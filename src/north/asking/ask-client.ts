@@ -44,14 +44,14 @@ export async function askClient(
       interactions.release(id);
       return;
     }
-    const askedAt = Date.now();
+    const askedAt = session.clock.now();
     const said = await server.request(
       { method, params: taskId === undefined ? params : withRelatedTask(params, taskId) },
       ANY_RESULT,
       { timeout: MAX_DELAY_MS, signal: over, ...(place !== 'standing' && { relatedRequestId: place.on }) },
     );
     const answer = withoutRelatedTask(said);
-    if (leavesOpen?.(answer, Date.now() - askedAt)) return;
+    if (leavesOpen?.(answer, session.clock.now() - askedAt)) return;
     if (interactions.find(id)) await interactions.answer(id, kind, answer);
   } catch (error) {
     if (over.aborted) return;

@@ -1,4 +1,5 @@
 import type { Session } from '../../core/session/session.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import { canBeAsked } from '../asking/asking.ts';
@@ -60,13 +61,18 @@ export class HeldRequest {
 /** The requests of one client that are held so. */
 export class HeldRequests {
   readonly #held = new Map<string, HeldRequest>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /** From now on its client may come back to it, until some time after its end. */
   keep(held: HeldRequest): void {
     if (this.#held.has(held.id)) return;
     this.#held.set(held.id, held);
     void held.ended().then(() => {
-      setTimeout(() => this.#held.delete(held.id), KEEP_MS).unref();
+      this.#clock.after(KEEP_MS, () => this.#held.delete(held.id), { unref: true });
     });
   }
 

@@ -19,12 +19,13 @@ function traitsOf(status: ConnectionStatus): Partial<ServerTraits> {
 const COMEBACK_MS = 5000;
 
 /** Aborted when the client cancels the request, or leaves it and does not come back. */
-function unwanted({ signal, exchange }: LegacyRequest): AbortSignal {
+function unwanted({ signal, exchange, clock }: LegacyRequest): AbortSignal {
   const left = new AbortController();
   exchange.onLeaving(() => {
-    setTimeout(() => {
+    const stop = (): void => {
       if (!exchange.reaches) left.abort();
-    }, COMEBACK_MS).unref();
+    };
+    clock.after(COMEBACK_MS, stop, { unref: true });
   });
   return AbortSignal.any([signal, left.signal]);
 }

@@ -5,6 +5,8 @@ import type { Session } from '../../core/session/session.ts';
 import { ANY_RESULT } from '../../lib/sdk/any-result.ts';
 import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { every } from '../../lib/timers.ts';
 import { whileWaiting } from '../waiting.ts';
 
 export type Params = Record<string, unknown>;
@@ -41,13 +43,15 @@ export class LegacyRequest {
   readonly signal: AbortSignal;
   readonly progressToken: ProgressToken | undefined;
   readonly exchange: Exchange;
+  readonly clock: Clock;
   readonly #server: Server;
 
-  constructor(server: Server, { id, signal, _meta }: ServerContext['mcpReq'], exchange: Exchange) {
+  constructor(server: Server, { id, signal, _meta }: ServerContext['mcpReq'], exchange: Exchange, clock: Clock) {
     this.id = id;
     this.signal = signal;
     this.progressToken = _meta?.progressToken;
     this.exchange = exchange;
+    this.clock = clock;
     this.#server = server;
   }
 
@@ -58,18 +62,19 @@ export class LegacyRequest {
     marked?: (progress: Progress) => Progress,
   ): Promise<T> {
     const { exchange } = this;
-    if (exchange.progress !== undefined) return whileWaiting(exchange, what, work, marked);
-    const pinging = setInterval(() => {
+    if (exchange.progress !== undefined) return whileWaiting(this, what, work, marked);
+    const ping = (): void => {
       if (!exchange.reaches) return;
       // One that answers no pings may still be waiting; that it is gone shows otherwise.
       this.#server
         .request({ method: 'ping' }, ANY_RESULT, { relatedRequestId: this.id, timeout: PING_MS })
         .catch(() => {});
-    }, PING_MS);
+    };
+    const stop = every(PING_MS, ping, this.clock);
     try {
       return await work(() => {});
     } finally {
-      clearInterval(pinging);
+      stop();
     }
   }
 }

@@ -22,7 +22,7 @@ export class LegacyResponder {
   readonly #standing = new Set<string>();
   /** Questions that belong to no request for certain, and the request on whose stream they were put. */
   readonly #lent = new Map<string, RequestId>();
-  #standingGone: NodeJS.Timeout | undefined;
+  #stopStandingGrace = (): void => {};
 
   constructor(server: Server, parts: LegacyViewParts) {
     this.#server = server;
@@ -38,7 +38,7 @@ export class LegacyResponder {
   registerForAll(): () => void {
     const close = this.#interactions.register('any', (question, over) => this.#askAnywhere(question, over));
     return () => {
-      clearTimeout(this.#standingGone);
+      this.#stopStandingGrace();
       close();
     };
   }
@@ -91,7 +91,7 @@ export class LegacyResponder {
 
   /** The standing stream goes on where it broke: what was on it is not lost. */
   standingAgain(): void {
-    clearTimeout(this.#standingGone);
+    this.#stopStandingGrace();
     this.#interactions.offerAgain();
   }
 
@@ -101,9 +101,9 @@ export class LegacyResponder {
       for (const id of requests) this.#broken(id);
       return;
     }
-    clearTimeout(this.#standingGone);
-    this.#standingGone = setTimeout(() => this.#releaseStanding(), STANDING_GRACE_MS);
-    this.#standingGone.unref();
+    this.#stopStandingGrace();
+    const { clock } = this.#parts.session;
+    this.#stopStandingGrace = clock.after(STANDING_GRACE_MS, () => this.#releaseStanding(), { unref: true });
   }
 
   get #interactions(): InteractionRouter {
@@ -124,7 +124,7 @@ export class LegacyResponder {
 
   /** Whoever is there now has not seen what was put on the stream before. */
   #releaseStanding(): void {
-    clearTimeout(this.#standingGone);
+    this.#stopStandingGrace();
     // They may be put there again at once.
     const asked = [...this.#standing];
     for (const id of asked) this.#interactions.release(id);

@@ -47,7 +47,8 @@ export class LegacyView {
     this.server.fallbackRequestHandler = async ({ method, params = {} }, { mcpReq }) => {
       const exchange = openExchange(mcpReq, carrier, gateway.settings.calls.onCancel);
       try {
-        return await this.#handle(new LegacyRequest(this.server, mcpReq, exchange), method, params);
+        const request = new LegacyRequest(this.server, mcpReq, exchange, session.clock);
+        return await this.#handle(request, method, params);
       } catch (error) {
         const failure = wireError(name, error, session);
         // The SDK would rewrite some codes, which are the server's own.

@@ -55,9 +55,10 @@ export async function call(request: ModernRequest, params: Params): Promise<Para
 
 async function execute(request: ModernRequest, wanted: CallRequest): Promise<CallReply> {
   const { exchange, answers = {} } = request;
+  const { clock } = request.parts.session;
   const { capabilities, takesTasks } = request.client;
   const answered = ({ key }: Interaction): boolean => key !== undefined && Object.hasOwn(answers, key);
-  return whileWaiting(exchange, `${wanted.tool} is running`, async (onProgress) => {
+  return whileWaiting({ clock, exchange }, `${wanted.tool} is running`, async (onProgress) => {
     const caller: Caller = {
       onLeaving: (listener) => exchange.onLeaving(listener),
       onProgress,
@@ -100,8 +101,8 @@ async function follow(request: ModernRequest, taskId: string): Promise<Params> {
   const { session, clientState, taskAfterMs } = request.parts;
   const { exchange } = request;
   const { takesTasks, capabilities } = request.client;
-  const deadline = takesTasks ? Date.now() + taskAfterMs : Infinity;
-  const next = await whileWaiting(exchange, 'the call is running', async (onProgress) =>
+  const deadline = takesTasks ? session.clock.now() + taskAfterMs : Infinity;
+  const next = await whileWaiting({ clock: session.clock, exchange }, 'the call is running', async (onProgress) =>
     request.listening(session.calls.idOf(taskId), async () =>
       nextOf({ session, exchange, onProgress, keys: clientState.asked, capabilities, deadline }, taskId, (task) =>
         takesTasks && task.native ? 'task' : undefined,

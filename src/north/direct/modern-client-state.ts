@@ -21,7 +21,7 @@ interface Open {
 /** What the requests of one client without sessions share, as long as its session lives. */
 export class ModernClientState {
   readonly asked: InputKeys;
-  readonly held = new HeldRequests();
+  readonly held: HeldRequests;
   /** What the client declared last. */
   capabilities: Params = {};
   readonly #session: Session;
@@ -35,6 +35,7 @@ export class ModernClientState {
     this.#session = session;
     this.#name = name;
     this.asked = new InputKeys(session);
+    this.held = new HeldRequests(session.clock);
     session.onNotification.add((method, params, relatedRequest) =>
       this.#onNotification(method, params, relatedRequest),
     );

@@ -1,10 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { CallRequest } from '../../core/call/request.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { withMeta } from '../../lib/meta.ts';
+import { sleep } from '../../lib/timers.ts';
 
 type Params = Record<string, unknown>;
 
@@ -19,7 +19,7 @@ const PATIENCE_MS = 1000;
  */
 export async function earlierRun(
   { settings }: Gateway,
-  { tasks, calls }: Session,
+  { tasks, calls, clock }: Session,
   call: Pick<CallRequest, 'server' | 'tool' | 'args' | 'program'>,
 ): Promise<Task | undefined> {
   const { program } = call;
@@ -28,7 +28,7 @@ export async function earlierRun(
   const wanted = { ...call, program, endedWithinMs: settings.direct.takeOverMs };
   const found = tasks.takeOver(wanted);
   if (found !== undefined || !calls.isWaitedFor(call, PATIENCE_MS)) return found;
-  await delay(LEAVING_MS);
+  await sleep(LEAVING_MS, clock);
   return tasks.takeOver(wanted);
 }
 

@@ -93,6 +93,7 @@ async function explained(session: Session, error: GatewayError): Promise<Gateway
   const tools = await within(
     EXPLAIN_MS,
     listing.catch(() => undefined),
+    session.clock,
   );
   if (tools === undefined || tools.some((each) => each['name'] === name)) return error;
   const names = tools.map((each) => String(each['name']));

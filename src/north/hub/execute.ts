@@ -17,7 +17,7 @@ export async function execute(context: ToolContext, request: CallRequest): Promi
     onProgress,
     ...(asking?.by === 'request' && askedBy(context, asking, asked)),
   };
-  const startedAt = Date.now();
+  const startedAt = session.clock.now();
   const reply = await session.calls.execute(session.connection(request.server), request, caller);
   if (asked.size > 0) {
     const isOver = (id: unknown): boolean => session.interactions.find(String(id)) === undefined;
@@ -40,7 +40,7 @@ async function whileAway(
   deadline: number,
 ): Promise<ToolReply> {
   const { session, exchange } = context;
-  const left = Math.max(0, deadline - Date.now());
+  const left = Math.max(0, deadline - session.clock.now());
   const task = await withTaskUpdates(context, taskId, async () =>
     session.tasks.whenEndedOrAsking(taskId, left, exchange.lostSignal()),
   );

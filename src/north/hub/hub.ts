@@ -95,7 +95,8 @@ export class Hub {
     const { name, arguments: given = {} } = params;
     const found = typeof name === 'string' ? this.#tools.get(name) : undefined;
     if (found === undefined) throw new RpcError(-32602, noSuchTool(String(name), [...this.#tools.keys()]));
-    return whileWaiting(caller.exchange, `${found.name} is running`, async (onProgress) => {
+    const { exchange, session } = caller;
+    return whileWaiting({ clock: session.clock, exchange }, `${found.name} is running`, async (onProgress) => {
       const context: ToolContext = { ...caller, gateway: this.#gateway, onProgress, asking: this.#asking(caller) };
       const body = await this.#run(found, given, context);
       return buildReply(context, body, found.showsServers && serversShown(body, given));

@@ -1,7 +1,6 @@
 import type { Scope } from '../../core/interaction/responders.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
-import { clampDelay } from '../../lib/clock.ts';
 import { InputKeys } from '../mrtr/input-keys.ts';
 import { canBeAsked } from '../asking/asking.ts';
 
@@ -16,7 +15,7 @@ interface Out {
   /** When the client got the last round. */
   askedAt?: number;
   /** Runs while the client has a round, and ends the wait for one that does not come back. */
-  timer?: NodeJS.Timeout;
+  stopTimer?: () => void;
 }
 
 const NONE: ReadonlySet<unknown> = new Set();
@@ -50,25 +49,26 @@ export class RoundsOut {
     const out = this.#out.get(taskId);
     if (out === undefined) return;
     for (const { id } of questions) out.asked.add(id);
-    out.askedAt = Date.now();
-    clearTimeout(out.timer);
-    out.timer = setTimeout(() => this.end(taskId), clampDelay(timeoutMs)).unref();
+    const { clock } = this.#session;
+    out.askedAt = clock.now();
+    out.stopTimer?.();
+    out.stopTimer = clock.after(timeoutMs, () => this.end(taskId), { unref: true });
   }
 
   /** The client is back. Tells how long it had the last round; without end where that was before a restart. */
   goOn(taskId: string, capabilities: Capabilities): number {
     const before = this.#out.get(taskId);
-    clearTimeout(before?.timer);
+    before?.stopTimer?.();
     this.#out.set(taskId, { close: this.attend({ taskId }, capabilities), asked: before?.asked ?? new Set() });
     before?.close();
-    return before?.askedAt === undefined ? Infinity : Date.now() - before.askedAt;
+    return before?.askedAt === undefined ? Infinity : this.#session.clock.now() - before.askedAt;
   }
 
   /** It is a task like any other, or over. Tells what its client was asked. */
   end(taskId: string): ReadonlySet<unknown> {
     const out = this.#out.get(taskId);
     this.#out.delete(taskId);
-    clearTimeout(out?.timer);
+    out?.stopTimer?.();
     out?.close();
     return out?.asked ?? NONE;
   }

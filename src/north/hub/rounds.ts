@@ -40,7 +40,7 @@ class CallInRounds {
     this.#asking = asking;
     this.#request = request;
     this.#out = out;
-    this.#patienceEnds = Date.now() + request.timeoutMs;
+    this.#patienceEnds = context.session.clock.now() + request.timeoutMs;
   }
 
   async reply(): Promise<ToolReply | Round> {

@@ -1,9 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { InteractionRouter } from '../../core/interaction/router.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { hasEnded } from '../../core/task/task.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { sleep } from '../../lib/timers.ts';
 import { canBeAsked } from '../asking/asking.ts';
 
 /** What a server pushes one by one, but at once, is to reach the client in one round. */
@@ -17,11 +18,13 @@ type Owner = Parameters<InteractionRouter['of']>[0];
  */
 export class InputKeys {
   readonly #interactions: InteractionRouter;
+  readonly #clock: Clock;
   /** For each task which question each key stood for. */
   readonly #meant = new Map<string, Map<string, string>>();
 
-  constructor({ tasks, interactions }: Pick<Session, 'tasks' | 'interactions'>) {
+  constructor({ tasks, interactions, clock }: Pick<Session, 'tasks' | 'interactions' | 'clock'>) {
     this.#interactions = interactions;
+    this.#clock = clock;
     tasks.watch((task) => {
       if (hasEnded(task)) this.#meant.delete(task.id);
     });
@@ -43,7 +46,7 @@ export class InputKeys {
 
   /** The same, with what else the server is about to ask. */
   async gathered(owner: Owner, capabilities: Record<string, unknown>): Promise<Map<string, Interaction>> {
-    await delay(GATHER_MS);
+    await sleep(GATHER_MS, this.#clock);
     return this.shown(owner, capabilities);
   }
 

@@ -41,7 +41,7 @@ export async function nextOf<Reason extends string>(
   const wanted = (task: Task): boolean => hasEnded(task) || asks(request, taskId) || stop(task) !== undefined;
   return withTaskUpdates(request, taskId, async () => {
     for (;;) {
-      const timeoutMs = Math.max(0, deadline - Date.now());
+      const timeoutMs = Math.max(0, deadline - session.clock.now());
       const task = await session.tasks.until(taskId, wanted, timeoutMs, signal);
       if (hasEnded(task)) return { kind: 'ended', task };
       if (!exchange.open || session.ended) return { kind: 'gone' };
@@ -50,7 +50,7 @@ export async function nextOf<Reason extends string>(
         if (questions.size > 0) return { kind: 'asked', questions };
       }
       // What it was about to ask may have been answered elsewhere.
-      const because = stop(session.tasks.get(taskId)) ?? (Date.now() >= deadline ? 'timeout' : undefined);
+      const because = stop(session.tasks.get(taskId)) ?? (session.clock.now() >= deadline ? 'timeout' : undefined);
       if (because !== undefined && exchange.open) return { kind: 'stopped', because };
     }
   });

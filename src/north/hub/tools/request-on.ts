@@ -3,6 +3,7 @@ import type { Connection } from '../../../core/ports.ts';
 import { messageOf } from '../../../lib/log.ts';
 import { hasRpcCode, rpcFailure } from '../../../lib/rpc-error.ts';
 import { failureKindOf } from '../../../lib/server-failure.ts';
+import { timeoutSignal } from '../../../lib/timers.ts';
 import type { ToolContext } from '../tool.ts';
 
 /** One request to a server that is not a tool call. */
@@ -25,15 +26,17 @@ export async function onServer<T>(
   const connection = session.connection(server);
   session.interactions.serverUsed(server);
   const { timeoutMs } = gateway.settings.calls;
-  const tooLate = AbortSignal.timeout(timeoutMs);
-  const signal = AbortSignal.any([exchange.lostSignal(), tooLate]);
+  const late = timeoutSignal(timeoutMs, session.clock);
+  const signal = AbortSignal.any([exchange.lostSignal(), late.signal]);
   try {
     return await work(connection, signal);
   } catch (error) {
-    if (tooLate.aborted) {
+    if (late.signal.aborted) {
       throw new GatewayError('TOOL_ERR_TIMEOUT', `server '${server}' did not answer ${what} within ${timeoutMs} ms`);
     }
     throw failureOn(connection, server, what, error);
+  } finally {
+    late.cancel();
   }
 }
 

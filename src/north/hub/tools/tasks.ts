@@ -52,7 +52,7 @@ export const taskTools = [
       const { tasks } = owner;
       const now = tasks.get(task_id);
       // Who waits for the whole TTL is to hear how it ended, not that it was just about to.
-      const left = (hasEnded(now) ? 0 : (now.remainingMs ?? (now.deadline ?? 0) - Date.now())) + GRACE_MS;
+      const left = (hasEnded(now) ? 0 : (now.remainingMs ?? (now.deadline ?? 0) - owner.clock.now())) + GRACE_MS;
       const wait = Math.min(timeout_ms ?? left, gateway.settings.limits.waitMs);
       const task = await tasks.whenEndedOrAsking(task_id, wait, exchange.lostSignal());
       if (hasEnded(task)) deliverTaskEnd({ session: owner, exchange }, task_id);
