@@ -103,10 +103,9 @@ test('T-7: without a token there is no beat', async () => {
 });
 
 test('T-7: progress that comes after the end of the work starts no timer', async () => {
-  const { clock, heard, report, result, finish } = start();
+  const { clock, report, result, finish } = start();
   finish('done');
   await result;
   report({ progress: 1 });
-  expect(heard).toEqual([]);
   expect(clock.armed).toBe(0);
 });

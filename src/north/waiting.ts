@@ -21,33 +21,35 @@ export async function whileWaiting<T>(
   const send = exchange.progress;
   if (send === undefined) return work(() => {});
   const started = clock.now();
+  let quietSince = started;
   let stopBeat = (): void => {};
-  let done = false;
   let last: number | undefined;
   let lastTotal: number | undefined;
   const report = (progress: Progress): void => {
-    if (done || !exchange.reaches) return;
+    if (!exchange.reaches) return;
     last = last === undefined ? progress.progress : Math.max(progress.progress, last + SMALLEST_STEP);
     lastTotal = progress.total;
-    arm();
+    quietSince = clock.now();
     send(marked({ ...progress, progress: last }));
   };
+  // Progress only moves the next beat: a server that reports much must not cost a timer for each report.
   const beat = (): void => {
+    const now = clock.now();
+    if (now - quietSince >= BEAT_MS) {
+      quietSince = now;
+      // A total below the progress would make no sense.
+      const total = lastTotal !== undefined && (last ?? 0) < lastTotal ? lastTotal : undefined;
+      report({ progress: last ?? 0, total, message: `${what}: ${Math.round((now - started) / 1000)} s` });
+    }
     arm();
-    const seconds = Math.round((clock.now() - started) / 1000);
-    // A total below the progress would make no sense.
-    const total = lastTotal !== undefined && (last ?? 0) < lastTotal ? lastTotal : undefined;
-    report({ progress: last ?? 0, total, message: `${what}: ${seconds} s` });
   };
   const arm = (): void => {
-    stopBeat();
-    stopBeat = clock.after(BEAT_MS, beat, { unref: true });
+    stopBeat = clock.after(quietSince + BEAT_MS - clock.now(), beat, { unref: true });
   };
   arm();
   try {
     return await work(report);
   } finally {
-    done = true;
     stopBeat();
   }
 }
