@@ -77,7 +77,6 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
       this.#sink(),
       new Dialler(connectTimeoutMs, { name, version, elicitation, sampling }),
       {
-        connectTimeoutMs,
         pollTimeoutMs,
         pingMs: 30_000,
         persistent: false,

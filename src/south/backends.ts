@@ -7,6 +7,7 @@ import { Dialler, GATEWAY_IDENTITY } from './dial.ts';
 import { MessageLimits } from './transport/message-size.ts';
 
 export interface BackendSettings extends Omit<ConnectionSettings, 'persistent' | 'preferences' | 'clock'> {
+  connectTimeoutMs: number;
   /** The largest message that is taken from a server. */
   messageBytes: number;
   clock?: Clock;
@@ -14,18 +15,14 @@ export interface BackendSettings extends Omit<ConnectionSettings, 'persistent' |
 
 /** `addressesForClients`: where servers may be that clients added. */
 export function createBackends(
-  { messageBytes, clock = systemClock, ...settings }: BackendSettings,
+  { messageBytes, connectTimeoutMs, clock = systemClock, ...settings }: BackendSettings,
   addressesForClients: AllowedAddresses,
   log: Log,
 ): Backends {
   const limits = new MessageLimits(messageBytes);
   const diallers = (isAllowed: AddressCheck | undefined): Record<'plain' | 'withRoots', Dialler> => ({
-    plain: new Dialler(settings.connectTimeoutMs, GATEWAY_IDENTITY, { isAllowed, limits, clock }),
-    withRoots: new Dialler(
-      settings.connectTimeoutMs,
-      { ...GATEWAY_IDENTITY, roots: true },
-      { isAllowed, limits, clock },
-    ),
+    plain: new Dialler(connectTimeoutMs, GATEWAY_IDENTITY, { isAllowed, limits, clock }),
+    withRoots: new Dialler(connectTimeoutMs, { ...GATEWAY_IDENTITY, roots: true }, { isAllowed, limits, clock }),
   });
   const from = { 'config file': diallers(undefined), client: diallers(addressCheck(addressesForClients)) };
   return {

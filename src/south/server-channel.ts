@@ -19,6 +19,7 @@ import { within } from '../lib/timers.ts';
 import { isObject } from '../lib/values.ts';
 import { ServerUnavailable, type CallChannel } from './call/channel.ts';
 import type { RunningCalls } from './call/running-calls.ts';
+import type { Live, Reconnector } from './reconnector.ts';
 import { send, type SendOptions } from './send.ts';
 import type { TaskOffer } from './server-task.ts';
 import { listenForTask } from './subscriptions.ts';
@@ -34,15 +35,6 @@ const EXIT_MS = 1000;
 /** Further tasks are only polled: their streams must not take the sockets of the stream for changes. */
 const MAX_TASK_STREAMS = 100;
 
-/** A server on a connection that is up. */
-export interface Peer {
-  client: Client;
-  transport: Transport;
-  offer: TaskOffer | undefined;
-  /** Tasks with a stream for status changes. */
-  listening: Set<string>;
-}
-
 /** The connection behind a channel. */
 export interface ChannelHost {
   readonly server: string;
@@ -52,14 +44,9 @@ export interface ChannelHost {
   readonly reconnect: CallChannel['reconnect'];
   readonly pollTimeoutMs: number;
   readonly clock: Clock;
-  /** Connects unless connected. */
-  live: () => Promise<Peer>;
-  /** The server, if the connection is up now. */
-  up: () => Peer | undefined;
-  closed: () => boolean;
-  isCurrent: (peer: Peer) => boolean;
+  readonly reconnector: Reconnector;
   /** Asks whether the server is still there, and ends the connection if it is not. */
-  check: (peer: Peer, why: string) => Promise<void>;
+  check: (live: Live, why: string) => Promise<void>;
   question: (question: IncomingQuestion) => Promise<Answer>;
 }
 
@@ -81,11 +68,11 @@ export class ServerChannel implements CallChannel {
   }
 
   get closed(): boolean {
-    return this.#host.closed();
+    return this.#host.reconnector.closed;
   }
 
   get sessionId(): string | undefined {
-    return this.#host.up()?.transport.sessionId;
+    return this.#host.reconnector.up?.transport.sessionId;
   }
 
   async taskOffer(): Promise<TaskOffer | undefined> {
@@ -130,7 +117,7 @@ export class ServerChannel implements CallChannel {
   }
 
   listenForTask(taskId: string, until: AbortSignal): void {
-    const { client, listening } = this.#host.up() ?? {};
+    const { client, listening } = this.#host.reconnector.up ?? {};
     if (client === undefined || listening === undefined || listening.has(taskId)) return;
     if (listening.size >= MAX_TASK_STREAMS) return;
     listening.add(taskId);
@@ -157,14 +144,14 @@ export class ServerChannel implements CallChannel {
       // One broken stream is not yet the loss of the server.
       if (loss !== undefined) await this.#host.check(live, loss.message);
       // An error that comes with the loss of the server is the loss.
-      if (loss !== undefined || !this.#host.isCurrent(live)) throw new ServerUnavailable('lost', loss ?? error);
+      if (loss !== undefined || this.#host.reconnector.up !== live) throw new ServerUnavailable('lost', loss ?? error);
       throw error;
     }
   }
 
   /** Sends on a connection that is up; errors come as the SDK has them. */
   async send(
-    live: Peer,
+    live: Live,
     method: string,
     params: Record<string, unknown>,
     options: SendOptions,
@@ -177,7 +164,7 @@ export class ServerChannel implements CallChannel {
   }
 
   /** A page of tools, without those that the specification wants left out. */
-  #toolsOf({ client, transport }: Peer, page: Record<string, unknown>): Record<string, unknown> {
+  #toolsOf({ client, transport }: Live, page: Record<string, unknown>): Record<string, unknown> {
     const { tools } = page;
     this.#toolFacts.learn(tools);
     if (!Array.isArray(tools)) return page;
@@ -198,9 +185,9 @@ export class ServerChannel implements CallChannel {
     return this.#toolFacts.all(async (params) => this.request('tools/list', params, { timeoutMs }));
   }
 
-  async #reached(): Promise<Peer> {
+  async #reached(): Promise<Live> {
     try {
-      return await this.#host.live();
+      return await this.#host.reconnector.live();
     } catch (error) {
       throw new ServerUnavailable('unreachable', error);
     }

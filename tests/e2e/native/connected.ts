@@ -20,7 +20,6 @@ export interface Connected {
 }
 
 const SETTINGS: ConnectionSettings = {
-  connectTimeoutMs: 10_000,
   pingMs: 30_000,
   pollTimeoutMs: 5000,
   persistent: true,

@@ -1,0 +1,283 @@
+import type { Transport } from '@modelcontextprotocol/client';
+import type { Arrival, ConnectionStatus, ServerConfig, ServerInfo } from '../core/ports.ts';
+import { backoffDelay, type BackoffSettings } from '../lib/backoff.ts';
+import type { Clock } from '../lib/clock.ts';
+import { messageOf, type Log } from '../lib/log.ts';
+import type { ExactClient } from '../lib/sdk/exact-client.ts';
+import { ServerFailure } from '../lib/server-failure.ts';
+import { ConnectionHistory } from './connection-history.ts';
+import type { Dialled, Dialler, DialHooks } from './dial.ts';
+import { Heartbeat } from './heartbeat.ts';
+import { infoOf, offerOf } from './server-info.ts';
+import type { TaskOffer } from './server-task.ts';
+import { ChildTransport } from './transport/child.ts';
+import { HttpTransport } from './transport/http.ts';
+
+export interface ReconnectSettings {
+  /** A session with the server that an earlier client kept open. */
+  sessionId?: string;
+  pingMs: number;
+  /** Whether the connection retries by itself if the server was never reached; otherwise the next use retries. */
+  persistent: boolean;
+  reconnect: BackoffSettings & { attempts: number; stableMs: number };
+  clock: Clock;
+}
+
+/** A server on a connection that is up. */
+export interface Live {
+  client: ExactClient;
+  transport: Transport;
+  info: ServerInfo;
+  offer: TaskOffer | undefined;
+  since: number;
+  heartbeat: Heartbeat;
+  /** Tasks with a stream for status changes. */
+  listening: Set<string>;
+}
+
+export interface ReconnectorHooks extends Pick<DialHooks, 'prepare' | 'onOutput'> {
+  /** The connection is up. `resumed`: in the same session as before. */
+  onUp: (live: Live, arrival: Arrival, resumed: boolean) => void;
+  onLost: (live: Live, reason: string) => void;
+  /** The server was not reached, and no attempt follows until the next use. */
+  onFailed: (error: string) => void;
+  /** A stream or request broke: worth asking whether the server is still there. */
+  onDoubt: (live: Live, reason: string) => void;
+  /** Whether the server may be too busy to answer pings. */
+  mayBeSilent: () => boolean;
+}
+
+type Mode =
+  | { mode: 'idle' }
+  | { mode: 'connecting'; attempt: Promise<Live>; unwanted: AbortController }
+  | { mode: 'up'; live: Live }
+  | { mode: 'waiting'; cancel: () => void; retryAt: number; error: string }
+  | { mode: 'failed'; error: string }
+  | { mode: 'closed' };
+
+/**
+ * Keeps a server connected. It has one mode at a time, changed in one place (`#enter`): idle until first used, connecting (one
+ * attempt, shared by all callers), up, waiting for the next attempt, or failed until its next use. Loss is noticed when it
+ * happens: a child's exit, a refused connection, a forgotten session, a broken stream or a ping without an answer.
+ */
+export class Reconnector {
+  #mode: Mode = { mode: 'idle' };
+  /** Failures in a row: a failed attempt or a lost connection. It is also the number of the next attempt. */
+  #failures = 0;
+  readonly #history: ConnectionHistory;
+  /** The cleanup of the connection that was lost last: it ends before another connection begins. */
+  #parting: Promise<void> = Promise.resolve();
+  readonly #server: string;
+  readonly #config: ServerConfig;
+  readonly #dialler: Dialler;
+  readonly #settings: ReconnectSettings;
+  readonly #hooks: ReconnectorHooks;
+  readonly #log: Log;
+
+  constructor(
+    server: string,
+    config: ServerConfig,
+    dialler: Dialler,
+    settings: ReconnectSettings,
+    hooks: ReconnectorHooks,
+    log: Log,
+  ) {
+    this.#server = server;
+    this.#config = config;
+    this.#dialler = dialler;
+    this.#settings = settings;
+    this.#hooks = hooks;
+    this.#log = log;
+    this.#history = new ConnectionHistory(settings.sessionId);
+  }
+
+  get status(): ConnectionStatus {
+    const now = this.#mode;
+    switch (now.mode) {
+      case 'idle':
+      case 'connecting':
+      case 'closed':
+        return { state: now.mode };
+      case 'up':
+        return { state: 'connected', since: now.live.since, info: now.live.info };
+      case 'waiting':
+        return { state: 'waiting', attempt: this.#failures, retryAt: now.retryAt, error: now.error };
+      case 'failed':
+        return { state: 'failed', error: now.error };
+    }
+  }
+
+  /** The server, if the connection is up now. */
+  get up(): Live | undefined {
+    return this.#mode.mode === 'up' ? this.#mode.live : undefined;
+  }
+
+  get closed(): boolean {
+    return this.#mode.mode === 'closed';
+  }
+
+  /** Connects unless connected. */
+  async live(): Promise<Live> {
+    const now = this.#mode;
+    switch (now.mode) {
+      case 'up':
+        return now.live;
+      case 'connecting':
+        return now.attempt;
+      case 'closed':
+        throw this.#closedFailure();
+      case 'idle':
+        return this.#connect('schedule');
+      case 'waiting':
+      case 'failed':
+        return this.#connect('use');
+    }
+  }
+
+  /** Resumes the session in which a task was created: where tasks belong to sessions, no other has it. */
+  adoptSession(sessionId: string | undefined): void {
+    this.#history.adoptSession(sessionId);
+  }
+
+  /** `beforeHangUp` is awaited after the last use of the connection. */
+  async close(keepSession: boolean, beforeHangUp: (live: Live) => Promise<void>): Promise<void> {
+    const before = this.#mode;
+    this.#enter({ mode: 'closed' });
+    if (before.mode === 'up') {
+      await beforeHangUp(before.live);
+      await this.#hangUp(before.live, !keepSession);
+    } else if (before.mode === 'connecting') {
+      // A server that never answers would otherwise be waited for until the attempt times out.
+      before.unwanted.abort();
+      await before.attempt.catch(() => {});
+    }
+    await this.#parting;
+  }
+
+  #closedFailure(): ServerFailure {
+    return new ServerFailure('closed', `the connection to '${this.#server}' is closed`);
+  }
+
+  /** The one place where the mode changes. It releases the resources of the old mode. */
+  #enter(next: Mode): void {
+    if (this.#mode.mode === 'waiting') this.#mode.cancel();
+    if (this.#mode.mode === 'up') this.#mode.live.heartbeat.stop();
+    this.#mode = next;
+  }
+
+  /** Attempts caused by a use of the connection, beside the schedule, do not count against it. */
+  async #connect(because: 'use' | 'schedule', number?: number): Promise<Live> {
+    const unwanted = new AbortController();
+    const attempt = this.#dial(unwanted.signal);
+    this.#enter({ mode: 'connecting', attempt, unwanted });
+    attempt.then(
+      () => {
+        if (because === 'use') this.#failures = 0;
+      },
+      (error: unknown) => {
+        if (this.#mode.mode !== 'connecting' || this.#mode.attempt !== attempt) return;
+        if (because === 'schedule') this.#failures += 1;
+        this.#log.warn(this.#history.hasConnected ? 'server_reconnect_failed' : 'server_connect_failed', {
+          server: this.#server,
+          ...(number !== undefined && { attempt: number }),
+          error: messageOf(error),
+        });
+        this.#waitOrFail(messageOf(error));
+      },
+    );
+    return attempt;
+  }
+
+  async #dial(unwanted: AbortSignal): Promise<Live> {
+    // Loss may be reported before the connection counts as up; then it never does.
+    let lostEarly: ServerFailure | undefined;
+    let live: Live | undefined;
+    await this.#parting;
+    unwanted.throwIfAborted();
+    const onLost = (failure: ServerFailure): void => {
+      if (live) this.#lost(live, failure.message);
+      else lostEarly = failure;
+    };
+    const onDoubt = (reason: string): void => {
+      if (live) this.#hooks.onDoubt(live, reason);
+    };
+    const { prepare, onOutput, mayBeSilent } = this.#hooks;
+    const hooks: DialHooks = { prepare, onOutput, onLost, onDoubt, unwanted };
+    const resumed = await this.#resume(hooks);
+    const { client, transport } = resumed ?? (await this.#dialler.dial(this.#config, hooks));
+    if (transport instanceof ChildTransport) transport.onexit = (how) => onLost(new ServerFailure('exited', how));
+    else client.onclose = () => onLost(new ServerFailure('closed', 'the connection was closed'));
+    const { pingMs: everyMs, clock } = this.#settings;
+    live = {
+      client,
+      transport,
+      info: infoOf(client),
+      offer: offerOf(client),
+      since: clock.now(),
+      heartbeat: new Heartbeat(client, { everyMs, mayBeSilent, onGone: onLost, clock }),
+      listening: new Set(),
+    };
+    if (this.#mode.mode === 'closed' || lostEarly !== undefined) {
+      live.heartbeat.stop();
+      await this.#hangUp(live, true);
+      throw lostEarly ?? this.#closedFailure();
+    }
+    const arrival = this.#history.connected(live);
+    this.#enter({ mode: 'up', live });
+    this.#hooks.onUp(live, arrival, resumed !== undefined);
+    return live;
+  }
+
+  async #resume(hooks: DialHooks): Promise<Dialled | undefined> {
+    const { session } = this.#history;
+    if (session === undefined || !('url' in this.#config)) return undefined;
+    const resumed = await this.#dialler.resume(this.#config, hooks, session.client, session.id);
+    if (resumed === undefined) this.#history.sessionForgotten();
+    return resumed;
+  }
+
+  #lost(live: Live, reason: string): void {
+    if (this.up !== live) return;
+    const { clock, reconnect } = this.#settings;
+    // "Started" is not "works": a server that dies soon after each start uses up its attempts like one that never starts.
+    this.#failures = clock.now() - live.since >= reconnect.stableMs ? 1 : this.#failures + 1;
+    this.#log.info('server_disconnected', { server: this.#server, reason });
+    this.#history.lost(live);
+    this.#waitOrFail(reason);
+    this.#hooks.onLost(live, reason);
+    this.#parting = this.#hangUp(live, false).catch((error: unknown) => {
+      this.#log.warn('hang_up_failed', { server: this.#server, error: messageOf(error) });
+    });
+  }
+
+  #waitOrFail(error: string): void {
+    const { clock, reconnect, persistent } = this.#settings;
+    const attempt = this.#failures;
+    if (attempt > reconnect.attempts || (!this.#history.hasConnected && !persistent)) {
+      this.#enter({ mode: 'failed', error });
+      this.#hooks.onFailed(error);
+      return;
+    }
+    const delayMs = backoffDelay(attempt, reconnect);
+    const connect = (): void => {
+      this.#log.info('server_reconnecting', { server: this.#server, attempt, delayMs });
+      this.#connect('schedule', attempt).catch(() => {
+        // Already logged: a failed attempt schedules the next one itself.
+      });
+    };
+    const cancel = clock.after(delayMs, connect, { unref: true });
+    this.#enter({ mode: 'waiting', cancel, retryAt: clock.now() + delayMs, error });
+  }
+
+  /** Closes without reporting a loss. */
+  async #hangUp(live: Live, polite: boolean): Promise<void> {
+    try {
+      if (polite && live.transport instanceof HttpTransport) await live.transport.terminate();
+    } catch (error) {
+      this.#log.debug('goodbye_failed', { server: this.#server, error: messageOf(error) });
+    }
+    await live.client.close();
+    // The SDK releases its transport when the transport reports its end; a child process does so only once it has exited.
+    await live.transport.close();
+  }
+}
