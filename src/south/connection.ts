@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Client } from '@modelcontextprotocol/client';
 import type {
   Arrival,
   CallOutcome,
@@ -13,6 +12,7 @@ import type {
   ServerInfo,
   ServerPreferences,
 } from '../core/ports.ts';
+import { whenAborted } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { redactUrl } from '../lib/redact.ts';
@@ -159,14 +159,11 @@ export class ServerConnection implements Connection {
     const running = this.#calls.begin(call);
     const outcome = run(running);
     // The cancellation of a native task must arrive, even if the server has not named the task yet: it would work in vain.
-    const onAbort = (): void => {
-      this.#cancelling.add(outcome);
-    };
-    call.signal.addEventListener('abort', onAbort, { once: true });
+    const forget = whenAborted(call.signal, () => this.#cancelling.add(outcome));
     try {
       return await outcome;
     } finally {
-      call.signal.removeEventListener('abort', onAbort);
+      forget();
       this.#cancelling.delete(outcome);
       this.#calls.end(running);
     }
@@ -274,7 +271,7 @@ export class ServerConnection implements Connection {
   }
 
   /** The stream for changes ended: opens another one if the server is still there. */
-  async #streamEnded(client: Client): Promise<void> {
+  async #streamEnded(client: ExactClient): Promise<void> {
     const live = this.#reconnector.up;
     if (live?.client !== client) return;
     await this.#check(live, 'the stream for changes ended');
@@ -282,7 +279,7 @@ export class ServerConnection implements Connection {
     this.#stopRelisten = this.#clock.after(RELISTEN_MS, () => this.#restoreSubscriptions(client));
   }
 
-  #restoreSubscriptions(client: Client): void {
+  #restoreSubscriptions(client: ExactClient): void {
     this.#subscriptions.restore(client).catch((error: unknown) => {
       this.#log.warn('subscriptions_not_restored', { server: this.#server, error: messageOf(error) });
     });

@@ -8,10 +8,12 @@ import {
 } from '@modelcontextprotocol/client';
 import type { CommandServerConfig, HttpServerConfig, ServerConfig } from '../core/ports.ts';
 import { GatewayError } from '../core/errors.ts';
+import { unlessAborted } from '../lib/abort.ts';
 import type { AddressCheck } from '../lib/addresses.ts';
 import { LATEST_WITH_SESSIONS, TASKS_EXTENSION } from '../lib/protocol.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
+import { within } from '../lib/timers.ts';
 import { VERSION } from '../lib/version.ts';
 import { ANY_RESULT } from '../lib/sdk/any-result.ts';
 import { ExactClient } from '../lib/sdk/exact-client.ts';
@@ -255,8 +257,8 @@ export class Dialler {
   }
 
   #remember(key: string, dialled: Dialled): Dialled {
-    if (dialled.client.getProtocolEra() === 'legacy') this.#knownOld.add(key);
-    else this.#knownOld.delete(key);
+    if (dialled.client.isModern) this.#knownOld.delete(key);
+    else this.#knownOld.add(key);
     return dialled;
   }
 
@@ -284,19 +286,14 @@ export class Dialler {
 
   /** Waits for the server, until it takes too long or the connection is not wanted any more. */
   async #inTime(unwanted: AbortSignal, connected: Promise<unknown>): Promise<void> {
-    let cancel = (): void => {};
-    let giveUp = (): void => {};
-    const givenUp = new Promise<never>((_resolve, reject) => {
-      giveUp = () => reject(new ServerFailure('closed', 'the connection is not wanted any more'));
-      const late = (): void => reject(new ServerFailure('timeout', noAnswerWithin(this.#timeoutMs)));
-      cancel = this.#clock.after(this.#timeoutMs, late);
-    });
-    unwanted.addEventListener('abort', giveUp, { once: true });
-    if (unwanted.aborted) giveUp();
-    await Promise.race([connected, givenUp]).finally(() => {
-      cancel();
-      unwanted.removeEventListener('abort', giveUp);
-    });
+    const ms = this.#timeoutMs;
+    const done = within(
+      ms,
+      connected.then(() => true),
+      this.#clock,
+    );
+    const why = (): ServerFailure => new ServerFailure('closed', 'the connection is not wanted any more');
+    if (!(await unlessAborted(done, unwanted, why))) throw new ServerFailure('timeout', noAnswerWithin(ms));
   }
 }
 

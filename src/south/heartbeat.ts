@@ -1,7 +1,8 @@
-import { ProtocolError, type Client } from '@modelcontextprotocol/client';
+import { ProtocolError } from '@modelcontextprotocol/client';
 import type { Clock } from '../lib/clock.ts';
 import { METHOD_NOT_FOUND } from '../lib/rpc-error.ts';
 import { ANY_RESULT } from '../lib/sdk/any-result.ts';
+import type { ExactClient } from '../lib/sdk/exact-client.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
 import { every } from '../lib/timers.ts';
 import { toServerFailure } from './failure.ts';
@@ -20,12 +21,12 @@ export interface HeartbeatSettings {
 
 /** Pings a server from time to time, and on request. */
 export class Heartbeat {
-  readonly #client: Client;
+  readonly #client: ExactClient;
   readonly #settings: HeartbeatSettings;
   readonly stop: () => void;
   #checking: Promise<void> | undefined;
 
-  constructor(client: Client, settings: HeartbeatSettings) {
+  constructor(client: ExactClient, settings: HeartbeatSettings) {
     this.#client = client;
     this.#settings = settings;
     this.stop = every(settings.everyMs, () => void this.check('ping'), settings.clock);
@@ -52,14 +53,14 @@ export class Heartbeat {
 type Pulse = { kind: 'alive' } | { kind: 'silent' | 'gone'; why: ServerFailure };
 
 /** Asks whether a server is still there. */
-async function ping(client: Client): Promise<Pulse> {
+async function ping(client: ExactClient): Promise<Pulse> {
   const first = await pingOnce(client);
   // Once more: the first ping may have used a kept-alive socket that broke together with the request that raised the doubt.
   return first.kind === 'gone' && first.brokenWire ? pingOnce(client) : first;
 }
 
-async function pingOnce(client: Client): Promise<Pulse & { brokenWire?: boolean }> {
-  const method = client.getProtocolEra() === 'modern' ? 'server/discover' : 'ping';
+async function pingOnce(client: ExactClient): Promise<Pulse & { brokenWire?: boolean }> {
+  const method = client.isModern ? 'server/discover' : 'ping';
   try {
     await client.request({ method }, ANY_RESULT, { timeout: TIMEOUT_MS });
     return { kind: 'alive' };

@@ -1,4 +1,4 @@
-import { SUBSCRIPTION_ID_META_KEY, type Client } from '@modelcontextprotocol/client';
+import { SUBSCRIPTION_ID_META_KEY } from '@modelcontextprotocol/client';
 import type { ConnectionSink, IncomingQuestion, Progress } from '../core/ports.ts';
 import type { Answer } from '../core/interaction/interaction.ts';
 import { messageOf } from '../lib/log.ts';
@@ -6,6 +6,7 @@ import type { RunningCalls } from './call/running-calls.ts';
 import type { AskedRequest } from './call/resume-point.ts';
 import { relatedTask, withoutMeta, withoutRelatedTask } from '../lib/meta.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, NOT_ANSWERED, RpcError } from '../lib/rpc-error.ts';
+import type { ExactClient } from '../lib/sdk/exact-client.ts';
 import type { LostRequests } from './lost-requests.ts';
 import { kindOf } from '../core/interaction/methods.ts';
 import { answerTo, readQuestion } from './questions.ts';
@@ -30,7 +31,7 @@ const TASK_NEWS = new Set(['notifications/tasks/status', 'notifications/tasks'])
 
 /** Handles requests and notifications of a server: questions, progress, changes of tasks, logs and others. */
 export function handleIncoming(
-  client: Client,
+  client: ExactClient,
   { sink, calls, receiver, requests, onToolsChanged }: IncomingTargets,
 ): void {
   let open = 0;
@@ -56,7 +57,7 @@ export function handleIncoming(
   client.removeNotificationHandler('notifications/progress');
   client.fallbackNotificationHandler = async ({ method, params: tagged }) => {
     const { params: given, stream } = takeStreamTag(tagged);
-    const rawParams = client.getProtocolEra() === 'modern' && given ? withoutSubscription(given) : given;
+    const rawParams = client.isModern && given ? withoutSubscription(given) : given;
     const params = rawParams ?? {};
     if (method === 'notifications/progress') {
       const taskId = relatedTask(params);

@@ -4,7 +4,6 @@ import {
   SdkError,
   SdkErrorCode,
   SdkHttpError,
-  type Client,
   type ClientCapabilities,
   type RequestId,
   type Transport,
@@ -14,6 +13,7 @@ import type { Answer } from '../core/interaction/interaction.ts';
 import { unlessAborted } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';
+import type { ExactClient } from '../lib/sdk/exact-client.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
 import { within } from '../lib/timers.ts';
 import { isObject } from '../lib/values.ts';
@@ -91,7 +91,7 @@ export class ServerChannel implements CallChannel {
   }
 
   async paramHeaders({ tool, args }: OutgoingCall, anew?: 'anew'): Promise<Record<string, string>> {
-    if ((await this.#reached()).client.getProtocolEra() !== 'modern') return {};
+    if (!(await this.#reached()).client.isModern) return {};
     if (anew) {
       this.forgetTools();
       await this.#readTools();
@@ -169,7 +169,7 @@ export class ServerChannel implements CallChannel {
     this.#toolFacts.learn(tools);
     if (!Array.isArray(tools)) return page;
     // Arguments are headers only over HTTP, and only in this era.
-    if (client.getProtocolEra() !== 'modern' || !(transport instanceof HttpTransport)) return page;
+    if (!client.isModern || !(transport instanceof HttpTransport)) return page;
     const offered = tools.filter((tool: unknown) => {
       const reason = isObject(tool) ? headerMistake(tool['inputSchema']) : undefined;
       if (reason === undefined) return true;
@@ -195,8 +195,12 @@ export class ServerChannel implements CallChannel {
 }
 
 /** Modern servers read the client's capabilities from each request, and send no logs unless it names a level. */
-function callMeta(client: Client, capabilities: ClientCapabilities, tasks: 'use' | 'avoid'): Record<string, unknown> {
-  if (client.getProtocolEra() !== 'modern') return {};
+function callMeta(
+  client: ExactClient,
+  capabilities: ClientCapabilities,
+  tasks: 'use' | 'avoid',
+): Record<string, unknown> {
+  if (!client.isModern) return {};
   const { extensions: _extensions, ...plain } = capabilities;
   return { [LOG_LEVEL_META_KEY]: 'info', ...(tasks === 'avoid' && { [CLIENT_CAPABILITIES_META_KEY]: plain }) };
 }

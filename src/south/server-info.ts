@@ -12,7 +12,7 @@ const STATELESS: ServerTraits = { sessions: false, asksInRounds: true, declaredP
 const WORTH_KEEPING = { tools: {}, tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } };
 
 export function offerOf(client: ExactClient): TaskOffer | undefined {
-  return taskOffer(client.getProtocolEra() === 'modern', capabilitiesOf(client));
+  return taskOffer(client.isModern, capabilitiesOf(client));
 }
 
 /** How a connected server introduced itself. */
@@ -24,7 +24,7 @@ export function infoOf(client: ExactClient): ServerInfo {
   // The client of a resumed session was not introduced itself.
   const instructions = client.getInstructions() ?? text(initializeResult['instructions']);
   return {
-    traits: client.getProtocolEra() === 'modern' ? STATELESS : WITH_SESSIONS,
+    traits: client.isModern ? STATELESS : WITH_SESSIONS,
     protocolVersion:
       client.getNegotiatedProtocolVersion() ?? text(initializeResult['protocolVersion']) ?? LATEST_WITH_SESSIONS,
     capabilities: capabilitiesOf(client),
@@ -46,7 +46,7 @@ function implementationOf(client: ExactClient): ServerInfo['implementation'] {
   const { serverInfo, _meta } = client.initializeResult ?? {};
   const known = client.getServerVersion() ?? named(serverInfo);
   if (known === undefined) return undefined;
-  const said = client.getProtocolEra() === 'modern' && isObject(_meta) ? _meta[SERVER_INFO_META_KEY] : serverInfo;
+  const said = client.isModern && isObject(_meta) ? _meta[SERVER_INFO_META_KEY] : serverInfo;
   return { ...(isObject(said) ? said : known), name: known.name, version: known.version };
 }
 

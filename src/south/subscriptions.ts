@@ -1,8 +1,8 @@
-import type { Client, McpSubscription } from '@modelcontextprotocol/client';
+import type { McpSubscription } from '@modelcontextprotocol/client';
 import { unlessAborted } from '../lib/abort.ts';
 import { INVALID_PARAMS, RpcError } from '../lib/rpc-error.ts';
 import { ANY_RESULT } from '../lib/sdk/any-result.ts';
-import { exactly } from '../lib/sdk/exact-client.ts';
+import { exactly, type ExactClient } from '../lib/sdk/exact-client.ts';
 import { send } from './send.ts';
 
 /**
@@ -11,21 +11,21 @@ import { send } from './send.ts';
  */
 export class Subscriptions {
   readonly #uris: Set<string>;
-  #stream: { client: Client; subscription: McpSubscription } | undefined;
+  #stream: { client: ExactClient; subscription: McpSubscription } | undefined;
   /** Changes run one after the other: two at once would leave a stream open that is never closed. */
   #lastChange: Promise<unknown> = Promise.resolve();
-  readonly #onStreamEnded: (client: Client) => void;
+  readonly #onStreamEnded: (client: ExactClient) => void;
 
   /** `onStreamEnded`: the server ended the stream; the connection may restore it. */
-  constructor(uris: Iterable<string> | undefined, onStreamEnded: (client: Client) => void) {
+  constructor(uris: Iterable<string> | undefined, onStreamEnded: (client: ExactClient) => void) {
     this.#uris = new Set(uris);
     this.#onStreamEnded = onStreamEnded;
   }
 
-  async add(client: Client, uri: string, signal?: AbortSignal): Promise<Record<string, unknown>> {
+  async add(client: ExactClient, uri: string, signal?: AbortSignal): Promise<Record<string, unknown>> {
     this.#uris.add(uri);
     try {
-      if (!isModern(client)) {
+      if (!client.isModern) {
         return await ask(client, 'resources/subscribe', uri, signal);
       }
       if (!(await unlessAborted(this.#listen(client), signal, aborted)).includes(uri)) {
@@ -35,22 +35,22 @@ export class Subscriptions {
     } catch (error) {
       this.#uris.delete(uri);
       // The stream that is being opened includes the resource.
-      if (signal?.aborted && isModern(client)) this.#listen(client).catch(() => {});
+      if (signal?.aborted && client.isModern) this.#listen(client).catch(() => {});
       throw error;
     }
   }
 
-  async remove(client: Client, uri: string, signal?: AbortSignal): Promise<Record<string, unknown>> {
+  async remove(client: ExactClient, uri: string, signal?: AbortSignal): Promise<Record<string, unknown>> {
     this.#uris.delete(uri);
-    if (!isModern(client)) {
+    if (!client.isModern) {
       return ask(client, 'resources/unsubscribe', uri, signal);
     }
     await unlessAborted(this.#listen(client), signal, aborted);
     return {};
   }
 
-  async restore(client: Client): Promise<void> {
-    if (isModern(client)) {
+  async restore(client: ExactClient): Promise<void> {
+    if (client.isModern) {
       await this.#listen(client);
       return;
     }
@@ -61,14 +61,14 @@ export class Subscriptions {
   }
 
   /** Replaces the stream with one for all subscriptions; returns the resources that the server accepted. */
-  async #listen(client: Client): Promise<string[]> {
+  async #listen(client: ExactClient): Promise<string[]> {
     const change = this.#lastChange.then(async () => this.#replace(client));
     // A failure rejects this change, not the next one.
     this.#lastChange = change.catch(() => {});
     return change;
   }
 
-  async #replace(client: Client): Promise<string[]> {
+  async #replace(client: ExactClient): Promise<string[]> {
     const capabilities = client.getServerCapabilities() ?? {};
     const filter = {
       ...(capabilities.tools?.listChanged && { toolsListChanged: true }),
@@ -94,15 +94,15 @@ export class Subscriptions {
  * Opens a stream for status changes of one task until `until` is aborted. Only servers with the extension have such streams;
  * all others are polled.
  */
-export function listenForTask(client: Client, taskId: string, until: AbortSignal): void {
-  if (!isModern(client) || until.aborted) return;
-  const filter: Parameters<Client['listen']>[0] & { taskIds: string[] } = { taskIds: [taskId] };
+export function listenForTask(client: ExactClient, taskId: string, until: AbortSignal): void {
+  if (!client.isModern || until.aborted) return;
+  const filter: Parameters<ExactClient['listen']>[0] & { taskIds: string[] } = { taskIds: [taskId] };
   client.listen(filter, { signal: until }).catch(() => {});
 }
 
 /** Without a signal, the limit of the SDK applies. */
 async function ask(
-  client: Client,
+  client: ExactClient,
   method: string,
   uri: string,
   signal?: AbortSignal,
@@ -112,7 +112,3 @@ async function ask(
 }
 
 const aborted = (): Error => new Error('the request was aborted');
-
-function isModern(client: Client): boolean {
-  return client.getProtocolEra() === 'modern';
-}

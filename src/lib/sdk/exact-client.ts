@@ -14,6 +14,11 @@ export class ExactClient extends Client {
   /** The result of `initialize` or `server/discover` as the server sent it; absent in a session that was taken over. */
   initializeResult: Record<string, unknown> | undefined;
 
+  /** Whether the server speaks a version without sessions. */
+  get isModern(): boolean {
+    return this.getProtocolEra() === 'modern';
+  }
+
   protected override _onresponse(response: JSONRPCResponse): void {
     super._onresponse(sealed(response));
   }

@@ -1,3 +1,4 @@
+import { whenAborted } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 
 /** Waits for a while, or until there is news; throws the signal's reason once that is aborted. */
@@ -9,17 +10,14 @@ export async function pause(
 ): Promise<void> {
   signal.throwIfAborted();
   let cancel = (): void => {};
-  let give = (): void => {};
+  let forget = (): void => {};
   const waited = new Promise<void>((resolve) => {
-    give = resolve;
     cancel = clock.after(ms, resolve);
+    forget = whenAborted(signal, resolve);
   });
-  signal.addEventListener('abort', give, { once: true });
-  try {
-    await Promise.race([waited, ...news.filter((each) => each !== undefined)]);
-  } finally {
+  await Promise.race([waited, ...news.filter((each) => each !== undefined)]).finally(() => {
     cancel();
-    signal.removeEventListener('abort', give);
-  }
+    forget();
+  });
   signal.throwIfAborted();
 }

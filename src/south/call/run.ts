@@ -1,5 +1,6 @@
 import { ProtocolError } from '@modelcontextprotocol/client';
 import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../../core/ports.ts';
+import { whenAborted } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { readServerTask, ProtocolViolation } from '../server-task.ts';
 import { nativeTask } from '../../lib/sdk/task-result.ts';
@@ -185,18 +186,17 @@ async function withGrace<T>(
   signal.throwIfAborted();
   const given = new AbortController();
   let stopGrace = (): void => {};
-  const onAbort = (): void => {
+  const forget = whenAborted(signal, () => {
     const reason: unknown = signal.reason === LEAVE_RUNNING ? new Error(STOPPED) : signal.reason;
     const ms = graceMs();
     if (ms === 0) given.abort(reason);
     else stopGrace = clock.after(ms, () => given.abort(reason));
-  };
-  signal.addEventListener('abort', onAbort, { once: true });
+  });
   try {
     return await send(given.signal);
   } finally {
     stopGrace();
-    signal.removeEventListener('abort', onAbort);
+    forget();
   }
 }
 
