@@ -65,19 +65,19 @@ test('C-3: a request to a model is answered with a text, a whole result, or reje
     '{"action":"decline"}',
     '{"name":"Ada"}',
   ]);
-  expect(answers.forSample({ params: {} })).toEqual({
+  expect(answers.forSample()).toEqual({
     kind: 'answer',
     answer: {
       action: 'answer',
       result: { role: 'assistant', model: 'human', stopReason: 'endTurn', content: { type: 'text', text: 'hi' } },
     },
   });
-  expect(answers.forSample({ params: {} })).toMatchObject({
+  expect(answers.forSample()).toMatchObject({
     answer: { result: { model: 'm', content: [{ type: 'text', text: 'x' }] } },
   });
-  expect(answers.forSample({ params: {} })).toMatchObject({ answer: { action: 'reject' } });
-  expect(answers.forSample({ params: {} })).toMatchObject({ kind: 'mistake' });
-  expect(answers.forSample({ params: {} })).toEqual({ kind: 'none' });
+  expect(answers.forSample()).toMatchObject({ answer: { action: 'reject' } });
+  expect(answers.forSample()).toMatchObject({ kind: 'mistake' });
+  expect(answers.forSample()).toEqual({ kind: 'none' });
 });
 
 test.each(['{', '[]', '"x"', 'null'])('C-3: --answer %s is refused at once', (text) => {

@@ -1,6 +1,6 @@
 /** The answers of `--answer`, used one after the other. */
 
-import type { ElicitResult, PendingElicitation, PendingSample } from '../../client/types.ts';
+import type { ElicitResult, PendingElicitation } from '../../client/types.ts';
 import { formMistake } from '../../core/interaction/form.ts';
 import { jsonOf } from '../arguments/given.ts';
 import { UsageError } from '../flags.ts';
@@ -47,7 +47,7 @@ export class PreparedAnswers {
     return mistake === undefined ? { kind: 'answer', answer: { ...answer, content } } : this.#mistake(given, mistake);
   }
 
-  forSample(_sample: Pick<PendingSample, 'params'>): Prepared<SampleAnswer> {
+  forSample(): Prepared<SampleAnswer> {
     const given = this.#next();
     if (given === undefined) return { kind: 'none' };
     const { action, text, content, ...rest } = given;

@@ -101,7 +101,7 @@ export class TerminalResponder {
   #sample(pending: PendingSample): void {
     this.#question(pending, {
       asks: ' for the answer of a model',
-      prepared: this.#options.prepared.forSample(pending),
+      prepared: this.#options.prepared.forSample(),
       ask: askSample,
       answer: (answer: SampleAnswer) => {
         if (answer.action === 'answer') pending.respond(answer.result);

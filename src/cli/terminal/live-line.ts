@@ -19,8 +19,8 @@ export class LiveLine {
     this.#output = output;
   }
 
-  show(label: string, startedAt: number = Date.now()): void {
-    this.#activity = { label, startedAt };
+  show(label: string): void {
+    this.#activity = { label, startedAt: Date.now() };
     this.#timer ??= setInterval(() => this.#draw(), FRAME_MS).unref();
   }
 

@@ -13,8 +13,6 @@ export class Screen {
   readonly attended: boolean;
   /** For standard output. */
   readonly style: Style;
-  /** For standard error. */
-  readonly noteStyle: Style;
   readonly live: LiveLine | undefined;
 
   constructor({ json = false, args }: Flags) {
@@ -22,7 +20,6 @@ export class Screen {
     // With `--args -`, standard input contains the arguments.
     this.attended = process.stdin.isTTY && process.stderr.isTTY && canDraw() && args !== '-';
     this.style = json ? PLAIN : styleFor(process.stdout);
-    this.noteStyle = styleFor(process.stderr);
     this.live = this.attended ? new LiveLine(process.stderr) : undefined;
   }
 
