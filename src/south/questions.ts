@@ -11,7 +11,7 @@ export function readQuestion(
 ): { kind: InteractionKind; params: Record<string, unknown> } {
   const kind = kindOf(method);
   if (kind === undefined)
-    throw new ProtocolViolation(`the server asked for ${JSON.stringify(method)}, which nobody can answer`);
+    throw new ProtocolViolation(`the server sent an unknown kind of question: ${JSON.stringify(method)}`);
   if (!isObject(params)) throw new ProtocolViolation(`the server's ${kind} request has no parameters`);
   const mistake = MISTAKES[kind](params);
   if (mistake !== undefined) throw new ProtocolViolation(`the server's ${kind} request is broken: ${mistake}`);

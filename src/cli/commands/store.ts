@@ -87,7 +87,7 @@ function described({ file, bytes, schemaVersion, usedBy, kinds, tasksByStatus }:
     ['file', cleanLine(file)],
     ['size', showBytes(bytes)],
     ['version', String(schemaVersion)],
-    ['used by', usedBy === undefined ? 'nobody' : user],
+    ['used by', usedBy === undefined ? 'no gateway' : user],
   ]);
   const counts = table([
     ['', 'count', 'oldest', 'newest'],
