@@ -254,13 +254,15 @@ export class Gateway {
 
   /** A session of an earlier run, when its own client comes back to it. */
   async restore(id: string, principal: string): Promise<Session | undefined> {
-    const live = this.#sessions.get(id) ?? (await this.#restoring.get(id));
+    const restoring = this.#restoring.get(id);
+    // Without a wait where there is nothing to wait for: two requests in one turn must share one attempt.
+    const live = restoring === undefined ? this.#sessions.get(id) : await restoring;
     if (live !== undefined) return live.principal === principal ? live : undefined;
     if (this.#closing) throw shuttingDown();
-    const restoring = this.#restore(id, principal);
-    this.#restoring.set(id, restoring);
+    const attempt = this.#restore(id, principal);
+    this.#restoring.set(id, attempt);
     try {
-      return await restoring;
+      return await attempt;
     } finally {
       this.#restoring.delete(id);
     }
