@@ -67,8 +67,8 @@ export class Catalog {
     this.#kept.set(name, entry);
     const settle = (items: ListItem[] | undefined): void => {
       if (this.#kept.get(name) !== entry) return;
-      const bytes = items === undefined ? Infinity : roughSize(items, Infinity);
-      if (this.#budget.take(bytes)) entry.bytes = bytes;
+      const bytes = roughSize(items, Infinity);
+      if (items !== undefined && this.#budget.take(bytes)) entry.bytes = bytes;
       else this.#kept.delete(name);
     };
     reading.then(settle, () => settle(undefined));

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { ONE } from '../../../tests/support/core.ts';
+import { ScriptedBackends, SCRIPTED_INFO } from '../../../tests/support/scripted-connection.ts';
+import type { ConnectionSink } from '../ports.ts';
+import { ReadLists } from './read-lists.ts';
+
+const DEAF: ConnectionSink = {
+  connected: () => {},
+  lost: () => {},
+  notification: () => {},
+  log: () => {},
+  question: async () => Promise.reject(new Error('nobody answers')),
+};
+const TRAITS = { principal: 'local', addedBy: 'client' as const, roots: false, preferences: { uris: [] } };
+const { signal } = new AbortController();
+
+/** A server that has these tools now, on pages of that size. */
+function server(names: string[], pageSize = 10) {
+  const backends = new ScriptedBackends();
+  backends.info = { ...SCRIPTED_INFO, capabilities: { tools: {} } };
+  backends.methods['tools/list'] = ({ cursor }) => {
+    const from = Number(cursor ?? 0);
+    const more = from + pageSize < names.length;
+    return {
+      tools: names.slice(from, from + pageSize).map((name) => ({ name })),
+      ...(more && { nextCursor: String(from + pageSize) }),
+    };
+  };
+  return backends.connect('one', ONE, DEAF, TRAITS);
+}
+
+const page = (names: string[], nextCursor?: string) => ({ tools: names.map((name) => ({ name })), nextCursor });
+
+test('D-5: a list that is the same is not reported, however it is cut into pages', async () => {
+  const lists = new ReadLists();
+  expect(lists.isEmpty).toBe(true);
+  lists.record('tools/list', {}, page(['a', 'b'], '2'));
+  lists.record('tools/list', { cursor: '2' }, page(['c']));
+  expect(lists.isEmpty).toBe(false);
+  expect(await lists.changedAt(server(['a', 'b', 'c'], 1), signal)).toEqual(new Set());
+});
+
+test.each([
+  ['another entry', ['a', 'x', 'c']],
+  ['one more', ['a', 'b', 'c', 'd']],
+  ['one less', ['a', 'b']],
+  ['another order', ['b', 'a', 'c']],
+])('D-5: a list that is different is reported: %s', async (_what, names) => {
+  const lists = new ReadLists();
+  lists.record('tools/list', {}, page(['a', 'b', 'c']));
+  expect(await lists.changedAt(server(names), signal)).toEqual(new Set(['tools']));
+});
+
+test('D-5: of a list that was not read to its end, only the part that was read matters', async () => {
+  const lists = new ReadLists();
+  lists.record('tools/list', {}, page(['a', 'b'], '2'));
+  expect(await lists.changedAt(server(['a', 'b', 'new']), signal)).toEqual(new Set());
+  expect(await lists.changedAt(server(['a', 'new']), signal)).toEqual(new Set(['tools']));
+});
+
+test('D-5: a page that does not follow the last one, and a result that is no list, say nothing', async () => {
+  const lists = new ReadLists();
+  lists.record('tools/list', { cursor: '7' }, page(['z']));
+  lists.record('tools/call', {}, { content: [] });
+  lists.record('tools/list', {}, { tools: 'none' });
+  expect(lists.isEmpty).toBe(true);
+});
+
+test('D-5: reading a list again from its beginning starts over', async () => {
+  const lists = new ReadLists();
+  lists.record('tools/list', {}, page(['old']));
+  lists.record('tools/list', {}, page(['new']));
+  expect(await lists.changedAt(server(['new']), signal)).toEqual(new Set());
+});
+
+test('D-5: a list that the server does not offer any more is empty', async () => {
+  const lists = new ReadLists();
+  lists.record('prompts/list', {}, { prompts: [{ name: 'p' }] });
+  lists.record('resources/list', {}, { resources: [] });
+  expect(await lists.changedAt(server([]), signal)).toEqual(new Set(['prompts']));
+});

@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import { coreSettings } from '../../../tests/support/core-settings.ts';
+import { MemoryDatabase } from '../../../tests/support/memory-database.ts';
+import { TestClock } from '../../../tests/support/test-clock.ts';
+import type { ServerConfig } from '../ports.ts';
+import { ServerRegistry } from './registry.ts';
+
+const FILE: ServerConfig = { url: 'http://file.test/' };
+const MINE: ServerConfig = { url: 'http://mine.test/' };
+
+async function registry(settings: Record<string, unknown> = {}) {
+  const store = new MemoryDatabase().open();
+  const servers = new ServerRegistry(store, coreSettings(settings), new TestClock(5000));
+  await servers.load(new Map([['file', FILE]]));
+  return { servers, store };
+}
+
+const names = (servers: ServerRegistry, principal: string): string[] =>
+  servers
+    .of(principal)
+    .list()
+    .map(({ name }) => name);
+
+test('S-3: servers of the config file are for everybody, added ones for the principal of the client that added them', async () => {
+  const { servers } = await registry();
+  servers.set('ann', 'mine', MINE, 'session');
+  expect(names(servers, 'ann')).toEqual(['file', 'mine']);
+  expect(names(servers, 'bob')).toEqual(['file']);
+  expect(() => servers.of('bob').require('mine')).toThrow("no server 'mine'; known: file");
+  expect(servers.audienceOf('ann', 'mine')).toEqual({ everyone: false, principal: 'ann' });
+  expect(servers.audienceOf('ann', 'file')).toEqual({ everyone: true });
+  expect(servers.size).toBe(2);
+});
+
+test('S-3: two principals use the same name for different servers', async () => {
+  const { servers } = await registry();
+  servers.set('ann', 'x', MINE, 'session');
+  servers.set('bob', 'x', FILE, 'session');
+  expect(servers.of('ann').require('x').config).toEqual(MINE);
+  servers.remove('ann', 'x');
+  expect(servers.of('ann').get('x')).toBeUndefined();
+  expect(servers.of('bob').require('x').config).toEqual(FILE);
+});
+
+test('P-1: added servers are there after a restart; one whose name the config file took since is hidden', async () => {
+  const { servers, store } = await registry();
+  servers.set('ann', 'mine', MINE, 'session');
+  servers.set('ann', 'other', MINE, 'session');
+  expect(await store.servers()).toMatchObject([{ owner: 'ann', addedAt: 5000 }, { owner: 'ann' }]);
+  const next = new ServerRegistry(store, coreSettings(), new TestClock());
+  await next.load(new Map([['mine', FILE]]));
+  expect(next.of('ann').require('mine')).toMatchObject({ config: FILE, addedBy: 'config file' });
+  expect(names(next, 'ann')).toEqual(['mine', 'other']);
+});
+
+test('S-3: servers of the config file can be replaced and removed only where the operator allows it', async () => {
+  const { servers } = await registry({ allowServerChanges: false });
+  expect(() => servers.assertMayAdd('ann', 'file')).toThrow('is in the config file and cannot be replaced');
+  expect(() => servers.assertMayRemove('ann', 'file')).toThrow('is in the config file and cannot be removed');
+  expect(() => servers.assertMayRemove('ann', 'none')).toThrow("no server 'none'");
+  const { servers: free } = await registry({ allowServerChanges: true });
+  free.assertMayAdd('ann', 'file');
+  free.assertMayRemove('ann', 'file');
+  free.set('ann', 'file', MINE, 'session');
+  expect(free.of('bob').require('file')).toMatchObject({ config: MINE, addedBy: 'client' });
+  free.remove('ann', 'file');
+  expect(names(free, 'bob')).toEqual([]);
+});
+
+test.each([
+  ['anyone', ['ann', 'bob']],
+  ['nobody', []],
+  [['ann'], ['ann']],
+] as const)('X-2: who may add servers: %j', async (addServers, allowed) => {
+  const { servers } = await registry({ addServers });
+  for (const principal of ['ann', 'bob']) {
+    const add = (): void => servers.assertMayAdd(principal, 'mine');
+    if ((allowed as readonly string[]).includes(principal)) expect(add).not.toThrow();
+    else expect(add).toThrow('adding servers is not allowed here');
+  }
+});
+
+test('X-3: each principal may add so many servers, and replace its own', async () => {
+  const { servers } = await registry({ limits: { serversPerPrincipal: 1 } });
+  servers.set('ann', 'first', MINE, 'session');
+  expect(() => servers.assertMayAdd('ann', 'second')).toThrow('limits.serversPerPrincipal = 1');
+  servers.assertMayAdd('ann', 'first');
+  servers.assertMayAdd('bob', 'second');
+});

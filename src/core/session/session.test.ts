@@ -1,0 +1,281 @@
+import { describe, expect, test } from 'vitest';
+import { directSession, hubSession, ONE, startCore, type Core, type CoreOptions } from '../../../tests/support/core.ts';
+import { SCRIPTED_INFO } from '../../../tests/support/scripted-connection.ts';
+import { turn } from '../../../tests/support/turn.ts';
+import type { Caller } from '../call/request.ts';
+import type { Session } from './session.ts';
+
+const FORM = { message: 'Which size?', requestedSchema: { type: 'object', properties: { size: { type: 'string' } } } };
+const SILENT: Caller = { onLeaving: () => () => {}, onProgress: () => {} };
+
+async function hub(options: CoreOptions = {}): Promise<Core & { session: Session }> {
+  const core = await startCore(options);
+  return { ...core, session: await hubSession(core.gateway) };
+}
+
+const told = ({ events }: Session): string[] => events.take().events.map(({ type }) => type);
+
+/** A call of the session that becomes a task at once. */
+async function startTask(session: Session): Promise<string> {
+  const request = { server: 'one', tool: 'work', args: {}, timeoutMs: 1, asTask: true };
+  const reply = await session.calls.execute(session.connection('one'), request, SILENT);
+  await turn();
+  if (reply.kind !== 'task') throw new Error('no task');
+  return reply.task.id;
+}
+
+describe('connections', () => {
+  test('S-2: are made on first use, once', async () => {
+    const { session, backends } = await hub();
+    expect(backends.connections).toEqual([]);
+    expect(session.connectionIfAny('one')).toBeUndefined();
+    await Promise.all([session.connection('one').ready(), session.connection('one').ready()]);
+    expect(backends.connections).toHaveLength(1);
+    expect(backends.last.attempts).toBe(1);
+    expect(() => session.connection('none')).toThrow("no server 'none'; known: one");
+  });
+
+  test.each([
+    ['eager', 'lazy', ['http://one.test/']],
+    ['lazy', 'eager', ['two']],
+    ['lazy', 'lazy', []],
+  ])('S-2: those of urls (%s) and of commands (%s) that do not wait are made at once', async (urls, commands, made) => {
+    const servers = { one: ONE, two: { command: 'two' } };
+    const { backends } = await hub({ servers, settings: { servers: { connect: { urls, commands } } } });
+    await turn();
+    const of = (config: object): unknown => ('url' in config ? config.url : 'command' in config && config.command);
+    expect(backends.connections.map(({ about }) => of(about.config))).toEqual(made);
+  });
+
+  test('S-2: one that cannot be made is logged, and nobody has to wait for it', async () => {
+    const { session, backends, logged } = await hub();
+    backends.unreachable = 'refused';
+    session.connectInBackground('one');
+    session.connectInBackground('none');
+    await turn();
+    expect(logged.filter((event) => event === 'session_server_connect_failed')).toHaveLength(2);
+  });
+
+  test('B-3: a lost server costs what ran there; its return tells so, and what was read anew', async () => {
+    const { session, backends } = await hub();
+    const id = await startTask(session);
+    const { last: server } = backends;
+    const answered = server.ask(FORM).catch((error: Error) => error.message);
+    told(session);
+    server.lose('it crashed');
+    expect(session.tasks.get(id)).toMatchObject({
+      status: 'failed',
+      error: { message: "server 'one' disconnected: it crashed" },
+    });
+    expect(await answered).toContain('it crashed');
+    expect(told(session)).toContain('server_disconnected');
+    server.comeBack('restart');
+    await turn();
+    const { events } = session.events.take();
+    expect(events).toMatchObject([
+      {
+        type: 'server_reconnected',
+        data: { type: 'restart', refreshedTools: true, invalidatedTasks: 1, invalidatedElicitations: 1 },
+      },
+    ]);
+  });
+
+  test('B-3: a lost server does not cost what does not need its connection', async () => {
+    const { session, backends } = await hub();
+    const id = await startTask(session);
+    await backends.last.last.keepAsTask();
+    void backends.last.last.ask(FORM, { detached: true }).catch(() => {});
+    backends.last.lose();
+    expect(session.tasks.get(id).status).toBe('input_required');
+    expect(session.interactions.list('elicitation')).toHaveLength(1);
+  });
+
+  test('S-3: a server that was tried counts only once it is kept', async () => {
+    const { session, backends } = await hub();
+    const { info, tools, keep } = await session.tryServer('two', { url: 'http://two.test/' });
+    expect([info, tools]).toEqual([SCRIPTED_INFO, []]);
+    expect(session.connectionIfAny('two')).toBeUndefined();
+    expect(told(session)).toEqual([]);
+    // Nobody has added it.
+    await keep();
+    expect(backends.last.status.state).toBe('closed');
+    expect(session.connectionIfAny('two')).toBeUndefined();
+  });
+
+  test('S-3: a server that does not list its tools is not kept', async () => {
+    const { session, backends } = await hub();
+    backends.methods['tools/list'] = () => Promise.reject(new Error('no tools today'));
+    await expect(session.tryServer('two', { url: 'http://two.test/' })).rejects.toThrow('no tools today');
+    expect(backends.last.status.state).toBe('closed');
+  });
+
+  test('S-3: a removed server takes its calls, questions and preferences along; a replaced one leaves the preferences', async () => {
+    const { session, backends } = await hub();
+    await session.subscribe('one', 'a:1');
+    const id = await startTask(session);
+    const answered = backends.last.ask(FORM).catch((error: Error) => error.message);
+    await turn();
+    await session.detach('one', { reason: "server 'one' was replaced", replaced: true });
+    expect(session.tasks.get(id)).toMatchObject({ status: 'failed', error: { message: "server 'one' was replaced" } });
+    expect(await answered).toContain("server 'one' was replaced");
+    expect(backends.last.status.state).toBe('closed');
+    // The next connection subscribes again.
+    session.connection('one');
+    expect([...backends.last.subscribed]).toEqual(['a:1']);
+    await session.detach('one', { reason: 'removed', replaced: false });
+    session.connection('one');
+    expect([...backends.last.subscribed]).toEqual([]);
+  });
+});
+
+describe('limits', () => {
+  test('X-3: a session has so many requests at once, each of which ends once', async () => {
+    const { session } = await hub({ settings: { limits: { requestsPerSession: 2 } } });
+    const first = session.beginRequest();
+    session.beginRequest();
+    expect(() => session.beginRequest()).toThrow('limits.requestsPerSession');
+    first();
+    first();
+    session.beginRequest();
+    expect(() => session.beginRequest()).toThrow('limits.requestsPerSession');
+  });
+
+  test('X-3: so many subscriptions at each server, which can be repeated', async () => {
+    const { session } = await hub({
+      servers: { one: ONE, two: ONE },
+      settings: { limits: { subscriptionsPerServer: 2 } },
+    });
+    await session.subscribe('one', 'a:1');
+    await session.subscribe('one', 'a:2');
+    await session.subscribe('one', 'a:2');
+    await expect(session.subscribe('one', 'a:3')).rejects.toThrow('limits.subscriptionsPerServer');
+    await session.subscribe('two', 'a:3');
+    await session.unsubscribe('one', 'a:1');
+    await session.subscribe('one', 'a:3');
+  });
+
+  test('X-3: what a client says of itself is short', async () => {
+    const { gateway } = await startCore();
+    const client = { protocolVersion: '2025-11-25', capabilities: { experimental: { text: 'x'.repeat(70_000) } } };
+    await expect(directSession(gateway, 'one', client)).rejects.toThrow('capabilities of the client are larger');
+  });
+
+  test('X-3, E-3: notifications and logs of a server are kept up to a number, the newest ones', async () => {
+    const settings = { events: { notificationsPerServer: 2, logsPerServer: 2 } };
+    const { session, backends, clock } = await hub({ settings });
+    await session.connection('one').ready();
+    for (const n of [1, 2, 3]) {
+      backends.last.say('notifications/vendor', { n });
+      backends.last.say('notifications/message', { level: 'info', data: n });
+      clock.advance(1);
+    }
+    expect(session.notifications('one').map(({ params }) => params['n'])).toEqual([2, 3]);
+    expect(session.logs().map(({ data }) => data)).toEqual([2, 3]);
+    expect(session.logs('one')[0]?.timestamp).toBe(clock.now() - 2);
+  });
+});
+
+describe('a session', () => {
+  test('S-4: is busy while something of its client is open, but not with what a server asks after that', async () => {
+    const { session, backends, clock } = await hub();
+    expect(session.busy).toBe(false);
+    const release = session.hold();
+    expect(session.busy).toBe(true);
+    release();
+    expect(session.busy).toBe(false);
+    const id = await startTask(session);
+    expect(session.busy).toBe(true);
+    session.calls.cancel(id, 'enough');
+    await turn();
+    expect(session.busy).toBe(false);
+    void backends.last.ask(FORM).catch(() => {});
+    expect(session.busy).toBe(true);
+    clock.advance(1);
+    session.touch();
+    expect(session.busy).toBe(true);
+  });
+
+  test('S-4: that has ended takes no work; one that the gateway stopped comes back', async () => {
+    const { session, gateway } = await hub();
+    const other = await hubSession(gateway);
+    await session.close({ by: 'client', reason: 'over' });
+    await other.close({ by: 'gateway', reason: 'stopping' });
+    expect(() => session.connection('one')).toThrow(expect.objectContaining({ code: 'TOOL_ERR_SESSION_NOT_FOUND' }));
+    expect(() => other.connection('one')).toThrow(expect.objectContaining({ code: 'TOOL_ERR_SHUTTING_DOWN' }));
+    expect(() => session.beginRequest()).toThrow('the session has ended');
+  });
+
+  test('S-4, B-3: leaves the session with a server open if it comes back to a native task there', async () => {
+    const { session, backends } = await hub({ servers: { one: ONE, two: ONE } });
+    await startTask(session);
+    await backends.last.last.keepAsTask();
+    await session.connection('two').ready();
+    const [one, two] = backends.connections;
+    await session.close({ by: 'gateway', reason: 'stopping' });
+    expect([one?.closedWith, two?.closedWith]).toEqual([{ keepSession: true }, { keepSession: false }]);
+  });
+
+  test('S-1: gives its memory back when it ends', async () => {
+    const { session, gateway, backends } = await hub();
+    await startTask(session);
+    backends.last.say('notifications/vendor', { text: 'x'.repeat(1000) });
+    expect(gateway.memoryOf('local').used).toBeGreaterThan(1000);
+    await session.close({ by: 'client', reason: 'over' });
+    expect(gateway.memoryOf('local').used).toBe(0);
+  });
+});
+
+describe('folders', () => {
+  const roots = (session: Session, backends: Core['backends']): Promise<unknown> => {
+    void session.connection('one').ready();
+    return backends.last.ask({}, { kind: 'roots' }).catch((error: Error) => error.message);
+  };
+
+  test('S-1: no server learns those of a client of the hub, which shares it with all others', async () => {
+    const { session, backends } = await hub();
+    expect(await roots(session, backends)).toEqual({ roots: [] });
+    expect(backends.last.about.traits.roots).toBe(false);
+  });
+
+  test('D-5: the one server of a client learns them if the client declared that it has some', async () => {
+    const { gateway, backends } = await startCore();
+    const silent = await directSession(gateway, 'one', { protocolVersion: '2025-11-25', capabilities: {} });
+    expect(await roots(silent, backends)).toEqual({ roots: [] });
+    const open = await directSession(gateway);
+    void roots(open, backends);
+    await turn();
+    expect(backends.last.about.traits.roots).toBe(true);
+    expect(open.interactions.size).toBe(1);
+  });
+});
+
+describe('lists', () => {
+  test('D-5: a client is told which of the lists that it has read are different when the server is back', async () => {
+    const { gateway, backends } = await startCore();
+    backends.info = { ...SCRIPTED_INFO, capabilities: { tools: {}, prompts: {} } };
+    backends.methods['prompts/list'] = () => ({ prompts: [] });
+    const session = await directSession(gateway);
+    const changed: string[] = [];
+    session.onListsChanged.add((kind) => changed.push(kind));
+    await session.connection('one').ready();
+    session.readLists.record('tools/list', {}, { tools: [{ name: 'old' }] });
+    session.readLists.record('prompts/list', {}, { prompts: [] });
+    backends.last.lose();
+    backends.last.comeBack();
+    await turn();
+    expect(changed).toEqual(['tools']);
+  });
+
+  test('D-5: a server that does not list them in time is not compared', async () => {
+    const { gateway, backends, clock, logged } = await startCore({ settings: { calls: { timeoutMs: 1000 } } });
+    const session = await directSession(gateway);
+    await session.connection('one').ready();
+    session.readLists.record('tools/list', {}, { tools: [] });
+    backends.methods['tools/list'] = () => new Promise(() => {});
+    backends.last.comeBack();
+    await turn();
+    clock.advance(1000);
+    await turn();
+    expect(logged).toContain('lists_not_compared');
+  });
+});

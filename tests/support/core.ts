@@ -1,0 +1,70 @@
+/** A whole core in this process: only the servers and the time belong to the test. The test owns it. */
+import { Gateway } from '../../src/core/gateway.ts';
+import type { ServerConfig } from '../../src/core/ports.ts';
+import { directView, HUB_VIEW, type ClientRecord } from '../../src/core/session/kind.ts';
+import type { Session } from '../../src/core/session/session.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { coreSettings } from './core-settings.ts';
+import { MemoryDatabase } from './memory-database.ts';
+import { defer } from './owned.ts';
+import { ScriptedBackends } from './scripted-connection.ts';
+import { TestClock } from './test-clock.ts';
+
+export interface CoreOptions {
+  settings?: Record<string, unknown>;
+  servers?: Record<string, ServerConfig>;
+  principals?: readonly string[];
+  /** That of an earlier core. */
+  database?: MemoryDatabase;
+  clock?: TestClock;
+  backends?: ScriptedBackends;
+}
+
+export interface Core {
+  gateway: Gateway;
+  backends: ScriptedBackends;
+  clock: TestClock;
+  database: MemoryDatabase;
+  /** Ends it as the program does. */
+  stop: () => Promise<void>;
+  /** The events that were logged. */
+  logged: string[];
+}
+
+export const ONE = { url: 'http://one.test/' };
+export const LEGACY_CLIENT: ClientRecord = {
+  protocolVersion: '2025-11-25',
+  capabilities: { elicitation: {}, roots: {} },
+  program: 'client',
+};
+
+export async function startCore(options: CoreOptions = {}): Promise<Core> {
+  const { clock = new TestClock(), backends = new ScriptedBackends(), servers = { one: ONE } } = options;
+  const { database = new MemoryDatabase(), principals = [] } = options;
+  const store = database.open();
+  const logged: string[] = [];
+  const log = createLog('debug', (line) => logged.push((JSON.parse(line) as { event: string }).event));
+  const settings = coreSettings({ servers: { connect: { urls: 'lazy' } }, ...options.settings });
+  const gateway = new Gateway({ store, backends, settings, log, clock, principals });
+  await gateway.start(new Map(Object.entries(servers)));
+  const stop = async (): Promise<void> => {
+    await gateway.close('the gateway is shutting down');
+    await store.close();
+  };
+  defer(stop);
+  return { gateway, backends, clock, database, logged, stop };
+}
+
+/** A client of the hub. */
+export async function hubSession(gateway: Gateway, principal = 'local'): Promise<Session> {
+  return gateway.open(principal, { view: HUB_VIEW, owner: { kind: 'connection' } });
+}
+
+/** A client that sees one server as it is, and has introduced itself. */
+export async function directSession(
+  gateway: Gateway,
+  server = 'one',
+  client: ClientRecord = LEGACY_CLIENT,
+): Promise<Session> {
+  return gateway.open('local', { view: directView(server), owner: { kind: 'client', client } });
+}
