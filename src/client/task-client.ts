@@ -15,6 +15,7 @@ import { failureKindOf } from '../lib/server-failure.ts';
 import { VERSION } from '../lib/version.ts';
 import { ServerConnection } from '../south/connection.ts';
 import { Dialler } from '../south/dial.ts';
+import { inTask } from '../south/call/resume-point.ts';
 import type { SendOptions } from '../south/send.ts';
 import { readServerTask, type TaskOffer } from '../south/server-task.ts';
 import { asTold, errorFrom, requestError, TaskClientError, unlessCancelled } from './task-client-error.ts';
@@ -165,7 +166,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   watchTask(taskId: string, options: Pick<ToolCallOptions, 'signal'> = {}): ToolCallStream {
     return toolCallStream(async (tell) => {
       await this.#requireOffer();
-      const resume: Start = async (call) => this.#connection.resume({ task: { taskId } }, call);
+      const resume: Start = async (call) => this.#connection.resume(inTask({ taskId }), call);
       return this.#run({ toolName: '', params: {}, metadata: {} }, options.signal, tell, resume);
     });
   }
@@ -222,7 +223,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
 
   async #offer(): Promise<TaskOffer | undefined> {
     await this.connect();
-    return this.#connection.channel.taskOffer();
+    return (await this.#connection.channel.attempt()).offer;
   }
 
   async #requireOffer(): Promise<TaskOffer> {
@@ -264,10 +265,11 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   }
 
   async #refuseTaskOnly(toolName: string, signal: AbortSignal): Promise<void> {
-    const { channel } = this.#connection;
-    if ((await this.#offer())?.generation !== 'core') return;
+    await this.connect();
+    const attempt = await this.#connection.channel.attempt();
+    if (attempt.offer?.generation !== 'core') return;
     // A server that does not list its tools may still have them.
-    const support = await channel.taskSupport(toolName, signal).catch(() => 'forbidden');
+    const support = await attempt.taskSupport(toolName, signal).catch(() => 'forbidden');
     if (support !== 'required') return;
     throw new TaskClientError('refused', `'${toolName}' only runs as a task: call it with callToolStream`);
   }
@@ -293,7 +295,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     const onTask = (task: Task): void => this.#tasks.note(task);
     return this.#following.begin(running, true, { onTask, onProgress: this.#progressOf(running) }, async (call) => {
       await this.#requireOffer();
-      return this.#connection.resume({ task: { taskId } }, call);
+      return this.#connection.resume(inTask({ taskId }), call);
     });
   }
 

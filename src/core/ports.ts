@@ -4,7 +4,7 @@ import type { ServerFailureKind } from '../lib/server-failure.ts';
 import type { SessionEvent } from './event/event.ts';
 import type { Answer, Interaction, InteractionKind } from './interaction/interaction.ts';
 import type { Owner, View } from './session/kind.ts';
-import type { CallResult, Task, TaskError } from './task/task.ts';
+import type { CallResult, ResumePoint, Task, TaskError } from './task/task.ts';
 
 // --- Servers -----------------------------------------------------------------------------------------------------
 
@@ -147,12 +147,6 @@ export interface ServerTask {
   /** How often the server wants to be asked, in milliseconds. */
   pollInterval?: number;
 }
-
-/**
- * Where a call continues after the loss of its connection or of this process: in a task that the server keeps, or between
- * two rounds. Only the code that runs calls can read it.
- */
-export type ResumePoint = Record<string, unknown>;
 
 /** Why a call is aborted whose work on the server should go on, if the server keeps it: only nobody follows it any more. */
 export const LEAVE_RUNNING = Symbol('leave running');

@@ -5,14 +5,9 @@ import { taskView } from '../core/task/view.ts';
 import { messageOf } from '../lib/log.ts';
 import { rpcFailure, RpcError } from '../lib/rpc-error.ts';
 import { sendQuestion, type Capabilities } from './client-question.ts';
+import { inAppTask } from './resume-point.ts';
 import { failed, reasonOf } from './run.ts';
 import type { StoredTasks } from './task-controller.ts';
-
-/** Lets a call that waits for a task of the application resume after a restart. */
-export interface StoredTaskResumePoint {
-  task: string;
-  capabilities?: Capabilities;
-}
 
 /** Waits for a task of the application on behalf of a call. Questions of the task go to the client of the call. */
 export async function followAppTask(
@@ -24,7 +19,7 @@ export async function followAppTask(
 ): Promise<CallOutcome> {
   const begun = tasks.get(taskId);
   if (begun === undefined) return failed(`there is no task '${taskId}': it is over, or belongs to another controller`);
-  await call.onCheckpoint({ task: taskId, ...(capabilities && { capabilities }) } satisfies StoredTaskResumePoint);
+  await call.onCheckpoint(inAppTask(taskId, capabilities));
   const passOn = async (question: Interaction, over: AbortSignal): Promise<void> => {
     const { id, kind, params, key = id } = question;
     const taken = new AbortController();

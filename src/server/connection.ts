@@ -1,3 +1,4 @@
+import { messageOf } from '../lib/log.ts';
 import { known } from '../core/errors.ts';
 import type {
   CallOutcome,
@@ -7,14 +8,15 @@ import type {
   OutgoingCall,
   OutgoingRequest,
   ServerInfo,
-  ResumePoint,
 } from '../core/ports.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../lib/rpc-error.ts';
 import { capabilitiesIn, type Capabilities } from './client-question.ts';
 import type { Definition, Tool } from './definition.ts';
-import { followAppTask, type StoredTaskResumePoint } from './app-task.ts';
-import { runTool, type ToolRunResumePoint } from './run.ts';
+import { followAppTask } from './app-task.ts';
+import { readAppResumePoint, type AppResumePoint } from './resume-point.ts';
+import { failed, runTool } from './run.ts';
 import type { StoredTasks } from './task-controller.ts';
+import type { ResumePoint } from '../core/task/task.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -41,7 +43,12 @@ export class AppConnection implements Connection {
   }
 
   async resume(from: ResumePoint, call: OutgoingCall): Promise<CallOutcome> {
-    const checkpoint = from as unknown as ToolRunResumePoint | StoredTaskResumePoint;
+    let checkpoint: AppResumePoint;
+    try {
+      checkpoint = readAppResumePoint(from);
+    } catch (error) {
+      return failed(messageOf(error));
+    }
     if ('task' in checkpoint) return this.#follow(checkpoint.task, call, checkpoint.capabilities);
     return this.#run(call, checkpoint.capabilities);
   }

@@ -7,13 +7,8 @@ import { isObject } from '../lib/values.ts';
 import { sendQuestion, type Capabilities } from './client-question.ts';
 import type { Tool } from './definition.ts';
 import { QuestionError } from './question-error.ts';
+import { runAgain } from './resume-point.ts';
 import type { ElicitResult, RunningTask, SamplingResult } from './types.ts';
-
-/** Lets the call of a repeatable tool run again after a restart. */
-export interface ToolRunResumePoint {
-  again: true;
-  capabilities?: Capabilities;
-}
 
 /** The result of a handler: the outcome of the call, or a task that will have it. */
 export type Ran = { outcome: CallOutcome } | { taskId: string };
@@ -28,7 +23,7 @@ export async function runTool(
   const mistake = tool.mistake(call.args);
   if (mistake !== undefined) return { outcome: failed(`the arguments of '${tool.name}' do not fit: ${mistake}`) };
   if (tool.repeatable) {
-    await call.onCheckpoint({ again: true, ...(capabilities && { capabilities }) } satisfies ToolRunResumePoint);
+    await call.onCheckpoint(runAgain(capabilities));
   }
   const onRecord = call.onSending?.();
   if (onRecord !== undefined) await onRecord;

@@ -7,7 +7,6 @@ import type {
   ConnectionStatus,
   OutgoingCall,
   OutgoingRequest,
-  ResumePoint,
   ServerConfig,
   ServerInfo,
   ServerPreferences,
@@ -19,7 +18,8 @@ import { redactUrl } from '../lib/redact.ts';
 import type { ExactClient } from '../lib/sdk/exact-client.ts';
 import { within } from '../lib/timers.ts';
 import { followServerTask } from './call/follow-server-task.ts';
-import type { CallResumePoint } from './call/resume-point.ts';
+import { failure } from './call/channel.ts';
+import { readResumePoint, type CallResumePoint } from './call/resume-point.ts';
 import { sendInRounds } from './call/rounds.ts';
 import { runCall } from './call/run.ts';
 import { RunningCalls, type RunningCall } from './call/running-calls.ts';
@@ -33,6 +33,7 @@ import { Subscriptions } from './subscriptions.ts';
 import { ChildTransport } from './transport/child.ts';
 import { HttpTransport } from './transport/http.ts';
 import { SseTransport } from './transport/sse.ts';
+import type { ResumePoint } from '../core/task/task.ts';
 
 export interface ConnectionSettings extends ReconnectSettings {
   /** Subscriptions and log level from earlier connections. */
@@ -148,7 +149,12 @@ export class ServerConnection implements Connection {
   }
 
   async resume(from: ResumePoint, call: OutgoingCall): Promise<CallOutcome> {
-    const checkpoint = from as CallResumePoint;
+    let checkpoint: CallResumePoint;
+    try {
+      checkpoint = readResumePoint(from);
+    } catch (error) {
+      return failure(error);
+    }
     if ('round' in checkpoint) return this.#run(call, (running) => runCall(this.channel, running, checkpoint.round));
     const { task } = checkpoint;
     this.#reconnector.adoptSession(task.sessionId);

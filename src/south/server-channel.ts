@@ -8,20 +8,18 @@ import {
   type RequestId,
   type Transport,
 } from '@modelcontextprotocol/client';
-import type { IncomingQuestion, OutgoingCall } from '../core/ports.ts';
+import type { IncomingQuestion } from '../core/ports.ts';
 import type { Answer } from '../core/interaction/interaction.ts';
 import { unlessAborted } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';
-import type { ExactClient } from '../lib/sdk/exact-client.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
 import { within } from '../lib/timers.ts';
 import { isObject } from '../lib/values.ts';
-import { ServerUnavailable, type CallChannel } from './call/channel.ts';
+import { ServerUnavailable, type Attempt, type CallChannel } from './call/channel.ts';
 import type { RunningCalls } from './call/running-calls.ts';
 import type { Live, Reconnector } from './reconnector.ts';
 import { send, type SendOptions } from './send.ts';
-import type { TaskOffer } from './server-task.ts';
 import { listenForTask } from './subscriptions.ts';
 import { ToolFacts, type TaskSupport } from './tool-facts.ts';
 import { isBrokenWire, isUnsent } from './transport/broken-wire.ts';
@@ -75,28 +73,32 @@ export class ServerChannel implements CallChannel {
     return this.#host.reconnector.up?.transport.sessionId;
   }
 
-  async taskOffer(): Promise<TaskOffer | undefined> {
-    return (await this.#reached()).offer;
+  async attempt(): Promise<Attempt> {
+    const live = await this.#reached();
+    const isModern = live.client.isModern;
+    const isCurrent = (): boolean => this.#host.reconnector.up === live;
+    return {
+      clock: this.clock,
+      offer: live.offer,
+      get isCurrent() {
+        return isCurrent();
+      },
+      request: async (method, params, options = {}) => this.#request(live, method, params, options),
+      callMeta: (tasks) => (isModern ? callMeta(this.#host.capabilities, tasks) : {}),
+      taskSupport: async (tool, signal) => this.#taskSupport(tool, signal),
+      paramHeaders: ({ tool, args }) => (isModern ? paramHeaders(this.#toolFacts.known(tool).headers, args) : {}),
+      rereadTools: async () => {
+        this.forgetTools();
+        await this.#readTools();
+      },
+    };
   }
 
-  async callMeta(tasks: 'use' | 'avoid'): Promise<Record<string, unknown>> {
-    return callMeta((await this.#reached()).client, this.#host.capabilities, tasks);
-  }
-
-  async taskSupport(tool: string, signal?: AbortSignal): Promise<TaskSupport> {
+  async #taskSupport(tool: string, signal?: AbortSignal): Promise<TaskSupport> {
     signal?.throwIfAborted();
     // Other calls may wait for the list, too.
     await unlessAborted(this.#readTools(), signal, () => new Error('the call does not wait any more'));
     return this.#toolFacts.known(tool).taskSupport;
-  }
-
-  async paramHeaders({ tool, args }: OutgoingCall, anew?: 'anew'): Promise<Record<string, string>> {
-    if (!(await this.#reached()).client.isModern) return {};
-    if (anew) {
-      this.forgetTools();
-      await this.#readTools();
-    }
-    return paramHeaders(this.#toolFacts.known(tool).headers, args);
   }
 
   /** The list of tools has changed, or it may be that of another server. */
@@ -125,14 +127,23 @@ export class ServerChannel implements CallChannel {
     listenForTask(client, taskId, until);
   }
 
-  /** A request of a call. Whether a failed one means the loss of the server must be known before the call ends. */
   async request(
     method: string,
     params: Record<string, unknown>,
     options: SendOptions = {},
   ): Promise<Record<string, unknown>> {
-    const live = await this.#reached();
+    return this.#request(await this.#reached(), method, params, options);
+  }
+
+  /** A request of a call. Whether a failed one means the loss of the server must be known before the call ends. */
+  async #request(
+    live: Live,
+    method: string,
+    params: Record<string, unknown>,
+    options: SendOptions,
+  ): Promise<Record<string, unknown>> {
     options.signal?.throwIfAborted();
+    if (this.#host.reconnector.up !== live) throw new ServerUnavailable('unreachable', 'the connection was replaced');
     try {
       return await this.send(live, method, params, options);
     } catch (error) {
@@ -195,12 +206,7 @@ export class ServerChannel implements CallChannel {
 }
 
 /** Modern servers read the client's capabilities from each request, and send no logs unless it names a level. */
-function callMeta(
-  client: ExactClient,
-  capabilities: ClientCapabilities,
-  tasks: 'use' | 'avoid',
-): Record<string, unknown> {
-  if (!client.isModern) return {};
+function callMeta(capabilities: ClientCapabilities, tasks: 'use' | 'avoid'): Record<string, unknown> {
   const { extensions: _extensions, ...plain } = capabilities;
   return { [LOG_LEVEL_META_KEY]: 'info', ...(tasks === 'avoid' && { [CLIENT_CAPABILITIES_META_KEY]: plain }) };
 }

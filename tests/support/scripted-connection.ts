@@ -15,13 +15,12 @@ import {
   type OutgoingCall,
   type OutgoingRequest,
   type RelatedRequest,
-  type ResumePoint,
   type ServerConfig,
   type ServerInfo,
   type ServerTask,
 } from '../../src/core/ports.ts';
 import type { Answer } from '../../src/core/interaction/interaction.ts';
-import type { CallResult } from '../../src/core/task/task.ts';
+import type { CallResult, ResumePoint } from '../../src/core/task/task.ts';
 import { messageOf } from '../../src/lib/log.ts';
 import { RpcError } from '../../src/lib/rpc-error.ts';
 import { ServerFailure } from '../../src/lib/server-failure.ts';
@@ -298,7 +297,7 @@ export class ScriptedCall {
       ttl: null,
       ...more,
     };
-    await this.continuesFrom({ task: { taskId: task.taskId } });
+    await this.continuesFrom({ version: 1, task: { taskId: task.taskId } });
     this.outgoing.onTask(task);
   }
 

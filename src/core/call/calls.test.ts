@@ -498,7 +498,7 @@ describe('the server', () => {
   test('B-3: that is lost does not fail a call that is sending answers, which knows itself whether they arrived', async () => {
     const { calls, server, task, tasks } = setUp();
     const id = await task();
-    await server.last.continuesFrom({ round: 1 });
+    await server.last.continuesFrom({ version: 1, round: 1 });
     await server.last.continuesFrom(undefined);
     expect(calls.serverLost('one', 'it crashed')).toBe(0);
     expect(tasks.get(id).status).toBe('working');
@@ -536,7 +536,7 @@ describe('the end of the session', () => {
     await turn();
     expect(nativeCall?.stoppedFor).toBe(LEAVE_RUNNING);
     expect(plainCall?.stoppedFor).toMatchObject({ message: 'the gateway is shutting down' });
-    expect(stored(native)).toMatchObject({ status: 'working', checkpoint: { task: { taskId: 'native' } } });
+    expect(stored(native)).toMatchObject({ status: 'working', checkpoint: { version: 1, task: { taskId: 'native' } } });
     const lost = (words: string) => ({
       status: 'failed',
       error: { message: expect.stringContaining(words) as unknown },
@@ -577,7 +577,7 @@ describe('after a restart', () => {
 
   test('P-2: a task continues from its checkpoint', async () => {
     const { calls, server, tasks } = setUp();
-    const task = left({ checkpoint: { task: { taskId: 'native' } } });
+    const task = left({ checkpoint: { version: 1, task: { taskId: 'native' } } });
     tasks.restore([task]);
     calls.resume(task, () => server);
     await turn();
@@ -605,7 +605,7 @@ describe('after a restart', () => {
 
   test('P-2: a task whose server is not configured any more has failed', () => {
     const { calls, tasks } = setUp();
-    const task = left({ checkpoint: { task: { taskId: 'native' } } });
+    const task = left({ checkpoint: { version: 1, task: { taskId: 'native' } } });
     tasks.restore([task]);
     calls.resume(task, () => {
       throw new Error("no server 'one'");

@@ -13,12 +13,11 @@ import {
   type OutgoingCall,
   type Progress,
   type ServerTask,
-  type ResumePoint,
   type SessionStore,
 } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
-import type { CallResult, Task, TaskEvent, WorkingTask } from '../task/task.ts';
+import type { CallResult, Task, TaskEvent, WorkingTask, ResumePoint } from '../task/task.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
 import type { Unregister } from '../interaction/responders.ts';
 import type { LiveCall } from './live-call.ts';

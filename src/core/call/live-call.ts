@@ -1,5 +1,5 @@
-import type { ResumePoint } from '../ports.ts';
 import type { Because, Caller, CallReply, CallRequest } from './request.ts';
+import type { ResumePoint } from '../task/task.ts';
 
 /** A call that is at work on its server. */
 export interface LiveCall {

@@ -28,11 +28,11 @@ import type {
   OutgoingRequest,
   ServerInfo,
   ServerLog,
-  ResumePoint,
   ServerPreferences,
 } from '../ports.ts';
 import type { Answer } from '../interaction/interaction.ts';
 import { SharedQuestion, type Member } from './shared-question.ts';
+import type { ResumePoint } from '../task/task.ts';
 
 type Params = Record<string, unknown>;
 

@@ -42,7 +42,7 @@ test('X-3: a call without room for its resume point goes on', async () => {
   const budget = new Budget(1, 'limits.sessionBytes');
   const tasks = await taskBook(budget);
   const { id } = tasks.create(start);
-  expect(tasks.apply(id, { type: 'checkpoint', checkpoint: { taskId: 'x'.repeat(1000) } })).toMatchObject({
+  expect(tasks.apply(id, { type: 'checkpoint', checkpoint: { version: 1, taskId: 'x'.repeat(1000) } })).toMatchObject({
     status: 'working',
   });
 });

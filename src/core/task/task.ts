@@ -17,6 +17,16 @@ export interface TaskError {
   data?: unknown;
 }
 
+/**
+ * Where a call continues after the loss of its connection or of this process: in a task that the server keeps, or between
+ * two rounds. Only the code that runs calls can read it.
+ */
+export interface ResumePoint {
+  /** Of the schema that the code that runs the call reads it with. */
+  version: number;
+  [field: string]: unknown;
+}
+
 /** What a server returned for a tool call, untouched. */
 export type CallResult = Record<string, unknown>;
 
@@ -51,7 +61,7 @@ export interface WorkingTask extends TaskFacts {
   /** What is left of the TTL while the clock stands still. */
   remainingMs?: number;
   /** From where the call can go on, should this program or its connection be gone; absent while it cannot. */
-  checkpoint?: Record<string, unknown>;
+  checkpoint?: ResumePoint;
   /** The call has not been sent to the server yet. */
   unsent?: boolean;
 }
@@ -70,7 +80,7 @@ export type TaskEvent =
   | { type: 'sent' }
   | { type: 'native' }
   | { type: 'exposed' }
-  | { type: 'checkpoint'; checkpoint: Record<string, unknown> | undefined }
+  | { type: 'checkpoint'; checkpoint: ResumePoint | undefined }
   /** Whether a question is open that the task certainly or possibly waits for. */
   | { type: 'blocked'; by: 'certain' | 'possible' | undefined }
   | { type: 'complete'; result: CallResult }

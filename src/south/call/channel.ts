@@ -10,17 +10,31 @@ import type { SendOptions } from '../send.ts';
 import { ProtocolViolation, type TaskOffer } from '../server-task.ts';
 import { pause } from './pause.ts';
 
-/** A call's access to its server. It outlives connections: the next request replaces a lost one. */
-export interface CallChannel {
-  /** Throws `ServerUnavailable` when the server cannot be reached, or is lost before it answers. */
+/** An attempt at a call: everything is decided about, and sent on, the same connection to the server. */
+export interface Attempt {
+  readonly clock: Clock;
+  /** The tasks that the server offers to keep. */
+  readonly offer: TaskOffer | undefined;
+  /** False once another connection has replaced this one, or the server is away. */
+  readonly isCurrent: boolean;
+  /** Throws `ServerUnavailable` when the connection is gone, or is lost before the server answers. */
   request(method: string, params: Record<string, unknown>, options?: SendOptions): Promise<Record<string, unknown>>;
   /** The `_meta` that this server's protocol requires in a call; `avoid` does not offer to take tasks. */
-  callMeta(tasks: 'use' | 'avoid'): Promise<Record<string, unknown>>;
-  taskOffer(): Promise<TaskOffer | undefined>;
+  callMeta(tasks: 'use' | 'avoid'): Record<string, unknown>;
   /** Whether this tool may, must or must not be asked to run as a task. */
   taskSupport(tool: string, signal?: AbortSignal): Promise<'forbidden' | 'optional' | 'required'>;
-  /** The arguments that the tool expects as headers, too, as far as known; `anew` reads the list of tools first. */
-  paramHeaders(call: OutgoingCall, anew?: 'anew'): Promise<Record<string, string>>;
+  /** The arguments that the tool expects as headers, too, as far as known. */
+  paramHeaders(call: OutgoingCall): Record<string, string>;
+  /** Reads the list of tools again, which says what `paramHeaders` should be. */
+  rereadTools(): Promise<void>;
+}
+
+/** A call's access to its server. It outlives connections: the next attempt or request replaces a lost one. */
+export interface CallChannel {
+  /** Connects unless connected. Throws `ServerUnavailable` when the server cannot be reached. */
+  attempt(): Promise<Attempt>;
+  /** One request in an attempt of its own. */
+  request(method: string, params: Record<string, unknown>, options?: SendOptions): Promise<Record<string, unknown>>;
   question(question: IncomingQuestion): Promise<Answer>;
   /** Answers a request of the server that came over an earlier connection in the same session. */
   respond(id: RequestId, response: { result: Answer } | { error: { code: number; message: string } }): Promise<void>;

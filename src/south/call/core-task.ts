@@ -5,7 +5,7 @@ import { hasEnded, ProtocolViolation } from '../server-task.ts';
 import { AskedRequests } from './asked-requests.ts';
 import { failure, ServerUnavailable, type CallChannel } from './channel.ts';
 import type { RunningCall } from './running-calls.ts';
-import type { CallResumePoint, TaskResumePoint } from './resume-point.ts';
+import { inTask, type TaskResumePoint } from './resume-point.ts';
 import type { TaskKind } from './task-kind.ts';
 
 /**
@@ -33,7 +33,7 @@ export class CoreTask implements TaskKind {
     if (this.#sessionId === undefined) return;
     this.#asked = new AskedRequests(channel, live, this.#sessionId, () => {
       // If it cannot be stored, the next reply to the client reports it.
-      live.call.onCheckpoint({ task: this.checkpoint } satisfies CallResumePoint).catch(() => {});
+      live.call.onCheckpoint(inTask(this.checkpoint)).catch(() => {});
     });
     this.#asked.restore(from);
   }

@@ -8,7 +8,7 @@ import { ExtensionTask } from './extension-task.ts';
 import { failure, ServerUnavailable, isTimeout, retryThroughDisconnects, type CallChannel } from './channel.ts';
 import type { RunningCall } from './running-calls.ts';
 import { pause } from './pause.ts';
-import type { CallResumePoint, TaskResumePoint } from './resume-point.ts';
+import { inTask, type TaskResumePoint } from './resume-point.ts';
 import type { TaskKind } from './task-kind.ts';
 
 const DEFAULT_POLL_MS = 1000;
@@ -39,10 +39,10 @@ export async function followServerTask(
   const over = new AbortController();
   let kind: TaskKind | undefined;
   try {
-    const offer = await retryThroughDisconnects(channel, call.signal, () => channel.taskOffer());
+    const offer = await retryThroughDisconnects(channel, call.signal, async () => (await channel.attempt()).offer);
     if (offer === undefined) throw new ProtocolViolation('the server keeps no tasks');
     kind = offer.generation === 'core' ? new CoreTask(channel, live, from) : new ExtensionTask(channel, live, taskId);
-    await call.onCheckpoint({ task: kind.checkpoint } satisfies CallResumePoint);
+    await call.onCheckpoint(inTask(kind.checkpoint));
     // The response that creates a task of the extension has its status, but neither a result nor a question.
     const tells = offer.generation === 'core' || firstRaw?.['status'] === 'working';
     let raw = tells && !live.early.has(taskId) ? firstRaw : undefined;
@@ -94,8 +94,9 @@ function isAstray(error: unknown): boolean {
 /** Cancels without waiting: a server that is away gets the cancellation when it is back. */
 async function cancel(channel: CallChannel, taskId: string): Promise<void> {
   const send = async (): Promise<void> => {
-    if ((await channel.taskOffer())?.cancel !== true) return;
-    await channel.request('tasks/cancel', { taskId }, { timeoutMs: CANCEL_TIMEOUT_MS });
+    const attempt = await channel.attempt();
+    if (attempt.offer?.cancel !== true) return;
+    await attempt.request('tasks/cancel', { taskId }, { timeoutMs: CANCEL_TIMEOUT_MS });
   };
   await send().catch((error: unknown) => {
     // Any other error means that the task has ended or cannot be cancelled: the call is over all the same.

@@ -5,16 +5,10 @@ import { isObject } from '../../lib/values.ts';
 import { readQuestion } from '../questions.ts';
 import { ProtocolViolation } from '../server-task.ts';
 import type { CallChannel } from './channel.ts';
+import type { InputRequired } from './resume-point.ts';
 
 /** A server that asks more often is taken for broken. */
 export const MAX_ROUNDS = 100;
-
-/** A result of the type `input_required`: the server expects the same call again, with the answers. */
-export interface InputRequired {
-  resultType: 'input_required';
-  inputRequests?: unknown;
-  requestState?: string;
-}
 
 export function isInputRequired(result: Record<string, unknown>): result is Record<string, unknown> & InputRequired {
   return result['resultType'] === 'input_required';

@@ -14,10 +14,16 @@ const HOUR = 3_600_000;
 function lineTo(client: Client): CallChannel {
   return {
     request: async (method, params, options) => send(client, method, params, options),
-    callMeta: async () => ({}),
-    taskOffer: async () => undefined,
-    taskSupport: async () => 'forbidden',
-    paramHeaders: async () => ({}),
+    attempt: async () => ({
+      clock: systemClock,
+      offer: undefined,
+      isCurrent: true,
+      request: async (method, params, options) => send(client, method, params, options),
+      callMeta: () => ({}),
+      taskSupport: async () => 'forbidden',
+      paramHeaders: () => ({}),
+      rereadTools: async () => {},
+    }),
     question: async () => Promise.reject(new Error('nobody was asked anything')),
     listenForTask: () => {},
     reconnect: { firstMs: 1, factor: 1, maxMs: 1, attempts: 0 },

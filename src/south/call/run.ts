@@ -5,17 +5,10 @@ import type { Clock } from '../../lib/clock.ts';
 import { readServerTask, ProtocolViolation } from '../server-task.ts';
 import { nativeTask } from '../../lib/sdk/task-result.ts';
 import { followServerTask } from './follow-server-task.ts';
-import { failure, ServerUnavailable, retryThroughDisconnects, type CallChannel } from './channel.ts';
+import { failure, ServerUnavailable, retryThroughDisconnects, type Attempt, type CallChannel } from './channel.ts';
 import type { RunningCall } from './running-calls.ts';
-import {
-  answerRound,
-  isInputRequired,
-  MAX_ROUNDS,
-  tooManyRounds,
-  type Answered,
-  type InputRequired,
-} from './rounds.ts';
-import type { CallResumePoint } from './resume-point.ts';
+import { answerRound, isInputRequired, MAX_ROUNDS, tooManyRounds, type Answered } from './rounds.ts';
+import { betweenRounds, type CallResumePoint, type InputRequired } from './resume-point.ts';
 
 const STOPPED = 'the gateway was stopped before the server answered';
 const HEADER_MISMATCH = -32020;
@@ -33,22 +26,24 @@ const ANSWERS_GRACE_MS = 1200;
 export async function runCall(channel: CallChannel, live: RunningCall, from?: InputRequired): Promise<CallOutcome> {
   const { call } = live;
   try {
-    const asTask = from === undefined && (await wantsTask(channel, call));
+    const first = from === undefined ? await firstAttempt(channel, call) : undefined;
+    const asTask = first?.asTask === true;
     live.native = asTask;
     let asked = from;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
-      const answered = asked === undefined ? undefined : await betweenRounds(channel, live, asked);
+      const answered = asked === undefined ? undefined : await answersTo(asked, channel, live);
       const send = async (): Promise<Record<string, unknown>> => {
-        const params = { ...(await firstParams(channel, call, asTask)), ...answered?.params };
-        if (answered !== undefined) return sendOnce(channel, call, params, answered.checkpoint);
+        const attempt = answered === undefined && first !== undefined ? first.attempt : await channel.attempt();
+        const params = { ...firstParams(attempt, call, asTask), ...answered?.params };
+        if (answered !== undefined) return sendOnce(attempt, call, params, answered.checkpoint);
         const onRecord = call.onSending?.();
         if (onRecord !== undefined) await onRecord;
-        if (!asTask) return sendWithHeaders(channel, call, params, 'first');
+        if (!asTask) return sendWithHeaders(attempt, call, params, 'first');
         return withGrace(
           channel.clock,
           call.signal,
           () => CREATION_GRACE_MS,
-          async (signal) => channel.request('tools/call', params, { callId: call.id, signal }),
+          async (signal) => attempt.request('tools/call', params, { callId: call.id, signal }),
         );
       };
       // Between two rounds the server may be away; but a request that may have arrived is not sent twice.
@@ -79,15 +74,13 @@ export async function runCall(channel: CallChannel, live: RunningCall, from?: In
 }
 
 /** Between two rounds the server keeps no state of the call: it is all here. */
-async function betweenRounds(
+async function answersTo(
+  round: InputRequired,
   channel: CallChannel,
   live: RunningCall,
-  round: InputRequired,
 ): Promise<Answered & { checkpoint: CallResumePoint }> {
   const { inputRequests, requestState } = round;
-  const checkpoint: CallResumePoint = {
-    round: { resultType: 'input_required', inputRequests, ...(requestState !== undefined && { requestState }) },
-  };
+  const checkpoint = betweenRounds({ resultType: 'input_required', inputRequests, requestState });
   live.away = true;
   try {
     await live.call.onCheckpoint(checkpoint);
@@ -99,7 +92,7 @@ async function betweenRounds(
 
 /** Removes the checkpoint before sending, because the server may then have the call; restores it if the call was not sent. */
 async function sendOnce(
-  channel: CallChannel,
+  attempt: Attempt,
   call: OutgoingCall,
   params: Record<string, unknown>,
   checkpoint: CallResumePoint,
@@ -108,19 +101,28 @@ async function sendOnce(
   await call.onCheckpoint(undefined);
   try {
     if (call.signal.aborted) throw new ServerUnavailable('unreachable', STOPPED);
-    return await sendWithHeaders(channel, call, params, 'answers');
+    return await sendWithHeaders(attempt, call, params, 'answers');
   } catch (error) {
     if (error instanceof ServerUnavailable && error.kind === 'unreachable') await call.onCheckpoint(checkpoint);
     throw error;
   }
 }
 
+/** Decides on the connection that will send the call whether to ask for a task. */
+async function firstAttempt(channel: CallChannel, call: OutgoingCall): Promise<{ attempt: Attempt; asTask: boolean }> {
+  for (;;) {
+    const attempt = await channel.attempt();
+    const asTask = await wantsTask(attempt, call);
+    // Reading the list of tools takes time, in which another connection may have replaced this one.
+    if (attempt.isCurrent) return { attempt, asTask };
+  }
+}
+
 /** Whether to ask for a task. With the extension, the server decides itself. */
-async function wantsTask(channel: CallChannel, call: OutgoingCall): Promise<boolean> {
-  const offer = await channel.taskOffer();
-  if (offer?.generation !== 'core') return false;
+async function wantsTask(attempt: Attempt, call: OutgoingCall): Promise<boolean> {
+  if (attempt.offer?.generation !== 'core') return false;
   // A server that does not list its tools may still have them.
-  const support = await channel.taskSupport(call.tool, call.signal).catch((error: unknown) => {
+  const support = await attempt.taskSupport(call.tool, call.signal).catch((error: unknown) => {
     // Core treats an unsent call as over: it must not be sent afterwards.
     if (error instanceof ServerUnavailable) throw error;
     return 'forbidden';
@@ -129,17 +131,13 @@ async function wantsTask(channel: CallChannel, call: OutgoingCall): Promise<bool
   return support === 'required' || (support === 'optional' && call.tasks === 'use');
 }
 
-async function firstParams(
-  channel: CallChannel,
-  call: OutgoingCall,
-  asTask: boolean,
-): Promise<Record<string, unknown>> {
+function firstParams(attempt: Attempt, call: OutgoingCall, asTask: boolean): Record<string, unknown> {
   return {
     ...call.more,
     name: call.tool,
     ...(!call.bare && { arguments: call.args }),
     _meta: {
-      ...(await channel.callMeta(call.tasks)),
+      ...attempt.callMeta(call.tasks),
       ...call.meta,
       progressToken: call.id,
     },
@@ -149,27 +147,28 @@ async function firstParams(
 
 /** A server that rejects a header has not run the tool: reads the list of tools for the right headers and sends again. */
 async function sendWithHeaders(
-  channel: CallChannel,
+  attempt: Attempt,
   call: OutgoingCall,
   params: Record<string, unknown>,
   what: 'first' | 'answers',
 ): Promise<Record<string, unknown>> {
   const request = async (headers: Record<string, string>, signal: AbortSignal): Promise<Record<string, unknown>> =>
-    channel.request('tools/call', params, { callId: call.id, signal, headers, mayAsk: true });
-  const mayBeTask = (await channel.taskOffer())?.generation === 'extension';
+    attempt.request('tools/call', params, { callId: call.id, signal, headers, mayAsk: true });
+  const mayBeTask = attempt.offer?.generation === 'extension';
   const graceMs = (): number => {
     if (what === 'answers' && call.signal.reason === LEAVE_RUNNING) return ANSWERS_GRACE_MS;
     return mayBeTask ? POSSIBLE_GRACE_MS : 0;
   };
   const send = async (headers: Record<string, string>): Promise<Record<string, unknown>> =>
     mayBeTask || what === 'answers'
-      ? withGrace(channel.clock, call.signal, graceMs, async (signal) => request(headers, signal))
+      ? withGrace(attempt.clock, call.signal, graceMs, async (signal) => request(headers, signal))
       : request(headers, call.signal);
   try {
-    return await send(await channel.paramHeaders(call));
+    return await send(attempt.paramHeaders(call));
   } catch (error) {
     if (!(error instanceof ProtocolError) || error.code !== HEADER_MISMATCH) throw error;
-    return send(await channel.paramHeaders(call, 'anew'));
+    await attempt.rereadTools();
+    return send(attempt.paramHeaders(call));
   }
 }
 

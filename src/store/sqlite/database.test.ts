@@ -136,7 +136,7 @@ describe('migrations', () => {
       { id: 'c', link, audience: 'tools' },
     ]);
     expect(all('tasks')).toEqual([
-      { id: 't', abandoned: true, exposed: true, native: true, checkpoint: { task: { taskId: 'n' } } },
+      { id: 't', abandoned: true, exposed: true, native: true, checkpoint: { version: 1, task: { taskId: 'n' } } },
       { id: 'u' },
     ]);
     expect(all('sessions')).toMatchObject([{ preferences: { one: { logLevel: 'info' } } }]);

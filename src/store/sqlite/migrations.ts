@@ -101,6 +101,11 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX sessions_by_activity ON sessions (last_active_at);
   CREATE INDEX sessions_to_resume ON sessions (resumes) WHERE resumes;
   `,
+  // Checkpoints have a version.
+  `
+  UPDATE tasks SET data = json_set(data, '$.checkpoint.version', 1)
+    WHERE CASE WHEN json_valid(data) THEN json_extract(data, '$.checkpoint') IS NOT NULL END;
+  `,
 ];
 
 /** Brings the store up to date, or refuses it untouched when a newer version of the program wrote it. */

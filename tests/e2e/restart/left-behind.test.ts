@@ -1,12 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { expect, test } from 'vitest';
+import Database from 'libsql';
+import { expect, test, vi } from 'vitest';
 import { startTasksV1Http } from '../../servers/tasks-v1-http.ts';
 import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
 import { startV2Http } from '../../servers/v2-http.ts';
 import { owned } from '../../support/owned.ts';
 import { rawSession, type RawSession } from '../../support/raw-http.ts';
-import { beginAsking, kill, killable, restart, rows, stateOf } from './killable.ts';
+import { beginAsking, beginNative, kill, killable, restart, rows, stateOf } from './killable.ts';
 
 const FAST = { servers: { reconnect: { firstMs: 50, maxMs: 200 } } };
 const START = { core: startTasksV1Http, ext: startTasksV2Http, rounds: () => startV2Http({ era: 'modern' }) };
@@ -33,6 +34,27 @@ test.each(['ext', 'rounds'] as const)(
     expect(rows(gateway.store, 'questions')).toEqual([]);
   },
 );
+
+test('P-2, P-4: a task whose checkpoint cannot be read fails, with the reason, and the others go on', async () => {
+  const server = owned(await startTasksV2Http());
+  const gateway = await killable({ far: { url: server.url } }, FAST);
+  const session = await rawSession(gateway.url);
+  const [unreadable, readable] = [
+    await beginNative(gateway, session, 'far', 'hold'),
+    await beginNative(gateway, session, 'far', 'hold'),
+  ];
+  await kill(gateway);
+  const db = new Database(gateway.store);
+  db.prepare(`UPDATE tasks SET data = json_set(data, '$.checkpoint.version', 99) WHERE id = ?`).run(unreadable.id);
+  db.close();
+  await gateway.start();
+  await vi.waitFor(
+    async () => expect(await stateOf(session, unreadable.id)).toMatchObject({ status: 'failed' }),
+    10_000,
+  );
+  expect((await stateOf(session, unreadable.id)).error?.message).toContain('checkpoint of the call cannot be read');
+  expect(await stateOf(session, readable.id)).toMatchObject({ status: 'working' });
+});
 
 test('P-2, P-3: an answer given while the server of a round is away outlives a stop, and is sent once', async () => {
   const first = owned(await startV2Http({ era: 'modern' }));

@@ -1,0 +1,8 @@
+import * as z from 'zod';
+
+/** Reads a stored value. Throws if it has another shape: another version of the program stored it, or it was damaged. */
+export function readStored<T>(schema: z.ZodType<T>, stored: unknown, name: string): T {
+  const read = schema.safeParse(stored);
+  if (read.success) return read.data;
+  throw new Error(`${name} cannot be read: ${z.prettifyError(read.error).replaceAll('\n', ' ')}`);
+}

@@ -1,0 +1,35 @@
+import * as z from 'zod';
+import { readStored } from '../lib/stored.ts';
+import type { Capabilities } from './client-question.ts';
+
+/** Of the schema below. A migration converts the checkpoints that earlier versions have stored. */
+const VERSION = 1;
+
+const common = {
+  version: z.literal(VERSION),
+  /** What the client of the call can be asked. */
+  capabilities: z.record(z.string(), z.unknown()).optional(),
+};
+
+const appResumePoint = z.union([
+  z.object({ ...common, task: z.string() }),
+  z.object({ ...common, again: z.literal(true) }),
+]);
+
+/** Where a call continues after a restart: in a task of the application, or with another run of a repeatable tool. */
+export type AppResumePoint = z.infer<typeof appResumePoint>;
+
+export const inAppTask = (task: string, capabilities?: Capabilities): AppResumePoint => ({
+  version: VERSION,
+  task,
+  ...(capabilities && { capabilities }),
+});
+
+export const runAgain = (capabilities?: Capabilities): AppResumePoint => ({
+  version: VERSION,
+  again: true,
+  ...(capabilities && { capabilities }),
+});
+
+export const readAppResumePoint = (stored: unknown): AppResumePoint =>
+  readStored(appResumePoint, stored, 'the checkpoint of the call');
