@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Agent } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   SdkError,
   SdkErrorCode,
@@ -16,7 +17,7 @@ import type { AddressCheck } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { timeoutSignal } from '../../lib/timers.ts';
-import { isBrokenWire, isUnsent, streamLost } from './broken-wire.ts';
+import { isBrokenWire, isUnsent, streamLost, Unreachable } from './broken-wire.ts';
 import { orUnreachable, type HttpHealth } from './http-health.ts';
 import { httpRequest, keepAliveAgent, readText, type HttpAnswer } from './http-request.ts';
 import { InitializeRecorder } from './initialize-recorder.ts';
@@ -155,7 +156,9 @@ export class HttpTransport implements Transport {
     }
     try {
       await this.#sendRequest(message, options);
-    } catch (error) {
+    } catch (cause) {
+      const unsent = this.#closed && this.#requests.get(message.id)?.state === 'waiting';
+      const error = unsent ? new Unreachable('closed', 'the connection was closed', true, cause) : cause;
       this.#requests.delete(message.id);
       if (isBrokenWire(error) && !isUnsent(error)) this.#abandoned.add(message.id);
       throw error;
@@ -323,7 +326,10 @@ export class HttpTransport implements Transport {
     if (this.#closed) return;
     this.#closed = true;
     this.#streams.close();
+    const anyWaits = [...this.#requests.values()].some(({ state }) => state === 'waiting');
     this.#abort.abort();
+    // Requests that were not sent say so, before the SDK ends all that are open.
+    if (anyWaits) await nextTurn();
     for (const agent of [this.#requestAgent, this.#controlAgent, this.#streamAgent]) agent.destroy();
     this.onclose?.();
   }
