@@ -61,7 +61,7 @@ test('walls: core needs nothing but itself, lib and Node', () => {
 
 test('walls: core knows no era, not even in a comment', () => {
   const era = /legacy|modern|\b20\d\d-\d\d-\d\d\b/i;
-  const found = files
+  const found = product
     .filter(({ path }) => roomOf(path) === 'core')
     .flatMap(({ path, text }) =>
       text.split('\n').flatMap((line, index) => (era.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),

@@ -106,7 +106,7 @@ describe('after a restart', () => {
     // Without waiting for its client.
     const [live] = second.gateway.sessions;
     expect(live?.id).toBe(session.id);
-    expect(second.backends.last.last.resumedFrom).toEqual({ task: { taskId: 'native' } });
+    expect(second.backends.last.last.resumedFrom).toEqual({ version: 1, task: { taskId: 'native' } });
     second.backends.last.last.answer('after all');
     await turn();
     expect(live?.tasks.get(native)).toMatchObject({ status: 'completed' });
