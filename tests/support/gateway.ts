@@ -55,13 +55,13 @@ export async function httpGateway(servers: Servers, settings: SettingsInput = {}
   return owned({ ...running, logs });
 }
 
-/** A gateway that serves its hub as `meanwhile stdio` does; returns the client's end of its streams. */
-export async function stdioGateway(servers: Servers, settings: SettingsInput = {}): Promise<Socket> {
+/** A gateway that serves its hub, or one server, as `meanwhile stdio` does; returns the client's end of its streams. */
+export async function stdioGateway(servers: Servers, settings: SettingsInput = {}, server?: string): Promise<Socket> {
   const flags = { config: await configFile(servers, settings) };
-  const config = await loadConfig({ flags, env: {}, cwd: '/', transport: 'stdio' });
+  const config = await loadConfig({ flags, env: {}, cwd: '/', transport: 'stdio', server });
   const [own, clients] = await socketPair();
   const log = createLog('silent');
-  const running = owned(await startStdio(config, undefined, log, { input: own, output: own }));
+  const running = owned(await startStdio(config, server, log, { input: own, output: own }));
   void running.closed.then(async () => running.close()).then(() => own.end());
   return clients;
 }

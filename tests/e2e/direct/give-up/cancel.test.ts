@@ -1,10 +1,10 @@
 import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, test } from 'vitest';
 import { startV1Http } from '../../../servers/v1-http.ts';
-import { configFile, httpGateway, PROGRAM } from '../../../support/gateway.ts';
+import { httpGateway, stdioGateway } from '../../../support/gateway.ts';
 import { hubOverHttp } from '../../../support/hub.ts';
 import { owned } from '../../../support/owned.ts';
+import { StdioTransport } from '../../../support/stdio-transport.ts';
 import { soon, tasksOf } from '../../flows/watch.ts';
 import { LegacyWire } from '../legacy-wire.ts';
 
@@ -59,11 +59,9 @@ test.each(['legacy', 'modern'] as const)(
   'T-4: over stdio a call is cancelled by its notification (%s)',
   async (era) => {
     const server = owned(await startV1Http());
-    const config = await configFile({ one: { url: server.url } }, { logLevel: 'silent' });
     const mode = era === 'modern' ? { pin: '2026-07-28' } : 'legacy';
     const client = owned(new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } }));
-    const args = [PROGRAM, 'stdio', '--server', 'one', '--config', config];
-    await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'inherit' }));
+    await client.connect(new StdioTransport(await stdioGateway({ one: { url: server.url } }, {}, 'one')));
     const user = new AbortController();
     const call = client.callTool({ name: 'slow', arguments: ENDLESS }, { signal: user.signal });
     const cancelled = expect(call).rejects.toThrow();

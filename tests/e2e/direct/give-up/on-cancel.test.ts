@@ -1,9 +1,9 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, test } from 'vitest';
 import { startV1Http, type V1Http } from '../../../servers/v1-http.ts';
-import { configFile, httpGateway, PROGRAM, type SettingsInput } from '../../../support/gateway.ts';
+import { httpGateway, stdioGateway, type SettingsInput } from '../../../support/gateway.ts';
 import { owned } from '../../../support/owned.ts';
+import { StdioTransport } from '../../../support/stdio-transport.ts';
 import { soon } from '../../flows/watch.ts';
 
 const SLOW = { name: 'slow', arguments: { ms: 1500, text: 'worth it' } };
@@ -34,9 +34,7 @@ async function cancelled(
     const { url } = await httpGateway(servers, settings);
     await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/one`)));
   } else {
-    const config = await configFile(servers, { logLevel: 'silent', ...settings });
-    const args = [PROGRAM, 'stdio', '--server', 'one', '--config', config];
-    await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'inherit' }));
+    await client.connect(new StdioTransport(await stdioGateway(servers, settings, 'one')));
   }
   const user = new AbortController();
   const call = expect(client.callTool(SLOW, { signal: user.signal })).rejects.toThrow();

@@ -2,7 +2,7 @@
 import type { Era } from '../../../servers/rich/wire.ts';
 import { startRichHttp } from '../../../servers/rich-http.ts';
 import type { ServerConfig } from '../../../../src/core/ports.ts';
-import { configFile, httpGateway, PROGRAM } from '../../../support/gateway.ts';
+import { httpGateway, stdioGateway } from '../../../support/gateway.ts';
 import { owned } from '../../../support/owned.ts';
 import { bundlePath } from '../../../support/servers.ts';
 import type { Place, Transport } from './wire-client.ts';
@@ -14,9 +14,8 @@ export async function serverAlone(era: Era, transport: Transport): Promise<Place
 
 /** `server` as the client of the gateway sees it over `transport`. */
 export async function throughGateway(server: Place, transport: Transport): Promise<Place> {
+  if ('socket' in server) throw new Error('a gateway is no server');
   const servers = { rich: 'url' in server ? { url: server.url } : (server satisfies ServerConfig) };
   if (transport === 'HTTP') return { url: `${(await httpGateway(servers)).url}/rich` };
-  const config = await configFile(servers, { logLevel: 'error' });
-  const env = { PATH: process.env['PATH'] ?? '' };
-  return { command: process.execPath, args: [PROGRAM, 'stdio', '--server', 'rich', '--config', config], env };
+  return { socket: await stdioGateway(servers, {}, 'rich') };
 }

@@ -1,4 +1,5 @@
 /** A client by hand, of either era, over HTTP or stdio: what it was told, it shows as it came. The test owns it. */
+import type { Socket } from 'node:net';
 import type { Era, Json } from '../../../servers/rich/wire.ts';
 import { META } from '../../../servers/rich/wire.ts';
 import { httpWire } from './wire-http.ts';
@@ -9,7 +10,8 @@ export type Transport = 'HTTP' | 'stdio';
 /** Where a server, or the gateway in front of it, is to be found. */
 export type Place =
   | { readonly url: string }
-  | { readonly command: string; args: string[]; env: Record<string, string> };
+  | { readonly command: string; args: string[]; env: Record<string, string> }
+  | { readonly socket: Socket };
 
 /** Something that was not an answer. */
 export interface Said {

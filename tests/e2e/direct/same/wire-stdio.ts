@@ -1,25 +1,33 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
 import type { Json } from '../../../servers/rich/wire.ts';
 import type { Place, Said, Wire } from './wire-client.ts';
 
-type Program = Extract<Place, { command: string }>;
+type StdioPlace = Exclude<Place, { url: string }>;
 
-export function stdioWire({ command, args, env }: Program, hear: (said: Said) => void): Wire {
-  const child = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'inherit'] });
-  const exited = once(child, 'close');
+interface Ends {
+  input: Readable;
+  output: Writable;
+  /** The other side has ended. */
+  ended: Promise<unknown>;
+}
+
+export function stdioWire(place: StdioPlace, hear: (said: Said) => void): Wire {
+  const { input, output, ended } = 'socket' in place ? endsOf(place.socket) : startProgram(place);
   const waiting = new Map<unknown, { resolve: (answer: Json) => void; reject: (error: Error) => void }>();
-  createInterface({ input: child.stdout }).on('line', (line) => {
+  createInterface({ input }).on('line', (line) => {
     const message = JSON.parse(line) as Json;
     if ('method' in message) hear({ scope: 'only', message });
     else waiting.get(message['id'])?.resolve(message);
   });
-  child.once('close', (code) => {
-    for (const { reject } of waiting.values()) reject(new Error(`the program ended with ${code}`));
+  void ended.then(() => {
+    for (const { reject } of waiting.values()) reject(new Error('the other side has ended'));
   });
 
-  const send = (message: Json): void => void child.stdin.write(`${JSON.stringify(message)}\n`);
+  const send = (message: Json): void => void output.write(`${JSON.stringify(message)}\n`);
 
   return {
     request: (message) =>
@@ -36,8 +44,17 @@ export function stdioWire({ command, args, env }: Program, hear: (said: Said) =>
     stand: async () => {},
     close: async () => {
       waiting.clear();
-      child.stdin.end();
-      await exited;
+      output.end();
+      await ended;
     },
   };
+}
+
+function startProgram({ command, args, env }: Extract<StdioPlace, { command: string }>): Ends {
+  const child = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  return { input: child.stdout, output: child.stdin, ended: once(child, 'close') };
+}
+
+function endsOf(socket: Socket): Ends {
+  return { input: socket, output: socket, ended: once(socket, 'end') };
 }
