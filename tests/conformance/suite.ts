@@ -41,10 +41,12 @@ export async function openSuite(): Promise<Suite> {
   if (!isThere()) await install(ownNode ? ['--omit=optional'] : [], isThere);
   if (!existsSync(node)) throw new Error(`the conformance suite needs Node ${OLDEST_NODE} or newer`);
   const script = join(MODULES, PACKAGE, 'dist/index.js');
+  const { PATH = '', HOME = '' } = process.env;
+  const env = { PATH, HOME, NODE_COMPILE_CACHE: join(WORKSHOP, 'conformance-cache') };
   return {
     run: async (args, timeout = 0) =>
       new Promise((resolve) => {
-        execFile(node, [script, ...args], { maxBuffer: 64 * 1024 * 1024, timeout }, (error, stdout, stderr) => {
+        execFile(node, [script, ...args], { env, maxBuffer: 64 * 1024 * 1024, timeout }, (error, stdout, stderr) => {
           const code = typeof error?.code === 'number' ? error.code : 1;
           resolve({ code: error === null ? 0 : code, stdout, stderr });
         });

@@ -1,4 +1,4 @@
-/** The built program on a port and a store of its own, to be killed and started again. */
+/** The program on a port and a store of its own, to be killed and started again. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -8,12 +8,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { portToReturnTo } from '../support/port-to-return-to.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 const START_MS = 20_000;
 const STOP_MS = 10_000;
 const LINES_KEPT = 5000;
 
 export interface GatewayOptions {
+  /** Its path; by default that of the built program. */
+  program?: string;
   folder: string;
   servers: Record<string, { url: string }>;
   settings: Record<string, unknown>;
@@ -30,10 +32,12 @@ export class KillableGateway {
   #exited: Promise<number | null> = Promise.resolve(0);
   #up = false;
   #whenUp: (() => void)[] = [];
+  readonly #program: string;
   readonly #config: string;
   readonly #folder: string;
 
-  private constructor(port: number, { folder }: GatewayOptions) {
+  private constructor(port: number, { program = BUILT, folder }: GatewayOptions) {
+    this.#program = program;
     this.url = `http://127.0.0.1:${port}/mcp`;
     this.store = join(folder, 'store.db');
     this.#config = join(folder, 'meanwhile.json');
@@ -51,7 +55,7 @@ export class KillableGateway {
   /** Resolves once it listens, or with `false` when it was killed before that. */
   async start(): Promise<boolean> {
     this.run += 1;
-    const child = spawn(process.execPath, [PROGRAM, 'serve', '--config', this.#config], {
+    const child = spawn(process.execPath, [this.#program, 'serve', '--config', this.#config], {
       cwd: this.#folder,
       env: { PATH: process.env['PATH'] ?? '', HOME: this.#folder },
       stdio: ['ignore', 'ignore', 'pipe'],

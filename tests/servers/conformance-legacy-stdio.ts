@@ -4,4 +4,4 @@ import { buildLegacyServer, TASKS } from './conformance-legacy-server.ts';
 import { newTasksV1State } from './tasks-v1/state.ts';
 
 process.stdin.once('end', () => process.exit(0));
-await buildLegacyServer(newTasksV1State(TASKS), new Set()).connect(new StdioServerTransport());
+void buildLegacyServer(newTasksV1State(TASKS), new Set()).connect(new StdioServerTransport());

@@ -6,7 +6,7 @@ import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import { buildReceiverDriver, type Driven, type Failure, type Order, type Report } from './receiver-driver.ts';
 
 process.stdin.once('end', () => process.exit(0));
-await buildReceiverDriver(obey).connect(new StdioServerTransport());
+void buildReceiverDriver(obey).connect(new StdioServerTransport());
 
 function obey(driven: Driven): void {
   const control = connect(Number(process.env['TEST_CONTROL']), '127.0.0.1');

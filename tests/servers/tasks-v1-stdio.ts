@@ -18,4 +18,4 @@ const state = newTasksV1State({
   notifies: env['TEST_NO_STATUS'] !== '1',
   cancelled: new RecordedLabels(),
 });
-await buildTasksV1Server(state).connect(new StdioServerTransport());
+void buildTasksV1Server(state).connect(new StdioServerTransport());

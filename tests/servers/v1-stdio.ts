@@ -27,7 +27,7 @@ else process.stdin.once('end', () => process.exit(0));
 
 const transport = new StdioServerTransport();
 recordStdin();
-await buildV1Server({ ...newV1State(), cancelled: new RecordedLabels() }).connect(transport);
+void buildV1Server({ ...newV1State(), cancelled: new RecordedLabels() }).connect(transport);
 
 const deliver = transport.onmessage;
 let initialized = false;

@@ -1,11 +1,11 @@
-/** Global set-up of the tests that start programs: builds the program if its sources have changed, and the test servers. */
+/** Global set-up of the tests that start programs: builds the program if its sources have changed, and bundles for the tests. */
 import { execFile } from 'node:child_process';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { bundleProgram } from './bundle-program.ts';
 import { ROOT } from './imports.ts';
-import { bundlePath, sourcePath, type BundledServer } from './servers.ts';
+import { bundlePath, QUICK_PROGRAM, sourcePath, type BundledServer } from './servers.ts';
 
 const SERVERS: readonly BundledServer[] = [
   'v1-stdio',
@@ -20,11 +20,22 @@ const SERVERS: readonly BundledServer[] = [
 ];
 
 export default async function setup(): Promise<void> {
-  await Promise.all([buildIfStale(), ...SERVERS.map(bundle)]);
+  await Promise.all([buildIfStale(), bundleGateway(), ...SERVERS.map(bundle)]);
+}
+
+/** The program once more, as `QUICK_PROGRAM`: for tests that start it often. */
+async function bundleGateway(): Promise<void> {
+  await bundleProgram(join(ROOT, 'src/cli/index.ts'), QUICK_PROGRAM, {
+    args: ['stdio', '--store', ':memory:', '--log-level', 'silent'],
+    request: {
+      method: 'tools/call',
+      params: { name: 'execute_tool', arguments: { server: 'demo', tool: 'book_table' } },
+    },
+  });
 }
 
 export async function bundle(name: BundledServer): Promise<void> {
-  await bundleProgram(sourcePath(name), bundlePath(name), { minify: true });
+  await bundleProgram(sourcePath(name), bundlePath(name));
 }
 
 async function buildIfStale(): Promise<void> {

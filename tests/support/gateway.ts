@@ -12,6 +12,7 @@ import { createLog } from '../../src/lib/log.ts';
 import { startHttp, startStdio, type HttpGateway } from '../../src/main.ts';
 import { defer, owned } from './owned.ts';
 
+/** The built program. */
 export const PROGRAM = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
 export type Servers = Record<string, ServerConfig>;

@@ -1,12 +1,15 @@
-/** The built program as a child process, in an environment of its own. The test owns it. */
+/** The program as a child process, in an environment of its own. The test owns it. */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { expect, vi } from 'vitest';
-import { PROGRAM, temporaryFolder, type LogLine } from './gateway.ts';
+import { temporaryFolder, type LogLine } from './gateway.ts';
 import { defer } from './owned.ts';
+import { QUICK_PROGRAM } from './servers.ts';
 
 export interface ProgramOptions {
+  /** Its path, if it is to be the built one. */
+  program?: string;
   env?: Record<string, string>;
   cwd?: string;
   /** A command that runs the program, with its first arguments. */
@@ -27,10 +30,10 @@ const PATIENCE_MS = 15_000;
 
 export async function startProgram(
   args: string[],
-  { env = {}, cwd, through = [] }: ProgramOptions = {},
+  { program = QUICK_PROGRAM, env = {}, cwd, through = [] }: ProgramOptions = {},
 ): Promise<Program> {
   const home = await temporaryFolder();
-  const [command = process.execPath, ...rest] = [...through, process.execPath, PROGRAM, ...args];
+  const [command = process.execPath, ...rest] = [...through, process.execPath, program, ...args];
   const child = spawn(command, rest, {
     cwd: cwd ?? home,
     // Nothing of the machine's own configuration and no store of its user.

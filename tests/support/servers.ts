@@ -1,9 +1,14 @@
-/** Configurations that start the test servers as programs, from the bundles made by `build.ts`. */
+/** Programs that tests start, from the bundles made by `build.ts`, and configurations that start the test servers. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Manner } from '../servers/liar.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+
+const BUNDLES = join(root, 'node_modules/.cache/meanwhile-tests');
+
+/** The program from the same sources as the built one, as one file with a code cache: it starts in half the time. */
+export const QUICK_PROGRAM = join(BUNDLES, 'program.cjs');
 
 export type BundledServer =
   | 'v1-stdio'
@@ -27,7 +32,7 @@ export function sourcePath(name: BundledServer): string {
 }
 
 export function bundlePath(name: BundledServer): string {
-  return join(root, 'node_modules/.cache/meanwhile-tests', `${name}.mjs`);
+  return join(BUNDLES, `${name}.cjs`);
 }
 
 export function v1Stdio(env: Record<string, string> = {}): StdioServerConfig {

@@ -2,8 +2,9 @@
 import { spawn } from '@lydell/node-pty';
 import xterm from '@xterm/headless';
 import { expect, vi } from 'vitest';
-import { PROGRAM, temporaryFolder } from './gateway.ts';
+import { temporaryFolder } from './gateway.ts';
 import { defer } from './owned.ts';
+import { QUICK_PROGRAM } from './servers.ts';
 
 const PATIENCE_MS = 15_000;
 
@@ -53,7 +54,7 @@ export async function programInTerminal(
   args: string[],
   options: TerminalOptions & { prefix?: string; redirect?: string } = {},
 ): Promise<Terminal> {
-  const words = [process.execPath, PROGRAM, ...args].map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`);
+  const words = [process.execPath, QUICK_PROGRAM, ...args].map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`);
   return shellInTerminal([options.prefix ?? '', ...words, options.redirect ?? ''].join(' '), options);
 }
 

@@ -11,7 +11,7 @@ import {
 import { expect, test, vi } from 'vitest';
 import { PROGRAM } from '../../support/gateway.ts';
 import { owned } from '../../support/owned.ts';
-import { startProgram } from '../../support/program.ts';
+import { startProgram } from '../program/built.ts';
 
 const TABLE = { restaurant: 'Chez Ada', people: 3, time: '20:00' };
 const MODEL = { role: 'assistant' as const, model: 'test-model', content: { type: 'text' as const, text: 'Short.' } };

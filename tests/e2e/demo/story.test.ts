@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test, vi } from 'vitest';
 import { isAlive } from '../../support/alive.ts';
-import { runProgram, startProgram, type Program } from '../../support/program.ts';
+import { runProgram, startProgram, type Program } from '../program/built.ts';
 
 const PATIENCE = { timeout: 15_000 };
 

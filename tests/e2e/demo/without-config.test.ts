@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { PROGRAM } from '../../support/gateway.ts';
 import { hubOverHttp, takeApart, taskIdOf, type ClientKind, type Json, type Reply } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
-import { serveProgram } from '../../support/program.ts';
+import { serveProgram } from '../program/built.ts';
 
 type Call = (tool: string, args?: Json) => Promise<Reply>;
 

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { temporaryFolder } from '../../support/gateway.ts';
 import { defer } from '../../support/owned.ts';
-import { runProgram } from '../../support/program.ts';
+import { runProgram } from './built.ts';
 
 test('O-1: --help and --version go to standard output', async () => {
   for (const flag of ['--help', '-h']) {

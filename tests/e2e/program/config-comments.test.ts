@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/gateway.ts';
-import { runProgram } from '../../support/program.ts';
+import { runProgram } from './built.ts';
 import { v1Stdio } from '../../support/servers.ts';
 
 test('C-3, B-1: a config file as editors write it is read, with comments and last commas', async () => {

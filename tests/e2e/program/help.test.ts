@@ -1,6 +1,6 @@
 /** Help that can be read on the terminal that it is printed on. */
 import { expect, test } from 'vitest';
-import { runProgram } from '../../support/program.ts';
+import { runProgram } from './built.ts';
 import { programInTerminal } from '../../support/terminal.ts';
 
 const COMMANDS = ['serve', 'stdio', 'demo', 'store', 'call', 'tools', 'resources', 'prompts', 'tasks', 'doctor'];

@@ -1,7 +1,7 @@
 /** The log: JSON for programs, one readable line for people, and nothing in it that a terminal would obey. */
 import { expect, test } from 'vitest';
 import { configFile } from '../../support/gateway.ts';
-import { logged, logLines, startProgram, type Program } from '../../support/program.ts';
+import { logged, logLines, startProgram, type Program } from './built.ts';
 import { INITIALIZE, toolCall } from '../../support/raw-http.ts';
 import { programInTerminal } from '../../support/terminal.ts';
 

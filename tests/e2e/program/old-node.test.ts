@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { temporaryFolder } from '../../support/gateway.ts';
-import { runProgram } from '../../support/program.ts';
+import { runProgram } from './built.ts';
 
 /** To the program, all modules of Node but one are empty, as those are to it that came later than its Node. */
 const WITHOUT_MODULES = `

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runProgram } from '../../support/program.ts';
+import { runProgram } from './built.ts';
 
 test.each(['stdio', 'serve'])('C-3, X-4: %s with a word that means nothing to it is wrong usage', async (command) => {
   const { code, stdout, stderr } = await runProgram([command, 'files', '--store', ':memory:']);

@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { temporaryFolder } from '../../support/gateway.ts';
 import { portToReturnTo } from '../../support/port-to-return-to.ts';
-import { logLines, serveProgram } from '../../support/program.ts';
+import { logLines, serveProgram } from './built.ts';
 import { send } from '../../support/raw-http.ts';
 import { programInTerminal } from '../../support/terminal.ts';
 

@@ -6,12 +6,14 @@ import { temporaryFolder, type SettingsInput } from '../../support/gateway.ts';
 import { taskIdOf, type Json, type Reply } from '../../support/hub.ts';
 import { defer } from '../../support/owned.ts';
 import type { RawSession } from '../../support/raw-http.ts';
+import { QUICK_PROGRAM } from '../../support/servers.ts';
 
 export async function killable(
   servers: Record<string, { url: string }>,
   settings: SettingsInput = {},
 ): Promise<KillableGateway> {
-  const gateway = await KillableGateway.prepare({ folder: await temporaryFolder(), servers, settings });
+  const folder = await temporaryFolder();
+  const gateway = await KillableGateway.prepare({ program: QUICK_PROGRAM, folder, servers, settings });
   defer(() => gateway.stop());
   await gateway.start();
   return gateway;

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { bundleProgram } from '../../support/bundle-program.ts';
@@ -14,10 +15,11 @@ import { defer } from '../../support/owned.ts';
 import { portToReturnTo } from '../../support/port-to-return-to.ts';
 import { soon } from '../flows/watch.ts';
 
-const PROGRAM = join(ROOT, 'node_modules/.cache/meanwhile-tests/server-api.mjs');
+const PROGRAM = join(ROOT, 'node_modules/.cache/meanwhile-tests/server-api.cjs');
 
 export async function bundleApp(): Promise<void> {
-  await bundleProgram(join(ROOT, 'tests/e2e/server-api/program.ts'), PROGRAM);
+  const warmUp = { args: ['stdio', ':memory:', tmpdir()], request: { method: 'tools/list' } };
+  await bundleProgram(join(ROOT, 'tests/e2e/server-api/program.ts'), PROGRAM, warmUp);
 }
 
 export class KillableApp {

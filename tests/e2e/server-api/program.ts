@@ -35,51 +35,55 @@ async function order(_args: unknown, task: RunningTask): Promise<string> {
   return `a shirt in ${String(content?.['size'])}`;
 }
 
-const tasks = await createTaskController({ store });
+async function main(): Promise<void> {
+  const tasks = await createTaskController({ store });
 
-async function work({ id }: Task): Promise<void> {
-  note('begun');
-  const answer = await tasks.ask(id, { kind: 'elicitation', params: QUESTION, key: 'size' });
-  const { content } = answer as ElicitResult;
-  note(`answered ${String(content?.['size'])}`);
-  await gate();
-  await tasks.complete(id, { content: [{ type: 'text', text: `a shirt in ${String(content?.['size'])}` }] });
-}
+  async function work({ id }: Task): Promise<void> {
+    note('begun');
+    const answer = await tasks.ask(id, { kind: 'elicitation', params: QUESTION, key: 'size' });
+    const { content } = answer as ElicitResult;
+    note(`answered ${String(content?.['size'])}`);
+    await gate();
+    await tasks.complete(id, { content: [{ type: 'text', text: `a shirt in ${String(content?.['size'])}` }] });
+  }
 
-// Whatever an earlier run of the program left, and whatever is begun from now on.
-const begun = new Set<string>();
-const look = (task: Task): void => {
-  if (task.status !== 'working' && task.status !== 'input_required') return;
-  if (begun.has(task.id)) return;
-  begun.add(task.id);
-  void work(task);
-};
-tasks.watch(look);
-for (const task of tasks.list()) look(task);
+  // Whatever an earlier run of the program left, and whatever is begun from now on.
+  const begun = new Set<string>();
+  const look = (task: Task): void => {
+    if (task.status !== 'working' && task.status !== 'input_required') return;
+    if (begun.has(task.id)) return;
+    begun.add(task.id);
+    void work(task);
+  };
+  tasks.watch(look);
+  for (const task of tasks.list()) look(task);
 
-const server = createTaskServer({
-  name: 'shop',
-  version: '1.0.0',
-  tasks,
-  settings: { direct: { taskAfterMs: 100 } },
-  tools: {
-    ...handlers(newRecord()),
-    once: { run: order },
-    repeatable: { repeatable: true, run: order },
-    elsewhere: { run: async (args) => ({ task: await tasks.create({ tool: 'elsewhere', args }) }) },
-  },
-});
-
-process.once('SIGTERM', () => void server.close());
-if (door === 'stdio') await server.stdio();
-else {
-  await server.listen({ port: Number(door) });
-  note('listening');
-  await new Promise((resolve) => {
-    process.once('SIGTERM', resolve);
+  const server = createTaskServer({
+    name: 'shop',
+    version: '1.0.0',
+    tasks,
+    settings: { direct: { taskAfterMs: 100 } },
+    tools: {
+      ...handlers(newRecord()),
+      once: { run: order },
+      repeatable: { repeatable: true, run: order },
+      elsewhere: { run: async (args) => ({ task: await tasks.create({ tool: 'elsewhere', args }) }) },
+    },
   });
-  await server.close();
+
+  process.once('SIGTERM', () => void server.close());
+  if (door === 'stdio') await server.stdio();
+  else {
+    await server.listen({ port: Number(door) });
+    note('listening');
+    await new Promise((resolve) => {
+      process.once('SIGTERM', resolve);
+    });
+    await server.close();
+  }
+  await tasks.close();
+  // Whoever still waits for the gate does so in vain.
+  process.exit(0);
 }
-await tasks.close();
-// Whoever still waits for the gate does so in vain.
-process.exit(0);
+
+void main();
