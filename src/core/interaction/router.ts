@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../lib/clock.ts';
-import { secretId } from '../../lib/ids.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { roughSize } from '../../lib/rough-size.ts';
-import { RpcError, type RpcFailure } from '../../lib/rpc-error.ts';
+import type { RpcFailure } from '../../lib/rpc-error.ts';
 import { Alarm } from '../../lib/timers.ts';
 import { UNLIMITED, type Budget } from '../budget.ts';
 import type { LiveCall } from '../call/live-call.ts';
@@ -14,6 +13,7 @@ import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
 import { isBlocked } from '../task/task.ts';
 import { answerMistake, InvalidAnswer } from './answer.ts';
+import { linkOf, newInteraction, notAnswered, withdrawal } from './asked.ts';
 import { chooseHost, outlivesCall, type OpenCall, type Surroundings } from './attribution.ts';
 import type { Answer, Interaction, InteractionKind, OpenInteraction, SettledInteraction } from './interaction.ts';
 import { blockedTasks, mentionsCall, requestOf, type Blocking, type Link } from './link.ts';
@@ -616,54 +616,4 @@ function concernsOpen(effect: Effect): boolean {
 /** A settled interaction only matters to a server that can ask for it again by its key. */
 function isWorthKeeping({ phase, interaction }: RoutedInteraction): boolean {
   return phase === 'open' || interaction.key !== undefined;
-}
-
-function newInteraction(
-  { sessionId, settings, clock }: Pick<Required<RouterParts>, 'sessionId' | 'settings' | 'clock'>,
-  server: string,
-  incoming: IncomingQuestion,
-): RoutedInteraction {
-  const { kind, params, timeoutMs, detached, key } = incoming;
-  const now = clock.now();
-  const interaction: OpenInteraction = {
-    id: secretId(),
-    sessionId,
-    server,
-    kind,
-    params,
-    status: 'open',
-    createdAt: now,
-    expiresAt: now + (timeoutMs ?? settings.timeoutMs),
-    link: { certainty: 'none' },
-    audience: 'anyone',
-    ...(detached && { detached }),
-    ...(key !== undefined && { key }),
-  };
-  return { phase: 'open', interaction, presented: false, announced: false };
-}
-
-function linkOf({ callId, taskId, candidates, othersEnded }: IncomingQuestion): Link {
-  if (callId !== undefined || taskId !== undefined) {
-    return {
-      certainty: 'certain',
-      by: { ...(callId !== undefined && { callId }), ...(taskId !== undefined && { taskId }) },
-    };
-  }
-  if (candidates === undefined) return { certainty: 'none' };
-  const calls = candidates.calls.map((id) => ({ callId: id }));
-  // A question that was asked with a task is opened a moment after it came: by then some requests may have ended.
-  const others = candidates.others && !(othersEnded?.aborted && calls.length > 0);
-  return { certainty: 'possible', calls, others };
-}
-
-function notAnswered({ kind, reason, error }: { kind: InteractionKind; reason: string; error?: RpcFailure }): Error {
-  if (error !== undefined) return new RpcError(error.code, error.message, error.data);
-  return new Error(`${kind} request not answered: ${reason}`);
-}
-
-/** An abort that gives no reason of its own comes with a standard one, which says nothing. */
-function withdrawal({ reason }: AbortSignal): { reason: string; words?: string } {
-  if (typeof reason === 'string') return { reason: 'withdrawn by the server', words: reason };
-  const given = reason instanceof Error && reason.name !== 'AbortError';
-  return { reason: given ? `withdrawn: ${reason.message}` : 'withdrawn by the server' };
 }

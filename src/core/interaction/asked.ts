@@ -1,0 +1,74 @@
+/** A question as it arrives, as values: the interaction it becomes, its link, and the reasons why it may stay unanswered. */
+
+import type { Clock } from '../../lib/clock.ts';
+import { secretId } from '../../lib/ids.ts';
+import { RpcError, type RpcFailure } from '../../lib/rpc-error.ts';
+import type { IncomingQuestion } from '../ports.ts';
+import type { CoreSettings } from '../settings.ts';
+import type { InteractionKind, OpenInteraction } from './interaction.ts';
+import type { Link } from './link.ts';
+import type { RoutedInteraction } from './reducer.ts';
+
+interface Asked {
+  sessionId: string;
+  settings: CoreSettings['questions'];
+  clock: Clock;
+}
+
+export function newInteraction(
+  { sessionId, settings, clock }: Asked,
+  server: string,
+  incoming: IncomingQuestion,
+): RoutedInteraction {
+  const { kind, params, timeoutMs, detached, key } = incoming;
+  const now = clock.now();
+  const interaction: OpenInteraction = {
+    id: secretId(),
+    sessionId,
+    server,
+    kind,
+    params,
+    status: 'open',
+    createdAt: now,
+    expiresAt: now + (timeoutMs ?? settings.timeoutMs),
+    link: { certainty: 'none' },
+    audience: 'anyone',
+    ...(detached && { detached }),
+    ...(key !== undefined && { key }),
+  };
+  return { phase: 'open', interaction, presented: false, announced: false };
+}
+
+export function linkOf({ callId, taskId, candidates, othersEnded }: IncomingQuestion): Link {
+  if (callId !== undefined || taskId !== undefined) {
+    return {
+      certainty: 'certain',
+      by: { ...(callId !== undefined && { callId }), ...(taskId !== undefined && { taskId }) },
+    };
+  }
+  if (candidates === undefined) return { certainty: 'none' };
+  const calls = candidates.calls.map((id) => ({ callId: id }));
+  // A question that was asked with a task is opened a moment after it came: by then some requests may have ended.
+  const others = candidates.others && !(othersEnded?.aborted && calls.length > 0);
+  return { certainty: 'possible', calls, others };
+}
+
+export function notAnswered({
+  kind,
+  reason,
+  error,
+}: {
+  kind: InteractionKind;
+  reason: string;
+  error?: RpcFailure;
+}): Error {
+  if (error !== undefined) return new RpcError(error.code, error.message, error.data);
+  return new Error(`${kind} request not answered: ${reason}`);
+}
+
+/** An abort that gives no reason of its own comes with a standard one, which says nothing. */
+export function withdrawal({ reason }: AbortSignal): { reason: string; words?: string } {
+  if (typeof reason === 'string') return { reason: 'withdrawn by the server', words: reason };
+  const given = reason instanceof Error && reason.name !== 'AbortError';
+  return { reason: given ? `withdrawn: ${reason.message}` : 'withdrawn by the server' };
+}
