@@ -80,6 +80,20 @@ test('walls: the hub knows no door and no dialect', () => {
   expect(found).toEqual([]);
 });
 
+test('walls: only the commit gate waits for the store before clients are told', () => {
+  // `/readyz` asks whether the store can be written at all.
+  const allowed = ['src/north/commit-gate.ts', 'src/north/http/listener.ts'];
+  const waiting = product
+    .filter(({ path, text }) => roomOf(path) === 'north' && /\bsettled\(\)/.test(text))
+    .map(({ path }) => path);
+  expect(waiting).toEqual(allowed);
+  const replying = product.filter(
+    ({ path, text }) => roomOf(path) === 'north' && /\bfallbackRequestHandler = /.test(text),
+  );
+  expect(replying).toHaveLength(3);
+  expect(replying.filter(({ text }) => !text.includes('replyWhenStored(')).map(({ path }) => path)).toEqual([]);
+});
+
 test('walls: only the composition root knows every room', () => {
   const inner = ['config', 'core', 'north', 'south', 'store'];
   const knowing = product

@@ -118,7 +118,7 @@ describe('after a restart', () => {
     const first = await startCore();
     const session = await hubSession(first.gateway);
     await session.subscribe('one', 'a:1');
-    await session.setLogLevel('one', 'warning');
+    session.setLogLevel('one', 'warning');
     const second = await restart(first);
     await turn();
     expect(second.backends.last.about.traits.preferences).toEqual({ uris: ['a:1'], logLevel: 'warning' });

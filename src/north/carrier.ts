@@ -1,11 +1,14 @@
 import type { JSONRPCMessage, RequestId, ServerContext } from '@modelcontextprotocol/server';
+import { GatewayError } from '../core/errors.ts';
+import type { Session } from '../core/session/session.ts';
+import { isDeeperThan, MAX_LEVELS } from '../lib/depth.ts';
 import { isConnectionClosed } from '../lib/sdk/connection-closed.ts';
 import type { OnCancel } from './cancel-reasons.ts';
 import { Exchange } from './exchange.ts';
 
-/** What carries replies to a client, and therefore knows whether they arrive. */
+/** Carries replies to a client, and therefore knows whether they arrive. */
 export interface Carrier {
-  /** From now on `exchange` hears what becomes of the reply to this request. */
+  /** Tells `exchange` from now on what happens to the reply to this request. */
   track(id: RequestId, exchange: Exchange): void;
   /** There will be no reply: the request was cancelled. */
   abandon(id: RequestId): void;
@@ -16,14 +19,14 @@ export function exactReply(message: JSONRPCMessage, exchange: Exchange | undefin
   return exchange?.failure !== undefined && 'error' in message ? { ...message, error: exchange.failure } : message;
 }
 
-/** The exchange that belongs to a request, from the moment its handler begins. */
+/** The exchange of a request, from the moment its handler begins. */
 export function openExchange(mcpReq: ServerContext['mcpReq'], carrier: Carrier, onCancel: OnCancel): Exchange {
   const token = mcpReq._meta?.progressToken;
   const exchange = new Exchange(
     token === undefined
       ? undefined
       : (progress) => {
-          // A client that is gone hears nothing; that its request failed is found out by whoever sends the reply.
+          // That the client is gone shows when the reply is sent.
           mcpReq
             .notify({ method: 'notifications/progress', params: { ...progress, progressToken: token } })
             .catch(() => {});
@@ -32,11 +35,26 @@ export function openExchange(mcpReq: ServerContext['mcpReq'], carrier: Carrier, 
   );
   carrier.track(mcpReq.id, exchange);
   const onAbort = (): void => {
-    // The end of the connection is the carrier's to judge: it may come right after the reply has left.
+    // The carrier reports the end of the connection: it may come right after the reply has left.
     if (isConnectionClosed(mcpReq.signal.reason)) return;
     exchange.cancel(mcpReq.signal.reason);
     carrier.abandon(mcpReq.id);
   };
   mcpReq.signal.addEventListener('abort', onAbort, { once: true });
   return exchange;
+}
+
+/** Runs a request within the limits of its session. What is nested too deeply could not be sent to a server, nor stored. */
+export async function withinLimits<T>(session: Session, params: unknown, work: () => Promise<T>): Promise<T> {
+  session.touch();
+  if (isDeeperThan(params, MAX_LEVELS)) {
+    const message = `the arguments are nested more than ${MAX_LEVELS} levels deep; flatten them`;
+    throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', message);
+  }
+  const done = session.beginRequest();
+  try {
+    return await work();
+  } finally {
+    done();
+  }
 }

@@ -1,20 +1,19 @@
 /**
- * What becomes of a reply that does not reach its client. The work is done, and must not be lost because the client did not
- * take the reply: a result is kept as a task, and a task is marked as abandoned, so that the same call, made again by the
- * same program, takes it over. A client that cancelled wants neither. One that left may come back to the stream of its
- * request, and so take the reply after all.
+ * What happens to a reply that does not reach its client. The work is done and must not be lost: a result is kept as a task,
+ * and a task is marked as abandoned, so that the same call, made again by the same program, takes it over. A client that
+ * cancelled wants neither. A client that left may resume the stream of its request, and so still get the reply.
  */
 import type { CallRequest } from '../core/call/request.ts';
 import type { Session } from '../core/session/session.ts';
 import type { CallResult } from '../core/task/task.ts';
 import type { Exchange } from './exchange.ts';
 
-export interface Recipient {
+interface Recipient {
   session: Session;
   exchange: Exchange;
 }
 
-/** The reply is the result of a call. `onTaken` is called if the client takes it although it was kept as a task. */
+/** The reply is the result of a call. `onTaken` is called if the client gets it after it was kept as a task. */
 export function deliverResult(
   { session, exchange }: Recipient,
   request: CallRequest,
@@ -28,22 +27,19 @@ export function deliverResult(
   });
 }
 
-/** The reply to a call is the task that it has become, or with `forget` how that ended. */
+/** The reply to a call is the task that it has become, or how that ended. `onTaken` is called when the client has it. */
 export function deliverTask(
   { session: { tasks }, exchange }: Recipient,
   taskId: string,
-  { forget = false } = {},
+  onTaken = (): void => tasks.setAbandoned(taskId, false),
 ): void {
   exchange.whenSettled((delivered) => {
     if (!delivered && !exchange.cancelled) tasks.setAbandoned(taskId, true);
   });
-  exchange.onDelivered(() => {
-    if (forget) tasks.delivered(taskId);
-    else tasks.setAbandoned(taskId, false);
-  });
+  exchange.onDelivered(onTaken);
 }
 
-/** The reply tells a client that knows the task how it ended. */
+/** The reply tells a client that knows the task how the task ended. */
 export function deliverTaskEnd({ session: { tasks }, exchange }: Recipient, taskId: string): void {
   exchange.onDelivered(() => tasks.markRead(taskId));
 }

@@ -3,6 +3,7 @@ import type { EventReader } from '../core/event/reader.ts';
 import type { Session } from '../core/session/session.ts';
 import { VERSION } from '../lib/version.ts';
 import { openExchange, type Carrier } from './carrier.ts';
+import { replyWhenStored } from './commit-gate.ts';
 import { clientOf, MODERN_VERSIONS } from './modern-client.ts';
 import { readState } from './mrtr/request-state.ts';
 import type { Asking } from './hub/tool.ts';
@@ -38,7 +39,8 @@ export function createHubServer({ hub, session, carrier, mayRunCommands, reader,
     const asking: Asking = rounds
       ? askingByRound(session, mcpReq)
       : { by: 'request', capabilities: session.client?.capabilities ?? {}, server, on: mcpReq.id };
-    return hub.handle(request.method, request.params ?? {}, { session, exchange, mayRunCommands, reader, asking });
+    const caller = { session, exchange, mayRunCommands, reader, asking };
+    return replyWhenStored(session, async () => hub.handle(request.method, request.params ?? {}, caller));
   };
   return server;
 }

@@ -61,18 +61,25 @@ interface WaitingClient {
   onProgress: (progress: Progress) => void;
 }
 
-/** While a client waits for a task, it gets the task's progress, and cancels the task if it cancels its request. */
+/** Cancels a task if the client cancels the request with which it waits for the task. */
+export async function cancelledWith<T>(
+  exchange: Exchange,
+  { calls }: Session,
+  taskId: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const stopListening = exchange.onLeaving((leaving, words) => {
+    if (leaving === 'cancelled') calls.cancel(taskId, cancelledByClient(words));
+  });
+  return work().finally(stopListening);
+}
+
+/** The same, and the client gets the progress of the task. */
 export async function withTaskUpdates<T>(
   { session, exchange, onProgress }: WaitingClient,
   taskId: string,
   work: () => Promise<T>,
 ): Promise<T> {
   const stopProgress = session.calls.onProgress(taskId, onProgress);
-  const stopListening = exchange.onLeaving((leaving, words) => {
-    if (leaving === 'cancelled') session.calls.cancel(taskId, cancelledByClient(words));
-  });
-  return work().finally(() => {
-    stopProgress();
-    stopListening();
-  });
+  return cancelledWith(exchange, session, taskId, work).finally(stopProgress);
 }

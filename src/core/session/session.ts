@@ -278,21 +278,17 @@ export class Session {
     }
     const result = await this.connection(server).subscribe(uri, signal);
     this.#preferences.subscribe(server, uri);
-    await this.#parts.store.settled();
     return result;
   }
 
   async unsubscribe(server: string, uri: string, signal?: AbortSignal): Promise<Record<string, unknown>> {
     this.#preferences.unsubscribe(server, uri);
-    const result = await this.connection(server).unsubscribe(uri, signal);
-    await this.#parts.store.settled();
-    return result;
+    return this.connection(server).unsubscribe(uri, signal);
   }
 
   /** What the client wants to hear of a server's log. */
-  async setLogLevel(server: string, level: string): Promise<void> {
+  setLogLevel(server: string, level: string): void {
     this.#preferences.log(server, level);
-    await this.#parts.store.settled();
   }
 
   logLevel(server: string): string | undefined {

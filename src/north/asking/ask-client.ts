@@ -7,6 +7,7 @@ import { ANY_RESULT } from '../../lib/sdk/any-result.ts';
 import { withoutRelatedTask, withRelatedTask } from '../../lib/meta.ts';
 import { hasRpcCode, rpcFailure } from '../../lib/rpc-error.ts';
 import { MAX_DELAY_MS } from '../../lib/clock.ts';
+import { whenStored } from '../commit-gate.ts';
 import { asRequest } from './asking.ts';
 
 /** Where a client can be asked at a moment: on the stream of a request of its own, or on the standing one. */
@@ -36,7 +37,7 @@ export async function askClient(
   const { interactions } = session;
   const { method, params } = asRequest(question);
   try {
-    await session.settled();
+    await whenStored([session]);
     const place = where();
     if (over.aborted) return;
     if (place === undefined) {

@@ -1,4 +1,4 @@
-import { cancelledByClient, type Caller } from '../../core/call/request.ts';
+import type { Caller } from '../../core/call/request.ts';
 import { hasEnded, type Task } from '../../core/task/task.ts';
 import { secretId } from '../../lib/ids.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
@@ -12,9 +12,11 @@ import type { LegacyTools } from './legacy-tools.ts';
 import { wantsAgain } from './meta.ts';
 import { errorOf, resultOf, withoutResultType } from './outcome.ts';
 import { earlierRun, markTakenOver } from './take-over.ts';
+import { passOn, report, type Reply } from '../commit-gate.ts';
 import { deliverResult, deliverTask } from '../delivery.ts';
+import { cancelledWith } from '../waiting.ts';
 
-/** What the calls of one client need of what else is done for it. */
+/** The parts of the view that calls use. */
 export interface LegacyCallParts extends LegacyViewParts {
   responder: LegacyResponder;
   relay: LegacyRelay;
@@ -22,22 +24,22 @@ export interface LegacyCallParts extends LegacyViewParts {
   tools: LegacyTools;
 }
 
-/** Makes a call, or goes on with one that its client had given up. */
-export async function call(parts: LegacyCallParts, request: LegacyRequest, params: Params): Promise<Params> {
+/** Makes a call, or takes over the same call of an earlier request that its client gave up. */
+export async function call(parts: LegacyCallParts, request: LegacyRequest, params: Params): Promise<Reply> {
   const { gateway, session, name, responder, relay, tasks, tools } = parts;
   const { exchange } = request;
   const { name: tool, arguments: given, task, _meta: _ownMeta, ...more } = params;
   const args = given ?? {};
   if (typeof tool !== 'string' || !isObject(args)) {
-    // What is wrong with it the server tells best, which need not know of tasks.
+    // The server says what is wrong with it, and need not know of tasks.
     const { task: _task, ...odd } = params;
-    return relay.pass(request, 'tools/call', odd);
+    return passOn(await relay.pass(request, 'tools/call', odd));
   }
   const wanted = { server: name, tool, args, program: session.client?.program };
   const earlier = wantsAgain(params) ? undefined : await earlierRun(gateway, session, wanted);
   if (earlier) {
-    const taken = task === undefined ? takeOver(parts, request, earlier) : tasks.created(request, earlier);
-    return markTakenOver(await taken, earlier);
+    const reply = task === undefined ? await takeOver(parts, request, earlier) : tasks.created(request, earlier);
+    return markTakenOver(reply, earlier);
   }
   const meta = relay.meta(params);
   const id = secretId();
@@ -47,7 +49,7 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
       const caller: Caller = {
         onLeaving: (listener) =>
           exchange.onLeaving((leaving, words) => {
-            // What is asked from now on must not go on this stream.
+            // From now on questions must not be sent on this stream.
             close();
             listener(leaving, words);
           }),
@@ -64,7 +66,7 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
           more,
           bare: given === undefined,
           timeoutMs: MAX_DELAY_MS,
-          // A client that waits for the call itself is not to lose it to a clock that it knows nothing of.
+          // A client that waits for the call itself does not know of the task's time limit.
           ...(task === undefined
             ? { ttlMs: gateway.settings.tasks.maxTtlMs }
             : { asTask: true, exposed: true, ...ttlOf(task) }),
@@ -74,9 +76,9 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
       switch (reply.kind) {
         case 'result':
           deliverResult({ session, exchange }, { ...wanted, timeoutMs: 0 }, reply.result);
-          return tools.asListed(tool, withoutResultType(reply.result));
+          return passOn(tools.asListed(tool, withoutResultType(reply.result)));
         case 'task':
-          // A client may come back to a stream that broke, for what it was to bring.
+          // The client may resume the stream that broke.
           if (reply.because === 'gone') return takeOver(parts, request, reply.task);
           return tasks.created(request, reply.task);
         case 'failed':
@@ -86,28 +88,21 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
       }
     });
   } finally {
-    // A task that asks or tells something goes on to do so, but not on this stream.
+    // A task that goes on asks and reports elsewhere.
     close();
   }
 }
 
-/** The same call was made before, and its client did not wait: this is the one who comes back for it. */
+/** Waits for the end of a call that an earlier request began and did not wait for. */
 async function takeOver(
   { session, tasks, tools }: LegacyCallParts,
   request: LegacyRequest,
   { id }: Task,
-): Promise<Params> {
+): Promise<Reply> {
   const { exchange } = request;
-  const stopListening = exchange.onLeaving((leaving, words) => {
-    if (leaving === 'cancelled') session.calls.cancel(id, cancelledByClient(words));
-  });
-  // It may leave before the end.
+  // The client may leave before the end.
   deliverTask({ session, exchange }, id);
-  try {
-    const task = await tasks.ended(request, id);
-    if (hasEnded(task)) deliverTask({ session, exchange }, id, { forget: true });
-    return tools.asListed(task.tool, resultOf(task));
-  } finally {
-    stopListening();
-  }
+  const task = await cancelledWith(exchange, session, id, async () => tasks.ended(request, id));
+  if (hasEnded(task)) deliverTask({ session, exchange }, id, () => session.tasks.delivered(id));
+  return report(session, tools.asListed(task.tool, resultOf(task)));
 }

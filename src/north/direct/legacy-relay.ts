@@ -83,7 +83,7 @@ export class LegacyRelay {
     params: Params,
   ): Promise<Params> {
     const { uri } = params;
-    // What is wrong with it the server tells best.
+    // The server says what is wrong with it.
     if (typeof uri !== 'string') return this.pass(request, method, params);
     const { session, name } = this.#parts;
     const changed = method === 'resources/subscribe' ? session.subscribe(name, uri) : session.unsubscribe(name, uri);
@@ -96,7 +96,7 @@ export class LegacyRelay {
     const { declaredPerRequest } = (await this.#connection.ready()).traits;
     // A server that is told once for the whole session says itself which levels it takes.
     const result = declaredPerRequest ? {} : await this.pass(request, 'logging/setLevel', params);
-    if (isLevel(level)) await session.setLogLevel(name, level);
+    if (isLevel(level)) session.setLogLevel(name, level);
     else if (declaredPerRequest) throw new RpcError(-32602, `unknown log level ${JSON.stringify(level)}`);
     return result;
   }

@@ -10,6 +10,7 @@ import { tellClient, type LegacyViewParts, type LegacyRequest, type Params } fro
 import type { LegacyTools } from './legacy-tools.ts';
 import { resultOf } from './outcome.ts';
 import { coreTask } from './task-views.ts';
+import { notifyWhenStored, report, ReportedError, type Reply } from '../commit-gate.ts';
 import { deliverTask, deliverTaskEnd } from '../delivery.ts';
 
 const TASK_PAGE = 100;
@@ -56,49 +57,48 @@ export class LegacyTasks {
     this.#tools = tools;
   }
 
-  async get(params: Params): Promise<Params> {
-    const task = this.#find(params);
-    await this.#parts.session.settled();
-    return coreTask(task);
+  get(params: Params): Reply {
+    return report(this.#parts.session, coreTask(this.#find(params)));
   }
 
-  async result(request: LegacyRequest, params: Params): Promise<Params> {
+  async result(request: LegacyRequest, params: Params): Promise<Reply> {
     const { id, tool } = this.#find(params);
     const task = await this.ended(request, id, (progress) => withRelatedTask(progress, id));
-    deliverTaskEnd({ session: this.#parts.session, exchange: request.exchange }, id);
-    return withRelatedTask(this.#tools.asListed(tool, resultOf(task)), id);
+    const { session } = this.#parts;
+    deliverTaskEnd({ session, exchange: request.exchange }, id);
+    return report(session, withRelatedTask(this.#tools.asListed(tool, resultOf(task)), id));
   }
 
-  async list({ cursor }: Params): Promise<Params> {
+  list({ cursor }: Params): Reply {
     const { session } = this.#parts;
     const all = session.tasks.list();
     const from = placeAfter(cursor, all);
-    await session.settled();
     const page = all.slice(from, from + TASK_PAGE);
     const last = page.at(-1);
     const more = last !== undefined && from + TASK_PAGE < all.length;
-    return { tasks: page.map(coreTask), ...(more && { nextCursor: cursorAt(last) }) };
+    return report(session, { tasks: page.map(coreTask), ...(more && { nextCursor: cursorAt(last) }) });
   }
 
-  async cancel(params: Params): Promise<Params> {
+  cancel(params: Params): Reply {
     const task = this.#find(params);
     const { session } = this.#parts;
     const cancelled = session.calls.cancel(task.id, 'cancelled by the client');
-    await session.settled();
-    if (cancelled !== undefined) return coreTask(cancelled);
-    throw new RpcError(-32602, `Cannot cancel task: already in terminal status '${String(coreTask(task)['status'])}'`);
+    if (cancelled !== undefined) return report(session, coreTask(cancelled));
+    throw new ReportedError(
+      -32602,
+      `Cannot cancel task: already in terminal status '${String(coreTask(task)['status'])}'`,
+    );
   }
 
   /** Gives the client a task for its call. */
-  async created(request: LegacyRequest, task: Task): Promise<Params> {
+  created(request: LegacyRequest, task: Task): Reply {
     const { session } = this.#parts;
     const { exchange } = request;
     const { tasks } = session;
     tasks.apply(task.id, { type: 'exposed' });
     this.#tellProgress(request, task);
     deliverTask({ session, exchange }, task.id);
-    await session.settled();
-    return { task: coreTask(tasks.get(task.id)) };
+    return report(session, { task: coreTask(tasks.get(task.id)) });
   }
 
   /**
@@ -113,9 +113,7 @@ export class LegacyTasks {
       const untilEnded = async (onProgress: (progress: Progress) => void): Promise<Task> => {
         const deaf = session.calls.onProgress(taskId, onProgress);
         // Also when the stream has broken: the client may come back to it.
-        const task = await session.tasks.until(taskId, hasEnded, MAX_DELAY_MS, request.signal).finally(deaf);
-        await session.settled();
-        return task;
+        return session.tasks.until(taskId, hasEnded, MAX_DELAY_MS, request.signal).finally(deaf);
       };
       return await request.waiting('the task is running', untilEnded, marked);
     } finally {
@@ -127,11 +125,7 @@ export class LegacyTasks {
   /** Tells the client how the tasks are doing that it was given. */
   changed(task: Task): void {
     if (!task.exposed) return;
-    // What is told must be on record; a store that fails has told so elsewhere.
-    this.#parts.session.settled().then(
-      () => tellClient(this.#parts, 'notifications/tasks/status', coreTask(task)),
-      () => {},
-    );
+    notifyWhenStored(this.#parts.session, () => tellClient(this.#parts, 'notifications/tasks/status', coreTask(task)));
   }
 
   /** The token of the call stays good until its task has ended. */

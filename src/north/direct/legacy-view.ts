@@ -1,8 +1,8 @@
 import { Server } from '@modelcontextprotocol/server';
 import type { RelatedRequest } from '../../core/ports.ts';
 import { rpcFailure } from '../../lib/rpc-error.ts';
-import { assertNotTooDeep } from '../arguments-depth.ts';
-import { openExchange } from '../carrier.ts';
+import { openExchange, withinLimits } from '../carrier.ts';
+import { passOn, replyWhenStored, report, type Reply } from '../commit-gate.ts';
 import { call, type LegacyCallParts } from './legacy-calls.ts';
 import { LegacyResponder } from './legacy-responder.ts';
 import { LegacyRelay } from './legacy-relay.ts';
@@ -46,9 +46,10 @@ export class LegacyView {
     this.server.removeNotificationHandler('notifications/progress');
     this.server.fallbackRequestHandler = async ({ method, params = {} }, { mcpReq }) => {
       const exchange = openExchange(mcpReq, carrier, gateway.settings.calls.onCancel);
+      const request = new LegacyRequest(this.server, mcpReq, exchange, session.clock);
+      const handle = async (): Promise<Reply> => this.#handle(request, method, params);
       try {
-        const request = new LegacyRequest(this.server, mcpReq, exchange, session.clock);
-        return await this.#handle(request, method, params);
+        return await replyWhenStored(session, async () => withinLimits(session, params, handle));
       } catch (error) {
         const failure = wireError(name, error, session);
         // The SDK would rewrite some codes, which are the server's own.
@@ -98,35 +99,28 @@ export class LegacyView {
     return status?.state === 'connected' && tellsChanges(status.info, kind);
   }
 
-  async #handle(request: LegacyRequest, method: string, params: Params): Promise<Params> {
+  async #handle(request: LegacyRequest, method: string, params: Params): Promise<Reply> {
     const { session, relay, tasks, tools } = this.#parts;
-    session.touch();
-    assertNotTooDeep(params);
-    const done = session.beginRequest();
-    try {
-      switch (method) {
-        case 'tools/call':
-          return await call(this.#parts, request, params);
-        case 'tasks/get':
-          return await tasks.get(params);
-        case 'tasks/result':
-          return await tasks.result(request, params);
-        case 'tasks/list':
-          return await tasks.list(params);
-        case 'tasks/cancel':
-          return await tasks.cancel(params);
-        case 'logging/setLevel':
-          return await relay.setLevel(request, params);
-        case 'resources/subscribe':
-        case 'resources/unsubscribe':
-          return await relay.subscribe(request, method, params);
-        case 'tools/list':
-          return tools.listed(await relay.pass(request, method, params));
-        default:
-          return await relay.pass(request, method, params);
-      }
-    } finally {
-      done();
+    switch (method) {
+      case 'tools/call':
+        return call(this.#parts, request, params);
+      case 'tasks/get':
+        return tasks.get(params);
+      case 'tasks/result':
+        return tasks.result(request, params);
+      case 'tasks/list':
+        return tasks.list(params);
+      case 'tasks/cancel':
+        return tasks.cancel(params);
+      case 'logging/setLevel':
+        return report(session, await relay.setLevel(request, params));
+      case 'resources/subscribe':
+      case 'resources/unsubscribe':
+        return report(session, await relay.subscribe(request, method, params));
+      case 'tools/list':
+        return passOn(tools.listed(await relay.pass(request, method, params)));
+      default:
+        return passOn(await relay.pass(request, method, params));
     }
   }
 }

@@ -4,6 +4,7 @@ import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 import { withMeta } from '../../lib/meta.ts';
 import { isObject } from '../../lib/values.ts';
+import { notifyWhenStored } from '../commit-gate.ts';
 import { tellsChanges } from './shown-server.ts';
 import type { ModernClientState } from './modern-client-state.ts';
 import { requireTasks, type ModernClient } from '../modern-client.ts';
@@ -73,11 +74,7 @@ export async function listen(parts: ListeningParts, { notifications: wanted }: P
     );
     const tellTask = (task: Task): void => {
       if (!known.includes(task.id)) return;
-      // What is told must be on record; a store that fails has told so elsewhere.
-      session.settled().then(
-        () => tell('notifications/tasks', clientState.detailed(task, client.capabilities)),
-        () => {},
-      );
+      notifyWhenStored(session, () => tell('notifications/tasks', clientState.detailed(task, client.capabilities)));
     };
     undo.push(session.tasks.watch(tellTask));
     // As they are now: they may have changed before anybody listened.

@@ -15,10 +15,11 @@ import type { ModernRequest, Params } from './modern-request.ts';
 import { errorOf, resultOf } from './outcome.ts';
 import { earlierRun, markTakenOver } from './take-over.ts';
 import { extensionTask } from './task-views.ts';
+import { passOn, report, type Reply } from '../commit-gate.ts';
 import { deliverResult, deliverTask } from '../delivery.ts';
 
-/** Makes a call, or goes on with one: with its next round, or with one that its client had given up. */
-export async function call(request: ModernRequest, params: Params): Promise<Params> {
+/** Makes a call, or goes on with one: its next round, or the same call of an earlier request that its client gave up. */
+export async function call(request: ModernRequest, params: Params): Promise<Reply> {
   const { gateway, session, name, taskAfterMs } = request.parts;
   const { id, exchange, client } = request;
   const { name: tool, arguments: sent, _meta: _ownMeta, ...more } = params;
@@ -35,19 +36,19 @@ export async function call(request: ModernRequest, params: Params): Promise<Para
       meta: request.meta('tools/call', params),
       more,
       bare: sent === undefined,
-      // A client that waits for the call itself is not to lose it to a clock that it knows nothing of.
+      // A client that waits for the call itself does not know of the task's time limit.
       ...(client.takesTasks ? { timeoutMs: taskAfterMs, exposed: true } : { ttlMs: gateway.settings.tasks.maxTtlMs }),
     }),
   );
   switch (reply.kind) {
     case 'result':
       deliverResult({ session, exchange }, wanted, reply.result);
-      return reply.result;
+      return passOn(reply.result);
     case 'task':
       if (reply.because === 'gone') throw new RpcError(-32000, 'the client disconnected');
       return reply.because === 'question' ? follow(request, reply.task.id) : asTask(request, reply.task.id);
     case 'failed':
-      return roundInstead(request, errorOf(reply));
+      return passOn(roundInstead(request, errorOf(reply)));
     case 'cancelled':
       throw new RpcError(-32000, 'the call was cancelled');
   }
@@ -62,7 +63,7 @@ async function execute(request: ModernRequest, wanted: CallRequest): Promise<Cal
     const caller: Caller = {
       onLeaving: (listener) => exchange.onLeaving(listener),
       onProgress,
-      // What the client cannot be asked others may answer, while it waits.
+      // While the client waits, others may answer what it cannot be asked.
       effectOf: (question) => (answered(question) || !canBeAsked(capabilities, question) ? 'wait' : 'reply'),
       responder: (question) =>
         answerAtOnce(request, question, answered(question) ? answers[question.key ?? ''] : undefined),
@@ -73,7 +74,7 @@ async function execute(request: ModernRequest, wanted: CallRequest): Promise<Cal
   });
 }
 
-/** With what the client sent along before it was asked. */
+/** Answers a question with what the client sent before it was asked. */
 function answerAtOnce({ parts: { session } }: ModernRequest, question: Interaction, answer: unknown): boolean {
   if (answer === undefined) return false;
   session.interactions.answer(question.id, question.kind, answer).catch((error: unknown) => {
@@ -83,7 +84,7 @@ function answerAtOnce({ parts: { session } }: ModernRequest, question: Interacti
 }
 
 /** The client brings the answers to what the call asked, and wants to go on with it. */
-async function nextRound(request: ModernRequest, tool: string): Promise<Params> {
+async function nextRound(request: ModernRequest, tool: string): Promise<Reply> {
   const { session, clientState } = request.parts;
   const waiting = readState(session.key, request.state);
   const taskId = 'task' in waiting ? waiting.task : '';
@@ -97,7 +98,7 @@ async function nextRound(request: ModernRequest, tool: string): Promise<Params> 
 }
 
 /** Waits for what comes next of a call that is a task already: its end, a question, or its turn to be shown as a task. */
-async function follow(request: ModernRequest, taskId: string): Promise<Params> {
+async function follow(request: ModernRequest, taskId: string): Promise<Reply> {
   const { session, clientState, taskAfterMs } = request.parts;
   const { exchange } = request;
   const { takesTasks, capabilities } = request.client;
@@ -111,11 +112,12 @@ async function follow(request: ModernRequest, taskId: string): Promise<Params> {
   );
   switch (next.kind) {
     case 'ended':
-      deliverTask({ session, exchange }, taskId, { forget: next.task.exposed !== true });
-      await session.settled();
-      return resultOf(next.task);
+      if (next.task.exposed) deliverTask({ session, exchange }, taskId);
+      else deliverTask({ session, exchange }, taskId, () => session.tasks.delivered(taskId));
+      return report(session, resultOf(next.task));
     case 'asked':
-      return askRound(request, taskId, next.questions);
+      deliverTask({ session, exchange }, taskId);
+      return request.round(next.questions, { task: taskId });
     case 'stopped':
       return asTask(request, taskId);
     case 'gone':
@@ -125,18 +127,10 @@ async function follow(request: ModernRequest, taskId: string): Promise<Params> {
   }
 }
 
-async function askRound(request: ModernRequest, taskId: string, questions: Map<string, Interaction>): Promise<Params> {
-  const { session } = request.parts;
-  deliverTask({ session, exchange: request.exchange }, taskId);
-  await session.settled();
-  return request.round(questions, { task: taskId });
-}
-
-async function asTask(request: ModernRequest, taskId: string): Promise<Params> {
+function asTask(request: ModernRequest, taskId: string): Reply {
   const { session, clientState } = request.parts;
   session.tasks.apply(taskId, { type: 'exposed' });
   deliverTask({ session, exchange: request.exchange }, taskId);
-  await session.settled();
   const task = clientState.shown(session.tasks.get(taskId), request.client.capabilities);
-  return { resultType: 'task', ...extensionTask(task) };
+  return report(session, { resultType: 'task', ...extensionTask(task) });
 }

@@ -73,9 +73,9 @@ export class ModernClientState {
       onProgress: (): void => {},
       rounds: 'return' as const,
     };
-    // Known before it is sent: who comes meanwhile must not ask for less.
-    const known = this.#session.setLogLevel(this.#name, level);
-    await Promise.all([known, this.#session.connection(this.#name).relay(request)]);
+    // Known before it is sent: requests that come meanwhile must not ask for less.
+    this.#session.setLogLevel(this.#name, level);
+    await this.#session.connection(this.#name).relay(request);
   }
 
   /** Asks the server to tell of changes of a resource; `undefined` if it does not. Whoever is the last to leave ends it. */

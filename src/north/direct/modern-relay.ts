@@ -1,6 +1,7 @@
 import type { RpcFailure } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import { canBeAsked } from '../asking/asking.ts';
+import { passOn, type Reply } from '../commit-gate.ts';
 import { readState } from '../mrtr/request-state.ts';
 import { HeldRequest } from './held-requests.ts';
 import type { ModernRequest, Params } from './modern-request.ts';
@@ -9,7 +10,7 @@ import { wireError } from './outcome.ts';
 const URL_ELICITATION_REQUIRED = -32042;
 
 /** Passes a request on as it is; what the server asks before it answers reaches the client in rounds. */
-export async function relay(request: ModernRequest, method: string, params: Params): Promise<Params> {
+export async function relay(request: ModernRequest, method: string, params: Params): Promise<Reply> {
   const { parts, id, exchange, client, state, answers } = request;
   const { _meta: _ownMeta, ...own } = params;
   // Rounds with a server of the same era are its own affair.
@@ -22,16 +23,16 @@ export async function relay(request: ModernRequest, method: string, params: Para
     request.connection.relay({ id, method, params: outgoing, signal, onProgress, rounds: 'return' });
   const held = new HeldRequest(parts.session, id, client.capabilities, start);
   try {
-    const result = await waitFor(request, held);
-    parts.session.readLists.record(method, params, result);
-    return result;
+    const reply = await waitFor(request, held);
+    parts.session.readLists.record(method, params, reply.result);
+    return reply;
   } catch (error) {
-    return roundInstead(request, wireError(parts.name, error, parts.session));
+    return passOn(roundInstead(request, wireError(parts.name, error, parts.session)));
   }
 }
 
 /** The client brings the answers to what the server asked, and waits for the same request again. */
-async function nextOfHeld(request: ModernRequest): Promise<Params> {
+async function nextOfHeld(request: ModernRequest): Promise<Reply> {
   const { session, clientState } = request.parts;
   const { capabilities } = request.client;
   const waiting = readState(session.key, request.state);
@@ -42,11 +43,11 @@ async function nextOfHeld(request: ModernRequest): Promise<Params> {
   return left.size > 0 ? request.round(left, { request: held.id }) : waitFor(request, held);
 }
 
-async function waitFor(request: ModernRequest, held: HeldRequest): Promise<Params> {
+async function waitFor(request: ModernRequest, held: HeldRequest): Promise<Reply> {
   const { clientState } = request.parts;
   const stopListening = request.exchange.onLeaving((_leaving, words) => held.stop(words));
   const next = await request.listening(held.id, async () => held.next()).finally(stopListening);
-  if (next !== 'asked') return next.result;
+  if (next !== 'asked') return passOn(next.result);
   const asked = await clientState.asked.gathered({ callId: held.id }, request.client.capabilities);
   if (asked.size === 0) return waitFor(request, held);
   clientState.held.keep(held);

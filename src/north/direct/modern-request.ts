@@ -4,8 +4,8 @@ import type { Connection, ServerInfo } from '../../core/ports.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
 import { secretId } from '../../lib/ids.ts';
-import { inputRequests } from '../asking/asking.ts';
-import { signState, type Waiting } from '../mrtr/request-state.ts';
+import { report, type Reply } from '../commit-gate.ts';
+import { inputRequired, type Waiting } from '../mrtr/request-state.ts';
 import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
 import { calling, clientOf, type ModernClient } from '../modern-client.ts';
@@ -82,9 +82,9 @@ export class ModernRequest {
     }
   }
 
-  /** Answers with what is asked; the client makes the same request again with the answers. */
-  round(asked: ReadonlyMap<string, Interaction>, waiting: Waiting): Params {
-    const requestState = signState(this.parts.session.key, waiting);
-    return { resultType: 'input_required', inputRequests: inputRequests(asked), requestState };
+  /** Replies with questions; the client makes the same request again with the answers. */
+  round(questions: ReadonlyMap<string, Interaction>, waiting: Waiting): Reply {
+    const { session } = this.parts;
+    return report(session, inputRequired(session.key, questions, waiting));
   }
 }

@@ -2,8 +2,8 @@ import type { Server, ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { hasEnded, type Task } from '../../core/task/task.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
-import { assertNotTooDeep } from '../arguments-depth.ts';
-import { openExchange } from '../carrier.ts';
+import { openExchange, withinLimits } from '../carrier.ts';
+import { passOn, replyWhenStored, report, type Reply } from '../commit-gate.ts';
 import { MODERN_VERSIONS, requireTasks } from '../modern-client.ts';
 import { call } from './modern-call.ts';
 import { relay } from './modern-relay.ts';
@@ -31,20 +31,15 @@ export function createModernServer(parts: ModernViewParts): Server {
   const server = new ShownServer(modernIntroduction(parts.name, parts.info), MODERN_VERSIONS);
   server.removeRequestHandler('logging/setLevel');
   const handle =
-    (work: (request: ModernRequest, params: Params) => Promise<Params>) =>
+    (work: (request: ModernRequest, params: Params) => Promise<Reply>) =>
     async (params: Params, { mcpReq }: ServerContext): Promise<Params> => {
+      const { session } = parts;
       const exchange = openExchange(mcpReq, parts.carrier, parts.gateway.settings.calls.onCancel);
-      parts.session.touch();
+      const run = async (): Promise<Reply> => work(new ModernRequest(parts, mcpReq, exchange), params);
       try {
-        assertNotTooDeep(params);
-        const done = parts.session.beginRequest();
-        try {
-          return await work(new ModernRequest(parts, mcpReq, exchange), params);
-        } finally {
-          done();
-        }
+        return await replyWhenStored(session, async () => withinLimits(session, params, run));
       } catch (error) {
-        throw wireError(parts.name, error, parts.session);
+        throw wireError(parts.name, error, session);
       }
     };
   server.setRequestHandler('tasks/get', NAMING_A_TASK, handle(getTask));
@@ -55,33 +50,32 @@ export function createModernServer(parts: ModernViewParts): Server {
   };
   server.fallbackRequestHandler = async ({ method, params: given = {} }, context) => {
     if (GONE_METHODS.has(method)) throw new RpcError(-32601, `Method not found: ${method}`);
-    const work = async (request: ModernRequest, own: Params): Promise<Params> =>
+    const work = async (request: ModernRequest, own: Params): Promise<Reply> =>
       method === 'tools/call' ? call(request, own) : relay(request, method, own);
     return handle(work)(given, context);
   };
   return server;
 }
 
-async function getTask(request: ModernRequest, params: Params): Promise<Params> {
+async function getTask(request: ModernRequest, params: Params): Promise<Reply> {
   const { session, clientState } = request.parts;
   const task = taskIn(request, params);
   if (hasEnded(task)) deliverTaskEnd({ session, exchange: request.exchange }, task.id);
-  await session.settled();
-  return clientState.detailed(task, request.client.capabilities);
+  return report(session, clientState.detailed(task, request.client.capabilities));
 }
 
-async function cancelTask(request: ModernRequest, params: Params): Promise<Params> {
+async function cancelTask(request: ModernRequest, params: Params): Promise<Reply> {
   const { session } = request.parts;
   // Acknowledged also when it has ended already: then there is nothing to do.
   session.calls.cancel(taskIn(request, params).id, 'cancelled by the client');
-  await session.settled();
-  return {};
+  return report(session, {});
 }
 
-async function updateTask(request: ModernRequest, params: Params): Promise<Params> {
+async function updateTask(request: ModernRequest, params: Params): Promise<Reply> {
   const { id } = taskIn(request, params);
+  // Stores the answers; those that could not be stored count all the same.
   await request.parts.clientState.asked.answer({ taskId: id }, request.client.capabilities, request.answers ?? {});
-  return {};
+  return passOn({});
 }
 
 function taskIn({ client, parts }: ModernRequest, { taskId }: Params): Task {

@@ -4,18 +4,19 @@ import type { Session } from '../../core/session/session.ts';
 import type { CallResult, Task } from '../../core/task/task.ts';
 import { messageOf } from '../../lib/log.ts';
 import { hasRpcCode, RpcError, type RpcFailure } from '../../lib/rpc-error.ts';
+import { ReportedError } from '../commit-gate.ts';
 
-/** What the client gets for an ended task: the server's own result, or the server's own error. */
+/** The server's result of an ended task; throws the server's error if there is one. */
 export function resultOf(task: Task): CallResult {
   switch (task.status) {
     case 'completed':
       return withoutResultType(task.result);
     case 'cancelled':
-      throw new RpcError(-32000, `the call was cancelled: ${task.statusMessage ?? 'no reason was given'}`);
+      throw new ReportedError(-32000, `the call was cancelled: ${task.statusMessage ?? 'no reason was given'}`);
     case 'failed':
     case 'expired': {
       const { code, message, data } = task.error;
-      throw new RpcError(code, message, data);
+      throw new ReportedError(code, message, data);
     }
     case 'working':
     case 'input_required':
@@ -30,7 +31,7 @@ export function errorOf({ outcome, error }: Extract<CallReply, { kind: 'failed' 
   return fromGateway(error);
 }
 
-/** An error as it is to leave: those of the server as they came, ours with the code of the table. */
+/** An error as it leaves: errors of the server as they came, ours with the code of the table. */
 export function wireError(server: string, error: unknown, session?: Session): Error & RpcFailure {
   if (error instanceof GatewayError) return fromGateway(error);
   if (hasRpcCode(error)) return error;
@@ -42,7 +43,7 @@ function fromGateway({ code, message, details }: GatewayError): RpcError {
   return new RpcError(ERROR_TABLE[code].rpc, message, { code, ...details });
 }
 
-/** What tells results apart from other answers is put on anew by whoever speaks a dialect that has it. */
+/** `resultType` exists only in the newer protocol, whose endpoints add it again. */
 export function withoutResultType({ resultType: _resultType, ...result }: Record<string, unknown>): CallResult {
   return result;
 }

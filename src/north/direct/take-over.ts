@@ -5,8 +5,7 @@ import type { Task } from '../../core/task/task.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { withMeta } from '../../lib/meta.ts';
 import { sleep } from '../../lib/timers.ts';
-
-type Params = Record<string, unknown>;
+import type { Reply } from '../commit-gate.ts';
 
 /** A client that closes a connection and reconnects at once may be heard again before the close is noticed. */
 const LEAVING_MS = 50;
@@ -33,6 +32,7 @@ export async function earlierRun(
 }
 
 /** Tells the client that its reply comes from an earlier run of the call. */
-export function markTakenOver(reply: Params, { id, createdAt }: Task): Params {
-  return withMeta(reply, 'meanwhile/takenOver', { taskId: id, startedAt: isoTime(createdAt) });
+export function markTakenOver({ result, reports }: Reply, { id, createdAt }: Task): Reply {
+  const mark = { taskId: id, startedAt: isoTime(createdAt) };
+  return { result: withMeta(result, 'meanwhile/takenOver', mark), reports };
 }

@@ -6,17 +6,17 @@ import { deliverResult } from '../delivery.ts';
 import { within } from '../../lib/timers.ts';
 import { noSuchTool } from './mistakes.ts';
 import { ownQuestions } from './visible.ts';
-import { errorReply, passedOn } from './reply.ts';
-import { fromServer, jsonBlock, type ToolContext, type ToolReply } from './tool.ts';
+import { errorReply } from './reply.ts';
+import { fromServer, jsonBlock, own, type ToolContext, type ToolReply } from './tool.ts';
 import { elicitationReference, taskReference, taskView } from './views.ts';
 import { withFix } from './with-fix.ts';
 
-/** What the client of a call is told. */
+/** The reply to a call. */
 export async function callReply(context: ToolContext, request: CallRequest, reply: CallReply): Promise<ToolReply> {
   switch (reply.kind) {
     case 'result':
       deliverResult(context, request, reply.result, (taskId) => hasResult(context, taskId));
-      return passedOn(fromServer(reply.result));
+      return { kind: 'passed_on', result: fromServer(reply.result) };
     case 'task':
       return promoted(context, reply.task.id, reply.because, request.timeoutMs);
     case 'failed':
@@ -42,7 +42,7 @@ export function promoted(context: ToolContext, taskId: string, because: Because,
       .map(taskReference),
     elicitations_for_server: ownQuestions(context, 'elicitation', server).map(elicitationReference),
   };
-  return { content: [{ type: 'text', text }, jsonBlock({ proxy_task, pending_on_server })], isError: false };
+  return own({ content: [{ type: 'text', text }, jsonBlock({ proxy_task, pending_on_server })], isError: false });
 }
 
 function why(because: Because, timeoutMs: number): string {
@@ -59,12 +59,13 @@ function why(because: Because, timeoutMs: number): string {
   }
 }
 
-/** What the client of a call that became a task is told of its end. */
+/** The reply to a call that was a task and has ended. */
 export function endedReply(task: EndedTask): ToolReply {
-  return task.status === 'completed' ? passedOn(fromServer(task.result)) : errorReply(failure(task));
+  if (task.status !== 'completed') return errorReply(failure(task));
+  return { kind: 'passed_on', result: fromServer(task.result) };
 }
 
-/** The client has the result: that the call was a task in between is no news for it. */
+/** The client has the result: events about the task in between are no news for it. */
 export function hasResult({ session: { tasks, events }, reader }: ToolContext, id: string): void {
   tasks.setAbandoned(id, false);
   events.takeForEveryone(({ data: { taskId } }) => taskId === id, reader).settle(true);

@@ -2,6 +2,7 @@ import type { Caller, CallRequest } from '../../core/call/request.ts';
 import { hasEnded } from '../../core/task/task.ts';
 import { askClient } from '../asking/ask-client.ts';
 import { canBeAsked } from '../asking/asking.ts';
+import { deliverTask } from '../delivery.ts';
 import { withTaskUpdates } from '../waiting.ts';
 import { callReply, endedReply, hasResult, promoted } from './call-reply.ts';
 import { leaveIfDismissed } from './dismissal.ts';
@@ -48,7 +49,7 @@ async function whileAway(
     const because = task.status === 'input_required' ? 'question' : 'timeout';
     return promoted(context, taskId, because, request.timeoutMs);
   }
-  exchange.onDelivered(() => hasResult(context, taskId));
+  deliverTask(context, taskId, () => hasResult(context, taskId));
   return endedReply(task);
 }
 

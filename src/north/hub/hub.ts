@@ -6,13 +6,14 @@ import type { ServerConfig } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { CoreSettings } from '../../core/settings.ts';
 import type { Exchange } from '../exchange.ts';
-import { assertNotTooDeep } from '../arguments-depth.ts';
+import { withinLimits } from '../carrier.ts';
+import { passOn, type Reply } from '../commit-gate.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import { mistakes, noSuchTool } from './mistakes.ts';
 import { buildReply, errorReply } from './reply.ts';
 import { DIAGRAMS_URI, diagramsResource, readDiagrams } from './resources/diagrams.ts';
-import type { Asking, HubTool, Round, ToolContext, ToolReply } from './tool.ts';
+import type { Asking, HubTool, ToolContext, ToolReply } from './tool.ts';
 import { activityTools } from './tools/activity.ts';
 import { elicitationTools } from './tools/elicitation.ts';
 import { executionTools } from './tools/execution.ts';
@@ -44,14 +45,14 @@ export const HUB_INSTRUCTIONS =
   'needs input continues as a task. When a reply has pending_client_action, ask the user (or answer the sampling ' +
   'request yourself), respond, then use await_activity and get_task_result.';
 
-/** Who calls, through which listener. */
-export interface HubCaller {
+/** The client that calls. */
+interface HubCaller {
   session: Session;
   exchange: Exchange;
   mayRunCommands: boolean;
   /** Who reads the events, where the session has several readers. */
   reader?: EventReader | undefined;
-  /** There if the client can itself be asked. */
+  /** Present if the client can itself be asked. */
   asking?: Asking | undefined;
 }
 
@@ -70,19 +71,19 @@ export class Hub {
     return this.#gateway.settings;
   }
 
-  async handle(method: string, params: Record<string, unknown>, caller: HubCaller): Promise<Record<string, unknown>> {
+  async handle(method: string, params: Record<string, unknown>, caller: HubCaller): Promise<Reply> {
     caller.session.touch();
     switch (method) {
       case 'tools/list':
-        return { tools: this.#list };
+        return passOn({ tools: this.#list });
       case 'tools/call':
         return this.#call(params, caller);
       case 'resources/list':
-        return { resources: [diagramsResource] };
+        return passOn({ resources: [diagramsResource] });
       case 'resources/templates/list':
-        return { resourceTemplates: [] };
+        return passOn({ resourceTemplates: [] });
       case 'resources/read':
-        if (params['uri'] === DIAGRAMS_URI) return readDiagrams();
+        if (params['uri'] === DIAGRAMS_URI) return passOn(readDiagrams());
         throw new RpcError(-32602, `resource '${String(params['uri'])}' not found; known: ${DIAGRAMS_URI}`, {
           uri: params['uri'],
         });
@@ -91,49 +92,50 @@ export class Hub {
     }
   }
 
-  async #call(params: Record<string, unknown>, caller: HubCaller): Promise<Record<string, unknown>> {
+  async #call(params: Record<string, unknown>, caller: HubCaller): Promise<Reply> {
     const { name, arguments: given = {} } = params;
     const found = typeof name === 'string' ? this.#tools.get(name) : undefined;
     if (found === undefined) throw new RpcError(-32602, noSuchTool(String(name), [...this.#tools.keys()]));
     const { exchange, session } = caller;
     return whileWaiting({ clock: session.clock, exchange }, `${found.name} is running`, async (onProgress) => {
-      const context: ToolContext = { ...caller, gateway: this.#gateway, onProgress, asking: this.#asking(caller) };
-      const body = await this.#run(found, given, context);
-      return buildReply(context, body, found.showsServers && serversShown(body, given));
+      const context: ToolContext = {
+        ...caller,
+        gateway: this.#gateway,
+        onProgress,
+        asking: this.#asking(caller),
+        alsoReports: new Set(),
+      };
+      const reply = await this.#run(found, given, context);
+      return buildReply(context, reply, found.showsServers && serversShown(reply, given));
     });
   }
 
-  /** Asked through the tools alone, a client counts as one that cannot be asked in any other way. */
+  /** With `questions.via` = tools, a client counts as unable to be asked in any other way. */
   #asking({ asking }: HubCaller): Asking | undefined {
     return asking && this.#gateway.settings.questions.via === 'tools' ? { ...asking, capabilities: {} } : asking;
   }
 
-  async #run(found: HubTool, given: unknown, context: ToolContext): Promise<ToolReply | Round> {
-    let endRequest = (): void => {};
+  async #run(found: HubTool, given: unknown, context: ToolContext): Promise<ToolReply> {
     try {
-      endRequest = context.session.beginRequest();
-      assertNotTooDeep(given);
-      const parsed = found.input.safeParse(given);
-      if (!parsed.success) {
+      return await withinLimits(context.session, given, async () => {
+        const parsed = found.input.safeParse(given);
+        if (parsed.success) return found.run(parsed.data, context);
         throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', `${found.name}: ${mistakes(found, given, parsed.error)}`);
-      }
-      return await found.run(parsed.data, context);
+      });
     } catch (error) {
       if (!(error instanceof GatewayError)) {
         this.#gateway.log.debug('tool_failed', { tool: found.name, error: String(error) });
       }
       return errorReply(withFix(error, serverIn(given, context.session)));
-    } finally {
-      endRequest();
     }
   }
 }
 
-/** A reply that is no error shows that the server it was asked from is connected. */
-function serversShown(body: ToolReply | Round, given: unknown): (server: string) => boolean {
+/** Replies other than errors show that the server is connected. */
+function serversShown({ result }: ToolReply, given: unknown): (server: string) => boolean {
   const { server, name } = isObject(given) ? given : {};
   const only = server ?? name;
-  return (each) => !('isError' in body && body.isError) && (only === undefined || each === only);
+  return (each) => result['isError'] !== true && (only === undefined || each === only);
 }
 
 /** The server that a tool was called for. */

@@ -8,19 +8,21 @@ import type { CoreSettings } from '../../core/settings.ts';
 import type { CallResult } from '../../core/task/task.ts';
 import type { Exchange } from '../exchange.ts';
 
-/** What a hub tool works with. */
+/** The request that a tool of the hub serves. */
 export interface ToolContext {
   gateway: Gateway;
   session: Session;
   exchange: Exchange;
-  /** Progress of what the client waits for. */
+  /** Sends progress to the client. */
   onProgress: (progress: Progress) => void;
   /** Whether the client may make the gateway start programs. */
   mayRunCommands: boolean;
   /** Who reads the events, where the session has several readers. */
   reader?: EventReader | undefined;
-  /** There if the client can itself be asked. */
+  /** Present if the client can itself be asked. */
   asking?: Asking | undefined;
+  /** Other sessions whose state the reply reports. */
+  alsoReports: Set<Session>;
 }
 
 /** How a client is asked while its own request is open, if it can be. */
@@ -46,23 +48,19 @@ export interface AskingByRound {
 
 export type ContentBlock = Record<string, unknown>;
 
-/** The tool's own part of the reply; the reply builder adds events and what waits for the client. */
-export interface ToolReply {
+/** The tool's own part of a reply; the reply builder adds events and pending questions. */
+export interface ToolResult {
   content: ContentBlock[];
   isError?: boolean;
   [field: string]: unknown;
 }
 
-/** What the client is to answer before there is a reply. */
-export class Round {
-  readonly inputRequests: Record<string, unknown>;
-  readonly requestState: string;
-
-  constructor(inputRequests: Record<string, unknown>, requestState: string) {
-    this.inputRequests = inputRequests;
-    this.requestState = requestState;
-  }
-}
+export type ToolReply =
+  | { kind: 'own'; result: ToolResult }
+  /** The result of a server, which reports no state of the gateway. */
+  | { kind: 'passed_on'; result: ToolResult }
+  /** Questions that the client answers before there is a result. */
+  | { kind: 'round'; result: Record<string, unknown> };
 
 export interface Annotations {
   readOnlyHint?: boolean;
@@ -75,12 +73,12 @@ export interface HubTool {
   name: string;
   description: string;
   input: z.ZodObject;
-  /** The values of arguments that a client leaves out, where the settings decide. */
+  /** Default values that depend on the settings. */
   defaults?: ((settings: CoreSettings) => Record<string, number>) | undefined;
   annotations: Annotations;
   /** Its reply shows that servers are connected: the one in its arguments, or all. */
   showsServers?: true | undefined;
-  run: (args: unknown, context: ToolContext) => Promise<ToolReply | Round>;
+  run: (args: unknown, context: ToolContext) => Promise<ToolReply>;
 }
 
 /** Ties the argument type of `run` to the schema that has checked it. */
@@ -91,24 +89,28 @@ export function tool<S extends z.ZodObject>(definition: {
   defaults?: HubTool['defaults'];
   annotations: Annotations;
   showsServers?: true;
-  run: (args: z.infer<S>, context: ToolContext) => Promise<ToolReply | Round>;
+  run: (args: z.infer<S>, context: ToolContext) => Promise<ToolReply>;
 }): HubTool {
   return {
     ...definition,
-    // A misspelt argument is a mistake to be told, not one to be ignored.
+    // A misspelt argument is an error, and not ignored.
     input: definition.input.strict(),
     run: (args, context) => definition.run(args as z.infer<S>, context),
   };
 }
 
-/** A server's own result as a reply. */
-export function fromServer(result: CallResult): ToolReply {
+/** A server's result as a result of a tool. */
+export function fromServer(result: CallResult): ToolResult {
   const { content } = result;
   return { ...result, content: Array.isArray(content) ? content : [] };
 }
 
+export function own(result: ToolResult): ToolReply {
+  return { kind: 'own', result };
+}
+
 export function json(value: unknown): ToolReply {
-  return { content: [jsonBlock(value)] };
+  return own({ content: [jsonBlock(value)] });
 }
 
 export function jsonBlock(value: unknown): ContentBlock {

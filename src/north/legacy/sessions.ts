@@ -11,7 +11,6 @@ import { canBeNamed, type Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { ServerInfo } from '../../core/ports.ts';
 import { useFreshIds } from '../../lib/sdk/fresh-ids.ts';
-import { messageOf } from '../../lib/log.ts';
 import type { Addressed } from '../http/addressed.ts';
 import { isSameView } from '../../core/session/kind.ts';
 import { serverInfo } from '../direct/shown-server.ts';
@@ -19,6 +18,7 @@ import { LegacyView } from '../direct/legacy-view.ts';
 import { idOf, respondError, respondGatewayError } from '../http/response.ts';
 import { createHubServer } from '../hub-server.ts';
 import type { Hub } from '../hub/hub.ts';
+import { whenStored } from '../commit-gate.ts';
 import { clientRecord, understandsEmptyEvents } from './client.ts';
 import { LegacyTransport } from './transport.ts';
 
@@ -81,7 +81,7 @@ export class LegacySessions {
     let info: ServerInfo | undefined;
     try {
       session = await gateway.open(principal, { view, owner: { kind: 'client', client: clientRecord(body) } });
-      await stored(session);
+      await whenStored([session]);
       // The client is to be told what this one server can do.
       if (view.kind === 'direct') info = await serverInfo(view.server, session.connection(view.server));
     } catch (error) {
@@ -150,14 +150,15 @@ export class LegacySessions {
     return new GatewayError('TOOL_ERR_SESSION_NOT_FOUND', message);
   }
 
-  /** Said only when it holds: a session that is still stored would be back after a restart. */
+  /** Confirmed once it is stored: a session that is still stored would be back after a restart. */
   async #end(session: Session, res: ServerResponse): Promise<void> {
     const { gateway } = this.#options;
     await gateway.end(session, 'the client ended the session');
     try {
-      await session.settled();
+      await whenStored([session]);
     } catch (error) {
-      respondGatewayError(res, new GatewayError('TOOL_ERR_STORE', messageOf(error)));
+      if (!(error instanceof GatewayError)) throw error;
+      respondGatewayError(res, error);
       return;
     }
     res.writeHead(200).end();
@@ -204,11 +205,4 @@ export class LegacySessions {
 function lostIn({ view }: Session): string {
   const tasks = view.kind === 'hub' ? 'list_tasks shows' : 'make it again, unless tasks/list shows';
   return `gateway restarted while this request was open; ${tasks} what became of its work`;
-}
-
-/** Nobody is told of a session that is not on record. */
-async function stored(session: Session): Promise<void> {
-  await session.settled().catch((error: unknown) => {
-    throw new GatewayError('TOOL_ERR_STORE', messageOf(error));
-  });
 }

@@ -1,16 +1,31 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Interaction } from '../../core/interaction/interaction.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
+import { inputRequests } from '../asking/asking.ts';
+
+/** The result that asks questions, by the keys under which they are answered, in place of what `waiting` will bring. */
+export function inputRequired(
+  key: string,
+  questions: ReadonlyMap<string, Interaction>,
+  waiting: Waiting,
+): Record<string, unknown> {
+  return {
+    resultType: 'input_required',
+    inputRequests: inputRequests(questions),
+    requestState: signState(key, waiting),
+  };
+}
 
 /** What waits for the client: a call that has become a task, or another request that is still open at the server. */
 export type Waiting = { task: string } | { request: string };
 
 /**
- * What a client without sessions carries from one round to the next: the name of what waits for it, signed with the key of
- * the session it belongs to. So it is worth nothing to anybody else, nor when it was changed.
+ * What a client without sessions carries from one round to the next: what waits for it, signed with the key of its session, so
+ * that another client cannot use it and a changed one is refused.
  */
-export function signState(key: string, waiting: Waiting): string {
-  // No two rounds carry the same.
+function signState(key: string, waiting: Waiting): string {
+  // Each round gets another one.
   const once = randomBytes(6).toString('base64url');
   const payload = Buffer.from(JSON.stringify({ ...waiting, once })).toString('base64url');
   return `${payload}.${signature(key, payload).toString('base64url')}`;

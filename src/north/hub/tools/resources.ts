@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { json, jsonBlock, READS_SERVER, tool, type Annotations } from '../tool.ts';
+import { json, jsonBlock, own, READS_SERVER, tool, type Annotations } from '../tool.ts';
 import { serverName } from './arguments.ts';
 import { fromServers } from './from-servers.ts';
 import { onServer, requestOn } from './request-on.ts';
@@ -41,7 +41,7 @@ export const resourceTools = [
       const contents = Array.isArray(result['contents']) ? result['contents'] : [];
       // As embedded resources, so that text stays text, blobs stay blobs and both keep their type.
       const content = contents.map((resource: unknown) => ({ type: 'resource', resource }));
-      return { content: content.length > 0 ? content : [jsonBlock({ contents: [] })] };
+      return own({ content: content.length > 0 ? content : [jsonBlock({ contents: [] })] });
     },
   }),
   tool({

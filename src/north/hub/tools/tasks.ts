@@ -4,7 +4,7 @@ import type { Session } from '../../../core/session/session.ts';
 import { hasEnded, type Task, errorOfTask } from '../../../core/task/task.ts';
 import { errorReply } from '../reply.ts';
 import { ownerOfTask, ownQuestions, questionsIn, tasksIn } from '../visible.ts';
-import { fromServer, json, READS, tool, type ToolContext, type ToolReply } from '../tool.ts';
+import { fromServer, json, own, READS, tool, type ToolContext, type ToolReply } from '../tool.ts';
 import { elicitationBrief, elicitationView, shownStatus, taskView, taskWithArgs } from '../views.ts';
 import { shortText, waitMs } from './arguments.ts';
 import { deliverTaskEnd } from '../../delivery.ts';
@@ -92,7 +92,7 @@ function resultOf(context: ToolContext, owner: Session, task: Task): ToolReply {
     case 'input_required':
       return json(stateOf(context, owner, task));
     case 'completed':
-      return fromServer(task.result);
+      return own(fromServer(task.result));
     case 'failed':
     case 'cancelled':
     case 'expired': {

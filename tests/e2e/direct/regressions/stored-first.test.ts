@@ -5,6 +5,7 @@ import { httpGateway, temporaryFolder } from '../../../support/gateway.ts';
 import type { Json } from '../../../support/hub.ts';
 import { defer } from '../../../support/owned.ts';
 import { soon } from '../../flows/watch.ts';
+import { resultIn, textOf, type Answered } from '../answered.ts';
 import { LegacyWire } from '../legacy-wire.ts';
 import { accept, ModernWire, onlyQuestion, ROUNDS } from '../modern-wire.ts';
 import { puppet, TOOL } from './puppet.ts';
@@ -26,8 +27,13 @@ test('P-3, D-3, D-4: that a task has ended is told to nobody before it is stored
   const goingOn = rounds.send('tools/call', { ...ROUNDS_CALL, requestState, inputResponses });
   await server.answer('Sure?');
   const { taskId } = await legacy.begin(TOOL, { name: 'legacy' });
+  const hub = (state: string, name: string, args: Json): Promise<Answered> =>
+    new ModernWire(`${url}?as=${state}`).send('tools/call', { name, arguments: args });
+  const slow = { server: 'one', tool: TOOL, args: { name: 'hub' }, timeout_ms: 50 };
+  const promoted = String(textOf(resultIn(await hub('one', 'execute_tool', slow))));
+  const [, task_id] = /Promoted to task (\S+)\./.exec(promoted) ?? [];
   const ofModern = (await modern.call(TOOL, { name: 'modern' }))['taskId'];
-  await server.begun('legacy');
+  await Promise.all(['legacy', 'modern', 'hub'].map(async (name) => server.begun(name)));
 
   const other = new Database(store);
   defer(async () => void other.close());
@@ -36,6 +42,7 @@ test('P-3, D-3, D-4: that a task has ended is told to nobody before it is stored
   server.end('legacy');
   server.end('modern');
   server.end('rounds');
+  server.end('hub');
   const ended = (): boolean =>
     gateway.sessions.flatMap(({ tasks }) => tasks.list()).every(({ status }) => status === 'completed');
   await soon(ended).toBe(true);
@@ -46,6 +53,9 @@ test('P-3, D-3, D-4: that a task has ended is told to nobody before it is stored
     legacy.send('tasks/result', { taskId }),
     modern.send('tasks/get', { taskId: ofModern }),
     goingOn,
+    hub('one', 'get_task_result', { task_id }),
+    hub('two', 'get_task', { task_id }),
+    hub('two', 'get_task_result', { task_id }),
   ].map(async (answer) => answer.then(({ result }) => result && told.push(result)));
   await legacy.request('tools/list');
   await modern.request('tools/list');

@@ -1,0 +1,67 @@
+/**
+ * A reply or notification leaves only after the state that it reports is stored. Each endpoint hands its replies over as a
+ * `Reply`, which says whose state it reports; what else a client is told waits with `whenStored`.
+ */
+import { GatewayError } from '../core/errors.ts';
+import type { Session } from '../core/session/session.ts';
+import { messageOf } from '../lib/log.ts';
+import { RpcError } from '../lib/rpc-error.ts';
+
+type Result = Record<string, unknown>;
+
+/** State of a session. */
+type Stored = Pick<Session, 'settled'>;
+
+export interface Reply {
+  result: Result;
+  /** The sessions whose state it reports. */
+  reports: readonly Stored[];
+  /** The result if that state cannot be stored; by default the reply is an error. */
+  otherwise?: (error: GatewayError) => Result;
+}
+
+/** An error reply that reports stored state: how a task ended. */
+export class ReportedError extends RpcError {}
+
+/** A reply that reports no state of the gateway, but what a server said. It leaves also if the store cannot be written. */
+export function passOn(result: Result): Reply {
+  return { result, reports: [] };
+}
+
+export function report(session: Stored, result: Result): Reply {
+  return { result, reports: [session] };
+}
+
+/** The result of a request in this session, once it may leave. */
+export async function replyWhenStored(session: Stored, work: () => Promise<Reply>): Promise<Result> {
+  let reply: Reply;
+  try {
+    reply = await work();
+  } catch (error) {
+    if (error instanceof ReportedError) await whenStored([session]);
+    throw error;
+  }
+  const { result, reports, otherwise } = reply;
+  if (reports.length === 0) return result;
+  try {
+    await whenStored(reports);
+    return result;
+  } catch (error) {
+    if (otherwise === undefined || !(error instanceof GatewayError)) throw error;
+    return otherwise(error);
+  }
+}
+
+/** Resolves when all state of these sessions is stored. */
+export async function whenStored(sessions: readonly Stored[]): Promise<void> {
+  try {
+    await Promise.all(sessions.map(async (session) => session.settled()));
+  } catch (error) {
+    throw new GatewayError('TOOL_ERR_STORE', `the gateway could not write to its store: ${messageOf(error)}`);
+  }
+}
+
+/** Sends a notification about the session. It is dropped if the store fails, which the log reports. */
+export function notifyWhenStored(session: Stored, notify: () => void): void {
+  whenStored([session]).then(notify, () => {});
+}
