@@ -1,7 +1,12 @@
 import { defineConfig } from 'vitest/config';
 
 /** Tests that start no program, and so need no build. */
-const UNIT = ['src/**/*.test.ts', 'tests/*.test.ts', 'tests/contract/**/*.test.ts', 'tests/crash/checker.test.ts'];
+const UNIT = [
+  'src/**/*.test.ts',
+  'tests/*.test.ts',
+  'tests/contract/{store,scripted-connection}.test.ts',
+  'tests/crash/checker.test.ts',
+];
 
 export default defineConfig({
   test: {
