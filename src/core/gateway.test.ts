@@ -286,6 +286,17 @@ describe('clients without a session in the protocol', () => {
     expect(await gateway.otherStates(hub)).toEqual([others[0]]);
   });
 
+  test('S-5: requests that come at any moment while the state is opened get the same one', async () => {
+    const { gateway } = await startCore();
+    const found: Promise<Session>[] = [];
+    for (let n = 0; n < 50; n += 1) {
+      found.push(Promise.resolve(gateway.stateOf(address)));
+      await Promise.resolve();
+    }
+    expect(new Set(await Promise.all(found)).size).toBe(1);
+    expect(gateway.sessions).toHaveLength(1);
+  });
+
   test('S-5, P-2: find their state again after a restart', async () => {
     const first = await startCore();
     const before = await first.gateway.stateOf(address);

@@ -201,7 +201,12 @@ export class Gateway {
   /** The session of a client that has none in the protocol: at once if it is there, else when it is opened or restored. */
   stateOf(address: StateAddress): Session | Promise<Session> {
     const id = stateId(address);
-    return this.#sessions.get(this.#adopted.get(id) ?? id) ?? this.#openState(address);
+    const open = this.#sessions.get(this.#adopted.get(id) ?? id);
+    if (open !== undefined) return open;
+    // Several requests of the same client may come at the same moment.
+    const opening = this.#opening.get(id) ?? this.#openState(address).finally(() => this.#opening.delete(id));
+    this.#opening.set(id, opening);
+    return opening;
   }
 
   /** The state of the principal that was used last, of the hub or of one server. */
@@ -216,27 +221,18 @@ export class Gateway {
     const id = this.#adopted.get(stateId(address)) ?? stateId(address);
     await this.#endingById.get(id)?.catch(() => {});
     const earlier = (await this.restore(id, principal)) ?? (await this.#adopt(address));
-    if (earlier !== undefined) return earlier;
-    // Several requests of the same client may come at the same moment.
-    const opening = this.#opening.get(id) ?? this.open(principal, { id, view, owner: { kind: 'state', name } });
-    this.#opening.set(id, opening);
-    try {
-      return await opening;
-    } finally {
-      this.#opening.delete(id);
-    }
+    return earlier ?? this.open(principal, { id, view, owner: { kind: 'state', name } });
   }
 
   /** A state of an earlier version of the program belonged to all clients of a principal: the first one to come back has it. */
   async #adopt(address: StateAddress): Promise<Session | undefined> {
     const { principal, view, name } = address;
     const earlier = await this.restore(sharedStateId(principal, view), principal);
-    if (earlier?.owner.kind !== 'state') return this.#sessions.get(stateId(address));
-    if (earlier.owner.name === undefined) {
-      earlier.setOwner({ kind: 'state', name });
-      this.#adopted.set(stateId(address), earlier.id);
-    }
-    return earlier.owner.name === name ? earlier : this.#sessions.get(stateId(address));
+    if (earlier?.owner.kind !== 'state') return undefined;
+    if (earlier.owner.name === undefined) earlier.setOwner({ kind: 'state', name });
+    if (earlier.owner.name !== name) return undefined;
+    this.#adopted.set(stateId(address), earlier.id);
+    return earlier;
   }
 
   /** The other states of the principal that are like this session: of the hub, or of the same server. */
