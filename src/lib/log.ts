@@ -30,6 +30,15 @@ export function createLog(
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
+/** Adds these fields to each entry. */
+export function withFields(log: Log, fields: Record<string, unknown>): Log {
+  const at =
+    (level: keyof Log): Log[keyof Log] =>
+    (event, data) =>
+      log[level](event, { ...fields, ...data });
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
 /** The log of a program, on its standard error. */
 export function stderrLog({ logLevel, logFormat }: { logLevel: LogLevel; logFormat: LogFormat }): Log {
   const { stderr } = process;

@@ -13,7 +13,7 @@ import type {
 } from '../core/ports.ts';
 import { whenAborted } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
-import { messageOf, type Log } from '../lib/log.ts';
+import { messageOf, withFields, type Log } from '../lib/log.ts';
 import { redactUrl } from '../lib/redact.ts';
 import type { ExactClient } from '../lib/sdk/exact-client.ts';
 import { within } from '../lib/timers.ts';
@@ -62,7 +62,6 @@ export class ServerConnection implements Connection {
   #logLevel: unknown;
   /** Cancelled calls whose cancellation must reach the server before the connection is closed. */
   readonly #cancelling = new Set<Promise<unknown>>();
-  readonly #server: string;
   readonly #config: ServerConfig;
   readonly #sink: ConnectionSink;
   readonly #clock: Clock;
@@ -74,9 +73,9 @@ export class ServerConnection implements Connection {
     sink: ConnectionSink,
     dialler: Dialler,
     settings: ConnectionSettings,
-    log: Log,
+    programLog: Log,
   ) {
-    this.#server = server;
+    const log = withFields(programLog, { server });
     this.#config = config;
     this.#sink = sink;
     this.#clock = settings.clock;
@@ -97,7 +96,6 @@ export class ServerConnection implements Connection {
       clock: settings.clock,
     });
     this.#requests = new LostRequests({
-      server,
       log,
       // Questions are over when their connection is lost; those with a task are held by the receiver.
       answer: ({ method, params }) =>
@@ -116,9 +114,8 @@ export class ServerConnection implements Connection {
       onDoubt: (live, reason) => void this.#check(live, reason),
       mayBeSilent: () => this.#calls.atWork,
     };
-    this.#reconnector = new Reconnector(server, config, dialler, settings, hooks, log);
+    this.#reconnector = new Reconnector({ server, config, dialler, settings, hooks, log });
     this.channel = new ServerChannel({
-      server,
       log,
       calls: this.#calls,
       capabilities: dialler.capabilities,
@@ -209,7 +206,7 @@ export class ServerConnection implements Connection {
 
   notify(method: string, params: Record<string, unknown> | undefined): void {
     this.#reconnector.up?.client.notification({ method, ...(params && { params }) }).catch((error: unknown) => {
-      this.#log.debug('notification_not_sent', { server: this.#server, method, error: messageOf(error) });
+      this.#log.debug('notification_not_sent', { method, error: messageOf(error) });
     });
   }
 
@@ -234,12 +231,12 @@ export class ServerConnection implements Connection {
       requests: this.#requests,
       onToolsChanged: () => this.channel.forgetTools(),
     });
-    client.onerror = ({ message: error }) => this.#log.debug('server_protocol_error', { server: this.#server, error });
+    client.onerror = ({ message: error }) => this.#log.debug('server_protocol_error', { error });
   }
 
   #up(live: Live, arrival: Arrival, resumed: boolean): void {
     const url = 'url' in this.#config ? { url: redactUrl(this.#config.url) } : {};
-    this.#log.info('server_connected', { server: this.#server, ...url, arrival });
+    this.#log.info('server_connected', { ...url, arrival });
     if (live.transport instanceof HttpTransport) live.transport.onanswered = (id) => this.#calls.answered(id);
     this.channel.forgetTools();
     if (arrival === 'restart') this.#receiver.clear('the server restarted');
@@ -272,7 +269,7 @@ export class ServerConnection implements Connection {
   #restoreLogLevel(live: Live): void {
     if (this.#logLevel === undefined || live.info.traits.declaredPerRequest) return;
     this.channel.send(live, SET_LEVEL, { level: this.#logLevel }, {}).catch((error: unknown) => {
-      this.#log.warn('log_level_not_restored', { server: this.#server, error: messageOf(error) });
+      this.#log.warn('log_level_not_restored', { error: messageOf(error) });
     });
   }
 
@@ -287,7 +284,7 @@ export class ServerConnection implements Connection {
 
   #restoreSubscriptions(client: ExactClient): void {
     this.#subscriptions.restore(client).catch((error: unknown) => {
-      this.#log.warn('subscriptions_not_restored', { server: this.#server, error: messageOf(error) });
+      this.#log.warn('subscriptions_not_restored', { error: messageOf(error) });
     });
   }
 }

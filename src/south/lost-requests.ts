@@ -7,7 +7,6 @@ import type { AskedRequest } from './call/resume-point.ts';
 const CANCELLED = 'notifications/cancelled';
 
 export interface LostRequestsHost {
-  readonly server: string;
   readonly log: Log;
   /** Answers a request that outlives its connection; `undefined` for other requests. */
   answer: (request: AskedRequest) => Promise<Answer> | undefined;
@@ -61,25 +60,25 @@ export class LostRequests {
   }
 
   cancel(transport: Transport, ids: readonly RequestId[]): void {
-    const { server, log } = this.#host;
+    const { log } = this.#host;
     for (const requestId of ids) {
       const params = { requestId, reason: 'the connection was lost' };
       transport.send({ jsonrpc: '2.0', method: CANCELLED, params }).catch((error: unknown) => {
-        log.debug('notification_not_sent', { server, method: CANCELLED, error: messageOf(error) });
+        log.debug('notification_not_sent', { method: CANCELLED, error: messageOf(error) });
       });
     }
   }
 
   async #answerLate(request: AskedRequest, sessionId: string | undefined): Promise<void> {
     const { id, method } = request;
-    const { server, log, answer, respond } = this.#host;
+    const { log, answer, respond } = this.#host;
     const lost = { error: { code: NOT_ANSWERED, message: `${method} was not answered: the connection was lost` } };
     try {
       const response = (await answer(request)?.then(asResult, asError)) ?? lost;
       // In another session the same id may be that of another request.
       if (this.#host.sessionId() === sessionId) await respond(id, response);
     } catch (error) {
-      log.debug('answer_not_sent', { server, method, error: messageOf(error) });
+      log.debug('answer_not_sent', { method, error: messageOf(error) });
     }
   }
 }

@@ -47,6 +47,15 @@ export interface ReconnectorHooks extends Pick<DialHooks, 'prepare' | 'onOutput'
   mayBeSilent: () => boolean;
 }
 
+export interface ReconnectorParts {
+  server: string;
+  config: ServerConfig;
+  dialler: Dialler;
+  settings: ReconnectSettings;
+  hooks: ReconnectorHooks;
+  log: Log;
+}
+
 type Mode =
   | { mode: 'idle' }
   | { mode: 'connecting'; attempt: Promise<Live>; unwanted: AbortController }
@@ -67,28 +76,11 @@ export class Reconnector {
   readonly #history: ConnectionHistory;
   /** The cleanup of the connection that was lost last: it ends before another connection begins. */
   #parting: Promise<void> = Promise.resolve();
-  readonly #server: string;
-  readonly #config: ServerConfig;
-  readonly #dialler: Dialler;
-  readonly #settings: ReconnectSettings;
-  readonly #hooks: ReconnectorHooks;
-  readonly #log: Log;
+  readonly #parts: ReconnectorParts;
 
-  constructor(
-    server: string,
-    config: ServerConfig,
-    dialler: Dialler,
-    settings: ReconnectSettings,
-    hooks: ReconnectorHooks,
-    log: Log,
-  ) {
-    this.#server = server;
-    this.#config = config;
-    this.#dialler = dialler;
-    this.#settings = settings;
-    this.#hooks = hooks;
-    this.#log = log;
-    this.#history = new ConnectionHistory(settings.sessionId);
+  constructor(parts: ReconnectorParts) {
+    this.#parts = parts;
+    this.#history = new ConnectionHistory(parts.settings.sessionId);
   }
 
   get status(): ConnectionStatus {
@@ -155,7 +147,7 @@ export class Reconnector {
   }
 
   #closedFailure(): ServerFailure {
-    return new ServerFailure('closed', `the connection to '${this.#server}' is closed`);
+    return new ServerFailure('closed', `the connection to '${this.#parts.server}' is closed`);
   }
 
   /** The one place where the mode changes. It releases the resources of the old mode. */
@@ -177,8 +169,7 @@ export class Reconnector {
       (error: unknown) => {
         if (this.#mode.mode !== 'connecting' || this.#mode.attempt !== attempt) return;
         if (because === 'schedule') this.#failures += 1;
-        this.#log.warn(this.#history.hasConnected ? 'server_reconnect_failed' : 'server_connect_failed', {
-          server: this.#server,
+        this.#parts.log.warn(this.#history.hasConnected ? 'server_reconnect_failed' : 'server_connect_failed', {
           ...(number !== undefined && { attempt: number }),
           error: messageOf(error),
         });
@@ -199,15 +190,15 @@ export class Reconnector {
       else lostEarly = failure;
     };
     const onDoubt = (reason: string): void => {
-      if (live) this.#hooks.onDoubt(live, reason);
+      if (live) this.#parts.hooks.onDoubt(live, reason);
     };
-    const { prepare, onOutput, mayBeSilent } = this.#hooks;
+    const { prepare, onOutput, mayBeSilent } = this.#parts.hooks;
     const hooks: DialHooks = { prepare, onOutput, onLost, onDoubt, unwanted };
     const resumed = await this.#resume(hooks);
-    const { client, transport } = resumed ?? (await this.#dialler.dial(this.#config, hooks));
+    const { client, transport } = resumed ?? (await this.#parts.dialler.dial(this.#parts.config, hooks));
     if (transport instanceof ChildTransport) transport.onexit = (how) => onLost(new ServerFailure('exited', how));
     else client.onclose = () => onLost(new ServerFailure('closed', 'the connection was closed'));
-    const { pingMs: everyMs, clock } = this.#settings;
+    const { pingMs: everyMs, clock } = this.#parts.settings;
     live = {
       client,
       transport,
@@ -224,43 +215,43 @@ export class Reconnector {
     }
     const arrival = this.#history.connected(live);
     this.#enter({ mode: 'up', live });
-    this.#hooks.onUp(live, arrival, resumed !== undefined);
+    this.#parts.hooks.onUp(live, arrival, resumed !== undefined);
     return live;
   }
 
   async #resume(hooks: DialHooks): Promise<Dialled | undefined> {
     const { session } = this.#history;
-    if (session === undefined || !('url' in this.#config)) return undefined;
-    const resumed = await this.#dialler.resume(this.#config, hooks, session.client, session.id);
+    if (session === undefined || !('url' in this.#parts.config)) return undefined;
+    const resumed = await this.#parts.dialler.resume(this.#parts.config, hooks, session.client, session.id);
     if (resumed === undefined) this.#history.sessionForgotten();
     return resumed;
   }
 
   #lost(live: Live, reason: string): void {
     if (this.up !== live) return;
-    const { clock, reconnect } = this.#settings;
+    const { clock, reconnect } = this.#parts.settings;
     // "Started" is not "works": a server that dies soon after each start uses up its attempts like one that never starts.
     this.#failures = clock.now() - live.since >= reconnect.stableMs ? 1 : this.#failures + 1;
-    this.#log.info('server_disconnected', { server: this.#server, reason });
+    this.#parts.log.info('server_disconnected', { reason });
     this.#history.lost(live);
     this.#waitOrFail(reason);
-    this.#hooks.onLost(live, reason);
+    this.#parts.hooks.onLost(live, reason);
     this.#parting = this.#hangUp(live, false).catch((error: unknown) => {
-      this.#log.warn('hang_up_failed', { server: this.#server, error: messageOf(error) });
+      this.#parts.log.warn('hang_up_failed', { error: messageOf(error) });
     });
   }
 
   #waitOrFail(error: string): void {
-    const { clock, reconnect, persistent } = this.#settings;
+    const { clock, reconnect, persistent } = this.#parts.settings;
     const attempt = this.#failures;
     if (attempt > reconnect.attempts || (!this.#history.hasConnected && !persistent)) {
       this.#enter({ mode: 'failed', error });
-      this.#hooks.onFailed(error);
+      this.#parts.hooks.onFailed(error);
       return;
     }
     const delayMs = backoffDelay(attempt, reconnect);
     const connect = (): void => {
-      this.#log.info('server_reconnecting', { server: this.#server, attempt, delayMs });
+      this.#parts.log.info('server_reconnecting', { attempt, delayMs });
       this.#connect('schedule', attempt).catch(() => {
         // Already logged: a failed attempt schedules the next one itself.
       });
@@ -274,7 +265,7 @@ export class Reconnector {
     try {
       if (polite && live.transport instanceof HttpTransport) await live.transport.terminate();
     } catch (error) {
-      this.#log.debug('goodbye_failed', { server: this.#server, error: messageOf(error) });
+      this.#parts.log.debug('goodbye_failed', { error: messageOf(error) });
     }
     await live.client.close();
     // The SDK releases its transport when the transport reports its end; a child process does so only once it has exited.

@@ -35,7 +35,6 @@ const MAX_TASK_STREAMS = 100;
 
 /** The connection behind a channel. */
 export interface ChannelHost {
-  readonly server: string;
   readonly log: Log;
   readonly calls: RunningCalls;
   readonly capabilities: ClientCapabilities;
@@ -185,7 +184,7 @@ export class ServerChannel implements CallChannel {
       const reason = isObject(tool) ? headerMistake(tool['inputSchema']) : undefined;
       if (reason === undefined) return true;
       const name = isObject(tool) ? String(tool['name']) : '';
-      this.#host.log.warn('tool_left_out', { server: this.#host.server, tool: name, reason });
+      this.#host.log.warn('tool_left_out', { tool: name, reason });
       return false;
     });
     return { ...page, tools: offered };
