@@ -28,6 +28,7 @@ import { CALL_HEADER } from './stream-tag.ts';
 import { handleOversize } from './oversize-message.ts';
 import { HttpRefusal } from './refusal.ts';
 import { PendingAnswers } from './pending-answers.ts';
+import { OpenRequests } from './open-requests.ts';
 import { ResponseStreams } from './response-streams.ts';
 
 /** Requests wait for a free socket once so many are open. */
@@ -38,8 +39,6 @@ const MAX_STREAM_SOCKETS = 256;
 const CONTROL = new Set(['ping', 'server/discover', 'tasks/get', 'tasks/update', 'tasks/cancel']);
 /** These stay open; and `initialize` leaves its socket to the standing stream, which so is open before the first call. */
 const STREAMS = new Set(['initialize', 'subscriptions/listen']);
-/** How long a request that was cancelled before it was answered stays open, to see whether the server takes it after all. */
-const OVERTAKEN_MS = 1000;
 /** How long a server may take to end a session. */
 const TERMINATE_MS = 1000;
 /** How much is queued for a server that accepts neither notifications nor responses; beyond, the connection is lost. */
@@ -54,16 +53,6 @@ class UnexpectedContent extends SdkError {
   constructor(what: string) {
     super(SdkErrorCode.ClientHttpUnexpectedContent, `${what}: is this the address of an MCP server?`);
   }
-}
-
-/** A request that has no answer yet. */
-interface OpenRequest {
-  /** Ends a request that is not wanted any more; its stream may otherwise stay open as long as the connection. */
-  dropped: AbortController;
-  /** How far it came: the server may have it once it was sent, and has it for certain once it has answered something. */
-  state: 'waiting' | 'sent' | 'taken';
-  /** The notification that cancels it, where it may have overtaken the request. */
-  cancel?: JSONRPCMessage;
 }
 
 export interface HttpTransportOptions {
@@ -102,10 +91,7 @@ export class HttpTransport implements Transport {
   /** Bytes of notifications and answers that the server has not taken yet. */
   #unsent = 0;
   readonly #streams: ResponseStreams;
-  /** Requests that have no answer yet. */
-  readonly #requests = new Map<RequestId, OpenRequest>();
-  /** Requests whose answers will not come, although the server may still work on them. */
-  readonly #abandoned = new Set<RequestId>();
+  readonly #requests: OpenRequests;
 
   constructor(
     config: HttpServerConfig,
@@ -113,6 +99,7 @@ export class HttpTransport implements Transport {
     { limit, sessionId, isAllowed, clock }: HttpTransportOptions,
   ) {
     this.#clock = clock;
+    this.#requests = new OpenRequests(clock);
     this.#url = new URL(config.url);
     this.#limit = limit;
     this.#requestAgent = keepAliveAgent(this.#url, MAX_REQUEST_SOCKETS, isAllowed);
@@ -157,17 +144,16 @@ export class HttpTransport implements Transport {
     try {
       await this.#sendRequest(message, options);
     } catch (cause) {
-      const unsent = this.#closed && this.#requests.get(message.id)?.state === 'waiting';
+      const unsent = this.#closed && this.#requests.isWaiting(message.id);
       const error = unsent ? new Unreachable('closed', 'the connection was closed', true, cause) : cause;
-      this.#requests.delete(message.id);
-      if (isBrokenWire(error) && !isUnsent(error)) this.#abandoned.add(message.id);
+      if (isBrokenWire(error) && !isUnsent(error)) this.#requests.abandon(message.id);
+      else this.#requests.end(message.id);
       throw error;
     }
   }
 
   async #sendRequest(message: JSONRPCRequest, options: TransportSendOptions): Promise<void> {
-    const open: OpenRequest = { dropped: new AbortController(), state: 'waiting' };
-    this.#requests.set(message.id, open);
+    const open = this.#requests.begin(message.id);
     const isHandshake = message.method === 'initialize';
     if (isHandshake) delete this.sessionId;
     const signals = [...this.#signalsOf(options), open.dropped.signal];
@@ -213,17 +199,12 @@ export class HttpTransport implements Transport {
   /** Sends a notification, or a response to a request of the server. */
   async #sendOther(message: JSONRPCNotification | JSONRPCResponse, options: TransportSendOptions): Promise<void> {
     const cancelled = cancelledBy(message);
-    // The notification would overtake a request that waits for its connection: the server would ignore it, and run the
-    // request in vain.
-    if (cancelled !== undefined && this.#requests.get(cancelled)?.state === 'waiting') {
-      this.#drop(cancelled);
-      return;
-    }
+    if (cancelled !== undefined && this.#requests.dropUnsent(cancelled)) return;
     const post = async (): Promise<HttpAnswer> =>
       this.#post(message, this.#controlAgent, options, this.#signalsOf(options));
     // A response may arrive twice without harm, but it must arrive.
     const answer = await ('method' in message ? post() : this.answers.track(post().catch(post)));
-    if (cancelled !== undefined) this.#dropCancelled(cancelled, message);
+    if (cancelled !== undefined) this.#requests.cancelled(cancelled, message);
     if (!isSuccess(answer)) {
       await this.#refused(message, answer);
       return;
@@ -278,34 +259,16 @@ export class HttpTransport implements Transport {
     }
   }
 
-  /** A server with sessions need not answer a cancelled request, and would keep its stream open. */
-  #dropCancelled(id: RequestId, cancel: JSONRPCMessage): void {
-    const open = this.#requests.get(id);
-    if (open === undefined) return;
-    if (open.state === 'taken') {
-      this.#drop(id);
-      return;
-    }
-    open.cancel = cancel;
-    this.#clock.after(OVERTAKEN_MS, () => this.#drop(id), { unref: true });
-  }
-
-  #drop(id: RequestId): void {
-    this.#requests.get(id)?.dropped.abort();
-    this.#requests.delete(id);
-  }
-
   /** Abandoned requests that a server with sessions may still work on. */
   takeAbandoned(): RequestId[] {
-    const abandoned = this.sessionId === undefined ? [] : [...this.#abandoned];
-    this.#abandoned.clear();
-    return abandoned;
+    const abandoned = this.#requests.takeAbandoned();
+    return this.sessionId === undefined ? [] : abandoned;
   }
 
   /** The same, with the requests that the end of this transport leaves without an answer. */
   takeUnanswered(): RequestId[] {
-    for (const id of this.#requests.keys()) this.#abandoned.add(id);
-    return this.takeAbandoned();
+    const unanswered = this.#requests.takeAll();
+    return this.sessionId === undefined ? [] : unanswered;
   }
 
   /** Ends the session on the server, as a client that leaves should. */
@@ -326,7 +289,7 @@ export class HttpTransport implements Transport {
     if (this.#closed) return;
     this.#closed = true;
     this.#streams.close();
-    const anyWaits = [...this.#requests.values()].some(({ state }) => state === 'waiting');
+    const { anyWaits } = this.#requests;
     this.#abort.abort();
     // Requests that were not sent say so, before the SDK ends all that are open.
     if (anyWaits) await nextTurn();
@@ -384,14 +347,13 @@ export class HttpTransport implements Transport {
   }
 
   #deliver(message: JSONRPCMessage): void {
-    if (!('method' in message) && message.id !== undefined) this.#requests.delete(message.id);
+    if (!('method' in message) && message.id !== undefined) this.#requests.end(message.id);
     this.initialize.received(message);
     this.onmessage?.(message);
   }
 
   #unanswered(requestId: RequestId, reason: string, onEnd: (() => void) | undefined): void {
-    this.#requests.delete(requestId);
-    this.#abandoned.add(requestId);
+    this.#requests.abandon(requestId);
     if (onEnd) onEnd();
     else this.onmessage?.(streamLost(requestId, reason));
   }
