@@ -1,16 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import type { Agent } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import {
-  SdkError,
-  SdkErrorCode,
-  type JSONRPCMessage,
-  type JSONRPCNotification,
-  type JSONRPCRequest,
-  type JSONRPCResponse,
-  type RequestId,
-  type Transport,
-  type TransportSendOptions,
+import type {
+  JSONRPCMessage,
+  JSONRPCNotification,
+  JSONRPCRequest,
+  JSONRPCResponse,
+  RequestId,
+  Transport,
+  TransportSendOptions,
 } from '@modelcontextprotocol/client';
 import type { HttpServerConfig } from '../../core/ports.ts';
 import type { AddressCheck } from '../../lib/addresses.ts';
@@ -45,15 +43,6 @@ const TERMINATE_MS = 1000;
 const MAX_UNSENT_BYTES = 32 * 1024 * 1024;
 /** The approximate memory of a waiting request besides its body. */
 const MESSAGE_OVERHEAD = 4096;
-
-/** A response that is not MCP: there is no MCP server at this address. */
-class UnexpectedContent extends SdkError {
-  readonly failure = 'not_mcp';
-
-  constructor(what: string) {
-    super(SdkErrorCode.ClientHttpUnexpectedContent, `${what}: is this the address of an MCP server?`);
-  }
-}
 
 export interface HttpTransportOptions {
   clock: Clock;
@@ -172,7 +161,7 @@ export class HttpTransport implements Transport {
     const type = answer.headers['content-type'] ?? 'none';
     if (answer.status === 202) {
       answer.body.resume();
-      throw new UnexpectedContent('the server took the request (HTTP 202), but says that it will not answer it');
+      throw notMcp('the server took the request (HTTP 202), but says that it will not answer it');
     }
     if (type.startsWith('text/event-stream')) {
       const callId = options.headers?.[CALL_HEADER];
@@ -182,7 +171,7 @@ export class HttpTransport implements Transport {
       await this.#receiveJson(message, answer);
     } else {
       answer.body.resume();
-      throw new UnexpectedContent(`the answer has the content type ${type}`);
+      throw notMcp(`the answer has the content type ${type}`);
     }
   }
 
@@ -190,10 +179,10 @@ export class HttpTransport implements Transport {
     const parsed = parseJson(await readText(body, this.#limit));
     for (const each of Array.isArray(parsed) ? parsed : [parsed]) {
       const message = readMessage(each);
-      if (message === undefined) throw new UnexpectedContent('the answer is JSON, but not a JSON-RPC message');
+      if (message === undefined) throw notMcp('the answer is JSON, but not a JSON-RPC message');
       this.#deliver(message);
     }
-    if (this.#requests.has(id)) throw new UnexpectedContent('the response contains no reply to the request');
+    if (this.#requests.has(id)) throw notMcp('the response contains no reply to the request');
   }
 
   /** Sends a notification, or a response to a request of the server. */
@@ -359,6 +348,11 @@ export class HttpTransport implements Transport {
   }
 }
 
+/** The response is not MCP: there may be no MCP server at this address. */
+function notMcp(what: string): ServerFailure {
+  return new ServerFailure('not_mcp', `${what}: is this the address of an MCP server?`);
+}
+
 function isRequest(message: JSONRPCMessage): message is JSONRPCRequest {
   return 'method' in message && 'id' in message;
 }
@@ -376,7 +370,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new UnexpectedContent('the answer is not valid JSON');
+    throw notMcp('the answer is not valid JSON');
   }
 }
 
