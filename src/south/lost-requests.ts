@@ -74,19 +74,14 @@ export class LostRequests {
     const { log, answer, respond } = this.#host;
     const lost = { error: { code: NOT_ANSWERED, message: `${method} was not answered: the connection was lost` } };
     try {
-      const response = (await answer(request)?.then(asResult, asError)) ?? lost;
+      const response = await answer(request)?.then(
+        (result) => ({ result }),
+        (error: RpcError) => ({ error: rpcFailure(error) }),
+      );
       // In another session the same id may be that of another request.
-      if (this.#host.sessionId() === sessionId) await respond(id, response);
+      if (this.#host.sessionId() === sessionId) await respond(id, response ?? lost);
     } catch (error) {
       log.debug('answer_not_sent', { method, error: messageOf(error) });
     }
   }
-}
-
-function asResult(result: Answer): { result: Answer } {
-  return { result };
-}
-
-function asError(error: unknown): { error: RpcFailure } {
-  return { error: rpcFailure(error as RpcError) };
 }

@@ -17,7 +17,7 @@ import type { Clock } from '../lib/clock.ts';
 import { Alarm } from '../lib/timers.ts';
 import { isObject } from '../lib/values.ts';
 import { withRelatedTask } from '../lib/meta.ts';
-import { INVALID_PARAMS, NOT_ANSWERED, RpcError } from '../lib/rpc-error.ts';
+import { hasRpcCode, INVALID_PARAMS, NOT_ANSWERED, RpcError, rpcFailure } from '../lib/rpc-error.ts';
 import { kindOf } from '../core/interaction/methods.ts';
 
 type Params = Record<string, unknown>;
@@ -259,12 +259,7 @@ function failureOf(task: Task): RpcError {
 }
 
 function errorOf(error: unknown): TaskError {
-  const { code, data } = isObject(error) ? error : {};
-  return {
-    code: typeof code === 'number' && Number.isInteger(code) ? code : NOT_ANSWERED,
-    message: messageOf(error),
-    ...(data !== undefined && { data }),
-  };
+  return hasRpcCode(error) ? rpcFailure(error) : { code: NOT_ANSWERED, message: messageOf(error) };
 }
 
 function invalid(message: string): RpcError {
