@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'libsql';
@@ -222,6 +222,20 @@ describe('refusals', () => {
     await expect(openDatabase(path)).rejects.toEqual(refused('STORE_NOT_OURS', 'meanwhile.db', 'another program'));
     expect(await readFile(path)).toEqual(before);
     expect(await readdir(folder)).toEqual(['meanwhile.db']);
+  });
+
+  it('P-4: a database of another program with a log beside it, which both stay as they are', async () => {
+    const other = new Database(join(folder, 'other.db'));
+    other.exec('PRAGMA journal_mode = WAL; CREATE TABLE precious (x); INSERT INTO precious VALUES (1)');
+    await mkdir(join(folder, 'copy'));
+    path = join(folder, 'copy', 'meanwhile.db');
+    const files = ['', '-wal'];
+    for (const end of files) await copyFile(join(folder, `other.db${end}`), path + end);
+    other.close();
+    const before = await Promise.all(files.map(async (end) => readFile(path + end)));
+    await expect(openDatabase(path)).rejects.toEqual(refused('STORE_NOT_OURS', 'meanwhile.db', 'another program'));
+    expect(await Promise.all(files.map(async (end) => readFile(path + end)))).toEqual(before);
+    expect(await readdir(join(folder, 'copy'))).toEqual(['meanwhile.db', 'meanwhile.db-wal']);
   });
 
   it.each(['hello', 'not a database '.repeat(500)])(

@@ -1,0 +1,48 @@
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
+import { expect, test } from 'vitest';
+import { TestClock } from '../../../tests/support/test-clock.ts';
+import { OpenRequests } from './open-requests.ts';
+
+const CANCEL: JSONRPCMessage = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
+
+test('T-4: a request that waits for its connection is dropped in place of its cancellation', () => {
+  const requests = new OpenRequests(new TestClock());
+  const { dropped } = requests.begin(1);
+  expect(requests.dropUnsent(1)).toBe(true);
+  expect(dropped.signal.aborted).toBe(true);
+  expect(requests.dropUnsent(1)).toBe(false);
+  expect(requests.dropUnsent('unknown')).toBe(false);
+});
+
+test('T-4: a request that the server has taken is dropped with its cancellation', () => {
+  const requests = new OpenRequests(new TestClock());
+  const request = requests.begin(1);
+  request.state = 'taken';
+  requests.cancelled(1, CANCEL);
+  expect(request.dropped.signal.aborted).toBe(true);
+  expect(requests.has(1)).toBe(false);
+});
+
+test('T-4: a request that its cancellation may have overtaken stays open for a while, to be cancelled again', () => {
+  const clock = new TestClock();
+  const requests = new OpenRequests(clock);
+  const request = requests.begin(1);
+  request.state = 'sent';
+  expect(requests.dropUnsent(1)).toBe(false);
+  requests.cancelled(1, CANCEL);
+  expect(request.cancel).toBe(CANCEL);
+  expect(request.dropped.signal.aborted).toBe(false);
+  clock.advance(1000);
+  expect(request.dropped.signal.aborted).toBe(true);
+});
+
+test('B-3: requests without an answer are told once, the open ones only when the connection ends', () => {
+  const requests = new OpenRequests(new TestClock());
+  for (const id of [1, 2, 3]) requests.begin(id);
+  requests.end(1);
+  requests.abandon(2);
+  expect(requests.takeAbandoned()).toEqual([2]);
+  expect(requests.takeAbandoned()).toEqual([]);
+  requests.abandon(2);
+  expect(requests.takeAll()).toEqual([2, 3]);
+});
