@@ -92,13 +92,13 @@ export interface DialOptions {
  * it proves wrong, it is forgotten.
  */
 export class Dialler {
+  /** Configs of servers that are known to be of the legacy era. */
   readonly #knownOld = new Set<string>();
   readonly #timeoutMs: number;
   readonly #identity: ClientIdentity;
   readonly #isAllowed: AddressCheck | undefined;
   readonly #limits: MessageLimits;
   readonly #clock: Clock;
-
   /** Clients in a session in which an earlier client has already used request ids. */
   readonly #countedBefore = new WeakSet<ExactClient>();
 
@@ -117,22 +117,16 @@ export class Dialler {
   async dial(config: ServerConfig, hooks: DialHooks): Promise<Dialled> {
     const key = JSON.stringify(config);
     try {
-      return this.#remember(key, await this.#dialOnce(config, hooks, this.#knownOld.has(key)));
+      return await this.#dialOnce(config, hooks, key);
     } catch (error) {
-      // An address that is not allowed is the gateway's own error.
-      if (error instanceof GatewayError) throw error;
-      const failure = toServerFailure(error);
+      if (!(error instanceof ServerFailure)) throw error;
       // It responded, and not like a legacy server: the next attempt probes again.
-      if (hasResponded(failure.cause)) this.#knownOld.delete(key);
-      if (!('command' in config) || !diedOfProbe(failure)) throw failure;
+      if (hasResponded(error.cause)) this.#knownOld.delete(key);
+      if (!('command' in config) || !diedOfProbe(error)) throw error;
       // Some legacy servers exit on a request before `initialize`: they are started again without it. A server that exits
       // again has another reason, and later attempts start it only once.
       this.#knownOld.add(key);
-      try {
-        return this.#remember(key, await this.#dialOnce(config, hooks, true));
-      } catch (again) {
-        throw toServerFailure(again);
-      }
+      return this.#dialOnce(config, hooks, key);
     }
   }
 
@@ -197,8 +191,19 @@ export class Dialler {
     }
   }
 
-  async #dialOnce(config: ServerConfig, hooks: DialHooks, knownOld: boolean): Promise<Dialled> {
-    return 'url' in config ? this.#dialHttp(config, hooks, knownOld) : this.#dialChild(config, hooks, knownOld);
+  async #dialOnce(config: ServerConfig, hooks: DialHooks, key: string): Promise<Dialled> {
+    const knownOld = this.#knownOld.has(key);
+    try {
+      const dialled = await ('url' in config
+        ? this.#dialHttp(config, hooks, knownOld)
+        : this.#dialChild(config, hooks, knownOld));
+      if (dialled.client.isModern) this.#knownOld.delete(key);
+      else this.#knownOld.add(key);
+      return dialled;
+    } catch (error) {
+      // An address that is not allowed is the gateway's own error.
+      throw error instanceof GatewayError ? error : toServerFailure(error);
+    }
   }
 
   async #dialHttp(config: HttpServerConfig, hooks: DialHooks, knownOld: boolean): Promise<Dialled> {
@@ -254,12 +259,6 @@ export class Dialler {
     );
     hooks.prepare(client);
     return client;
-  }
-
-  #remember(key: string, dialled: Dialled): Dialled {
-    if (dialled.client.isModern) this.#knownOld.delete(key);
-    else this.#knownOld.add(key);
-    return dialled;
   }
 
   async #connect(
