@@ -10,6 +10,8 @@ import type { RunningCall } from './running-calls.ts';
 import { answerRound, isInputRequired, MAX_ROUNDS, tooManyRounds, type Answered } from './rounds.ts';
 import { betweenRounds, type CallResumePoint, type InputRequired } from './resume-point.ts';
 
+type Reply = Record<string, unknown>;
+
 const STOPPED = 'the gateway was stopped before the server answered';
 const HEADER_MISMATCH = -32020;
 /** How long a server has to name the task of a call that is already unwanted, so that the task can be cancelled. */
@@ -26,37 +28,11 @@ const ANSWERS_GRACE_MS = 1200;
 export async function runCall(channel: CallChannel, live: RunningCall, from?: InputRequired): Promise<CallOutcome> {
   const { call } = live;
   try {
-    const first = from === undefined ? await firstAttempt(channel, call) : undefined;
-    const asTask = first?.asTask === true;
-    live.native = asTask;
     let asked = from;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
-      const answered = asked === undefined ? undefined : await answersTo(asked, channel, live);
-      const send = async (): Promise<Record<string, unknown>> => {
-        const attempt = answered === undefined && first !== undefined ? first.attempt : await channel.attempt();
-        const params = { ...firstParams(attempt, call, asTask), ...answered?.params };
-        if (answered !== undefined) return sendOnce(attempt, call, params, answered.checkpoint);
-        const onRecord = call.onSending?.();
-        if (onRecord !== undefined) await onRecord;
-        if (!asTask) return sendWithHeaders(attempt, call, params, 'first');
-        return withGrace(
-          channel.clock,
-          call.signal,
-          () => CREATION_GRACE_MS,
-          async (signal) => attempt.request('tools/call', params, { callId: call.id, signal }),
-        );
-      };
-      // Between two rounds the server may be away; but a request that may have arrived is not sent twice.
-      const reply = await (answered === undefined
-        ? send()
-        : retryThroughDisconnects(channel, call.signal, send, ['unreachable']).catch((error: unknown) => {
-            // After a stop, the next run of the program sends the answers.
-            if (call.signal.reason !== LEAVE_RUNNING) answered.taken.abort();
-            throw error;
-          }));
-      answered?.taken.abort();
+      const reply = asked === undefined ? await sendFirst(channel, live) : await sendAnswers(channel, live, asked);
       // A plain result may have a field of that name, too.
-      const task = asTask && !('content' in reply) ? reply['task'] : nativeTask(reply);
+      const task = live.native && !('content' in reply) ? reply['task'] : nativeTask(reply);
       if (task !== undefined) {
         const { taskId } = readServerTask(task, 'tools/call');
         return await followServerTask(channel, live, { taskId }, task as Record<string, unknown>);
@@ -70,6 +46,42 @@ export async function runCall(channel: CallChannel, live: RunningCall, from?: In
     if (call.signal.reason !== LEAVE_RUNNING) return { kind: 'error', error: { code: -32000, message: 'cancelled' } };
     // A reply of the server before the program stopped still counts.
     return error instanceof ProtocolError ? failure(error) : { kind: 'lost', reason: STOPPED };
+  }
+}
+
+async function sendFirst(channel: CallChannel, live: RunningCall): Promise<Reply> {
+  const { call } = live;
+  const { attempt, asTask } = await firstAttempt(channel, call);
+  live.native = asTask;
+  const params = paramsOf(attempt, live);
+  const onRecord = call.onSending?.();
+  if (onRecord !== undefined) await onRecord;
+  if (!asTask) return sendWithHeaders(attempt, call, params, 'first');
+  return withGrace(
+    channel.clock,
+    call.signal,
+    () => CREATION_GRACE_MS,
+    async (signal) => attempt.request('tools/call', params, { callId: call.id, signal }),
+  );
+}
+
+/** Asks the questions of a round, and sends the call again with the answers. */
+async function sendAnswers(channel: CallChannel, live: RunningCall, round: InputRequired): Promise<Reply> {
+  const { call } = live;
+  const { params, taken, checkpoint } = await answersTo(round, channel, live);
+  const send = async (): Promise<Reply> => {
+    const attempt = await channel.attempt();
+    return sendOnce(attempt, call, { ...paramsOf(attempt, live), ...params }, checkpoint);
+  };
+  try {
+    // The server may be away; but a request that may have arrived is not sent twice.
+    const reply = await retryThroughDisconnects(channel, call.signal, send, ['unreachable']);
+    taken.abort();
+    return reply;
+  } catch (error) {
+    // After a stop, the next run of the program sends the answers.
+    if (call.signal.reason !== LEAVE_RUNNING) taken.abort();
+    throw error;
   }
 }
 
@@ -96,7 +108,7 @@ async function sendOnce(
   call: OutgoingCall,
   params: Record<string, unknown>,
   checkpoint: CallResumePoint,
-): Promise<Record<string, unknown>> {
+): Promise<Reply> {
   call.signal.throwIfAborted();
   await call.onCheckpoint(undefined);
   try {
@@ -131,7 +143,7 @@ async function wantsTask(attempt: Attempt, call: OutgoingCall): Promise<boolean>
   return support === 'required' || (support === 'optional' && call.tasks === 'use');
 }
 
-function firstParams(attempt: Attempt, call: OutgoingCall, asTask: boolean): Record<string, unknown> {
+function paramsOf(attempt: Attempt, { call, native: asTask }: RunningCall): Record<string, unknown> {
   return {
     ...call.more,
     name: call.tool,
@@ -151,15 +163,15 @@ async function sendWithHeaders(
   call: OutgoingCall,
   params: Record<string, unknown>,
   what: 'first' | 'answers',
-): Promise<Record<string, unknown>> {
-  const request = async (headers: Record<string, string>, signal: AbortSignal): Promise<Record<string, unknown>> =>
+): Promise<Reply> {
+  const request = async (headers: Record<string, string>, signal: AbortSignal): Promise<Reply> =>
     attempt.request('tools/call', params, { callId: call.id, signal, headers, mayAsk: true });
   const mayBeTask = attempt.offer?.generation === 'extension';
   const graceMs = (): number => {
     if (what === 'answers' && call.signal.reason === LEAVE_RUNNING) return ANSWERS_GRACE_MS;
     return mayBeTask ? POSSIBLE_GRACE_MS : 0;
   };
-  const send = async (headers: Record<string, string>): Promise<Record<string, unknown>> =>
+  const send = async (headers: Record<string, string>): Promise<Reply> =>
     mayBeTask || what === 'answers'
       ? withGrace(attempt.clock, call.signal, graceMs, async (signal) => request(headers, signal))
       : request(headers, call.signal);
