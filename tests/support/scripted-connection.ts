@@ -73,7 +73,8 @@ export class ScriptedConnection implements Connection {
   attempts = 0;
   /** All calls that reached the server, and those that were resumed. */
   readonly calls: ScriptedCall[] = [];
-  readonly requests: { method: string; params: Params }[] = [];
+  /** With an id, if the request was passed on for a client. */
+  readonly requests: { method: string; params: Params; id?: string }[] = [];
   /** Notifications that the server received. */
   readonly told: { method: string; params: Params | undefined }[] = [];
   readonly subscribed = new Set<string>();
@@ -112,17 +113,22 @@ export class ScriptedConnection implements Connection {
   }
 
   async request(method: string, params: Params, signal?: AbortSignal): Promise<Params> {
+    return this.#answer({ method, params }, signal);
+  }
+
+  async relay({ id, method, params, signal }: OutgoingRequest): Promise<Params> {
+    return this.#answer({ id, method, params }, signal);
+  }
+
+  async #answer(request: ScriptedConnection['requests'][number], signal?: AbortSignal): Promise<Params> {
     await this.ready();
     signal?.throwIfAborted();
-    this.requests.push({ method, params });
+    this.requests.push(request);
+    const { method, params } = request;
     const handler = this.#backends.methods[method];
     if (handler === undefined) throw new RpcError(-32601, `Method not found: ${method}`);
     const over = signal === undefined ? this.#closed.signal : AbortSignal.any([signal, this.#closed.signal]);
     return unlessAborted(handler(params, signal), over);
-  }
-
-  async relay({ method, params, signal }: OutgoingRequest): Promise<Params> {
-    return this.request(method, params, signal);
   }
 
   notify(method: string, params: Params | undefined): void {
