@@ -1,4 +1,4 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 
 /** Tests that start no program, and so need no build. */
 const UNIT = [
@@ -27,7 +27,7 @@ export default defineConfig({
         test: {
           name: 'program',
           include: ['tests/**/*.test.ts'],
-          exclude: UNIT,
+          exclude: [...configDefaults.exclude, ...UNIT],
           globalSetup: 'tests/support/build.ts',
         },
       },
