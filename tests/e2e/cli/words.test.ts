@@ -102,20 +102,21 @@ test.each([
 });
 
 describe('--timeout of a call tells what became of it', () => {
-  const CALL = ['slow', 'ms=60000', '--timeout', '1500ms', '--json'];
+  // Long enough for a busy machine to get the call to its server.
+  const CALL = ['slow', 'ms=60000', '--timeout', '4s', '--json'];
 
   test('C-3: it was cancelled', async () => {
     const server = owned(await startV1Http());
     const { code, stdout } = await runProgram(['call', server.url, ...CALL]);
     expect(code).toBe(5);
-    const message = 'time ran out after 1500ms; the call was cancelled';
+    const message = 'time ran out after 4s; the call was cancelled';
     expect(JSON.parse(stdout)).toEqual({ error: { code: 'timeout', message, confirmed: true } });
   });
 
   test('C-3: so was its task', async () => {
     const server = owned(await startTasksV2Http());
     const { stdout } = await runProgram(['call', server.url, ...CALL]);
-    const message = 'time ran out after 1500ms; the call was cancelled';
+    const message = 'time ran out after 4s; the call was cancelled';
     const taskId: unknown = expect.any(String);
     expect(JSON.parse(stdout)).toEqual({ error: { code: 'timeout', message, confirmed: true, taskId } });
   });
