@@ -61,8 +61,10 @@ function why(because: Because, timeoutMs: number): string {
 
 /** The reply to a call that was a task and has ended. */
 export function endedReply(task: EndedTask): ToolReply {
-  if (task.status !== 'completed') return errorReply(failure(task));
-  return { kind: 'passed_on', result: fromServer(task.result) };
+  if (task.status === 'completed') return { kind: 'passed_on', result: fromServer(task.result) };
+  const { server, tool } = task;
+  const error = errorOfTask(task);
+  return noResult(task, `'${tool}' on server '${server}'`, { server, tool, ...(error && { error }) });
 }
 
 /** The client has the result: events about the task in between are no news for it. */
@@ -71,15 +73,12 @@ export function hasResult({ session: { tasks, events }, reader }: ToolContext, i
   events.takeForEveryone(({ data: { taskId } }) => taskId === id, reader).settle(true);
 }
 
-function failure(task: EndedTask): GatewayError {
-  const { server, tool, status, statusMessage } = task;
-  const error = errorOfTask(task);
-  const why = error?.message ?? statusMessage ?? status;
-  return new GatewayError(
-    status === 'expired' ? 'TOOL_ERR_TIMEOUT' : 'TOOL_ERR_EXECUTION_FAILED',
-    `'${tool}' on server '${server}' has no result (${status}): ${why}`,
-    { server, tool, ...(error && { error }) },
-  );
+/** The error reply for a task that ended without a result. */
+export function noResult(task: EndedTask, subject: string, details: Record<string, unknown>): ToolReply {
+  const { status, statusMessage } = task;
+  const why = errorOfTask(task)?.message ?? statusMessage ?? status;
+  const code = status === 'expired' ? 'TOOL_ERR_TIMEOUT' : 'TOOL_ERR_EXECUTION_FAILED';
+  return errorReply(new GatewayError(code, `${subject} has no result (${status}): ${why}`, details));
 }
 
 const NO_SUCH_TOOL = new Set([-32601, -32602]);

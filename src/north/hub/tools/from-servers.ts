@@ -1,12 +1,15 @@
+import * as z from 'zod';
 import { LISTS, type ListName } from '../../../core/session/catalog.ts';
 import type { Session } from '../../../core/session/session.ts';
 import type { ListItem } from '../../../lib/pages.ts';
+import { json, READS_SERVER, tool, type HubTool } from '../tool.ts';
 import { reasonWithFix } from '../with-fix.ts';
+import { serverName } from './arguments.ts';
 import { failureOn } from './request-on.ts';
 
 /**
- * One list from one server or from all of them, side by side. A server that cannot answer does not hide the others: it
- * is named beside them. Asked for alone, its error is the answer.
+ * A list of one server, or the lists of all. A server that cannot answer is named as unavailable beside the others; asked for
+ * alone, its error is thrown.
  */
 export async function fromServers(
   session: Session,
@@ -38,4 +41,16 @@ export async function fromServers(
     [key]: answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : [])),
     ...(unavailable.length > 0 && { unavailable }),
   };
+}
+
+/** A tool that lists items of one server or of all. */
+export function listTool(name: string, description: string, list: ListName): HubTool {
+  return tool({
+    name,
+    description,
+    input: z.object({ server: serverName.optional() }),
+    annotations: READS_SERVER,
+    showsServers: true,
+    run: async ({ server }, { session }) => json(await fromServers(session, server, list)),
+  });
 }

@@ -1,18 +1,11 @@
 import * as z from 'zod';
 import { json, READS_SERVER, tool } from '../tool.ts';
 import { serverName, shortText } from './arguments.ts';
-import { fromServers } from './from-servers.ts';
+import { listTool } from './from-servers.ts';
 import { requestOn } from './request-on.ts';
 
 export const promptTools = [
-  tool({
-    name: 'list_prompts',
-    description: 'List prompts of the servers.',
-    input: z.object({ server: serverName.optional() }),
-    annotations: READS_SERVER,
-    showsServers: true,
-    run: async ({ server }, { session }) => json(await fromServers(session, server, 'prompts')),
-  }),
+  listTool('list_prompts', 'List prompts of the servers.', 'prompts'),
   tool({
     name: 'get_prompt',
     description: 'Get a prompt of a server, with arguments filled in.',

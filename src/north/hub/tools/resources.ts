@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { json, jsonBlock, own, READS_SERVER, tool, type Annotations } from '../tool.ts';
+import { json, jsonBlock, own, READS_SERVER, tool, type Annotations, type HubTool } from '../tool.ts';
 import { serverName } from './arguments.ts';
-import { fromServers } from './from-servers.ts';
+import { listTool } from './from-servers.ts';
 import { onServer, requestOn } from './request-on.ts';
 
 const uri = z.string().min(1).max(8192);
@@ -14,22 +14,8 @@ const SUBSCRIBES: Annotations = {
 };
 
 export const resourceTools = [
-  tool({
-    name: 'list_resources',
-    description: 'List resources of the servers.',
-    input: z.object({ server: serverName.optional() }),
-    annotations: READS_SERVER,
-    showsServers: true,
-    run: async ({ server }, { session }) => json(await fromServers(session, server, 'resources')),
-  }),
-  tool({
-    name: 'list_resource_templates',
-    description: 'List resource templates of the servers.',
-    input: z.object({ server: serverName.optional() }),
-    annotations: READS_SERVER,
-    showsServers: true,
-    run: async ({ server }, { session }) => json(await fromServers(session, server, 'templates')),
-  }),
+  listTool('list_resources', 'List resources of the servers.', 'resources'),
+  listTool('list_resource_templates', 'List resource templates of the servers.', 'templates'),
   tool({
     name: 'read_resource',
     description: 'Read a resource of a server.',
@@ -44,30 +30,22 @@ export const resourceTools = [
       return own({ content: content.length > 0 ? content : [jsonBlock({ contents: [] })] });
     },
   }),
-  tool({
-    name: 'subscribe_resource',
-    description: 'Get a notification event when a resource changes.',
-    input: z.object({ server: serverName, uri }),
-    annotations: SUBSCRIBES,
-    showsServers: true,
-    run: async ({ server, uri: wanted }, context) => {
-      await onServer(context, server, 'resources/subscribe', async (_connection, signal) =>
-        context.session.subscribe(server, wanted, signal),
-      );
-      return json({ success: true, message: `subscribed to ${wanted}` });
-    },
-  }),
-  tool({
-    name: 'unsubscribe_resource',
-    description: 'Stop the notifications about a resource.',
-    input: z.object({ server: serverName, uri }),
-    annotations: SUBSCRIBES,
-    showsServers: true,
-    run: async ({ server, uri: wanted }, context) => {
-      await onServer(context, server, 'resources/unsubscribe', async (_connection, signal) =>
-        context.session.unsubscribe(server, wanted, signal),
-      );
-      return json({ success: true, message: `unsubscribed from ${wanted}` });
-    },
-  }),
+  subscriptionTool('subscribe', 'Get a notification event when a resource changes.', 'subscribed to'),
+  subscriptionTool('unsubscribe', 'Stop the notifications about a resource.', 'unsubscribed from'),
 ];
+
+function subscriptionTool(change: 'subscribe' | 'unsubscribe', description: string, done: string): HubTool {
+  return tool({
+    name: `${change}_resource`,
+    description,
+    input: z.object({ server: serverName, uri }),
+    annotations: SUBSCRIBES,
+    showsServers: true,
+    run: async ({ server, uri: wanted }, context) => {
+      await onServer(context, server, `resources/${change}`, async (_connection, signal) =>
+        context.session[change](server, wanted, signal),
+      );
+      return json({ success: true, message: `${done} ${wanted}` });
+    },
+  });
+}

@@ -1,8 +1,7 @@
 import * as z from 'zod';
-import { GatewayError } from '../../../core/errors.ts';
 import type { Session } from '../../../core/session/session.ts';
-import { hasEnded, type Task, errorOfTask } from '../../../core/task/task.ts';
-import { errorReply } from '../reply.ts';
+import { hasEnded, type Task } from '../../../core/task/task.ts';
+import { noResult } from '../call-reply.ts';
 import { ownerOfTask, ownQuestions, questionsIn, tasksIn } from '../visible.ts';
 import { fromServer, json, own, READS, tool, type ToolContext, type ToolReply } from '../tool.ts';
 import { elicitationBrief, elicitationView, shownStatus, taskView, taskWithArgs } from '../views.ts';
@@ -78,7 +77,7 @@ function stateOf(context: ToolContext, owner: Session, task: Task): Record<strin
   return { task: taskWithArgs(task), pending_elicitations_for_server: elicitations(context, owner, task) };
 }
 
-/** Those of another program stand nowhere else in the reply, so they are shown in full. */
+/** Elicitations of another program are shown in full, because the rest of the reply does not contain them. */
 function elicitations({ gateway, session }: ToolContext, owner: Session, { server }: Task): Record<string, unknown>[] {
   if (owner === session || owner.view.kind === 'direct') {
     return questionsIn({ gateway, session }, 'elicitation', server).map(elicitationBrief);
@@ -95,16 +94,7 @@ function resultOf(context: ToolContext, owner: Session, task: Task): ToolReply {
       return own(fromServer(task.result));
     case 'failed':
     case 'cancelled':
-    case 'expired': {
-      const why = errorOfTask(task)?.message ?? task.statusMessage ?? task.status;
-      const details = { task: taskView(task) };
-      return errorReply(
-        new GatewayError(
-          task.status === 'expired' ? 'TOOL_ERR_TIMEOUT' : 'TOOL_ERR_EXECUTION_FAILED',
-          `task ${task.id} has no result (${task.status}): ${why}`,
-          details,
-        ),
-      );
-    }
+    case 'expired':
+      return noResult(task, `task ${task.id}`, { task: taskView(task) });
   }
 }
