@@ -158,10 +158,10 @@ export class HttpListener {
           respondError(res, 406, -32000, 'Not Acceptable: the client must accept text/event-stream');
           break;
         }
-        await this.#legacy.handle(req, res, undefined, whom);
+        await this.#serve(this.#legacy, req, res, whom);
         break;
       case 'DELETE':
-        await this.#legacy.handle(req, res, undefined, whom);
+        await this.#serve(this.#legacy, req, res, whom);
         break;
       case undefined:
       default:
@@ -201,12 +201,27 @@ export class HttpListener {
       return;
     }
     if (eraOf(req, body.value) === 'modern') {
-      await this.#modern.handle(req, res, body.value, whom);
+      await this.#serve(this.#modern, req, res, whom, body.value);
       return;
     }
     const mistake = messageMistake(body.value);
-    if (mistake === undefined) await this.#legacy.handle(req, res, body.value, whom);
+    if (mistake === undefined) await this.#serve(this.#legacy, req, res, whom, body.value);
     else respondError(res, 400, -32600, `Invalid Request: ${mistake}`);
+  }
+
+  async #serve(
+    era: LegacySessions | ModernRequests,
+    req: IncomingMessage,
+    res: ServerResponse,
+    whom: Addressed,
+    body?: unknown,
+  ): Promise<void> {
+    try {
+      await era.handle(req, res, body, whom);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      respondGatewayError(res, error, { id: idOf(body) });
+    }
   }
 
   async #readiness(res: ServerResponse): Promise<void> {

@@ -27,9 +27,9 @@ interface Served {
   transport: LegacyTransport;
 }
 
-export interface LegacyOptions {
+interface LegacyOptions {
   gateway: Gateway;
-  /** Without a hub nobody else can answer what a client cannot be asked. */
+  /** Without a hub, questions that the client cannot be asked are refused. */
   hub: Hub | undefined;
   mayRunCommands: boolean;
 }
@@ -51,7 +51,6 @@ export class LegacySessions {
     options.gateway.onSessionEnded.add(this.#onSessionEnded);
   }
 
-  /** `whom`: who sends it, and to which server if it is not for the hub. */
   async handle(req: IncomingMessage, res: ServerResponse, body: unknown, whom: Addressed): Promise<void> {
     const sessionId = req.headers['mcp-session-id'];
     if (typeof sessionId === 'string') {
@@ -130,7 +129,7 @@ export class LegacySessions {
     return { server: face.server, close: () => face.close() };
   }
 
-  /** The session a client names, if it is its own; one of an earlier run of the program goes on where it was. */
+  /** The session that a client names, if it is its own; a session of an earlier run of the program is restored. */
   async #find(sessionId: string, { principal, view }: Addressed): Promise<Served | undefined> {
     const served = this.#served.get(sessionId);
     if (served !== undefined) {
@@ -143,7 +142,7 @@ export class LegacySessions {
     return this.#served.get(sessionId) ?? this.#serve(session, true);
   }
 
-  /** A client that hears that its session is gone lets go of it; one that is only away for a while must not be called so. */
+  /** While the gateway shuts down, a session must not be reported as gone: its client would forget it. */
   #notFound(): GatewayError {
     if (this.#options.gateway.closing) return shuttingDown();
     const message = 'session not found: unknown or ended; start a new one with initialize';
@@ -154,13 +153,7 @@ export class LegacySessions {
   async #end(session: Session, res: ServerResponse): Promise<void> {
     const { gateway } = this.#options;
     await gateway.end(session, 'the client ended the session');
-    try {
-      await whenStored([session]);
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      respondGatewayError(res, error);
-      return;
-    }
+    await whenStored([session]);
     res.writeHead(200).end();
   }
 
@@ -171,15 +164,8 @@ export class LegacySessions {
     res: ServerResponse,
     body: unknown,
   ): Promise<void> {
-    let served: Served | undefined;
-    try {
-      served = await this.#find(sessionId, whom);
-      if (served === undefined) throw this.#notFound();
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      respondGatewayError(res, error, { id: idOf(body) });
-      return;
-    }
+    const served = await this.#find(sessionId, whom);
+    if (served === undefined) throw this.#notFound();
     const version = req.headers['mcp-protocol-version'];
     if (typeof version === 'string' && !SUPPORTED_PROTOCOL_VERSIONS.includes(version)) {
       const supported = SUPPORTED_PROTOCOL_VERSIONS.join(', ');
@@ -201,7 +187,7 @@ export class LegacySessions {
   }
 }
 
-/** What is told of a request that was open when the program ended, to a client that has just these means to find its work. */
+/** The error for a request that was open when the program ended; it says how the client finds its work. */
 function lostIn({ view }: Session): string {
   const tasks = view.kind === 'hub' ? 'list_tasks shows' : 'make it again, unless tasks/list shows';
   return `gateway restarted while this request was open; ${tasks} what became of its work`;

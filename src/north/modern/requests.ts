@@ -12,14 +12,14 @@ import { clientIn, stateOf } from '../modern-client.ts';
 import { createModernServer } from '../direct/modern-view.ts';
 import { wireError } from '../direct/outcome.ts';
 import { serverInfo } from '../direct/shown-server.ts';
-import { beginStream, frame, idOf, respondError, respondGatewayError, writeEvent } from '../http/response.ts';
+import { beginStream, frame, respondError, writeEvent } from '../http/response.ts';
 import { bareHubServer, createHubServer } from '../hub-server.ts';
 import type { Hub } from '../hub/hub.ts';
 import { RequestValidator } from '../../lib/sdk/request-validator.ts';
 import { RequestTransport, statusOf } from './transport.ts';
 import { Windows } from './windows.ts';
 
-export interface ModernOptions {
+interface ModernOptions {
   gateway: Gateway;
   hub: Hub | undefined;
   mayRunCommands: boolean;
@@ -27,7 +27,7 @@ export interface ModernOptions {
   taskAfterMs: number;
 }
 
-/** Clients without sessions over HTTP: each request stands alone, its state is that of the one who sends it. */
+/** Clients without sessions over HTTP: each request stands alone, and belongs to a state of its sender. */
 export class ModernRequests {
   readonly #options: ModernOptions;
   readonly #gateway: Gateway;
@@ -52,9 +52,9 @@ export class ModernRequests {
 
   async handle(req: IncomingMessage, res: ServerResponse, body: unknown, whom: Addressed): Promise<void> {
     const { principal, view, as } = whom;
-    // Without an id it is a notification, which is told nothing.
+    // Without an id it is a notification, which has no reply.
     const listens = isObject(body) && body['method'] === 'subscriptions/listen' && 'id' in body;
-    // There is nothing to hear at the hub, and the SDK tells that by itself.
+    // The hub sends no notifications; the SDK says so by itself.
     const answer = await this.#validator.answerTo(
       req,
       body,
@@ -65,20 +65,15 @@ export class ModernRequests {
       return;
     }
     const message = body as JSONRPCRequest | JSONRPCNotification;
-    try {
-      const meta = message.params?._meta ?? {};
-      // Clients do not name themselves in notifications: those belong to the state that was used last.
-      const isNameless = !('id' in message) && as === undefined && clientIn(meta).program === undefined;
-      const latest = isNameless ? this.#gateway.latestState(principal, view) : undefined;
-      const found = latest ?? this.#gateway.stateOf({ principal, view, name: stateOf(as, meta) });
-      const session = found instanceof Promise ? await found : found;
-      if (view.kind === 'hub') await this.#serveHub(req, res, message, session);
-      else if (listens) await this.#listen(res, message as JSONRPCRequest, session, view.server);
-      else await this.#serveDirect(res, message, session, view.server);
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      respondGatewayError(res, error, { id: idOf(body) });
-    }
+    const meta = message.params?._meta ?? {};
+    // Clients do not name themselves in notifications: those belong to the state that was used last.
+    const isNameless = !('id' in message) && as === undefined && clientIn(meta).program === undefined;
+    const latest = isNameless ? this.#gateway.latestState(principal, view) : undefined;
+    const found = latest ?? this.#gateway.stateOf({ principal, view, name: stateOf(as, meta) });
+    const session = found instanceof Promise ? await found : found;
+    if (view.kind === 'hub') await this.#serveHub(req, res, message, session);
+    else if (listens) await this.#listen(res, message as JSONRPCRequest, session, view.server);
+    else await this.#serveDirect(res, message, session, view.server);
   }
 
   async close(): Promise<void> {
