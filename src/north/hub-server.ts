@@ -9,7 +9,7 @@ import { readState } from './mrtr/request-state.ts';
 import type { Asking } from './hub/tool.ts';
 import { HUB_CAPABILITIES, HUB_INSTRUCTIONS, type Hub } from './hub/hub.ts';
 
-export interface HubServerParts {
+interface HubServerParts {
   hub: Hub;
   session: Session;
   carrier: Carrier;

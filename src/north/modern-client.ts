@@ -60,7 +60,7 @@ function digest(text: string): string {
 }
 
 /** What else the client must declare. */
-export const TASKS_REQUIRED = { extensions: { [TASKS_EXTENSION]: {} } };
+const TASKS_REQUIRED = { extensions: { [TASKS_EXTENSION]: {} } };
 
 export function requireTasks({ takesTasks }: ModernClient): void {
   if (takesTasks) return;

@@ -14,7 +14,7 @@ import { asRequest } from './asking.ts';
 export type Where = { on: RequestId } | 'standing';
 
 /** How a client that takes requests is reached. */
-export interface Reached {
+interface Reached {
   server: Server;
   session: Session;
   where: () => Where | undefined;

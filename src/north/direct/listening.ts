@@ -17,7 +17,7 @@ const LISTS = {
   promptsListChanged: 'prompts',
 } as const;
 
-export interface ListeningParts {
+interface ListeningParts {
   session: Session;
   info: ServerInfo;
   clientState: ModernClientState;

@@ -1,9 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-export type Body =
-  | { kind: 'json'; value: unknown; bytes: number }
-  | { kind: 'too-large' }
-  | { kind: 'broken'; why: string };
+type Body = { kind: 'json'; value: unknown; bytes: number } | { kind: 'too-large' } | { kind: 'broken'; why: string };
 
 /** Reads a request body once, up to a limit. */
 export async function readBody(req: IncomingMessage, limit: number): Promise<Body> {

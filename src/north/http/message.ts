@@ -10,7 +10,7 @@ import {
 import { isObject } from '../../lib/values.ts';
 import { MODERN_VERSION } from '../../lib/protocol.ts';
 
-export type Era = 'legacy' | 'modern';
+type Era = 'legacy' | 'modern';
 
 const MAX_BATCH = 100;
 

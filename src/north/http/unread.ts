@@ -11,7 +11,7 @@ const MAX_BYTES = Math.max(2 * MAX_STALLED_BYTES, getHeapStatistics().heap_size_
 const STALLED_MS = 5000;
 
 /** Who reads a response. */
-export interface Recipient {
+interface Recipient {
   principal: string;
   /** Told when it was disconnected because it did not read so many bytes. */
   onDisconnected: (unreadBytes: number) => void;

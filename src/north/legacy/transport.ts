@@ -12,7 +12,7 @@ const STREAM_AFTER_MS = 250;
 const RETRY_MS = 1000;
 const MAX_MISSED = 100;
 
-export interface LegacyTransportOptions {
+interface LegacyTransportOptions {
   /** Whether the client understands events without content. */
   primesStreams: boolean;
   /** The error for requests of an earlier run of the program, if the session was begun in one. */
@@ -42,15 +42,15 @@ export class LegacyTransport implements Transport, Carrier {
   onerror?: (error: Error) => void;
   onmessage?: NonNullable<Transport['onmessage']>;
   readonly sessionId: string;
-  /** Told when a stream opens, so that the session counts as used; calls the returned function when it ends. */
+  /** Called when a stream opens, so that the session counts as used; the returned function is called when it ends. */
   onStreamOpen: () => () => void = () => () => {};
-  /** Told when the client comes to a standing stream, or back to the streams of these requests. */
+  /** Called when the client opens a standing stream, or resumes the streams of these requests. */
   onReachable: (requests: Iterable<RequestId> | 'standing') => void = () => {};
-  /** Told when the client goes on with a standing stream that broke. */
+  /** Called when the client resumes a standing stream. */
   onStandingAgain: () => void = () => {};
-  /** Told when such a stream breaks, before anybody is told that the client has left. */
+  /** Called when such a stream breaks, before the exchanges are told that the client has left. */
   onUnreachable: (requests: Iterable<RequestId> | 'standing') => void = () => {};
-  /** The session does not end with this; the program does. */
+  /** Whether the program ends, and not the session. */
   comesBack = false;
   #closed = false;
   readonly #options: LegacyTransportOptions;
@@ -58,7 +58,7 @@ export class LegacyTransport implements Transport, Carrier {
   readonly #streams = new Map<string, Stream>();
   readonly #streamOf = new Map<RequestId, Stream>();
   readonly #exchanges = new Map<RequestId, Exchange>();
-  /** Replies that nobody was there to take, by their streams: the client may come back for those. */
+  /** Exchanges whose replies the client missed, by their streams: it may come back for the replies. */
   readonly #missed = new Map<string, Exchange[]>();
   #standing: Stream | undefined;
 
@@ -103,16 +103,7 @@ export class LegacyTransport implements Transport, Carrier {
       else respondError(res, 400, -32600, `request id ${JSON.stringify(taken[0])} is already in use`, { id: taken[0] });
       return;
     }
-    const stream: Stream = {
-      id: this.#replay.newStreamId(requests),
-      res,
-      streaming: false,
-      waiting: new Set(requests),
-      replies: [],
-      isBatch: Array.isArray(body),
-      timer: undefined,
-    };
-    this.#streams.set(stream.id, stream);
+    const stream = this.#newStream(requests, { res, streaming: false, isBatch: Array.isArray(body) });
     for (const id of requests) this.#streamOf.set(id, stream);
     stream.timer = setTimeout(() => this.#startStreaming(stream), STREAM_AFTER_MS);
     // Each reply of a batch listens whether it arrives; that is many, not a leak.
@@ -122,19 +113,19 @@ export class LegacyTransport implements Transport, Carrier {
     for (const message of messages) this.onmessage?.(message);
   }
 
-  /** Nobody is at its stream. */
+  /** Whether the client has left the stream of this request. */
   #isLeft(id: RequestId): boolean {
     const stream = this.#streamOf.get(id);
     return stream !== undefined && stream.res === undefined;
   }
 
-  /** A client that has left requests and then counts anew does not come back for them. */
+  /** A client that reuses the ids of requests that it left does not come back for those. */
   #giveUpAll(left: RequestId[], then: () => void): void {
     for (const requestId of left) {
       const params = { requestId, reason: REQUEST_LEFT };
       this.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
     }
-    // The protocol object does it in a moment.
+    // The protocol object cancels them in the next turn.
     setImmediate(() => {
       for (const id of left) this.abandon(id);
       then();
@@ -156,7 +147,7 @@ export class LegacyTransport implements Transport, Carrier {
     }
     const stream = this.#streams.get(rest.streamId);
     if (stream === undefined) {
-      // All of it was said already: what the client missed is all there is.
+      // The stream has ended: the client gets the rest of it.
       const missed = this.#missed.get(rest.streamId) ?? [];
       if (rest.events.length < missed.length) {
         this.#answerLost(lastEventId, res);
@@ -187,15 +178,15 @@ export class LegacyTransport implements Transport, Carrier {
   }
 
   #stand(res: ServerResponse): void {
-    const stream = this.#standing ?? this.#newStanding();
-    this.#attach(stream, res);
-    this.#prime(stream);
+    this.#standing ??= this.#newStream([], { res: undefined, streaming: true, isBatch: false });
+    this.#attach(this.#standing, res);
+    this.#prime(this.#standing);
     this.onReachable('standing');
   }
 
   /**
-   * A stream of an earlier run of the program cannot go on. The standing one begins anew; requests that were open are
-   * answered with what is true, rather than left for their client to wait for.
+   * A stream of an earlier run of the program cannot be resumed. The standing stream begins anew; requests that were open
+   * are answered with an error.
    */
   #getAfterRestart(lastEventId: string, res: ServerResponse): void {
     const requests = requestsNamedIn(lastEventId);
@@ -211,7 +202,7 @@ export class LegacyTransport implements Transport, Carrier {
     this.#answerAll(requests, lost, res);
   }
 
-  /** What nobody took is not kept any more, but its result may be. */
+  /** A missed reply is not kept any more, but its result may be kept as a task. */
   #answerLost(lastEventId: string, res: ServerResponse): void {
     const message = 'the client did not receive the reply in time; repeat the call to get its result';
     this.#answerAll(requestsNamedIn(lastEventId) ?? [], message, res);
@@ -270,7 +261,7 @@ export class LegacyTransport implements Transport, Carrier {
     return { ...STREAM_HEADERS, 'mcp-session-id': this.sessionId };
   }
 
-  /** Whether something that belongs to no request would reach the client now. */
+  /** Whether a message without a request would reach the client now. */
   reaches(): boolean {
     return this.#standing?.res !== undefined;
   }
@@ -340,7 +331,7 @@ export class LegacyTransport implements Transport, Carrier {
   #attach(stream: Stream, res: ServerResponse): void {
     const resumed = stream.res !== res;
     stream.res = res;
-    // At once, also when there is nothing to say yet: the client waits for the headers.
+    // At once, even without an event: the client waits for the headers.
     res.writeHead(200, this.#headers()).flushHeaders();
     keepAlive(res);
     const release = this.onStreamOpen();
@@ -350,18 +341,10 @@ export class LegacyTransport implements Transport, Carrier {
     });
   }
 
-  #newStanding(): Stream {
-    const stream: Stream = {
-      id: this.#replay.newStreamId(),
-      res: undefined,
-      streaming: true,
-      waiting: new Set(),
-      replies: [],
-      isBatch: false,
-      timer: undefined,
-    };
-    this.#standing = stream;
-    this.#streams.set(stream.id, stream);
+  #newStream(requests: RequestId[], state: Pick<Stream, 'res' | 'streaming' | 'isBatch'>): Stream {
+    const id = this.#replay.newStreamId(requests);
+    const stream: Stream = { ...state, id, waiting: new Set(requests), replies: [], timer: undefined };
+    this.#streams.set(id, stream);
     return stream;
   }
 

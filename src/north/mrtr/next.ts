@@ -8,7 +8,7 @@ import type { Progress } from '../../core/ports.ts';
 import type { InputKeys } from './input-keys.ts';
 
 /** A request of a client that gets questions in place of the reply, and makes the same request again with the answers. */
-export interface RoundRequest {
+interface RoundRequest {
   session: Session;
   exchange: Exchange;
   onProgress: (progress: Progress) => void;
@@ -19,7 +19,7 @@ export interface RoundRequest {
   deadline: number;
 }
 
-export type Next<Reason> =
+type Next<Reason> =
   | { kind: 'ended'; task: EndedTask }
   /** The client gets these questions, by the keys under which it answers them. */
   | { kind: 'asked'; questions: Map<string, Interaction> }

@@ -20,7 +20,7 @@ import { wireError } from '../direct/outcome.ts';
 import { serverInfo } from '../direct/shown-server.ts';
 import type { StdioCarrier } from './carrier.ts';
 
-export interface DirectStdio {
+interface DirectStdio {
   gateway: Gateway;
   session: Session;
   carrier: StdioCarrier;

@@ -6,6 +6,7 @@ import { directView, HUB_VIEW } from '../../core/session/kind.ts';
 import type { Session } from '../../core/session/session.ts';
 import { useFreshIds } from '../../lib/sdk/fresh-ids.ts';
 import { messageOf } from '../../lib/log.ts';
+import { LOCAL_PRINCIPAL } from '../http/guard.ts';
 import { createHubServer } from '../hub-server.ts';
 import { clientRecord } from '../legacy/client.ts';
 import { StdioCarrier } from './carrier.ts';
@@ -15,7 +16,6 @@ import type { Hub } from '../hub/hub.ts';
 
 /** There is one client, and so one session. */
 const SESSION_ID = `${CONNECTION_SESSION}stdio`;
-const PRINCIPAL = 'local';
 
 /** A larger message ends the connection: there is no way to answer what cannot be read. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
@@ -48,7 +48,7 @@ export async function listenOnStdio(
   const view = 'hub' in shown ? HUB_VIEW : directView(shown.server);
   const later = view.kind === 'direct';
   const options: OpenOptions = { id, view, owner: { kind: 'connection' }, later };
-  const session = (await gateway.restore(id, PRINCIPAL)) ?? (await gateway.open(PRINCIPAL, options));
+  const session = (await gateway.restore(id, LOCAL_PRINCIPAL)) ?? (await gateway.open(LOCAL_PRINCIPAL, options));
   // It ends with the connection, however long the client says nothing.
   session.hold();
   // While the client does not read, every message that waits listens for that; that is many, not a leak.
