@@ -335,7 +335,7 @@ export interface ClaimedSession extends SessionStore {
   load(): Promise<StoredSession>;
   /** Deletes the session and all of its records, and ends the claim. Later changes are ignored. */
   erase(): void;
-  /** Ends the claim once all changes are durable: the session can be claimed again. */
+  /** Ends the claim once all changes are durable, or were found not to be: the session can be claimed again. */
   release(): Promise<void>;
 }
 

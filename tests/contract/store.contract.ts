@@ -340,6 +340,29 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
         expect(await store.claim('s')).toBeDefined();
       });
 
+      it('P-3: a claim ends also if not all changes of its session could be written', async () => {
+        const claimed = await claim('s');
+        let nested: unknown = [];
+        for (let depth = 0; depth < 100_000; depth++) nested = [nested];
+        claimed.put('event', { ...event('deep', 's'), data: { nested } });
+        await claimed.release();
+        expect(await store.claim('s')).toBeDefined();
+      });
+
+      it('S-4: an erased session changes nothing of the next one with its id, whose claim stays', async () => {
+        const erased = await claim('s');
+        const subscription = { id: 'sub', sessionId: 's', server: 'demo', uri: 'a:1' };
+        erased.put('subscription', subscription);
+        erased.erase();
+        await erased.settled();
+        const next = await claim('s');
+        next.put('subscription', subscription);
+        erased.drop('subscription', 'sub');
+        await erased.release();
+        expect((await next.load()).subscriptions).toEqual([subscription]);
+        expect(await store.claim('s')).toBeUndefined();
+      });
+
       it('P-1: renewing keeps the claims', async () => {
         const claimed = await claim('s');
         expect(await store.renew()).toEqual([]);

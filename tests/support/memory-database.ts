@@ -110,7 +110,9 @@ class MemoryStore implements Store {
           else (database.rowsOf(id)[kind as OwnedKind] as Map<string, typeof copy>).set(copy.id, copy);
         });
       },
-      drop: (kind, recordId) => queue(() => void database.rowsOf(id)[kind].delete(recordId)),
+      drop: (kind, recordId) => {
+        if (!erased) queue(() => void database.rowsOf(id)[kind].delete(recordId));
+      },
       settled: () => this.settled(),
       trim: async (maxBytes, keepTasksUntil) => {
         await this.settled();
@@ -135,7 +137,7 @@ class MemoryStore implements Store {
         });
       },
       release: async () => {
-        await this.settled();
+        await this.settled().catch(() => {});
         if (database.claims.get(id) === claim) database.claims.delete(id);
       },
     };

@@ -172,7 +172,9 @@ export class SqliteStore implements Store {
         // Each kind of a session's records is one of the store's.
         if (!erased) this.put(kind, changed as Records[typeof kind]);
       },
-      drop: (kind, recordId) => this.drop(kind, recordId),
+      drop: (kind, recordId) => {
+        if (!erased) this.drop(kind, recordId);
+      },
       settled: () => this.settled(id),
       trim: async (maxBytes, keepTasksUntil) =>
         this.#current(id, () => this.#fitting.fit(id, maxBytes, keepTasksUntil)),
@@ -190,8 +192,9 @@ export class SqliteStore implements Store {
         this.#claimed.delete(id);
       },
       release: async () => {
-        await this.settled(id);
-        this.#claimed.delete(id);
+        // Changes that could not be written are kept, and written before the session is read again.
+        await this.settled(id).catch(() => {});
+        if (!erased) this.#claimed.delete(id);
       },
     };
   }
