@@ -3,7 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
-import { isUnsent } from './broken-wire.ts';
+import { messageOf } from '../../lib/log.ts';
+import { isBrokenWire, isUnsent } from './broken-wire.ts';
 import { HttpTransport } from './http.ts';
 import { MessageLimit } from './message-size.ts';
 
@@ -20,11 +21,17 @@ it('B-3, P-3: a request that was not sent when the connection is closed says so,
   const transport = transportTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
   const ends: string[] = [];
   transport.onclose = () => ends.push('closed');
-  const sending = transport.send({ jsonrpc: '2.0', id: 1, method: 'tools/call' });
-  const failed = sending.catch((error: unknown) => ends.push(isUnsent(error) ? 'not sent' : String(error)));
+  const send = async (id: number): Promise<void> =>
+    transport.send({ jsonrpc: '2.0', id, method: 'tools/call' }).catch((error: unknown) => {
+      ends.push(`${id} ${isUnsent(error) ? 'not sent' : 'sent'}: ${messageOf(error)}`);
+      expect(isBrokenWire(error)).toBe(true);
+    });
+  const first = send(1);
+  await once(server, 'request');
+  const second = send(2);
   await transport.close();
-  await failed;
-  expect(ends).toEqual(['not sent', 'closed']);
+  await Promise.all([first, second]);
+  expect(ends).toEqual(['1 sent: the connection was closed', '2 not sent: the connection was closed', 'closed']);
   server.close();
 });
 

@@ -133,8 +133,8 @@ export class HttpTransport implements Transport {
     try {
       await this.#sendRequest(message, options);
     } catch (cause) {
-      const unsent = this.#closed && this.#requests.isWaiting(message.id);
-      const error = unsent ? new Unreachable('closed', 'the connection was closed', true, cause) : cause;
+      const unsent = this.#requests.isWaiting(message.id);
+      const error = this.#closed ? new Unreachable('closed', 'the connection was closed', unsent, cause) : cause;
       if (isBrokenWire(error) && !isUnsent(error)) this.#requests.abandon(message.id);
       else this.#requests.end(message.id);
       throw error;
