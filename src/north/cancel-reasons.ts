@@ -8,7 +8,7 @@ export const REQUEST_LEFT = 'the client has left this request';
 
 /**
  * The reasons of clients that have stopped waiting and may still want the result. Every other reason, and none at all,
- * counts as the preferences of a user to stop the work: "AbortError: …" (TypeScript clients, on Escape), "caller cancelled"
+ * counts as the wish of a user to stop the work: "AbortError: …" (TypeScript clients, on Escape), "caller cancelled"
  * (Python SDK), "context canceled" (Go SDK), no reason (C# SDK, VS Code, Zed).
  */
 const STOPPED_WAITING: readonly RegExp[] = [
@@ -27,7 +27,7 @@ const STOPPED_WAITING: readonly RegExp[] = [
   /^detached-ceiling$/,
 ];
 
-/** What a cancellation means: that the client has stopped waiting, or that the work is to stop. */
+/** Whether a cancellation means that the client has stopped waiting, or that the work should stop. */
 export function leavingFor(reason: unknown, onCancel: OnCancel): Leaving {
   if (reason === REQUEST_LEFT) return 'gone';
   switch (onCancel) {

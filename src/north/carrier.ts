@@ -44,7 +44,7 @@ export function openExchange(mcpReq: ServerContext['mcpReq'], carrier: Carrier, 
   return exchange;
 }
 
-/** Runs a request within the limits of its session. What is nested too deeply could not be sent to a server, nor stored. */
+/** Runs a request within the limits of its session. Values nested too deeply can neither be sent to a server nor stored. */
 export async function withinLimits<T>(session: Session, params: unknown, work: () => Promise<T>): Promise<T> {
   session.touch();
   if (isDeeperThan(params, MAX_LEVELS)) {

@@ -4,8 +4,8 @@ import type { RpcFailure } from '../lib/rpc-error.ts';
 import { leavingFor, type OnCancel } from './cancel-reasons.ts';
 
 /**
- * One request of a client and what becomes of it: the client may give up or go away, it may cancel, and the reply may
- * or may not reach it. Listeners and dialects report that here; the hub listens.
+ * One request of a client and what happens to it: the client may leave or cancel, and the reply may or may not reach it.
+ * Transports report that here, and endpoints listen.
  */
 export class Exchange implements Pick<Caller, 'onLeaving'> {
   #leaving: Leaving | undefined;
@@ -19,7 +19,7 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
   #taken = (): void => {};
   /** Sends progress to the client; there only if it asked for it. */
   readonly progress: ((progress: Progress) => void) | undefined;
-  /** How the request failed, where the reply must say exactly that. */
+  /** The error of the reply, where it must not be changed. */
   failure: RpcFailure | undefined;
 
   readonly #onCancel: OnCancel;
@@ -33,7 +33,7 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
     return this.#delivered === undefined && this.#leaving === undefined;
   }
 
-  /** Whether something said now in the course of the request reaches the client. */
+  /** Whether a notification in the course of the request reaches the client now. */
   get reaches(): boolean {
     return this.open || this.#back;
   }
@@ -57,7 +57,7 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
     this.#leave('gone');
   }
 
-  /** One that had gone is there again, to wait for the same reply. */
+  /** A client that had left waits for the same reply again. */
   clientReturned(): void {
     this.#back = !this.cancelled;
   }
@@ -68,13 +68,13 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
     this.#leave(leavingFor(reason, this.#onCancel));
   }
 
-  /** The client closed the response: by accident, because it stopped waiting, or to cancel. It cannot say which. */
+  /** The client closed the response: by accident, because it stopped waiting, or to cancel. The reason is unknown. */
   closed(): void {
     if (this.#onCancel === 'cancel') this.#leave('cancelled');
     else this.clientLeft();
   }
 
-  /** Only the first word on whether the reply arrived counts, but for those who want to know that it was taken at last. */
+  /** The first call decides, except for `onDelivered`: the client may get the reply later. */
   settle(delivered: boolean): void {
     if (delivered) this.#taken();
     if (this.#delivered !== undefined) return;
@@ -88,19 +88,19 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
     else listener(this.#delivered);
   }
 
-  /** Called when the client has taken the reply, be it that it had left and came back for it. */
+  /** Called when the client has the reply, at once or after it came back for it. */
   onDelivered(listener: () => void): void {
     this.#taken = listener;
   }
 
-  /** Plain listeners, because every call has them: a signal for each costs more than the rest of the exchange. */
+  /** Plain listeners, because every call has them: a signal would cost more than the rest of the exchange. */
   onLeaving(listener: LeavingListener): () => void {
     if (this.#leaving !== 'cancelled') this.#leavingListeners.add(listener);
     if (this.#leaving !== undefined) listener(this.#leaving, this.#words);
     return () => this.#leavingListeners.delete(listener);
   }
 
-  /** The same as a signal, for what waits on one: aborted when the client leaves, whichever way. */
+  /** The same as a signal: aborted when the client leaves or cancels. */
   leavingSignal(): AbortSignal {
     const controller = new AbortController();
     this.onLeaving((_leaving, words) => controller.abort(words));
@@ -116,7 +116,7 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
     return controller.signal;
   }
 
-  /** One that is gone may come back, and cancel. */
+  /** A client that left may come back and cancel. */
   #leave(how: Leaving): void {
     if (this.#leaving === how || this.#leaving === 'cancelled') return;
     this.#leaving = how;

@@ -14,13 +14,13 @@ interface HubServerParts {
   session: Session;
   carrier: Carrier;
   mayRunCommands: boolean;
-  /** Who reads the events, where the session has several readers. */
+  /** The reader of the events, if the session has several. */
   reader?: EventReader | undefined;
-  /** The client takes no requests, but says with each of its own what it can be asked in place of the reply. */
+  /** Whether the client is asked in rounds: it takes no requests, and declares its capabilities with each of its own. */
   rounds: boolean;
 }
 
-/** How the hub introduces itself, with nothing behind it. */
+/** A protocol object that introduces the hub, and handles no requests. */
 export function bareHubServer(versions = SUPPORTED_PROTOCOL_VERSIONS): Server {
   return new Server(
     { name: 'meanwhile', title: 'Meanwhile', version: VERSION },

@@ -11,7 +11,7 @@ import { isObject } from '../lib/values.ts';
 
 export const MODERN_VERSIONS = [MODERN_VERSION];
 
-/** What a request of a client without sessions says of that client. */
+/** What a client without sessions says of itself with each request. */
 export interface ModernClient {
   capabilities: Record<string, unknown>;
   /** The name of the client program, if it told one. */
@@ -59,7 +59,7 @@ function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
-/** What else the client must declare. */
+/** The capability that a client must declare for requests about tasks. */
 const TASKS_REQUIRED = { extensions: { [TASKS_EXTENSION]: {} } };
 
 export function requireTasks({ takesTasks }: ModernClient): void {
@@ -68,8 +68,8 @@ export function requireTasks({ takesTasks }: ModernClient): void {
 }
 
 /**
- * What the server of a call is told that this client can do. One that can be asked takes part in rounds, so it can also be
- * given what the server runs only as a task: that task is kept here. One that cannot hears what the server says to such.
+ * The capabilities that the server of a call sees. A client that takes part in rounds can also call tools that the server
+ * runs only as tasks, because the gateway keeps the task; for other clients the server answers as it likes.
  */
 export function calling({ capabilities }: ModernClient): Record<string, unknown> {
   const takesRounds = isObject(capabilities['elicitation']) || isObject(capabilities['sampling']);

@@ -10,23 +10,23 @@ import { MAX_DELAY_MS } from '../../lib/clock.ts';
 import { whenStored } from '../commit-gate.ts';
 import { asRequest } from './asking.ts';
 
-/** Where a client can be asked at a moment: on the stream of a request of its own, or on the standing one. */
+/** Where a client can be asked: on the stream of one of its requests, or on the standing stream. */
 export type Where = { on: RequestId } | 'standing';
 
-/** How a client that takes requests is reached. */
+/** The client, and how it is reached. */
 interface Reached {
   server: Server;
   session: Session;
   where: () => Where | undefined;
-  /** The task that the client knows it by. */
+  /** The id of the task that asks, if the client knows it. */
   taskId?: string | undefined;
-  /** Whether an answer is not taken, and the question left to others. */
+  /** Whether an answer does not count, and the question is left to others. */
   leavesOpen?: (answer: Record<string, unknown>, tookMs: number) => boolean;
 }
 
 /**
- * Asks a client as the protocol has it, and takes its answer to the book: one that does not fit, and an error in place of
- * one, go back to the server. Until `over`: then the client is told that its answer is not wanted any more.
+ * Asks a client with a request, and answers the question with the response. Invalid answers and errors go back to the
+ * server. When `over` is aborted, the request is cancelled.
  */
 export async function askClient(
   question: Interaction,
@@ -59,7 +59,7 @@ export async function askClient(
     if (error instanceof InvalidAnswer) {
       interactions.refuse(id, { code: -32602, message: `the client's answer is invalid: ${error.mistake}` });
     } else if (error instanceof GatewayError) return;
-    // One that cannot be asked now may be asked later, or elsewhere; one that answers with an error has answered.
+    // A client that cannot be reached may be asked again; an error with a code is its answer.
     if (hasRpcCode(error)) interactions.refuse(id, rpcFailure(error));
   }
 }

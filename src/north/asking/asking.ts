@@ -5,7 +5,7 @@ import { METHODS } from '../../core/interaction/methods.ts';
 import { withoutRelatedTask } from '../../lib/meta.ts';
 import { isObject } from '../../lib/values.ts';
 
-/** A question as a request to a client, who knows nothing of the tasks that the server keeps. */
+/** A question as a request to a client, which does not know the tasks of the server. */
 export function asRequest({ kind, params }: Interaction): { method: string; params: Record<string, unknown> } {
   return { method: METHODS[kind], params: withoutRelatedTask(params) };
 }
@@ -36,7 +36,7 @@ export function nobodyToAsk({ kind }: Pick<Interaction, 'kind'>): string {
   return `the client did not declare ${kind}, and no other client can answer`;
 }
 
-/** Where there is no hub: what the client cannot be asked, nobody can, and its server is told so at once. */
+/** Without a hub, refuses questions that the client cannot be asked at once. */
 export function refuseUnaskable(
   interactions: InteractionRouter,
   capabilities: () => Record<string, unknown>,
@@ -44,7 +44,7 @@ export function refuseUnaskable(
   return (question) => {
     if (canBeAsked(capabilities(), question)) return false;
     const message = nobodyToAsk(question);
-    // Not in the middle of its opening.
+    // After the router has opened it.
     queueMicrotask(() => interactions.refuse(question.id, { code: -32600, message }));
     return true;
   };

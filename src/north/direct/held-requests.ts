@@ -6,7 +6,7 @@ import { canBeAsked } from '../asking/asking.ts';
 
 type Params = Record<string, unknown>;
 
-/** How long the end of a request waits for a client that was asked something in its course and has not come back. */
+/** How long a result is kept for a client that was asked something and has not come back. */
 const KEEP_MS = 60_000;
 
 /** A request that is open at the server while its client, asked something in between, has to come back for the result. */
@@ -31,7 +31,7 @@ export class HeldRequest {
       unregister();
       session.interactions.requestEnded(id);
     });
-    // Whoever waits for it hears of a failure.
+    // `next` reports a failure.
     this.#outcome.catch(() => {});
   }
 
@@ -42,7 +42,7 @@ export class HeldRequest {
     return next;
   }
 
-  /** Nobody wants the result any more; `words`: why, if the client said so. */
+  /** The client does not want the result any more; `words`: its reason, if it gave one. */
   stop(words?: string): void {
     this.#stop.abort(words);
   }
@@ -67,7 +67,7 @@ export class HeldRequests {
     this.#clock = clock;
   }
 
-  /** From now on its client may come back to it, until some time after its end. */
+  /** From now on the client may come back to it, until some time after its end. */
   keep(held: HeldRequest): void {
     if (this.#held.has(held.id)) return;
     this.#held.set(held.id, held);

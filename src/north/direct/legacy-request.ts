@@ -11,7 +11,7 @@ import { whileWaiting } from '../waiting.ts';
 
 export type Params = Record<string, unknown>;
 
-/** How often a client that asked for no progress is pinged while it waits, so that nothing in between takes it for dead. */
+/** How often a client that asked for no progress is pinged while it waits, so that no proxy closes the stream. */
 const PING_MS = 10_000;
 
 /** Sends notifications: on the stream of a request that is open, or on the standing stream. */
@@ -29,16 +29,16 @@ export interface LegacyViewParts {
   session: Session;
   /** The server that is shown. */
   name: string;
-  /** What the server told of itself; absent for a session of an earlier run, whose client has heard it already. */
+  /** What the server said of itself; absent for a session of an earlier run, whose client knows it already. */
   info?: ServerInfo | undefined;
   carrier: Carrier & Wire;
-  /** There is no hub where somebody else could answer what this client cannot be asked. */
+  /** There is no hub at which others could answer questions that this client cannot be asked. */
   alone?: boolean;
 }
 
 /** One request of a client with a session. */
 export class LegacyRequest {
-  /** What the client calls it, and so the stream on which the client waits for the reply. */
+  /** The client's id of the request, which also names the stream on which the client waits. */
   readonly id: RequestId;
   readonly signal: AbortSignal;
   readonly progressToken: ProgressToken | undefined;
@@ -65,7 +65,7 @@ export class LegacyRequest {
     if (exchange.progress !== undefined) return whileWaiting(this, what, work, marked);
     const ping = (): void => {
       if (!exchange.reaches) return;
-      // One that answers no pings may still be waiting; that it is gone shows otherwise.
+      // A client that answers no pings may still be waiting.
       this.#server
         .request({ method: 'ping' }, ANY_RESULT, { relatedRequestId: this.id, timeout: PING_MS })
         .catch(() => {});

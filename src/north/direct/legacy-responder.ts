@@ -7,21 +7,21 @@ import { askClient, type Where } from '../asking/ask-client.ts';
 import { canBeAsked, refuseUnaskable } from '../asking/asking.ts';
 import type { LegacyViewParts, LegacyRequest, Params } from './legacy-request.ts';
 
-/** How long a client whose standing stream broke may take to go on with it, before others are to answer what it was asked there. */
+/** How long a client may take to resume a broken standing stream before others may answer the questions on it. */
 const STANDING_GRACE_MS = 5000;
 
-/** Puts what the server asks before the client, as requests on the streams on which that can be reached. */
+/** Sends the questions of the server to the client, as requests on the streams on which the client can be reached. */
 export class LegacyResponder {
   readonly #server: Server;
   readonly #parts: LegacyViewParts;
   /** The client's request behind each request to the server that is open. */
   readonly #open = new Map<string, RequestId>();
-  /** What happens when the stream of a request of the client breaks, and when the client comes back to it. */
+  /** Called when the stream of a client's request breaks, and when the client resumes it. */
   readonly #streams = new Map<RequestId, { broken: () => void; back: () => void }>();
   /** Questions that were put on the standing stream. */
   readonly #standing = new Set<string>();
   /** Questions that belong to no request for certain, and the request on whose stream they were put. */
-  readonly #lent = new Map<string, RequestId>();
+  readonly #hosted = new Map<string, RequestId>();
   #stopStandingGrace = (): void => {};
 
   constructor(server: Server, parts: LegacyViewParts) {
@@ -34,7 +34,7 @@ export class LegacyResponder {
     return canBeAsked(this.#capabilities, question);
   }
 
-  /** Takes whatever belongs to no request that is open, until the returned function is called. */
+  /** Takes questions that belong to no open request, until the returned function is called. */
   registerForAll(): () => void {
     const close = this.#interactions.register('any', (question, over) => this.#askAnywhere(question, over));
     return () => {
@@ -43,7 +43,7 @@ export class LegacyResponder {
     };
   }
 
-  /** Takes what a task asks, whenever the stream of the request that waits for it is there. */
+  /** Takes the questions of a task while the stream of the request that waits for it is open. */
   registerForTask(taskId: string, { id, exchange }: LegacyRequest): () => void {
     const exposed = this.#parts.session.tasks.find(taskId)?.exposed === true;
     const responder = this.on(id, exposed ? taskId : undefined);
@@ -65,7 +65,7 @@ export class LegacyResponder {
     return this.#responder(() => request, taskId);
   }
 
-  /** Puts what a call certainly asks on the stream of its request. The rest can go on any stream: see `registerForAll`. */
+  /** Sends the questions that certainly belong to a call on the stream of its request; the others: see `registerForAll`. */
   ofCall(request: RequestId): Responder {
     const responder = this.on(request);
     return (question, over) => requestOf(question.link) !== undefined && responder(question, over);
@@ -82,14 +82,14 @@ export class LegacyResponder {
     return this.#open.get(id);
   }
 
-  /** The client can be reached on the streams of these requests, or on a standing one that it has just opened. */
+  /** The client has resumed the streams of these requests, or has opened a standing stream. */
   reachable(requests: Iterable<RequestId> | 'standing'): void {
     if (requests === 'standing') this.#releaseStanding();
     else for (const id of requests) this.#streams.get(id)?.back();
     this.#interactions.offerAgain();
   }
 
-  /** The standing stream goes on where it broke: what was on it is not lost. */
+  /** The client has resumed the standing stream, and has the questions on it. */
   standingAgain(): void {
     this.#stopStandingGrace();
     this.#interactions.offerAgain();
@@ -117,15 +117,15 @@ export class LegacyResponder {
   #broken(request: RequestId): void {
     this.#streams.get(request)?.broken();
     for (const [id, open] of this.#open) if (open === request) this.#open.delete(id);
-    // What belongs to no request for certain is put before whoever can be reached now.
-    const left = [...this.#lent].filter(([, on]) => on === request).map(([id]) => id);
+    // Questions that belong to no request for certain go to another stream.
+    const left = [...this.#hosted].filter(([, on]) => on === request).map(([id]) => id);
     for (const id of left) this.#interactions.release(id);
   }
 
-  /** Whoever is there now has not seen what was put on the stream before. */
+  /** The client has not seen the questions on the standing stream, or is gone. */
   #releaseStanding(): void {
     this.#stopStandingGrace();
-    // They may be put there again at once.
+    // Released questions may be put there again at once.
     const asked = [...this.#standing];
     for (const id of asked) this.#interactions.release(id);
   }
@@ -134,14 +134,14 @@ export class LegacyResponder {
     const { session, alone = false } = this.#parts;
     const { taskId } = requestOf(question.link) ?? {};
     if (canBeAsked(this.#capabilities, question)) {
-      // The client of a task fetches what that asks with its result.
+      // The client of a task gets its questions with `tasks/result`.
       if (taskId !== undefined && session.tasks.find(taskId)?.exposed) return false;
-      return this.#responder(() => this.#lend(question, over))(question, over);
+      return this.#responder(() => this.#host(question, over))(question, over);
     }
     return alone && refuseUnaskable(session.interactions, () => this.#capabilities)(question, over);
   }
 
-  /** Puts questions to the client, on the stream of one of its requests if there is one. */
+  /** Sends questions on the stream of the request that `on` returns, or else on the standing stream. */
   #responder(on: () => RequestId | undefined, taskId?: string): Responder {
     const { carrier, session } = this.#parts;
     return (question, over) => {
@@ -155,11 +155,11 @@ export class LegacyResponder {
     };
   }
 
-  #lend({ id }: Interaction, over: AbortSignal): RequestId | undefined {
+  #host({ id }: Interaction, over: AbortSignal): RequestId | undefined {
     const [request] = this.#open.values();
     if (request === undefined) return undefined;
-    this.#lent.set(id, request);
-    over.addEventListener('abort', () => this.#lent.delete(id), { once: true });
+    this.#hosted.set(id, request);
+    over.addEventListener('abort', () => this.#hosted.delete(id), { once: true });
     return request;
   }
 

@@ -15,7 +15,7 @@ import { deliverTask, deliverTaskEnd } from '../delivery.ts';
 
 const TASK_PAGE = 100;
 
-/** Where a page ends: by the name of its last task, and by its age in case that is gone when the next page is asked for. */
+/** The last task of a page: its creation time, in case the task is gone when the next page is requested, and its id. */
 const CURSOR = /^(\d+)-(\w+)$/;
 
 function cursorAt({ createdAt, id }: Task): string {
@@ -32,7 +32,7 @@ function placeAfter(cursor: unknown, tasks: Task[]): number {
   return younger < 0 ? tasks.length : younger;
 }
 
-/** How long the client wants to have a task, from what it says of that in its call. */
+/** How long the client wants to keep a task, from `params.task` of its call. */
 export function ttlOf(task: unknown): { ttlMs?: number } {
   if (!isObject(task)) throw new RpcError(-32602, "'task' must be an object");
   const { ttl } = task;
@@ -102,8 +102,8 @@ export class LegacyTasks {
   }
 
   /**
-   * Waits for the end of a task; what it asks meanwhile goes over the stream of the request that waits. `marked` adds to
-   * reports of progress which task they belong to, for a client that knows the task.
+   * Waits for the end of a task; its questions go over the stream of the request that waits. `marked` adds the task to
+   * reports of progress, for a client that knows the task.
    */
   async ended(request: LegacyRequest, taskId: string, marked?: (progress: Progress) => Progress): Promise<Task> {
     const { session } = this.#parts;
@@ -112,7 +112,7 @@ export class LegacyTasks {
     try {
       const untilEnded = async (onProgress: (progress: Progress) => void): Promise<Task> => {
         const deaf = session.calls.onProgress(taskId, onProgress);
-        // Also when the stream has broken: the client may come back to it.
+        // Also when the stream has broken: the client may resume it.
         return session.tasks.until(taskId, hasEnded, MAX_DELAY_MS, request.signal).finally(deaf);
       };
       return await request.waiting('the task is running', untilEnded, marked);
@@ -122,13 +122,13 @@ export class LegacyTasks {
     }
   }
 
-  /** Tells the client how the tasks are doing that it was given. */
+  /** Notifies the client of changes of a task that it knows. */
   changed(task: Task): void {
     if (!task.exposed) return;
     notifyWhenStored(this.#parts.session, () => tellClient(this.#parts, 'notifications/tasks/status', coreTask(task)));
   }
 
-  /** The token of the call stays good until its task has ended. */
+  /** The progress token of the call stays valid until its task has ended. */
   #tellProgress({ progressToken }: LegacyRequest, told: Task): void {
     const { session } = this.#parts;
     const { id } = told;

@@ -8,7 +8,7 @@ function withTaskSupport(tool: Params): Params {
   return { ...tool, execution: { ...(isObject(execution) && execution), taskSupport: 'optional' } };
 }
 
-/** For clients of a version without tasks; some SDKs would still refuse to call what is said to be only a task. */
+/** For clients of a version without tasks: some SDKs refuse to call tools that must run as a task. */
 function withoutTaskSupport(tool: Params): Params {
   const { execution, ...rest } = tool;
   if (!isObject(execution)) return tool;
@@ -16,7 +16,7 @@ function withoutTaskSupport(tool: Params): Params {
   return { ...rest, ...(Object.keys(others).length > 0 && { execution: others }) };
 }
 
-/** Whether the SDK shows a schema to clients of this era as that of an object with the value as its `result`. */
+/** Whether the SDK wraps a schema for clients of this era in an object with the field `result`. */
 function isWrapped(outputSchema: unknown): boolean {
   return isObject(outputSchema) && outputSchema['type'] !== 'object';
 }
@@ -24,14 +24,14 @@ function isWrapped(outputSchema: unknown): boolean {
 /** The server's tools as a client with a session sees them, and their results to match. */
 export class LegacyTools {
   readonly #session: Session;
-  /** Tools whose results the client was told to expect within an object. */
+  /** Tools whose results are wrapped in an object, as their schema says. */
   readonly #wrapped = new Set<unknown>();
 
   constructor(session: Session) {
     this.#session = session;
   }
 
-  /** Whatever the server says of its tools: through us every one can be called with or without a task. */
+  /** Through the gateway, every tool can be called with or without a task. */
   listed(result: Params): Params {
     const { tools } = result;
     if (!Array.isArray(tools)) return result;
@@ -41,7 +41,7 @@ export class LegacyTools {
     return { ...result, tools: tools.map((tool: unknown) => (isObject(tool) ? asKnown(tool) : tool)) };
   }
 
-  /** In this era results are objects: what is none is shown as its tool's schema was. */
+  /** In this era structured results are objects: other values are wrapped as in the tool's schema. */
   asListed(tool: string, result: Params): Params {
     const { structuredContent } = result;
     if (structuredContent === undefined) return result;

@@ -22,14 +22,14 @@ interface ListeningParts {
   info: ServerInfo;
   clientState: ModernClientState;
   client: ModernClient;
-  /** The id of the client's request, which everything that is told names. */
+  /** The id of the client's request, which every notification names. */
   id: RequestId;
   send: (message: { jsonrpc: '2.0'; method: string; params: Params }) => void;
 }
 
 /**
  * Tells a client without sessions what changes, for as long as it listens: lists, resources and tasks. The SDK's own way
- * knows no tasks. Resolves, when the client has been told what it will hear, with the function that ends it.
+ * knows no tasks. Resolves, once the subscription is acknowledged, with the function that ends it.
  */
 export async function listen(parts: ListeningParts, { notifications: wanted }: Params): Promise<() => void> {
   const { session, info, clientState, client, id, send } = parts;
@@ -77,7 +77,7 @@ export async function listen(parts: ListeningParts, { notifications: wanted }: P
       notifyWhenStored(session, () => tell('notifications/tasks', clientState.detailed(task, client.capabilities)));
     };
     undo.push(session.tasks.watch(tellTask));
-    // As they are now: they may have changed before anybody listened.
+    // They may have changed before the client listened.
     for (const taskId of known) tellTask(session.tasks.get(taskId));
     return stop;
   } catch (error) {

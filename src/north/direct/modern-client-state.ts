@@ -10,7 +10,7 @@ import { detailedTask } from './task-views.ts';
 type Params = Record<string, unknown>;
 type Tell = (method: string, params: Params | undefined) => void;
 
-/** These go to those who listen for them. */
+/** Only `subscriptions/listen` delivers these. */
 const CHANGES = /^notifications\/(?:(?:tools|resources|prompts)\/list_changed|resources\/updated)$/;
 
 interface Open {
@@ -28,7 +28,7 @@ export class ModernClientState {
   readonly #name: string;
   /** The requests that are open, oldest first. */
   readonly #open = new Map<string, Open>();
-  /** Who listens for each resource, and whether the server tells of it. */
+  /** How many listen for each resource, and whether the server reports its changes. */
   readonly #watched = new Map<string, { listeners: number; told: Promise<boolean> }>();
 
   constructor(session: Session, name: string) {
@@ -41,13 +41,13 @@ export class ModernClientState {
     );
   }
 
-  /** A request is open until the returned function is called; `tell` says something in its course. */
+  /** A request is open until the returned function is called; `tell` sends a notification in its course. */
   enter(id: string, level: string | undefined, tell: Tell): () => void {
     this.#open.set(id, { level, tell });
     return () => this.#open.delete(id);
   }
 
-  /** A task as its client may see it: one that asks what this client cannot be asked is at work, for it. */
+  /** A task as its client sees it: working, if it asks something that this client cannot be asked. */
   shown(task: Task, capabilities: Params): Task {
     const asks = task.status === 'input_required' && this.asked.of({ taskId: task.id }, capabilities).size > 0;
     return task.status === 'input_required' && !asks
@@ -59,7 +59,7 @@ export class ModernClientState {
     return detailedTask(this.shown(task, capabilities), this.asked.shown({ taskId: task.id }, capabilities));
   }
 
-  /** Servers with sessions have one level for all requests: the one that tells most. */
+  /** Servers with sessions have one level for all requests: the most verbose one. */
   async useLevel(level: string, info: ServerInfo): Promise<void> {
     if (info.traits.declaredPerRequest || info.capabilities['logging'] === undefined || !isLevel(level)) return;
     const told = this.#session.logLevel(this.#name);
@@ -78,13 +78,13 @@ export class ModernClientState {
     await this.#session.connection(this.#name).relay(request);
   }
 
-  /** Asks the server to tell of changes of a resource; `undefined` if it does not. Whoever is the last to leave ends it. */
+  /** Subscribes to a resource, until the last listener leaves it; `undefined` if the server refuses. */
   async watchResource(uri: string): Promise<(() => void) | undefined> {
     const session = this.#session;
     const subscribed = async (): Promise<boolean> =>
       session.subscribe(this.#name, uri).then(
         () => true,
-        // What it does not tell of is not acknowledged; that is all the client is to know.
+        // A refused subscription is not acknowledged.
         () => false,
       );
     const watched = this.#watched.get(uri) ?? { listeners: 0, told: subscribed() };
@@ -95,7 +95,7 @@ export class ModernClientState {
       watched.listeners -= 1;
       if (watched.listeners > 0) return;
       this.#watched.delete(uri);
-      // A server that is away has forgotten it by itself.
+      // A server that is away has forgotten it anyway.
       if (told) session.unsubscribe(this.#name, uri).catch(() => {});
     };
     if (told) return leave;
@@ -107,9 +107,9 @@ export class ModernClientState {
     if (CHANGES.test(method)) return;
     const isLog = method === 'notifications/message';
     const wants = ({ level }: Open): boolean => !isLog || (level !== undefined && includes(level, params?.['level']));
-    // What belongs to no request has no place in this era.
+    // This era has no notifications without a request.
     if (relatedRequest === 'no request') return;
-    // Where nobody can tell which request it belongs to, it is told once.
+    // A notification whose request is unknown is sent once.
     const open =
       relatedRequest === 'unknown' ? [...this.#open.values()].find(wants) : this.#open.get(relatedRequest.requestId);
     if (open !== undefined && wants(open)) open.tell(method, params);

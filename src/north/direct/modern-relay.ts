@@ -9,11 +9,11 @@ import { wireError } from './outcome.ts';
 
 const URL_ELICITATION_REQUIRED = -32042;
 
-/** Passes a request on as it is; what the server asks before it answers reaches the client in rounds. */
+/** Passes a request on as it is; questions of the server reach the client in rounds. */
 export async function relay(request: ModernRequest, method: string, params: Params): Promise<Reply> {
   const { parts, id, exchange, client, state, answers } = request;
   const { _meta: _ownMeta, ...own } = params;
-  // Rounds with a server of the same era are its own affair.
+  // A server that asks in rounds keeps their state itself.
   const rounds = parts.info.traits.asksInRounds ? { inputResponses: answers, requestState: state } : {};
   if (state !== undefined && !parts.info.traits.asksInRounds) return nextOfHeld(request);
   const meta = { ...request.meta(method, params), ...(exchange.progress && { progressToken: id }) };
@@ -38,7 +38,7 @@ async function nextOfHeld(request: ModernRequest): Promise<Reply> {
   const waiting = readState(session.key, request.state);
   const held = clientState.held.get('request' in waiting ? waiting.request : '');
   await clientState.asked.answer({ callId: held.id }, capabilities, request.answers ?? {});
-  // What was not answered is asked again: nothing new would tell of it.
+  // Unanswered questions are asked again: no event would announce them.
   const left = clientState.asked.shown({ callId: held.id }, capabilities);
   return left.size > 0 ? request.round(left, { request: held.id }) : waitFor(request, held);
 }
@@ -54,7 +54,7 @@ async function waitFor(request: ModernRequest, held: HeldRequest): Promise<Reply
   return request.round(asked, { request: held.id });
 }
 
-/** What this era has in place of an error that wants the client to visit an address first: a round. */
+/** In this era a round replaces the error that asks the client to visit an address first. */
 export function roundInstead({ client, parts }: ModernRequest, error: Error & RpcFailure): Params {
   const asked = elicitationsIn(error).filter((params) =>
     canBeAsked(client.capabilities, { kind: 'elicitation', params }),
@@ -67,7 +67,7 @@ export function roundInstead({ client, parts }: ModernRequest, error: Error & Rp
   return { resultType: 'input_required', inputRequests: Object.fromEntries(requests) as Params };
 }
 
-/** The addresses that an error of the older protocol wants visited. */
+/** The addresses that an error of the older protocol asks to visit. */
 function elicitationsIn({ code, data }: RpcFailure): Params[] {
   const listed = code === URL_ELICITATION_REQUIRED && isObject(data) ? data['elicitations'] : undefined;
   return Array.isArray(listed) ? listed.filter(isObject).map((each) => ({ ...each, mode: 'url' })) : [];

@@ -27,16 +27,16 @@ export interface ModernViewParts {
   taskAfterMs: number;
 }
 
-/** One request of a client without sessions, and what its server is told and the client is given in its course. */
+/** One request of a client without sessions. */
 export class ModernRequest {
   readonly parts: ModernViewParts;
   readonly exchange: Exchange;
   readonly client: ModernClient;
-  /** What this is known by on the connection to the server. */
+  /** The id of the request on the connection to the server. */
   readonly id = secretId();
-  /** What the client was given in the last round. */
+  /** The `requestState` of the last round. */
   readonly state: unknown;
-  /** What the client answers to what it was asked. */
+  /** The client's answers to the last round. */
   readonly answers: Params | undefined;
   readonly #mcpReq: McpRequest;
 
@@ -54,7 +54,7 @@ export class ModernRequest {
     return this.parts.session.connection(this.parts.name);
   }
 
-  /** Servers of the client's own era hear from each request what its client can do. */
+  /** Servers of the client's own era learn from each request what its client can do. */
   meta(method: string, params: Params): Params {
     const meta = passedOnMeta(params);
     if (!this.parts.info.traits.declaredPerRequest) return meta;
@@ -65,7 +65,7 @@ export class ModernRequest {
     };
   }
 
-  /** Hands on what the server says in the course of this request. */
+  /** Passes the notifications of this request on while `work` runs. */
   async listening<T>(id: string | undefined, work: () => Promise<T>): Promise<T> {
     const { clientState, info, gateway } = this.parts;
     const { logLevel } = this.client;

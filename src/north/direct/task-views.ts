@@ -20,7 +20,7 @@ export function extensionTask(task: Task): Record<string, unknown> {
   return { ...view, ttlMs, pollIntervalMs: POLL_MS };
 }
 
-/** The same with all there is to know of it: what it asks, its result, or its error. */
+/** The same with its questions, its result, or its error. */
 export function detailedTask(task: Task, asked: ReadonlyMap<string, Interaction>): Record<string, unknown> {
   const view = extensionTask(task);
   switch (task.status) {

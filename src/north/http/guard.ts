@@ -9,7 +9,7 @@ export interface GuardSettings {
   allowedOrigins: string[];
 }
 
-/** The one user of a gateway that only this machine can reach and that asks for no token. */
+/** The principal of a gateway without tokens, which only this machine can reach, and of standard input. */
 export const LOCAL_PRINCIPAL = 'local';
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]', '::1']);
@@ -19,12 +19,12 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Who may come in. A page in somebody's browser can make requests to this machine, also under a name of its own that
- * resolves to it; the Host and Origin headers tell. Who comes from elsewhere needs a token.
+ * Decides which requests are accepted. A page in a browser on this machine can send requests, also under a host name that
+ * resolves to this machine; the Host and Origin headers show it. Requests from other machines need a token.
  */
 export class Guard {
   readonly #hosts: Set<string>;
-  /** The Host header that was let in last: nearly always the one that comes next. */
+  /** The Host header that was accepted last, which is nearly always the next one too. */
   #lastHost: string | undefined;
   readonly #origins: Set<string>;
   readonly #tokens: [principal: string, digest: Buffer][];
@@ -42,7 +42,7 @@ export class Guard {
     this.#origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()));
   }
 
-  /** Throws when the request comes by a name or from a page that is not known. */
+  /** Throws if the host name or the origin of the request is not allowed. */
   checkOrigin(req: IncomingMessage): void {
     const { host, origin } = req.headers;
     if (!this.#knowsHost(host ?? '')) {
@@ -59,7 +59,7 @@ export class Guard {
     }
   }
 
-  /** Who sends the request; throws when nobody knows them. */
+  /** The principal of a request; throws if its token is unknown. */
   principalOf({ headers: { authorization } }: IncomingMessage): string {
     if (this.#tokens.length === 0) return LOCAL_PRINCIPAL;
     const presented = digest(/^Bearer +(.+)$/i.exec(authorization ?? '')?.[1] ?? '');

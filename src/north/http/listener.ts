@@ -30,7 +30,7 @@ const METHODS = 'GET, POST, DELETE, OPTIONS';
 const HEADERS =
   'accept, authorization, content-type, last-event-id, mcp-protocol-version, mcp-session-id, meanwhile-as';
 
-/** The HTTP listener: reads each message once, decides who may come in and which era it speaks, and hands it on. */
+/** The HTTP listener: reads each message once, checks its sender, decides its era and passes it on. */
 export class HttpListener {
   readonly #server: Server;
   readonly #guard: Guard;
@@ -38,7 +38,7 @@ export class HttpListener {
   readonly #modern: ModernRequests;
   readonly #settings: HttpSettings;
   readonly #gateway: Gateway;
-  /** What is at `/mcp`. */
+  /** The view at `/mcp`. */
   readonly #root: View;
   #ready = false;
   #closed: Promise<void> = Promise.resolve();
@@ -61,7 +61,7 @@ export class HttpListener {
         respondError(res, 500, -32603, 'internal error');
       });
     });
-    // A client may think between two requests; Node's 5 s would make it connect anew each time.
+    // Clients may wait between two requests; with Node's 5 s they would have to connect each time.
     this.#server.keepAliveTimeout = 65_000;
   }
 
@@ -82,7 +82,7 @@ export class HttpListener {
     return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}/mcp`;
   }
 
-  /** Lets nobody new in. Who is inside can finish. */
+  /** Accepts no new connections. Requests that are open can finish. */
   stopListening(): void {
     if (!this.#ready) return;
     this.#ready = false;
@@ -253,7 +253,7 @@ function holdBody(res: ServerResponse, bytes: number, memory: Budget): boolean {
   return true;
 }
 
-/** Node does not tell an answer that waits behind another one on its connection that the connection is gone. */
+/** Node does not close a response that waits behind another one when their connection closes. */
 function closeWithConnection({ socket }: IncomingMessage, res: ServerResponse): void {
   const over = (): void => {
     res.destroy();
@@ -264,7 +264,7 @@ function closeWithConnection({ socket }: IncomingMessage, res: ServerResponse): 
   res.once('socket', () => socket.off('close', over));
 }
 
-/** The server whose endpoint this is. Some clients put `/mcp` at the end of whatever address they are given. */
+/** The view at a path. Some clients append `/mcp` to the address they are given. */
 function viewIn(path: string | undefined): View | undefined {
   const [, name] = /^\/mcp\/([^/]+)(?:\/mcp)?$/.exec(path ?? '') ?? [];
   if (name === undefined) return undefined;
@@ -280,7 +280,7 @@ function accepts(req: IncomingMessage, type: string): boolean {
   return accept.includes(type) || accept.includes('*/*') || accept.includes(`${type.split('/')[0]}/*`);
 }
 
-/** Lets a page read the answers, once its origin has been let in. */
+/** Lets a page read the responses once its origin is accepted. */
 function allowOrigin(req: IncomingMessage, res: ServerResponse): void {
   const { origin } = req.headers;
   if (origin === undefined) return;

@@ -31,7 +31,7 @@ export function eraOf(req: IncomingMessage, body: unknown): Era {
   return claimed ? 'modern' : 'legacy';
 }
 
-/** What is wrong with a body of the old era, or `undefined` if it is one JSON-RPC message or a batch of them. */
+/** Why a body of the old era is neither a JSON-RPC message nor a batch; `undefined` if it is one. */
 export function messageMistake(body: unknown): string | undefined {
   const messages = asArray(body);
   if (messages.length > MAX_BATCH) return `a batch has at most ${MAX_BATCH} messages`;
@@ -51,7 +51,7 @@ function field(value: unknown, key: string): unknown {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** By the SDK's own measure: what it does not know as a message it would drop, and nobody would ever answer it. */
+/** Checked as the SDK does, which drops everything else without a response. */
 export function isMessage(body: unknown): body is JSONRPCMessage {
   if (!isObject(body)) return false;
   if ('method' in body) return 'id' in body ? isJSONRPCRequest(body) : isJSONRPCNotification(body);

@@ -1,4 +1,4 @@
-/** How HTTP responses are written: JSON-RPC errors, event streams, and whether a client received what was written. */
+/** Writes HTTP responses: JSON-RPC errors and event streams; tells whether a client received them. */
 
 import type { ServerResponse } from 'node:http';
 import { ERROR_TABLE, type GatewayError } from '../../core/errors.ts';

@@ -1,16 +1,16 @@
 import type { ServerResponse } from 'node:http';
 import { getHeapStatistics } from 'node:v8';
 
-/** What clients have not read yet, of less than this nobody keeps account. */
+/** Responses with fewer unread bytes are not counted. */
 const SMALL = 256 * 1024;
-/** Beyond this, responses are disconnected whose clients have stopped reading; */
+/** Beyond this, clients that have stopped reading are disconnected; */
 const MAX_STALLED_BYTES = 64 * 1024 * 1024;
-/** and beyond this also others, before the memory runs out. */
+/** beyond this also others, before the memory runs out. */
 const MAX_BYTES = Math.max(2 * MAX_STALLED_BYTES, getHeapStatistics().heap_size_limit / 4);
 /** A client has stopped reading if its connection has taken nothing for so long. */
 const STALLED_MS = 5000;
 
-/** Who reads a response. */
+/** The client that reads a response. */
 interface Recipient {
   principal: string;
   /** Told when it was disconnected because it did not read so many bytes. */
@@ -24,7 +24,7 @@ interface Unread extends Recipient {
 
 const recipients = new WeakMap<ServerResponse, Recipient>();
 
-/** Responses with much that their clients have not read, the oldest first. */
+/** Responses with many unread bytes, the oldest first. */
 const unread = new Map<ServerResponse, Unread>();
 
 export function setRecipient(res: ServerResponse, recipient: Recipient): void {

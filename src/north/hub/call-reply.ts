@@ -84,7 +84,7 @@ export function noResult(task: EndedTask, subject: string, details: Record<strin
 const NO_SUCH_TOOL = new Set([-32601, -32602]);
 const EXPLAIN_MS = 2000;
 
-/** A server's "no such tool" looks like other mistakes; whether it is that, its list of tools tells, if it comes soon. */
+/** A server's error for an unknown tool looks like others: the list of its tools shows whether the tool exists. */
 async function explained(session: Session, error: GatewayError): Promise<GatewayError> {
   const { server, tool: name, error: told } = error.details ?? {};
   const code = typeof told === 'object' && told !== null && 'code' in told ? Number(told.code) : undefined;

@@ -3,8 +3,8 @@ import { isObject } from '../../lib/values.ts';
 import type { ToolContext } from './tool.ts';
 
 /**
- * Agents that run without a person cancel what they are asked, or decline it at once. That is no answer of a person: the
- * question is left to the tools, where the model sees it.
+ * Agents that run without a person cancel questions, or decline them at once. No person has answered then: the question is
+ * left to the tools, where the model sees it.
  */
 export function leaveIfDismissed(
   { session, gateway }: Pick<ToolContext, 'session' | 'gateway'>,

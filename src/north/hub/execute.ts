@@ -9,7 +9,7 @@ import { leaveIfDismissed } from './dismissal.ts';
 import { leaveOut } from './reply.ts';
 import type { AskingByRequest, ToolContext, ToolReply } from './tool.ts';
 
-/** Makes a call. While its request is open, a client that takes requests is asked with such what the call asks. */
+/** Makes a call. While its request is open, the client is asked the questions of the call, if it takes requests. */
 export async function execute(context: ToolContext, request: CallRequest): Promise<ToolReply> {
   const { session, exchange, onProgress, asking } = context;
   const asked = new Set<unknown>();
@@ -31,8 +31,8 @@ export async function execute(context: ToolContext, request: CallRequest): Promi
 }
 
 /**
- * The stream of the call broke, and its client may resume it: the reply stays the one that the client would have had. The
- * call is a task in case the client does not come back.
+ * The stream of the call broke, and its client may resume it: the client gets the same reply as if it had stayed. The call
+ * is a task in case the client does not come back.
  */
 async function whileAway(
   context: ToolContext,

@@ -50,13 +50,13 @@ interface HubCaller {
   session: Session;
   exchange: Exchange;
   mayRunCommands: boolean;
-  /** Who reads the events, where the session has several readers. */
+  /** The reader of the events, if the session has several. */
   reader?: EventReader | undefined;
   /** Present if the client can itself be asked. */
   asking?: Asking | undefined;
 }
 
-/** The fixed set of tools, behind every listener and in every dialect. */
+/** The fixed set of tools, behind every listener and in both eras. */
 export class Hub {
   readonly #gateway: Gateway;
   readonly #tools = new Map(HUB_TOOLS.map((each) => [each.name, each]));

@@ -1,4 +1,4 @@
-/** What is wrong with a call of a hub tool, in words that name the fix. */
+/** Explains mistakes in calls of hub tools, and names the fix. */
 
 import type * as z from 'zod';
 import { known } from '../../core/errors.ts';
@@ -7,7 +7,7 @@ import { shortenText } from '../../lib/shorten.ts';
 import { isObject } from '../../lib/values.ts';
 import type { HubTool } from './tool.ts';
 
-/** Of how many mistakes an error tells. */
+/** How many mistakes an error names. */
 const SHOWN_ISSUES = 5;
 
 export function noSuchTool(name: string, names: readonly string[]): string {

@@ -17,7 +17,7 @@ export interface ToolContext {
   onProgress: (progress: Progress) => void;
   /** Whether the client may make the gateway start programs. */
   mayRunCommands: boolean;
-  /** Who reads the events, where the session has several readers. */
+  /** The reader of the events, if the session has several. */
   reader?: EventReader | undefined;
   /** Present if the client can itself be asked. */
   asking?: Asking | undefined;
@@ -25,13 +25,13 @@ export interface ToolContext {
   alsoReports: Set<Session>;
 }
 
-/** How a client is asked while its own request is open, if it can be. */
+/** How a client is asked while its own request is open. */
 export type Asking = AskingByRequest | AskingByRound;
 
 /** The client takes requests, on the stream of its own request. */
 export interface AskingByRequest {
   by: 'request';
-  /** What it declared that it can be asked. */
+  /** The kinds of questions that it declared. */
   capabilities: Record<string, unknown>;
   server: Server;
   on: RequestId;
@@ -95,7 +95,7 @@ export function tool<S extends z.ZodObject>(definition: {
     ...definition,
     // A misspelt argument is an error, and not ignored.
     input: definition.input.strict(),
-    run: (args, context) => definition.run(args as z.infer<S>, context),
+    run: definition.run as HubTool['run'],
   };
 }
 

@@ -10,10 +10,10 @@ import { requestOf } from '../../core/interaction/link.ts';
 import { shortenText, shortenValue } from '../../lib/shorten.ts';
 import { anyQuestions, questionsIn, type Visible } from './visible.ts';
 
-/** Of the message of a question, where the whole of it stands elsewhere in the reply. */
+/** The length of a question's message if the rest of the reply contains the whole. */
 const MESSAGE_CHARS = 120;
 
-/** Of the arguments of a task. */
+/** The size of a task's arguments. */
 const ARGS_BYTES = 400;
 
 /** The hub knows no `input_required`: such a task is working, with its questions beside it. */
@@ -36,7 +36,7 @@ export function taskView(task: Task): Record<string, unknown> {
   };
 }
 
-/** The same with its arguments, which tell tasks of the same tool apart. */
+/** The same with its arguments, which distinguish tasks of the same tool. */
 export function taskWithArgs(task: Task): Record<string, unknown> {
   const args = shortenValue(task.args, ARGS_BYTES);
   const truncated = !isDeepStrictEqual(args, task.args);
@@ -48,7 +48,7 @@ export function workingTask(task: Task): Record<string, unknown> {
   return { taskId: task.id, toolName: task.tool, status: shownStatus(task) };
 }
 
-/** A task beside the one that a reply is about. */
+/** Another task than the one that a reply is about. */
 export function taskReference(task: Task): Record<string, unknown> {
   return { task_id: task.id, status: shownStatus(task), tool: task.tool };
 }
@@ -97,7 +97,7 @@ export function eventView(event: SessionEvent): Record<string, unknown> {
   return { id, type, server, createdAt: isoTime(createdAt), data, ...(maybeSeen && { maybeSeen }) };
 }
 
-/** Everything that waits for the client, with enough in it to answer. */
+/** All questions to the client, with everything needed to answer them. */
 export function pendingClientAction(visible: Visible): Record<string, unknown> | undefined {
   if (!anyQuestions(visible)) return undefined;
   const elicitations = questionsIn(visible, 'elicitation').map(elicitationView);

@@ -12,18 +12,18 @@ const MAX_EVENTS = 1000;
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
 /**
- * What was sent on the streams of one session, for a client whose stream broke: it names the last event it saw and gets
- * the rest of that stream. This is about a broken wire and knows nothing of which application events were delivered.
+ * The messages on the streams of one session, for clients that resume a stream: they name the last event they have, and get
+ * the rest. This is about the wire; which events of the session were delivered is decided elsewhere.
  */
 export class ReplayBuffer {
   #kept: Kept[] = [];
   #characters = 0;
   #count = 0;
   #streams = 0;
-  /** By it an id is known as one of this session, also when what it names is not kept any more. */
+  /** Marks the ids of this session, also of events that are not kept any more. */
   readonly #prefix = `${randomBytes(9).toString('base64url')}.`;
 
-  /** The id names the requests that the stream answers: after a restart, that is all there is to know of it. */
+  /** The id names the requests that the stream answers, because after a restart nothing else is known of it. */
   newStreamId(requests: RequestId[] = []): string {
     this.#streams += 1;
     const named = requests.length === 0 ? '' : `-${Buffer.from(JSON.stringify(requests)).toString('base64url')}`;

@@ -81,7 +81,7 @@ export class LegacySessions {
     try {
       session = await gateway.open(principal, { view, owner: { kind: 'client', client: clientRecord(body) } });
       await whenStored([session]);
-      // The client is to be told what this one server can do.
+      // The client learns from `initialize` what this server can do.
       if (view.kind === 'direct') info = await serverInfo(view.server, session.connection(view.server));
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
@@ -122,11 +122,11 @@ export class LegacySessions {
       return { server, close: () => {} };
     }
     const { server: name } = session.view;
-    const face = new LegacyView({ gateway, session, name, info, carrier: transport, alone: hub === undefined });
-    transport.onReachable = (requests) => face.responder.reachable(requests);
-    transport.onStandingAgain = () => face.responder.standingAgain();
-    transport.onUnreachable = (requests) => face.responder.unreachable(requests);
-    return { server: face.server, close: () => face.close() };
+    const shown = new LegacyView({ gateway, session, name, info, carrier: transport, alone: hub === undefined });
+    transport.onReachable = (requests) => shown.responder.reachable(requests);
+    transport.onStandingAgain = () => shown.responder.standingAgain();
+    transport.onUnreachable = (requests) => shown.responder.unreachable(requests);
+    return { server: shown.server, close: () => shown.close() };
   }
 
   /** The session that a client names, if it is its own; a session of an earlier run of the program is restored. */

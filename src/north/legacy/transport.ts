@@ -132,7 +132,7 @@ export class LegacyTransport implements Transport, Carrier {
     });
   }
 
-  /** A GET: the standing stream, or the rest of one that broke. */
+  /** A GET: opens the standing stream, or resumes a stream. */
   get(req: IncomingMessage, res: ServerResponse): void {
     const lastEventId = req.headers['last-event-id'];
     if (typeof lastEventId !== 'string') {

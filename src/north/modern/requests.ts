@@ -140,7 +140,7 @@ export class ModernRequests {
   ): Promise<void> {
     const info = await serverInfo(name, session.connection(name));
     const send = (message: unknown): void => {
-      // One that was ended stays open until a slow client has read all of it.
+      // An ended response stays open until a slow client has read all of it.
       if (res.writableEnded || res.destroyed) return;
       if (!res.headersSent) beginStream(res);
       writeEvent(res, frame(JSON.stringify(message)));

@@ -63,7 +63,7 @@ export class Windows {
     const window = known ?? newWindow(sent);
     window.returned = known !== undefined;
     advance(window, sent);
-    // The one that was used last is at the end.
+    // Ordered by last use.
     const at = windows.indexOf(window);
     if (at < 0 || at < windows.length - 1) {
       if (at >= 0) windows.splice(at, 1);

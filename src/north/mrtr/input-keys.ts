@@ -7,7 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { sleep } from '../../lib/timers.ts';
 import { canBeAsked } from '../asking/asking.ts';
 
-/** What a server pushes one by one, but at once, is to reach the client in one round. */
+/** How long to wait for further questions of a server, so that they reach the client in one round. */
 const GATHER_MS = 25;
 
 type Owner = Parameters<InteractionRouter['of']>[0];
@@ -30,21 +30,21 @@ export class InputKeys {
     });
   }
 
-  /** What a client with these capabilities can be asked now of a task, or of a request that is none. */
+  /** The open questions of a task, or of another request, that a client with these capabilities can be asked. */
   of(owner: Owner, capabilities: Record<string, unknown>): Map<string, Interaction> {
     const open = this.#interactions.of(owner).filter((question) => canBeAsked(capabilities, question));
     const group = 'taskId' in owner ? owner.taskId : owner.callId;
     return new Map(open.map((question) => [this.#keyOf(group, question), question]));
   }
 
-  /** The same, on its way to the client. */
+  /** The same, and marks them as presented to the client. */
   shown(owner: Owner, capabilities: Record<string, unknown>): Map<string, Interaction> {
     const asked = this.of(owner, capabilities);
     for (const { id } of asked.values()) this.#interactions.presented(id);
     return asked;
   }
 
-  /** The same, with what else the server is about to ask. */
+  /** The same, after a moment for further questions. */
   async gathered(owner: Owner, capabilities: Record<string, unknown>): Promise<Map<string, Interaction>> {
     await sleep(GATHER_MS, this.#clock);
     return this.shown(owner, capabilities);
@@ -62,9 +62,9 @@ export class InputKeys {
   ): Promise<void> {
     const asked = this.of(owner, capabilities);
     for (const [key, answer] of Object.entries(answers)) {
-      // One that belongs to no call for certain may have been shown with another one, under its own name.
+      // A question that belongs to no call for certain may have been shown with another call, under its id.
       const question = asked.get(key) ?? this.#interactions.find(key);
-      // Somebody else may have answered while this was on its way.
+      // It may have been answered elsewhere in the meantime.
       if (question === undefined || this.#interactions.find(question.id) === undefined) continue;
       if (leavesOpen(question, answer)) continue;
       await this.#interactions.answer(question.id, question.kind, answer).catch((error: unknown) => {

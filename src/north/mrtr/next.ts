@@ -13,7 +13,7 @@ interface RoundRequest {
   exchange: Exchange;
   onProgress: (progress: Progress) => void;
   keys: InputKeys;
-  /** What the client declared that it can be asked. */
+  /** The kinds of questions that the client declared. */
   capabilities: Record<string, unknown>;
   /** When the client wants a reply at the latest. */
   deadline: number;
@@ -28,8 +28,7 @@ type Next<Reason> =
   | { kind: 'stopped'; because: Reason | 'timeout' };
 
 /**
- * Waits for what comes next of a call that has become a task. `stop` tells why the client gets a reply although the call has
- * neither ended nor asked what the client can answer.
+ * Waits until a call that has become a task ends or asks its client. `stop` says why the client gets a reply in other cases.
  */
 export async function nextOf<Reason extends string>(
   request: RoundRequest,
@@ -49,7 +48,7 @@ export async function nextOf<Reason extends string>(
         const questions = await gather(request, taskId);
         if (questions.size > 0) return { kind: 'asked', questions };
       }
-      // What it was about to ask may have been answered elsewhere.
+      // The question may have been answered elsewhere.
       const because = stop(session.tasks.get(taskId)) ?? (session.clock.now() >= deadline ? 'timeout' : undefined);
       if (because !== undefined && exchange.open) return { kind: 'stopped', because };
     }

@@ -7,13 +7,13 @@ import type { StdioWire } from './wire.ts';
 
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 
-/** The wire, and the knowledge which replies went over it. */
+/** The wire, with the exchanges of its requests. */
 export class StdioCarrier implements Transport, Carrier {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: NonNullable<Transport['onmessage']>;
   onWireClosed: () => void = () => {};
-  /** Looks at what the client says before anybody else; tells whether it has been dealt with. */
+  /** Sees messages of the client first; returns whether it has handled a message. */
   onReceived: (message: JSONRPCMessage) => boolean = () => false;
   readonly #wire: StdioWire;
   readonly #output: Writable;
@@ -87,7 +87,7 @@ export class StdioCarrier implements Transport, Carrier {
     this.#wire.close();
   }
 
-  /** Two open requests with one id would share an exchange, and what becomes of one reply be told of the other. */
+  /** Two open requests with one id would share an exchange, so the second is refused. */
   #received(message: JSONRPCMessage): void {
     if (!('method' in message && 'id' in message)) {
       if (!this.onReceived(message)) this.onmessage?.(message);
@@ -103,7 +103,7 @@ export class StdioCarrier implements Transport, Carrier {
     if (!this.onReceived(message)) this.onmessage?.(message);
   }
 
-  /** There is one wire, and it reaches the client as long as there is one. */
+  /** The wire reaches the client as long as it is open. */
   reaches(): boolean {
     return true;
   }

@@ -32,14 +32,14 @@ interface DirectStdio {
 export function serveDirectly({ gateway, session, carrier, name, taskAfterMs }: DirectStdio): McpServerFactory {
   const clientState = clientStateOf(session, name);
   const listening = new Map<RequestId, () => void>();
-  // More than one is made where the client asks around before it begins.
+  // Several protocol objects are made if the client probes before it begins.
   let stopRefusing = (): void => {};
   const listenTo = async (id: RequestId, params: Record<string, unknown>): Promise<void> => {
     const info = await serverInfo(name, session.connection(name));
     const client = clientIn(metaOf(params));
     const send = (message: JSONRPCMessage): void => void carrier.send(message).catch(() => {});
     const stop = await listen({ session, info, clientState, client, id, send }, params);
-    // The client may have changed its mind meanwhile.
+    // The client may have cancelled it meanwhile.
     if (listening.has(id)) listening.set(id, stop);
     else stop();
   };
@@ -72,15 +72,15 @@ export function serveDirectly({ gateway, session, carrier, name, taskAfterMs }: 
       stopRefusing = session.interactions.register('any', refuse);
       return createModernServer({ gateway, session, name, info, carrier, clientState, taskAfterMs });
     }
-    const face = new LegacyView({ gateway, session, name, info, carrier, alone: true });
-    face.server.onclose = () => face.close();
+    const shown = new LegacyView({ gateway, session, name, info, carrier, alone: true });
+    shown.server.onclose = () => shown.close();
     // Peers take no cancellation of a request with the id 0, with which the SDK begins.
     useFreshIds(carrier);
-    return face.server;
+    return shown.server;
   };
 }
 
-/** How to end the listening that a client does not want any more. */
+/** The function that ends the listening that this message cancels. */
 function cancelled(
   message: JSONRPCMessage,
   listening: Map<RequestId, () => void>,

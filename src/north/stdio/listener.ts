@@ -17,7 +17,7 @@ import type { Hub } from '../hub/hub.ts';
 /** There is one client, and so one session. */
 const SESSION_ID = `${CONNECTION_SESSION}stdio`;
 
-/** A larger message ends the connection: there is no way to answer what cannot be read. */
+/** A larger message ends the connection: without its id it cannot be answered. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 /** How long a client that has closed its end may wait for answers. */
@@ -43,17 +43,17 @@ export async function listenOnStdio(
   shown: Shown,
   streams: StdioStreams = { input: process.stdin, output: process.stdout },
 ): Promise<StdioListener> {
-  // One that is still stored was not ended by its client: the program was, and this is the same client's next attempt.
+  // A session that is still stored was not ended by its client, but with the program.
   const id = 'hub' in shown ? SESSION_ID : `${SESSION_ID}:${shown.server}`;
   const view = 'hub' in shown ? HUB_VIEW : directView(shown.server);
   const later = view.kind === 'direct';
   const options: OpenOptions = { id, view, owner: { kind: 'connection' }, later };
   const session = (await gateway.restore(id, LOCAL_PRINCIPAL)) ?? (await gateway.open(LOCAL_PRINCIPAL, options));
-  // It ends with the connection, however long the client says nothing.
+  // It ends with the connection, and not when it is idle.
   session.hold();
-  // While the client does not read, every message that waits listens for that; that is many, not a leak.
+  // While the client does not read, every waiting message adds a listener: these are no leak.
   streams.output.setMaxListeners(0);
-  // The transport closes with its input; what was asked just before that is still to be answered.
+  // The transport closes with its input; requests that came just before are still answered.
   const input = new PassThrough();
   streams.input.pipe(input, { end: false });
   const carrier = new StdioCarrier(new StdioWire(input, streams.output, MAX_MESSAGE_BYTES), streams.output);

@@ -6,8 +6,8 @@ import { isMessage } from '../http/message.ts';
 const NEWLINE = 0x0a;
 
 /**
- * JSON-RPC over a pair of streams, one message a line. Other than the transport of the SDK, it answers a malformed request
- * whose id can be read, for whose answer the client would wait.
+ * JSON-RPC over a pair of streams, one message a line. Unlike the SDK's transport, it answers a malformed request if its id
+ * can be read, because the client waits for that.
  */
 export class StdioWire {
   onmessage: (message: JSONRPCMessage) => void = () => {};
@@ -104,7 +104,7 @@ export class StdioWire {
   }
 }
 
-/** The id that the sender of a malformed message waits for an answer to. */
+/** The id of a malformed request. */
 function requestIdIn(value: unknown): string | number | undefined {
   if (!isObject(value) || 'result' in value || 'error' in value) return undefined;
   const { id } = value;

@@ -16,7 +16,7 @@ export async function requestOn(
   return onServer(context, server, method, async (connection, signal) => connection.request(method, params, signal));
 }
 
-/** Work on a server, as long as `calls.timeoutMs` allows and the client has not left for good. */
+/** Works on a server until `calls.timeoutMs` is over, or the client has left for good. */
 export async function onServer<T>(
   { session, exchange, gateway }: ToolContext,
   server: string,
@@ -40,7 +40,7 @@ export async function onServer<T>(
   }
 }
 
-/** Why a server did not do what it was asked for: it is not there, or it answered with an error. */
+/** The error for a failed request: the server is not connected, or it answered with an error. */
 export function failureOn(connection: Connection, server: string, what: string, error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   const message = messageOf(error);

@@ -24,7 +24,7 @@ const SHAPES =
 
 const answer = z.union([z.string(), block, z.array(block).min(1)], `expected ${SHAPES}`);
 
-/** What clients are shown of it: the whole of it would be the dearest part of `tools/list`. */
+/** The schema in `tools/list`: the whole schema would be the most expensive part of the list. */
 const shownBlock = z.looseObject({ type: z.string() });
 const shownAnswer = z.union([z.string(), shownBlock, z.array(shownBlock)], `expected ${SHAPES}`);
 
@@ -58,7 +58,7 @@ export const samplingTools = [
       const question = interactions.get(request_id, 'sampling');
       if (action === 'decline') {
         interactions.refuse(request_id, { code: USER_REJECTED, message: reason ?? 'User rejected sampling request' });
-        // The client need not hear from an event what it did itself.
+        // No event tells the client what it did itself.
         leaveOut(context, ({ data: { requestId } }) => requestId === request_id);
         return json({ success: true, message: `declined ${request_id}` });
       }
