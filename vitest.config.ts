@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Tests that start no program, and so need no build. */
 const UNIT = [
@@ -8,10 +9,25 @@ const UNIT = [
   'tests/crash/checker.test.ts',
 ];
 
+/** Where the longest files are. */
+const LONG =
+  /tests\/(conformance|crash|e2e\/(attacks|scale|native|direct\/matrix|client\/examples|restart\/tasks|cli\/call))/;
+
+/** Begins with long files, so that none of them is left for the end, when the other workers are idle. */
+class LongFilesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- it is that of the sequencer, and returns another array
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification): boolean => LONG.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 export default defineConfig({
   test: {
     // Tests wait more than they compute.
-    maxWorkers: 4,
+    maxWorkers: 6,
+    sequence: { sequencer: LongFilesFirst },
     testTimeout: 20_000,
     hookTimeout: 20_000,
     // A busy machine needs longer than the default of one second.
