@@ -3,7 +3,15 @@
  * around the error, which may be a secret.
  */
 
-import { getNodeValue, type ParseError, type ParseOptions, parseTree, printParseErrorCode, visit } from 'jsonc-parser';
+import {
+  getLocation,
+  type Location,
+  getNodeValue,
+  type ParseError,
+  type ParseOptions,
+  parseTree,
+  printParseErrorCode,
+} from 'jsonc-parser';
 
 export class JsonError extends Error {
   override readonly name = 'JsonError';
@@ -35,7 +43,7 @@ function parse(source: string, options: ParseOptions): unknown {
     const tree = parseTree(text, errors, options);
     // Unlike the library's `parse`, `getNodeValue` keeps a key named `__proto__` as a key.
     if (tree !== undefined && errors.length === 0) return getNodeValue(tree);
-    throwFirstError(text, options);
+    throw firstError(text, errors);
   } catch (error) {
     // The library is recursive.
     if (error instanceof RangeError) throw new JsonError(text, 0, 'nested too deeply');
@@ -43,64 +51,35 @@ function parse(source: string, options: ParseOptions): unknown {
   }
 }
 
-const KEY = 'a key in double quotes';
-const VALUE = 'a value';
+/** By the code of the library; other codes depend on the place. */
+const EXPECTED = new Map([
+  ['UnexpectedEndOfString', 'a well-formed string'],
+  ['InvalidUnicode', 'a well-formed string'],
+  ['InvalidEscapeCharacter', 'a well-formed string'],
+  ['InvalidCharacter', 'a well-formed string'],
+  ['UnexpectedEndOfNumber', 'a well-formed number'],
+  ['ColonExpected', "':'"],
+]);
 
-const MALFORMED: Readonly<Record<string, string>> = {
-  UnexpectedEndOfString: 'a well-formed string',
-  InvalidUnicode: 'a well-formed string',
-  InvalidEscapeCharacter: 'a well-formed string',
-  InvalidCharacter: 'a well-formed string',
-  UnexpectedEndOfNumber: 'a well-formed number',
-};
+function firstError(text: string, errors: readonly ParseError[]): JsonError {
+  const offset = errors[0]?.offset ?? 0;
+  const comma = /,\s*$/.exec(text.slice(0, offset));
+  const next = text[offset] ?? '';
+  if (comma !== null && /[}\]]/.test(next)) {
+    return new JsonError(text, comma.index, `a comma before '${next}': remove it`);
+  }
+  // For an unknown word, the next error says what is expected in its place.
+  const code = errors.map(({ error }) => printParseErrorCode(error)).find((each) => each !== 'InvalidSymbol') ?? '';
+  const expected = EXPECTED.get(code) ?? expectedAt(getLocation(text, offset), code);
+  return new JsonError(text, offset, commentAt(text, offset) ?? `expected ${expected}`);
+}
 
-/** The library says where the first error is; the tokens before it say what is expected there. */
-function throwFirstError(text: string, options: ParseOptions): void {
-  const open: ('}' | ']')[] = [];
-  let expected = VALUE;
-  let comma: number | undefined;
-  const expect = (what: string, commaAt?: number): void => {
-    expected = what;
-    comma = commaAt;
-  };
-  const expectNext = (): void => {
-    const closing = open.at(-1);
-    expect(closing === undefined ? 'the end of the file' : `',' or '${closing}'`);
-  };
-  const begin = (closing: '}' | ']', first: string): void => {
-    open.push(closing);
-    expect(first);
-  };
-  const end = (offset: number): void => {
-    // Also called at the end of the text, before the error that the bracket is missing.
-    if (offset === text.length) return;
-    open.pop();
-    expectNext();
-  };
-  visit(
-    text,
-    {
-      onObjectBegin: () => begin('}', KEY),
-      onObjectEnd: end,
-      onArrayBegin: () => begin(']', VALUE),
-      onArrayEnd: end,
-      onObjectProperty: () => expect("':'"),
-      onLiteralValue: expectNext,
-      onSeparator: (separator, offset) => {
-        if (separator === ':') expect(VALUE);
-        else expect(open.at(-1) === '}' ? KEY : VALUE, offset);
-      },
-      onError: (code, offset) => {
-        const next = text[offset] ?? '';
-        if (comma !== undefined && /[}\]]/.test(next)) {
-          throw new JsonError(text, comma, `a comma before '${next}': remove it`);
-        }
-        const wanted = MALFORMED[printParseErrorCode(code)] ?? expected;
-        throw new JsonError(text, offset, commentAt(text, offset) ?? `expected ${wanted}`);
-      },
-    },
-    options,
-  );
+function expectedAt({ path, isAtPropertyKey }: Location, code: string): string {
+  const last = path.at(-1);
+  if (isAtPropertyKey && last !== undefined) return 'a key in double quotes';
+  if (code === 'ValueExpected') return 'a value';
+  if (last === undefined) return 'the end of the file';
+  return typeof last === 'number' ? "',' or ']'" : "',' or '}'";
 }
 
 function commentAt(text: string, offset: number): string | undefined {
