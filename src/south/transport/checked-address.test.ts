@@ -19,7 +19,12 @@ async function get(isAllowed: typeof onlyPublic): Promise<{ text: string } | { e
   const url = new URL(`http://localhost:${(server.address() as AddressInfo).port}/`);
   const agent = keepAliveAgent(url, 10, isAllowed);
   try {
-    return { text: await readText((await httpRequest(agent, url, 'GET', {}, undefined, [])).body, new MessageLimit()) };
+    return {
+      text: await readText(
+        (await httpRequest({ agent, url, method: 'GET', headers: {}, signals: [] })).body,
+        new MessageLimit(),
+      ),
+    };
   } catch (error) {
     return { error: (error as Error).message, connections };
   } finally {

@@ -1,6 +1,6 @@
 import type { ServerFailure } from '../../lib/server-failure.ts';
 import { Unreachable } from './broken-wire.ts';
-import type { HttpAnswer } from './http-request.ts';
+import { httpRequest, type HttpAnswer, type HttpRequest } from './http-request.ts';
 import { networkFailure } from './network-failure.ts';
 
 /** How an HTTP transport reports by itself that something is wrong with the server. */
@@ -12,15 +12,11 @@ export interface HttpHealth {
 }
 
 /** Reports a request that did not get through, and throws `Unreachable` for it. */
-export async function orUnreachable(
-  request: Promise<HttpAnswer>,
-  signals: readonly AbortSignal[],
-  health: HttpHealth,
-): Promise<HttpAnswer> {
+export async function exchange(request: HttpRequest, health: HttpHealth): Promise<HttpAnswer> {
   try {
-    return await request;
+    return await httpRequest(request);
   } catch (error) {
-    if (signals.some(({ aborted }) => aborted)) throw error;
+    if (request.signals.some(({ aborted }) => aborted)) throw error;
     const { code } = error as NodeJS.ErrnoException;
     const { failure, message } = networkFailure(error as NodeJS.ErrnoException);
     const unsent = code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EHOSTUNREACH';

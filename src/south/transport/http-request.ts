@@ -24,43 +24,34 @@ export interface HttpAnswer {
   body: http.IncomingMessage;
 }
 
-export interface HttpRequestOptions {
-  redirects?: number;
+export interface HttpRequest {
+  agent: http.Agent;
+  url: URL;
+  method: 'GET' | 'POST' | 'DELETE';
+  headers: Record<string, string>;
+  body?: string;
+  /** The request is given up when any of them is aborted. */
+  signals: readonly AbortSignal[];
   /** The whole request has been handed to the system: the server may have it. */
-  onSent?: () => void;
+  onSent?: (() => void) | undefined;
 }
 
 /**
  * One HTTP request on kept-alive connections. Plain `node:http`: several times cheaper than the global `fetch` here,
  * and it leaves no listener on a long-lived signal. A same-origin redirect that keeps the method is followed once.
  */
-export async function httpRequest(
-  agent: http.Agent,
-  url: URL,
-  method: 'GET' | 'POST' | 'DELETE',
-  headers: Record<string, string>,
-  body: string | undefined,
-  signals: readonly AbortSignal[],
-  { redirects = 1, onSent = () => {} }: HttpRequestOptions = {},
-): Promise<HttpAnswer> {
-  const answer = await requestOnce(agent, url, method, headers, body, signals, onSent);
-  const location = answer.headers.location;
-  if (redirects === 0 || location === undefined || (answer.status !== 307 && answer.status !== 308)) return answer;
-  const target = new URL(location, url);
-  if (target.origin !== url.origin) return answer;
+export async function httpRequest(request: HttpRequest): Promise<HttpAnswer> {
+  const answer = await requestOnce(request);
+  const { location } = answer.headers;
+  if (location === undefined || (answer.status !== 307 && answer.status !== 308)) return answer;
+  const url = new URL(location, request.url);
+  if (url.origin !== request.url.origin) return answer;
   answer.body.resume();
-  return httpRequest(agent, target, method, headers, body, signals, { redirects: redirects - 1 });
+  return requestOnce({ ...request, url });
 }
 
-async function requestOnce(
-  agent: http.Agent,
-  url: URL,
-  method: string,
-  headers: Record<string, string>,
-  body: string | undefined,
-  signals: readonly AbortSignal[],
-  onSent: () => void,
-): Promise<HttpAnswer> {
+async function requestOnce(options: HttpRequest): Promise<HttpAnswer> {
+  const { agent, url, method, headers, body, signals, onSent } = options;
   return new Promise((resolve, reject) => {
     if (signals.some(({ aborted }) => aborted)) {
       reject(new Error('aborted'));
@@ -81,7 +72,7 @@ async function requestOnce(
     request.once('close', () => {
       for (const signal of signals) signal.removeEventListener('abort', abort);
     });
-    request.once('finish', onSent);
+    if (onSent) request.once('finish', onSent);
     request.on('error', reject);
     const answered = (response: http.IncomingMessage): void =>
       resolve({ status: response.statusCode ?? 0, headers: response.headers, body: response });

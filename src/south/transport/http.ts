@@ -16,8 +16,8 @@ import type { Clock } from '../../lib/clock.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { timeoutSignal } from '../../lib/timers.ts';
 import { isBrokenWire, isUnsent, streamLost, Unreachable } from './broken-wire.ts';
-import { orUnreachable, type HttpHealth } from './http-health.ts';
-import { httpRequest, keepAliveAgent, readText, type HttpAnswer } from './http-request.ts';
+import { exchange, type HttpHealth } from './http-health.ts';
+import { httpRequest, keepAliveAgent, readText, type HttpAnswer, type HttpRequest } from './http-request.ts';
 import { InitializeRecorder } from './initialize-recorder.ts';
 import type { MessageLimit } from './message-size.ts';
 import { readMessage } from './message.ts';
@@ -223,8 +223,9 @@ export class HttpTransport implements Transport {
       'content-type': 'application/json',
     };
     const body = JSON.stringify(message);
-    const exchange = async (): Promise<HttpAnswer> => this.#exchange(agent, 'POST', headers, body, signals, onSent);
-    return isRequest(message) ? exchange() : this.#counted(body.length, exchange);
+    const request: HttpRequest = { agent, url: this.#url, method: 'POST', headers, body, signals, onSent };
+    if (isRequest(message)) return exchange(request, this.#health);
+    return this.#counted(body.length, async () => exchange(request, this.#health));
   }
 
   #agentFor({ method }: JSONRPCRequest): Agent {
@@ -267,7 +268,13 @@ export class HttpTransport implements Transport {
     const signals = [this.#abort.signal, late.signal];
     const headers = this.#commonHeaders('*/*');
     try {
-      const answer = await httpRequest(this.#controlAgent, this.#url, 'DELETE', headers, undefined, signals);
+      const answer = await httpRequest({
+        agent: this.#controlAgent,
+        url: this.#url,
+        method: 'DELETE',
+        headers,
+        signals,
+      });
       answer.body.resume();
     } finally {
       late.cancel();
@@ -295,18 +302,6 @@ export class HttpTransport implements Transport {
     };
   }
 
-  async #exchange(
-    agent: Agent,
-    method: 'GET' | 'POST',
-    headers: Record<string, string>,
-    body: string | undefined,
-    signals: readonly AbortSignal[],
-    onSent?: () => void,
-  ): Promise<HttpAnswer> {
-    const request = httpRequest(agent, this.#url, method, headers, body, signals, onSent && { onSent });
-    return orUnreachable(request, signals, this.#health);
-  }
-
   async #refused(message: JSONRPCMessage, answer: HttpAnswer): Promise<void> {
     const text = await readText(answer.body, this.#limit);
     if (answer.status === 404 && this.sessionId !== undefined) {
@@ -332,7 +327,7 @@ export class HttpTransport implements Transport {
       ...this.#commonHeaders('text/event-stream'),
       ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
     };
-    return this.#exchange(this.#streamAgent, 'GET', headers, undefined, signals);
+    return exchange({ agent: this.#streamAgent, url: this.#url, method: 'GET', headers, signals }, this.#health);
   }
 
   #deliver(message: JSONRPCMessage): void {

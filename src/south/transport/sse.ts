@@ -4,8 +4,8 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { HttpServerConfig } from '../../core/ports.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { InitializeRecorder } from './initialize-recorder.ts';
-import { orUnreachable, type HttpHealth } from './http-health.ts';
-import { httpRequest, keepAliveAgent, readText, type HttpAnswer } from './http-request.ts';
+import { exchange, type HttpHealth } from './http-health.ts';
+import { keepAliveAgent, readText, type HttpAnswer, type HttpRequest } from './http-request.ts';
 import type { HttpTransportOptions } from './http.ts';
 import type { MessageLimit } from './message-size.ts';
 import { parseMessage } from './message.ts';
@@ -59,7 +59,7 @@ export class SseTransport implements Transport {
 
   /** Opens the stream and waits for the address. */
   async start(): Promise<void> {
-    const answer = await this.#exchange(this.#url, 'GET', { accept: 'text/event-stream' });
+    const answer = await this.#exchange({ url: this.#url, method: 'GET', headers: { accept: 'text/event-stream' } });
     if (answer.status !== 200 || !(answer.headers['content-type'] ?? '').startsWith('text/event-stream')) {
       answer.body.resume();
       throw new ServerFailure('not_mcp', `HTTP ${answer.status} from ${this.#url.origin} in place of a stream`);
@@ -108,7 +108,8 @@ export class SseTransport implements Transport {
     if (this.#endpoint === undefined) throw new Error('the server has not said where to send messages');
     const { origin } = this.#endpoint;
     const headers = { 'content-type': 'application/json' };
-    const { status, body, ...answer } = await this.#exchange(this.#endpoint, 'POST', headers, JSON.stringify(message));
+    const request = { url: this.#endpoint, method: 'POST', headers, body: JSON.stringify(message) } as const;
+    const { status, body, ...answer } = await this.#exchange(request);
     if (status >= 200 && status < 300) {
       body.resume();
       return;
@@ -127,19 +128,13 @@ export class SseTransport implements Transport {
     this.onclose?.();
   }
 
-  async #exchange(
-    url: URL,
-    method: 'GET' | 'POST',
-    headers: Record<string, string>,
-    body?: string,
-  ): Promise<HttpAnswer> {
-    const sent = {
+  async #exchange(request: Pick<HttpRequest, 'url' | 'method' | 'headers' | 'body'>): Promise<HttpAnswer> {
+    const headers = {
       ...this.#headers,
-      ...headers,
+      ...request.headers,
       ...(this.#protocolVersion !== undefined && { 'mcp-protocol-version': this.#protocolVersion }),
     };
-    const signals = [this.#abort.signal];
-    return orUnreachable(httpRequest(this.#agent, url, method, sent, body, signals), signals, this.#health);
+    return exchange({ ...request, agent: this.#agent, headers, signals: [this.#abort.signal] }, this.#health);
   }
 }
 
