@@ -5,6 +5,7 @@ import Database from 'libsql';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase } from './database.ts';
 import { APPLICATION_ID, migrate, MIGRATIONS, schemaVersion } from './migrations.ts';
+import { SESSIONS_TO_RESUME } from './statements.ts';
 
 let folder: string;
 let path: string;
@@ -23,6 +24,14 @@ describe('a new store', () => {
     expect(db.pragma('journal_mode')).toEqual([{ journal_mode: 'wal' }]);
     expect(db.pragma('synchronous')).toEqual([{ synchronous: 1 }]);
     expect(db.pragma('busy_timeout')).toEqual([{ timeout: 5000 }]);
+    db.close();
+  });
+
+  it('P-2: does not read all sessions to find those that go on', async () => {
+    const db = await openDatabase(path);
+    const plan = db.prepare(`EXPLAIN QUERY PLAN ${SESSIONS_TO_RESUME}`).all() as { detail: string }[];
+    const scans = plan.map(({ detail }) => detail).filter((detail) => detail.startsWith('SCAN'));
+    expect(scans).toEqual(['SCAN sessions USING INDEX sessions_to_resume']);
     db.close();
   });
 

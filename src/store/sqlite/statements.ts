@@ -24,6 +24,10 @@ const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
 const SET_ASIDE = 'INSERT OR REPLACE INTO set_aside (kind, id, data, reason) VALUES (?, ?, ?, ?)';
 
+/** Not with OR, for which SQLite would read all sessions. */
+export const SESSIONS_TO_RESUME = `SELECT id, principal FROM sessions WHERE id IN (
+  SELECT id FROM sessions WHERE resumes UNION ALL SELECT session_id FROM tasks WHERE keep_until IS NULL) ORDER BY id`;
+
 type Prepared = Record<RecordKind, Libsql.Statement>;
 
 export class Statements {
@@ -80,10 +84,7 @@ export class Statements {
       subscription: of('subscription'),
     };
     this.#session = db.prepare('SELECT id, data FROM sessions WHERE id = ?');
-    this.#toResume = db.prepare(
-      `SELECT id, principal FROM sessions WHERE resumes
-       OR id IN (SELECT session_id FROM tasks WHERE keep_until IS NULL) ORDER BY id`,
-    );
+    this.#toResume = db.prepare(SESSIONS_TO_RESUME);
     this.#states = db.prepare(`SELECT id, data FROM sessions WHERE principal = ? AND owner_kind = 'state' ORDER BY id`);
     this.#idle = db.prepare('SELECT id FROM sessions WHERE last_active_at <= ?');
     this.#dropOverdue = db.prepare('DELETE FROM tasks WHERE keep_until <= ?');
