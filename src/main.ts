@@ -60,12 +60,13 @@ export async function startStdio(
   server?: string,
   log: Log = stderrLog(config.settings),
   streams?: StdioStreams,
+  clock: Clock = systemClock,
 ): Promise<StdioGateway> {
-  const program = await startProgram(config, log, systemClock).catch(async (error: unknown) => {
+  const program = await startProgram(config, log, clock).catch(async (error: unknown) => {
     if (config.ownStore || !(error instanceof StoreError) || error.code !== 'STORE_IN_USE') throw error;
     // A second client in the same project: it works, but nothing of it survives the program.
     log.warn('store_in_use', { path: config.settings.store, instead: ':memory:' });
-    return startProgram({ ...config, settings: { ...config.settings, store: ':memory:' } }, log, systemClock);
+    return startProgram({ ...config, settings: { ...config.settings, store: ':memory:' } }, log, clock);
   });
   const { gateway } = program;
   const { taskAfterMs } = config.settings.direct;

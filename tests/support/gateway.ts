@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Config } from '../../src/config/schema.ts';
 import type { ServerConfig } from '../../src/core/ports.ts';
+import type { Clock } from '../../src/lib/clock.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { startHttp, startStdio, type HttpGateway } from '../../src/main.ts';
 import { defer, owned } from './owned.ts';
@@ -49,20 +50,26 @@ export async function testConfig(servers: Servers, settings: SettingsInput = {})
   return loadConfig({ flags: { config: await configFile(servers, settings) }, env: {}, cwd: '/' });
 }
 
-export async function httpGateway(servers: Servers, settings: SettingsInput = {}): Promise<TestGateway> {
+/** With a clock, the test can move the time of the gateway. */
+export async function httpGateway(servers: Servers, settings: SettingsInput = {}, clock?: Clock): Promise<TestGateway> {
   const logs: LogLine[] = [];
   const log = createLog('debug', (line) => logs.push(JSON.parse(line) as LogLine));
-  const running = await startHttp(await testConfig(servers, settings), log);
+  const running = await startHttp(await testConfig(servers, settings), log, clock);
   return owned({ ...running, logs });
 }
 
 /** A gateway that serves its hub, or one server, as `meanwhile stdio` does; returns the client's end of its streams. */
-export async function stdioGateway(servers: Servers, settings: SettingsInput = {}, server?: string): Promise<Socket> {
+export async function stdioGateway(
+  servers: Servers,
+  settings: SettingsInput = {},
+  server?: string,
+  clock?: Clock,
+): Promise<Socket> {
   const flags = { config: await configFile(servers, settings) };
   const config = await loadConfig({ flags, env: {}, cwd: '/', transport: 'stdio', server });
   const [own, clients] = await socketPair();
   const log = createLog('silent');
-  const running = owned(await startStdio(config, server, log, { input: own, output: own }));
+  const running = owned(await startStdio(config, server, log, { input: own, output: own }, clock));
   void running.closed.then(async () => running.close()).then(() => own.end());
   return clients;
 }

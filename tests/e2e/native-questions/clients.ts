@@ -1,4 +1,5 @@
 /** Clients of the hub that can be asked, of both SDKs and both eras, with a person in front of them. The test owns them. */
+import type { Clock } from '../../../src/lib/clock.ts';
 import { Client as V2Client, StreamableHTTPClientTransport as V2Http } from '@modelcontextprotocol/client';
 import type { CreateMessageResult, ElicitResult, StandardSchemaV1 } from '@modelcontextprotocol/client';
 import { Client as V1Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -47,9 +48,10 @@ export async function askableThrough(
   servers: Servers,
   settings: SettingsInput = {},
   capabilities: Json = BOTH_KINDS,
+  clock?: Clock,
 ): Promise<AskableHub> {
-  if (door === 'http') return askableOverHttp((await httpGateway(servers, settings)).url, kind, capabilities);
-  const transport = new StdioTransport(await stdioGateway(servers, settings));
+  if (door === 'http') return askableOverHttp((await httpGateway(servers, settings, clock)).url, kind, capabilities);
+  const transport = new StdioTransport(await stdioGateway(servers, settings, undefined, clock));
   return kind === 'v1' ? openV1(transport, capabilities) : openV2(transport, kind, capabilities);
 }
 

@@ -2,11 +2,12 @@ import { expect, test, vi } from 'vitest';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { httpGateway } from '../../support/gateway.ts';
 import { taskIdOf } from '../../support/hub.ts';
+import { JumpingClock } from '../../support/jumping-clock.ts';
 import { owned } from '../../support/owned.ts';
 import { WAYS } from '../flows/doors.ts';
 import { returnTo } from '../flows/raw.ts';
 import { settle, soon, tasksOf } from '../flows/watch.ts';
-import { askableThrough } from './clients.ts';
+import { askableThrough, BOTH_KINDS } from './clients.ts';
 import { rawCall } from './raw-call.ts';
 
 const ASK = { server: 'one', tool: 'ask' };
@@ -96,13 +97,15 @@ test.each([
   { door: 'stdio', kind: 'v2' },
 ] as const)('H-13, T-7: a client that is asked hears that the call goes on ($door, $kind)', async (way) => {
   const server = owned(await startV1Http());
-  const hub = await askableThrough(way, { one: { url: server.url } });
+  const clock = new JumpingClock();
+  const hub = await askableThrough(way, { one: { url: server.url } }, {}, BOTH_KINDS, clock);
   await settle(hub);
   const heard: unknown[] = [];
   const options = { timeout: 12_000, resetTimeoutOnProgress: true, onprogress: (step: unknown) => heard.push(step) };
   const call = hub.call('execute_tool', ASK, options);
   const asked = await hub.person.question();
-  await vi.waitFor(() => expect(heard).toHaveLength(1), { timeout: 15_000 });
+  clock.jump(10_000);
+  await vi.waitFor(() => expect(heard).toHaveLength(1), { timeout: 10_000 });
   expect(heard).toMatchObject([{ message: expect.stringMatching(/^execute_tool is running: 1\d s$/) as string }]);
   asked.answer({ action: 'accept', content: { name: 'Yrsa' } });
   expect((await call).text).toBe('Hello Yrsa');

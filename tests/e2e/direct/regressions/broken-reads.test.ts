@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { httpGateway } from '../../../support/gateway.ts';
+import { JumpingClock } from '../../../support/jumping-clock.ts';
 import { legacy, programByHand, type Asker } from '../../native/by-hand.ts';
 import { soon } from '../../flows/watch.ts';
 import { LegacyWire } from '../legacy-wire.ts';
@@ -14,12 +15,13 @@ async function reading() {
   let reader: Asker | undefined;
   const script = legacy({ 'resources/read': (asker) => void (reader = asker) }, { resources: {} });
   const program = await programByHand(script);
-  const { url } = await httpGateway({ one: program.config });
+  const clock = new JumpingClock();
+  const { url } = await httpGateway({ one: program.config }, {}, clock);
   const wire = await LegacyWire.open(`${url}/one`);
   const stream = await wire.stream('resources/read', { uri: 'test://slow' });
   await soon(() => reader).toBeDefined();
   const cancels = (): number => program.count('notifications/cancelled');
-  return { wire, stream, cancels, answer: () => reader?.reply(CONTENTS) };
+  return { wire, stream, cancels, clock, answer: () => reader?.reply(CONTENTS) };
 }
 
 test('E-5: a stream that broke cancels no request: who comes back to it gets the answer', async () => {
@@ -33,7 +35,10 @@ test('E-5: a stream that broke cancels no request: who comes back to it gets the
 });
 
 test('E-5: a request whose client does not come back is stopped after a while', async () => {
-  const { stream, cancels } = await reading();
+  const { stream, cancels, clock } = await reading();
   stream.drop();
+  await delay(NOTICED_MS);
+  expect(cancels()).toBe(0);
+  clock.jump(5000);
   await soon(cancels).toBe(1);
 });
