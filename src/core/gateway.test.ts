@@ -306,6 +306,16 @@ describe('clients without a session in the protocol', () => {
     expect(after.key).toBe(before.key);
   });
 
+  test('S-5, H-12: that other states cannot be read is an error of the store', async () => {
+    const { gateway } = await startCore();
+    const state = await gateway.stateOf(address);
+    let nested: unknown = [];
+    for (let depth = 0; depth < 100_000; depth += 1) nested = [nested];
+    state.tasks.create({ server: 'one', tool: 'work', args: { nested } });
+    await expect(gateway.otherStates(state)).rejects.toMatchObject({ code: 'TOOL_ERR_STORE' });
+    expect(await gateway.otherStates(state)).toEqual([]);
+  });
+
   test('S-5: the state that was used last is known', async () => {
     const { gateway, clock } = await startCore();
     const ide = await gateway.stateOf(address);

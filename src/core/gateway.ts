@@ -115,7 +115,7 @@ export class Gateway {
   // --- Sessions ---
 
   async open(principal: string, { id = secretId(), view, owner, later = false }: OpenOptions): Promise<Session> {
-    const claimed = await this.#claim(id);
+    const claimed = await orStoreFailed(this.store.claim(id));
     if (claimed === undefined) throw new GatewayError('TOOL_ERR_STORE', 'the session is in use; try again');
     try {
       if (this.#closing) throw shuttingDown();
@@ -130,14 +130,6 @@ export class Gateway {
     } catch (error) {
       await claimed.release();
       throw error;
-    }
-  }
-
-  async #claim(id: string): Promise<ClaimedSession | undefined> {
-    try {
-      return await this.store.claim(id);
-    } catch (error) {
-      throw new GatewayError('TOOL_ERR_STORE', messageOf(error));
     }
   }
 
@@ -242,7 +234,7 @@ export class Gateway {
     if (!isState(own)) return [];
     const isOther = (each: SessionRecord | Session): boolean =>
       each.id !== own.id && each.principal === principal && isSameView(each.view, view) && isState(each);
-    for (const { id } of (await this.store.states(principal)).filter(isOther)) {
+    for (const { id } of (await orStoreFailed(this.store.states(principal))).filter(isOther)) {
       await this.#restoreIfPossible(id, principal);
     }
     return this.sessions.filter(isOther);
@@ -275,7 +267,7 @@ export class Gateway {
   }
 
   async #restore(id: string, principal: string): Promise<Session | undefined> {
-    const claimed = await this.#claim(id);
+    const claimed = await orStoreFailed(this.store.claim(id));
     if (claimed === undefined) return undefined;
     const { record } = claimed;
     try {
@@ -531,6 +523,12 @@ async function detachAll(sessions: Session[], name: string, why: Parameters<Sess
 /** Clients do not say who shares a server; the config file does. */
 function isSameServer({ share: _share, ...known }: ServerConfig, added: ServerConfig): boolean {
   return isDeepStrictEqual(known, added);
+}
+
+async function orStoreFailed<T>(reading: Promise<T>): Promise<T> {
+  return reading.catch((error: unknown) => {
+    throw new GatewayError('TOOL_ERR_STORE', messageOf(error));
+  });
 }
 
 async function orUnreachable<T>(connecting: Promise<T>, what: string): Promise<T> {
