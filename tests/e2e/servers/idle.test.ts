@@ -1,16 +1,18 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { isAlive } from '../../support/alive.ts';
 import { httpGateway, type TestGateway } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf } from '../../support/hub.ts';
+import { JumpingClock } from '../../support/jumping-clock.ts';
 import { defer, owned } from '../../support/owned.ts';
 import { openStream, post, rawSession, send, toolCall, type RawSession } from '../../support/raw-http.ts';
 import { v1Stdio } from '../../support/servers.ts';
 import { heard } from '../../support/unasked.ts';
 import { ask } from './activity.ts';
 
-const IDLE_MS = 1000;
+const IDLE_MS = 60_000;
+/** Longer than it takes until all sessions are there. */
+const WORK_MS = 4000;
 const SETTINGS = { sessions: { idleMs: IDLE_MS, checkMs: 20 } };
 
 const lives = ({ gateway }: TestGateway, { id }: RawSession): boolean =>
@@ -20,9 +22,11 @@ const ended = (running: TestGateway, session: RawSession): Promise<void> =>
   vi.waitFor(() => expect(lives(running, session)).toBe(false), { timeout: 10_000 });
 
 test('S-4: an idle session ends, with its children, and its id opens nothing any more', async () => {
-  const running = await httpGateway({ one: v1Stdio() }, SETTINGS);
+  const clock = new JumpingClock();
+  const running = await httpGateway({ one: v1Stdio() }, SETTINGS, clock);
   const session = await rawSession(running.url);
   const pid = Number((await session.reply('execute_tool', { server: 'one', tool: 'pid' })).text);
+  clock.jump(IDLE_MS);
   await ended(running, session);
   await vi.waitFor(() => expect(isAlive(pid)).toBe(false), 10_000);
   await vi.waitFor(() => expect(running.listener.counts).toEqual({ sessions: 0, streams: 0, requests: 0 }), 10_000);
@@ -34,9 +38,11 @@ test('S-4: an idle session ends, with its children, and its id opens nothing any
 });
 
 test('S-4: the state of a client without sessions ends when it is idle, and begins anew with its next request', async () => {
-  const running = await httpGateway({ one: v1Stdio() }, SETTINGS);
+  const clock = new JumpingClock();
+  const running = await httpGateway({ one: v1Stdio() }, SETTINGS, clock);
   const hub = await hubOverHttp(running.url, 'modern');
   const pid = Number(await ask(hub, 'one', 'pid'));
+  clock.jump(IDLE_MS);
   await vi.waitFor(() => expect(running.gateway.sessions).toEqual([]), { timeout: 10_000 });
   await vi.waitFor(() => expect(isAlive(pid)).toBe(false), 10_000);
   expect(Number(await ask(hub, 'one', 'pid'))).not.toBe(pid);
@@ -44,7 +50,8 @@ test('S-4: the state of a client without sessions ends when it is idle, and begi
 
 test('S-4: a session with a working task, an open question or an open stream is not idle', async () => {
   const server = owned(await startV1Http());
-  const running = await httpGateway({ one: { url: server.url } }, SETTINGS);
+  const clock = new JumpingClock();
+  const running = await httpGateway({ one: { url: server.url } }, SETTINGS, clock);
   const execute = (session: RawSession, tool: string, args: object, timeout_ms?: number) =>
     session.reply('execute_tool', { server: 'one', tool, args, timeout_ms });
 
@@ -54,11 +61,11 @@ test('S-4: a session with a working task, an open question or an open stream is 
   const asking = await rawSession(running.url);
   const asked = await execute(asking, 'ask', {});
   const working = await rawSession(running.url);
-  const task = taskIdOf(await execute(working, 'slow', { ms: 3 * IDLE_MS, text: 'late' }, 0));
+  const task = taskIdOf(await execute(working, 'slow', { ms: WORK_MS, text: 'late' }, 0));
   const idle = await rawSession(running.url);
 
+  clock.jump(IDLE_MS);
   await ended(running, idle);
-  await delay(IDLE_MS / 2);
   expect([streaming, asking, working].map((session) => lives(running, session))).toEqual([true, true, true]);
 
   stream.destroy();
@@ -69,15 +76,17 @@ test('S-4: a session with a working task, an open question or an open stream is 
   const { tasks } = running.gateway.sessions.find(({ id }) => id === working.id) ?? {};
   await vi.waitFor(() => expect(tasks?.get(task).status).toBe('completed'), { timeout: 10_000 });
   // Its client gets as long as any other to come for the result.
-  await delay(IDLE_MS / 4);
+  clock.jump(IDLE_MS / 2);
   expect((await working.reply('get_task_result', { task_id: task })).text).toBe('late');
+  clock.jump(IDLE_MS);
   for (const session of [streaming, asking, working]) await ended(running, session);
 });
 
 test('S-4: a server that asks from time to time does not keep an abandoned session', async () => {
   const server = owned(await startV1Http());
   const questions = { timeoutMs: IDLE_MS / 2 };
-  const running = await httpGateway({ one: { url: server.url } }, { ...SETTINGS, questions });
+  const clock = new JumpingClock();
+  const running = await httpGateway({ one: { url: server.url } }, { ...SETTINGS, questions }, clock);
   const session = await rawSession(running.url);
   await session.reply('list_tools');
   const modern = await hubOverHttp(running.url, 'modern');
@@ -89,17 +98,19 @@ test('S-4: a server that asks from time to time does not keep an abandoned sessi
         // It expires, or the session has ended.
       });
     }
-  }, IDLE_MS / 8);
+  }, 100);
   defer(async () => clearInterval(asking));
   const [kept] = running.gateway.sessions;
   await vi.waitFor(() => expect(kept?.interactions.size).toBeGreaterThan(0), { timeout: 10_000 });
+  clock.jump(IDLE_MS);
   await vi.waitFor(() => expect(running.gateway.sessions).toEqual([]), { timeout: 10_000 });
 });
 
 test('S-4: a question that was open when the client left keeps the session, a later one does not prolong that', async () => {
   const server = owned(await startV1Http());
   const questions = { timeoutMs: 3 * IDLE_MS };
-  const running = await httpGateway({ one: { url: server.url } }, { ...SETTINGS, questions });
+  const clock = new JumpingClock();
+  const running = await httpGateway({ one: { url: server.url } }, { ...SETTINGS, questions }, clock);
   const session = await rawSession(running.url);
   await session.reply('list_tools', { server: 'one' });
   const [open] = running.gateway.sessions;
@@ -114,17 +125,27 @@ test('S-4: a question that was open when the client left keeps the session, a la
     async () => expect((await session.reply('get_elicitations')).body['elicitations']).toHaveLength(1),
     10_000,
   );
-  await delay(2 * IDLE_MS);
+  clock.jump(2 * IDLE_MS);
   expect(lives(running, session)).toBe(true);
   const second = failure('after it left');
+  await vi.waitFor(() => expect(open?.interactions.size).toBe(2), { timeout: 10_000 });
+  clock.jump(IDLE_MS);
   expect(await first).toContain('in time');
+  clock.jump(IDLE_MS);
   await ended(running, session);
   expect(await second).not.toContain('in time');
 });
 
 test('S-4: a client that waits is not idle', async () => {
-  const running = await httpGateway({}, SETTINGS);
+  const clock = new JumpingClock();
+  const running = await httpGateway({}, SETTINGS, clock);
   const session = await rawSession(running.url);
-  const { body } = await session.reply('await_activity', { timeout_ms: 2 * IDLE_MS });
+  const reply = session.reply('await_activity', { timeout_ms: 2 * IDLE_MS });
+  const [waiting] = running.gateway.sessions;
+  await vi.waitFor(() => expect(waiting?.busy).toBe(true), { timeout: 10_000 });
+  clock.jump(IDLE_MS);
+  expect(lives(running, session)).toBe(true);
+  clock.jump(IDLE_MS);
+  const { body } = await reply;
   expect(body['triggers']).toEqual([{ type: 'timeout' }]);
 });
