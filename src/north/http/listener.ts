@@ -15,7 +15,7 @@ import { Guard, type GuardSettings } from './guard.ts';
 import { eraOf, messageMistake } from './message.ts';
 import { stateNamed, type Addressed } from './addressed.ts';
 import { setRecipient } from './unread.ts';
-import { idOf, respondError, respondGatewayError } from './response.ts';
+import { idOf, respondError, respondGatewayError, respondJson } from './response.ts';
 
 export interface HttpSettings extends GuardSettings {
   port: number;
@@ -105,7 +105,7 @@ export class HttpListener {
   async #handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const path = (req.url ?? '/').split('?', 1)[0];
     if (path === '/healthz') {
-      res.writeHead(200, { 'content-type': 'application/json' }).end('{"status":"ok"}');
+      respondJson(res, 200, '{"status":"ok"}');
       return;
     }
     if (path === '/readyz') {
@@ -227,7 +227,7 @@ export class HttpListener {
   async #readiness(res: ServerResponse): Promise<void> {
     const problem = this.#ready ? await storeProblem(this.#gateway.store) : 'not listening';
     const body = JSON.stringify(problem === undefined ? { status: 'ready' } : { status: 'not ready', problem });
-    res.writeHead(problem === undefined ? 200 : 503, { 'content-type': 'application/json' }).end(body);
+    respondJson(res, problem === undefined ? 200 : 503, body);
   }
 }
 

@@ -13,6 +13,17 @@ export const STREAM_HEADERS = {
   'x-accel-buffering': 'no',
 };
 
+export function respondJson(
+  res: ServerResponse,
+  status: number,
+  body: string,
+  headers: Record<string, string> = {},
+): void {
+  const length = Buffer.byteLength(body);
+  res.writeHead(status, { ...headers, 'content-type': 'application/json', 'content-length': length }).end(body);
+  limitUnread(res);
+}
+
 /** A response whose body is a JSON-RPC error. */
 export function respondError(
   res: ServerResponse,
@@ -26,8 +37,8 @@ export function respondError(
     return;
   }
   const { id = null, data, headers } = options;
-  const body = JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, ...(data !== undefined && { data }) } });
-  res.writeHead(status, { ...headers, 'content-type': 'application/json' }).end(body);
+  const error = { code, message, ...(data !== undefined && { data }) };
+  respondJson(res, status, JSON.stringify({ jsonrpc: '2.0', id, error }), headers);
 }
 
 /** The same for an error of the gateway: the table says which status and code. */

@@ -10,13 +10,13 @@ import { leaveOut } from './reply.ts';
 import type { AskingByRequest, ToolContext, ToolReply } from './tool.ts';
 
 /** Makes a call. While its request is open, the client is asked the questions of the call, if it takes requests. */
-export async function execute(context: ToolContext, request: CallRequest): Promise<ToolReply> {
-  const { session, exchange, onProgress, asking } = context;
+export async function execute(context: ToolContext, asking: AskingByRequest, request: CallRequest): Promise<ToolReply> {
+  const { session, exchange, onProgress } = context;
   const asked = new Set<unknown>();
   const caller: Caller = {
     onLeaving: (listener) => exchange.onLeaving(listener),
     onProgress,
-    ...(asking?.by === 'request' && askedBy(context, asking, asked)),
+    ...askedBy(context, asking, asked),
   };
   const startedAt = session.clock.now();
   const reply = await session.calls.execute(session.connection(request.server), request, caller);

@@ -5,9 +5,10 @@ import { turn } from '../../../tests/support/turn.ts';
 import { isObject } from '../../lib/values.ts';
 import { replyWhenStored } from '../commit-gate.ts';
 import { Exchange } from '../exchange.ts';
+import { bareHubServer } from '../hub-server.ts';
 import { readState } from '../mrtr/request-state.ts';
 import { Hub } from './hub.ts';
-import type { AskingByRound } from './tool.ts';
+import type { Asking, AskingByRound } from './tool.ts';
 
 const FORM = {
   message: 'Which size?',
@@ -16,6 +17,9 @@ const FORM = {
 const ANSWER = { action: 'accept', content: { size: 'M' } };
 /** Longer than questions of one round are waited for. */
 const GATHER_MS = 30;
+
+/** A client that takes requests, but declared no kind of question. */
+const UNASKED: Asking = { by: 'request', capabilities: {}, server: bareHubServer(), on: 1 };
 
 interface Reply {
   /** The parts of the reply that are JSON, as one object. */
@@ -32,7 +36,7 @@ async function setUp(settings: Record<string, unknown> = {}) {
   const call = async (
     name: string,
     args: Record<string, unknown>,
-    { exchange = new Exchange(), asking }: { exchange?: Exchange; asking?: AskingByRound } = {},
+    { exchange = new Exchange(), asking = UNASKED }: { exchange?: Exchange; asking?: Asking } = {},
   ): Promise<Reply> => {
     const caller = { session, exchange, mayRunCommands: false, asking };
     const handle = async () => hub.handle('tools/call', { name, arguments: args }, caller);

@@ -1,11 +1,9 @@
 import * as z from 'zod';
 import { GatewayError } from '../../core/errors.ts';
-import type { EventReader } from '../../core/event/reader.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { ServerConfig } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { CoreSettings } from '../../core/settings.ts';
-import type { Exchange } from '../exchange.ts';
 import { withinLimits } from '../carrier.ts';
 import { passOn, type Reply } from '../commit-gate.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
@@ -13,7 +11,7 @@ import { isObject } from '../../lib/values.ts';
 import { mistakes, noSuchTool } from './mistakes.ts';
 import { buildReply, errorReply } from './reply.ts';
 import { DIAGRAMS_URI, diagramsResource, readDiagrams } from './resources/diagrams.ts';
-import type { Asking, HubTool, ToolContext, ToolReply } from './tool.ts';
+import type { Asking, HubCaller, HubTool, ToolContext, ToolReply } from './tool.ts';
 import { activityTools } from './tools/activity.ts';
 import { elicitationTools } from './tools/elicitation.ts';
 import { executionTools } from './tools/execution.ts';
@@ -44,17 +42,6 @@ export const HUB_INSTRUCTIONS =
   'Gateway to other MCP servers: find their tools with list_tools, call them with execute_tool. A call that is slow or ' +
   'needs input continues as a task. When a reply has pending_client_action, ask the user (or answer the sampling ' +
   'request yourself), respond, then use await_activity and get_task_result.';
-
-/** The client that calls. */
-interface HubCaller {
-  session: Session;
-  exchange: Exchange;
-  mayRunCommands: boolean;
-  /** The reader of the events, if the session has several. */
-  reader?: EventReader | undefined;
-  /** Present if the client can itself be asked. */
-  asking?: Asking | undefined;
-}
 
 /** The fixed set of tools, behind every listener and in both eras. */
 export class Hub {
@@ -111,8 +98,8 @@ export class Hub {
   }
 
   /** With `questions.via` = tools, a client counts as unable to be asked in any other way. */
-  #asking({ asking }: HubCaller): Asking | undefined {
-    return asking && this.#gateway.settings.questions.via === 'tools' ? { ...asking, capabilities: {} } : asking;
+  #asking({ asking }: HubCaller): Asking {
+    return this.#gateway.settings.questions.via === 'tools' ? { ...asking, capabilities: {} } : asking;
   }
 
   async #run(found: HubTool, given: unknown, context: ToolContext): Promise<ToolReply> {

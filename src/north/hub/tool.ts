@@ -8,19 +8,22 @@ import type { CoreSettings } from '../../core/settings.ts';
 import type { CallResult } from '../../core/task/task.ts';
 import type { Exchange } from '../exchange.ts';
 
-/** The request that a tool of the hub serves. */
-export interface ToolContext {
-  gateway: Gateway;
+/** The client of a request. */
+export interface HubCaller {
   session: Session;
   exchange: Exchange;
-  /** Sends progress to the client. */
-  onProgress: (progress: Progress) => void;
   /** Whether the client may make the gateway start programs. */
   mayRunCommands: boolean;
   /** The reader of the events, if the session has several. */
   reader?: EventReader | undefined;
-  /** Present if the client can itself be asked. */
-  asking?: Asking | undefined;
+  asking: Asking;
+}
+
+/** The request that a tool of the hub serves. */
+export interface ToolContext extends HubCaller {
+  gateway: Gateway;
+  /** Sends progress to the client. */
+  onProgress: (progress: Progress) => void;
   /** Other sessions whose state the reply reports. */
   alsoReports: Set<Session>;
 }

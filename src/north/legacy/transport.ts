@@ -3,8 +3,15 @@ import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from 
 import type { Exchange } from '../exchange.ts';
 import { REQUEST_LEFT } from '../cancel-reasons.ts';
 import { exactReply, type Carrier } from '../carrier.ts';
-import { frame, keepAlive, onceHandedOver, respondError, STREAM_HEADERS, writeEvent } from '../http/response.ts';
-import { limitUnread } from '../http/unread.ts';
+import {
+  frame,
+  keepAlive,
+  onceHandedOver,
+  respondError,
+  respondJson,
+  STREAM_HEADERS,
+  writeEvent,
+} from '../http/response.ts';
 import { ReplayBuffer, requestsNamedIn } from './replay.ts';
 
 /** A call answered sooner than this gets plain JSON; a slower one a stream that can carry progress and be resumed. */
@@ -292,14 +299,7 @@ export class LegacyTransport implements Transport, Carrier {
     stream.replies.push(message);
     if (!done || res === undefined) return;
     const body = JSON.stringify(stream.isBatch ? stream.replies : message);
-    res
-      .writeHead(200, {
-        'content-type': 'application/json',
-        'mcp-session-id': this.sessionId,
-        'content-length': Buffer.byteLength(body),
-      })
-      .end(body);
-    limitUnread(res);
+    respondJson(res, 200, body, { 'mcp-session-id': this.sessionId });
   }
 
   #miss({ id, streaming }: Stream, exchange: Exchange): void {

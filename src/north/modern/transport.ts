@@ -9,7 +9,7 @@ import type {
 import { ModernTransport } from '../../lib/sdk/modern-transport.ts';
 import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
-import { beginStream, frame, onceHandedOver, respondError, writeEvent } from '../http/response.ts';
+import { beginStream, frame, onceHandedOver, respondError, respondJson, writeEvent } from '../http/response.ts';
 import { limitUnread } from '../http/unread.ts';
 
 /** The HTTP status of errors for which the specification names one. */
@@ -69,10 +69,7 @@ export class RequestTransport extends ModernTransport implements Carrier {
       limitUnread(res);
       return;
     }
-    const body = JSON.stringify(message);
-    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-    res.writeHead('error' in message ? statusOf(message.error.code, 200) : 200, headers).end(body);
-    limitUnread(res);
+    respondJson(res, 'error' in message ? statusOf(message.error.code, 200) : 200, JSON.stringify(message));
   }
 
   /** The program ends. */

@@ -59,9 +59,8 @@ export const executionTools = [
       const timeoutMs = Math.min(timeout_ms ?? defaultTimeoutMs(settings), settings.limits.waitMs);
       const ttl = task_ttl_ms === undefined ? {} : { ttlMs: task_ttl_ms };
       const request: CallRequest = { server, tool: name, args, timeoutMs, ...ttl };
-      return context.asking?.by === 'round'
-        ? executeInRounds(context, context.asking, request)
-        : execute(context, request);
+      const { asking } = context;
+      return asking.by === 'round' ? executeInRounds(context, asking, request) : execute(context, asking, request);
     },
   }),
 ];
