@@ -3,7 +3,6 @@ import { operandOf, usage, type ArgumentUsage } from '../arguments/usage.ts';
 import { notListed } from '../did-you-mean.ts';
 import { RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
-
 import { OutFolder } from '../out-folder.ts';
 import { showBlocks } from '../terminal/blocks.ts';
 import { cleanLine } from '../terminal/clean.ts';
@@ -32,16 +31,12 @@ export async function prompts(line: CommandLine): Promise<number> {
 }
 
 function list({ screen, label }: ServerSession, all: readonly Item[]): number {
-  if (screen.json) screen.printJson({ prompts: all });
-  else if (all.length === 0) screen.note(`${label} has no prompts`);
-  else {
-    const rows = all.map((prompt) => [
-      cleanLine(prompt['name']),
-      argumentsOf(prompt).map(operandOf).join(' '),
-      firstLine(prompt['description'] ?? prompt['title']),
-    ]);
-    screen.printTable(rows);
-  }
+  const rows = all.map((prompt) => [
+    cleanLine(prompt['name']),
+    argumentsOf(prompt).map(operandOf).join(' '),
+    firstLine(prompt['description'] ?? prompt['title']),
+  ]);
+  screen.printList({ prompts: all }, rows, `${label} has no prompts`);
   return RESULT;
 }
 

@@ -22,15 +22,11 @@ async function list(session: ServerSession): Promise<number> {
   const offered = offers(session, 'resources');
   const found = offered ? await stop.unless(client.listAll('resources/list', 'resources')) : [];
   const templates = offered ? await stop.unless(templatesOf(client)) : [];
-  if (screen.json) screen.printJson({ resources: found, resourceTemplates: templates });
-  else if (found.length + templates.length === 0) screen.note(`${label} has no resources`);
-  else {
-    const rows = [
-      ...found.filter(isObject).map((item) => row(item, item['uri'], templates.length === 0 ? [] : [''])),
-      ...templates.filter(isObject).map((item) => row(item, item['uriTemplate'], ['template'])),
-    ];
-    screen.printTable(rows);
-  }
+  const rows = [
+    ...found.filter(isObject).map((item) => row(item, item['uri'], templates.length === 0 ? [] : [''])),
+    ...templates.filter(isObject).map((item) => row(item, item['uriTemplate'], ['template'])),
+  ];
+  screen.printList({ resources: found, resourceTemplates: templates }, rows, `${label} has no resources`);
   return RESULT;
 }
 

@@ -78,17 +78,8 @@ function withSessionHint(error: unknown, { client, flags }: ServerSession): unkn
 async function list({ client, screen, stop, label }: ServerSession): Promise<number> {
   const pages = readAllPages(async ({ cursor }) => client.listTasks(cursor), 'tasks/list', 'tasks');
   const all = (await stop.unless(asTold(pages))) as unknown as Task[];
-  if (screen.json) screen.printJson({ tasks: all });
-  else if (all.length === 0) screen.note(`${label} lists no tasks`);
-  else {
-    const rows = all.map((task) => [
-      cleanLine(task.taskId),
-      task.status,
-      age(task),
-      cleanLine(task.statusMessage ?? ''),
-    ]);
-    screen.printTable(rows);
-  }
+  const rows = all.map((task) => [cleanLine(task.taskId), task.status, age(task), cleanLine(task.statusMessage ?? '')]);
+  screen.printList({ tasks: all }, rows, `${label} lists no tasks`);
   return RESULT;
 }
 

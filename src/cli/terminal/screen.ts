@@ -40,6 +40,13 @@ export class Screen {
     this.printOwn(table(rows, process.stdout.isTTY ? process.stdout.columns : undefined));
   }
 
+  /** A list as JSON, or as rows of cleaned cells; `none` is noted if there are no rows. */
+  printList(document: unknown, rows: readonly (readonly string[])[], none: string): void {
+    if (this.json) this.printJson(document);
+    else if (rows.length === 0) this.note(none);
+    else this.printTable(rows);
+  }
+
   printJson(document: unknown): void {
     const text = JSON.stringify(document, null, 2);
     this.printOwn(process.stdout.isTTY ? escapeControls(text) : text);
