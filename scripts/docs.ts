@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
-import { settingsReference } from '../src/config/schema.ts';
+import { settingsReference } from './settings-reference.ts';
 import { DIFFERENCES } from '../tests/e2e/direct/same/differences.ts';
 import { HUB_TOOLS } from '../src/north/hub/hub.ts';
 import { matrixTable } from './matrix.ts';

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { configJsonSchema, fileSchema, type JsonSchemaNode, settingsReference } from './schema.ts';
+import { settingsReference } from '../../scripts/settings-reference.ts';
+import { configJsonSchema, fileSchema, type JsonSchemaNode } from './schema.ts';
 
 describe('the schema', () => {
   it('T-2: has a default for every setting', () => {

@@ -367,36 +367,3 @@ export function configJsonSchema(): JsonSchemaNode {
   const { $schema, ...rest } = z.toJSONSchema(fileSchema, { io: 'input' });
   return { $schema, title: 'Configuration of meanwhile', ...rest } as JsonSchemaNode;
 }
-
-export interface SettingReference {
-  /** Dotted, as in `tasks.ttlMs`. */
-  key: string;
-  type: string;
-  default: unknown;
-  minimum?: number;
-  maximum?: number;
-  description: string;
-}
-
-/** One row a setting, in the order of the schema. */
-export function settingsReference(): SettingReference[] {
-  const root = configJsonSchema().properties?.['meanwhile'];
-  return root ? rows(root, '') : [];
-}
-
-function rows(node: JsonSchemaNode, prefix: string): SettingReference[] {
-  return Object.entries(node.properties ?? {}).flatMap(([key, child]) => {
-    if (child.properties) return rows(child, `${prefix}${key}.`);
-    const { minimum, maximum } = child;
-    return [
-      {
-        key: prefix + key,
-        type: child.enum ? child.enum.map(String).join(' | ') : (child.type ?? 'unknown'),
-        default: child.default,
-        ...(minimum !== undefined && { minimum }),
-        ...(maximum !== undefined && { maximum }),
-        description: child.description ?? '',
-      },
-    ];
-  });
-}
