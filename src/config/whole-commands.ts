@@ -1,8 +1,8 @@
 /** Finds servers whose `command` is a whole command line: no such program exists, but its first word is one. */
 
-import { existsSync, statSync } from 'node:fs';
-import { delimiter, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { asProgramAndArguments, programIn } from '../lib/command-line.ts';
+import { isOnPath } from '../lib/find-program.ts';
 import { isObject } from '../lib/values.ts';
 import type { Mistake } from './expand.ts';
 import type { Environment } from './paths.ts';
@@ -23,20 +23,12 @@ export function wholeCommands(file: unknown, written: unknown, here: Here): Mist
     const program = programIn(command);
     const ownPath = isObject(own) ? own['PATH'] : undefined;
     const path = typeof ownPath === 'string' ? ownPath : (here.env['PATH'] ?? '');
-    const place = { path, cwd: typeof cwd === 'string' ? resolve(here.folder, cwd) : here.cwd };
-    if (program === undefined || exists(command, place) || !exists(program, place)) return [];
+    const folder = typeof cwd === 'string' ? resolve(here.folder, cwd) : here.cwd;
+    if (program === undefined || isOnPath(command, path, folder) || !isOnPath(program, path, folder)) return [];
     const text = String(shown.get(name)?.['command']);
     const more = Array.isArray(args) && args.length > 0;
     const split = programIn(text) === undefined ? '' : `: ${asProgramAndArguments(text, more)}`;
     const message = `only the program goes here, what follows it goes into "args"${split}`;
     return [{ path: ['mcpServers', name, 'command'], message }];
   });
-}
-
-/** Looks like the operating system: a name with a slash is a path, any other is searched on the PATH. */
-function exists(program: string, { path, cwd }: { path: string; cwd: string }): boolean {
-  const folders = /[/\\]/.test(program) ? [''] : path.split(delimiter).filter((folder) => folder !== '');
-  return folders
-    .map((folder) => resolve(cwd, join(folder, program)))
-    .some((file) => existsSync(file) && statSync(file).isFile());
 }

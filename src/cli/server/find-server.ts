@@ -1,10 +1,10 @@
 import { ConfigError } from '../../config/config-error.ts';
 import type { HttpServerConfig, ServerConfig } from '../../core/ports.ts';
 import { configHint, type ProgramConfig } from '../config.ts';
+import { findProgram } from '../../lib/find-program.ts';
 import { serverNameSchema } from '../../lib/server-name.ts';
 import { didYouMean } from '../did-you-mean.ts';
 import { UsageError } from '../flags.ts';
-import { findProgram } from './find-program.ts';
 import { splitWords } from './shell-words.ts';
 
 /** A server named on the command line. */
@@ -44,7 +44,7 @@ export async function findServer(
   }
   if (disabled.includes(text)) throw new UsageError(`'${text}' is disabled in the config file (${file})`);
   if (hasSpaces) return asCommand();
-  const program = await findProgram(text);
+  const program = findProgram(text);
   if (program === undefined) throw new UsageError(unknownServer(text, loaded));
   return { name: text, config: withHeaders({ command: program, args: [] }, headers) };
 }

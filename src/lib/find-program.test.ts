@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { temporaryFolder } from '../../../tests/support/gateway.ts';
+import { temporaryFolder } from '../../tests/support/gateway.ts';
 import { findProgram } from './find-program.ts';
 
 test('C-3: one word is a program on the PATH that can be run, or else a file here', async () => {
@@ -11,7 +11,7 @@ test('C-3: one word is a program on the PATH that can be run, or else a file her
   await mkdir(join(bin, 'folder'));
   await writeFile(join(here, 'server.js'), '');
   const path = `/no/such/folder:${bin}`;
-  expect(await findProgram('runs', path, here)).toBe('runs');
-  expect(await findProgram('server.js', path, here)).toBe('./server.js');
-  for (const none of ['notes', 'folder', 'nothing']) expect(await findProgram(none, path, here)).toBeUndefined();
+  expect(findProgram('runs', path, here)).toBe('runs');
+  expect(findProgram('server.js', path, here)).toBe('./server.js');
+  for (const none of ['notes', 'folder', 'nothing']) expect(findProgram(none, path, here)).toBeUndefined();
 });
