@@ -29,7 +29,11 @@ function leave(tool: string, args: Record<string, unknown> = {}): void {
   );
 }
 
-await DEEDS[deed]?.();
-await client.disconnect();
-console.log('disconnected');
-if (left !== undefined) console.log(`ended: ${await left}`);
+async function main(): Promise<void> {
+  await DEEDS[deed]?.();
+  await client.disconnect();
+  console.log('disconnected');
+  if (left !== undefined) console.log(`ended: ${await left}`);
+}
+
+void main();

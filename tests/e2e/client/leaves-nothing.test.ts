@@ -1,22 +1,30 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
 import type { ServerConfig } from '../../../src/client/index.ts';
 import { startTasksV1Http } from '../../servers/tasks-v1-http.ts';
 import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { startV2Http } from '../../servers/v2-http.ts';
 import { isAlive } from '../../support/alive.ts';
+import { bundleProgram } from '../../support/bundle-program.ts';
+import { ROOT } from '../../support/imports.ts';
 import { defer, owned } from '../../support/owned.ts';
 import { tasksV1Stdio, tasksV2Stdio, v1Stdio, v2Stdio } from '../../support/servers.ts';
 import { clientOf, soon } from './clients.ts';
 
-const LEAVER = fileURLToPath(new URL('leaver.ts', import.meta.url));
+const LEAVER = join(ROOT, 'node_modules/.cache/meanwhile-tests/leaver.cjs');
+
+beforeAll(async () => {
+  const nowhere = JSON.stringify({ url: 'http://127.0.0.1:9/mcp' });
+  const warmUp = { args: ['fails to connect', nowhere], request: { method: 'tools/list' } };
+  await bundleProgram(join(ROOT, 'tests/e2e/client/leaver.ts'), LEAVER, warmUp);
+});
 
 /** What was printed, once the program has ended by itself. */
 async function run(deed: string, server: ServerConfig): Promise<string> {
-  const args = ['--import', 'tsx', LEAVER, deed, JSON.stringify(server)];
+  const args = [LEAVER, deed, JSON.stringify(server)];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
   defer(async () => {

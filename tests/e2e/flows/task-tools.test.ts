@@ -1,18 +1,15 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { startV2Http } from '../../servers/v2-http.ts';
-import { httpGateway, temporaryFolder } from '../../support/gateway.ts';
+import { httpGateway } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf, type HubClient, type Json } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
 import { v1Stdio } from '../../support/servers.ts';
+import { newRecord } from '../native/ways.ts';
 import { DOORS, hubThrough, WAYS } from './doors.ts';
 import { settle, soon, taskOf, tasksOf } from './watch.ts';
 
 const ISO: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-const RECORDING_SERVER = fileURLToPath(new URL('recording-server.ts', import.meta.url));
 
 async function promote(hub: HubClient, server: string, args: Json, more: Json = {}): Promise<string> {
   return taskIdOf(await hub.call('execute_tool', { server, tool: 'slow', args, timeout_ms: 0, ...more }));
@@ -146,22 +143,19 @@ test('H-6: cancel_task stops the work of a modern server', async () => {
 });
 
 test('H-6, T-2, T-4: the work of a server over stdio is stopped too, whatever the reason', async () => {
-  const record = join(await temporaryFolder(), 'cancelled.txt');
-  await writeFile(record, '');
-  const one = { command: process.execPath, args: ['--import', 'tsx', RECORDING_SERVER, record] };
-  const { url } = await httpGateway({ one });
+  const { file, cancelled } = await newRecord();
+  const { url } = await httpGateway({ one: v1Stdio({ TEST_RECORD: file }) });
   const hub = await hubOverHttp(url);
   await settle(hub);
-  const cancelled = (): Promise<string> => readFile(record, 'utf8');
   const task_id = await promote(hub, 'one', { ms: 600_000, text: 'by the client' });
   // The server has the call when it has answered a later one.
   await settle(hub);
   await hub.call('cancel_task', { task_id });
-  await soon(cancelled).toBe('slow:by the client\n');
+  await soon(cancelled).toEqual(['slow:by the client']);
 
   const expiring = await promote(hub, 'one', { ms: 600_000, text: 'by its TTL' }, { task_ttl_ms: 500 });
   expect((await hub.call('get_task_result', { task_id: expiring })).code).toBe('TOOL_ERR_TIMEOUT');
-  await soon(cancelled).toBe('slow:by the client\nslow:by its TTL\n');
+  await soon(cancelled).toEqual(['slow:by the client', 'slow:by its TTL']);
 
   const user = new AbortController();
   const open = hub.call(
@@ -173,7 +167,7 @@ test('H-6, T-2, T-4: the work of a server over stdio is stopped too, whatever th
   await settle(hub);
   user.abort('user');
   await left;
-  await soon(cancelled).toBe('slow:by the client\nslow:by its TTL\nslow:by the user\n');
+  await soon(cancelled).toEqual(['slow:by the client', 'slow:by its TTL', 'slow:by the user']);
 });
 
 test('H-6: a server that works on in spite of it changes nothing', async () => {
