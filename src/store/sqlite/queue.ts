@@ -20,7 +20,7 @@ export type Put = { [K in RecordKind]: { op: 'put'; kind: K; record: Records[K] 
 
 export type Change =
   | Put
-  | { op: 'drop'; kind: Exclude<RecordKind, 'session'>; id: string }
+  | { op: 'drop'; kind: Exclude<RecordKind, 'session'>; id: string; sessionId: string | undefined }
   | { op: 'drop_session'; id: string };
 
 interface Aside {
@@ -50,9 +50,9 @@ export class ChangeQueue {
     else aside.put = put;
   }
 
-  drop(kind: RecordKind, id: string): void {
+  drop(kind: RecordKind, id: string, sessionId?: string): void {
     if (kind === 'session') this.#dropSession(id);
-    else this.#append({ op: 'drop', kind, id });
+    else this.#append({ op: 'drop', kind, id, sessionId });
   }
 
   /** The change was made, or can never be made. */
@@ -74,6 +74,12 @@ export class ChangeQueue {
       this.#aside.delete(key);
       this.#append(put);
     }
+  }
+
+  /** Whether a change of that session waits, or of no session; without an id, any at all. */
+  has(sessionId: string | undefined): boolean {
+    for (const change of this.#changes.values()) if (concerns(change, sessionId)) return true;
+    return this.isAside(sessionId);
   }
 
   /** Whether something of that session is set aside, or of no session; without an id, anything at all. */
@@ -121,14 +127,17 @@ function keyOf(change: Change): string {
   }
 }
 
-/** Whether a session must know that a put was not made: it is its own, or one of all sessions. */
-export function concerns(put: Put, sessionId: string | undefined): boolean {
-  const owner = ownerOf(put);
+/** Whether a session must know that a change was not made: it is its own, or one of all sessions. */
+export function concerns(change: Change, sessionId: string | undefined): boolean {
+  const owner = ownerOf(change);
   return sessionId === undefined || owner === undefined || owner === sessionId;
 }
 
 /** The session of a record; a session belongs to itself, a server to none. */
-function ownerOf({ kind, record }: Put): string | undefined {
+function ownerOf(change: Change): string | undefined {
+  if (change.op === 'drop') return change.sessionId;
+  if (change.op === 'drop_session') return change.id;
+  const { kind, record } = change;
   switch (kind) {
     case 'session':
       return record.id;

@@ -200,6 +200,33 @@ it('P-3: one that stays locked is an error, which ends by itself', async () => {
   ]);
 });
 
+it('H-4: a session is claimed and released while changes of others cannot be written', async () => {
+  const failing = await store.claim('failing');
+  const mend = breakWrites();
+  failing?.put('session', record('failing'));
+  await expect(failing?.settled()).rejects.toThrow('no space left');
+  const other = await store.claim('other');
+  expect(other).toBeDefined();
+  await other?.release();
+  mend();
+});
+
+it('H-4: a session is claimed and released at once while the file is locked', async () => {
+  const lock = new Database(path);
+  lock.exec('BEGIN IMMEDIATE');
+  const waiting = await store.claim('waiting');
+  waiting?.put('session', record('waiting'));
+  let stored = false;
+  const settled = waiting?.settled().then(() => (stored = true));
+  const other = await store.claim('other');
+  expect(other).toBeDefined();
+  await other?.release();
+  expect(stored).toBe(false);
+  lock.exec('ROLLBACK');
+  lock.close();
+  await settled;
+});
+
 it('P-3: a record that cannot be stored is said also when the file was locked at first', async () => {
   const other = new Database(path);
   other.exec('BEGIN IMMEDIATE');

@@ -173,7 +173,7 @@ export class SqliteStore implements Store {
         if (!erased) this.put(kind, changed as Records[typeof kind]);
       },
       drop: (kind, recordId) => {
-        if (!erased) this.drop(kind, recordId);
+        if (!erased) this.drop(kind, recordId, id);
       },
       settled: () => this.settled(id),
       trim: async (maxBytes, keepTasksUntil) =>
@@ -193,7 +193,7 @@ export class SqliteStore implements Store {
       },
       release: async () => {
         // Changes that could not be written are kept, and written before the session is read again.
-        await this.settled(id).catch(() => {});
+        if (this.#queue.has(id)) await this.settled(id).catch(() => {});
         if (!erased) this.#claimed.delete(id);
       },
     };
@@ -244,8 +244,8 @@ export class SqliteStore implements Store {
     this.#schedule();
   }
 
-  drop(kind: RecordKind, id: string): void {
-    this.#queue.drop(kind, id);
+  drop(kind: RecordKind, id: string, sessionId?: string): void {
+    this.#queue.drop(kind, id, sessionId);
     this.#schedule();
   }
 
@@ -266,12 +266,12 @@ export class SqliteStore implements Store {
     return this.#current(undefined, (statements) => statements.all(kind));
   }
 
-  /** Reads after all queued changes of the session are written. */
+  /** Reads after all queued changes of the session are written; those of others may have to wait. */
   async #current<T>(sessionId: string | undefined, use: (statements: Statements) => T): Promise<T> {
     const begun = Date.now();
     for (;;) {
       if (this.#queue.size > 0) this.#flush();
-      while (this.#queue.size > 0 || this.#queue.isAside(sessionId)) await this.settled(sessionId);
+      while (this.#queue.has(sessionId)) await this.settled(sessionId);
       if (this.#closing) throw this.#closedError();
       try {
         return use(this.#statements);
