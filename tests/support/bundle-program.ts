@@ -3,9 +3,11 @@
  * which the program starts in half the time; without the cache it starts all the same.
  */
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
 
@@ -18,12 +20,16 @@ export interface WarmUp {
 
 const LIST_TOOLS: WarmUp = { args: [], request: { method: 'tools/list' } };
 
-/** What starts the program: the name of its file without the extension names its other files too. */
-const STARTER = `'use strict';
+/** More than a program needs to compile itself. */
+const WARM_UP_MS = 30_000;
+
+/** What starts the program. V8 takes a cache for that of a script of the same length, so both files are named by a hash. */
+const starter = (name: string): string => `'use strict';
 const { existsSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
+const { join } = require('node:path');
 const { Script } = require('node:vm');
-const filename = __filename.replace(/cjs$/, 'bundle.cjs');
-const cache = __filename.replace(/cjs$/, 'cache');
+const filename = join(__dirname, '${name}.cjs');
+const cache = join(__dirname, '${name}.cache');
 const source = '(function (exports, require, module, __filename, __dirname) {' + readFileSync(filename, 'utf8') + '\\n})';
 const cachedData = existsSync(cache) ? readFileSync(cache) : undefined;
 const script = new Script(source, { filename, cachedData });
@@ -56,18 +62,26 @@ export async function bundleProgram(source: string, target: string, warmUp: Warm
     banner: { js: "const importMetaUrl = require('node:url').pathToFileURL(__filename).href;" },
   });
   const text = outputFiles[0]?.text ?? '';
-  const bundle = target.replace(/cjs$/, 'bundle.cjs');
-  if ((await readFile(bundle, 'utf8').catch(() => '')) === text) return;
-  await rm(target.replace(/cjs$/, 'cache'), { force: true });
-  await write(bundle, text);
-  await write(target, STARTER);
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
+  const [folder, name] = [dirname(target), `${basename(target, '.cjs')}.${hash}`];
+  if (existsSync(join(folder, `${name}.cache`)) && (await readFile(target, 'utf8')) === starter(name)) return;
+  await mkdir(folder, { recursive: true });
+  await write(join(folder, `${name}.cjs`), text);
+  await write(target, starter(name));
   await makeCache(target, warmUp);
+  await removeOlder(folder, name);
+}
+
+async function removeOlder(folder: string, name: string): Promise<void> {
+  const [program = ''] = name.split('.');
+  const isOlder = (file: string): boolean =>
+    /\.[\da-f]{16}\.(cjs|cache)$/.test(file) && file.startsWith(`${program}.`) && !file.startsWith(`${name}.`);
+  for (const file of (await readdir(folder)).filter(isOlder)) await rm(join(folder, file), { force: true });
 }
 
 /** Renaming keeps a test run going on at the same time from starting half a file. */
 async function write(path: string, text: string): Promise<void> {
   const temporary = `${path}.${process.pid}`;
-  await mkdir(dirname(path), { recursive: true });
   await writeFile(temporary, text);
   await rename(temporary, path);
 }
@@ -76,6 +90,7 @@ async function makeCache(program: string, { args, request }: WarmUp): Promise<vo
   const child = spawn(process.execPath, [program, ...args], {
     env: { PATH: process.env['PATH'] ?? '', MAKE_CODE_CACHE: program },
     stdio: ['pipe', 'pipe', 'ignore'],
+    timeout: WARM_UP_MS,
   });
   const exited = once(child, 'exit');
   child.stdin.on('error', () => {
