@@ -137,3 +137,20 @@ test('walls: the reader of imports sees them, and a circle', () => {
   expect(findCycle([fake('a', 'b'), fake('b', 'c'), fake('c', 'b')])).toEqual(['b', 'c', 'b']);
   expect(trespasses(fake('src/core/x.ts', 'src/north/hub/hub.ts'))).toHaveLength(1);
 });
+
+/** Files whose timers wait for the operating system, which no clock of ours can move. */
+const REAL_TIME = [
+  'src/north/http/response.ts',
+  'src/north/http/unread.ts',
+  'src/north/legacy/transport.ts',
+  'src/south/transport/http-request.ts',
+];
+
+test('walls: core, north and south go by a clock that tests can move', () => {
+  const real = /\b(?:setTimeout|setInterval)\(|Date\.now\(|AbortSignal\.timeout\(|setTimeout as /;
+  const found = product
+    .filter(({ path }) => ['core', 'north', 'south'].includes(roomOf(path) ?? ''))
+    .filter(({ text }) => text.split('\n').some((line) => real.test(line) && !/^\s*(?:\/\/|\*)/.test(line)))
+    .map(({ path }) => path);
+  expect(found.toSorted()).toEqual(REAL_TIME);
+});
