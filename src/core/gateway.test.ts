@@ -297,6 +297,18 @@ describe('clients without a session in the protocol', () => {
     expect(gateway.sessions).toHaveLength(1);
   });
 
+  test('S-5: their state is opened also while another one looks for it', async () => {
+    const { gateway } = await startCore();
+    const { id } = await gateway.stateOf(address);
+    for (let later = 0; later < 30; later += 1) {
+      await gateway.end(await gateway.stateOf(address), 'the client ended the session');
+      const opening = gateway.stateOf(address);
+      for (let n = 0; n < later; n += 1) await Promise.resolve();
+      const [state] = await Promise.all([opening, gateway.restore(id, 'local')]);
+      expect(gateway.sessions).toEqual([state]);
+    }
+  });
+
   test('S-5, P-2: find their state again after a restart', async () => {
     const first = await startCore();
     const before = await first.gateway.stateOf(address);

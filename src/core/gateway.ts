@@ -115,6 +115,8 @@ export class Gateway {
   // --- Sessions ---
 
   async open(principal: string, { id = secretId(), view, owner, later = false }: OpenOptions): Promise<Session> {
+    // A request of another state may be looking for it, and has it claimed meanwhile.
+    while (this.#restoring.has(id)) await this.#restoring.get(id)?.catch(() => {});
     const claimed = await orStoreFailed(this.store.claim(id));
     if (claimed === undefined) throw new GatewayError('TOOL_ERR_STORE', 'the session is in use; try again');
     try {
@@ -242,9 +244,9 @@ export class Gateway {
 
   /** A session of an earlier run, when its own client comes back to it. */
   async restore(id: string, principal: string): Promise<Session | undefined> {
-    const restoring = this.#restoring.get(id);
     // Without a wait where there is nothing to wait for: two requests in one turn must share one attempt.
-    const live = restoring === undefined ? this.#sessions.get(id) : await restoring;
+    while (this.#restoring.has(id)) await this.#restoring.get(id);
+    const live = this.#sessions.get(id);
     if (live !== undefined) return live.principal === principal ? live : undefined;
     if (this.#closing) throw shuttingDown();
     const attempt = this.#restore(id, principal);
