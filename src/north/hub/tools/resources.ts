@@ -30,11 +30,23 @@ export const resourceTools = [
       return own({ content: content.length > 0 ? content : [jsonBlock({ contents: [] })] });
     },
   }),
-  subscriptionTool('subscribe', 'Get a notification event when a resource changes.', 'subscribed to'),
-  subscriptionTool('unsubscribe', 'Stop the notifications about a resource.', 'unsubscribed from'),
+  subscriptionTool(
+    'subscribe',
+    'Get a notification event when a resource changes.',
+    (wanted) => `subscribed to ${wanted}`,
+  ),
+  subscriptionTool(
+    'unsubscribe',
+    'Stop the notifications about a resource.',
+    (wanted) => `unsubscribed from ${wanted}`,
+  ),
 ];
 
-function subscriptionTool(change: 'subscribe' | 'unsubscribe', description: string, done: string): HubTool {
+function subscriptionTool(
+  change: 'subscribe' | 'unsubscribe',
+  description: string,
+  message: (wanted: string) => string,
+): HubTool {
   return tool({
     name: `${change}_resource`,
     description,
@@ -45,7 +57,7 @@ function subscriptionTool(change: 'subscribe' | 'unsubscribe', description: stri
       await onServer(context, server, `resources/${change}`, async (_connection, signal) =>
         context.session[change](server, wanted, signal),
       );
-      return json({ success: true, message: `${done} ${wanted}` });
+      return json({ success: true, message: message(wanted) });
     },
   });
 }
