@@ -50,7 +50,11 @@ test('P-1, P-3: sessions, tasks, results, open questions, undelivered events and
       createdAt: expect.any(Number),
       lastActiveAt: expect.any(Number),
       key: expect.any(String),
-      client: { protocolVersion: expect.any(String), capabilities: {}, program: 'test' },
+      view: { kind: 'hub' },
+      owner: {
+        kind: 'client',
+        client: { protocolVersion: expect.any(String), capabilities: {}, program: 'test' },
+      },
     },
   ]);
   // What the config file names is there anyway; what is added is kept.
