@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { isAlive } from '../../../support/alive.ts';
-import { configFile, PROGRAM } from '../../../support/gateway.ts';
+import { configFile } from '../../../support/gateway.ts';
+import { QUICK_PROGRAM } from '../../../support/servers.ts';
 import type { ServerConfig } from '../../../../src/core/ports.ts';
 import { soon } from '../../flows/watch.ts';
 import { whoIs } from './answers.ts';
@@ -57,5 +58,5 @@ async function questionIsRefused(client: MatrixClient): Promise<void> {
 
 async function direct(config: ServerConfig): Promise<ServerConfig> {
   const file = await configFile({ one: config }, { logLevel: 'silent', ...SETTINGS });
-  return { command: process.execPath, args: [PROGRAM, 'stdio', '--server', 'one', '--config', file] };
+  return { command: process.execPath, args: [QUICK_PROGRAM, 'stdio', '--server', 'one', '--config', file] };
 }
