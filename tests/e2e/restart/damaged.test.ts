@@ -11,8 +11,10 @@ test('P-4: damage that shows only when the store is read is dealt with at the sa
   const folder = await temporaryFolder();
   const path = join(folder, 'store.db');
   const store = await openSqliteStore({ path, log: createLog('silent') });
+  // Of those that go on, each is read.
+  const preferences = { demo: { logLevel: 'info' } };
   for (let index = 0; index < 2000; index += 1) {
-    store.put('session', { ...session(`session ${index}`), lastActiveAt: Date.now() });
+    store.put('session', { ...session(`session ${index}`), lastActiveAt: Date.now(), preferences });
   }
   await store.close();
   const bytes = await readFile(path);
