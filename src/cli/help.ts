@@ -11,7 +11,7 @@ Usage: meanwhile <command> [flags]
 Gateway
   serve      run as an MCP server over HTTP, at http://127.0.0.1:8080/mcp
   stdio      run as an MCP server on stdin and stdout, as clients start it
-  demo       a demonstration of one minute
+  demo       a short demonstration
   store      show, prune or export the stored data
 
 Client for any MCP server

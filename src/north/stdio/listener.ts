@@ -23,6 +23,9 @@ const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 /** How long a client that has closed its end may wait for answers. */
 const LAST_ANSWERS_MS = 2000;
 
+/** The SDK starts a program, sends one of these to learn what it speaks, and starts it again for the client. */
+const PROBES = new Set(['server/discover', 'ping']);
+
 export interface StdioListener {
   /** Resolves when the client has left. */
   readonly closed: Promise<void>;
@@ -48,7 +51,8 @@ export async function listenOnStdio(
   const view = 'hub' in shown ? HUB_VIEW : directView(shown.server);
   const later = view.kind === 'direct';
   const options: OpenOptions = { id, view, owner: { kind: 'connection' }, later };
-  const session = (await gateway.restore(id, LOCAL_PRINCIPAL)) ?? (await gateway.open(LOCAL_PRINCIPAL, options));
+  const restored = await gateway.restore(id, LOCAL_PRINCIPAL);
+  const session = restored ?? (await gateway.open(LOCAL_PRINCIPAL, options));
   // It ends with the connection, and not when it is idle.
   session.hold();
   // While the client does not read, every waiting message adds a listener: these are no leak.
@@ -65,6 +69,12 @@ export async function listenOnStdio(
     'hub' in shown
       ? serveHub(shown.hub, session, carrier)
       : serveDirectly({ gateway, session, carrier, name: shown.server, taskAfterMs: shown.taskAfterMs });
+  const receive = carrier.onReceived;
+  let used = restored === undefined;
+  carrier.onReceived = (message) => {
+    used ||= 'method' in message && !PROBES.has(message.method);
+    return receive(message);
+  };
   const handle = serveStdio(serve, {
     transport: carrier,
     onerror: (error) => gateway.log.warn('client_protocol_error', { error: messageOf(error) }),
@@ -77,7 +87,8 @@ export async function listenOnStdio(
       await handle.close();
       // A client that was disconnected has not closed its end, which would keep the program running.
       streams.input.unpipe(input).pause();
-      await gateway.end(session, 'the client disconnected');
+      // A program that was only probed leaves what an earlier run has stored to the next start.
+      if (used) await gateway.end(session, 'the client disconnected');
     },
   };
 }

@@ -11,6 +11,7 @@ import { configFile, PROGRAM, temporaryFolder } from '../../support/gateway.ts';
 import { takeApart, taskIdOf, type Json, type Reply } from '../../support/hub.ts';
 import { defer, owned } from '../../support/owned.ts';
 import { modernCall, modernHeaders, post, toolCall } from '../../support/raw-http.ts';
+import { runProgram } from '../../support/program.ts';
 import { rows } from './killable.ts';
 
 interface StdioHub {
@@ -80,4 +81,19 @@ test('S-1, S-4: who connects on stdio long after another was cut off finds nothi
   const { body, events } = await (await connect(config)).call('list_tasks', { include_completed: true });
   expect(body['tasks']).toEqual([]);
   expect(events).toEqual([]);
+});
+
+test('P-2, S-5: a start that only probes the program leaves what an earlier run has stored', async () => {
+  const server = owned(await startTasksV2Http());
+  const store = join(await temporaryFolder(), 'store.db');
+  const config = await configFile({ ext: { url: server.url } }, { store });
+  const id = await cutOff(config);
+  for (const method of ['server/discover', 'ping']) {
+    const probe = await runProgram(['stdio', '--config', config], {
+      input: `${JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: {} })}\n`,
+    });
+    expect(probe.code).toBe(0);
+  }
+  const again = await connect(config);
+  expect((await again.call('list_tasks')).body['tasks']).toMatchObject([{ task_id: id, status: 'working' }]);
 });
