@@ -26,7 +26,7 @@ class LongFilesFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     // Tests wait more than they compute.
-    maxWorkers: 6,
+    maxWorkers: 5,
     sequence: { sequencer: LongFilesFirst },
     testTimeout: 20_000,
     hookTimeout: 20_000,

@@ -8,7 +8,7 @@ import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf } from '../../support/hub.ts';
 import { serveProgram } from '../../support/program.ts';
 import { JSON_HEADERS, post, rawSession, replyOf, toolCall } from '../../support/raw-http.ts';
-import { ATTACK_MS, attacked, bytesOf, hostileChild, MEGABYTE } from './attack.ts';
+import { ATTACK_MS, attacked, bytesOf, hostileChild, MEGABYTE, SMALL_HEAP } from './attack.ts';
 
 /** Large arguments for a call that never ends. */
 const large = (bytes: number) => ({ server: 'bad', tool: 'never', args: { text: 'x'.repeat(bytes) }, timeout_ms: 1 });
@@ -78,24 +78,22 @@ test(
     const client = { protocolVersion: '2025-11-25', capabilities: {} };
     const text = 'x'.repeat(10 * MEGABYTE);
     store.put('session', { ...session('poisoned'), lastActiveAt: Date.now(), owner: { kind: 'client', client } });
-    for (let n = 0; n < 20; n += 1) {
+    for (let n = 0; n < 50; n += 1) {
       store.put('event', { ...event(orderedId(), 'poisoned'), type: 'notification', data: { text } });
       await store.settled();
     }
     for (let n = 10; n < 20; n += 1) store.put('task', { ...task(`t${n}`, 'poisoned'), args: { text } });
     await store.close();
-    const heapMegabytes = 192;
-    expect(await bytesOf(path)).toBeGreaterThan(heapMegabytes * MEGABYTE);
+    expect(await bytesOf(path)).toBeGreaterThan(500 * MEGABYTE);
 
     const config = await configFile({}, { store: path });
-    const env = { NODE_OPTIONS: `--max-old-space-size=${heapMegabytes}` };
-    const { url, child } = await serveProgram(['--config', config, '--log-level', 'info'], { env });
+    const { url, child } = await serveProgram(['--config', config, '--log-level', 'info'], { env: SMALL_HEAP });
     const headers = { ...JSON_HEADERS, 'mcp-session-id': 'poisoned', 'mcp-protocol-version': '2025-11-25' };
     const reply = replyOf(await post(url, toolCall('list_tasks', { include_completed: true }), headers));
     expect(reply.isError).toBe(false);
     expect(JSON.stringify(reply.body)).toContain('t10');
     const dropped = reply.events.find(({ type }) => type === 'events_dropped');
-    expect(Number(dropped?.data['count'])).toBeGreaterThan(10);
+    expect(Number(dropped?.data['count'])).toBeGreaterThan(40);
     const gone = replyOf(await post(url, toolCall('get_task_result', { task_id: 't10' }, 2), headers));
     expect(gone.text).toContain('limits.sessionBytes');
     expect(child.exitCode).toBeNull();
