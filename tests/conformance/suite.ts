@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
@@ -11,6 +12,8 @@ const MODULES = join(FOLDER, 'node_modules');
 const WORKSHOP = fileURLToPath(new URL('../../node_modules/.cache/meanwhile-tests', import.meta.url));
 const PACKAGE = '@modelcontextprotocol/conformance';
 const OLDEST_NODE = 22;
+/** How long the install may take; a test that was killed does not keep others waiting for ever. */
+const INSTALL_MS = 120_000;
 
 export type Revision = '2025-11-25' | '2026-07-28';
 
@@ -77,9 +80,25 @@ function readJson(path: string): unknown {
   return JSON.parse(readFileSync(path, 'utf8'));
 }
 
-/** Beside its place, and then into it at once: another test may want the suite, too, and install it at the same time. */
+/** Another test may want the suite at the same time: one of them installs it, and the other waits. */
 async function install(options: string[], isThere: () => boolean): Promise<void> {
   await mkdir(WORKSHOP, { recursive: true });
+  const mine = join(WORKSHOP, 'conformance-install');
+  try {
+    await mkdir(mine);
+  } catch {
+    for (const end = Date.now() + INSTALL_MS; Date.now() < end && existsSync(mine) && !isThere();) await delay(200);
+    if (isThere()) return;
+  }
+  try {
+    await installBeside(options, isThere);
+  } finally {
+    await rm(mine, { recursive: true, force: true });
+  }
+}
+
+/** Beside its place, and then into it at once. */
+async function installBeside(options: string[], isThere: () => boolean): Promise<void> {
   const folder = await mkdtemp(join(WORKSHOP, 'conformance-'));
   try {
     for (const file of ['package.json', 'package-lock.json']) await copyFile(join(FOLDER, file), join(folder, file));

@@ -73,27 +73,34 @@ class Talker {
   }
 }
 
-async function everyoneTalks(url: string): Promise<LightClient[]> {
-  const clients: LightClient[] = [];
+interface Visitor {
+  client: LightClient;
+  /** The servers that it talks to, by their numbers. */
+  servers: number[];
+}
+
+async function everyoneTalks(url: string): Promise<Visitor[]> {
+  const visitors: Visitor[] = [];
   const indexes = Array.from({ length: SESSIONS }, (_, index) => index).values();
   const worker = async (): Promise<void> => {
     for (const index of indexes) {
       const client = await LightClient.open(url);
       const talker = new Talker(client, index);
-      await talker.talk(`s${index % SERVERS}`, `s${(index + 3) % SERVERS}`);
+      const [one, other] = [index % SERVERS, (index + 3) % SERVERS];
+      await talker.talk(`s${one}`, `s${other}`);
       expect(await talker.tasks()).toBe(2);
-      clients.push(client);
+      visitors.push({ client, servers: [one, other] });
     }
   };
   await Promise.all(Array.from({ length: AT_A_TIME }, worker));
-  return clients;
+  return visitors;
 }
 
 /** A few at a time, as each goodbye is one to every server too. */
-async function leave(clients: readonly LightClient[]): Promise<void> {
-  const waiting = clients.values();
+async function leave(visitors: readonly Visitor[]): Promise<void> {
+  const waiting = visitors.values();
   const worker = async (): Promise<void> => {
-    for (const client of waiting) expect((await client.send('DELETE')).status).toBe(200);
+    for (const { client } of waiting) expect((await client.send('DELETE')).status).toBe(200);
   };
   await Promise.all([worker(), worker(), worker(), worker()]);
 }
@@ -104,14 +111,17 @@ test(
   async () => {
     const servers = await Promise.all(Array.from({ length: SERVERS }, async () => owned(await startV1Http())));
     const known = (): number[] => servers.map(({ state }) => state.sessions.size);
-    const onEach = (count: number): number[] => servers.map((_, index) => (strays[index] ?? 0) + count);
+    const sessionsOf = (visitors: readonly Visitor[]): number[] =>
+      servers.map((_, index) => (strays[index] ?? 0) + visitors.filter((each) => each.servers.includes(index)).length);
     const before = resources();
     const configs = Object.fromEntries(servers.map(({ url }, index) => [`s${index}`, { url }]));
-    const running = await httpGateway(configs);
+    // Connections that nobody uses would cost more than all the rest.
+    const running = await httpGateway(configs, { servers: { connect: { urls: 'lazy' } } });
     const { gateway, listener, logs } = running;
 
     // The first one finds out what the servers speak; they remember having been asked.
     const first = await LightClient.open(running.url);
+    await first.call('list_tools', { brief: true });
     await vi.waitFor(
       () => expect(logs.filter(({ event }) => event === 'server_connected')).toHaveLength(SERVERS),
       10_000,
@@ -119,20 +129,20 @@ test(
     await first.send('DELETE');
     const strays = known();
 
-    const clients = await everyoneTalks(running.url);
-    await vi.waitFor(() => expect(known()).toEqual(onEach(SESSIONS)), { timeout: 30_000 });
+    const visitors = await everyoneTalks(running.url);
+    await vi.waitFor(() => expect(known()).toEqual(sessionsOf(visitors)), { timeout: 30_000 });
 
-    await leave(clients.slice(SILENT));
+    await leave(visitors.slice(SILENT));
     expect(gateway.sessions).toHaveLength(SILENT);
     expect(listener.counts).toEqual({ sessions: SILENT, streams: 0, requests: 0 });
-    expect(known()).toEqual(onEach(SILENT));
+    expect(known()).toEqual(sessionsOf(visitors.slice(0, SILENT)));
 
     // The others never say goodbye; the gateway says it for them.
     await running.close();
     expect(gateway.sessions).toHaveLength(0);
     expect(listener.counts).toEqual({ sessions: 0, streams: 0, requests: 0 });
-    expect(known()).toEqual(onEach(0));
-    await Promise.all([first, ...clients].map((client) => client.close()));
+    expect(known()).toEqual(sessionsOf([]));
+    await Promise.all([first, ...visitors.map(({ client }) => client)].map((client) => client.close()));
     // Not with waitFor, which has a timer of its own; and a timer of the test runner may have been among those before.
     const left = (): string[] => KINDS.filter((kind) => (resources()[kind] ?? 0) > (before[kind] ?? 0));
     for (let tries = 0; tries < 100 && left().length > 0; tries += 1) await delay(50);

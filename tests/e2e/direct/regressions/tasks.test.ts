@@ -12,6 +12,7 @@ test('D-4: answers to several questions that are sent three times at once are ac
   const { url } = await httpGateway({ one: server.config }, { direct: { taskAfterMs: 50 } });
   const wire = new ModernWire(`${url}/one`);
   const { taskId } = await wire.call(TOOL, { name: 'a' });
+  await server.begun('a');
   const messages = ['first', 'second', 'third'];
   for (const message of messages) server.ask('a', message);
   const asked = async (): Promise<string[]> => {
