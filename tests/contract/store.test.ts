@@ -20,7 +20,11 @@ storeContract('sqlite in memory', async () => ({ store: await openSqliteStore({ 
 storeContract('sqlite in a file', async () => ({
   store: await openSqliteStore({ path: join(folder, `${++opened}.db`), log }),
 }));
-storeContract('shared by gateways of one process', async () => {
-  const database = new MemoryDatabase();
-  return { store: database.open(), another: database.open(), expireClaims: () => database.expireClaims() };
-});
+storeContract(
+  'shared by gateways of one process',
+  async () => {
+    const database = new MemoryDatabase();
+    return { store: database.open(), another: database.open(), expireClaims: () => database.expireClaims() };
+  },
+  { shared: true },
+);
