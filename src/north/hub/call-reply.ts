@@ -7,7 +7,7 @@ import { within } from '../../lib/timers.ts';
 import { noSuchTool } from './mistakes.ts';
 import { ownQuestions } from './visible.ts';
 import { errorReply } from './reply.ts';
-import { fromServer, jsonBlock, own, type ToolContext, type ToolReply } from './tool.ts';
+import { fromServer, jsonBlock, type ToolContext, type ToolReply } from './tool.ts';
 import { elicitationReference, taskReference, taskView } from './views.ts';
 import { withFix } from './with-fix.ts';
 
@@ -42,7 +42,8 @@ export function promoted(context: ToolContext, taskId: string, because: Because,
       .map(taskReference),
     elicitations_for_server: ownQuestions(context, 'elicitation', server).map(elicitationReference),
   };
-  return own({ content: [{ type: 'text', text }, jsonBlock({ proxy_task, pending_on_server })], isError: false });
+  const result = { content: [{ type: 'text', text }, jsonBlock({ proxy_task, pending_on_server })], isError: false };
+  return { kind: 'own', result, ifNotStored: `the call is still running as task ${taskId}: do not repeat it` };
 }
 
 function why(because: Because, timeoutMs: number): string {

@@ -29,7 +29,7 @@ export function buildReply(
   if (delivery) exchange.whenSettled((delivered) => delivery.settle(delivered && stored));
   const otherwise = (error: GatewayError): ToolResult => {
     stored = false;
-    return kind === 'passed_on' ? result : notStored(context, error);
+    return kind === 'passed_on' ? result : notStored(context, error, reply.ifNotStored);
   };
   const whole = blocks.length === 0 ? result : { ...result, content: [...result.content, ...blocks] };
   return { ...reporting(context, whole), otherwise };
@@ -68,9 +68,9 @@ function eventsFor(result: ToolResult, answered: (server: string) => boolean): (
   return ({ type, server }) => (type === 'server_connected' ? answered(server) : canShow);
 }
 
-function notStored({ exchange }: ToolContext, error: GatewayError): ToolResult {
+function notStored({ exchange }: ToolContext, error: GatewayError, hint?: string): ToolResult {
   exchange.settle(false);
-  return errorResult(error);
+  return errorResult(hint === undefined ? error : new GatewayError(error.code, `${error.message}; ${hint}`));
 }
 
 /** Leaves events out of the reply that tell the client what it knows already. They count as delivered if the reply does. */

@@ -59,7 +59,8 @@ export interface ToolResult {
 }
 
 export type ToolReply =
-  | { kind: 'own'; result: ToolResult }
+  /** `ifNotStored`: what the client must know even if the state that the reply reports cannot be stored. */
+  | { kind: 'own'; result: ToolResult; ifNotStored?: string }
   /** The result of a server, which reports no state of the gateway. */
   | { kind: 'passed_on'; result: ToolResult }
   /** Questions that the client answers before there is a result. */

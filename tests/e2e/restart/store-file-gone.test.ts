@@ -46,6 +46,10 @@ test.each(Object.entries(WAYS))(
     const refused = await hub.call('execute_tool', slow(60_000));
     expect(refused.code).toBe('TOOL_ERR_STORE');
     expect(refused.text).toContain('restart the gateway');
+    // The call goes on until the restart; a client that repeats it would run the tool twice.
+    const { body } = await hub.call('list_tasks', { server: 'one' });
+    const going = (body['tasks'] as { task_id: string }[]).find(({ task_id }) => task_id !== promised);
+    expect(refused.text).toContain(`still running as task ${going?.task_id}: do not repeat it`);
     const fast = await hub.call('execute_tool', { server: 'one', tool: 'echo', args: { text: 'fast' } });
     expect(fast.text).toBe('fast');
     expect((await hub.call('get_task_result', { task_id: promised })).text).toBe('in the end');
