@@ -81,7 +81,7 @@ test('C-1: a task that is followed only for its result is left with its last wai
   expect(running.stop.signal.reason).toBe(LEAVE_RUNNING);
 });
 
-test('C-1: a call of the client itself goes on although nobody waits', async () => {
+test('C-1: a call of the client itself goes on although no reader waits', async () => {
   const following = new Following();
   const { followed, running } = started(following);
   const leaver = new AbortController();

@@ -34,7 +34,7 @@ test('C-1: the last known status of each task is kept, and told', () => {
   ]);
 });
 
-test('C-1: a cancellation is told once, whoever asked for it', () => {
+test('C-1: a cancellation is reported once', () => {
   const { tasks, told } = known();
   tasks.note(task('a'));
   tasks.cancelled('a');

@@ -53,7 +53,7 @@ test('C-1: a reader waits for the next message', async () => {
   expect(await reader.next()).toEqual({ value: undefined, done: true });
 });
 
-test('C-1: an error reaches the reader after the last message, and nobody else', async () => {
+test('C-1: an error reaches only the reader, after the last message', async () => {
   const { messages, tell, fail } = stream();
   tell(message('1'));
   const reader = messages[Symbol.asyncIterator]();

@@ -1,21 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { directSession, hubSession, ONE, startCore, type CoreOptions } from '../../tests/support/core.ts';
+import { type CoreOptions, directSession, hubSession, ONE, startCore, startTask } from '../../tests/support/core.ts';
 import { turn } from '../../tests/support/turn.ts';
-import type { Caller } from './call/request.ts';
 import { directView, HUB_VIEW } from './session/kind.ts';
 import type { Session } from './session/session.ts';
 
 const MINUTE = 60_000;
-const SILENT: Caller = { onLeaving: () => () => {}, onProgress: () => {} };
 const FORM = { message: 'Which size?', requestedSchema: { type: 'object', properties: { size: { type: 'string' } } } };
-
-async function startTask(session: Session): Promise<string> {
-  const request = { server: 'one', tool: 'work', args: {}, timeoutMs: 1, asTask: true };
-  const reply = await session.calls.execute(session.connection('one'), request, SILENT);
-  await turn();
-  if (reply.kind !== 'task') throw new Error('no task');
-  return reply.task.id;
-}
 
 /** Another run of the program on the same store. */
 async function restart(before: Awaited<ReturnType<typeof startCore>>, options: CoreOptions = {}) {
@@ -85,7 +75,7 @@ describe('idle sessions', () => {
 });
 
 describe('after a restart', () => {
-  test('P-2: a client finds its session again, and nobody else does', async () => {
+  test('P-2: only the client of a session finds it again', async () => {
     const first = await startCore();
     const { id, key } = await hubSession(first.gateway);
     const second = await restart(first);
@@ -144,7 +134,7 @@ describe('after a restart', () => {
     expect(await answered).toEqual(answer);
   });
 
-  test('P-2: ended tasks that nobody has to read any more are dropped at the start', async () => {
+  test('P-2: ended tasks that need not be kept any longer are dropped at the start', async () => {
     const first = await startCore();
     const session = await hubSession(first.gateway);
     await startTask(session);

@@ -1,4 +1,5 @@
 /** A whole core in this process: only the servers and the time belong to the test. The test owns it. */
+import type { Caller } from '../../src/core/call/request.ts';
 import { Gateway } from '../../src/core/gateway.ts';
 import type { ServerConfig } from '../../src/core/ports.ts';
 import { directView, HUB_VIEW, type ClientRecord } from '../../src/core/session/kind.ts';
@@ -9,6 +10,7 @@ import { MemoryDatabase } from './memory-database.ts';
 import { defer } from './owned.ts';
 import { ScriptedBackends } from './scripted-connection.ts';
 import { TestClock } from './test-clock.ts';
+import { turn } from './turn.ts';
 
 export interface CoreOptions {
   settings?: Record<string, unknown>;
@@ -31,6 +33,8 @@ export interface Core {
   logged: string[];
 }
 
+/** A caller that waits and is told nothing. */
+export const SILENT: Caller = { onLeaving: () => () => {}, onProgress: () => {} };
 export const ONE = { url: 'http://one.test/' };
 export const LEGACY_CLIENT: ClientRecord = {
   protocolVersion: '2025-11-25',
@@ -67,4 +71,13 @@ export async function directSession(
   client: ClientRecord = LEGACY_CLIENT,
 ): Promise<Session> {
   return gateway.open('local', { view: directView(server), owner: { kind: 'client', client } });
+}
+
+/** Starts a call that becomes a task at once; tells the id of the task. */
+export async function startTask(session: Session): Promise<string> {
+  const request = { server: 'one', tool: 'work', args: {}, timeoutMs: 1, asTask: true };
+  const reply = await session.calls.execute(session.connection('one'), request, SILENT);
+  await turn();
+  if (reply.kind !== 'task') throw new Error('no task');
+  return reply.task.id;
 }

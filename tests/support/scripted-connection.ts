@@ -30,6 +30,22 @@ type Handler = (params: Params, signal: AbortSignal | undefined) => Params | Pro
 
 const CANCELLED: CallOutcome = { kind: 'error', error: { code: -32000, message: 'cancelled' } };
 
+/** For connections whose notifications and questions do not matter. */
+export const UNHEARD: ConnectionSink = {
+  connected: () => {},
+  lost: () => {},
+  notification: () => {},
+  log: () => {},
+  question: async () => Promise.reject(new Error('no question is answered')),
+};
+
+export const LOCAL_CLIENT: ClientTraits = {
+  principal: 'local',
+  addedBy: 'client',
+  roots: false,
+  preferences: { uris: [] },
+};
+
 export const SCRIPTED_INFO: ServerInfo = {
   protocolVersion: '2025-11-25',
   traits: { sessions: true, asksInRounds: false, declaredPerRequest: false },

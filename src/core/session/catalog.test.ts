@@ -1,20 +1,11 @@
 import { expect, test } from 'vitest';
 import { ONE } from '../../../tests/support/core.ts';
-import { ScriptedBackends, SCRIPTED_INFO } from '../../../tests/support/scripted-connection.ts';
+import { LOCAL_CLIENT, ScriptedBackends, SCRIPTED_INFO, UNHEARD } from '../../../tests/support/scripted-connection.ts';
 import { TestClock } from '../../../tests/support/test-clock.ts';
 import { turn } from '../../../tests/support/turn.ts';
 import { Budget } from '../budget.ts';
-import type { ConnectionSink } from '../ports.ts';
 import { Catalog } from './catalog.ts';
 
-const DEAF: ConnectionSink = {
-  connected: () => {},
-  lost: () => {},
-  notification: () => {},
-  log: () => {},
-  question: async () => Promise.reject(new Error('nobody answers')),
-};
-const TRAITS = { principal: 'local', addedBy: 'client' as const, roots: false, preferences: { uris: [] } };
 const TIMEOUT_MS = 1000;
 
 /** The lists of a server that tells when they change, unless the capabilities say otherwise. */
@@ -22,7 +13,7 @@ function setUp({ tools = { listChanged: true }, bytes = Infinity }: { tools?: un
   const clock = new TestClock();
   const backends = new ScriptedBackends();
   backends.info = { ...SCRIPTED_INFO, capabilities: { tools } };
-  const connection = backends.connect('one', ONE, DEAF, TRAITS);
+  const connection = backends.connect('one', ONE, UNHEARD, LOCAL_CLIENT);
   const budget = new Budget(bytes, 'limits.sessionBytes');
   const catalog = new Catalog(connection, TIMEOUT_MS, budget, clock);
   const reads = (): number => connection.requests.filter(({ params }) => params['cursor'] === undefined).length;

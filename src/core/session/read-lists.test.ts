@@ -1,17 +1,8 @@
 import { expect, test } from 'vitest';
 import { ONE } from '../../../tests/support/core.ts';
-import { ScriptedBackends, SCRIPTED_INFO } from '../../../tests/support/scripted-connection.ts';
-import type { ConnectionSink } from '../ports.ts';
+import { LOCAL_CLIENT, ScriptedBackends, SCRIPTED_INFO, UNHEARD } from '../../../tests/support/scripted-connection.ts';
 import { ReadLists } from './read-lists.ts';
 
-const DEAF: ConnectionSink = {
-  connected: () => {},
-  lost: () => {},
-  notification: () => {},
-  log: () => {},
-  question: async () => Promise.reject(new Error('nobody answers')),
-};
-const TRAITS = { principal: 'local', addedBy: 'client' as const, roots: false, preferences: { uris: [] } };
 const { signal } = new AbortController();
 
 /** A server that has these tools now, on pages of that size. */
@@ -26,7 +17,7 @@ function server(names: string[], pageSize = 10) {
       ...(more && { nextCursor: String(from + pageSize) }),
     };
   };
-  return backends.connect('one', ONE, DEAF, TRAITS);
+  return backends.connect('one', ONE, UNHEARD, LOCAL_CLIENT);
 }
 
 const page = (names: string[], nextCursor?: string) => ({ tools: names.map((name) => ({ name })), nextCursor });

@@ -1,12 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { directSession, hubSession, ONE, startCore, type Core, type CoreOptions } from '../../../tests/support/core.ts';
+import {
+  type Core,
+  type CoreOptions,
+  directSession,
+  hubSession,
+  ONE,
+  startCore,
+  startTask,
+} from '../../../tests/support/core.ts';
 import { SCRIPTED_INFO } from '../../../tests/support/scripted-connection.ts';
 import { turn } from '../../../tests/support/turn.ts';
-import type { Caller } from '../call/request.ts';
 import type { Session } from './session.ts';
 
 const FORM = { message: 'Which size?', requestedSchema: { type: 'object', properties: { size: { type: 'string' } } } };
-const SILENT: Caller = { onLeaving: () => () => {}, onProgress: () => {} };
 
 async function hub(options: CoreOptions = {}): Promise<Core & { session: Session }> {
   const core = await startCore(options);
@@ -14,15 +20,6 @@ async function hub(options: CoreOptions = {}): Promise<Core & { session: Session
 }
 
 const told = ({ events }: Session): string[] => events.take().events.map(({ type }) => type);
-
-/** A call of the session that becomes a task at once. */
-async function startTask(session: Session): Promise<string> {
-  const request = { server: 'one', tool: 'work', args: {}, timeoutMs: 1, asTask: true };
-  const reply = await session.calls.execute(session.connection('one'), request, SILENT);
-  await turn();
-  if (reply.kind !== 'task') throw new Error('no task');
-  return reply.task.id;
-}
 
 describe('connections', () => {
   test('S-2: are made on first use, once', async () => {
@@ -47,7 +44,7 @@ describe('connections', () => {
     expect(backends.connections.map(({ about }) => of(about.config))).toEqual(made);
   });
 
-  test('S-2: one that cannot be made is logged, and nobody has to wait for it', async () => {
+  test('S-2: one that cannot be made is logged, and holds up no request', async () => {
     const { session, backends, logged } = await hub();
     backends.unreachable = 'refused';
     session.connectInBackground('one');

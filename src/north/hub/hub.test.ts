@@ -52,9 +52,19 @@ async function setUp(settings: Record<string, unknown> = {}) {
   };
   const execute = (args: Record<string, unknown> = {}, how: Parameters<typeof call>[2] = {}): Promise<Reply> =>
     call('execute_tool', { server: 'one', tool: 'work', ...args }, how);
+  /** A call that has become a task; tells the id of the task. */
+  const promoted = async (): Promise<string> => {
+    const started = execute({ timeout_ms: 1 });
+    await turn();
+    core.clock.advance(1);
+    await started;
+    const [task] = session.tasks.list();
+    if (task === undefined) throw new Error('no task');
+    return task.id;
+  };
   await session.connection('one').ready();
   session.events.take().settle(true);
-  return { ...core, session, hub, call, tell, execute, server: backends.last };
+  return { ...core, session, hub, call, tell, execute, promoted, server: backends.last };
 }
 
 function jsonIn({ content }: Record<string, unknown>): Record<string, unknown> {
@@ -241,13 +251,9 @@ describe('a reply that does not arrive', () => {
 
 describe('tasks', () => {
   test('H-6: the wait for a result ends with it', async () => {
-    const { execute, server, call, clock, session } = await setUp();
-    const started = execute({ timeout_ms: 1 });
-    await turn();
-    clock.advance(1);
-    await started;
-    const [task] = session.tasks.list();
-    const waiting = call('get_task_result', { task_id: task?.id, timeout_ms: 1000 });
+    const { promoted, server, call, clock } = await setUp();
+    const task_id = await promoted();
+    const waiting = call('get_task_result', { task_id, timeout_ms: 1000 });
     await turn();
     clock.advance(500);
     server.last.answer('there');
@@ -255,33 +261,25 @@ describe('tasks', () => {
   });
 
   test('H-6: the wait for a result ends with the state when the time is up, or when the task needs an answer', async () => {
-    const { execute, server, call, clock, session } = await setUp();
-    const started = execute({ timeout_ms: 1 });
-    await turn();
-    clock.advance(1);
-    await started;
-    const [task] = session.tasks.list();
-    const late = call('get_task_result', { task_id: task?.id, timeout_ms: 1000 });
+    const { promoted, server, call, clock } = await setUp();
+    const task_id = await promoted();
+    const late = call('get_task_result', { task_id, timeout_ms: 1000 });
     await turn();
     clock.advance(1000);
     expect((await late).said['task']).toMatchObject({ status: 'working' });
-    const asked = call('get_task_result', { task_id: task?.id });
+    const asked = call('get_task_result', { task_id });
     await turn();
     void server.last.ask(FORM).catch(() => {});
     expect((await asked).said['pending_client_action']).toMatchObject({ elicitations: [{ message: FORM.message }] });
   });
 
   test('H-6: a task is cancelled with its work, once', async () => {
-    const { execute, server, tell, clock, session } = await setUp();
-    const started = execute({ timeout_ms: 1 });
-    await turn();
-    clock.advance(1);
-    await started;
-    const [task] = session.tasks.list();
-    expect((await tell('cancel_task', { task_id: task?.id })).said['success']).toBe(true);
+    const { promoted, server, tell } = await setUp();
+    const task_id = await promoted();
+    expect((await tell('cancel_task', { task_id })).said['success']).toBe(true);
     expect(server.last.stoppedFor).toMatchObject({ message: 'cancelled by the client' });
-    expect((await tell('cancel_task', { task_id: task?.id })).said['success']).toBe(false);
-    const { result } = await tell('get_task_result', { task_id: task?.id });
+    expect((await tell('cancel_task', { task_id })).said['success']).toBe(false);
+    const { result } = await tell('get_task_result', { task_id });
     expect(result['isError']).toBe(true);
   });
 });
