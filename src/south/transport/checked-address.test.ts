@@ -3,8 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { addressCheck } from '../../lib/addresses.ts';
 import { assertAllowed } from './checked-address.ts';
-import { httpRequest, keepAliveAgent, readText } from './http-request.ts';
+import { HttpPool, loadUndici } from './http-pool.ts';
 import { MessageLimit } from './message-size.ts';
+import { readText } from './read-text.ts';
 
 const onlyPublic = addressCheck('public') ?? (() => true);
 const loopbackToo = addressCheck(['127.0.0.0/8', '::1']) ?? (() => true);
@@ -17,18 +18,14 @@ async function get(isAllowed: typeof onlyPublic): Promise<{ text: string } | { e
     server.listen(0, 'localhost', resolve);
   });
   const url = new URL(`http://localhost:${(server.address() as AddressInfo).port}/`);
-  const agent = keepAliveAgent(url, 10, isAllowed);
+  const pool = new HttpPool(await loadUndici(), url, 10, isAllowed);
   try {
-    return {
-      text: await readText(
-        (await httpRequest({ agent, url, method: 'GET', headers: {}, signals: [] })).body,
-        new MessageLimit(),
-      ),
-    };
+    const { body } = await pool.request({ url, method: 'GET', headers: {} }).answer;
+    return { text: await readText(body, new MessageLimit()) };
   } catch (error) {
     return { error: (error as Error).message, connections };
   } finally {
-    agent.destroy();
+    pool.destroy();
     server.close();
   }
 }

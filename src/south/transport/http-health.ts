@@ -1,6 +1,6 @@
 import type { ServerFailure } from '../../lib/server-failure.ts';
 import { Unreachable } from './broken-wire.ts';
-import { httpRequest, type HttpAnswer, type HttpRequest } from './http-request.ts';
+import type { HttpAnswer, HttpExchange } from './http-pool.ts';
 import { networkFailure } from './network-failure.ts';
 
 /** How an HTTP transport reports by itself that something is wrong with the server. */
@@ -11,12 +11,12 @@ export interface HttpHealth {
   onDoubt: (reason: string) => void;
 }
 
-/** Reports a request that did not get through, and throws `Unreachable` for it. */
-export async function exchange(request: HttpRequest, health: HttpHealth): Promise<HttpAnswer> {
+/** Waits for the response. Reports a request that did not get through, and throws `Unreachable` for it. */
+export async function answerOf(exchange: HttpExchange, health: HttpHealth): Promise<HttpAnswer> {
   try {
-    return await httpRequest(request);
+    return await exchange.answer;
   } catch (error) {
-    if (request.signals.some(({ aborted }) => aborted)) throw error;
+    if (exchange.aborted) throw error;
     const { code } = error as NodeJS.ErrnoException;
     const { failure, message } = networkFailure(error as NodeJS.ErrnoException);
     const unsent = code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EHOSTUNREACH';

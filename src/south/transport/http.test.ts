@@ -8,17 +8,20 @@ import { isBrokenWire, isUnsent } from './broken-wire.ts';
 import { HttpTransport } from './http.ts';
 import { MessageLimit } from './message-size.ts';
 
-const transportTo = (url: string): HttpTransport =>
-  new HttpTransport(
+const transportTo = async (url: string): Promise<HttpTransport> => {
+  const transport = new HttpTransport(
     { url },
     { onLost: () => {}, onDoubt: () => {} },
     { limit: new MessageLimit(1000), clock: systemClock },
   );
+  await transport.start();
+  return transport;
+};
 
 it('B-3, P-3: a request that was not sent when the connection is closed says so, before the others end', async () => {
   const server = createServer(() => {}).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const transport = transportTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  const transport = await transportTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
   const ends: string[] = [];
   transport.onclose = () => ends.push('closed');
   const send = async (id: number): Promise<void> =>
@@ -42,7 +45,7 @@ it('X-3, B-1: a stream that is given up because an event does not end has ended 
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  const transport = transportTo(url);
+  const transport = await transportTo(url);
   try {
     let ended = 0;
     await transport.send(

@@ -1,5 +1,3 @@
-import { setMaxListeners } from 'node:events';
-import type { Agent } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type {
   JSONRPCMessage,
@@ -14,10 +12,19 @@ import type { HttpServerConfig } from '../../core/ports.ts';
 import type { AddressCheck } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
-import { timeoutSignal } from '../../lib/timers.ts';
 import { isBrokenWire, isUnsent, streamLost, Unreachable } from './broken-wire.ts';
-import { exchange, type HttpHealth } from './http-health.ts';
-import { httpRequest, keepAliveAgent, readText, type HttpAnswer, type HttpRequest } from './http-request.ts';
+import { configuredHeaders } from './http-headers.ts';
+import { answerOf, type HttpHealth } from './http-health.ts';
+import {
+  headerOf,
+  HttpPool,
+  isEventStream,
+  loadUndici,
+  type HttpAnswer,
+  type HttpExchange,
+  type HttpRequest,
+  type Undici,
+} from './http-pool.ts';
 import { InitializeRecorder } from './initialize-recorder.ts';
 import type { MessageLimit } from './message-size.ts';
 import { readMessage } from './message.ts';
@@ -26,13 +33,17 @@ import { CALL_HEADER } from './stream-tag.ts';
 import { handleOversize } from './oversize-message.ts';
 import { HttpRefusal } from './refusal.ts';
 import { PendingAnswers } from './pending-answers.ts';
-import { OpenRequests } from './open-requests.ts';
+import { OpenRequests, type OpenRequest } from './open-requests.ts';
+import { readText } from './read-text.ts';
 import { ResponseStreams } from './response-streams.ts';
 
+/**
+ * Connections of their own for short requests, while long ones occupy all others, and for streams that stay open: questions
+ * for waiting requests may arrive on them.
+ */
+type Use = 'requests' | 'control' | 'streams';
 /** Requests wait for a free socket once so many are open. */
-const MAX_REQUEST_SOCKETS = 256;
-const MAX_CONTROL_SOCKETS = 16;
-const MAX_STREAM_SOCKETS = 256;
+const MAX_SOCKETS: Record<Use, number> = { requests: 256, control: 16, streams: 256 };
 /** Short requests, which must not wait behind long ones: pings, and requests about tasks. */
 const CONTROL = new Set(['ping', 'server/discover', 'tasks/get', 'tasks/update', 'tasks/cancel']);
 /** These stay open; and `initialize` leaves its socket to the standing stream, which so is open before the first call. */
@@ -69,14 +80,11 @@ export class HttpTransport implements Transport {
   readonly #url: URL;
   readonly #headers: Record<string, string>;
   readonly #health: HttpHealth;
-  readonly #abort = new AbortController();
   readonly #limit: MessageLimit;
   readonly #clock: Clock;
-  readonly #requestAgent: Agent;
-  /** For short requests while long ones occupy every other socket. */
-  readonly #controlAgent: Agent;
-  /** For streams that stay open; questions for waiting requests may arrive on them. */
-  readonly #streamAgent: Agent;
+  readonly #isAllowed: AddressCheck | undefined;
+  #undici: Undici | undefined;
+  readonly #pools = new Map<Use, HttpPool>();
   /** Bytes of notifications and answers that the server has not taken yet. */
   #unsent = 0;
   readonly #streams: ResponseStreams;
@@ -91,15 +99,11 @@ export class HttpTransport implements Transport {
     this.#requests = new OpenRequests(clock);
     this.#url = new URL(config.url);
     this.#limit = limit;
-    this.#requestAgent = keepAliveAgent(this.#url, MAX_REQUEST_SOCKETS, isAllowed);
-    this.#controlAgent = keepAliveAgent(this.#url, MAX_CONTROL_SOCKETS, isAllowed);
-    this.#streamAgent = keepAliveAgent(this.#url, MAX_STREAM_SOCKETS, isAllowed);
-    this.#headers = Object.fromEntries(
-      Object.entries(config.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
-    );
+    this.#isAllowed = isAllowed;
+    this.#headers = configuredHeaders(this.#url, config.headers);
     this.#health = health;
     this.#streams = new ResponseStreams({
-      get: async (lastEventId, signals) => this.#getStream(lastEventId, signals),
+      get: async (lastEventId, request) => this.#getStream(lastEventId, request),
       limit,
       clock,
       deliver: (message) => this.#deliver(message),
@@ -114,11 +118,12 @@ export class HttpTransport implements Transport {
       onError: (error) => this.onerror?.(error),
     });
     if (sessionId !== undefined) this.sessionId = sessionId;
-    // Every request in flight listens to it; that is many, not a leak.
-    setMaxListeners(0, this.#abort.signal);
   }
 
-  async start(): Promise<void> {}
+  /** Loads undici: a program without servers over HTTP does not need it. */
+  async start(): Promise<void> {
+    this.#undici = await loadUndici();
+  }
 
   setProtocolVersion(version: string): void {
     this.#protocolVersion = version;
@@ -145,10 +150,12 @@ export class HttpTransport implements Transport {
     const open = this.#requests.begin(message.id);
     const isHandshake = message.method === 'initialize';
     if (isHandshake) delete this.sessionId;
-    const signals = [...this.#signalsOf(options), open.dropped.signal];
-    const answer = await this.#post(message, this.#agentFor(message), options, signals, () => {
+    options.requestSignal?.throwIfAborted();
+    options.requestSignal?.addEventListener('abort', () => open.drop(), { once: true });
+    open.exchange = this.#post(message, useOf(message), options, () => {
       if (open.state === 'waiting') open.state = 'sent';
     });
+    const answer = await answerOf(open.exchange, this.#health);
     open.state = 'taken';
     // A server ignores the cancellation of a request that it does not have yet, so it gets another one.
     if (open.cancel) await this.send(open.cancel);
@@ -156,21 +163,26 @@ export class HttpTransport implements Transport {
       await this.#refused(message, answer);
       return;
     }
-    const sessionId = answer.headers['mcp-session-id'];
-    if (isHandshake && typeof sessionId === 'string') this.sessionId = sessionId;
-    const type = answer.headers['content-type'] ?? 'none';
+    const sessionId = headerOf(answer.headers, 'mcp-session-id');
+    if (isHandshake && sessionId !== undefined) this.sessionId = sessionId;
+    const type = headerOf(answer.headers, 'content-type') ?? 'none';
     if (answer.status === 202) {
-      answer.body.resume();
+      answer.body.discard();
       throw notMcp('the server took the request (HTTP 202), but says that it will not answer it');
     }
-    if (type.startsWith('text/event-stream')) {
+    if (isEventStream(answer)) {
       const callId = options.headers?.[CALL_HEADER];
       const { onRequestStreamEnd: onEnd } = options;
-      this.#streams.read(answer, { requestId: message.id, ...(callId !== undefined && { callId }), signals, onEnd });
+      this.#streams.read(answer, {
+        requestId: message.id,
+        request: open,
+        ...(callId !== undefined && { callId }),
+        onEnd,
+      });
     } else if (type.startsWith('application/json')) {
       await this.#receiveJson(message, answer);
     } else {
-      answer.body.resume();
+      answer.body.discard();
       throw notMcp(`the answer has the content type ${type}`);
     }
   }
@@ -189,8 +201,7 @@ export class HttpTransport implements Transport {
   async #sendOther(message: JSONRPCNotification | JSONRPCResponse, options: TransportSendOptions): Promise<void> {
     const cancelled = cancelledBy(message);
     if (cancelled !== undefined && this.#requests.dropUnsent(cancelled)) return;
-    const post = async (): Promise<HttpAnswer> =>
-      this.#post(message, this.#controlAgent, options, this.#signalsOf(options));
+    const post = async (): Promise<HttpAnswer> => this.#postCounted(message, options);
     // A response may arrive twice without harm, but it must arrive.
     const answer = await ('method' in message ? post() : this.answers.track(post().catch(post)));
     if (cancelled !== undefined) this.#requests.cancelled(cancelled, message);
@@ -198,55 +209,46 @@ export class HttpTransport implements Transport {
       await this.#refused(message, answer);
       return;
     }
-    answer.body.resume();
+    answer.body.discard();
     if (!('method' in message)) {
       if (message.id !== undefined) this.onanswered?.(message.id);
     } else if (message.method === 'notifications/initialized') this.openStandingStream();
   }
 
-  #signalsOf({ requestSignal }: TransportSendOptions): AbortSignal[] {
-    return [this.#abort.signal, ...(requestSignal ? [requestSignal] : [])];
-  }
-
-  async #post(
-    message: JSONRPCMessage,
-    agent: Agent,
-    options: TransportSendOptions,
-    signals: readonly AbortSignal[],
-    onSent?: () => void,
-  ): Promise<HttpAnswer> {
-    const { [CALL_HEADER]: _callId, ...extra } = options.headers ?? {};
-    const headers = {
-      ...this.#commonHeaders('application/json, text/event-stream'),
-      ...modernHeaders(message),
-      ...extra,
-      'content-type': 'application/json',
-    };
-    const body = JSON.stringify(message);
-    const request: HttpRequest = { agent, url: this.#url, method: 'POST', headers, body, signals, onSent };
-    if (isRequest(message)) return exchange(request, this.#health);
-    return this.#counted(body.length, async () => exchange(request, this.#health));
-  }
-
-  #agentFor({ method }: JSONRPCRequest): Agent {
-    if (CONTROL.has(method)) return this.#controlAgent;
-    return STREAMS.has(method) ? this.#streamAgent : this.#requestAgent;
+  #post(message: JSONRPCMessage, use: Use, options: TransportSendOptions, onSent?: () => void): HttpExchange {
+    return this.#request(use, 'POST', this.#postHeaders(message, options), { body: JSON.stringify(message), onSent });
   }
 
   /** A server that takes no notifications and no answers must not fill the memory with them. */
-  async #counted<T>(bytes: number, exchange: () => Promise<T>): Promise<T> {
+  async #postCounted(message: JSONRPCMessage, options: TransportSendOptions): Promise<HttpAnswer> {
     if (this.#unsent > MAX_UNSENT_BYTES) {
       const reason = `the server does not take what it is sent: more than ${MAX_UNSENT_BYTES} bytes wait`;
       const failure = new ServerFailure('closed', reason);
       setImmediate(() => this.#health.onLost(failure));
       throw failure;
     }
-    this.#unsent += bytes + MESSAGE_OVERHEAD;
+    const body = JSON.stringify(message);
+    const bytes = body.length + MESSAGE_OVERHEAD;
+    this.#unsent += bytes;
     try {
-      return await exchange();
+      const exchange = this.#request('control', 'POST', this.#postHeaders(message, options), { body });
+      return await answerOf(exchange, this.#health);
     } finally {
-      this.#unsent -= bytes + MESSAGE_OVERHEAD;
+      this.#unsent -= bytes;
     }
+  }
+
+  #request(
+    use: Use,
+    method: HttpRequest['method'],
+    headers: Record<string, string>,
+    rest: Pick<HttpRequest, 'body' | 'onSent'> = {},
+  ): HttpExchange {
+    if (this.#closed) throw new Error('the connection was closed');
+    if (this.#undici === undefined) throw new Error('the transport was not started');
+    const pool = this.#pools.get(use) ?? new HttpPool(this.#undici, this.#url, MAX_SOCKETS[use], this.#isAllowed);
+    this.#pools.set(use, pool);
+    return pool.request({ url: this.#url, method, headers, ...rest });
   }
 
   /** Abandoned requests that a server with sessions may still work on. */
@@ -264,20 +266,12 @@ export class HttpTransport implements Transport {
   /** Ends the session on the server, as a client that leaves should. */
   async terminate(): Promise<void> {
     if (this.sessionId === undefined || this.#closed) return;
-    const late = timeoutSignal(TERMINATE_MS, this.#clock);
-    const signals = [this.#abort.signal, late.signal];
-    const headers = this.#commonHeaders('*/*');
+    const exchange = this.#request('control', 'DELETE', this.#commonHeaders('*/*'));
+    const stopTimer = this.#clock.after(TERMINATE_MS, () => exchange.abort(), { unref: true });
     try {
-      const answer = await httpRequest({
-        agent: this.#controlAgent,
-        url: this.#url,
-        method: 'DELETE',
-        headers,
-        signals,
-      });
-      answer.body.resume();
+      (await exchange.answer).body.discard();
     } finally {
-      late.cancel();
+      stopTimer();
     }
   }
 
@@ -286,11 +280,20 @@ export class HttpTransport implements Transport {
     this.#closed = true;
     this.#streams.close();
     const { anyWaits } = this.#requests;
-    this.#abort.abort();
+    for (const pool of this.#pools.values()) pool.destroy();
     // Requests that were not sent say so, before the SDK ends all that are open.
     if (anyWaits) await nextTurn();
-    for (const agent of [this.#requestAgent, this.#controlAgent, this.#streamAgent]) agent.destroy();
     this.onclose?.();
+  }
+
+  #postHeaders(message: JSONRPCMessage, options: TransportSendOptions): Record<string, string> {
+    const { [CALL_HEADER]: _callId, ...extra } = options.headers ?? {};
+    return {
+      ...this.#commonHeaders('application/json, text/event-stream'),
+      ...modernHeaders(message),
+      ...extra,
+      'content-type': 'application/json',
+    };
   }
 
   #commonHeaders(accept: string): Record<string, string> {
@@ -314,20 +317,23 @@ export class HttpTransport implements Transport {
         return;
       }
     }
-    throw new HttpRefusal(answer.status, this.#url.origin, text, answer.headers.location !== undefined);
+    throw new HttpRefusal(answer.status, this.#url.origin, text, headerOf(answer.headers, 'location') !== undefined);
   }
 
   /** Opens the GET stream for messages that belong to no request. */
   openStandingStream(): void {
-    this.#streams.openStanding(this.#abort.signal);
+    this.#streams.openStanding();
   }
 
-  async #getStream(lastEventId: string | undefined, signals: readonly AbortSignal[]): Promise<HttpAnswer> {
+  async #getStream(lastEventId: string | undefined, request: OpenRequest | undefined): Promise<HttpAnswer> {
     const headers = {
       ...this.#commonHeaders('text/event-stream'),
       ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
     };
-    return exchange({ agent: this.#streamAgent, url: this.#url, method: 'GET', headers, signals }, this.#health);
+    if (request?.dropped) throw new Error('aborted');
+    const exchange = this.#request('streams', 'GET', headers);
+    if (request) request.exchange = exchange;
+    return answerOf(exchange, this.#health);
   }
 
   #deliver(message: JSONRPCMessage): void {
@@ -346,6 +352,11 @@ export class HttpTransport implements Transport {
 /** The response is not MCP: there may be no MCP server at this address. */
 function notMcp(what: string): ServerFailure {
   return new ServerFailure('not_mcp', `${what}: is this the address of an MCP server?`);
+}
+
+function useOf({ method }: JSONRPCRequest): Use {
+  if (CONTROL.has(method)) return 'control';
+  return STREAMS.has(method) ? 'streams' : 'requests';
 }
 
 function isRequest(message: JSONRPCMessage): message is JSONRPCRequest {

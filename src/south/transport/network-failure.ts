@@ -42,10 +42,14 @@ const UNTRUSTED = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-/** Why an HTTP request did not get through, from the error of `node:http`. The message keeps the code, which people look up. */
+/** undici's code for a connection that the server closed. */
+const CLOSED = 'UND_ERR_SOCKET';
+
+/** Why an HTTP request did not get through. The message keeps the code, which people look up. */
 export function networkFailure(error: NodeJS.ErrnoException): NetworkFailure {
   if (error instanceof GatewayError) return { failure: 'not_allowed', message: error.message };
-  const { code, message } = error;
+  const { message } = error;
+  const code = error.code === CLOSED ? 'ECONNRESET' : error.code;
   if (code === undefined) return { failure: 'other', message };
   const known = ERRNO[code];
   if (known !== undefined) return { failure: known.failure, message: `${known.message} (${code})` };

@@ -1,16 +1,25 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import type { Clock } from '../../lib/clock.ts';
+import type { HttpExchange } from './http-pool.ts';
 
 /** How long a request that was cancelled before it was answered stays open, to see whether the server takes it after all. */
 const OVERTAKEN_MS = 1000;
 
-export interface OpenRequest {
-  /** Ends a request that is not wanted any more; its stream may otherwise stay open as long as the connection. */
-  dropped: AbortController;
+/** A request that has no answer yet. */
+export class OpenRequest {
   /** How far it came: the server may have it once it was sent, and has it for certain once it has answered something. */
-  state: 'waiting' | 'sent' | 'taken';
+  state: 'waiting' | 'sent' | 'taken' = 'waiting';
   /** The notification that cancels it, where it may have overtaken the request. */
   cancel?: JSONRPCMessage;
+  /** The POST, or the GET that resumes its stream. */
+  exchange?: HttpExchange;
+  dropped = false;
+
+  /** Gives up a request that is not wanted any more; its stream would otherwise stay open as long as the connection. */
+  drop(): void {
+    this.dropped = true;
+    this.exchange?.abort();
+  }
 }
 
 /** Our requests over HTTP that have no answer yet. */
@@ -25,7 +34,7 @@ export class OpenRequests {
   }
 
   begin(id: RequestId): OpenRequest {
-    const request: OpenRequest = { dropped: new AbortController(), state: 'waiting' };
+    const request = new OpenRequest();
     this.#open.set(id, request);
     return request;
   }
@@ -88,7 +97,7 @@ export class OpenRequests {
   }
 
   #drop(id: RequestId): void {
-    this.#open.get(id)?.dropped.abort();
+    this.#open.get(id)?.drop();
     this.#open.delete(id);
   }
 }

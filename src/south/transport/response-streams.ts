@@ -1,8 +1,9 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import type { Clock } from '../../lib/clock.ts';
-import type { HttpAnswer } from './http-request.ts';
+import { isEventStream, type HttpAnswer } from './http-pool.ts';
 import type { MessageLimit } from './message-size.ts';
 import { parseMessage } from './message.ts';
+import type { OpenRequest } from './open-requests.ts';
 import type { OversizeMessage } from './oversize-message.ts';
 import { tagMessage } from './stream-tag.ts';
 import { readEvents } from './sse-parser.ts';
@@ -19,8 +20,7 @@ export interface StreamOwner {
   requestId?: RequestId;
   /** The call of that request: questions on this stream belong to it. */
   callId?: string;
-  /** The stream is closed when any of them is aborted. */
-  signals: readonly AbortSignal[];
+  request?: OpenRequest;
   /** The stream is over, with the answer or without it. */
   onEnd?: (() => void) | undefined;
 }
@@ -36,7 +36,7 @@ export interface StreamHost {
   limit: MessageLimit;
   clock: Clock;
   /** Opens a GET stream: that of the session, or the rest of a stream after an event. */
-  get: (lastEventId: string | undefined, signals: readonly AbortSignal[]) => Promise<HttpAnswer>;
+  get: (lastEventId: string | undefined, request: OpenRequest | undefined) => Promise<HttpAnswer>;
   deliver: (message: JSONRPCMessage) => void;
   /** A message was too large to be read. */
   onOversize: (message: OversizeMessage) => void;
@@ -58,8 +58,8 @@ export class ResponseStreams {
   }
 
   /** Opens the stream for messages that belong to no request. */
-  openStanding(signal: AbortSignal): void {
-    this.#attach({ signals: [signal], answered: false }, 0);
+  openStanding(): void {
+    this.#attach({ answered: false }, 0);
   }
 
   /** Reads the stream that a POST was answered with. */
@@ -75,14 +75,13 @@ export class ResponseStreams {
 
   /** Opens a GET stream: that of the session, or the rest of a POST stream that broke. */
   #attach(stream: Stream, attempt: number): void {
-    this.#host.get(stream.lastEventId, stream.signals).then(
+    this.#host.get(stream.lastEventId, stream.request).then(
       (answer) => {
-        const isStream = (answer.headers['content-type'] ?? '').startsWith('text/event-stream');
-        if (answer.status === 200 && isStream) {
+        if (answer.status === 200 && isEventStream(answer)) {
           this.#read(answer, stream, attempt);
           return;
         }
-        answer.body.resume();
+        answer.body.discard();
         // A server need not have a GET stream: it then answers 405, or 404, which may also mean that it forgot our session.
         if (answer.status !== 405) this.#host.onDoubt(`HTTP ${answer.status} to a GET`);
         this.#over(stream, `HTTP ${answer.status}`);
@@ -107,7 +106,7 @@ export class ResponseStreams {
         this.#host.onOversize(message);
       },
       onClose: (endless) => {
-        if (isUnwanted(stream)) return;
+        if (this.#isUnwanted(stream)) return;
         if (stream.answered) {
           stream.onEnd?.();
           return;
@@ -140,7 +139,7 @@ export class ResponseStreams {
 
   /** Goes on with a broken stream where that is possible. */
   #again(stream: Stream, attempt: number, reason: string): void {
-    if (this.#closed || isUnwanted(stream)) return;
+    if (this.#isUnwanted(stream)) return;
     const isStanding = stream.requestId === undefined;
     // The session's GET stream is reopened forever: otherwise unsolicited messages would be lost unnoticed.
     if (!isStanding && (stream.lastEventId === undefined || attempt >= RESUME_ATTEMPTS)) {
@@ -155,13 +154,13 @@ export class ResponseStreams {
     this.#timers.add(cancel);
   }
 
+  #isUnwanted({ request }: StreamOwner): boolean {
+    return this.#closed || request?.dropped === true;
+  }
+
   #over(stream: Stream, reason: string): void {
     if (this.#closed || stream.answered || stream.requestId === undefined) return;
     stream.answered = true;
     this.#host.onUnanswered(stream.requestId, reason, stream.onEnd);
   }
-}
-
-function isUnwanted({ signals }: StreamOwner): boolean {
-  return signals.some(({ aborted }) => aborted);
 }

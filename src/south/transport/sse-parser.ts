@@ -1,4 +1,5 @@
-import type { Readable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
+import type { HttpBody } from './http-pool.ts';
 import type { MessageCounter, MessageLimit } from './message-size.ts';
 import { OversizeMessage } from './oversize-message.ts';
 
@@ -25,23 +26,20 @@ export interface SseStreamHandlers extends Omit<SseHandlers, 'onEndless'> {
 }
 
 /** Reads the events of a response until it is closed. */
-export function readEvents(body: Readable, limit: MessageLimit, { onClose, ...handlers }: SseStreamHandlers): void {
+export function readEvents(body: HttpBody, limit: MessageLimit, { onClose, ...handlers }: SseStreamHandlers): void {
   let endless: string | undefined;
   const onEndless = (): void => {
     endless = `an event is ${limit.mistake} and does not end`;
-    body.destroy();
+    body.abort();
   };
   const parser = new SseParser(limit, { ...handlers, onEndless });
-  body.setEncoding('utf8');
-  body.on('data', (chunk: string) => {
-    if (!body.destroyed) parser.feed(chunk);
-  });
-  body.on('error', () => {
-    // 'close' follows and decides.
-  });
-  body.once('close', () => {
-    parser.close();
-    onClose(endless);
+  const decoder = new StringDecoder('utf8');
+  body.read({
+    onData: (chunk) => parser.feed(decoder.write(chunk)),
+    onClose: () => {
+      parser.close();
+      onClose(endless);
+    },
   });
 }
 

@@ -1,11 +1,11 @@
-import { setMaxListeners } from 'node:events';
-import type { Agent } from 'node:http';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { HttpServerConfig } from '../../core/ports.ts';
+import type { AddressCheck } from '../../lib/addresses.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { InitializeRecorder } from './initialize-recorder.ts';
-import { exchange, type HttpHealth } from './http-health.ts';
-import { keepAliveAgent, readText, type HttpAnswer, type HttpRequest } from './http-request.ts';
+import { configuredHeaders } from './http-headers.ts';
+import { answerOf, type HttpHealth } from './http-health.ts';
+import { headerOf, HttpPool, isEventStream, loadUndici, type HttpAnswer, type HttpRequest } from './http-pool.ts';
 import type { HttpTransportOptions } from './http.ts';
 import type { MessageLimit } from './message-size.ts';
 import { parseMessage } from './message.ts';
@@ -13,6 +13,7 @@ import { handleOversize } from './oversize-message.ts';
 import { PendingAnswers } from './pending-answers.ts';
 import { HttpRefusal } from './refusal.ts';
 import { readEvents } from './sse-parser.ts';
+import { readText } from './read-text.ts';
 
 const MAX_SOCKETS = 256;
 
@@ -31,8 +32,8 @@ export class SseTransport implements Transport {
   readonly #headers: Record<string, string>;
   readonly #health: HttpHealth;
   readonly #limit: MessageLimit;
-  readonly #agent: Agent;
-  readonly #abort = new AbortController();
+  readonly #isAllowed: AddressCheck | undefined;
+  #pool: HttpPool | undefined;
   #endpoint: URL | undefined;
   #protocolVersion: string | undefined;
   /** Why the stream ended, once it has. */
@@ -40,17 +41,15 @@ export class SseTransport implements Transport {
   #closed = false;
 
   constructor(
-    { url, headers = {} }: HttpServerConfig,
+    { url, headers }: HttpServerConfig,
     health: HttpHealth,
     { limit, isAllowed }: Pick<HttpTransportOptions, 'limit' | 'isAllowed'>,
   ) {
     this.#url = new URL(url);
-    this.#headers = Object.fromEntries(new Headers(headers));
+    this.#headers = configuredHeaders(this.#url, headers);
     this.#health = health;
     this.#limit = limit;
-    this.#agent = keepAliveAgent(this.#url, MAX_SOCKETS, isAllowed);
-    // Every request in flight listens to it; that is many, not a leak.
-    setMaxListeners(0, this.#abort.signal);
+    this.#isAllowed = isAllowed;
   }
 
   setProtocolVersion(version: string): void {
@@ -59,9 +58,12 @@ export class SseTransport implements Transport {
 
   /** Opens the stream and waits for the address. */
   async start(): Promise<void> {
+    const undici = await loadUndici();
+    if (this.#closed) throw new ServerFailure('closed', 'the connection was closed');
+    this.#pool = new HttpPool(undici, this.#url, MAX_SOCKETS, this.#isAllowed);
     const answer = await this.#exchange({ url: this.#url, method: 'GET', headers: { accept: 'text/event-stream' } });
-    if (answer.status !== 200 || !(answer.headers['content-type'] ?? '').startsWith('text/event-stream')) {
-      answer.body.resume();
+    if (answer.status !== 200 || !isEventStream(answer)) {
+      answer.body.discard();
       throw new ServerFailure('not_mcp', `HTTP ${answer.status} from ${this.#url.origin} in place of a stream`);
     }
     await new Promise<void>((resolve, reject) => this.#read(answer, resolve, reject));
@@ -78,7 +80,7 @@ export class SseTransport implements Transport {
           onEndpoint();
         } catch (error) {
           ending = (error as Error).message;
-          body.destroy();
+          body.abort();
         }
       },
       onOversize: (message) => handleOversize(message, this),
@@ -111,11 +113,11 @@ export class SseTransport implements Transport {
     const request = { url: this.#endpoint, method: 'POST', headers, body: JSON.stringify(message) } as const;
     const { status, body, ...answer } = await this.#exchange(request);
     if (status >= 200 && status < 300) {
-      body.resume();
+      body.discard();
       return;
     }
     const text = await readText(body, this.#limit);
-    const refused = new HttpRefusal(status, origin, text, answer.headers.location !== undefined);
+    const refused = new HttpRefusal(status, origin, text, headerOf(answer.headers, 'location') !== undefined);
     this.#health.onDoubt(refused.message);
     throw refused;
   }
@@ -123,8 +125,7 @@ export class SseTransport implements Transport {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#abort.abort();
-    this.#agent.destroy();
+    this.#pool?.destroy();
     this.onclose?.();
   }
 
@@ -134,7 +135,8 @@ export class SseTransport implements Transport {
       ...request.headers,
       ...(this.#protocolVersion !== undefined && { 'mcp-protocol-version': this.#protocolVersion }),
     };
-    return exchange({ ...request, agent: this.#agent, headers, signals: [this.#abort.signal] }, this.#health);
+    if (this.#pool === undefined) throw new Error('the transport was not started');
+    return answerOf(this.#pool.request({ ...request, headers }), this.#health);
   }
 }
 

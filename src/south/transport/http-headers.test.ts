@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { configuredHeaders } from './http-headers.ts';
+
+test('C-1: configured headers have names in lower case, and none of the connection', () => {
+  const url = new URL('http://example.test/mcp');
+  expect(configuredHeaders(url, { 'X-Key': 'a', Connection: 'close', 'Transfer-Encoding': 'chunked' })).toEqual({
+    'x-key': 'a',
+  });
+  expect(configuredHeaders(url)).toEqual({});
+});
+
+test('C-1: a user in the URL is authorized, unless the config says how', () => {
+  const url = new URL('http://us%20er:p%C3%A4ss@example.test/mcp');
+  const authorization = `Basic ${Buffer.from('us er:päss').toString('base64')}`;
+  expect(configuredHeaders(url)).toEqual({ authorization });
+  expect(configuredHeaders(url, { Authorization: 'Bearer x' })).toEqual({ authorization: 'Bearer x' });
+});

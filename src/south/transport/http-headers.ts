@@ -1,0 +1,14 @@
+/** Headers of the connection itself, which are not ours to choose. */
+const OF_CONNECTION = new Set(['connection', 'content-length', 'expect', 'keep-alive', 'transfer-encoding', 'upgrade']);
+
+/** The headers that go along with every request, from the config: names in lower case, and the user in the URL. */
+export function configuredHeaders(
+  { username, password }: URL,
+  given: Record<string, string> = {},
+): Record<string, string> {
+  const named = Object.entries(given).map(([name, value]) => [name.toLowerCase(), value] as const);
+  const headers = Object.fromEntries(named.filter(([name]) => !OF_CONNECTION.has(name)));
+  if (username === '' && password === '') return headers;
+  const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { authorization: `Basic ${Buffer.from(user).toString('base64')}`, ...headers };
+}

@@ -1,0 +1,115 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createSocketServer, type AddressInfo, type Server as SocketServer } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { HttpPool, loadUndici } from './http-pool.ts';
+import { MessageLimit } from './message-size.ts';
+import { readText } from './read-text.ts';
+
+const cleanup: (() => void)[] = [];
+afterEach(() => {
+  for (const each of cleanup.splice(0)) each();
+});
+
+async function urlOf(server: Server | SocketServer): Promise<URL> {
+  server.listen(0, '127.0.0.1');
+  cleanup.push(() => server.close());
+  await once(server, 'listening');
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/start`);
+}
+
+async function poolTo(url: URL, connections = 10): Promise<HttpPool> {
+  const pool = new HttpPool(await loadUndici(), url, connections);
+  cleanup.push(() => pool.destroy());
+  return pool;
+}
+
+async function served(listener: RequestListener): Promise<{ url: URL; pool: HttpPool }> {
+  const url = await urlOf(createServer(listener));
+  return { url, pool: await poolTo(url) };
+}
+
+const post = (url: URL) => ({ url, method: 'POST', headers: {}, body: '{}' }) as const;
+
+test('B-1: a redirect to the same origin that keeps the method is followed, once', async () => {
+  const asked: string[] = [];
+  const { url, pool } = await served((req, res) => {
+    asked.push(`${req.method} ${req.url}`);
+    res.writeHead(307, { location: '/next?a=1' }).end('elsewhere');
+  });
+  const { status, body } = await pool.request(post(url)).answer;
+  body.discard();
+  expect(status).toBe(307);
+  expect(asked).toEqual(['POST /start', 'POST /next?a=1']);
+});
+
+test.each(['http://localhost:1/', 'http://', '//other/'])('X-2: a redirect to %s is not followed', async (location) => {
+  const { url, pool } = await served((_req, res) => void res.writeHead(308, { location }).end('gone'));
+  const { status, headers, body } = await pool.request(post(url)).answer;
+  expect({ status, headers, text: await readText(body, new MessageLimit()) }).toMatchObject({
+    status: 308,
+    headers: { location },
+    text: 'gone',
+  });
+});
+
+test('B-1: informational responses before the response are skipped', async () => {
+  const server = createSocketServer((socket) => {
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n');
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+    });
+  });
+  const url = await urlOf(server);
+  const { status, body } = await (await poolTo(url)).request(post(url)).answer;
+  expect([status, await readText(body, new MessageLimit())]).toEqual([200, 'ok']);
+});
+
+test('T-4: a request that is given up while it waits for a connection is not sent', async () => {
+  const asked: string[] = [];
+  const server = createServer((req, res) => {
+    asked.push(req.url ?? '');
+    if (req.url !== '/first') res.end();
+  });
+  const url = await urlOf(server);
+  const pool = await poolTo(url, 1);
+  let sent = 0;
+  const ask = (path: string) => pool.request({ ...post(new URL(path, url)), onSent: () => void (sent += 1) });
+  const first = ask('/first');
+  await once(server, 'request');
+  const second = ask('/second');
+  const third = ask('/third');
+  second.abort();
+  await expect(second.answer).rejects.toThrow('aborted');
+  expect(second.aborted).toBe(true);
+  first.abort();
+  await expect(first.answer).rejects.toThrow('aborted');
+  (await third.answer).body.discard();
+  expect(asked).toEqual(['/first', '/third']);
+  expect(sent).toBe(2);
+});
+
+test('B-1: what comes before there is a reader is not lost, and a broken body says so', async () => {
+  const server = createSocketServer((socket) => {
+    socket.once('data', () => {
+      socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nonly this');
+    });
+  });
+  const url = await urlOf(server);
+  const { body } = await (await poolTo(url)).request(post(url)).answer;
+  const chunks: Buffer[] = [];
+  const closed = new Promise<Error | undefined>((onClose) => {
+    setImmediate(() => body.read({ onData: (chunk) => void chunks.push(chunk), onClose }));
+  });
+  expect(await closed).toBeInstanceOf(Error);
+  expect(Buffer.concat(chunks).toString()).toBe('only this');
+});
+
+test('X-3: a body that is too large is given up', async () => {
+  const { url, pool } = await served((_req, res) => {
+    res.writeHead(200);
+    res.write('x'.repeat(2000));
+  });
+  const { body } = await pool.request(post(url)).answer;
+  await expect(readText(body, new MessageLimit(1000))).rejects.toThrow('larger than limits.messageBytes = 1000');
+});
