@@ -174,8 +174,12 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    // After an unsolicited 101 no response follows.
-    if (status < 200 && status !== 101) return;
+    if (status === 101) {
+      this.#switched();
+      controller.abort(new Error('the server changed the protocol'));
+      return;
+    }
+    if (status < 200) return;
     this.#redirectTo = this.#redirectTo === undefined ? this.#redirection(status, headers) : undefined;
     if (this.#redirectTo !== undefined) {
       this.#state = 'redirecting';
@@ -183,7 +187,6 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
     }
     this.#state = 'answered';
     this.#resolve({ status, headers, body: this });
-    if (status === 101) controller.abort(new Error('the server changed the protocol'));
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -199,10 +202,14 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     // This is how undici reports a 101 with the headers of an upgrade.
-    if (this.#state === 'waiting' && error.message === 'bad upgrade') {
-      this.#resolve({ status: 101, headers: {}, body: this });
-    }
+    if (this.#state === 'waiting' && error.message === 'bad upgrade') this.#switched();
     this.#end(error);
+  }
+
+  /** An unsolicited 101: no response follows. */
+  #switched(): void {
+    this.#resolve({ status: 101, headers: {}, body: this });
+    this.#end(undefined);
   }
 
   #redirection(status: number, headers: HttpAnswer['headers']): URL | undefined {
