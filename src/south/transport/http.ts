@@ -85,6 +85,8 @@ export class HttpTransport implements Transport {
   readonly #isAllowed: AddressCheck | undefined;
   #undici: Undici | undefined;
   readonly #pools = new Map<Use, HttpPool>();
+  /** Notifications and answers leave in order: a server must not get an answer before the cancellation that came first. */
+  #earlierSent: Promise<void> = Promise.resolve();
   /** Bytes of notifications and answers that the server has not taken yet. */
   #unsent = 0;
   readonly #streams: ResponseStreams;
@@ -230,10 +232,17 @@ export class HttpTransport implements Transport {
     const body = JSON.stringify(message);
     const bytes = body.length + MESSAGE_OVERHEAD;
     this.#unsent += bytes;
+    const earlierSent = this.#earlierSent;
+    let onSent = (): void => {};
+    this.#earlierSent = new Promise((resolve) => {
+      onSent = resolve;
+    });
     try {
-      const exchange = this.#request('control', 'POST', this.#postHeaders(message, options), { body });
+      await earlierSent;
+      const exchange = this.#request('control', 'POST', this.#postHeaders(message, options), { body, onSent });
       return await answerOf(exchange, this.#health);
     } finally {
+      onSent();
       this.#unsent -= bytes;
     }
   }
