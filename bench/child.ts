@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { buildSync } from 'esbuild';
 
 export const PROGRAM = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 
@@ -17,6 +18,7 @@ export interface Usage {
 /** After everything was thrown away that can be, if the child was started with `--expose-gc`. */
 export interface Memory {
   rssBytes: number;
+  /** With buffers and other memory that objects of the heap hold. */
   heapBytes: number;
   /** What keeps it running, by kind. */
   handles: Record<string, number>;
@@ -41,10 +43,10 @@ const REPORTER = `
     },
     memory: () => {
       globalThis.gc?.();
-      const { rss, heapUsed } = process.memoryUsage();
+      const { rss, heapUsed, external } = process.memoryUsage();
       const handles = {};
       for (const kind of process.getActiveResourcesInfo()) handles[kind] = (handles[kind] ?? 0) + 1;
-      return { rssBytes: rss, heapBytes: heapUsed, handles };
+      return { rssBytes: rss, heapBytes: heapUsed + external, handles };
     },
   };
   process.on('message', (message) => {
@@ -98,10 +100,10 @@ export class Child {
     return (await answer)[0];
   }
 
-  async stop(): Promise<void> {
+  async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     if (!running.has(this.#process)) return;
     const gone = once(this.#process, 'exit');
-    this.#process.kill('SIGTERM');
+    this.#process.kill(signal);
     await gone;
   }
 
@@ -135,7 +137,25 @@ export class Child {
   }
 }
 
-/** A helper of the benchmark, written in TypeScript. */
+/** A helper of the benchmark, written in TypeScript, and compiled first: what tsx adds to functions costs time in each call. */
 export function script(name: string, ...args: string[]): Child {
-  return new Child([fileURLToPath(new URL(name, import.meta.url)), ...args], { execArgv: ['--import', 'tsx'] });
+  return new Child([compiled(name), ...args]);
+}
+
+export function compiled(name: string): string {
+  const outfile = fileURLToPath(
+    new URL(`../node_modules/.cache/meanwhile-bench/${name.replace('.ts', '.mjs')}`, import.meta.url),
+  );
+  const entry = fileURLToPath(new URL(name, import.meta.url));
+  const options = { bundle: true, packages: 'external', platform: 'node', format: 'esm', target: 'node20' } as const;
+  buildSync({ entryPoints: [entry], outfile, ...options });
+  return outfile;
+}
+
+/**
+ * What has been added for each of so many. Memory that the heap has given back stays with the process for a while, so new
+ * objects may take nothing more from the system: then the objects themselves count.
+ */
+export function bytesForEach(before: Memory, after: Memory, count: number): number {
+  return Math.max(after.rssBytes - before.rssBytes, after.heapBytes - before.heapBytes) / count;
 }

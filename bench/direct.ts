@@ -4,9 +4,7 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
-import { Child, PROGRAM } from './child.ts';
+import { Child, compiled, PROGRAM } from './child.ts';
 import { figuresOf, measureLanes, shareOf, type CellFigures, type Lane } from './lanes.ts';
 import { LoadClient, runLoad, type Era, type Load } from './load.ts';
 import { installOthers, OTHERS, startOther, type Other } from './others/proxies.ts';
@@ -74,7 +72,7 @@ export async function measureDirect(parts: DirectParts): Promise<Direct> {
 }
 
 async function allLanes({ folder, backend, naive, start }: DirectParts): Promise<DirectLane[]> {
-  const program = await bundledServer(folder);
+  const program = compiled('backend-stdio.ts');
   const origin = await backend.url;
   const direct = start(await directEndpoint(folder, program, origin));
   const endpoint = async (name: string): Promise<string> => `${await direct.url}/${name}`;
@@ -83,7 +81,7 @@ async function allLanes({ folder, backend, naive, start }: DirectParts): Promise
     const add = (server: Kind, path: Path, child: Child, client: Load): void =>
       void lanes.push({ server, path, era, child, client });
     const alone = start(new Child([program, era], { piped: true }));
-    add('stdio', 'alone', alone, new StdioLoad(alone, era));
+    add('stdio', 'alone', alone, new StdioLoad(alone, { era }));
     for (const path of OTHERS) {
       const other = start(await startOther(path, [process.execPath, program, era], era));
       add('stdio', path, other, new LoadClient({ url: await other.url, era }));
@@ -94,14 +92,6 @@ async function allLanes({ folder, backend, naive, start }: DirectParts): Promise
     add('http', 'meanwhile', direct, new LoadClient({ url: await endpoint(`http-${era}`), era }));
   }
   return lanes;
-}
-
-/** One file without a compiler before it: some start the server for each request. */
-async function bundledServer(folder: string): Promise<string> {
-  const outfile = join(folder, 'backend-stdio.mjs');
-  const entry = fileURLToPath(new URL('backend-stdio.ts', import.meta.url));
-  await build({ entryPoints: [entry], outfile, bundle: true, platform: 'node', format: 'esm', target: 'node20' });
-  return outfile;
 }
 
 async function directEndpoint(folder: string, program: string, origin: string): Promise<Child> {

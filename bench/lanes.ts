@@ -29,17 +29,24 @@ export interface CellFigures {
   cpuMsPerCall: number;
 }
 
-const ROUNDS = 3;
-const ROUND_MS = 800;
+const ROUNDS = 4;
+const ROUND_MS = 500;
 
 /** Every lane with each number of calls in flight, one after the other, and that again and again. */
 export async function measureLanes<P extends string, L extends Lane<P>>(
   lanes: readonly L[],
   parallels: readonly number[],
 ): Promise<(L & Cell<P>)[]> {
-  const cells = parallels.flatMap((parallel) =>
-    lanes.map((lane) => ({ ...lane, parallel, samples: [], cpuMsPerCall: [] })),
+  return measureCells<P, L & Cell<P>>(
+    parallels.flatMap((parallel) => lanes.map((lane) => cellOf<P, L>(lane, parallel))),
   );
+}
+
+export function cellOf<P extends string, L extends Lane<P>>(lane: L, parallel: number): L & Cell<P> {
+  return { ...lane, parallel, samples: [], cpuMsPerCall: [] };
+}
+
+export async function measureCells<P extends string, C extends Cell<P>>(cells: C[]): Promise<C[]> {
   for (let round = 0; round < ROUNDS; round += 1) for (const cell of cells) await measure(cell);
   return cells;
 }
@@ -52,6 +59,11 @@ async function measure<P extends string>(cell: Cell<P>): Promise<void> {
   cell.cpuMsPerCall.push((after.cpuMs - before.cpuMs) / sample.calls);
 }
 
+/** In the round that was disturbed least. */
+export function leastCpu({ cpuMsPerCall }: { cpuMsPerCall: readonly number[] }): number {
+  return Math.min(...cpuMsPerCall);
+}
+
 export function figuresOf<P extends string>(cell: Cell<P>): CellFigures {
   const { path, era, parallel } = cell;
   const latencies = cell.samples.flatMap(({ latenciesMs }) => latenciesMs).toSorted((a, b) => a - b);
@@ -62,7 +74,7 @@ export function figuresOf<P extends string>(cell: Cell<P>): CellFigures {
     callsPerSecond: speed(cell),
     p50Ms: quantile(latencies, 0.5),
     p99Ms: quantile(latencies, 0.99),
-    cpuMsPerCall: Math.min(...cell.cpuMsPerCall),
+    cpuMsPerCall: leastCpu(cell),
   };
 }
 

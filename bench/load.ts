@@ -1,8 +1,12 @@
 /**
  * The load: one client with N calls of `echo` in flight, each on a connection of its own that is kept open. An older
  * client has one session for all of them, as a real one would.
+ *
+ * A relay that waits for its load uses more CPU time for each call, so the load must be much cheaper than what it measures:
+ * it writes prepared requests to raw sockets, and looks for the id and the text in each answer.
  */
-import { Agent, request, type OutgoingHttpHeaders } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { header, readMessages, type HttpMessage } from './http-messages.ts';
 
 export type Era = 'legacy' | 'modern';
 
@@ -13,15 +17,21 @@ export interface Load {
   close(): void;
 }
 
+/** What is called. */
 export interface Target {
-  url: string;
   era: Era;
   /** Called through the hub's execute_tool, on the server of this name. */
   server?: string;
   /** Each call is one that becomes a task. */
   promoted?: boolean;
-  /** The tool that is called, if not through the hub. */
+  /** The tool that is called. */
   tool?: string;
+  /** What an answer must contain. */
+  expected?: string;
+}
+
+export interface HttpTarget extends Target {
+  url: string;
 }
 
 export interface Sample {
@@ -56,14 +66,44 @@ export async function runLoad(load: Load, parallel: number, ms: number): Promise
   const latenciesMs: number[] = [];
   const started = performance.now();
   const loop = async (): Promise<void> => {
-    while (performance.now() - started < ms) {
-      const before = performance.now();
+    for (let before = started; before - started < ms;) {
       await load.call();
-      latenciesMs.push(performance.now() - before);
+      const after = performance.now();
+      latenciesMs.push(after - before);
+      before = after;
     }
   };
   await Promise.all(Array.from({ length: parallel }, loop));
   return { calls: latenciesMs.length, seconds: (performance.now() - started) / 1000, latenciesMs };
+}
+
+/** The calls to a target, written but for their ids. */
+export class PreparedCalls {
+  readonly #before: string;
+  readonly #after: string;
+  readonly #expected: string;
+  /** Always of the same length, so that a call is. */
+  #id = 1_000_000;
+
+  constructor({ era, server, promoted = false, tool = promoted ? 'slow' : 'echo', expected }: Target) {
+    const args = { text: TEXT };
+    const through = { server, tool, args, ...(promoted && { timeout_ms: 1 }) };
+    const call = server === undefined ? { name: tool, arguments: args } : { name: 'execute_tool', arguments: through };
+    const text = JSON.stringify({ jsonrpc: '2.0', ...asCall(0, call, era) });
+    [this.#before = '', this.#after = ''] = text.split('"id":0');
+    this.#expected = expected ?? (promoted ? 'proxy_task' : TEXT);
+  }
+
+  next(): { id: number; text: string } {
+    this.#id += 1;
+    const id = this.#id;
+    return { id, text: `${this.#before}"id":${id}${this.#after}` };
+  }
+
+  /** Whether this is the answer to the call with that id. */
+  isAnswer(text: string, id: number): boolean {
+    return text.includes(`"id":${id}`) && text.includes(this.#expected);
+  }
 }
 
 export interface Answer {
@@ -72,32 +112,44 @@ export interface Answer {
   sessionId: string | undefined;
 }
 
-export class LoadClient implements Load {
-  readonly #target: Target;
-  readonly #url: URL;
-  readonly #agent = new Agent({ keepAlive: true });
-  readonly #headers: OutgoingHttpHeaders;
-  #id = 0;
+interface Connection {
+  socket: Socket;
+  settle: { resolve: (message: HttpMessage) => void; reject: (error: Error) => void } | undefined;
+}
 
-  constructor(target: Target) {
-    this.#target = target;
-    this.#url = new URL(target.url);
-    this.#headers = {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': VERSION[target.era],
-      ...(target.era === 'modern' && {
-        'mcp-method': 'tools/call',
-        'mcp-name': target.server === undefined ? (target.tool ?? 'echo') : 'execute_tool',
-      }),
-    };
+export class LoadClient implements Load {
+  readonly #era: Era;
+  readonly #url: URL;
+  readonly #calls: PreparedCalls;
+  readonly #open = new Set<Connection>();
+  readonly #idle: Connection[] = [];
+  /** The first line and the headers of each request, up to the value of `content-length`. */
+  #head: string;
+
+  constructor(target: HttpTarget) {
+    const { url, era, server, tool = 'echo' } = target;
+    this.#era = era;
+    this.#url = new URL(url);
+    this.#calls = new PreparedCalls(target);
+    const lines = [
+      `POST ${this.#url.pathname} HTTP/1.1`,
+      `host: ${this.#url.host}`,
+      'content-type: application/json',
+      'accept: application/json, text/event-stream',
+      `mcp-protocol-version: ${VERSION[era]}`,
+      ...(era === 'modern'
+        ? ['mcp-method: tools/call', `mcp-name: ${server === undefined ? tool : 'execute_tool'}`]
+        : []),
+      'content-length: ',
+    ];
+    this.#head = lines.join('\r\n');
   }
 
   async open(): Promise<void> {
-    if (this.#target.era === 'modern') return;
+    if (this.#era === 'modern') return;
     for (const message of GREETING) {
       const { sessionId } = await this.post(message);
-      if (sessionId !== undefined) this.#headers['mcp-session-id'] = sessionId;
+      if (sessionId !== undefined) this.#head = this.#head.replace('\r\n', `\r\nmcp-session-id: ${sessionId}\r\n`);
     }
   }
 
@@ -106,43 +158,56 @@ export class LoadClient implements Load {
   }
 
   async call(): Promise<void> {
-    const { era, server, promoted = false, tool = 'echo' } = this.#target;
-    this.#id += 1;
-    const echo = { name: promoted ? 'slow' : tool, arguments: { text: TEXT } };
-    const call =
-      server === undefined
-        ? echo
-        : {
-            name: 'execute_tool',
-            arguments: { server, tool: echo.name, args: echo.arguments, ...(promoted && { timeout_ms: 1 }) },
-          };
-    const { status, text } = await this.post(asCall(this.#id, call, era));
-    const expected = promoted ? 'proxy_task' : TEXT;
-    if (status !== 200 || !text.includes(expected)) throw new Error(`HTTP ${status} from ${this.#url.href}: ${text}`);
+    const { id, text } = this.#calls.next();
+    const { head, body } = await this.#send(text);
+    if (!head.startsWith('HTTP/1.1 200 ') || !this.#calls.isAnswer(body, id)) {
+      throw new Error(`${head.slice(0, 12)} from ${this.#url.href}: ${body.slice(0, 1000)}`);
+    }
   }
 
   close(): void {
-    this.#agent.destroy();
+    for (const { socket } of this.#open) socket.destroy();
   }
 
   async post(message: object): Promise<Answer> {
-    const body = JSON.stringify({ jsonrpc: '2.0', ...message });
+    const { head, body } = await this.#send(
+      Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...message })).toString('latin1'),
+    );
+    const text = Buffer.from(body, 'latin1').toString();
+    return {
+      status: Number(head.slice('HTTP/1.1 '.length).slice(0, 3)),
+      text,
+      sessionId: header(head, 'mcp-session-id'),
+    };
+  }
+
+  async #send(body: string): Promise<HttpMessage> {
+    const connection = this.#idle.pop() ?? this.#connect();
     return new Promise((resolve, reject) => {
-      const headers = { ...this.#headers, 'content-length': Buffer.byteLength(body) };
-      const outgoing = request(this.#url, { method: 'POST', agent: this.#agent, headers }, (res) => {
-        let text = '';
-        res.setEncoding('utf8');
-        res.on('data', (chunk: string) => {
-          text += chunk;
-        });
-        res.on('end', () => {
-          const sessionId = res.headers['mcp-session-id'];
-          resolve({ status: res.statusCode ?? 0, text, sessionId: sessionId?.toString() });
-        });
-        res.on('error', reject);
-      });
-      outgoing.on('error', reject);
-      outgoing.end(body);
+      connection.settle = { resolve, reject };
+      connection.socket.write(`${this.#head}${body.length}\r\n\r\n${body}`, 'latin1');
     });
+  }
+
+  #connect(): Connection {
+    const socket = connect(Number(this.#url.port), this.#url.hostname).setNoDelay();
+    const connection: Connection = { socket, settle: undefined };
+    let failure = new Error(`${this.#url.href} closed the connection`);
+    this.#open.add(connection);
+    readMessages(socket, (message) => {
+      const { settle } = connection;
+      connection.settle = undefined;
+      this.#idle.push(connection);
+      settle?.resolve(message);
+    });
+    socket.on('error', (error) => {
+      failure = error;
+    });
+    socket.on('close', () => {
+      this.#open.delete(connection);
+      if (this.#idle.includes(connection)) this.#idle.splice(this.#idle.indexOf(connection), 1);
+      connection.settle?.reject(failure);
+    });
+    return connection;
   }
 }

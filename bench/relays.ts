@@ -9,24 +9,29 @@
 import { Agent, createServer as createHttpServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, createServer as createSocketServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Pool } from 'undici';
+import { readMessages, type HttpMessage } from './http-messages.ts';
 
 const [kind = '', backend = ''] = process.argv.slice(2);
-const SESSION = 'mcp-session-id';
 
 /** Parses a message and writes it again, as every relay that looks at messages has to. */
 const passed = (body: string): string => (body === '' ? '' : JSON.stringify(JSON.parse(body)));
 
+const KEPT = ['content-type', 'accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'mcp-session-id'];
+
 /** The headers that the other side must see. */
 function kept(headers: IncomingMessage['headers']): Record<string, string> {
-  const names = ['content-type', 'accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name', SESSION];
-  return Object.fromEntries(
-    names.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
-  );
+  const found: Record<string, string> = {};
+  for (const name of KEPT) {
+    const value = headers[name];
+    if (typeof value === 'string') found[name] = value;
+  }
+  return found;
 }
 
 /** Writes a response in one piece. */
 function respond(res: ServerResponse, status: number, headers: Record<string, string>, body: string): void {
-  res.writeHead(status, { ...headers, 'content-length': String(Buffer.byteLength(body)) }).end(body);
+  headers['content-length'] = String(Buffer.byteLength(body));
+  res.writeHead(status, headers).end(body);
 }
 
 function readAll(stream: IncomingMessage, onEnd: (text: string) => void): void {
@@ -40,9 +45,10 @@ function readAll(stream: IncomingMessage, onEnd: (text: string) => void): void {
 
 function overHttp(): Server {
   const agent = new Agent({ keepAlive: true });
+  const { hostname, port } = new URL(backend);
   return httpFront((path, headers, body, res) => {
-    const options = { method: 'POST', agent, headers: { ...headers, 'content-length': Buffer.byteLength(body) } };
-    const behind = request(new URL(path, backend), options, (answer) => {
+    headers['content-length'] = String(Buffer.byteLength(body));
+    const behind = request({ hostname, port, path, method: 'POST', agent, headers }, (answer) => {
       readAll(answer, (text) => respond(res, answer.statusCode ?? 500, kept(answer.headers), passed(text)));
     });
     behind.on('error', () => res.destroy());
@@ -89,36 +95,6 @@ function httpFront(
   return server;
 }
 
-/** One HTTP message of a connection: its first line and headers, and its body. */
-interface RawMessage {
-  head: string;
-  body: string;
-}
-
-/** What follows a head without a length: no body, in chunks. */
-const NO_CHUNKS = '0\r\n\r\n';
-
-/** Cuts what arrives into messages. Bodies have a length: the load and the backend send no others. */
-function messagesOf(socket: Socket, onMessage: (message: RawMessage) => void): void {
-  let pending = '';
-  socket.setEncoding('latin1');
-  socket.on('data', (chunk: string) => {
-    pending += chunk;
-    for (;;) {
-      const end = pending.indexOf('\r\n\r\n');
-      if (end < 0) return;
-      const head = pending.slice(0, end);
-      const stated = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
-      const inChunks = stated === undefined && head.toLowerCase().includes('\r\ntransfer-encoding: chunked');
-      const length = inChunks ? NO_CHUNKS.length : Number(stated ?? 0);
-      if (pending.length < end + 4 + length) return;
-      const body = inChunks ? '' : pending.slice(end + 4, end + 4 + length);
-      pending = pending.slice(end + 4 + length);
-      onMessage({ head, body });
-    }
-  });
-}
-
 /** The texts of the benchmark are ASCII, so their length is that of their bytes. */
 function written(first: string, head: string, body: string): string {
   const session = /\r\nmcp-session-id: ([^\r]*)/i.exec(head)?.[1];
@@ -134,12 +110,12 @@ function written(first: string, head: string, body: string): string {
 function overSockets(): Server {
   const { hostname, port } = new URL(backend);
   const idle: Socket[] = [];
-  const waiting = new Map<Socket, (answer: RawMessage) => void>();
+  const waiting = new Map<Socket, (answer: HttpMessage) => void>();
   const behind = (): Socket => {
     const free = idle.pop();
     if (free !== undefined) return free;
     const socket = connect(Number(port), hostname).setNoDelay();
-    messagesOf(socket, (answer) => {
+    readMessages(socket, (answer) => {
       const deliver = waiting.get(socket);
       waiting.delete(socket);
       idle.push(socket);
@@ -150,7 +126,7 @@ function overSockets(): Server {
   };
   return createSocketServer({ noDelay: true }, (front) => {
     front.on('error', () => front.destroy());
-    messagesOf(front, ({ head, body }) => {
+    readMessages(front, ({ head, body }) => {
       const socket = behind();
       waiting.set(socket, (answer) => {
         const first = answer.head.slice(0, answer.head.indexOf('\r\n'));

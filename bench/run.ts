@@ -1,36 +1,33 @@
 /**
- * What the way through the hub and through the direct endpoint costs, beside the same calls made to the server itself and
- * through other proxies, all in one run: on a machine with other work to do only the ratios and the CPU time of the gateway
- * per call mean something.
+ * The targets and which of them hold; then what the way through the hub and through the direct endpoint costs, beside the
+ * same calls made to the server itself and through other proxies. All in one run: on a machine with other work to do only the
+ * ratios and the CPU time of the gateway per call mean something.
  *
- * `npm run bench`, with `-- --json` for figures to compute with and `-- --only direct` for one part of it.
+ * `npm run bench`, with `-- --json` for figures to compute with, and `-- --only targets`, `hub` or `direct` for one part.
  */
-import { rmSync } from 'node:fs';
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Child, PROGRAM, script } from './child.ts';
 import { measureDirect } from './direct.ts';
 import { measureDurability } from './durability.ts';
+import { temporaryFolder } from './folder.ts';
 import { figuresOf, measureLanes, shareOf, type Lane } from './lanes.ts';
 import { LoadClient, runLoad, type Era } from './load.ts';
-import { startUpTimes } from './startup.ts';
-import { print, type Figures, type HubFigures, type Idle } from './table.ts';
+import { print, type Figures, type HubFigures } from './print.ts';
+import { measureTargets } from './targets.ts';
 
+const PARTS = ['targets', 'hub', 'direct'];
 const PATHS = ['direct', 'naive', 'gateway'] as const;
 const ERAS: Era[] = ['legacy', 'modern'];
 const PARALLEL = [1, 16, 64];
 /** The compiler needs a while; the fewer calls get through, the longer. */
 const WARM_UP_MS = { direct: 1000, naive: 2000, gateway: 3000 };
-const IDLE_MS = 5000;
 
 type Path = (typeof PATHS)[number];
 
-async function main(only: string | undefined): Promise<Figures> {
-  const folder = await mkdtemp(join(tmpdir(), 'meanwhile-bench-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+async function main(parts: readonly string[]): Promise<Figures> {
+  const folder = await temporaryFolder();
   const children: Child[] = [];
   const start = (child: Child): Child => {
     children.push(child);
@@ -38,10 +35,13 @@ async function main(only: string | undefined): Promise<Figures> {
   };
   try {
     const backend = start(script('backend.ts'));
+    const targets = parts.includes('targets') && { targets: await measureTargets({ folder, backend, start }) };
+    if (!parts.some((part) => part !== 'targets')) return { ...targets };
     const naive = start(script('naive-proxy.ts', await backend.url));
     return {
-      ...(only !== 'direct' && { hub: await measureHub({ folder, backend, naive, start }) }),
-      ...(only !== 'hub' && { direct: await measureDirect({ folder, backend, naive, start }) }),
+      ...targets,
+      ...(parts.includes('hub') && { hub: await measureHub({ folder, backend, naive, start }) }),
+      ...(parts.includes('direct') && { direct: await measureDirect({ folder, backend, naive, start }) }),
     };
   } finally {
     await Promise.all(children.map((child) => child.stop()));
@@ -51,10 +51,8 @@ async function main(only: string | undefined): Promise<Figures> {
 async function measureHub({ folder, backend, naive, start }: Parameters<typeof measureDirect>[0]): Promise<HubFigures> {
   const origin = await backend.url;
   const both = await configFile(folder, { legacy: `${origin}/legacy`, modern: `${origin}/modern` });
-  const one = await configFile(folder, { legacy: `${origin}/legacy` });
 
   const durability = await measureDurability(folder, origin);
-  const idle = await measureIdle(start(gateway(one)), () => startUpTimes(one));
 
   const lanes = await openLanes(backend, naive, start(gateway(both)));
   for (const { client, path } of lanes) await runLoad(client, 16, WARM_UP_MS[path]);
@@ -65,7 +63,7 @@ async function measureHub({ folder, backend, naive, start }: Parameters<typeof m
     ofDirect: shareOf(cell, 'direct', cells),
     ofNaive: shareOf(cell, 'naive', cells),
   }));
-  return { rows, ...idle, durability };
+  return { rows, durability };
 }
 
 async function configFile(folder: string, urls: Record<string, string>): Promise<string> {
@@ -95,25 +93,10 @@ async function openLanes(backend: Child, naive: Child, hub: Child): Promise<Lane
   return lanes;
 }
 
-/** Memory of a gateway that nobody uses, and with one session; the wait is used for `meanwhile`. */
-async function measureIdle(child: Child, meanwhile: () => Promise<number[]>): Promise<Idle> {
-  const url = await child.url;
-  const waited = delay(IDLE_MS);
-  const startUpMs = await meanwhile();
-  await waited;
-  const { rssBytes: idleRssBytes } = await child.usage();
-  const client = new LoadClient({ url, era: 'legacy', server: 'legacy' });
-  await client.open();
-  await client.call();
-  await delay(1000);
-  const { rssBytes: sessionRssBytes } = await child.usage();
-  client.close();
-  await child.stop();
-  return { startUpMs, idleRssBytes, sessionRssBytes };
-}
-
 // An interrupted benchmark takes its children along (see child.ts).
 process.once('SIGINT', () => process.exit(130)).once('SIGTERM', () => process.exit(143));
 
 const { values } = parseArgs({ options: { json: { type: 'boolean', default: false }, only: { type: 'string' } } });
-print(await main(values.only), values.json);
+const { only } = values;
+if (only !== undefined && !PARTS.includes(only)) throw new Error(`--only takes ${PARTS.join(', ')}, not '${only}'`);
+print(await main(only === undefined ? PARTS : [only]), values.json);

@@ -1,49 +1,54 @@
-/** The load on a server that is a program, with nothing between it and its client. */
-import { createInterface } from 'node:readline';
+/** The load on a program that is called over its standard input and output. */
 import type { Child } from './child.ts';
-import { asCall, GREETING, TEXT, type Era, type Load } from './load.ts';
+import { GREETING, PreparedCalls, type Load, type Target } from './load.ts';
 
 export class StdioLoad implements Load {
   readonly #child: Child;
-  readonly #era: Era;
-  readonly #waiting = new Map<unknown, (line: string) => void>();
-  #id = 0;
+  readonly #target: Target;
+  readonly #calls: PreparedCalls;
+  readonly #waiting = new Map<string, (line: string) => void>();
 
-  constructor(child: Child, era: Era) {
+  constructor(child: Child, target: Target) {
     this.#child = child;
-    this.#era = era;
-    createInterface({ input: child.pipes.stdout }).on('line', (line) => {
-      const { id } = JSON.parse(line) as { id: unknown };
-      this.#waiting.get(id)?.(line);
-      this.#waiting.delete(id);
+    this.#target = target;
+    this.#calls = new PreparedCalls(target);
+    let rest = '';
+    child.pipes.stdout.setEncoding('latin1').on('data', (chunk: string) => {
+      const lines = (rest + chunk).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) this.#receive(line);
     });
   }
 
   async open(): Promise<void> {
-    if (this.#era === 'modern') return;
-    for (const message of GREETING) await this.#send(message);
+    if (this.#target.era === 'modern') return;
+    for (const message of GREETING) {
+      const text = JSON.stringify({ jsonrpc: '2.0', ...message });
+      if (message.id === undefined) this.#child.pipes.stdin.write(`${text}\n`);
+      else await this.#request(`"${message.id}"`, text);
+    }
   }
 
   async call(): Promise<void> {
-    this.#id += 1;
-    const line = await this.#send(asCall(this.#id, { name: 'echo', arguments: { text: TEXT } }, this.#era));
-    if (!line?.includes(TEXT)) throw new Error(`wrong answer from the server: ${line}`);
+    const { id, text } = this.#calls.next();
+    const line = await this.#request(String(id), text);
+    if (!this.#calls.isAnswer(line, id)) throw new Error(`wrong answer on stdio: ${line.slice(0, 1000)}`);
   }
 
   close(): void {
     this.#child.pipes.stdin.end();
   }
 
-  /** Resolves with the answer, if it is a request. */
-  async #send(message: object): Promise<string | undefined> {
-    const line = `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`;
-    if (!('id' in message)) {
-      this.#child.pipes.stdin.write(line);
-      return undefined;
-    }
+  async #request(id: string, text: string): Promise<string> {
     return new Promise((resolve) => {
-      this.#waiting.set(message.id, resolve);
-      this.#child.pipes.stdin.write(line);
+      this.#waiting.set(id, resolve);
+      this.#child.pipes.stdin.write(`${text}\n`);
     });
+  }
+
+  #receive(line: string): void {
+    const id = /"id":("[^"]*"|\d+)/.exec(line)?.[1] ?? '';
+    this.#waiting.get(id)?.(line);
+    this.#waiting.delete(id);
   }
 }

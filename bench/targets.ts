@@ -1,0 +1,142 @@
+/** The targets, and what was measured for them in one run. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { GATEWAY_PATHS, measureCallCosts, RELAYS, type CallCosts } from './call-costs.ts';
+import { bytesForEach, type Child } from './child.ts';
+import { measureHeldCalls } from './held-calls.ts';
+import { measureIdle, type Idle } from './idle.ts';
+import { measureManySessions, type ManySessions } from './many-sessions.ts';
+import { measureStartUp, type StartUp } from './startup.ts';
+import { mb, table } from './table.ts';
+
+export interface Goal {
+  what: string;
+  measured: number;
+  target: number;
+  unit: '' | 'KB';
+  /** The figures that it was computed from. */
+  from: string;
+}
+
+export interface Targets {
+  goals: Goal[];
+  costs: CallCosts;
+  startUp: StartUp;
+  idle: Idle;
+  sessions: ManySessions;
+  heldBytes: number;
+}
+
+export interface TargetParts {
+  folder: string;
+  backend: Child;
+  start: (child: Child) => Child;
+}
+
+const HELD_CALLS = 1000;
+const HELD_SECONDS = 5;
+
+export async function measureTargets({ folder, backend, start }: TargetParts): Promise<Targets> {
+  const origin = await backend.url;
+  const config = join(folder, 'one-server.json');
+  const meanwhile = { port: 0, store: ':memory:' };
+  await writeFile(config, JSON.stringify({ mcpServers: { legacy: { url: `${origin}/legacy` } }, meanwhile }));
+
+  const [idle, startUp] = await measureIdle(config, () => measureStartUp(config));
+  const costs = await measureCallCosts({ folder, origin, start });
+  const sessions = await measureManySessions(folder, origin);
+  const { calls, before, held, right, wrong } = await measureHeldCalls(folder, HELD_CALLS, HELD_SECONDS);
+  if (right !== calls)
+    throw new Error(`${calls - right} held calls did not return with their result: ${wrong.join('; ')}`);
+
+  const figures = { costs, startUp, idle, sessions, heldBytes: bytesForEach(before, held, calls) };
+  return { goals: goalsOf(figures), ...figures };
+}
+
+function goalsOf({ costs, startUp, idle, sessions, heldBytes }: Omit<Targets, 'goals'>): Goal[] {
+  const { before, after } = sessions;
+  const sessionBytes = bytesForEach(before, after, sessions.sessions);
+  return [
+    ...callGoals(costs),
+    ratio('64 in parallel: CPU per call ÷ that at 16', 1, total(costs.crowded), total(costs.calls), {
+      from: GATEWAY_PATHS.map((path) => `${path} ${(costs.crowded[path] / costs.calls[path]).toFixed(2)}`).join(', '),
+    }),
+    ratio('start to first answer ÷ bare Node printing a line', 3, median(startUp.programMs), median(startUp.bareMs), {
+      from: `median ${median(startUp.programMs).toFixed(0)} and ${median(startUp.bareMs).toFixed(0)} ms`,
+    }),
+    ratio('idle memory ÷ bare Node with an http server', 1.35, idle.rssBytes, idle.bareRssBytes, {
+      from: `${mb(idle.rssBytes)} and ${mb(idle.bareRssBytes)}; with one session ${mb(idle.sessionRssBytes)}`,
+    }),
+    {
+      what: 'memory of a used session',
+      measured: sessionBytes / 1000,
+      target: 60,
+      unit: 'KB',
+      from: `${mb(before.rssBytes)}, with ${sessions.sessions} sessions ${mb(after.rssBytes)}`,
+    },
+    {
+      what: 'memory of a held call',
+      measured: heldBytes / 1000,
+      target: 40,
+      unit: 'KB',
+      from: `${HELD_CALLS} calls`,
+    },
+    ratio('10,000 sessions open: CPU per call ÷ that with one', 1.1, sessions.amongCpuMs, sessions.aloneCpuMs, {
+      from: `${ms(sessions.amongCpuMs)} and ${ms(sessions.aloneCpuMs)}`,
+    }),
+    largeGoal(costs),
+  ];
+}
+
+function callGoals({ calls, relays }: CallCosts): Goal[] {
+  const goal = (what: string, path: keyof CallCosts['calls'], target: number): Goal =>
+    ratio(`${what}: CPU per call ÷ reference`, target, calls[path], relays.undici, { from: ms(calls[path]) });
+  return [
+    goal('hub, legacy, HTTP server', 'hub legacy', 2.5),
+    goal('hub, modern', 'hub modern', 3),
+    goal('direct, legacy', 'direct legacy', 2),
+    goal('direct, modern', 'direct modern', 2.5),
+    goal('hub, stdio server', 'hub, stdio server', 1.7),
+    goal('direct, stdio server', 'direct, stdio server', 1.5),
+    goal('hub on stdio, HTTP server', 'hub on stdio', 2),
+  ];
+}
+
+/** The worst of all ways. */
+function largeGoal({ large }: CallCosts): Goal {
+  const worst = Math.max(...GATEWAY_PATHS.map((path) => large[path]));
+  const each = GATEWAY_PATHS.map((path) => `${path} ${(large[path] / large.undici).toFixed(2)}`);
+  return ratio('a 1 MB result: CPU ÷ reference', 1.3, worst, large.undici, {
+    from: `${each.join(', ')}; reference ${ms(large.undici)}`,
+  });
+}
+
+function ratio(what: string, target: number, measured: number, reference: number, { from }: { from: string }): Goal {
+  return { what, measured: measured / reference, target, unit: '', from };
+}
+
+function total(costs: Record<(typeof GATEWAY_PATHS)[number], number>): number {
+  return GATEWAY_PATHS.reduce((sum, path) => sum + costs[path], 0);
+}
+
+function median(sorted: readonly number[]): number {
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+const ms = (value: number): string => `${value.toFixed(3)} ms`;
+
+export function targetsText({ goals, costs }: Targets): string {
+  const cells = goals.map(({ what, measured, target, unit, from }) => {
+    const digits = unit === '' ? 2 : 0;
+    const holds = measured <= target ? 'holds' : 'no';
+    return [what, `${measured.toFixed(digits)} ${unit}`.trim(), `≤ ${target} ${unit}`.trim(), holds, from];
+  });
+  const relays = RELAYS.map((relay) => `${relay} ${costs.relays[relay].toFixed(3)}`);
+  return [
+    'Targets',
+    ...table(['what', 'measured', 'target', '', 'from'], cells, ['left', 'right', 'right', 'left', 'left']),
+    '',
+    `CPU ms of a call through the relays, 16 in parallel: ${relays.join(', ')}. undici is the reference.`,
+    `${goals.filter(({ measured, target }) => measured <= target).length} of ${goals.length} targets hold.`,
+  ].join('\n');
+}
