@@ -12,6 +12,7 @@ import { systemClock } from '../lib/clock.ts';
 import { createLog, messageOf } from '../lib/log.ts';
 import { readAllPages } from '../lib/pages.ts';
 import { failureKindOf } from '../lib/server-failure.ts';
+import { nearestNumber, withNearestNumbers } from '../lib/exact-json.ts';
 import { VERSION } from '../lib/version.ts';
 import { ServerConnection } from '../south/connection.ts';
 import { Dialler } from '../south/dial.ts';
@@ -33,6 +34,7 @@ import type {
   ToolCallMessage,
   ToolCallOptions,
   ToolCallStream,
+  ProgressDetail,
 } from './types.ts';
 import { typedEventTarget } from './typed-event-target.ts';
 
@@ -61,14 +63,21 @@ type Invoked = Required<Pick<ToolCallInvocation, 'toolName' | 'params' | 'metada
  */
 export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   readonly #connection: ServerConnection;
+  readonly #handOver: <T>(value: T) => T;
   readonly #tasks = new KnownTasks((type, detail) => this.#tell(type, detail));
   readonly #following = new Following();
   /** The declared capabilities: the server must not ask anything else. */
   readonly #answers: Record<InteractionKind, boolean>;
   #description: ServerInfo | undefined;
 
-  constructor(server: ServerConfig, options: TaskClientOptions = {}) {
+  /** `handOver` converts what the server sends for the application, which is written for JavaScript numbers. */
+  constructor(
+    server: ServerConfig,
+    options: TaskClientOptions = {},
+    handOver: <T>(value: T) => T = withNearestNumbers,
+  ) {
     super();
+    this.#handOver = handOver;
     const { name = 'meanwhile-client', version = VERSION, elicitation = false, sampling = false } = options;
     const { connectTimeoutMs = 30_000, pollTimeoutMs = 30_000, reconnectAttempts = 10, sessionId } = options;
     this.#answers = { elicitation, sampling, roots: false };
@@ -183,7 +192,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     const followed = this.#following.byTask(taskId) ?? this.#followQuietly(taskId);
     const end = await this.#following.endOf(followed, signal);
     if (end.kind !== 'result') throw errorFrom(end);
-    return end.result as CallToolResult;
+    return this.#handOver(end.result) as CallToolResult;
   }
 
   async cancelTask(taskId: string): Promise<void> {
@@ -244,7 +253,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     options: SendOptions,
   ): Promise<Record<string, unknown>> {
     try {
-      return await this.#connection.channel.request(method, params, options);
+      return this.#handOver(await this.#connection.channel.request(method, params, options));
     } catch (error) {
       throw requestError(error, options.signal);
     }
@@ -306,7 +315,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   ): ToolCallInvocation {
     const { taskId } = begun;
     if (end.kind === 'result') {
-      const result = end.result as CallToolResult;
+      const result = this.#handOver(end.result) as CallToolResult;
       const invocation = { ...begun, result, success: result.isError !== true };
       tell({ type: 'result', result });
       if (taskId !== undefined) this.#tell('taskCompleted', { taskId, result });
@@ -335,7 +344,11 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
 
   #progressOf(running: Running): (progress: Progress) => void {
     return (progress) =>
-      this.#tell('progressNotification', { toolName: running.toolName, ...progress, ...taskIdOf(running) });
+      this.#tell('progressNotification', {
+        toolName: running.toolName,
+        ...inNumbers(progress),
+        ...taskIdOf(running),
+      });
   }
 
   #sink(): ConnectionSink {
@@ -346,10 +359,11 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
         this.#tasks.forgetUnless((taskId) => this.#following.byTask(taskId) !== undefined);
         this.#tell('disconnected', { reason });
       },
-      notification: (method, params) => this.#tell('notification', { method, params }),
-      log: (entry) => this.#tell('log', entry),
+      notification: (method, params) => this.#tell('notification', { method, params: this.#handOver(params) }),
+      log: (entry) => this.#tell('log', this.#handOver(entry)),
       taskProgress: (taskId, progress) => {
-        if (this.#tasks.has(taskId)) this.#tell('progressNotification', { toolName: '', ...progress, taskId });
+        if (this.#tasks.has(taskId))
+          this.#tell('progressNotification', { toolName: '', ...inNumbers(progress), taskId });
       },
       question: async (question) => this.#asked(question),
     };
@@ -360,8 +374,14 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     if (question.kind === 'roots') return { roots: [] };
     if (!this.#answers[question.kind]) throw new Error(`this client answers no ${question.kind} requests`);
     const running = question.callId === undefined ? undefined : this.#following.byCall(question.callId);
-    return askListeners(question, running, (type, detail) => this.#tell(type, detail));
+    const params = this.#handOver(question.params);
+    return askListeners({ ...question, params }, running, (type, detail) => this.#tell(type, detail));
   }
+}
+
+function inNumbers({ progress, total, ...more }: Progress): Pick<ProgressDetail, 'progress' | 'total'> {
+  const all = total === undefined ? {} : { total: nearestNumber(total) };
+  return { ...more, progress: nearestNumber(progress) ?? 0, ...all };
 }
 
 const taskIdOf = ({ taskId }: Running): { taskId?: string } => (taskId === undefined ? {} : { taskId });

@@ -12,6 +12,7 @@ import {
   parseTree,
   printParseErrorCode,
 } from 'jsonc-parser';
+import { parseExact } from '../lib/exact-json.ts';
 
 export class JsonError extends Error {
   override readonly name = 'JsonError';
@@ -26,15 +27,16 @@ export class JsonError extends Error {
   }
 }
 
-export const parseJson = (text: string): unknown => parse(text, { disallowComments: true });
+/** Integers of any length are exact. */
+export const parseJson = (text: string): unknown => parse(text, { disallowComments: true }, parseExact);
 
 /** JSON as editors write it: with comments, and with a comma after the last element. */
 export const parseJsonWithComments = (text: string): unknown => parse(text, { allowTrailingComma: true });
 
-function parse(source: string, options: ParseOptions): unknown {
+function parse(source: string, options: ParseOptions, valid: (text: string) => unknown = JSON.parse): unknown {
   const text = source.replace(/^\uFEFF/, '');
   try {
-    return JSON.parse(text);
+    return valid(text);
   } catch {
     // This error must not become the `cause` of ours: a logger would print the text that it quotes.
   }

@@ -1,5 +1,6 @@
 /** What the core needs from outside. `south` and `store` implement it, `main.ts` puts them together. */
 
+import type { BigNumber } from '../lib/exact-json.ts';
 import type { ServerFailureKind } from '../lib/server-failure.ts';
 import type { SessionEvent } from './event/event.ts';
 import type { Answer, Interaction, InteractionKind } from './interaction/interaction.ts';
@@ -128,8 +129,8 @@ export interface ConnectionSink {
 }
 
 export interface Progress {
-  progress: number;
-  total?: number | undefined;
+  progress: number | BigNumber;
+  total?: number | BigNumber | undefined;
   message?: string | undefined;
   /** What else the server said with it. */
   [field: string]: unknown;

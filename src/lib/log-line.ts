@@ -2,6 +2,7 @@
 
 import { styleText } from 'node:util';
 import { escapeControls } from './escape-controls.ts';
+import { stringifyExact } from './exact-json.ts';
 
 export interface LogEntry {
   level: 'debug' | 'info' | 'warn' | 'error';
@@ -12,7 +13,7 @@ export interface LogEntry {
 
 /** For programs. */
 export function jsonLine({ level, event, time, data }: LogEntry): string {
-  return escapeControls(JSON.stringify({ level, event, timestamp: time.toISOString(), ...(data && { data }) }));
+  return escapeControls(stringifyExact({ level, event, timestamp: time.toISOString(), ...(data && { data }) }));
 }
 
 const COLOURS = { debug: 'dim', info: 'cyan', warn: 'yellow', error: 'red' } as const;
@@ -34,5 +35,5 @@ export function textLine({ level, event, time, data = {} }: LogEntry, coloured: 
 /** A word as it is, everything else as JSON, which keeps it on the line. */
 function shown(value: unknown): string {
   const isWord = typeof value === 'string' && /^[^\s"=]+$/.test(value);
-  return escapeControls(isWord ? value : (JSON.stringify(value) ?? String(value)));
+  return escapeControls(isWord ? value : (stringifyExact(value) ?? String(value)));
 }

@@ -1,6 +1,7 @@
 import { cancelledByClient } from '../core/call/request.ts';
 import type { Progress } from '../core/ports.ts';
 import type { Session } from '../core/session/session.ts';
+import { isBigNumber, nearestNumber } from '../lib/exact-json.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -24,13 +25,16 @@ export async function whileWaiting<T>(
   let quietSince = started;
   let stopBeat = (): void => {};
   let last: number | undefined;
-  let lastTotal: number | undefined;
+  let lastTotal: Progress['total'];
   const report = (progress: Progress): void => {
     if (!exchange.reaches) return;
-    last = last === undefined ? progress.progress : Math.max(progress.progress, last + SMALLEST_STEP);
+    const reported = nearestNumber(progress.progress) ?? 0;
+    // Big numbers that differ may have the same nearest number.
+    const least = last === undefined ? reported : isBigNumber(progress.progress) ? last : last + SMALLEST_STEP;
+    last = Math.max(reported, least);
     lastTotal = progress.total;
     quietSince = clock.now();
-    send(marked({ ...progress, progress: last }));
+    send(marked(reported >= least ? progress : { ...progress, progress: last }));
   };
   // Progress only moves the next beat: a server that reports much must not cost a timer for each report.
   const beat = (): void => {
@@ -38,7 +42,7 @@ export async function whileWaiting<T>(
     if (now - quietSince >= BEAT_MS) {
       quietSince = now;
       // A total below the progress would make no sense.
-      const total = lastTotal !== undefined && (last ?? 0) < lastTotal ? lastTotal : undefined;
+      const total = (last ?? 0) < (nearestNumber(lastTotal) ?? 0) ? lastTotal : undefined;
       report({ progress: last ?? 0, total, message: `${what}: ${Math.round((now - started) / 1000)} s` });
     }
     arm();

@@ -5,6 +5,7 @@ import { messageOf } from '../lib/log.ts';
 import { hasRpcCode, rpcFailure, type RpcFailure } from '../lib/rpc-error.ts';
 import { isObject } from '../lib/values.ts';
 import { sendQuestion, type Capabilities } from './client-question.ts';
+import { withNearestNumbers } from '../lib/exact-json.ts';
 import type { Tool } from './definition.ts';
 import { QuestionError } from './question-error.ts';
 import { runAgain } from './resume-point.ts';
@@ -20,7 +21,9 @@ export async function runTool(
   sink: ConnectionSink,
   capabilities: Capabilities | undefined,
 ): Promise<Ran> {
-  const mistake = tool.mistake(call.args);
+  // Handlers are written for JavaScript numbers.
+  const args = withNearestNumbers(call.args);
+  const mistake = tool.mistake(args);
   if (mistake !== undefined) return { outcome: failed(`the arguments of '${tool.name}' do not fit: ${mistake}`) };
   if (tool.repeatable) {
     await call.onCheckpoint(runAgain(capabilities));
@@ -29,7 +32,7 @@ export async function runTool(
   if (onRecord !== undefined) await onRecord;
   const task = new HandledTask(tool, call, sink, capabilities);
   try {
-    return ranTo(tool, await tool.run(call.args, task));
+    return ranTo(tool, await tool.run(args, task));
   } catch (error) {
     return { outcome: isProtocolError(error) ? { kind: 'error', error: rpcFailure(error) } : failed(messageOf(error)) };
   } finally {
@@ -95,7 +98,8 @@ class HandledTask implements RunningTask {
     });
     try {
       // A question that is stored for the next start of the program never settles in this one.
-      return await unlessAborted(asking, this.signal, () => new Error(`the call is over: ${reasonOf(this.signal)}`));
+      const over = (): Error => new Error(`the call is over: ${reasonOf(this.signal)}`);
+      return withNearestNumbers(await unlessAborted(asking, this.signal, over));
     } catch (error) {
       throw new QuestionError(error);
     }

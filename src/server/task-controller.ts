@@ -8,6 +8,7 @@ import { unlimitedQuota } from '../core/shared-limit.ts';
 import { TaskBook } from '../core/task/book.ts';
 import { hasEnded, type CallResult, type Task, type TaskError } from '../core/task/task.ts';
 import { MAX_DELAY_MS, systemClock, type Clock } from '../lib/clock.ts';
+import { withNearestNumbers } from '../lib/exact-json.ts';
 import { stderrLog, type Log } from '../lib/log.ts';
 import type { RpcFailure } from '../lib/rpc-error.ts';
 import { every } from '../lib/timers.ts';
@@ -123,7 +124,7 @@ export class StoredTasks implements AppTaskController {
   async #ask(taskId: string, { kind, params, key, signal = NEVER }: TaskQuestion): Promise<Answer> {
     const task = this.#tasks.get(taskId);
     if (hasEnded(task)) throw new Error(`task ${taskId} has ended: ${task.status}`);
-    return this.#interactions.ask(task.server, {
+    const answer = await this.#interactions.ask(task.server, {
       kind,
       params,
       withdrawn: signal,
@@ -131,6 +132,8 @@ export class StoredTasks implements AppTaskController {
       detached: true,
       ...(key !== undefined && { key }),
     });
+    // Applications are written for JavaScript numbers.
+    return withNearestNumbers(answer);
   }
 
   questions(taskId: string): Interaction[] {

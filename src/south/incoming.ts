@@ -1,6 +1,7 @@
 import { SUBSCRIPTION_ID_META_KEY } from '@modelcontextprotocol/client';
 import type { ConnectionSink, IncomingQuestion, Progress } from '../core/ports.ts';
 import type { Answer } from '../core/interaction/interaction.ts';
+import { isBigNumber, type BigNumber } from '../lib/exact-json.ts';
 import { messageOf } from '../lib/log.ts';
 import type { RunningCalls } from './call/running-calls.ts';
 import type { AskedRequest } from './call/resume-point.ts';
@@ -80,14 +81,16 @@ export function handleIncoming(
 
 function readProgress(params: Record<string, unknown>): Progress | undefined {
   const { progressToken: _token, progress, total, message, ...more } = withoutRelatedTask(params);
-  if (typeof progress !== 'number') return undefined;
+  if (!isNumber(progress)) return undefined;
   return {
     ...more,
     progress,
-    ...(typeof total === 'number' && { total }),
+    ...(isNumber(total) && { total }),
     ...(typeof message === 'string' && { message }),
   };
 }
+
+const isNumber = (value: unknown): value is number | BigNumber => typeof value === 'number' || isBigNumber(value);
 
 /** The id of our own subscription means nothing to clients. */
 function withoutSubscription(params: Record<string, unknown>): Record<string, unknown> | undefined {

@@ -12,6 +12,7 @@ import {
   errorOfTask,
 } from '../core/task/task.ts';
 import { taskView } from '../core/task/view.ts';
+import { nearestNumber } from '../lib/exact-json.ts';
 import { messageOf } from '../lib/log.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Alarm } from '../lib/timers.ts';
@@ -229,8 +230,8 @@ function expiryOf({ createdAt, ttlMs }: Task): number {
 
 function ttlOf(asked: unknown): number {
   if (!isObject(asked)) throw invalid('task must be an object');
-  const { ttl = DEFAULT_TTL_MS } = asked;
-  if (typeof ttl !== 'number' || !Number.isInteger(ttl) || ttl < 0) {
+  const ttl = asked['ttl'] === undefined ? DEFAULT_TTL_MS : nearestNumber(asked['ttl']);
+  if (ttl === undefined || !Number.isInteger(ttl) || ttl < 0) {
     throw invalid('task.ttl must be a whole number of milliseconds, 0 or more');
   }
   return Math.min(ttl, MAX_TTL_MS);

@@ -1,4 +1,5 @@
 import type { ServerTask } from '../core/ports.ts';
+import { nearestNumber } from '../lib/exact-json.ts';
 import { LATEST_WITH_SESSIONS, MODERN_VERSION, TASKS_EXTENSION } from '../lib/protocol.ts';
 import { isObject } from '../lib/values.ts';
 
@@ -53,15 +54,15 @@ export function readServerTask(value: unknown, from: string): ServerTask {
     );
   }
   const ttl = value['ttl'] ?? value['ttlMs'];
-  const pollInterval = value['pollInterval'] ?? value['pollIntervalMs'];
+  const pollInterval = nearestNumber(value['pollInterval'] ?? value['pollIntervalMs']);
   return {
     taskId,
     status: status as ServerTask['status'],
     ...(typeof statusMessage === 'string' && { statusMessage }),
     createdAt: typeof createdAt === 'string' ? createdAt : UNKNOWN_TIME,
     lastUpdatedAt: typeof lastUpdatedAt === 'string' ? lastUpdatedAt : UNKNOWN_TIME,
-    ttl: typeof ttl === 'number' ? ttl : null,
-    ...(typeof pollInterval === 'number' && pollInterval >= 0 && { pollInterval }),
+    ttl: nearestNumber(ttl) ?? null,
+    ...(pollInterval !== undefined && pollInterval >= 0 && { pollInterval }),
   };
 }
 

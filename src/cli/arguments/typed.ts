@@ -1,3 +1,4 @@
+import { exactNumber, parseExact, type BigNumber } from '../../lib/exact-json.ts';
 import { isObject } from '../../lib/values.ts';
 import { alternatives, describeType, itemsOf, type Schema } from '../json-schema.ts';
 
@@ -32,7 +33,7 @@ const takesAnyText = (schema: Schema): boolean =>
 
 /** A number as people type it. */
 export const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
-const WHOLE = /^[+-]?\d+$/;
+export const WHOLE = /^[+-]?\d+$/;
 const NOT_IT: Found = {};
 
 function findAs(text: string, schema: Schema, root: Schema, depth: number): Found {
@@ -62,11 +63,17 @@ function findAs(text: string, schema: Schema, root: Schema, depth: number): Foun
 
 const hasFraction = (value: number): boolean => Number.isFinite(value) && !Number.isInteger(value);
 
-/** The number, unless it cannot be represented exactly. */
+/** A whole number with any number of digits. */
+export const wholeNumber = (text: string): number | BigNumber => exactNumber(String(BigInt(text.replace('+', ''))));
+
+/** The number, unless it cannot be sent exactly. */
 function exactly(text: string, whole: boolean): Found {
+  if (WHOLE.test(text)) return { value: wholeNumber(text) };
   const value = Number(text);
   if (whole ? Number.isSafeInteger(value) : Number.isFinite(value)) return { value };
-  const limit = whole ? `whole numbers are exact up to ${Number.MAX_SAFE_INTEGER}` : 'it is larger than any number';
+  const limit = whole
+    ? `whole numbers are exact up to ${Number.MAX_SAFE_INTEGER}, or with all their digits`
+    : 'it is larger than any number';
   return {
     changed: `${text} would arrive as another value: ${limit}; send it as a text, in quotes: key:='"${text}"', or in --args`,
   };
@@ -81,7 +88,7 @@ function list(text: string, schema: Schema, root: Schema, depth: number): Found 
 
 function json(text: string, fits: (value: unknown) => boolean): Found {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseExact(text);
     return fits(value) ? { value } : NOT_IT;
   } catch {
     return NOT_IT;

@@ -1,9 +1,10 @@
 /** Turns the form of a server into fields that a person fills in one after the other. */
 
 import { formMistake } from '../../core/interaction/form.ts';
-import { NUMBER } from '../arguments/typed.ts';
+import { NUMBER, WHOLE, wholeNumber } from '../arguments/typed.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { limitsOf, requiredOf, type Schema } from '../json-schema.ts';
+import { parseExact } from '../../lib/exact-json.ts';
 import { isObject } from '../../lib/values.ts';
 
 export interface Choice {
@@ -159,6 +160,7 @@ function valueOf(schema: Schema, text: string, typedText: string): unknown {
     case 'number':
     case 'integer':
       // Anything else stays a string, which the validator refuses.
+      if (WHOLE.test(text)) return wholeNumber(text);
       return NUMBER.test(text) ? Number(text) : text;
     case 'array':
     case 'object':
@@ -170,7 +172,7 @@ function valueOf(schema: Schema, text: string, typedText: string): unknown {
 
 function jsonOrText(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch {
     return text;
   }

@@ -93,13 +93,15 @@ function openStop({ timeout: text }: Flags): Stop {
 
 /** All commands declare the same capabilities: some servers hide tools from clients that cannot be asked. */
 export function newClient(server: FoundServer, { session }: Flags): TaskClient {
-  return new TaskClient(server.config, {
+  const options = {
     name: 'meanwhile',
     elicitation: true,
     sampling: true,
     ...(server.connectTimeoutMs !== undefined && { connectTimeoutMs: server.connectTimeoutMs }),
     ...(session !== undefined && { sessionId: session }),
-  });
+  };
+  // Big numbers are printed with all their digits.
+  return new TaskClient(server.config, options, (value) => value);
 }
 
 /** For commands that ask the person nothing. */

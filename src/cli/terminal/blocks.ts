@@ -4,6 +4,7 @@ import type { CallToolResult } from '../../client/types.ts';
 import type { OutFolder } from '../out-folder.ts';
 import { showBytes } from '../units.ts';
 import { isObject } from '../../lib/values.ts';
+import { stringifyExact } from '../../lib/exact-json.ts';
 
 type Block = Record<string, unknown>;
 
@@ -11,7 +12,7 @@ export async function showResult(result: CallToolResult, out: OutFolder | undefi
   const blocks = Array.isArray(result.content) ? result.content.filter(isObject) : [];
   const lines = await showBlocks(blocks, out);
   if (result.structuredContent !== undefined && !blocks.some(hasText)) {
-    lines.push(JSON.stringify(result.structuredContent, null, 2));
+    lines.push(stringifyExact(result.structuredContent, 2));
   }
   return lines.join('\n');
 }
@@ -34,7 +35,7 @@ async function showBlock(block: Block, out: OutFolder | undefined): Promise<stri
     case 'resource':
       return showContents(isObject(block['resource']) ? block['resource'] : {}, out);
     default:
-      return JSON.stringify(block);
+      return stringifyExact(block);
   }
 }
 

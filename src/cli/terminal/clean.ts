@@ -1,4 +1,5 @@
 import { UNPRINTABLE } from '../../lib/escape-controls.ts';
+import { stringifyExact } from '../../lib/exact-json.ts';
 
 const ESCAPE = '\u001B';
 
@@ -28,5 +29,5 @@ export function cleanLine(text: unknown): string {
 /** A server may send anything where a string is expected. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
-  return value === undefined ? '' : JSON.stringify(value);
+  return value === undefined ? '' : stringifyExact(value);
 }

@@ -5,6 +5,7 @@ import { clean } from './clean.ts';
 import { table } from './layout.ts';
 import { LiveLine } from './live-line.ts';
 import { PLAIN, styleFor, type Style } from './style.ts';
+import { stringifyExact } from '../../lib/exact-json.ts';
 
 /** The output of a command: results on standard output, messages on standard error. */
 export class Screen {
@@ -48,7 +49,7 @@ export class Screen {
   }
 
   printJson(document: unknown): void {
-    const text = JSON.stringify(document, null, 2);
+    const text = stringifyExact(document, 2);
     this.printOwn(process.stdout.isTTY ? escapeControls(text) : text);
   }
 

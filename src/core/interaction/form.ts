@@ -4,6 +4,7 @@
  * too: one of its regular expressions could stop the whole gateway.
  */
 
+import { isBigNumber, nearestNumber } from '../../lib/exact-json.ts';
 import { isObject } from '../../lib/values.ts';
 
 type Schema = Record<string, unknown>;
@@ -31,10 +32,10 @@ function fieldMistake(field: Schema, value: unknown): string | undefined {
   if (choices !== undefined) return choices.includes(value) ? undefined : notAChoice(choices);
   switch (field['type']) {
     case 'string':
-      return typeof value === 'string' ? textMistake(field, value) : 'expected a string';
+      return typeof value === 'string' && !isBigNumber(value) ? textMistake(field, value) : 'expected a string';
     case 'number':
     case 'integer':
-      return typeof value === 'number' && Number.isFinite(value) ? numberMistake(field, value) : 'expected a number';
+      return numberMistake(field, nearestNumber(value));
     case 'boolean':
       return typeof value === 'boolean' ? undefined : 'expected true or false';
     case 'array':
@@ -53,7 +54,8 @@ function textMistake(field: Schema, value: string): string | undefined {
   return looksRight === undefined || looksRight(value) ? undefined : `expected the format ${String(field['format'])}`;
 }
 
-function numberMistake(field: Schema, value: number): string | undefined {
+function numberMistake(field: Schema, value: number | undefined): string | undefined {
+  if (value === undefined || !Number.isFinite(value)) return 'expected a number';
   if (field['type'] === 'integer' && !Number.isInteger(value)) return 'expected a whole number';
   const [least, most] = [limit(field, 'minimum'), limit(field, 'maximum')];
   if (least !== undefined && value < least) return `expected at least ${least}`;

@@ -2,6 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { readAllPages } from '../../lib/pages.ts';
 import type { Connection } from '../ports.ts';
 import { LISTS, type ListName } from './catalog.ts';
+import { stringifyExact } from '../../lib/exact-json.ts';
 
 /** What a server can say has changed: its tools, its resources (templates included), or its prompts. */
 export type ListKind = (typeof LISTS)[ListName]['capability'];
@@ -71,5 +72,5 @@ const emptyHash = (): Hash => createHash('sha256');
 
 /** Item by item, because pages may be cut differently next time. */
 function addTo(hash: Hash, items: unknown[]): void {
-  for (const item of items) hash.update(JSON.stringify(item));
+  for (const item of items) hash.update(stringifyExact(item));
 }

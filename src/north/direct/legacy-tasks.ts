@@ -2,6 +2,7 @@ import type { RequestId } from '@modelcontextprotocol/server';
 import type { Progress } from '../../core/ports.ts';
 import { hasEnded, type Task } from '../../core/task/task.ts';
 import { MAX_DELAY_MS } from '../../lib/clock.ts';
+import { nearestNumber } from '../../lib/exact-json.ts';
 import { withRelatedTask } from '../../lib/meta.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
@@ -35,9 +36,9 @@ function placeAfter(cursor: unknown, tasks: Task[]): number {
 /** How long the client wants to keep a task, from `params.task` of its call. */
 export function ttlOf(task: unknown): { ttlMs?: number } {
   if (!isObject(task)) throw new RpcError(-32602, "'task' must be an object");
-  const { ttl } = task;
-  if (ttl === undefined || ttl === null) return {};
-  if (typeof ttl !== 'number' || !Number.isFinite(ttl) || ttl < 0) {
+  if (task['ttl'] === undefined || task['ttl'] === null) return {};
+  const ttl = nearestNumber(task['ttl']);
+  if (ttl === undefined || !Number.isFinite(ttl) || ttl < 0) {
     throw new RpcError(-32602, "'task.ttl' must be a number of milliseconds");
   }
   return { ttlMs: Math.max(1, Math.floor(ttl)) };

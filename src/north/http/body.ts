@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { parseExact } from '../../lib/exact-json.ts';
 
 type Body = { kind: 'json'; value: unknown; bytes: number } | { kind: 'too-large' } | { kind: 'broken'; why: string };
 
@@ -25,7 +26,7 @@ function parse(chunks: Buffer[]): Body {
   try {
     const [only, ...more] = chunks;
     const text = (more.length === 0 && only !== undefined ? only : Buffer.concat(chunks)).toString('utf8');
-    return { kind: 'json', value: JSON.parse(text) as unknown, bytes: text.length };
+    return { kind: 'json', value: parseExact(text), bytes: text.length };
   } catch (error) {
     return { kind: 'broken', why: (error as Error).message };
   }

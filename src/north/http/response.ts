@@ -3,6 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import { ERROR_TABLE, type GatewayError } from '../../core/errors.ts';
 import { limitUnread } from './unread.ts';
+import { stringifyExact } from '../../lib/exact-json.ts';
 
 const KEEP_ALIVE_MS = 15_000;
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
@@ -38,7 +39,7 @@ export function respondError(
   }
   const { id = null, data, headers } = options;
   const error = { code, message, ...(data !== undefined && { data }) };
-  respondJson(res, status, JSON.stringify({ jsonrpc: '2.0', id, error }), headers);
+  respondJson(res, status, stringifyExact({ jsonrpc: '2.0', id, error }), headers);
 }
 
 /** The same for an error of the gateway: the table says which status and code. */

@@ -6,6 +6,7 @@ import type { Session } from '../../core/session/session.ts';
 import type { CoreSettings } from '../../core/settings.ts';
 import { withinLimits } from '../carrier.ts';
 import { passOn, type Reply } from '../commit-gate.ts';
+import { isBigNumber, nearestNumber } from '../../lib/exact-json.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import { mistakes, noSuchTool } from './mistakes.ts';
@@ -105,7 +106,7 @@ export class Hub {
   async #run(found: HubTool, given: unknown, context: ToolContext): Promise<ToolReply> {
     try {
       return await withinLimits(context.session, given, async () => {
-        const parsed = found.input.safeParse(given);
+        const parsed = found.input.safeParse(withoutBigNumbers(given));
         if (parsed.success) return found.run(parsed.data, context);
         throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', `${found.name}: ${mistakes(found, given, parsed.error)}`);
       });
@@ -116,6 +117,12 @@ export class Hub {
       return errorReply(withFix(error, serverIn(given, context.session)));
     }
   }
+}
+
+/** The hub's own arguments are small numbers; those of a server's tool, which are nested, stay as they are. */
+function withoutBigNumbers(given: unknown): unknown {
+  if (!isObject(given) || !Object.values(given).some(isBigNumber)) return given;
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, nearestNumber(value) ?? value]));
 }
 
 /** Replies other than errors show that the server is connected. */

@@ -7,6 +7,7 @@ import type { Session } from '../../core/session/session.ts';
 import type { CoreSettings } from '../../core/settings.ts';
 import type { CallResult } from '../../core/task/task.ts';
 import type { Exchange } from '../exchange.ts';
+import { stringifyExact } from '../../lib/exact-json.ts';
 
 /** The client of a request. */
 export interface HubCaller {
@@ -118,7 +119,7 @@ export function json(value: unknown): ToolReply {
 }
 
 export function jsonBlock(value: unknown): ContentBlock {
-  return { type: 'text', text: JSON.stringify(value) };
+  return { type: 'text', text: stringifyExact(value) };
 }
 
 export const READS: Annotations = { readOnlyHint: true, openWorldHint: false };

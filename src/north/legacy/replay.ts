@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { RequestId } from '@modelcontextprotocol/server';
+import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 
 interface Kept {
   id: string;
@@ -26,7 +27,7 @@ export class ReplayBuffer {
   /** The id names the requests that the stream answers, because after a restart nothing else is known of it. */
   newStreamId(requests: RequestId[] = []): string {
     this.#streams += 1;
-    const named = requests.length === 0 ? '' : `-${Buffer.from(JSON.stringify(requests)).toString('base64url')}`;
+    const named = requests.length === 0 ? '' : `-${Buffer.from(stringifyExact(requests)).toString('base64url')}`;
     return `${this.#prefix}${this.#streams}${named}`;
   }
 
@@ -62,7 +63,7 @@ export function requestsNamedIn(eventId: string): RequestId[] | undefined {
   if (named === null) return undefined;
   if (named === undefined) return [];
   try {
-    const ids: unknown = JSON.parse(Buffer.from(named, 'base64url').toString());
+    const ids: unknown = parseExact(Buffer.from(named, 'base64url').toString());
     return Array.isArray(ids) && ids.every(isRequestId) ? ids : undefined;
   } catch {
     return undefined;

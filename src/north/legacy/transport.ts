@@ -13,6 +13,7 @@ import {
   writeEvent,
 } from '../http/response.ts';
 import { ReplayBuffer, requestsNamedIn } from './replay.ts';
+import { stringifyExact } from '../../lib/exact-json.ts';
 
 /** A call answered sooner than this gets plain JSON; a slower one a stream that can carry progress and be resumed. */
 const STREAM_AFTER_MS = 250;
@@ -107,7 +108,7 @@ export class LegacyTransport implements Transport, Carrier {
     if (taken.length > 0) {
       const left = taken.filter((id) => this.#isLeft(id));
       if (left.length === taken.length) this.#giveUpAll(left, () => this.post(res, body));
-      else respondError(res, 400, -32600, `request id ${JSON.stringify(taken[0])} is already in use`, { id: taken[0] });
+      else respondError(res, 400, -32600, `request id ${stringifyExact(taken[0])} is already in use`, { id: taken[0] });
       return;
     }
     const stream = this.#newStream(requests, { res, streaming: false, isBatch: Array.isArray(body) });
@@ -220,7 +221,7 @@ export class LegacyTransport implements Transport, Carrier {
     const streamId = this.#replay.newStreamId(requests);
     res.writeHead(200, this.#headers());
     for (const id of requests) {
-      const data = JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message } });
+      const data = stringifyExact({ jsonrpc: '2.0', id, error: { code: -32000, message } });
       res.write(frame(data, this.#replay.add(streamId, data)));
     }
     res.end();
@@ -235,7 +236,7 @@ export class LegacyTransport implements Transport, Carrier {
     const stream = related === undefined ? this.#standing : this.#streamOf.get(related);
     if (stream === undefined) return;
     if (!stream.streaming) this.#startStreaming(stream);
-    this.#write(stream, JSON.stringify(message));
+    this.#write(stream, stringifyExact(message));
   }
 
   async close(): Promise<void> {
@@ -292,13 +293,13 @@ export class LegacyTransport implements Transport, Carrier {
     if (res === undefined) settle(false);
     else onceHandedOver(res, settle);
     if (stream.streaming) {
-      this.#write(stream, JSON.stringify(message));
+      this.#write(stream, stringifyExact(message));
       if (done) res?.end();
       return;
     }
     stream.replies.push(message);
     if (!done || res === undefined) return;
-    const body = JSON.stringify(stream.isBatch ? stream.replies : message);
+    const body = stringifyExact(stream.isBatch ? stream.replies : message);
     respondJson(res, 200, body, { 'mcp-session-id': this.sessionId });
   }
 
@@ -315,7 +316,7 @@ export class LegacyTransport implements Transport, Carrier {
     stream.streaming = true;
     if (stream.res !== undefined) this.#attach(stream, stream.res);
     this.#prime(stream);
-    for (const reply of stream.replies) this.#write(stream, JSON.stringify(reply));
+    for (const reply of stream.replies) this.#write(stream, stringifyExact(reply));
     stream.replies = [];
   }
 

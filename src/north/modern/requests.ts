@@ -18,6 +18,7 @@ import type { Hub } from '../hub/hub.ts';
 import { RequestValidator } from '../../lib/sdk/request-validator.ts';
 import { RequestTransport, statusOf } from './transport.ts';
 import { Windows } from './windows.ts';
+import { stringifyExact } from '../../lib/exact-json.ts';
 
 interface ModernOptions {
   gateway: Gateway;
@@ -143,7 +144,7 @@ export class ModernRequests {
       // An ended response stays open until a slow client has read all of it.
       if (res.writableEnded || res.destroyed) return;
       if (!res.headersSent) beginStream(res);
-      writeEvent(res, frame(JSON.stringify(message)));
+      writeEvent(res, frame(stringifyExact(message)));
     };
     const client = clientIn(params._meta ?? {});
     let stop: () => void;

@@ -11,6 +11,7 @@ import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
 import { beginStream, frame, onceHandedOver, respondError, respondJson, writeEvent } from '../http/response.ts';
 import { limitUnread } from '../http/unread.ts';
+import { stringifyExact } from '../../lib/exact-json.ts';
 
 /** The HTTP status of errors for which the specification names one. */
 const STATUS: Record<number, number> = { [-32601]: 404, [-32020]: 400, [-32021]: 400, [-32022]: 400 };
@@ -61,15 +62,15 @@ export class RequestTransport extends ModernTransport implements Carrier {
     if ('method' in message) {
       if (options?.relatedRequestId === undefined) return;
       if (!res.headersSent) beginStream(res);
-      writeEvent(res, frame(JSON.stringify(message)));
+      writeEvent(res, frame(stringifyExact(message)));
       return;
     }
     if (res.headersSent) {
-      res.end(frame(JSON.stringify(message)));
+      res.end(frame(stringifyExact(message)));
       limitUnread(res);
       return;
     }
-    respondJson(res, 'error' in message ? statusOf(message.error.code, 200) : 200, JSON.stringify(message));
+    respondJson(res, 'error' in message ? statusOf(message.error.code, 200) : 200, stringifyExact(message));
   }
 
   /** The program ends. */

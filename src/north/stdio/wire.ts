@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { JSONRPCMessage } from '@modelcontextprotocol/server';
 import { isObject } from '../../lib/values.ts';
 import { isMessage } from '../http/message.ts';
+import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 
 const NEWLINE = 0x0a;
 
@@ -44,7 +45,7 @@ export class StdioWire {
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#closed) throw new Error('the connection is closed');
     return new Promise((resolve, reject) => {
-      this.#output.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
+      this.#output.write(`${stringifyExact(message)}\n`, (error) => (error ? reject(error) : resolve()));
     });
   }
 
@@ -80,7 +81,7 @@ export class StdioWire {
   #line(line: string): void {
     let value: unknown;
     try {
-      value = JSON.parse(line);
+      value = parseExact(line);
     } catch {
       // Programs print other lines, too.
       return;

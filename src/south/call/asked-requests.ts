@@ -8,6 +8,7 @@ import { retryThroughDisconnects, type CallChannel } from './channel.ts';
 import type { RunningCall } from './running-calls.ts';
 import { answerOne } from './rounds.ts';
 import type { AskedRequest, TaskResumePoint } from './resume-point.ts';
+import { stringifyExact } from '../../lib/exact-json.ts';
 
 interface PendingRequest {
   request: AskedRequest;
@@ -110,5 +111,5 @@ export class AskedRequests {
 
 /** Request ids are unique only within a session. */
 function keyOf({ id }: AskedRequest, sessionId: string | undefined): string {
-  return `${sessionId} ${JSON.stringify(id)}`;
+  return `${sessionId} ${stringifyExact(id)}`;
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
-import { serializeMessage, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
+import { type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import type { CommandServerConfig } from '../../core/ports.ts';
 import { drained } from '../../lib/drained.ts';
@@ -15,6 +15,7 @@ import type { MessageLimit } from './message-size.ts';
 import { handleOversize } from './oversize-message.ts';
 import { readMessage } from './message.ts';
 import { watchGroup } from './reaper.ts';
+import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 
 const GRACE_MS = 1000;
 /** Processes that the child started outside its group may hold its pipes open. */
@@ -140,7 +141,7 @@ export class ChildTransport implements ChildProcessTransport {
       throw new ServerFailure('exited', this.#killedBecause);
     }
     this.initialize.sent(message);
-    if (!stdin.write(serializeMessage(message))) await drained(stdin);
+    if (!stdin.write(`${stringifyExact(message)}\n`)) await drained(stdin);
   }
 
   /** Adds the end of the process and its last words to a failed connection. */
@@ -223,7 +224,7 @@ function startFailure({ command, cwd }: CommandServerConfig, error: NodeJS.Errno
 
 function parsed(line: string): unknown {
   try {
-    return JSON.parse(line);
+    return parseExact(line);
   } catch {
     return undefined;
   }

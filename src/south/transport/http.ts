@@ -12,6 +12,7 @@ import type { HttpServerConfig } from '../../core/ports.ts';
 import type { AddressCheck } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
+import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 import { isBrokenWire, isUnsent, streamLost, Unreachable } from './broken-wire.ts';
 import { configuredHeaders } from './http-headers.ts';
 import { answerOf, type HttpHealth } from './http-health.ts';
@@ -218,7 +219,7 @@ export class HttpTransport implements Transport {
   }
 
   #post(message: JSONRPCMessage, use: Use, options: TransportSendOptions, onSent?: () => void): HttpExchange {
-    return this.#request(use, 'POST', this.#postHeaders(message, options), { body: JSON.stringify(message), onSent });
+    return this.#request(use, 'POST', this.#postHeaders(message, options), { body: stringifyExact(message), onSent });
   }
 
   /** A server that takes no notifications and no answers must not fill the memory with them. */
@@ -229,7 +230,7 @@ export class HttpTransport implements Transport {
       setImmediate(() => this.#health.onLost(failure));
       throw failure;
     }
-    const body = JSON.stringify(message);
+    const body = stringifyExact(message);
     const bytes = body.length + MESSAGE_OVERHEAD;
     this.#unsent += bytes;
     const earlierSent = this.#earlierSent;
@@ -383,7 +384,7 @@ function cancelledBy(message: JSONRPCMessage): RequestId | undefined {
 /** Without V8's message, which quotes the text: it may come from an internal page. */
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch {
     throw notMcp('the answer is not valid JSON');
   }
@@ -393,7 +394,7 @@ function parseJson(text: string): unknown {
 function errorFor(message: JSONRPCMessage, text: string): JSONRPCMessage | undefined {
   if (!('id' in message)) return undefined;
   try {
-    const parsed = JSON.parse(text) as { id?: unknown; error?: { code?: unknown } } | null;
+    const parsed = parseExact(text) as { id?: unknown; error?: { code?: unknown } } | null;
     return typeof parsed?.error?.code === 'number' && parsed.id === message.id ? (parsed as JSONRPCMessage) : undefined;
   } catch {
     return undefined;

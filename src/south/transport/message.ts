@@ -3,6 +3,7 @@ import { isDeeperThan, MAX_LEVELS } from '../../lib/depth.ts';
 import { messageOf } from '../../lib/log.ts';
 import { acceptableResponse } from '../../lib/sdk/task-result.ts';
 import { isObject } from '../../lib/values.ts';
+import { parseExact } from '../../lib/exact-json.ts';
 
 /**
  * A message of a server in a form that the SDK's client accepts; `undefined` if it is not a message. An invalid response
@@ -31,7 +32,7 @@ export function readMessage(value: unknown): JSONRPCMessage | undefined {
 /** Reads a message from its text; `onError` gets the reason if the text is not a message. */
 export function parseMessage(text: string, onError: (error: Error) => void): JSONRPCMessage | undefined {
   try {
-    const message = readMessage(JSON.parse(text));
+    const message = readMessage(parseExact(text));
     if (message === undefined) onError(new Error('not a JSON-RPC message on the stream'));
     return message;
   } catch (error) {

@@ -1,6 +1,7 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { copyOf } from '../../lib/shorten.ts';
 import { isObject } from '../../lib/values.ts';
+import { parseExact } from '../../lib/exact-json.ts';
 
 /** How much of a message that is too large is kept at either end: enough for its id and its method. */
 const KEPT = 1024;
@@ -55,7 +56,7 @@ function membersOf(found: RegExpExecArray | null): Record<string, unknown> {
   const text = found?.[1]?.trim().replace(/^,|,$/g, '');
   if (text === undefined) return {};
   try {
-    const members: unknown = JSON.parse(`{${text}}`);
+    const members: unknown = parseExact(`{${text}}`);
     return isObject(members) ? members : {};
   } catch {
     // Not JSON: the id cannot be read.

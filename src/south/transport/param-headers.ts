@@ -1,4 +1,5 @@
 import { isObject } from '../../lib/values.ts';
+import { isBigNumber } from '../../lib/exact-json.ts';
 import { headerValue } from './modern-headers.ts';
 
 /** An argument that is also sent as a header, so that intermediaries can route by it. */
@@ -68,6 +69,7 @@ export function paramHeaders(declarations: HeaderDeclaration[], args: Record<str
 }
 
 function simple(value: unknown): string | undefined {
+  if (isBigNumber(value)) return undefined;
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return String(value);
   if (typeof value !== 'number' || !Number.isFinite(value)) return undefined;

@@ -14,6 +14,7 @@ import { PendingAnswers } from './pending-answers.ts';
 import { HttpRefusal } from './refusal.ts';
 import { readEvents } from './sse-parser.ts';
 import { readText } from './read-text.ts';
+import { stringifyExact } from '../../lib/exact-json.ts';
 
 const MAX_SOCKETS = 256;
 
@@ -110,7 +111,7 @@ export class SseTransport implements Transport {
     if (this.#endpoint === undefined) throw new Error('the server has not said where to send messages');
     const { origin } = this.#endpoint;
     const headers = { 'content-type': 'application/json' };
-    const request = { url: this.#endpoint, method: 'POST', headers, body: JSON.stringify(message) } as const;
+    const request = { url: this.#endpoint, method: 'POST', headers, body: stringifyExact(message) } as const;
     const { status, body, ...answer } = await this.#exchange(request);
     if (status >= 200 && status < 300) {
       body.discard();

@@ -6,6 +6,7 @@ import type { RecordKind } from './queue.ts';
 import { redactUrl } from '../../lib/redact.ts';
 import { fileOf, toStoreError, openToLook } from './database.ts';
 import { TABLES } from './statements.ts';
+import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 
 const KINDS: readonly RecordKind[] = ['session', 'server', 'task', 'question', 'event', 'subscription'];
 
@@ -42,12 +43,12 @@ function hasTable(db: Libsql.Database, table: string): boolean {
 
 function withoutSecrets(kind: RecordKind, data: string): string {
   if (kind === 'server') {
-    const record = JSON.parse(data) as ServerRecord;
-    return JSON.stringify({ ...record, config: hidden(record.config) });
+    const record = parseExact(data) as ServerRecord;
+    return stringifyExact({ ...record, config: hidden(record.config) });
   }
   if (kind !== 'session') return data;
-  const record = JSON.parse(data) as SessionRecord;
-  return JSON.stringify({ ...record, ...(record.key !== undefined && { key: HIDDEN }) });
+  const record = parseExact(data) as SessionRecord;
+  return stringifyExact({ ...record, ...(record.key !== undefined && { key: HIDDEN }) });
 }
 
 /** Hides possible secrets; host and program stay visible. */

@@ -7,6 +7,7 @@ import { hasEnded } from '../../core/task/task.ts';
 import { messageOf } from '../../lib/log.ts';
 import { isObject } from '../../lib/values.ts';
 import type { Change, OwnedKind, Put, RecordKind, Records } from './queue.ts';
+import { parseExact } from '../../lib/exact-json.ts';
 
 export const TABLES: Record<RecordKind, string> = {
   session: 'sessions',
@@ -177,7 +178,7 @@ const REQUIRED: Record<RecordKind, Record<string, 'string' | 'number' | 'object'
 
 /** `make` put the record there for this kind; only another program, or a failing disk, can have changed it. */
 function readRecord<K extends RecordKind>(kind: K, data: string): Records[K] {
-  const record: unknown = JSON.parse(data);
+  const record: unknown = parseExact(data);
   if (!isObject(record)) throw new Error('it is not an object');
   for (const [field, type] of Object.entries(REQUIRED[kind])) {
     const value = record[field];

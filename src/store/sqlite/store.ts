@@ -23,6 +23,7 @@ import { type Change, ChangeQueue, concerns, type Put, type RecordKind, type Rec
 import { Room } from './room.ts';
 import { Statements } from './statements.ts';
 import { transaction } from './transaction.ts';
+import { stringifyExact } from '../../lib/exact-json.ts';
 
 export interface SqliteStoreOptions {
   /** A file, or `:memory:`. */
@@ -488,7 +489,7 @@ export class SqliteStore implements Store {
         continue;
       }
       try {
-        rows.push([change, JSON.stringify(change.record)]);
+        rows.push([change, stringifyExact(change.record)]);
       } catch (error) {
         this.#queue.discard(change);
         this.#refusals.push({ put: change, error: this.#refused(change.kind, change.record.id, error) });

@@ -1,0 +1,106 @@
+/**
+ * JSON in which every integer arrives as it was sent. `JSON.parse` rounds those beyond 2^53 (9007199254740993 becomes
+ * 9007199254740992), so here such a number becomes a `BigNumber`: a text that `stringifyExact` writes as a number again.
+ * Messages without a long row of digits, which are almost all, only pay for looking.
+ */
+import { randomBytes } from 'node:crypto';
+
+/** An integer with more digits than a JavaScript number can hold. */
+export type BigNumber = string & { readonly bigNumber: unique symbol };
+
+/** Integers with fewer digits are exact. */
+const MANY_DIGITS = 16;
+const LONG_INTEGER = /(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
+
+/**
+ * Random, so that no text of a client or server can pass for a number. It begins with a character beyond Latin-1: texts
+ * without any such character, which are most, need not be searched for it.
+ */
+const MARK = `\u{E000}${randomBytes(8).toString('hex')}:`;
+const MARKED = new RegExp(`"${MARK}(-?\\d+)"`, 'g');
+
+/** Throws as `JSON.parse` does. */
+export function parseExact(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  if (!hasManyDigits(text)) return value;
+  const marked = markBigNumbers(text);
+  return marked === text ? value : JSON.parse(marked);
+}
+
+export function stringifyExact(value: unknown, indent?: number): string {
+  const text = JSON.stringify(value, undefined, indent);
+  return text?.includes(MARK) ? plainText(text.replaceAll(MARKED, '$1')) : text;
+}
+
+/** A text for people that may quote big numbers. */
+export function plainText(text: string): string {
+  return text.replaceAll(MARK, '');
+}
+
+export function isBigNumber(value: unknown): value is BigNumber {
+  return typeof value === 'string' && value.startsWith(MARK);
+}
+
+/** An integer, given by its digits: a JavaScript number if that is exact. */
+export function exactNumber(digits: string): number | BigNumber {
+  const value = Number(digits);
+  return Number.isSafeInteger(value) || String(value) === digits ? value : (`${MARK}${digits}` as BigNumber);
+}
+
+/** A number as the nearest one that JavaScript has; `undefined` if the value is no number. */
+export function nearestNumber(value: unknown): number | undefined {
+  if (isBigNumber(value)) return Number(value.slice(MARK.length));
+  return typeof value === 'number' ? value : undefined;
+}
+
+/** The JSON value with the nearest JavaScript number in place of each big one, for code that knows no others. */
+export function withNearestNumbers<T>(value: T): T {
+  return JSON.stringify(value)?.includes(MARK) ? (JSON.parse(stringifyExact(value)) as T) : value;
+}
+
+/** Looks at every 16th character only: a row of 16 digits cannot avoid all of them. */
+function hasManyDigits(text: string): boolean {
+  for (let at = MANY_DIGITS - 1; at < text.length; at += MANY_DIGITS) {
+    if (!isDigit(text, at)) continue;
+    let [first, last] = [at, at];
+    while (isDigit(text, first - 1)) first -= 1;
+    while (isDigit(text, last + 1)) last += 1;
+    if (last - first + 1 >= MANY_DIGITS) return true;
+  }
+  return false;
+}
+
+function isDigit(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code >= 48 && code <= 57;
+}
+
+/** Takes valid JSON. Digits inside its texts are left alone. */
+function markBigNumbers(text: string): string {
+  const parts: string[] = [];
+  for (let at = 0; at < text.length;) {
+    const quote = text.indexOf('"', at);
+    const end = quote < 0 ? text.length : quote;
+    const next = quote < 0 ? end : endOfText(text, quote);
+    parts.push(text.slice(at, end).replaceAll(LONG_INTEGER, marked), text.slice(end, next));
+    at = next;
+  }
+  return parts.join('');
+}
+
+function marked(digits: string): string {
+  const number = exactNumber(digits);
+  return typeof number === 'number' ? digits : `"${number}"`;
+}
+
+/** Where a text that begins at this quote is over. */
+function endOfText(json: string, quote: number): number {
+  let close = quote;
+  let backslashes: number;
+  do {
+    close = json.indexOf('"', close + 1);
+    backslashes = 0;
+    while (json[close - 1 - backslashes] === '\\') backslashes += 1;
+  } while (backslashes % 2 === 1);
+  return close + 1;
+}
