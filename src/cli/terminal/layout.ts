@@ -1,19 +1,38 @@
 /** Text laid out in the columns of a terminal. */
 
-import stringWidth from 'string-width';
+import { stripVTControlCharacters } from 'node:util';
+import { eastAsianWidth } from 'get-east-asian-width';
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+const ASCII = /^[\x20-\x7e]*$/;
+const EMOJI = /\p{Emoji_Presentation}|\ufe0f/u;
+const INVISIBLE = /^[\p{Default_Ignorable_Code_Point}\p{Control}\p{Mark}]/u;
 
-export const displayWidth = (text: string): number => stringWidth(text);
+/** Made for the first text that is not ASCII: loading its data takes longer than all else that a short command does. */
+let segmenter: Intl.Segmenter | undefined;
+
+function graphemes(text: string): string[] {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+}
+
+export function displayWidth(text: string): number {
+  if (ASCII.test(text)) return text.length;
+  return graphemes(stripVTControlCharacters(text)).reduce((sum, grapheme) => sum + graphemeWidth(grapheme), 0);
+}
+
+function graphemeWidth(grapheme: string): number {
+  if (INVISIBLE.test(grapheme)) return 0;
+  return EMOJI.test(grapheme) ? 2 : eastAsianWidth(grapheme.codePointAt(0) ?? 0);
+}
 
 /** Cuts text that is too wide and ends it with an ellipsis. */
 export function fit(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
   let [fitting, width] = ['', 0];
-  for (const { segment } of graphemes.segment(text)) {
-    width += displayWidth(segment);
+  for (const grapheme of graphemes(text)) {
+    width += displayWidth(grapheme);
     if (width > columns - 1) break;
-    fitting += segment;
+    fitting += grapheme;
   }
   return columns > 0 ? `${fitting}…` : '';
 }
