@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { bundleProgram } from './bundle-program.ts';
 import { ROOT } from './imports.ts';
-import { bundlePath, QUICK_PROGRAM, sourcePath, type BundledServer } from './servers.ts';
+import { bundlePath, QUICK_PROGRAM, SMALL_HEAP, sourcePath, type BundledServer } from './servers.ts';
 
 const SERVERS: readonly BundledServer[] = [
   'v1-stdio',
@@ -31,6 +31,7 @@ async function bundleGateway(): Promise<void> {
       method: 'tools/call',
       params: { name: 'execute_tool', arguments: { server: 'demo', tool: 'book_table' } },
     },
+    nodeOptions: ['', SMALL_HEAP.NODE_OPTIONS],
   });
 }
 

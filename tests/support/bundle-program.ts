@@ -5,7 +5,6 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -16,6 +15,8 @@ export interface WarmUp {
   args: string[];
   /** What it is asked on its standard input before that ends, if it reads it. */
   request: { method: string; params?: Record<string, unknown> };
+  /** The NODE_OPTIONS that it is started with: V8 takes no cache that was made with other flags. */
+  nodeOptions?: string[];
 }
 
 const LIST_TOOLS: WarmUp = { args: [], request: { method: 'tools/list' } };
@@ -23,13 +24,17 @@ const LIST_TOOLS: WarmUp = { args: [], request: { method: 'tools/list' } };
 /** More than a program needs to compile itself. */
 const WARM_UP_MS = 30_000;
 
-/** What starts the program. V8 takes a cache for that of a script of the same length, so both files are named by a hash. */
+/**
+ * What starts the program. V8 takes a cache for that of a script of the same length, so both files are named by a hash; and
+ * there is a cache for each set of flags.
+ */
 const starter = (name: string): string => `'use strict';
 const { existsSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
 const { join } = require('node:path');
+const { cachedDataVersionTag } = require('node:v8');
 const { Script } = require('node:vm');
 const filename = join(__dirname, '${name}.cjs');
-const cache = join(__dirname, '${name}.cache');
+const cache = join(__dirname, '${name}.' + cachedDataVersionTag() + '.cache');
 const source = '(function (exports, require, module, __filename, __dirname) {' + readFileSync(filename, 'utf8') + '\\n})';
 const cachedData = existsSync(cache) ? readFileSync(cache) : undefined;
 const script = new Script(source, { filename, cachedData });
@@ -62,20 +67,22 @@ export async function bundleProgram(source: string, target: string, warmUp: Warm
     banner: { js: "const importMetaUrl = require('node:url').pathToFileURL(__filename).href;" },
   });
   const text = outputFiles[0]?.text ?? '';
-  const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
+  const hash = createHash('sha256').update(process.version).update(text).digest('hex').slice(0, 16);
   const [folder, name] = [dirname(target), `${basename(target, '.cjs')}.${hash}`];
-  if (existsSync(join(folder, `${name}.cache`)) && (await readFile(target, 'utf8')) === starter(name)) return;
+  const { nodeOptions = [''] } = warmUp;
   await mkdir(folder, { recursive: true });
+  const caches = (await readdir(folder)).filter((file) => file.startsWith(name) && file.endsWith('.cache'));
+  if (caches.length >= nodeOptions.length && (await readFile(target, 'utf8')) === starter(name)) return;
   await write(join(folder, `${name}.cjs`), text);
   await write(target, starter(name));
-  await makeCache(target, warmUp);
+  for (const options of nodeOptions) await makeCache(target, warmUp, options);
   await removeOlder(folder, name);
 }
 
 async function removeOlder(folder: string, name: string): Promise<void> {
   const [program = ''] = name.split('.');
   const isOlder = (file: string): boolean =>
-    /\.[\da-f]{16}\.(cjs|cache)$/.test(file) && file.startsWith(`${program}.`) && !file.startsWith(`${name}.`);
+    /\.[\da-f]{16}(\.\d+)?\.(cjs|cache)$/.test(file) && file.startsWith(`${program}.`) && !file.startsWith(`${name}.`);
   for (const file of (await readdir(folder)).filter(isOlder)) await rm(join(folder, file), { force: true });
 }
 
@@ -86,9 +93,9 @@ async function write(path: string, text: string): Promise<void> {
   await rename(temporary, path);
 }
 
-async function makeCache(program: string, { args, request }: WarmUp): Promise<void> {
+async function makeCache(program: string, { args, request }: WarmUp, nodeOptions: string): Promise<void> {
   const child = spawn(process.execPath, [program, ...args], {
-    env: { PATH: process.env['PATH'] ?? '', MAKE_CODE_CACHE: program },
+    env: { PATH: process.env['PATH'] ?? '', MAKE_CODE_CACHE: program, NODE_OPTIONS: nodeOptions },
     stdio: ['pipe', 'pipe', 'ignore'],
     timeout: WARM_UP_MS,
   });

@@ -10,6 +10,9 @@ const BUNDLES = join(root, 'node_modules/.cache/meanwhile-tests');
 /** The program from the same sources as the built one, as one file with a code cache: it starts in half the time. */
 export const QUICK_PROGRAM = join(BUNDLES, 'program.cjs');
 
+/** In the environment of the program: a heap so small that it does not hold all that an attacker can send. */
+export const SMALL_HEAP = { NODE_OPTIONS: '--max-old-space-size=512' };
+
 export type BundledServer =
   | 'v1-stdio'
   | 'v2-stdio'

@@ -7,15 +7,12 @@ import { expect } from 'vitest';
 import { configFile, temporaryFolder, type Servers, type SettingsInput } from '../../support/gateway.ts';
 import { hubOverHttp, type HubClient } from '../../support/hub.ts';
 import { serveProgram, type Serving } from '../../support/program.ts';
-import { v1Stdio, type StdioServerConfig } from '../../support/servers.ts';
+import { SMALL_HEAP, v1Stdio, type StdioServerConfig } from '../../support/servers.ts';
 
 export const MEGABYTE = 2 ** 20;
 
 /** For the whole of an attack; a gateway that is down fails the test sooner. */
 export const ATTACK_MS = 60_000;
-
-/** What fits comfortably into a heap of 512 MB; what an attacker can make the gateway hold does not. */
-export const SMALL_HEAP = { NODE_OPTIONS: '--max-old-space-size=512' };
 
 /** The requirement is a second; a shared machine gets more. */
 const SLOWEST_MS = 8000;

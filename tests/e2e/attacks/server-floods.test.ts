@@ -5,9 +5,9 @@ const LONG = { timeout: ATTACK_MS };
 
 test('X-3, E-2: notifications of 30 MB are not kept, and the store stays small', { timeout: ATTACK_MS }, async () => {
   const attack = await attacked(hostileChild());
-  const args = { bytes: 30_000_000, count: 12 };
+  const args = { bytes: 30_000_000, count: 4 };
   const reply = await attack.hub.call('execute_tool', { server: 'bad', tool: 'notify', args }, LONG);
-  expect(reply.text).toBe('sent 12');
+  expect(reply.text).toBe('sent 4');
   expect(await attack.storeBytes()).toBeLessThan(16 * MEGABYTE);
   await attack.expectUnharmed();
 });
@@ -17,7 +17,7 @@ test(
   { timeout: ATTACK_MS },
   async () => {
     const attack = await attacked(hostileChild());
-    const args = { bytes: 5_000_000, count: 40 };
+    const args = { bytes: 1_000_000, count: 40 };
     const reply = await attack.hub.call('execute_tool', { server: 'bad', tool: 'notify', args }, LONG);
     const { events } = reply;
     const kept = events.filter(({ type }) => type === 'notification');
@@ -35,9 +35,9 @@ test(
 
 test('X-3, E-2: log messages of 10 MB are shortened', { timeout: ATTACK_MS }, async () => {
   const attack = await attacked(hostileChild());
-  const args = { bytes: 10_000_000, count: 30 };
+  const args = { bytes: 10_000_000, count: 6 };
   const reply = await attack.hub.call('execute_tool', { server: 'bad', tool: 'log', args }, LONG);
-  expect(reply.text).toBe('sent 30');
+  expect(reply.text).toBe('sent 6');
   const { raw } = await attack.hub.call('get_logs', { server: 'bad' }, LONG);
   expect(JSON.stringify(raw).length).toBeLessThan(4 * MEGABYTE);
   expect(JSON.stringify(raw)).toContain('truncated');
@@ -46,7 +46,7 @@ test('X-3, E-2: log messages of 10 MB are shortened', { timeout: ATTACK_MS }, as
 
 test('X-3, E-2: a flood of notifications does not flood the log', { timeout: ATTACK_MS }, async () => {
   const attack = await attacked(hostileChild());
-  const args = { bytes: 10, count: 20_000 };
+  const args = { bytes: 10, count: 5000 };
   await attack.hub.call('execute_tool', { server: 'bad', tool: 'notify', args }, LONG);
   expect(attack.program.stderr.length).toBeLessThan(100);
   await attack.expectUnharmed();

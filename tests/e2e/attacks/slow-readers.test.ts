@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
-import { configFile, httpGateway, PROGRAM, temporaryFolder } from '../../support/gateway.ts';
+import { configFile, httpGateway, temporaryFolder } from '../../support/gateway.ts';
 import { defer } from '../../support/owned.ts';
 import type { Json } from '../../support/hub.ts';
 import {
@@ -14,9 +14,10 @@ import {
   toolCall,
   type RawSession,
 } from '../../support/raw-http.ts';
+import { QUICK_PROGRAM, SMALL_HEAP } from '../../support/servers.ts';
 import { ADA, BEN, TOKENS } from '../principals/two-hubs.ts';
 import { oddServer } from '../robust/odd-server.ts';
-import { ATTACK_MS, attacked, hostileChild, MEGABYTE, SMALL_HEAP } from './attack.ts';
+import { ATTACK_MS, attacked, hostileChild, MEGABYTE } from './attack.ts';
 
 const LONG = { timeout: ATTACK_MS };
 
@@ -32,7 +33,7 @@ test('X-3: a child that does not read is ended, not written to without end', { t
   const direct = `${attack.url}/bad`;
   const client = await rawSession(direct);
   await post(direct, toolCall('deaf', {}, 'deaf'), client.headers);
-  for (let sent = 0; sent < 30; sent += 1) await post(direct, LARGE, client.headers);
+  for (let sent = 0; sent < 15; sent += 1) await post(direct, LARGE, client.headers);
   await expect.poll(() => attack.program.stderr.join('\n'), LONG).toContain('does not read its standard input');
   await attack.expectUnharmed();
 });
@@ -47,7 +48,7 @@ test('X-3: an HTTP server that takes no notifications is given up', { timeout: A
   const direct = `${attack.url}/bad`;
   const client = await rawSession(direct);
   await post(direct, toolCall('any', {}, 'first'), client.headers);
-  for (let sent = 0; sent < 30; sent += 1) await post(direct, LARGE, client.headers);
+  for (let sent = 0; sent < 15; sent += 1) await post(direct, LARGE, client.headers);
   await expect.poll(() => attack.program.stderr.join('\n'), LONG).toContain('does not take what it is sent');
   await attack.expectUnharmed();
 });
@@ -140,7 +141,7 @@ test(
 test('X-3: a client on stdio that does not read is disconnected', { timeout: ATTACK_MS }, async () => {
   const config = await configFile({ bad: hostileChild() }, { logLevel: 'silent' });
   const home = await temporaryFolder();
-  const child = spawn(process.execPath, [PROGRAM, 'stdio', '--config', config], {
+  const child = spawn(process.execPath, [QUICK_PROGRAM, 'stdio', '--config', config], {
     env: { PATH: process.env['PATH'] ?? '', HOME: home, ...SMALL_HEAP },
     stdio: ['pipe', 'pipe', 'ignore'],
   });

@@ -8,25 +8,26 @@ import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf } from '../../support/hub.ts';
 import { serveProgram } from '../../support/program.ts';
 import { JSON_HEADERS, post, rawSession, replyOf, toolCall } from '../../support/raw-http.ts';
-import { ATTACK_MS, attacked, bytesOf, hostileChild, MEGABYTE, SMALL_HEAP } from './attack.ts';
+import { ATTACK_MS, attacked, bytesOf, hostileChild, MEGABYTE } from './attack.ts';
 
 /** Large arguments for a call that never ends. */
 const large = (bytes: number) => ({ server: 'bad', tool: 'never', args: { text: 'x'.repeat(bytes) }, timeout_ms: 1 });
 
 test('X-3, T-2: tasks with large arguments are refused before they start', { timeout: ATTACK_MS }, async () => {
-  const attack = await attacked(hostileChild());
+  const limits = { sessionBytes: 8 * MEGABYTE, totalBytes: 32 * MEGABYTE };
+  const attack = await attacked(hostileChild(), { limits });
   const replies: string[] = [];
   for (let clients = 0; clients < 6; clients += 1) {
     const client = await rawSession(attack.url);
     for (let tasks = 0; tasks < 14; tasks += 1) {
-      const reply = await client.reply('execute_tool', large(3 * MEGABYTE));
+      const reply = await client.reply('execute_tool', large(0.75 * MEGABYTE));
       replies.push(reply.code ?? 'task');
       if (reply.isError) expect(reply.text).toMatch(/limits\.(sessionBytes|totalBytes)/);
     }
   }
   expect(replies.filter((code) => code === 'task').length).toBeGreaterThan(9);
   expect(replies.filter((code) => code === 'TOOL_ERR_LIMIT').length).toBeGreaterThan(20);
-  expect(await attack.storeBytes()).toBeLessThan(256 * MEGABYTE);
+  expect(await attack.storeBytes()).toBeLessThan(64 * MEGABYTE);
   await attack.expectUnharmed();
 });
 
@@ -73,10 +74,11 @@ test(
     timeout: ATTACK_MS,
   },
   async () => {
+    const heapMegabytes = 144;
     const path = join(await temporaryFolder(), 'store.db');
     const store = await openSqliteStore({ path, log: createLog('silent') });
     const client = { protocolVersion: '2025-11-25', capabilities: {} };
-    const text = 'x'.repeat(10 * MEGABYTE);
+    const text = 'x'.repeat(2.5 * MEGABYTE);
     store.put('session', { ...session('poisoned'), lastActiveAt: Date.now(), owner: { kind: 'client', client } });
     for (let n = 0; n < 50; n += 1) {
       store.put('event', { ...event(orderedId(), 'poisoned'), type: 'notification', data: { text } });
@@ -84,10 +86,13 @@ test(
     }
     for (let n = 10; n < 20; n += 1) store.put('task', { ...task(`t${n}`, 'poisoned'), args: { text } });
     await store.close();
-    expect(await bytesOf(path)).toBeGreaterThan(500 * MEGABYTE);
+    expect(await bytesOf(path)).toBeGreaterThan(heapMegabytes * MEGABYTE);
 
-    const config = await configFile({}, { store: path });
-    const { url, child } = await serveProgram(['--config', config, '--log-level', 'info'], { env: SMALL_HEAP });
+    const limits = { sessionBytes: 8 * MEGABYTE, totalBytes: 32 * MEGABYTE };
+    const config = await configFile({}, { store: path, limits });
+    const { url, child } = await serveProgram(['--config', config, '--log-level', 'info'], {
+      env: { NODE_OPTIONS: `--max-old-space-size=${heapMegabytes}` },
+    });
     const headers = { ...JSON_HEADERS, 'mcp-session-id': 'poisoned', 'mcp-protocol-version': '2025-11-25' };
     const reply = replyOf(await post(url, toolCall('list_tasks', { include_completed: true }), headers));
     expect(reply.isError).toBe(false);

@@ -22,11 +22,11 @@ test('X-3: three streams of endless data lines do no harm', { timeout: ATTACK_MS
     'tools/call': async ({ message, response }) => {
       beginStream(response);
       response.write(`data: {"jsonrpc":"2.0","id":${JSON.stringify(message['id'])},\n`);
-      await pour(response, 'data:\n', 30 * MEGABYTE);
+      await pour(response, 'data:\n', 8 * MEGABYTE);
       response.write('data: "result":{}}\n\n');
     },
   });
-  const attack = await attacked({ url: bad.url });
+  const attack = await attacked({ url: bad.url }, { limits: { messageBytes: 4 * MEGABYTE } });
   const replies = await Promise.all(
     [1, 2, 3].map(() => attack.hub.call('execute_tool', { server: 'bad', tool: 'any' }, LONG)),
   );
