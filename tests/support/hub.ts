@@ -6,9 +6,10 @@ import { StdioClientTransport as V1Stdio } from '@modelcontextprotocol/sdk/clien
 import { StreamableHTTPClientTransport as V1Http } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { StandardSchemaV1 } from '@modelcontextprotocol/client';
-import { configFile, PROGRAM, stdioGateway, type Servers, type SettingsInput } from './gateway.ts';
+import { configFile, stdioGateway, type Servers, type SettingsInput } from './gateway.ts';
 import { owned } from './owned.ts';
 import { StdioTransport } from './stdio-transport.ts';
+import { QUICK_PROGRAM } from './servers.ts';
 
 export type ClientKind = 'v1' | 'v2' | 'modern';
 
@@ -100,13 +101,13 @@ export async function hubOverStdio(
   return kind === 'v1' ? connectV1(transport) : connectV2(transport, kind);
 }
 
-/** Starts the built program and speaks with it over stdio. */
+/** Starts the program and speaks with it over stdio. */
 export async function hubOfProgram(
   servers: Servers,
   settings: SettingsInput = {},
   kind: ClientKind = 'v1',
 ): Promise<HubClient> {
-  const args = [PROGRAM, 'stdio', '--config', await configFile(servers, { logLevel: 'silent', ...settings })];
+  const args = [QUICK_PROGRAM, 'stdio', '--config', await configFile(servers, { logLevel: 'silent', ...settings })];
   const command = { command: process.execPath, args, stderr: 'inherit' as const };
   return kind === 'v1' ? connectV1(new V1Stdio(command)) : connectV2(new V2Stdio(command), kind);
 }

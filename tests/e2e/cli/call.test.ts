@@ -6,10 +6,11 @@ import { startTasksV1Http } from '../../servers/tasks-v1-http.ts';
 import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { startV2Http } from '../../servers/v2-http.ts';
-import { PROGRAM, temporaryFolder } from '../../support/gateway.ts';
+import { temporaryFolder } from '../../support/gateway.ts';
 import { owned } from '../../support/owned.ts';
-import { runProgram } from '../../support/program.ts';
+import { runCommand } from '../../support/command.ts';
 import { shellInTerminal } from '../../support/terminal.ts';
+import { QUICK_PROGRAM } from '../../support/servers.ts';
 
 const KINDS = [
   ['initialize-based', startV1Http],
@@ -22,21 +23,21 @@ const UNANSWERED = 'a question was left unanswered: answer it with --answer, or 
 
 test.each(KINDS)('C-3: a tool of a server (%s) is called, and its text printed plainly', async (_kind, start) => {
   const { url } = owned(await start());
-  expect(await runProgram(['call', url, 'echo', 'text=hello world'])).toEqual({
+  expect(await runCommand(['call', url, 'echo', 'text=hello world'])).toEqual({
     code: 0,
     stdout: 'hello world',
     stderr: '',
   });
-  expect(await runProgram(['call', url, 'slow', 'ms=50', 'text=slow'])).toMatchObject({ code: 0, stdout: 'slow' });
+  expect(await runCommand(['call', url, 'slow', 'ms=50', 'text=slow'])).toMatchObject({ code: 0, stdout: 'slow' });
 });
 
 test.each(KINDS)('C-3: a question of a server (%s) is answered with --answer', async (_kind, start) => {
   const { url } = owned(await start());
   const answers = ['--answer', '{"name":"Ada"}', '--answer', '{"action":"accept","content":{"age":36}}'];
-  const answered = await runProgram(['call', url, 'ask_twice', ...answers]);
+  const answered = await runCommand(['call', url, 'ask_twice', ...answers]);
   expect(answered).toMatchObject({ code: 0, stdout: 'Hello Ada, 36' });
   expect(answered.stderr).toContain('asks: What is your name?');
-  const declined = await runProgram(['call', url, 'ask', '--answer', '{"action":"decline"}']);
+  const declined = await runCommand(['call', url, 'ask', '--answer', '{"action":"decline"}']);
   expect(declined).toMatchObject({ code: 0, stdout: 'declined' });
 });
 
@@ -44,32 +45,32 @@ test.each(KINDS)(
   'C-3: without a terminal and an answer a question (%s) is cancelled, --answer named, and the exit code is 6',
   async (_kind, start) => {
     const { url } = owned(await start());
-    const { code, stdout, stderr } = await runProgram(['call', url, 'ask']);
+    const { code, stdout, stderr } = await runCommand(['call', url, 'ask']);
     expect({ code, stdout }).toEqual({ code: 6, stdout: 'cancelled' });
     expect(stderr).toContain('asks: What is your name?');
     expect(stderr).toContain(`--answer '{"name":"…"}'`);
     expect(stderr.split('\n').at(-1)).toBe(`meanwhile: ${UNANSWERED}`);
-    const json = await runProgram(['call', url, 'ask', '--json']);
+    const json = await runCommand(['call', url, 'ask', '--json']);
     expect(json.code).toBe(6);
     expect(JSON.parse(json.stdout)).toMatchObject({
       error: { code: 'unanswered', message: UNANSWERED, result: { content: [{ text: 'cancelled' }] } },
     });
     // Whoever means to cancel says so, and has a result.
-    const meant = await runProgram(['call', url, 'ask', '--answer', '{"action":"cancel"}']);
+    const meant = await runCommand(['call', url, 'ask', '--answer', '{"action":"cancel"}']);
     expect(meant).toMatchObject({ code: 0, stdout: 'cancelled' });
   },
 );
 
 test.each(KINDS)('C-3: a request to a model (%s) is answered with --answer', async (_kind, start) => {
   const { url } = owned(await start());
-  const answered = await runProgram(['call', url, 'sample', 'prompt=Why?', '--answer', '{"text":"Because."}']);
+  const answered = await runCommand(['call', url, 'sample', 'prompt=Why?', '--answer', '{"text":"Because."}']);
   expect(answered.code).toBe(0);
   expect(JSON.parse(answered.stdout)).toMatchObject({ role: 'assistant', content: { text: 'Because.' } });
 });
 
 test.each(KINDS)('C-3: without a terminal and an answer a request to a model (%s) is refused', async (_kind, start) => {
   const { url } = owned(await start());
-  const refused = await runProgram(['call', url, 'sample', 'prompt=Why?']);
+  const refused = await runCommand(['call', url, 'sample', 'prompt=Why?']);
   expect(refused.code).toBe(6);
   expect(refused.stderr).toContain('user: Why?');
   expect(refused.stderr).toContain(`meanwhile: ${UNANSWERED}`);
@@ -78,17 +79,17 @@ test.each(KINDS)('C-3: without a terminal and an answer a request to a model (%s
 
 test('C-3: --json prints the result as the server gave it, and nothing else', async () => {
   const { url } = owned(await startV1Http());
-  const { code, stdout, stderr } = await runProgram(['call', url, 'rich', '--json']);
+  const { code, stdout, stderr } = await runCommand(['call', url, 'rich', '--json']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(JSON.parse(stdout)).toEqual(richResult());
 });
 
 test('C-3: what is not text is a line, or a file with --out', async () => {
   const { url } = owned(await startV1Http());
-  const { stdout } = await runProgram(['call', url, 'rich']);
+  const { stdout } = await runCommand(['call', url, 'rich']);
   expect(stdout.split('\n').slice(0, 3)).toEqual(['rich ✓', '[image/png, 70 bytes]', '[audio/wav, 44 bytes]']);
   const out = join(await temporaryFolder(), 'files');
-  const saved = await runProgram(['call', url, 'rich', '--out', out]);
+  const saved = await runCommand(['call', url, 'rich', '--out', out]);
   expect(saved.stdout).toContain(join(out, 'rich-1.png'));
   expect(await readdir(out)).toEqual(['rich-1.png', 'rich-2.wav', 'rich-3.bin']);
   expect([...(await readFile(join(out, 'rich-3.bin')))]).toEqual([0, 1, 2, 255]);
@@ -98,12 +99,12 @@ test.each(KINDS)(
   'C-3, T-5: the error of a tool (%s) is its result, with an exit code of its own',
   async (_kind, start) => {
     const { url } = owned(await start());
-    expect(await runProgram(['call', url, 'fail'])).toEqual({
+    expect(await runCommand(['call', url, 'fail'])).toEqual({
       code: 3,
       stdout: 'disk on fire',
       stderr: 'meanwhile: the tool reported an error',
     });
-    const { code, stdout } = await runProgram(['call', url, 'fail', '--json']);
+    const { code, stdout } = await runCommand(['call', url, 'fail', '--json']);
     expect(code).toBe(3);
     expect(JSON.parse(stdout)).toMatchObject({ isError: true, content: [{ text: 'disk on fire' }] });
   },
@@ -115,7 +116,7 @@ test.each([
   ['2026-07-28 with tasks', startTasksV2Http],
 ] as const)('C-3, T-5: an error of a server (%s) is a failure', async (_kind, start) => {
   const { url } = owned(await start());
-  const { code, stdout, stderr } = await runProgram(['call', url, 'rpc_error', '--json']);
+  const { code, stdout, stderr } = await runCommand(['call', url, 'rpc_error', '--json']);
   expect(code).toBe(1);
   expect(stderr).toContain('quota used up');
   expect(JSON.parse(stdout)).toEqual({
@@ -129,21 +130,21 @@ test.each([
 });
 
 test('C-3: a server that cannot be reached, or goes away, is a failure that says so', async () => {
-  const away = await runProgram(['call', 'http://127.0.0.1:1/mcp', 'echo', 'text=x']);
+  const away = await runCommand(['call', 'http://127.0.0.1:1/mcp', 'echo', 'text=x']);
   expect(away.code).toBe(1);
   expect(away.stderr).toContain('cannot reach http://127.0.0.1:1/mcp');
   expect(away.stderr).toContain('nothing listens there');
-  const json = await runProgram(['call', 'http://127.0.0.1:1/mcp', 'echo', 'text=x', '--json']);
+  const json = await runCommand(['call', 'http://127.0.0.1:1/mcp', 'echo', 'text=x', '--json']);
   expect(JSON.parse(json.stdout)).toMatchObject({ error: { code: 'unreachable' } });
 
-  const missing = await runProgram(['call', 'no-such-program --flag', 'echo']);
+  const missing = await runCommand(['call', 'no-such-program --flag', 'echo']);
   expect(missing.code).toBe(1);
   expect(missing.stderr).toContain('is the program installed, and on the PATH?');
 });
 
 test('C-3: --timeout ends a call, on the server too, with its own exit code', async () => {
   const server = owned(await startV1Http());
-  const { code, stdout, stderr } = await runProgram([
+  const { code, stdout, stderr } = await runCommand([
     'call',
     server.url,
     'slow',
@@ -171,7 +172,7 @@ test('C-3: arguments are typed by the schema of the tool, and come from JSON, a 
     [['--args', '-'], '{"ms":5}'],
   ];
   for (const [args, input] of calls) {
-    const { code, stderr } = await runProgram(
+    const { code, stderr } = await runCommand(
       ['call', server.url, 'slow', ...args],
       input === undefined ? {} : { input },
     );
@@ -205,19 +206,19 @@ const WRONG: [args: string[], ...about: string[]][] = [
 
 test.each(WRONG)('C-3: wrong usage %j exits with 2 and says why', async (args, ...about) => {
   const server = owned(await startV1Http());
-  const { code, stdout, stderr } = await runProgram(['call', server.url, ...args]);
+  const { code, stdout, stderr } = await runCommand(['call', server.url, ...args]);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   for (const part of about) expect(stderr).toContain(part);
   expect(stderr).toContain('meanwhile call --help shows what there is');
   expect(server.state.calls).toEqual([]);
-  const json = await runProgram(['call', server.url, ...args, '--json']);
+  const json = await runCommand(['call', server.url, ...args, '--json']);
   expect(json.code).toBe(2);
   expect(JSON.parse(json.stdout)).toMatchObject({ error: { code: 'usage' } });
 });
 
 test('C-3: a reader that has seen enough ends the program quietly; a full disk does not', async () => {
   const { url } = owned(await startV1Http());
-  const call = `'${process.execPath}' '${PROGRAM}' call ${url} big bytes=5000000`;
+  const call = `'${process.execPath}' '${QUICK_PROGRAM}' call ${url} big bytes=5000000`;
   const terminal = await shellInTerminal(`${call} | head -c 5; echo; ${call} > /dev/full`);
   const { code, screen } = await terminal.ended();
   expect(screen.trim().split('\n').slice(0, 2)).toEqual([
@@ -230,25 +231,25 @@ test('C-3: a reader that has seen enough ends the program quietly; a full disk d
 test('C-3: an --answer that does not fit: the question is cancelled, the mistake told, and the exit code is 2', async () => {
   const { url } = owned(await startV1Http());
   const answers = ['--answer', '{"name":"Ada"}', '--answer', '{"age":"old"}'];
-  const { code, stdout, stderr } = await runProgram(['call', url, 'ask_twice', ...answers]);
+  const { code, stdout, stderr } = await runCommand(['call', url, 'ask_twice', ...answers]);
   expect(code).toBe(2);
   expect(stdout).not.toContain('Hello');
   const mistake = `--answer '{"age":"old"}', number 2 of 2, does not fit the question: 'age': expected a number`;
   expect(stderr).toContain(`answered "cancel": ${mistake}`);
-  const json = await runProgram(['call', url, 'ask_twice', ...answers, '--json']);
+  const json = await runCommand(['call', url, 'ask_twice', ...answers, '--json']);
   expect(json.code).toBe(2);
   expect(JSON.parse(json.stdout)).toMatchObject({
     error: { code: 'usage', message: mistake, result: { content: [{}] } },
   });
 
-  const model = await runProgram(['call', url, 'sample', 'prompt=Why?', '--answer', '{"name":"Ada"}']);
+  const model = await runCommand(['call', url, 'sample', 'prompt=Why?', '--answer', '{"name":"Ada"}']);
   expect(model.code).toBe(2);
   expect(model.stderr).toContain(`--answer '{"name":"Ada"}' does not fit the question: expected {"text": "…"}`);
 });
 
 test('C-3: an --answer that nothing was asked for is mentioned', async () => {
   const { url } = owned(await startV1Http());
-  const { code, stdout, stderr } = await runProgram(['call', url, 'echo', 'text=x', '--answer', '{"a":1}']);
+  const { code, stdout, stderr } = await runCommand(['call', url, 'echo', 'text=x', '--answer', '{"a":1}']);
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'x' });
   expect(stderr).toBe(`meanwhile: not used, because nothing was asked for it: --answer '{"a":1}'`);
 });

@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { startV1Http } from '../../servers/v1-http.ts';
 import { owned } from '../../support/owned.ts';
-import { runProgram } from '../../support/program.ts';
+import { runCommand } from '../../support/command.ts';
 import { programInTerminal } from '../../support/terminal.ts';
 
 const hasColours = (text: string): boolean =>
@@ -12,9 +12,9 @@ const SPINNER = /[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/;
 
 test('L-3: -V prints the version, with and without a command', async () => {
   const expected = { code: 0, stdout: packageJson.version, stderr: '' };
-  expect(await runProgram(['-V'])).toEqual(expected);
-  expect(await runProgram(['call', '-V'])).toEqual(expected);
-  expect(await runProgram(['serve', '-V'])).toEqual(expected);
+  expect(await runCommand(['-V'])).toEqual(expected);
+  expect(await runCommand(['call', '-V'])).toEqual(expected);
+  expect(await runCommand(['serve', '-V'])).toEqual(expected);
 });
 
 test('C-3: --no-color, NO_COLOR and TERM=dumb turn colours off on a terminal', async () => {
@@ -36,10 +36,10 @@ test('C-3: --no-color, NO_COLOR and TERM=dumb turn colours off on a terminal', a
 test('C-3: FORCE_COLOR colours what is piped, but never JSON', async () => {
   const { url } = owned(await startV1Http());
   const forced = { env: { FORCE_COLOR: '1' } };
-  expect(hasColours((await runProgram(['tools', url])).stdout)).toBe(false);
-  expect(hasColours((await runProgram(['tools', url], forced)).stdout)).toBe(true);
-  expect(hasColours((await runProgram(['tools', url, '--json'], forced)).stdout)).toBe(false);
-  expect(hasColours((await runProgram(['tools', url, '--no-color'], forced)).stdout)).toBe(false);
+  expect(hasColours((await runCommand(['tools', url])).stdout)).toBe(false);
+  expect(hasColours((await runCommand(['tools', url], forced)).stdout)).toBe(true);
+  expect(hasColours((await runCommand(['tools', url, '--json'], forced)).stdout)).toBe(false);
+  expect(hasColours((await runCommand(['tools', url, '--no-color'], forced)).stdout)).toBe(false);
 });
 
 test.each([
@@ -47,7 +47,7 @@ test.each([
   ['doctor', ['doctor']],
 ])('C-3: --no-color is accepted before the command too: %s', async (_name, [command = '']) => {
   const { url } = owned(await startV1Http());
-  expect((await runProgram(['--no-color', command, url])).code).toBe(0);
+  expect((await runCommand(['--no-color', command, url])).code).toBe(0);
 });
 
 test('C-3: a dumb terminal gets no spinner, and questions name --answer instead of being drawn', async () => {

@@ -5,7 +5,8 @@ import { startTasksV1Http } from '../../servers/tasks-v1-http.ts';
 import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
 import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { owned } from '../../support/owned.ts';
-import { runProgram, startProgram } from '../../support/program.ts';
+import { runCommand } from '../../support/command.ts';
+import { startProgram } from '../../support/program.ts';
 import { v1Stdio, v2Stdio } from '../../support/servers.ts';
 import { programInTerminal } from '../../support/terminal.ts';
 import { listenRaw } from './raw-listener.ts';
@@ -18,7 +19,7 @@ test('C-3: doctor tells what each server of the config file is and can do', asyn
     child: v1Stdio(),
     'new-child': v2Stdio(),
   });
-  const { code, stdout } = await runProgram(['doctor', '--config', config]);
+  const { code, stdout } = await runCommand(['doctor', '--config', config]);
   expect(code).toBe(0);
   const line = (name: string): string => stdout.split('\n').find((each) => each.startsWith(`✓ ${name} `)) ?? '';
   expect(line('old')).toMatch(
@@ -45,7 +46,7 @@ test('C-3: doctor tells what is wrong, with a fix, and exits with 1', async () =
     missing: { command: 'no-such-program' },
     dying: v1Stdio({ TEST_EXIT_AT_START: '1' }),
   });
-  const { code, stdout } = await runProgram(['doctor', '--config', config]);
+  const { code, stdout } = await runCommand(['doctor', '--config', config]);
   expect(code).toBe(1);
   const about = (name: string): string =>
     stdout.split(/^(?=[✓✗] )/m).find((each) => each.startsWith(`✗ ${name}`)) ?? '';
@@ -56,7 +57,7 @@ test('C-3: doctor tells what is wrong, with a fix, and exits with 1', async () =
   expect(about('missing')).toMatch(/problem: .*no-such-program[\s\S]*fix: is the program installed/);
   expect(about('dying')).toMatch(/problem: .*exited with code 1[\s\S]*fix: it ended instead of serving/);
 
-  const json = await runProgram(['doctor', '--config', config, '--json']);
+  const json = await runCommand(['doctor', '--config', config, '--json']);
   expect(json.code).toBe(1);
   const { servers } = JSON.parse(json.stdout) as { servers: { server: string; ok: boolean; problems: unknown[] }[] };
   expect(servers.map(({ server, ok }) => [server, ok])).toEqual([
@@ -73,14 +74,14 @@ test('C-3: doctor tells what is wrong, with a fix, and exits with 1', async () =
 test('C-3: doctor takes servers by name, url and command too; without any there is the demo server', async () => {
   const { url } = owned(await startTasksV1Http());
   const { command, args } = v2Stdio();
-  const { code, stdout } = await runProgram(['doctor', url, `${command} ${args[0]}`, 'demo']);
+  const { code, stdout } = await runCommand(['doctor', url, `${command} ${args[0]}`, 'demo']);
   expect(code).toBe(0);
   expect(stdout.match(/^✓ /gm)).toHaveLength(3);
-  expect((await runProgram(['doctor'])).stdout).toContain('✓ demo');
+  expect((await runCommand(['doctor'])).stdout).toContain('✓ demo');
 });
 
 test('C-3: doctor without any server to examine says so', async () => {
-  const { code, stderr } = await runProgram(['doctor', '--config', await configFile({})]);
+  const { code, stderr } = await runCommand(['doctor', '--config', await configFile({})]);
   expect(code).toBe(2);
   expect(stderr).toContain('there are no servers');
 });
@@ -91,14 +92,14 @@ const TELL_START = 'process.stdin.resume(); fs.writeFileSync(process.env.TEST_ST
 
 test('C-3: --timeout of doctor is for each server: one that is silent gets a problem and a fix, the others are told', async () => {
   const config = await configFile({ silent: SILENT, fine: v1Stdio() });
-  const { code, stdout } = await runProgram(['doctor', '--config', config, '--timeout', '3']);
+  const { code, stdout } = await runCommand(['doctor', '--config', config, '--timeout', '3']);
   expect(code).toBe(1);
   expect(stdout).toMatch(/^✓ fine {2}.*tools/m);
   expect(stdout).toMatch(/^✗ silent\n {2}problem: no MCP answer within 3s\n {2}fix: it started but does not answer/m);
   // As they become known, not as the file has them.
   expect(stdout.indexOf('fine')).toBeLessThan(stdout.indexOf('silent'));
 
-  const json = await runProgram(['doctor', '--config', config, '--timeout', '3s', '--json']);
+  const json = await runCommand(['doctor', '--config', config, '--timeout', '3s', '--json']);
   expect(json.code).toBe(1);
   const { servers } = JSON.parse(json.stdout) as { servers: { server: string; ok: boolean }[] };
   expect(servers.map(({ server, ok }) => [server, ok])).toEqual([
@@ -129,12 +130,12 @@ test('C-3: a server that the config file disables is named by doctor, and is no 
   const file = join(await temporaryFolder(), 'meanwhile.json');
   const off = { url: 'http://127.0.0.1:1/mcp', disabled: true };
   await writeFile(file, JSON.stringify({ mcpServers: { off, fine: v1Stdio() }, meanwhile: { store: ':memory:' } }));
-  const { code, stdout } = await runProgram(['doctor', '--config', file]);
+  const { code, stdout } = await runCommand(['doctor', '--config', file]);
   expect(code).toBe(0);
   expect(stdout).toContain('- off  disabled in the config file');
-  const json = await runProgram(['doctor', '--config', file, '--json']);
+  const json = await runCommand(['doctor', '--config', file, '--json']);
   expect(JSON.parse(json.stdout)).toMatchObject({ servers: [{ server: 'fine' }, { server: 'off', disabled: true }] });
-  const called = await runProgram(['call', 'off', 'echo', '--config', file]);
+  const called = await runCommand(['call', 'off', 'echo', '--config', file]);
   expect(called.code).toBe(2);
   expect(called.stderr).toContain(`'off' is disabled in the config file (${file})`);
 });

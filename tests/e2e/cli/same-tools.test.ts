@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ROOT } from '../../support/imports.ts';
-import { runProgram } from '../../support/program.ts';
+import { runCommand } from '../../support/command.ts';
 import { asking, httpByHand, legacy, toolNamed } from '../native/by-hand.ts';
 
 const EVERYTHING = `node ${join(ROOT, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')}`;
@@ -10,12 +10,12 @@ const EVERYTHING = `node ${join(ROOT, 'node_modules/@modelcontextprotocol/server
 const TOOLS = 18;
 
 test('C-3: tools and doctor see all tools that can be called', async () => {
-  const { stdout } = await runProgram(['tools', EVERYTHING, '--json']);
+  const { stdout } = await runCommand(['tools', EVERYTHING, '--json']);
   expect((JSON.parse(stdout) as { tools: unknown[] }).tools).toHaveLength(TOOLS);
-  const shown = await runProgram(['tools', EVERYTHING, 'trigger-elicitation-request']);
+  const shown = await runCommand(['tools', EVERYTHING, 'trigger-elicitation-request']);
   expect(shown.stdout).toContain('trigger-elicitation-request');
   expect(shown.code).toBe(0);
-  expect((await runProgram(['doctor', EVERYTHING])).stdout).toContain(`${TOOLS} tools`);
+  expect((await runCommand(['doctor', EVERYTHING])).stdout).toContain(`${TOOLS} tools`);
 });
 
 test.each(['tools', 'doctor'])('C-3: what a server asks while %s looks at it is turned down', async (command) => {
@@ -31,7 +31,7 @@ test.each(['tools', 'doctor'])('C-3: what a server asks while %s looks at it is 
       },
     }),
   );
-  const { code, stdout } = await runProgram([command, server.config.url, '--timeout', '10s']);
+  const { code, stdout } = await runCommand([command, server.config.url, '--timeout', '10s']);
   expect(server.heard.find(({ id }) => id === 'q')).toMatchObject({ result: { action: 'cancel' } });
   expect(stdout).toContain(command === 'tools' ? 'work' : '1 tool');
   expect(code).toBe(0);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { owned } from '../../support/owned.ts';
-import { runProgram } from '../../support/program.ts';
+import { runCommand } from '../../support/command.ts';
 import { v1Stdio, v2Stdio } from '../../support/servers.ts';
 import { listenRaw } from './raw-listener.ts';
 
@@ -14,14 +14,14 @@ test('C-3: a server is a name in the config file, given by flag or by environmen
   const { url } = owned(await startV1Http());
   const config = await configFile({ web: { url }, old: v1Stdio(), new: v2Stdio() });
   for (const name of ['web', 'old', 'new']) {
-    expect(await runProgram(['call', name, ...ECHO, '--config', config])).toMatchObject({ code: 0, stdout: 'hello' });
+    expect(await runCommand(['call', name, ...ECHO, '--config', config])).toMatchObject({ code: 0, stdout: 'hello' });
   }
-  const byEnvironment = await runProgram(['call', 'web', ...ECHO], { env: { MEANWHILE_CONFIG: config } });
+  const byEnvironment = await runCommand(['call', 'web', ...ECHO], { env: { MEANWHILE_CONFIG: config } });
   expect(byEnvironment).toMatchObject({ code: 0, stdout: 'hello' });
 });
 
 test('C-3: without a config file there is the demo server', async () => {
-  const { code, stdout } = await runProgram(['call', 'demo', 'slow_report', 'topic=tea', 'seconds=0']);
+  const { code, stdout } = await runCommand(['call', 'demo', 'slow_report', 'topic=tea', 'seconds=0']);
   expect(code).toBe(0);
   expect(stdout).toContain('Report on tea');
 });
@@ -30,12 +30,12 @@ test('C-3: a server is a command in quotes, with variables before it', async () 
   const { command, args } = v1Stdio();
   const log = join(await temporaryFolder(), 'a log');
   const text = `TEST_START_LOG='${log}' '${command}' "${args[0]}"`;
-  expect(await runProgram(['call', text, ...ECHO])).toMatchObject({ code: 0, stdout: 'hello' });
+  expect(await runCommand(['call', text, ...ECHO])).toMatchObject({ code: 0, stdout: 'hello' });
 });
 
 test('C-3: an unknown name gets an error with the known ones and the other ways', async () => {
   const config = await configFile({ files: v1Stdio() });
-  const { code, stderr } = await runProgram(['tools', 'fils', '--config', config]);
+  const { code, stderr } = await runCommand(['tools', 'fils', '--config', config]);
   expect(code).toBe(2);
   for (const part of [
     "no server 'fils'",
@@ -52,15 +52,15 @@ test('C-3: a broken config file is told, but only to who needs it', async () => 
   const { url } = owned(await startV1Http());
   const config = join(await temporaryFolder(), 'meanwhile.json');
   await writeFile(config, '{');
-  const byName = await runProgram(['tools', 'files', '--config', config, '--json']);
+  const byName = await runCommand(['tools', 'files', '--config', config, '--json']);
   expect(byName.code).toBe(2);
   expect(JSON.parse(byName.stdout)).toMatchObject({ error: { code: 'config' } });
-  expect((await runProgram(['tools', url, '--config', config])).code).toBe(0);
+  expect((await runCommand(['tools', url, '--config', config])).code).toBe(0);
 });
 
 test('C-3: headers of the command line are sent with every request', async () => {
   const listener = await listenRaw();
-  const { code } = await runProgram([
+  const { code } = await runCommand([
     'tools',
     listener.url,
     '--header',
@@ -75,7 +75,7 @@ test('C-3: headers of the command line are sent with every request', async () =>
 
 test('C-3, X-4: a server that wants to know who asks: the error names the header, and shows no secret', async () => {
   const listener = await listenRaw();
-  const { code, stderr } = await runProgram(['tools', `${listener.url}?key=secret`, '--header', 'X-Key: secret']);
+  const { code, stderr } = await runCommand(['tools', `${listener.url}?key=secret`, '--header', 'X-Key: secret']);
   expect(code).toBe(1);
   expect(stderr).toContain('the header X-Key was not accepted');
   expect(stderr).not.toContain('secret');
@@ -86,12 +86,12 @@ test('C-3: a server is a single word too: a program on the PATH, or a file here'
   const folder = await temporaryFolder();
   const script = `#!/bin/sh\nexec '${command}' '${args[0]}'\n`;
   await writeFile(join(folder, 'my-server'), script, { mode: 0o755 });
-  const onPath = await runProgram(['call', 'my-server', ...ECHO], {
+  const onPath = await runCommand(['call', 'my-server', ...ECHO], {
     env: { PATH: `${folder}:${process.env['PATH'] ?? ''}` },
   });
   expect(onPath).toMatchObject({ code: 0, stdout: 'hello' });
-  expect(await runProgram(['call', 'my-server', ...ECHO], { cwd: folder })).toMatchObject({ code: 0, stdout: 'hello' });
-  expect((await runProgram(['call', 'my-server', ...ECHO])).code).toBe(2);
+  expect(await runCommand(['call', 'my-server', ...ECHO], { cwd: folder })).toMatchObject({ code: 0, stdout: 'hello' });
+  expect((await runCommand(['call', 'my-server', ...ECHO])).code).toBe(2);
 });
 
 test('C-3: a command with spaces works in a folder with a broken meanwhile.json', async () => {
@@ -100,14 +100,14 @@ test('C-3: a command with spaces works in a folder with a broken meanwhile.json'
   await writeFile(join(folder, 'meanwhile.json'), '{ "mcpServers": ');
   await symlink(args[0] ?? '', join(folder, 'server.mjs'));
   const env = { PATH: `${dirname(command)}:${process.env['PATH'] ?? ''}` };
-  const ran = await runProgram(['call', 'node server.mjs', ...ECHO], { cwd: folder, env });
+  const ran = await runCommand(['call', 'node server.mjs', ...ECHO], { cwd: folder, env });
   expect(ran).toMatchObject({ code: 0, stdout: 'hello' });
-  expect((await runProgram(['call', 'server', ...ECHO], { cwd: folder, env })).code).toBe(2);
+  expect((await runCommand(['call', 'server', ...ECHO], { cwd: folder, env })).code).toBe(2);
 });
 
 test('C-3: serve at a port in use says only that', async () => {
   const { port } = new URL((await listenRaw()).url);
-  const { code, stderr } = await runProgram(['serve', '--port', port, '--store', ':memory:']);
+  const { code, stderr } = await runCommand(['serve', '--port', port, '--store', ':memory:']);
   expect(code).toBe(1);
   expect(stderr).toMatch(/^meanwhile: port \d+ on 127\.0\.0\.1 is in use; .*$/);
 });

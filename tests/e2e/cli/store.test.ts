@@ -12,7 +12,8 @@ import { startV1Http } from '../../servers/v1-http.ts';
 import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf, type Json } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
-import { runProgram, serveProgram } from '../../support/program.ts';
+import { runCommand } from '../../support/command.ts';
+import { serveProgram } from '../../support/program.ts';
 import { session as storedSession } from '../../support/records.ts';
 
 const MINUTE = 60_000;
@@ -76,7 +77,7 @@ test('P-1: a store can be looked into and exported while a gateway is using it, 
   const slow = await hub.call('execute_tool', { server: 'one', tool: 'slow', args: { ms: 60_000 }, timeout_ms: 1 });
   await hub.call('execute_tool', { server: 'one', tool: 'ask' });
 
-  const shown = await runProgram(['store', '--config', config, '--json']);
+  const shown = await runCommand(['store', '--config', config, '--json']);
   expect(shown).toMatchObject({ code: 0, stderr: '' });
   const once = { count: 1, oldest: expect.any(String), newest: expect.any(String) };
   expect(JSON.parse(shown.stdout)).toEqual({
@@ -90,13 +91,13 @@ test('P-1: a store can be looked into and exported while a gateway is using it, 
     undeliveredEvents: expect.objectContaining({ count: expect.any(Number) }),
     addedServers: { count: 0, oldest: null, newest: null },
   });
-  const forPeople = await runProgram(['store', 'show', '--store', path]);
+  const forPeople = await runCommand(['store', 'show', '--store', path]);
   expect(forPeople.stdout).toContain(path);
   expect(forPeople.stdout).toContain(`process id ${program.child.pid}`);
   expect(forPeople.stdout).toMatch(/^tasks +2 /m);
   expect(forPeople.stdout).toMatch(/^ {2}input_required +1$/m);
 
-  const exported = await runProgram(['store', 'export', '--config', config]);
+  const exported = await runCommand(['store', 'export', '--config', config]);
   expect(exported.code).toBe(0);
   const records = linesOf(exported.stdout);
   expect(records.find(({ kind, record }) => kind === 'task' && record['id'] === taskIdOf(slow))?.record).toMatchObject({
@@ -106,13 +107,13 @@ test('P-1: a store can be looked into and exported while a gateway is using it, 
   expect(records.find(({ kind }) => kind === 'question')?.record).toMatchObject({ kind: 'elicitation' });
   expect(records.find(({ kind }) => kind === 'session')?.record).toMatchObject({ id: hub.sessionId() });
 
-  const refused = await runProgram(['store', 'prune', '--config', config]);
+  const refused = await runCommand(['store', 'prune', '--config', config]);
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain(`${path}: meanwhile, process ${program.child.pid}, is using this store`);
   expect((await hub.call('list_tasks')).body['tasks']).toHaveLength(2);
 
   expect(await program.stop()).toBe(0);
-  const later = await runProgram(['store', '--config', config, '--json']);
+  const later = await runCommand(['store', '--config', config, '--json']);
   expect(JSON.parse(later.stdout)).toMatchObject({ usedBy: null });
 });
 
@@ -132,7 +133,7 @@ test('P-1: prune removes what is over and sessions that were left, tells so, and
     store.put('task', working('at work', 'busy', HOUR));
     store.put('event', event('unseen', 'busy'));
   });
-  const first = await runProgram(['store', 'prune', '--store', path, '--json']);
+  const first = await runCommand(['store', 'prune', '--store', path, '--json']);
   expect(first).toMatchObject({ code: 0, stderr: '' });
   const report = JSON.parse(first.stdout) as { bytesBefore: number; bytesAfter: number };
   expect(report).toMatchObject({ file: path, removed: { sessions: 1, tasks: 90, questions: 1, events: 1 } });
@@ -142,7 +143,7 @@ test('P-1: prune removes what is over and sessions that were left, tells so, and
   expect(ids(path, 'tasks')).toEqual(['at work', 'kept', 'long kept']);
   expect(ids(path, 'events')).toEqual(['unseen']);
 
-  const second = await runProgram(['store', 'prune', '--store', path, '--older-than', '1d']);
+  const second = await runCommand(['store', 'prune', '--store', path, '--older-than', '1d']);
   expect(second.stdout).toContain('removed 0 sessions, 1 task, 0 questions, 0 events');
   expect(ids(path, 'tasks')).toEqual(['at work', 'kept']);
   // Nothing is left that would make the next start think that the last one did not end well.
@@ -162,7 +163,7 @@ test('P-1, X-4: an export hides the secrets of added servers, unless they are as
     }
     store.put('session', { ...session('one'), key: secret });
   });
-  const hidden = await runProgram(['store', 'export', '--store', path]);
+  const hidden = await runCommand(['store', 'export', '--store', path]);
   expect(hidden.stdout).not.toContain(secret);
   expect(linesOf(hidden.stdout)).toEqual([
     {
@@ -192,7 +193,7 @@ test('P-1, X-4: an export hides the secrets of added servers, unless they are as
       },
     },
   ]);
-  const open = await runProgram(['store', 'export', '--store', path, '--with-secrets']);
+  const open = await runCommand(['store', 'export', '--store', path, '--with-secrets']);
   const [ours, ...theirs] = linesOf(open.stdout);
   expect(ours).toMatchObject({ record: { key: secret } });
   expect(theirs.map(({ record }) => record['config'])).toEqual(Object.values(servers));
@@ -204,17 +205,17 @@ test('P-1: which store it is: that of serve, that of stdio in this folder, or th
   await mkdir(cwd);
   const env = { HOME: home, XDG_DATA_HOME: join(home, 'data') };
   for (const flags of [[], ['--stdio']]) {
-    const missing = await runProgram(['store', ...flags], { env, cwd });
+    const missing = await runCommand(['store', ...flags], { env, cwd });
     expect(missing.code).toBe(1);
     expect(missing.stderr).toMatch(/\.db: there is no such store/);
   }
   expect(existsSync(env.XDG_DATA_HOME)).toBe(false);
 
-  await runProgram(['stdio'], { env, cwd });
-  expect((await runProgram(['store'], { env, cwd })).code).toBe(1);
-  const here = await runProgram(['store', '--stdio', '--json'], { env, cwd });
+  await runCommand(['stdio'], { env, cwd });
+  expect((await runCommand(['store'], { env, cwd })).code).toBe(1);
+  const here = await runCommand(['store', '--stdio', '--json'], { env, cwd });
   expect(JSON.parse(here.stdout)).toMatchObject({ file: expect.stringMatching(/stdio-[0-9a-f]+\.db$/), usedBy: null });
-  expect((await runProgram(['store', '--stdio'], { env, cwd: home })).code).toBe(1);
+  expect((await runCommand(['store', '--stdio'], { env, cwd: home })).code).toBe(1);
 });
 
 test.each(['show', 'prune', 'export'])('P-4: %s of what is no store says so and changes nothing', async (action) => {
@@ -235,7 +236,7 @@ test.each(['show', 'prune', 'export'])('P-4: %s of what is no store says so and 
     [text, 'not a database'],
     [newer, 'schema version 999'],
   ] as const) {
-    const { code, stdout, stderr } = await runProgram(['store', action, '--store', path]);
+    const { code, stdout, stderr } = await runCommand(['store', action, '--store', path]);
     expect({ code, stdout }, stderr).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(path);
     expect(stderr).toContain(about);
@@ -252,11 +253,11 @@ test('P-4: a store of an older version is shown and exported as it is', async ()
   older.exec('DROP INDEX tasks_by_end; ALTER TABLE tasks DROP COLUMN keep_until; DROP TABLE owner');
   older.exec('PRAGMA user_version = 1');
   older.close();
-  const shown = await runProgram(['store', '--store', path, '--json']);
+  const shown = await runCommand(['store', '--store', path, '--json']);
   expect(JSON.parse(shown.stdout)).toMatchObject({ schemaVersion: 1, tasks: { count: 1, byStatus: { completed: 1 } } });
-  const exported = await runProgram(['store', 'export', '--store', path]);
+  const exported = await runCommand(['store', 'export', '--store', path]);
   expect(linesOf(exported.stdout)).toMatchObject([{ kind: 'task', record: { id: 'old' } }]);
-  const again = await runProgram(['store', '--store', path, '--json']);
+  const again = await runCommand(['store', '--store', path, '--json']);
   expect(JSON.parse(again.stdout)).toMatchObject({ schemaVersion: 1 });
 });
 
@@ -270,7 +271,7 @@ test.each([
   [['store', '--stdio', '--store', 'x.db'], 'either --stdio or --store'],
   [['store', '--port', '1'], "Unknown option '--port'"],
 ])('P-1: %j is wrong usage', async (args, about) => {
-  const { code, stderr } = await runProgram(args);
+  const { code, stderr } = await runCommand(args);
   expect(code).toBe(2);
   expect(stderr).toContain(about);
   expect(stderr).toContain('meanwhile store --help');

@@ -3,14 +3,15 @@ import { startTasksV1Http } from '../../servers/tasks-v1-http.ts';
 import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { owned } from '../../support/owned.ts';
-import { runProgram, startProgram } from '../../support/program.ts';
+import { runCommand } from '../../support/command.ts';
+import { startProgram } from '../../support/program.ts';
 import { begin, GENERATIONS } from './begun.ts';
 
 test.each(GENERATIONS)('C-3: tasks get and result of a task (%s)', async (_generation, start) => {
   const { server, task, taskId } = await begin(start, 'hold', { text: 'kept' });
-  const state = await runProgram(['tasks', 'get', ...task, '--json']);
+  const state = await runCommand(['tasks', 'get', ...task, '--json']);
   expect(JSON.parse(state.stdout)).toMatchObject({ taskId, status: 'working' });
-  expect((await runProgram(['tasks', 'get', ...task])).stdout).toMatch(/^status +working$/m);
+  expect((await runCommand(['tasks', 'get', ...task])).stdout).toMatch(/^status +working$/m);
 
   const waiting = await startProgram(['tasks', 'result', ...task]);
   const json = await startProgram(['tasks', 'result', ...task, '--json']);
@@ -23,7 +24,7 @@ test.each(GENERATIONS)('C-3: tasks get and result of a task (%s)', async (_gener
 
 test.each(GENERATIONS)('C-3: tasks result answers what the task asks (%s)', async (_generation, start) => {
   const { task } = await begin(start, 'ask');
-  const { code, stdout, stderr } = await runProgram(['tasks', 'result', ...task, '--answer', '{"name":"Ada"}']);
+  const { code, stdout, stderr } = await runCommand(['tasks', 'result', ...task, '--answer', '{"name":"Ada"}']);
   expect(stderr).toContain('asks: What is your name?');
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'Hello Ada' });
 });
@@ -34,7 +35,7 @@ test.each(GENERATIONS)(
     const { server, task, taskId } = await begin(start, 'hold');
     const waiting = await startProgram(['tasks', 'watch', ...task]);
     await expect.poll(() => waiting.stderr.join('\n')).toContain('working');
-    expect(await runProgram(['tasks', 'cancel', ...task])).toMatchObject({ code: 0, stdout: `cancelled ${taskId}` });
+    expect(await runCommand(['tasks', 'cancel', ...task])).toMatchObject({ code: 0, stdout: `cancelled ${taskId}` });
     await expect.poll(() => server.state.cancelled).toEqual(['hold']);
     expect(await waiting.exited).toBe(4);
   },
@@ -42,7 +43,7 @@ test.each(GENERATIONS)(
 
 test.each(GENERATIONS)('C-3: tasks watch tells of each change, then the result (%s)', async (_generation, start) => {
   const { task } = await begin(start, 'slow', { ms: 2500, steps: 5, text: 'at last' });
-  const { code, stdout, stderr } = await runProgram(['tasks', 'watch', ...task]);
+  const { code, stdout, stderr } = await runCommand(['tasks', 'watch', ...task]);
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'at last' });
   expect(stderr).toMatch(/^\d\d:\d\d:\d\d {2}working {2}step \d$/m);
   expect(stderr).toMatch(/working {2}step 5/);
@@ -52,9 +53,9 @@ test.each(GENERATIONS)(
   'C-3, T-5: a task that ends as an error of its tool, or as one of the server (%s)',
   async (_generation, start) => {
     const failed = await begin(start, 'fail');
-    expect(await runProgram(['tasks', 'result', ...failed.task])).toMatchObject({ code: 3, stdout: 'disk on fire' });
+    expect(await runCommand(['tasks', 'result', ...failed.task])).toMatchObject({ code: 3, stdout: 'disk on fire' });
     const broken = await begin(start, 'rpc_error');
-    const { code, stderr } = await runProgram(['tasks', 'result', ...broken.task]);
+    const { code, stderr } = await runCommand(['tasks', 'result', ...broken.task]);
     expect(code).toBe(1);
     expect(stderr).toContain('quota used up');
   },
@@ -62,24 +63,24 @@ test.each(GENERATIONS)(
 
 test.each(GENERATIONS)('C-3: when the time to wait runs out, the task goes on (%s)', async (_generation, start) => {
   const { server, task, taskId } = await begin(start, 'hold', { text: 'kept' });
-  const { code, stderr } = await runProgram(['tasks', 'result', ...task, '--timeout', '500ms']);
+  const { code, stderr } = await runCommand(['tasks', 'result', ...task, '--timeout', '500ms']);
   expect(code).toBe(5);
   expect(stderr).toContain('time ran out after 500ms; the task goes on');
   expect(stderr).toContain(`tasks result ${server.url} ${taskId}`);
   server.state.release();
-  expect(await runProgram(['tasks', 'result', ...task])).toMatchObject({ code: 0, stdout: 'kept' });
+  expect(await runCommand(['tasks', 'result', ...task])).toMatchObject({ code: 0, stdout: 'kept' });
 });
 
 test('C-3: tasks list shows what the server tells of; one that tells of none says so', async () => {
   const { server, taskId, session } = await begin(startTasksV1Http, 'hold');
-  const listed = await runProgram(['tasks', 'list', server.url, ...session]);
+  const listed = await runCommand(['tasks', 'list', server.url, ...session]);
   expect(listed.code).toBe(0);
   expect(listed.stdout).toMatch(new RegExp(`^${taskId} +working +\\d+s ago`, 'm'));
-  const json = await runProgram(['tasks', 'list', server.url, ...session, '--json']);
+  const json = await runCommand(['tasks', 'list', server.url, ...session, '--json']);
   expect(JSON.parse(json.stdout)).toMatchObject({ tasks: [{ taskId, status: 'working' }] });
 
   const modern = await begin(startTasksV2Http, 'hold');
-  const refused = await runProgram(['tasks', 'list', modern.server.url, '--json']);
+  const refused = await runCommand(['tasks', 'list', modern.server.url, '--json']);
   expect(refused.code).toBe(1);
   expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: 'refused' } });
   expect(refused.stderr).toContain('ask for one by its id');
@@ -88,12 +89,12 @@ test('C-3: tasks list shows what the server tells of; one that tells of none say
 test('C-3: a task that nobody knows, a server without tasks, and wrong usage', async () => {
   const { url } = owned(await startTasksV2Http());
   for (const action of ['get', 'result', 'cancel']) {
-    const { code, stderr } = await runProgram(['tasks', action, url, 'nobody-knows-it']);
+    const { code, stderr } = await runCommand(['tasks', action, url, 'nobody-knows-it']);
     expect(code).toBe(1);
     expect(stderr).toContain('nobody-knows-it');
   }
   const { url: plain } = owned(await startV1Http());
-  const none = await runProgram(['tasks', 'get', plain, 'x']);
+  const none = await runCommand(['tasks', 'get', plain, 'x']);
   expect(none.code).toBe(1);
   expect(none.stderr).toContain('this server keeps no tasks');
   for (const args of [
@@ -102,31 +103,31 @@ test('C-3: a task that nobody knows, a server without tasks, and wrong usage', a
     ['tasks', 'list', url, 'x'],
     ['tasks', 'get', url, 'a', 'b'],
   ]) {
-    expect((await runProgram(args)).code).toBe(2);
+    expect((await runCommand(args)).code).toBe(2);
   }
 });
 
 test('C-3: a task that is not known may be one of another session, and who asks is told so', async () => {
   const { server, taskId, session, task } = await begin(startTasksV1Http, 'hold');
   for (const action of ['get', 'result', 'watch', 'cancel']) {
-    const { code, stderr } = await runProgram(['tasks', action, server.url, 'other']);
+    const { code, stderr } = await runCommand(['tasks', action, server.url, 'other']);
     expect(code).toBe(1);
     expect(stderr).toContain('give the one that the task was made in with --session ID');
-    const gone = await runProgram(['tasks', action, server.url, 'other', '--session', 'gone']);
+    const gone = await runCommand(['tasks', action, server.url, 'other', '--session', 'gone']);
     expect(gone.code).toBe(1);
     expect(gone.stderr).toContain("the server does not know the session 'gone' any more");
-    const known = await runProgram(['tasks', action, server.url, 'other', ...session]);
+    const known = await runCommand(['tasks', action, server.url, 'other', ...session]);
     expect(known.code).toBe(1);
     expect(known.stderr).not.toContain('session');
   }
-  expect((await runProgram(['tasks', 'get', ...task])).stdout).toContain(taskId);
+  expect((await runCommand(['tasks', 'get', ...task])).stdout).toContain(taskId);
 
   const modern = owned(await startTasksV2Http());
-  expect((await runProgram(['tasks', 'get', modern.url, 'other'])).stderr).not.toContain('session');
+  expect((await runCommand(['tasks', 'get', modern.url, 'other'])).stderr).not.toContain('session');
 }, 40_000);
 
 test('C-3: the times of a task are shown with their unit', async () => {
   const { task } = await begin(startTasksV1Http, 'hold');
-  const { stdout } = await runProgram(['tasks', 'get', ...task]);
+  const { stdout } = await runCommand(['tasks', 'get', ...task]);
   expect(stdout).toMatch(/^ttl +(?:no limit|\d+ ms(?: \(\S.*\))?)$/m);
 });

@@ -2,16 +2,17 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startV1Http } from '../../servers/v1-http.ts';
-import { PROGRAM, temporaryFolder } from '../../support/gateway.ts';
+import { temporaryFolder } from '../../support/gateway.ts';
 import { owned } from '../../support/owned.ts';
 import { programInTerminal, shellInTerminal } from '../../support/terminal.ts';
+import { QUICK_PROGRAM } from '../../support/servers.ts';
 
 const TAKEN_BACK = 'withdrew its question';
 
 test('C-3: a form that ends with the program is not said to be taken back by the server', async () => {
   const { url } = owned(await startV1Http());
   const pid = join(await temporaryFolder(), 'pid');
-  const program = `sh -c 'echo $$ > ${pid}; exec ${process.execPath} ${PROGRAM} call ${url} ask'`;
+  const program = `sh -c 'echo $$ > ${pid}; exec ${process.execPath} ${QUICK_PROGRAM} call ${url} ask'`;
   const terminal = await shellInTerminal(program);
   await terminal.shows('● Answer');
   process.kill(Number(await readFile(pid, 'utf8')), 'SIGTERM');

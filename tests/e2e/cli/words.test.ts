@@ -7,7 +7,7 @@ import { startV1Http } from '../../servers/v1-http.ts';
 import { startV2Http } from '../../servers/v2-http.ts';
 import { configFile, httpGateway, temporaryFolder } from '../../support/gateway.ts';
 import { owned } from '../../support/owned.ts';
-import { runProgram } from '../../support/program.ts';
+import { runCommand } from '../../support/command.ts';
 import { v1Stdio } from '../../support/servers.ts';
 import { listenRaw } from './raw-listener.ts';
 
@@ -16,9 +16,9 @@ const TOKEN = '0123456789abcdef0123456789abcdef';
 describe('of a server that cannot be reached', () => {
   test('C-3: the address is told beside the name, and the reason in words', async () => {
     const config = await configFile({ away: { url: 'http://127.0.0.1:1/sse' }, lost: { ...v1Stdio(), cwd: '/nope' } });
-    const { stderr } = await runProgram(['tools', 'away', '--config', config]);
+    const { stderr } = await runCommand(['tools', 'away', '--config', config]);
     expect(stderr).toContain('cannot reach away (http://127.0.0.1:1/sse): connection refused (ECONNREFUSED)\nnothing');
-    const { stdout } = await runProgram(['doctor', '--config', config]);
+    const { stdout } = await runCommand(['doctor', '--config', config]);
     expect(stdout).toContain('problem: http://127.0.0.1:1/sse cannot be reached: connection refused (ECONNREFUSED)');
     expect(stdout).toMatch(/the folder '\/nope' .* was not found\n {2}fix: create the folder, or correct "cwd"/);
   });
@@ -26,13 +26,13 @@ describe('of a server that cannot be reached', () => {
   test('C-3: of an error page only the status and its name are printed', async () => {
     const page = `<!DOCTYPE html>\n<title>Oops</title>\n${'<p>a secret line</p>\n'.repeat(50)}`;
     const { url } = await listenRaw(404, page);
-    const { code, stderr } = await runProgram(['tools', url]);
+    const { code, stderr } = await runCommand(['tools', url]);
     expect(code).toBe(1);
     const { origin } = new URL(url);
     expect(stderr.split('\n')[0]).toBe(`meanwhile: cannot reach ${url}: HTTP 404 Not Found from ${origin}`);
     for (const status of [404, 502]) {
       const { url: at } = await listenRaw(status, page);
-      const { stdout } = await runProgram(['doctor', at]);
+      const { stdout } = await runCommand(['doctor', at]);
       expect(stdout).toContain(`HTTP ${status}`);
       expect(stdout).not.toMatch(/<|secret/);
     }
@@ -40,26 +40,26 @@ describe('of a server that cannot be reached', () => {
 
   test('C-3: what a gateway says about it is told alone, without advice for another server', async () => {
     const { url } = await httpGateway({ broken: { command: 'no-such-program' } });
-    const broken = await runProgram(['tools', `${url}/broken`]);
+    const broken = await runCommand(['tools', `${url}/broken`]);
     expect(broken).toMatchObject({ code: 1 });
     expect(broken.stderr).toBe(
       `meanwhile: cannot reach ${url}/broken: server 'broken' cannot be reached: command 'no-such-program' was not found`,
     );
-    const unknown = await runProgram(['tools', `${url}/nix`]);
+    const unknown = await runCommand(['tools', `${url}/nix`]);
     expect(unknown.stderr).toBe(`meanwhile: cannot reach ${url}/nix: no server 'nix'; known: broken`);
   });
 
   test('C-3: a wrong token gets other advice than none', async () => {
     const { url } = await httpGateway({}, { auth: { tokens: { me: TOKEN } } });
-    const none = await runProgram(['tools', url]);
+    const none = await runCommand(['tools', url]);
     expect(none.stderr).toContain(
       `cannot reach ${url}: the server requires authorization (HTTP 401): send a known token`,
     );
     expect(none.stderr).toContain("give it a header, as in --header 'Authorization: Bearer …'");
-    const wrong = await runProgram(['tools', url, '--header', 'Authorization: Bearer wrong']);
+    const wrong = await runCommand(['tools', url, '--header', 'Authorization: Bearer wrong']);
     expect(wrong.stderr).toContain('the header Authorization was not accepted');
     expect(wrong.stderr).not.toContain('give it a header');
-    expect((await runProgram(['tools', url, '--header', `Authorization: Bearer ${TOKEN}`])).code).toBe(0);
+    expect((await runCommand(['tools', url, '--header', `Authorization: Bearer ${TOKEN}`])).code).toBe(0);
   });
 
   test('C-3, B-4: a program that ends is quoted with the error, and not with what follows it', async () => {
@@ -69,23 +69,23 @@ describe('of a server that cannot be reached', () => {
       `const cause = Object.assign(new Error('deep'), { code: 'E_DEEP' });
        throw Object.assign(new TypeError('the shop is closed', { cause }), { code: 'E_SHOP' });`,
     );
-    const { stderr } = await runProgram(['tools', `node ${file}`]);
+    const { stderr } = await runCommand(['tools', `node ${file}`]);
     expect(stderr).toContain('process exited with code 1; its last words: TypeError: the shop is closed\nit ended');
   });
 
   test('C-3, B-4: what a program prints where messages belong is quoted', async () => {
-    const { stderr } = await runProgram(['tools', 'echo hello there']);
+    const { stderr } = await runCommand(['tools', 'echo hello there']);
     expect(stderr).toContain('it printed on standard output, which belongs to the protocol: "hello there"');
   });
 });
 
 test('O-1: help and version are commands, and each command of the gateway has a page of its own', async () => {
-  const [flag, word] = [await runProgram(['--help']), await runProgram(['help'])];
+  const [flag, word] = [await runCommand(['--help']), await runCommand(['help'])];
   expect(word).toEqual(flag);
-  expect(await runProgram(['version'])).toEqual(await runProgram(['--version']));
-  expect(await runProgram(['help', 'call'])).toEqual(await runProgram(['call', '--help']));
+  expect(await runCommand(['version'])).toEqual(await runCommand(['--version']));
+  expect(await runCommand(['help', 'call'])).toEqual(await runCommand(['call', '--help']));
   for (const command of ['serve', 'stdio', 'demo']) {
-    const { code, stdout } = await runProgram([command, '--help']);
+    const { code, stdout } = await runCommand([command, '--help']);
     expect(code).toBe(0);
     expect(stdout).toMatch(new RegExp(`^Usage: meanwhile \\[?${command}`));
     expect(stdout.split('\n').length).toBeLessThan(24);
@@ -96,7 +96,7 @@ test.each([
   [['s', 't', '{"topic":"tea"}'], `a JSON object goes into --args: --args '{"topic":"tea"}'`],
   [['npx', 'some-server', 'echo', 'text=x'], 'put the command in quotes: meanwhile call "npx some-server …" …'],
 ])('C-3: a call as others want it is put right: %j', async (args, hint) => {
-  const { code, stderr } = await runProgram(['call', ...args]);
+  const { code, stderr } = await runCommand(['call', ...args]);
   expect(code).toBe(2);
   expect(stderr).toContain(hint);
 });
@@ -107,7 +107,7 @@ describe('--timeout of a call tells what became of it', () => {
 
   test('C-3: it was cancelled', async () => {
     const server = owned(await startV1Http());
-    const { code, stdout } = await runProgram(['call', server.url, ...CALL]);
+    const { code, stdout } = await runCommand(['call', server.url, ...CALL]);
     expect(code).toBe(5);
     const message = 'time ran out after 4s; the call was cancelled';
     expect(JSON.parse(stdout)).toEqual({ error: { code: 'timeout', message, confirmed: true } });
@@ -115,7 +115,7 @@ describe('--timeout of a call tells what became of it', () => {
 
   test('C-3: so was its task', async () => {
     const server = owned(await startTasksV2Http());
-    const { stdout } = await runProgram(['call', server.url, ...CALL]);
+    const { stdout } = await runCommand(['call', server.url, ...CALL]);
     const message = 'time ran out after 4s; the call was cancelled';
     const taskId: unknown = expect.any(String);
     expect(JSON.parse(stdout)).toEqual({ error: { code: 'timeout', message, confirmed: true, taskId } });
@@ -123,7 +123,7 @@ describe('--timeout of a call tells what became of it', () => {
 
   test('C-3: where the end of the request is all that a server hears, it may go on', async () => {
     const server = owned(await startV2Http());
-    const { code, stderr } = await runProgram(['call', server.url, ...CALL]);
+    const { code, stderr } = await runCommand(['call', server.url, ...CALL]);
     expect(code).toBe(5);
     expect(stderr).toContain('the call was abandoned; the server may continue it');
   });
@@ -131,10 +131,10 @@ describe('--timeout of a call tells what became of it', () => {
 
 test('C-3: at a hub, which offers its tasks through tools, those are named', async () => {
   const { url } = await httpGateway({});
-  const list = await runProgram(['tasks', 'list', url]);
+  const list = await runCommand(['tasks', 'list', url]);
   expect(list.code).toBe(1);
   expect(list.stderr).toContain(`which offers its tasks through tools: node `);
   expect(list.stderr).toMatch(new RegExp(`call ${url} list_tasks$`));
-  const one = await runProgram(['tasks', 'result', url, 'abc']);
+  const one = await runCommand(['tasks', 'result', url, 'abc']);
   expect(one.stderr).toMatch(new RegExp(`call ${url} get_task_result task_id=abc$`));
 });

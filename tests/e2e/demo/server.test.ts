@@ -9,13 +9,13 @@ import {
   type ElicitResult,
 } from '@modelcontextprotocol/sdk/types.js';
 import { expect, test, vi } from 'vitest';
-import { PROGRAM } from '../../support/gateway.ts';
+import { QUICK_PROGRAM } from '../../support/servers.ts';
 import { owned } from '../../support/owned.ts';
-import { startProgram } from '../program/built.ts';
+import { startProgram } from '../../support/program.ts';
 
 const TABLE = { restaurant: 'Chez Ada', people: 3, time: '20:00' };
 const MODEL = { role: 'assistant' as const, model: 'test-model', content: { type: 'text' as const, text: 'Short.' } };
-const COMMAND = { command: process.execPath, args: [PROGRAM, 'demo-server'] };
+const COMMAND = { command: process.execPath, args: [QUICK_PROGRAM, 'demo-server'] };
 
 interface Progress {
   progress: number;

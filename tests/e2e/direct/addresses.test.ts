@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { startV1Http } from '../../servers/v1-http.ts';
-import { configFile, httpGateway, PROGRAM } from '../../support/gateway.ts';
+import { configFile, httpGateway } from '../../support/gateway.ts';
 import { owned } from '../../support/owned.ts';
 import { INITIALIZE, post } from '../../support/raw-http.ts';
+import { QUICK_PROGRAM } from '../../support/servers.ts';
 
 test('D-5: a server is also found by clients that put /mcp at the end of every address', async () => {
   const server = owned(await startV1Http());
@@ -25,7 +26,7 @@ test('D-5: a server whose name has spaces is at the escaped address', async () =
 test('D-5, S-4: over stdio a request is answered whose client says nothing more', async () => {
   const server = owned(await startV1Http());
   const config = await configFile({ one: { url: server.url } });
-  const child = spawn(process.execPath, [PROGRAM, 'stdio', '--server', 'one', '--config', config], {
+  const child = spawn(process.execPath, [QUICK_PROGRAM, 'stdio', '--server', 'one', '--config', config], {
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   const said = text(child.stdout);

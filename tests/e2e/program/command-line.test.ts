@@ -6,22 +6,22 @@ import { expect, test } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { temporaryFolder } from '../../support/gateway.ts';
 import { defer } from '../../support/owned.ts';
-import { runProgram } from './built.ts';
+import { runCommand } from '../../support/command.ts';
 
 test('O-1: --help and --version go to standard output', async () => {
   for (const flag of ['--help', '-h']) {
-    const help = await runProgram([flag]);
+    const help = await runCommand([flag]);
     expect(help).toMatchObject({ code: 0, stderr: '' });
     for (const word of ['stdio', 'serve', 'demo', 'call', 'doctor', '--config', '--no-color', '--version']) {
       expect(help.stdout).toContain(word);
     }
   }
-  const serve = await runProgram(['serve', '--help']);
+  const serve = await runCommand(['serve', '--help']);
   for (const word of ['--config', '--port', '--host', '--store', '--log-level', '--log-format']) {
     expect(serve.stdout).toContain(word);
   }
   for (const flag of ['--version', '-v']) {
-    expect(await runProgram([flag])).toEqual({ code: 0, stdout: packageJson.version, stderr: '' });
+    expect(await runCommand([flag])).toEqual({ code: 0, stdout: packageJson.version, stderr: '' });
   }
 });
 
@@ -35,7 +35,7 @@ const WRONG_LINES: [args: string[], about: string][] = [
 ];
 
 test.each(WRONG_LINES)('X-4: a wrong command line %j exits with 2 and says why', async (args, about) => {
-  const { code, stdout, stderr } = await runProgram(args);
+  const { code, stdout, stderr } = await runCommand(args);
   expect(code).toBe(2);
   expect(stdout).toBe('');
   expect(stderr).toContain(about);
@@ -53,7 +53,7 @@ const WRONG_VALUES: [args: string[], env: Record<string, string>, about: string]
 ];
 
 test.each(WRONG_VALUES)('X-4: a wrong value %j %j exits with 2 and names it', async (args, env, about) => {
-  const { code, stderr } = await runProgram(args, { env });
+  const { code, stderr } = await runCommand(args, { env });
   expect(code).toBe(2);
   expect(stderr).toContain(about);
 });
@@ -74,7 +74,7 @@ test.each(WRONG_FILES)('X-4: a config file with a mistake exits with 2 and says 
   const cwd = await temporaryFolder();
   await writeFile(join(cwd, 'meanwhile.json'), text);
   for (const command of ['serve', 'stdio']) {
-    const { code, stderr, stdout } = await runProgram([command, '--config', 'meanwhile.json'], { cwd });
+    const { code, stderr, stdout } = await runCommand([command, '--config', 'meanwhile.json'], { cwd });
     expect(code).toBe(2);
     expect(stderr).toMatch(about);
     expect(stdout).toBe('');
@@ -82,7 +82,7 @@ test.each(WRONG_FILES)('X-4: a config file with a mistake exits with 2 and says 
 });
 
 test('X-1: listening on all addresses without tokens exits with the fix', async () => {
-  const { code, stderr } = await runProgram(['serve', '--host', '0.0.0.0', '--port', '0', '--store', ':memory:']);
+  const { code, stderr } = await runCommand(['serve', '--host', '0.0.0.0', '--port', '0', '--store', ':memory:']);
   expect(code).not.toBe(0);
   expect(stderr).toContain('meanwhile.auth.tokens');
 });
@@ -94,7 +94,7 @@ test('X-4: a port in use exits with 1 and names the flag', async () => {
     taken.once('listening', resolve);
   });
   const { port } = taken.address() as AddressInfo;
-  const { code, stderr } = await runProgram(['serve', '--port', String(port), '--store', ':memory:']);
+  const { code, stderr } = await runCommand(['serve', '--port', String(port), '--store', ':memory:']);
   expect(code).toBe(1);
   expect(stderr).toContain(`port ${port} on 127.0.0.1 is in use; choose another with --port`);
 });
@@ -108,7 +108,7 @@ test('P-4: a store that is not ours, or newer than us, exits with 1 and the fix,
   other.exec('CREATE TABLE theirs (id INTEGER)');
   other.close();
   const newer = join(folder, 'newer.db');
-  expect((await runProgram(['stdio', '--store', newer])).code).toBe(0);
+  expect((await runCommand(['stdio', '--store', newer])).code).toBe(0);
   const future = new Database(newer);
   future.exec('PRAGMA user_version = 999');
   future.close();
@@ -120,7 +120,7 @@ test('P-4: a store that is not ours, or newer than us, exits with 1 and the fix,
     [folder, 'cannot be opened'],
   ] as const) {
     for (const command of ['serve', 'stdio']) {
-      const { code, stderr } = await runProgram([command, '--port', '0', '--store', store]);
+      const { code, stderr } = await runCommand([command, '--port', '0', '--store', store]);
       expect(code, stderr).toBe(1);
       expect(stderr).toContain(store);
       expect(stderr).toContain(about);

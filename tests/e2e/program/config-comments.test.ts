@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/gateway.ts';
-import { runProgram } from './built.ts';
+import { runCommand } from '../../support/command.ts';
 import { v1Stdio } from '../../support/servers.ts';
 
 test('C-3, B-1: a config file as editors write it is read, with comments and last commas', async () => {
@@ -19,7 +19,7 @@ test('C-3, B-1: a config file as editors write it is read, with comments and las
       },
     }`,
   );
-  const { code, stdout } = await runProgram(['doctor', '--config', 'mcp.json'], { cwd });
+  const { code, stdout } = await runCommand(['doctor', '--config', 'mcp.json'], { cwd });
   expect(code).toBe(0);
   expect(stdout).toContain('✓ fine');
   expect(stdout).toContain('- off  disabled in the config file');
@@ -29,7 +29,7 @@ test.each([
   ['{"topic": "tea",}', "--args: not valid JSON at character 16: a comma before '}': remove it"],
   ['{"topic": "tea"} // why', '--args: not valid JSON at character 18: a comment, which JSON does not have: remove it'],
 ])('C-3, X-4: arguments stay plain JSON, and the message names what is not: %s', async (text, message) => {
-  const { code, stderr } = await runProgram(['call', 'demo', 'slow_report', '--args', text]);
+  const { code, stderr } = await runCommand(['call', 'demo', 'slow_report', '--args', text]);
   expect(code).toBe(2);
   expect(stderr).toContain(message);
 });
@@ -39,7 +39,7 @@ test('C-3: a whole command line in "command" is told with the fix', async () => 
   const entry = { command: 'node -y some-server --token hunter2' };
   await writeFile(join(cwd, 'mcp.json'), JSON.stringify({ mcpServers: { a: entry } }));
   for (const commandName of ['serve', 'stdio', 'doctor']) {
-    const { code, stderr, stdout } = await runProgram([commandName, '--config', 'mcp.json'], { cwd });
+    const { code, stderr, stdout } = await runCommand([commandName, '--config', 'mcp.json'], { cwd });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(
       'mcp.json: mcpServers.a.command: only the program goes here, what follows it goes into "args": ' +
@@ -53,7 +53,7 @@ test('C-3: where the program is not there either, the fix of doctor shows the sp
   const cwd = await temporaryFolder();
   const entry = { command: 'no-such-program -y some-server' };
   await writeFile(join(cwd, 'mcp.json'), JSON.stringify({ mcpServers: { a: entry } }));
-  const { code, stdout } = await runProgram(['doctor', '--config', 'mcp.json'], { cwd });
+  const { code, stdout } = await runCommand(['doctor', '--config', 'mcp.json'], { cwd });
   expect(code).toBe(1);
   expect(stdout).toMatch(/fix: only the program goes .*"command": "no-such-program", "args": \["-y", "some-server"\]/);
 });

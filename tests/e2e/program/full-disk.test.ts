@@ -6,7 +6,7 @@ import Database from 'libsql';
 import { expect, test } from 'vitest';
 import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf } from '../../support/hub.ts';
-import { logged, startProgram } from './built.ts';
+import { logged, startProgram } from '../../support/program.ts';
 import { v1Stdio } from '../../support/servers.ts';
 
 /** Runs a command in a namespace of its own, with a disk of 4 MB at $DISK. */

@@ -5,7 +5,7 @@ import { startV1Http } from '../../servers/v1-http.ts';
 import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
-import { runProgram, serveProgram } from './built.ts';
+import { runProgram, serveProgram } from '../../support/program.ts';
 
 interface Link {
   what: string;

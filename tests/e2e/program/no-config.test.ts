@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/gateway.ts';
 import { hubOverHttp, type Json } from '../../support/hub.ts';
-import { logged, logLines, runProgram, serveProgram, startProgram } from './built.ts';
+import { logged, logLines, runProgram, serveProgram, startProgram } from '../../support/program.ts';
 import { v1Stdio } from '../../support/servers.ts';
 
 const FLAGS = ['--port', '0', '--store', ':memory:'];

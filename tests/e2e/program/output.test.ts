@@ -3,7 +3,7 @@ import { startV1Http } from '../../servers/v1-http.ts';
 import { configFile, type LogLine } from '../../support/gateway.ts';
 import { hubOverHttp, type Json } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
-import { logged, logLines, serveProgram, startProgram } from './built.ts';
+import { logged, logLines, serveProgram, startProgram } from '../../support/program.ts';
 import { INITIALIZE, send, toolCall } from '../../support/raw-http.ts';
 import { v1Stdio } from '../../support/servers.ts';
 

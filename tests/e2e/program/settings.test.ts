@@ -6,7 +6,7 @@ import { startV1Http } from '../../servers/v1-http.ts';
 import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { hubOverHttp, type Json } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
-import { logLines, serveProgram } from './built.ts';
+import { logLines, serveProgram } from '../../support/program.ts';
 
 /** A port that was free a moment ago. */
 async function freePort(): Promise<number> {

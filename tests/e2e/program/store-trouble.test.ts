@@ -6,7 +6,7 @@ import { startV1Http } from '../../servers/v1-http.ts';
 import { configFile, httpGateway, temporaryFolder } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf } from '../../support/hub.ts';
 import { defer, owned } from '../../support/owned.ts';
-import { serveProgram } from './built.ts';
+import { serveProgram } from '../../support/program.ts';
 import { send } from '../../support/raw-http.ts';
 
 function otherConnection(store: string): Database.Database {

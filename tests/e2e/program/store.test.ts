@@ -5,7 +5,7 @@ import { startV1Http, type V1Http } from '../../servers/v1-http.ts';
 import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf, type Json } from '../../support/hub.ts';
 import { defer, owned } from '../../support/owned.ts';
-import { runProgram, serveProgram, type Serving } from './built.ts';
+import { runProgram, serveProgram, type Serving } from '../../support/program.ts';
 import { rows } from '../restart/killable.ts';
 
 interface Setup {

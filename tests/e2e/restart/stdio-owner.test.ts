@@ -7,11 +7,12 @@ import { expect, test, vi } from 'vitest';
 import { KillableGateway } from '../../crash/gateway.ts';
 import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
 import { isAlive } from '../../support/alive.ts';
-import { configFile, PROGRAM, temporaryFolder } from '../../support/gateway.ts';
+import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { takeApart, taskIdOf, type Json, type Reply } from '../../support/hub.ts';
 import { defer, owned } from '../../support/owned.ts';
 import { modernCall, modernHeaders, post, toolCall } from '../../support/raw-http.ts';
 import { runProgram } from '../../support/program.ts';
+import { QUICK_PROGRAM } from '../../support/servers.ts';
 import { rows } from './killable.ts';
 
 interface StdioHub {
@@ -23,7 +24,7 @@ async function connect(config: string): Promise<StdioHub> {
   const home = dirname(config);
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [PROGRAM, 'stdio', '--config', config],
+    args: [QUICK_PROGRAM, 'stdio', '--config', config],
     cwd: home,
     env: { PATH: process.env['PATH'] ?? '', HOME: home },
     stderr: 'ignore',

@@ -6,10 +6,11 @@ import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, test, vi } from 'vitest';
 import { startTasksV2Http, type TasksV2Http } from '../../servers/tasks-v2-http.ts';
 import { isAlive } from '../../support/alive.ts';
-import { PROGRAM, temporaryFolder, type LogLine } from '../../support/gateway.ts';
+import { temporaryFolder, type LogLine } from '../../support/gateway.ts';
 import { takeApart, taskIdOf, type Json, type Reply } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
 import { runProgram } from '../../support/program.ts';
+import { QUICK_PROGRAM } from '../../support/servers.ts';
 
 interface Project {
   home: string;
@@ -39,7 +40,7 @@ interface StdioHub {
 async function connect({ home, folder, config }: Project, ...more: string[]): Promise<StdioHub> {
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [PROGRAM, 'stdio', '--config', config, ...more],
+    args: [QUICK_PROGRAM, 'stdio', '--config', config, ...more],
     cwd: folder,
     env: { PATH: process.env['PATH'] ?? '', HOME: home },
     stderr: 'pipe',

@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import { expect, test, vi } from 'vitest';
 import { startV1Http, type V1Http } from '../../servers/v1-http.ts';
-import { configFile, PROGRAM, temporaryFolder } from '../../support/gateway.ts';
+import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { taskIdOf } from '../../support/hub.ts';
 import { defer, owned } from '../../support/owned.ts';
 import { logged, logLines, runProgram, serveProgram, startProgram } from '../../support/program.ts';
 import { rawSession, send } from '../../support/raw-http.ts';
+import { QUICK_PROGRAM } from '../../support/servers.ts';
 import { begin, kill, killable, rows } from './killable.ts';
 
 const SLOW = { server: 'one', tool: 'slow', args: { ms: 60_000 }, timeout_ms: 1 };
@@ -179,7 +180,7 @@ test('P-3: a gateway that is stopped while the file is locked for a moment still
 async function serveWithin(kilobytes: number, config: string): Promise<{ url: string }> {
   const home = await temporaryFolder();
   const command = `ulimit -f ${kilobytes * 2} && exec "$0" "$@"`;
-  const child = spawn('sh', ['-c', command, process.execPath, PROGRAM, 'serve', '--config', config], {
+  const child = spawn('sh', ['-c', command, process.execPath, QUICK_PROGRAM, 'serve', '--config', config], {
     cwd: home,
     env: { PATH: process.env['PATH'] ?? '', HOME: home },
     stdio: ['ignore', 'ignore', 'pipe'],

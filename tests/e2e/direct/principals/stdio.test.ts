@@ -7,10 +7,11 @@ import { expect, test, vi } from 'vitest';
 import { startTasksV2Http } from '../../../servers/tasks-v2-http.ts';
 import { requestsOf } from '../../../servers/tasks/state.ts';
 import { isAlive } from '../../../support/alive.ts';
-import { configFile, PROGRAM, temporaryFolder } from '../../../support/gateway.ts';
+import { configFile, temporaryFolder } from '../../../support/gateway.ts';
 import type { Json } from '../../../support/hub.ts';
 import { owned } from '../../../support/owned.ts';
 import { runProgram } from '../../../support/program.ts';
+import { QUICK_PROGRAM } from '../../../support/servers.ts';
 import { textOf } from '../answered.ts';
 
 interface Project {
@@ -29,7 +30,7 @@ interface Direct {
 async function direct({ home, config }: Project, server: string): Promise<Direct> {
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [PROGRAM, 'stdio', '--server', server, '--config', config],
+    args: [QUICK_PROGRAM, 'stdio', '--server', server, '--config', config],
     cwd: home,
     env: { PATH: process.env['PATH'] ?? '', HOME: home },
     stderr: 'pipe',

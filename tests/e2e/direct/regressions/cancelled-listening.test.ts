@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { startRichHttp } from '../../../servers/rich-http.ts';
-import { configFile, PROGRAM } from '../../../support/gateway.ts';
+import { configFile } from '../../../support/gateway.ts';
 import { owned } from '../../../support/owned.ts';
+import { QUICK_PROGRAM } from '../../../support/servers.ts';
 import { soon } from '../../flows/watch.ts';
 import { connect, type WireClient } from '../same/wire-client.ts';
 
@@ -10,7 +11,7 @@ const UPDATED = 'notifications/resources/updated';
 async function behind(): Promise<{ client: WireClient; told: (method: string) => number }> {
   const server = owned(await startRichHttp('modern'));
   const config = await configFile({ one: { url: server.url } }, { logLevel: 'silent' });
-  const args = [PROGRAM, 'stdio', '--server', 'one', '--config', config];
+  const args = [QUICK_PROGRAM, 'stdio', '--server', 'one', '--config', config];
   const client = owned(await connect('modern', { command: process.execPath, args, env: {} }));
   await client.hello();
   return { client, told: (method) => client.said.filter(({ message }) => message['method'] === method).length };
