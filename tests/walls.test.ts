@@ -87,9 +87,7 @@ test('walls: only the commit gate waits for the store before clients are told', 
     .filter(({ path, text }) => roomOf(path) === 'north' && /\bsettled\(\)/.test(text))
     .map(({ path }) => path);
   expect(waiting).toEqual(allowed);
-  const replying = product.filter(
-    ({ path, text }) => roomOf(path) === 'north' && /\bfallbackRequestHandler = /.test(text),
-  );
+  const replying = product.filter(({ path, text }) => roomOf(path) === 'north' && /\bhandle: async \(/.test(text));
   expect(replying).toHaveLength(3);
   expect(replying.filter(({ text }) => !text.includes('replyWhenStored(')).map(({ path }) => path)).toEqual([]);
 });
@@ -139,7 +137,7 @@ test('walls: the reader of imports sees them, and a circle', () => {
 });
 
 /** Files whose timers wait for the operating system, which no clock of ours can move. */
-const REAL_TIME = ['src/north/http/response.ts', 'src/north/http/unread.ts', 'src/north/legacy/transport.ts'];
+const REAL_TIME = ['src/north/http/response.ts', 'src/north/http/unread.ts'];
 
 test('walls: core, north and south go by a clock that tests can move', () => {
   const real = /\b(?:setTimeout|setInterval)\(|Date\.now\(|AbortSignal\.timeout\(|setTimeout as /;

@@ -6,6 +6,27 @@ export const LATEST_WITH_SESSIONS = '2025-11-25';
 /** The only version without sessions so far. */
 export const MODERN_VERSION = '2026-07-28';
 
+/** The versions in which a client begins with `initialize`, the newest first. */
+export const SESSION_VERSIONS: readonly string[] = [
+  LATEST_WITH_SESSIONS,
+  '2025-06-18',
+  '2025-03-26',
+  '2024-11-05',
+  '2024-10-07',
+];
+
+/** The keys in `_meta` with which a client without sessions introduces itself in each request. */
+export const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
+export const CLIENT_INFO_KEY = 'io.modelcontextprotocol/clientInfo';
+export const CLIENT_CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
+export const LOG_LEVEL_KEY = 'io.modelcontextprotocol/logLevel';
+
+/** The key in `_meta` with which a server introduces itself in each result. */
+export const SERVER_INFO_KEY = 'io.modelcontextprotocol/serverInfo';
+
+/** The key in `_meta` of notifications with the id of the request that subscribed to them. */
+export const SUBSCRIPTION_ID_KEY = 'io.modelcontextprotocol/subscriptionId';
+
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
 /** The requests with which a client and a server introduce themselves to each other. */

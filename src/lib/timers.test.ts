@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { TestClock } from '../../tests/support/test-clock.ts';
 import { clampDelay, MAX_DELAY_MS } from './clock.ts';
-import { Alarm, every, timeoutSignal, within } from './timers.ts';
+import { Alarm, Delayed, every, timeoutSignal, within } from './timers.ts';
 
 test('X-3: a delay never exceeds what a timer can hold', () => {
   expect(clampDelay(Number.MAX_SAFE_INTEGER)).toBe(MAX_DELAY_MS);
@@ -68,4 +68,24 @@ test('X-3: a signal with a limit is aborted when the time is up, and not after i
   clock.advance(100);
   expect(signal.reason).toMatchObject({ name: 'TimeoutError' });
   expect(unused.aborted).toBe(false);
+});
+
+test('S-5: entries that are still there after the time are acted on, each once and in order', () => {
+  const clock = new TestClock();
+  const acted: string[] = [];
+  const delayed = new Delayed<string>(250, (entry) => acted.push(entry), clock);
+  delayed.add('a');
+  delayed.add('b');
+  clock.advance(100);
+  delayed.add('c');
+  delayed.delete('b');
+  clock.advance(149);
+  expect(acted).toEqual([]);
+  clock.advance(1);
+  expect(acted).toEqual(['a']);
+  clock.advance(100);
+  expect(acted).toEqual(['a', 'c']);
+  delayed.add('d');
+  clock.advance(250);
+  expect(acted).toEqual(['a', 'c', 'd']);
 });

@@ -74,3 +74,46 @@ export class Alarm {
     this.#moment = Infinity;
   }
 }
+
+/** Acts on the entries that are still in it after a fixed time. One timer serves all of them. */
+export class Delayed<T> {
+  /** When each entry is due, in this order. */
+  readonly #due = new Map<T, number>();
+  #armed = false;
+  readonly #ms: number;
+  readonly #act: (entry: T) => void;
+  readonly #clock: Clock;
+
+  constructor(ms: number, act: (entry: T) => void, clock: Clock = systemClock) {
+    this.#ms = ms;
+    this.#act = act;
+    this.#clock = clock;
+  }
+
+  add(entry: T): void {
+    this.#due.set(entry, this.#clock.now() + this.#ms);
+    if (!this.#armed) this.#arm(this.#ms);
+  }
+
+  delete(entry: T): void {
+    this.#due.delete(entry);
+  }
+
+  #arm(ms: number): void {
+    this.#armed = true;
+    this.#clock.after(ms, () => this.#ring(), { unref: true });
+  }
+
+  #ring(): void {
+    this.#armed = false;
+    const now = this.#clock.now();
+    for (const [entry, due] of this.#due) {
+      if (due > now) {
+        this.#arm(due - now);
+        return;
+      }
+      this.#due.delete(entry);
+      this.#act(entry);
+    }
+  }
+}

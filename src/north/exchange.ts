@@ -1,6 +1,5 @@
 import type { Caller, Leaving, LeavingListener } from '../core/call/request.ts';
 import type { Progress } from '../core/ports.ts';
-import type { RpcFailure } from '../lib/rpc-error.ts';
 import { leavingFor, type OnCancel } from './cancel-reasons.ts';
 
 /**
@@ -12,15 +11,16 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
   #delivered: boolean | undefined;
   #back = false;
   #resumable = false;
+  #withdrawn = false;
   /** Why the client cancelled, if it said so. */
   #words: string | undefined;
-  readonly #leavingListeners = new Set<LeavingListener>();
-  #settledListeners: ((delivered: boolean) => void)[] = [];
-  #taken = (): void => {};
+  // A fast call has one listener or none of each kind, so the lists are made when they are needed.
+  #leavingListeners: Set<LeavingListener> | undefined;
+  #settledListeners: ((delivered: boolean) => void)[] | undefined;
+  #taken: (() => void) | undefined;
+  #withdrawal: AbortController | undefined;
   /** Sends progress to the client; there only if it asked for it. */
   readonly progress: ((progress: Progress) => void) | undefined;
-  /** The error of the reply, where it must not be changed. */
-  failure: RpcFailure | undefined;
 
   readonly #onCancel: OnCancel;
 
@@ -66,6 +66,13 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
   cancel(reason: unknown): void {
     if (typeof reason === 'string') this.#words = reason;
     this.#leave(leavingFor(reason, this.#onCancel));
+    this.withdraw();
+  }
+
+  /** There will be no reply: the request was cancelled, or its connection is closed for good. */
+  withdraw(): void {
+    this.#withdrawn = true;
+    this.#withdrawal?.abort(this.#words);
   }
 
   /** The client closed the response: by accident, because it stopped waiting, or to cancel. The reason is unknown. */
@@ -76,15 +83,16 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
 
   /** The first call decides, except for `onDelivered`: the client may get the reply later. */
   settle(delivered: boolean): void {
-    if (delivered) this.#taken();
+    if (delivered) this.#taken?.();
     if (this.#delivered !== undefined) return;
     this.#delivered = delivered;
-    for (const listener of this.#settledListeners) listener(delivered);
-    this.#settledListeners = [];
+    const listeners = this.#settledListeners;
+    this.#settledListeners = undefined;
+    if (listeners !== undefined) for (const listener of listeners) listener(delivered);
   }
 
   whenSettled(listener: (delivered: boolean) => void): void {
-    if (this.#delivered === undefined) this.#settledListeners.push(listener);
+    if (this.#delivered === undefined) (this.#settledListeners ??= []).push(listener);
     else listener(this.#delivered);
   }
 
@@ -95,9 +103,9 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
 
   /** Plain listeners, because every call has them: a signal would cost more than the rest of the exchange. */
   onLeaving(listener: LeavingListener): () => void {
-    if (this.#leaving !== 'cancelled') this.#leavingListeners.add(listener);
+    if (this.#leaving !== 'cancelled') (this.#leavingListeners ??= new Set()).add(listener);
     if (this.#leaving !== undefined) listener(this.#leaving, this.#words);
-    return () => this.#leavingListeners.delete(listener);
+    return () => this.#leavingListeners?.delete(listener);
   }
 
   /** The same as a signal: aborted when the client leaves or cancels. */
@@ -116,12 +124,19 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
     return controller.signal;
   }
 
+  /** Aborted when there will be no reply. */
+  withdrawnSignal(): AbortSignal {
+    this.#withdrawal ??= new AbortController();
+    if (this.#withdrawn) this.#withdrawal.abort(this.#words);
+    return this.#withdrawal.signal;
+  }
+
   /** A client that left may come back and cancel. */
   #leave(how: Leaving): void {
     if (this.#leaving === how || this.#leaving === 'cancelled') return;
     this.#leaving = how;
-    for (const listener of this.#leavingListeners) listener(how, this.#words);
-    if (how === 'cancelled') this.#leavingListeners.clear();
+    for (const listener of this.#leavingListeners ?? []) listener(how, this.#words);
+    if (how === 'cancelled') this.#leavingListeners = undefined;
     this.settle(false);
   }
 }

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { ServerContext } from '@modelcontextprotocol/server';
 import {
-  CLIENT_CAPABILITIES_META_KEY,
-  CLIENT_INFO_META_KEY,
-  LOG_LEVEL_META_KEY,
-  MissingRequiredClientCapabilityError,
-} from '@modelcontextprotocol/server';
-import { MODERN_VERSION, TASKS_EXTENSION } from '../lib/protocol.ts';
+  CLIENT_CAPABILITIES_KEY,
+  CLIENT_INFO_KEY,
+  LOG_LEVEL_KEY,
+  MODERN_VERSION,
+  TASKS_EXTENSION,
+} from '../lib/protocol.ts';
+import { RpcError } from '../lib/rpc-error.ts';
 import { isObject } from '../lib/values.ts';
 
 export const MODERN_VERSIONS = [MODERN_VERSION];
@@ -21,15 +21,12 @@ export interface ModernClient {
   logLevel: string | undefined;
 }
 
-export function clientOf({ envelope }: Pick<ServerContext['mcpReq'], 'envelope'>): ModernClient {
-  return clientIn(envelope ?? {});
-}
-
+/** The client, from the `_meta` of its request. */
 export function clientIn(meta: Record<string, unknown>): ModernClient {
-  const declared = meta[CLIENT_CAPABILITIES_META_KEY];
+  const declared = meta[CLIENT_CAPABILITIES_KEY];
   const capabilities = isObject(declared) ? declared : {};
   const { extensions } = capabilities;
-  const level = meta[LOG_LEVEL_META_KEY];
+  const level = meta[LOG_LEVEL_KEY];
   return {
     capabilities,
     program: programIn(meta),
@@ -38,7 +35,7 @@ export function clientIn(meta: Record<string, unknown>): ModernClient {
   };
 }
 
-function programIn({ [CLIENT_INFO_META_KEY]: info }: Record<string, unknown>): string | undefined {
+function programIn({ [CLIENT_INFO_KEY]: info }: Record<string, unknown>): string | undefined {
   return isObject(info) && typeof info['name'] === 'string' ? info['name'] : undefined;
 }
 
@@ -59,12 +56,15 @@ function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
+const MISSING_CAPABILITY = -32021;
+
 /** The capability that a client must declare for requests about tasks. */
 const TASKS_REQUIRED = { extensions: { [TASKS_EXTENSION]: {} } };
 
 export function requireTasks({ takesTasks }: ModernClient): void {
   if (takesTasks) return;
-  throw new MissingRequiredClientCapabilityError({ requiredCapabilities: TASKS_REQUIRED });
+  const message = 'Missing required client capabilities: extensions';
+  throw new RpcError(MISSING_CAPABILITY, message, { requiredCapabilities: TASKS_REQUIRED });
 }
 
 /**

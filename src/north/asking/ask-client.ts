@@ -1,13 +1,12 @@
-import type { RequestId, Server } from '@modelcontextprotocol/server';
 import { GatewayError } from '../../core/errors.ts';
 import { InvalidAnswer } from '../../core/interaction/answer.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
-import { ANY_RESULT } from '../../lib/sdk/any-result.ts';
 import { withoutRelatedTask, withRelatedTask } from '../../lib/meta.ts';
 import { hasRpcCode, rpcFailure } from '../../lib/rpc-error.ts';
-import { MAX_DELAY_MS } from '../../lib/clock.ts';
 import { whenStored } from '../commit-gate.ts';
+import type { RequestId } from '../message.ts';
+import type { ClientPeer } from '../peer.ts';
 import { asRequest } from './asking.ts';
 
 /** Where a client can be asked: on the stream of one of its requests, or on the standing stream. */
@@ -15,7 +14,7 @@ export type Where = { on: RequestId } | 'standing';
 
 /** The client, and how it is reached. */
 interface Reached {
-  server: Server;
+  peer: ClientPeer;
   session: Session;
   where: () => Where | undefined;
   /** The id of the task that asks, if the client knows it. */
@@ -31,7 +30,7 @@ interface Reached {
 export async function askClient(
   question: Interaction,
   over: AbortSignal,
-  { server, session, where, taskId, leavesOpen }: Reached,
+  { peer, session, where, taskId, leavesOpen }: Reached,
 ): Promise<void> {
   const { id, kind } = question;
   const { interactions } = session;
@@ -46,10 +45,10 @@ export async function askClient(
       return;
     }
     const askedAt = session.clock.now();
-    const said = await server.request(
-      { method, params: taskId === undefined ? params : withRelatedTask(params, taskId) },
-      ANY_RESULT,
-      { timeout: MAX_DELAY_MS, signal: over, ...(place !== 'standing' && { relatedRequestId: place.on }) },
+    const { resultType: _resultType, ...said } = await peer.request(
+      method,
+      taskId === undefined ? params : withRelatedTask(params, taskId),
+      { signal: over, on: place === 'standing' ? undefined : place.on },
     );
     const answer = withoutRelatedTask(said);
     if (leavesOpen?.(answer, session.clock.now() - askedAt)) return;

@@ -1,9 +1,10 @@
-import { LOG_LEVEL_META_KEY } from '@modelcontextprotocol/server';
 import type { Connection, ConnectionStatus, ServerTraits } from '../../core/ports.ts';
 import { secretId } from '../../lib/ids.ts';
+import { LOG_LEVEL_KEY } from '../../lib/protocol.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import type { LegacyResponder } from './legacy-responder.ts';
-import type { LegacyViewParts, LegacyRequest, Params } from './legacy-request.ts';
+import type { Params } from '../message.ts';
+import type { LegacyViewParts, LegacyRequest } from './legacy-request.ts';
 import { isLevel } from '../../lib/levels.ts';
 import { passedOnMeta } from './meta.ts';
 import { withoutResultType } from './outcome.ts';
@@ -19,7 +20,7 @@ function traitsOf(status: ConnectionStatus): Partial<ServerTraits> {
 const COMEBACK_MS = 5000;
 
 /** Aborted when the client cancels the request, or leaves it and does not come back. */
-function unwanted({ signal, exchange, clock }: LegacyRequest): AbortSignal {
+function unwanted({ exchange, clock }: LegacyRequest): AbortSignal {
   const left = new AbortController();
   exchange.onLeaving(() => {
     const stop = (): void => {
@@ -27,7 +28,7 @@ function unwanted({ signal, exchange, clock }: LegacyRequest): AbortSignal {
     };
     clock.after(COMEBACK_MS, stop, { unref: true });
   });
-  return AbortSignal.any([signal, left.signal]);
+  return AbortSignal.any([exchange.withdrawnSignal(), left.signal]);
 }
 
 /** Passes on what a client with a session says, to a server of either era. */
@@ -106,7 +107,7 @@ export class LegacyRelay {
     const meta = passedOnMeta(params);
     const logLevel = this.#parts.session.logLevel(this.#parts.name);
     if (logLevel === undefined || traitsOf(this.#connection.status).sessions) return meta;
-    return { ...meta, [LOG_LEVEL_META_KEY]: logLevel };
+    return { ...meta, [LOG_LEVEL_KEY]: logLevel };
   }
 
   get #connection(): Connection {

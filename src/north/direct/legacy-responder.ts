@@ -1,18 +1,19 @@
-import type { RequestId, Server } from '@modelcontextprotocol/server';
 import type { Responder } from '../../core/interaction/responders.ts';
 import type { InteractionRouter } from '../../core/interaction/router.ts';
 import { requestOf } from '../../core/interaction/link.ts';
 import type { Interaction, OpenInteraction } from '../../core/interaction/interaction.ts';
 import { askClient, type Where } from '../asking/ask-client.ts';
 import { canBeAsked, refuseUnaskable } from '../asking/asking.ts';
-import type { LegacyViewParts, LegacyRequest, Params } from './legacy-request.ts';
+import type { Params, RequestId } from '../message.ts';
+import type { ClientPeer } from '../peer.ts';
+import type { LegacyViewParts, LegacyRequest } from './legacy-request.ts';
 
 /** How long a client may take to resume a broken standing stream before others may answer the questions on it. */
 const STANDING_GRACE_MS = 5000;
 
 /** Sends the questions of the server to the client, as requests on the streams on which the client can be reached. */
 export class LegacyResponder {
-  readonly #server: Server;
+  readonly #peer: ClientPeer;
   readonly #parts: LegacyViewParts;
   /** The client's request behind each request to the server that is open. */
   readonly #open = new Map<string, RequestId>();
@@ -24,8 +25,8 @@ export class LegacyResponder {
   readonly #hosted = new Map<string, RequestId>();
   #stopStandingGrace = (): void => {};
 
-  constructor(server: Server, parts: LegacyViewParts) {
-    this.#server = server;
+  constructor(peer: ClientPeer, parts: LegacyViewParts) {
+    this.#peer = peer;
     this.#parts = parts;
   }
 
@@ -150,7 +151,7 @@ export class LegacyResponder {
         const request = on();
         return request === undefined ? this.#onStanding(question, over) : { on: request };
       };
-      void askClient(question, over, { server: this.#server, session, where, taskId });
+      void askClient(question, over, { peer: this.#peer, session, where, taskId });
       return true;
     };
   }

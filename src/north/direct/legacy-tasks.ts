@@ -1,4 +1,3 @@
-import type { RequestId } from '@modelcontextprotocol/server';
 import type { Progress } from '../../core/ports.ts';
 import { hasEnded, type Task } from '../../core/task/task.ts';
 import { MAX_DELAY_MS } from '../../lib/clock.ts';
@@ -7,7 +6,8 @@ import { withRelatedTask } from '../../lib/meta.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import type { LegacyResponder } from './legacy-responder.ts';
-import { tellClient, type LegacyViewParts, type LegacyRequest, type Params } from './legacy-request.ts';
+import type { Params, RequestId } from '../message.ts';
+import { tellClient, type LegacyViewParts, type LegacyRequest } from './legacy-request.ts';
 import type { LegacyTools } from './legacy-tools.ts';
 import { resultOf } from './outcome.ts';
 import { coreTask } from './task-views.ts';
@@ -114,7 +114,7 @@ export class LegacyTasks {
       const untilEnded = async (onProgress: (progress: Progress) => void): Promise<Task> => {
         const deaf = session.calls.onProgress(taskId, onProgress);
         // Also when the stream has broken: the client may resume it.
-        return session.tasks.until(taskId, hasEnded, MAX_DELAY_MS, request.signal).finally(deaf);
+        return session.tasks.until(taskId, hasEnded, MAX_DELAY_MS, request.exchange.withdrawnSignal()).finally(deaf);
       };
       return await request.waiting('the task is running', untilEnded, marked);
     } finally {

@@ -1,7 +1,8 @@
 import type { Session } from '../../core/session/session.ts';
 import { isObject } from '../../lib/values.ts';
-import type { Params } from './legacy-request.ts';
+import type { Params } from '../message.ts';
 import { TASKS_SINCE } from './shown-server.ts';
+import { needsWrapping, wrapped } from './wrapped-schema.ts';
 
 function withTaskSupport(tool: Params): Params {
   const { execution } = tool;
@@ -16,9 +17,10 @@ function withoutTaskSupport(tool: Params): Params {
   return { ...rest, ...(Object.keys(others).length > 0 && { execution: others }) };
 }
 
-/** Whether the SDK wraps a schema for clients of this era in an object with the field `result`. */
-function isWrapped(outputSchema: unknown): boolean {
-  return isObject(outputSchema) && outputSchema['type'] !== 'object';
+/** The tool with a schema of its results that clients of this era know. */
+function withObjectResults(tool: Params): Params {
+  const { outputSchema } = tool;
+  return needsWrapping(outputSchema) ? { ...tool, outputSchema: wrapped(outputSchema) } : tool;
 }
 
 /** The server's tools as a client with a session sees them, and their results to match. */
@@ -35,10 +37,14 @@ export class LegacyTools {
   listed(result: Params): Params {
     const { tools } = result;
     if (!Array.isArray(tools)) return result;
-    for (const tool of tools) if (isObject(tool) && isWrapped(tool['outputSchema'])) this.#wrapped.add(tool['name']);
+    for (const tool of tools)
+      if (isObject(tool) && needsWrapping(tool['outputSchema'])) this.#wrapped.add(tool['name']);
     const knowsTasks = (this.#session.client?.protocolVersion ?? TASKS_SINCE) >= TASKS_SINCE;
     const asKnown = knowsTasks ? withTaskSupport : withoutTaskSupport;
-    return { ...result, tools: tools.map((tool: unknown) => (isObject(tool) ? asKnown(tool) : tool)) };
+    return {
+      ...result,
+      tools: tools.map((tool: unknown) => (isObject(tool) ? withObjectResults(asKnown(tool)) : tool)),
+    };
   }
 
   /** In this era structured results are objects: other values are wrapped as in the tool's schema. */

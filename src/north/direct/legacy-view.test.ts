@@ -1,14 +1,12 @@
-import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/server';
 import { describe, expect, test } from 'vitest';
 import { directSession, LEGACY_CLIENT, startCore } from '../../../tests/support/core.ts';
 import { defer } from '../../../tests/support/owned.ts';
 import { textResult } from '../../../tests/support/scripted-connection.ts';
 import { turn } from '../../../tests/support/turn.ts';
-import { exactReply, type Carrier } from '../carrier.ts';
+import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
+import type { Message, Params, RequestId } from '../message.ts';
 import { LegacyView } from './legacy-view.ts';
-
-type Params = Record<string, unknown>;
 
 const FORM = {
   message: 'Which size?',
@@ -16,7 +14,7 @@ const FORM = {
 };
 const ANSWER = { action: 'accept', content: { size: 'M' } };
 
-interface Message {
+interface Heard {
   id?: RequestId;
   method?: string;
   params?: Params;
@@ -27,24 +25,17 @@ interface Message {
 }
 
 /** The client, and the wire to it. The test says what arrives. */
-class Client implements Transport, Carrier {
-  onmessage?: NonNullable<Transport['onmessage']>;
-  onclose?: () => void;
+class Client implements Carrier {
+  onmessage: (message: Message) => void = () => {};
   /** Everything that the client was sent, except for replies. */
-  readonly heard: Message[] = [];
+  readonly heard: Heard[] = [];
   /** Whether replies arrive. */
   takesReplies = true;
   /** Whether the client has a stream that belongs to no request. */
   hasStanding = true;
   readonly exchanges = new Map<RequestId, Exchange>();
-  readonly #replies = new Map<RequestId, (reply: Message) => void>();
+  readonly #replies = new Map<RequestId, (reply: Heard) => void>();
   #lastId = 0;
-
-  async start(): Promise<void> {}
-
-  async close(): Promise<void> {
-    this.onclose?.();
-  }
 
   track(id: RequestId, exchange: Exchange): void {
     this.exchanges.set(id, exchange);
@@ -58,35 +49,34 @@ class Client implements Transport, Carrier {
     return this.hasStanding;
   }
 
-  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+  send(message: Message, on?: RequestId): void {
     if ('method' in message) {
-      const on = options?.relatedRequestId;
-      this.heard.push({ ...(message as Message), ...(on !== undefined && { on }) });
+      this.heard.push({ ...message, ...(on !== undefined && { on }) });
       return;
     }
     const { id } = message;
     if (id === undefined) return;
     const exchange = this.exchanges.get(id);
     exchange?.settle(this.takesReplies);
-    this.#replies.get(id)?.(exactReply(message, exchange) as Message);
+    this.#replies.get(id)?.(message);
   }
 
-  request(method: string, params: Params = {}): { id: RequestId; reply: Promise<Message> } {
+  request(method: string, params: Params = {}): { id: RequestId; reply: Promise<Heard> } {
     this.#lastId += 1;
     const id = this.#lastId;
-    const reply = new Promise<Message>((resolve) => {
+    const reply = new Promise<Heard>((resolve) => {
       this.#replies.set(id, resolve);
     });
-    this.onmessage?.({ jsonrpc: '2.0', id, method, params });
+    this.onmessage({ jsonrpc: '2.0', id, method, params });
     return { id, reply };
   }
 
   tell(message: Params): void {
-    this.onmessage?.({ jsonrpc: '2.0', ...message } as JSONRPCMessage);
+    this.onmessage({ jsonrpc: '2.0', ...message } as unknown as Message);
   }
 
   /** The requests that the client was sent. */
-  get asked(): Message[] {
+  get asked(): Heard[] {
     return this.heard.filter(({ id, method }) => id !== undefined && method !== 'ping');
   }
 
@@ -102,7 +92,7 @@ async function setUp({ capabilities = LEGACY_CLIENT.capabilities, alone = false 
   const info = await session.connection('one').ready();
   const client = new Client();
   const view = new LegacyView({ gateway, session, name: 'one', info, carrier: client, alone });
-  await view.server.connect(client);
+  client.onmessage = (message) => view.peer.receive(message);
   defer(async () => view.close());
   const { reply } = client.request('initialize', {
     protocolVersion: '2025-11-25',

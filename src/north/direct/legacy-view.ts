@@ -1,28 +1,28 @@
-import { Server } from '@modelcontextprotocol/server';
 import type { RelatedRequest } from '../../core/ports.ts';
-import { rpcFailure } from '../../lib/rpc-error.ts';
-import { openExchange, withinLimits } from '../carrier.ts';
+import { METHOD_NOT_FOUND, RpcError } from '../../lib/rpc-error.ts';
+import { withinLimits } from '../carrier.ts';
+import type { ClientRequest } from '../client-request.ts';
 import { passOn, replyWhenStored, report, type Reply } from '../commit-gate.ts';
 import { call, type LegacyCallParts } from './legacy-calls.ts';
 import { LegacyResponder } from './legacy-responder.ts';
 import { LegacyRelay } from './legacy-relay.ts';
-import { LegacyRequest, tellClient, type LegacyViewParts, type Params } from './legacy-request.ts';
+import type { Params } from '../message.ts';
+import { ClientPeer } from '../peer.ts';
+import { LegacyRequest, tellClient, type LegacyViewParts } from './legacy-request.ts';
 import { LegacyTasks } from './legacy-tasks.ts';
 import { LegacyTools } from './legacy-tools.ts';
 import { wireError } from './outcome.ts';
-import { legacyIntroduction, ShownServer, tellsChanges } from './shown-server.ts';
+import { initializeResult, tellsChanges } from './shown-server.ts';
 
-/** Its client was introduced in an earlier run of the program. */
-function resumedServer(): Server {
-  return new Server({ name: 'meanwhile', version: '0' }, { capabilities: {} });
-}
+/** Requests of the newer protocol, which the server behind may know. */
+const MODERN_METHODS = new Set(['server/discover', 'subscriptions/listen']);
 
 /**
  * One server as a client sees it that begins with `initialize`: requests go through as they are, calls may be tasks of the
  * 2025-11-25 protocol, and what the server asks reaches the client as requests on the stream of the call that it asks for.
  */
 export class LegacyView {
-  readonly server: Server;
+  readonly peer: ClientPeer;
   /** To be told where the client can be reached. */
   readonly responder: LegacyResponder;
   readonly #parts: LegacyCallParts;
@@ -30,8 +30,17 @@ export class LegacyView {
 
   constructor(parts: LegacyViewParts) {
     const { gateway, session, name, info, carrier } = parts;
-    this.server = info === undefined ? resumedServer() : new ShownServer(legacyIntroduction(name, info));
-    this.responder = new LegacyResponder(this.server, parts);
+    const endpoint = {
+      introduce: (version: string) => initializeResult(name, info, version),
+      handle: async (request: ClientRequest) => this.#answer(request),
+      onNotification: (method: string, params: Params | undefined) => this.#parts.relay.tell(method, params),
+    };
+    this.peer = new ClientPeer(carrier, endpoint, {
+      onCancel: gateway.settings.calls.onCancel,
+      clock: session.clock,
+      onMistake: (error) => gateway.log.debug('client_protocol_error', { error }),
+    });
+    this.responder = new LegacyResponder(this.peer, parts);
     const tools = new LegacyTools(session);
     this.#parts = {
       ...parts,
@@ -40,24 +49,6 @@ export class LegacyView {
       tasks: new LegacyTasks(parts, this.responder, tools),
       tools,
     };
-    // The level belongs to the server behind us.
-    this.server.removeRequestHandler('logging/setLevel');
-    // Of what the server asked, under its own token.
-    this.server.removeNotificationHandler('notifications/progress');
-    this.server.fallbackRequestHandler = async ({ method, params = {} }, { mcpReq }) => {
-      const exchange = openExchange(mcpReq, carrier, gateway.settings.calls.onCancel);
-      const request = new LegacyRequest(this.server, mcpReq, exchange, session.clock);
-      const handle = async (): Promise<Reply> => this.#handle(request, method, params);
-      try {
-        return await replyWhenStored(session, async () => withinLimits(session, params, handle));
-      } catch (error) {
-        const failure = wireError(name, error, session);
-        // The SDK would rewrite some codes, which are the server's own.
-        exchange.failure = rpcFailure(failure);
-        throw failure;
-      }
-    };
-    this.server.fallbackNotificationHandler = async ({ method, params }) => this.#parts.relay.tell(method, params);
     this.#watch();
   }
 
@@ -97,6 +88,19 @@ export class LegacyView {
     // It was introduced in an earlier run of the program, most likely to the same server.
     const status = session.connectionIfAny(name)?.status;
     return status?.state === 'connected' && tellsChanges(status.info, kind);
+  }
+
+  async #answer(request: ClientRequest): Promise<Params> {
+    const { session, name } = this.#parts;
+    const { method, params } = request;
+    if (MODERN_METHODS.has(method)) throw new RpcError(METHOD_NOT_FOUND, 'Method not found');
+    const own = new LegacyRequest(this.peer, request, session.clock);
+    const handle = async (): Promise<Reply> => this.#handle(own, method, params);
+    try {
+      return await replyWhenStored(session, async () => withinLimits(session, params, handle));
+    } catch (error) {
+      throw wireError(name, error, session);
+    }
   }
 
   async #handle(request: LegacyRequest, method: string, params: Params): Promise<Reply> {

@@ -1,15 +1,14 @@
-import { SUBSCRIPTION_ID_META_KEY, type RequestId } from '@modelcontextprotocol/server';
 import type { ServerInfo } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 import { withMeta } from '../../lib/meta.ts';
+import { SUBSCRIPTION_ID_KEY } from '../../lib/protocol.ts';
 import { isObject } from '../../lib/values.ts';
 import { notifyWhenStored } from '../commit-gate.ts';
 import { tellsChanges } from './shown-server.ts';
+import type { Params, RequestId } from '../message.ts';
 import type { ModernClientState } from './modern-client-state.ts';
 import { requireTasks, type ModernClient } from '../modern-client.ts';
-
-type Params = Record<string, unknown>;
 
 const LISTS = {
   toolsListChanged: 'tools',
@@ -28,8 +27,8 @@ interface ListeningParts {
 }
 
 /**
- * Tells a client without sessions what changes, for as long as it listens: lists, resources and tasks. The SDK's own way
- * knows no tasks. Resolves, once the subscription is acknowledged, with the function that ends it.
+ * Tells a client without sessions what changes, for as long as it listens: lists, resources and tasks. Resolves,
+ * once the subscription is acknowledged, with the function that ends it.
  */
 export async function listen(parts: ListeningParts, { notifications: wanted }: Params): Promise<() => void> {
   const { session, info, clientState, client, id, send } = parts;
@@ -43,7 +42,7 @@ export async function listen(parts: ListeningParts, { notifications: wanted }: P
   };
   try {
     const tell = (method: string, params: Params = {}): void => {
-      send({ jsonrpc: '2.0', method, params: withMeta(params, SUBSCRIPTION_ID_META_KEY, id) });
+      send({ jsonrpc: '2.0', method, params: withMeta(params, SUBSCRIPTION_ID_KEY, id) });
     };
     const lists = Object.entries(LISTS).filter(([key, kind]) => filter[key] === true && tellsChanges(info, kind));
     const resources = await Promise.all(

@@ -1,17 +1,18 @@
-import type { ServerContext } from '@modelcontextprotocol/server';
-import { CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY } from '@modelcontextprotocol/server';
 import { describe, expect, test } from 'vitest';
 import { startCore } from '../../../tests/support/core.ts';
 import { SCRIPTED_INFO, textResult } from '../../../tests/support/scripted-connection.ts';
 import { turn } from '../../../tests/support/turn.ts';
 import { directView } from '../../core/session/kind.ts';
-import { TASKS_EXTENSION } from '../../lib/protocol.ts';
+import { CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, TASKS_EXTENSION } from '../../lib/protocol.ts';
+import type { ClientRequest } from '../client-request.ts';
 import { replyWhenStored } from '../commit-gate.ts';
 import { Exchange } from '../exchange.ts';
 import { call } from './modern-call.ts';
 import { ModernClientState } from './modern-client-state.ts';
 import { relay } from './modern-relay.ts';
-import { ModernRequest, type Params } from './modern-request.ts';
+import { ModernRequest } from './modern-request.ts';
+import type { Params } from '../message.ts';
+import { clientIn } from '../modern-client.ts';
 
 const FORM = {
   message: 'Which size?',
@@ -41,19 +42,14 @@ async function setUp(traits = SCRIPTED_INFO.traits) {
   const session = await gateway.stateOf({ principal: 'local', view: directView('one'), name: 'ide' });
   const info = await session.connection('one').ready();
   const clientState = new ModernClientState(session, 'one');
-  const carrier = { track: () => {}, abandon: () => {} };
-  const parts = { gateway, session, name: 'one', info, carrier, clientState, taskAfterMs: TASK_AFTER_MS };
+  const parts = { gateway, session, name: 'one', info, clientState, taskAfterMs: TASK_AFTER_MS };
   const request = ({ capabilities = CAN_ANSWER, program, state, answers, exchange = new Exchange() }: Sent) => {
-    const mcpReq = {
-      envelope: {
-        [CLIENT_CAPABILITIES_META_KEY]: capabilities,
-        ...(program !== undefined && { [CLIENT_INFO_META_KEY]: { name: program, version: '1' } }),
-      },
-      requestState: () => state,
-      inputResponses: answers,
-      notify: async () => {},
-    };
-    return new ModernRequest(parts, mcpReq as unknown as ServerContext['mcpReq'], exchange);
+    const client = clientIn({
+      [CLIENT_CAPABILITIES_KEY]: capabilities,
+      ...(program !== undefined && { [CLIENT_INFO_KEY]: { name: program, version: '1' } }),
+    });
+    const received = { exchange, notify: () => {} } as unknown as ClientRequest;
+    return new ModernRequest(parts, { request: received, client, state, answers });
   };
   const send = (sent: Sent = {}): Promise<Params> =>
     replyWhenStored(session, () => call(request(sent), sent.params ?? { name: 'work', arguments: {} }));

@@ -10,8 +10,9 @@ import { detailedTask } from './task-views.ts';
 type Params = Record<string, unknown>;
 type Tell = (method: string, params: Params | undefined) => void;
 
-/** Only `subscriptions/listen` delivers these. */
-const CHANGES = /^notifications\/(?:(?:tools|resources|prompts)\/list_changed|resources\/updated)$/;
+/** Only `subscriptions/listen` delivers the first ones; the others are not of this era. */
+const NOT_PASSED_ON =
+  /^notifications\/(?:(?:tools|resources|prompts)\/list_changed|resources\/updated|tasks\/status|elicitation\/complete)$/;
 
 interface Open {
   level: string | undefined;
@@ -104,7 +105,7 @@ export class ModernClientState {
   }
 
   #onNotification(method: string, params: Params | undefined, relatedRequest: RelatedRequest): void {
-    if (CHANGES.test(method)) return;
+    if (NOT_PASSED_ON.test(method)) return;
     const isLog = method === 'notifications/message';
     const wants = ({ level }: Open): boolean => !isLog || (level !== undefined && includes(level, params?.['level']));
     // This era has no notifications without a request.

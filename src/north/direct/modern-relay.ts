@@ -4,7 +4,8 @@ import { canBeAsked } from '../asking/asking.ts';
 import { passOn, type Reply } from '../commit-gate.ts';
 import { readState } from '../mrtr/request-state.ts';
 import { HeldRequest } from './held-requests.ts';
-import type { ModernRequest, Params } from './modern-request.ts';
+import type { Params } from '../message.ts';
+import type { ModernRequest } from './modern-request.ts';
 import { wireError } from './outcome.ts';
 
 const URL_ELICITATION_REQUIRED = -32042;

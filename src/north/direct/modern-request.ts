@@ -1,26 +1,24 @@
-import { CLIENT_CAPABILITIES_META_KEY, LOG_LEVEL_META_KEY, type ServerContext } from '@modelcontextprotocol/server';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Connection, ServerInfo } from '../../core/ports.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
 import { secretId } from '../../lib/ids.ts';
+import { CLIENT_CAPABILITIES_KEY, LOG_LEVEL_KEY } from '../../lib/protocol.ts';
+import type { ClientRequest } from '../client-request.ts';
 import { report, type Reply } from '../commit-gate.ts';
 import { inputRequired, type Waiting } from '../mrtr/request-state.ts';
-import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
-import { calling, clientOf, type ModernClient } from '../modern-client.ts';
+import type { Params } from '../message.ts';
+import { calling, type ModernClient } from '../modern-client.ts';
+import type { ModernCall } from '../modern/endpoint.ts';
 import { passedOnMeta } from './meta.ts';
 import type { ModernClientState } from './modern-client-state.ts';
-
-export type Params = Record<string, unknown>;
-type McpRequest = ServerContext['mcpReq'];
 
 export interface ModernViewParts {
   gateway: Gateway;
   session: Session;
   name: string;
   info: ServerInfo;
-  carrier: Carrier;
   /** What the requests of one client share. */
   clientState: ModernClientState;
   /** After how long a call is offered as a task to a client that takes tasks. */
@@ -38,15 +36,15 @@ export class ModernRequest {
   readonly state: unknown;
   /** The client's answers to the last round. */
   readonly answers: Params | undefined;
-  readonly #mcpReq: McpRequest;
+  readonly #request: ClientRequest;
 
-  constructor(parts: ModernViewParts, mcpReq: McpRequest, exchange: Exchange) {
+  constructor(parts: ModernViewParts, { request, client, state, answers }: Omit<ModernCall, 'params'>) {
     this.parts = parts;
-    this.exchange = exchange;
-    this.client = clientOf(mcpReq);
-    this.state = mcpReq.requestState();
-    this.answers = mcpReq.inputResponses;
-    this.#mcpReq = mcpReq;
+    this.exchange = request.exchange;
+    this.client = client;
+    this.state = state;
+    this.answers = answers;
+    this.#request = request;
     parts.clientState.capabilities = this.client.capabilities;
   }
 
@@ -60,21 +58,17 @@ export class ModernRequest {
     if (!this.parts.info.traits.declaredPerRequest) return meta;
     return {
       ...meta,
-      [CLIENT_CAPABILITIES_META_KEY]: method === 'tools/call' ? calling(this.client) : this.client.capabilities,
-      [LOG_LEVEL_META_KEY]: this.client.logLevel,
+      [CLIENT_CAPABILITIES_KEY]: method === 'tools/call' ? calling(this.client) : this.client.capabilities,
+      [LOG_LEVEL_KEY]: this.client.logLevel,
     };
   }
 
   /** Passes the notifications of this request on while `work` runs. */
   async listening<T>(id: string | undefined, work: () => Promise<T>): Promise<T> {
-    const { clientState, info, gateway } = this.parts;
+    const { clientState, info } = this.parts;
     const { logLevel } = this.client;
     if (logLevel !== undefined) await clientState.useLevel(logLevel, info);
-    const leave = clientState.enter(id ?? this.id, logLevel, (method, params) => {
-      this.#mcpReq.notify({ method, ...(params && { params }) }).catch((error: unknown) => {
-        gateway.log.debug('notification_not_sent', { method, error: String(error) });
-      });
-    });
+    const leave = clientState.enter(id ?? this.id, logLevel, (method, params) => this.#request.notify(method, params));
     try {
       return await work();
     } finally {

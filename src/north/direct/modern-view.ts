@@ -1,60 +1,51 @@
-import type { Server, ServerContext } from '@modelcontextprotocol/server';
-import * as z from 'zod';
 import { hasEnded, type Task } from '../../core/task/task.ts';
-import { RpcError } from '../../lib/rpc-error.ts';
-import { openExchange, withinLimits } from '../carrier.ts';
+import { INVALID_PARAMS, RpcError } from '../../lib/rpc-error.ts';
+import { withinLimits } from '../carrier.ts';
 import { passOn, replyWhenStored, report, type Reply } from '../commit-gate.ts';
-import { MODERN_VERSIONS, requireTasks } from '../modern-client.ts';
+import { deliverTaskEnd } from '../delivery.ts';
+import type { Params } from '../message.ts';
+import { requireTasks } from '../modern-client.ts';
+import type { ModernEndpoint } from '../modern/endpoint.ts';
 import { call } from './modern-call.ts';
 import { relay } from './modern-relay.ts';
-import { ModernRequest, type ModernViewParts, type Params } from './modern-request.ts';
+import { ModernRequest, type ModernViewParts } from './modern-request.ts';
 import { wireError } from './outcome.ts';
-import { modernIntroduction, ShownServer } from './shown-server.ts';
-import { deliverTaskEnd } from '../delivery.ts';
+import { discoverResult, implementationOf } from './shown-server.ts';
 
-/** Of the older protocol: a client without sessions must not find them here. */
-const GONE_METHODS = new Set([
-  'initialize',
-  'ping',
-  'logging/setLevel',
-  'resources/subscribe',
-  'resources/unsubscribe',
-  'tasks/list',
-  'tasks/result',
-]);
-
-/** Only with a schema of their own does the SDK let requests about tasks through. */
-const NAMING_A_TASK = { params: z.looseObject({ taskId: z.string() }) };
-
-/** A protocol object that shows one server to a client without sessions, for one of its requests. */
-export function createModernServer(parts: ModernViewParts): Server {
-  const server = new ShownServer(modernIntroduction(parts.name, parts.info), MODERN_VERSIONS);
-  server.removeRequestHandler('logging/setLevel');
-  const handle =
-    (work: (request: ModernRequest, params: Params) => Promise<Reply>) =>
-    async (params: Params, { mcpReq }: ServerContext): Promise<Params> => {
-      const { session } = parts;
-      const exchange = openExchange(mcpReq, parts.carrier, parts.gateway.settings.calls.onCancel);
-      const run = async (): Promise<Reply> => work(new ModernRequest(parts, mcpReq, exchange), params);
+/** Shows one server to a client without sessions. */
+export function modernView(parts: ModernViewParts): ModernEndpoint {
+  const { session, name, info } = parts;
+  return {
+    serverInfo: implementationOf(name, info),
+    get introduction() {
+      return discoverResult(info);
+    },
+    handle: async (received) => {
+      const { request, params } = received;
+      const handle = async (): Promise<Reply> => answer(new ModernRequest(parts, received), request.method, params);
       try {
-        return await replyWhenStored(session, async () => withinLimits(session, params, run));
+        return await replyWhenStored(session, async () => withinLimits(session, params, handle));
       } catch (error) {
-        throw wireError(parts.name, error, session);
+        throw wireError(name, error, session);
       }
-    };
-  server.setRequestHandler('tasks/get', NAMING_A_TASK, handle(getTask));
-  server.setRequestHandler('tasks/cancel', NAMING_A_TASK, handle(cancelTask));
-  server.setRequestHandler('tasks/update', NAMING_A_TASK, handle(updateTask));
-  server.fallbackNotificationHandler = async ({ method, params: told }) => {
-    parts.session.connection(parts.name).notify(method, told);
+    },
+    onNotification: (method, params) => session.connection(name).notify(method, params),
   };
-  server.fallbackRequestHandler = async ({ method, params: given = {} }, context) => {
-    if (GONE_METHODS.has(method)) throw new RpcError(-32601, `Method not found: ${method}`);
-    const work = async (request: ModernRequest, own: Params): Promise<Reply> =>
-      method === 'tools/call' ? call(request, own) : relay(request, method, own);
-    return handle(work)(given, context);
-  };
-  return server;
+}
+
+async function answer(request: ModernRequest, method: string, params: Params): Promise<Reply> {
+  switch (method) {
+    case 'tools/call':
+      return call(request, params);
+    case 'tasks/get':
+      return getTask(request, params);
+    case 'tasks/cancel':
+      return cancelTask(request, params);
+    case 'tasks/update':
+      return updateTask(request, params);
+    default:
+      return relay(request, method, params);
+  }
 }
 
 async function getTask(request: ModernRequest, params: Params): Promise<Reply> {
@@ -79,8 +70,9 @@ async function updateTask(request: ModernRequest, params: Params): Promise<Reply
 }
 
 function taskIn({ client, parts }: ModernRequest, { taskId }: Params): Task {
+  if (typeof taskId !== 'string') throw new RpcError(INVALID_PARAMS, "Invalid params: 'taskId' must be a string");
   requireTasks(client);
-  const task = typeof taskId === 'string' ? parts.session.tasks.find(taskId) : undefined;
-  if (task === undefined) throw new RpcError(-32602, `task '${String(taskId)}' not found: unknown or expired`);
+  const task = parts.session.tasks.find(taskId);
+  if (task === undefined) throw new RpcError(INVALID_PARAMS, `task '${taskId}' not found: unknown or expired`);
   return task;
 }

@@ -1,48 +1,42 @@
 /** One server as its clients meet it: what it says of itself, in the words of the client's era, and that calls can be tasks. */
 
-import { SERVER_INFO_META_KEY, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
 import { GatewayError } from '../../core/errors.ts';
 import type { Connection, ServerInfo } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
-import { AmendedServer } from '../../lib/sdk/amended-server.ts';
 import { withoutMeta } from '../../lib/meta.ts';
 import { isObject } from '../../lib/values.ts';
-import { TASKS_EXTENSION } from '../../lib/protocol.ts';
+import { SERVER_INFO_KEY, TASKS_EXTENSION } from '../../lib/protocol.ts';
 
 type Params = Record<string, unknown>;
 
 /** The first version of the protocol that has tasks. */
 export const TASKS_SINCE = '2025-11-25';
 
-interface Introduction {
-  implementation: { name: string; version: string; [field: string]: unknown };
-  capabilities: Params;
-  instructions?: string;
-  /** The other fields of the result of `initialize` or `server/discover`. */
-  more: Params;
-}
-
 const CORE_TASKS = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
 
-/** A protocol object that introduces itself as the server behind it does. */
-export class ShownServer extends AmendedServer {
-  readonly #more: Params;
-
-  constructor(
-    { implementation, capabilities, instructions, more }: Introduction,
-    versions = SUPPORTED_PROTOCOL_VERSIONS,
-  ) {
-    super(implementation, {
-      capabilities,
-      supportedProtocolVersions: versions,
-      ...(instructions !== undefined && { instructions }),
-    });
-    this.#more = more;
+/** The result of `initialize`. Without `info`, the client was introduced in an earlier run of the program. */
+export function initializeResult(server: string, info: ServerInfo | undefined, protocolVersion: string): Params {
+  if (info === undefined) {
+    return { protocolVersion, capabilities: {}, serverInfo: { name: 'meanwhile', version: '0' } };
   }
+  const { sessions } = info.traits;
+  return asOfItsVersion({
+    ...(sessions ? info.initializeResult : withoutDiscovery(info.initializeResult ?? {})),
+    protocolVersion,
+    capabilities: legacyCapabilities(info),
+    serverInfo: implementationOf(server, info),
+    ...instructionsIn(info),
+  });
+}
 
-  protected override amend(introduction: Params): Params {
-    return asOfItsVersion({ ...this.#more, ...introduction });
-  }
+/** The result of `server/discover`, except for the versions. */
+export function discoverResult(info: ServerInfo): Params {
+  const { sessions } = info.traits;
+  return {
+    ...(sessions ? withoutInitialization(info.initializeResult ?? {}) : info.initializeResult),
+    capabilities: modernCapabilities(info),
+    ...instructionsIn(info),
+  };
 }
 
 /** A client may insist on an older version of the protocol, which has no tasks. */
@@ -68,49 +62,38 @@ export function tellsChanges({ capabilities }: ServerInfo, kind: string): boolea
   return isObject(offered) && offered['listChanged'] === true;
 }
 
-/** The introduction to clients that begin with `initialize`. */
-export function legacyIntroduction(server: string, info: ServerInfo): Introduction {
+function legacyCapabilities(info: ServerInfo): Params {
   const { extensions, tasks: _tasks, ...capabilities } = info.capabilities;
   const { [TASKS_EXTENSION]: _extension, ...others } = isObject(extensions) ? extensions : {};
   return {
-    ...shared(server, info),
-    capabilities: {
-      ...capabilities,
-      ...(Object.keys(others).length > 0 && { extensions: others }),
-      ...(capabilities['tools'] !== undefined && { tasks: CORE_TASKS }),
-    },
-    more: info.traits.sessions ? { ...info.initializeResult } : withoutDiscovery(info.initializeResult ?? {}),
+    ...capabilities,
+    ...(Object.keys(others).length > 0 && { extensions: others }),
+    ...(capabilities['tools'] !== undefined && { tasks: CORE_TASKS }),
   };
 }
 
-/** The introduction to clients without sessions. */
-export function modernIntroduction(server: string, info: ServerInfo): Introduction {
+function modernCapabilities(info: ServerInfo): Params {
   const { extensions, tasks: _tasks, ...capabilities } = info.capabilities;
   const offered = {
     ...(isObject(extensions) && extensions),
     ...(capabilities['tools'] !== undefined && { [TASKS_EXTENSION]: {} }),
   };
-  return {
-    ...shared(server, info),
-    capabilities: { ...capabilities, ...(Object.keys(offered).length > 0 && { extensions: offered }) },
-    more: info.traits.sessions ? withoutInitialization(info.initializeResult ?? {}) : { ...info.initializeResult },
-  };
+  return { ...capabilities, ...(Object.keys(offered).length > 0 && { extensions: offered }) };
 }
 
-function shared(
-  server: string,
-  { implementation, instructions }: ServerInfo,
-): Omit<Introduction, 'capabilities' | 'more'> {
-  return {
-    implementation: implementation ?? { name: server, version: '0' },
-    ...(instructions !== undefined && { instructions }),
-  };
+/** The server, as its clients see it. */
+export function implementationOf(server: string, { implementation }: ServerInfo): Params {
+  return implementation ?? { name: server, version: '0' };
+}
+
+function instructionsIn({ instructions }: ServerInfo): Params {
+  return instructions === undefined || instructions === '' ? {} : { instructions };
 }
 
 /** Without what only `server/discover` says. */
 function withoutDiscovery(result: Params): Params {
   const { supportedVersions: _versions, ttlMs: _ttl, cacheScope: _scope, ...rest } = result;
-  return withoutMeta(rest, SERVER_INFO_META_KEY);
+  return withoutMeta(rest, SERVER_INFO_KEY);
 }
 
 /** Without what only `initialize` says. */

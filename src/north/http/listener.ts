@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { isJsonContentType } from '@modelcontextprotocol/server';
 import type { Budget } from '../../core/budget.ts';
 import { GatewayError, known } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
@@ -93,7 +92,8 @@ export class HttpListener {
 
   async close(): Promise<void> {
     this.stopListening();
-    await Promise.all([this.#legacy.close(), this.#modern.close()]);
+    this.#legacy.close();
+    this.#modern.close();
     this.#server.closeAllConnections();
     await this.#closed;
   }
@@ -170,7 +170,7 @@ export class HttpListener {
   }
 
   async #post(req: IncomingMessage, res: ServerResponse, whom: Addressed): Promise<void> {
-    if (!isJsonContentType(req.headers['content-type'])) {
+    if (!isJson(req.headers['content-type'])) {
       respondError(res, 415, -32000, 'Unsupported Media Type: Content-Type must be application/json');
       return;
     }
@@ -273,6 +273,11 @@ function viewIn(path: string | undefined): View | undefined {
   } catch {
     return directView(name);
   }
+}
+
+/** Parameters such as a charset do not matter. */
+function isJson(contentType = ''): boolean {
+  return contentType === 'application/json' || /^\s*application\/json\s*(?:;|$)/i.test(contentType);
 }
 
 function accepts(req: IncomingMessage, type: string): boolean {

@@ -55,7 +55,7 @@ async function whileAway(
 
 function askedBy(
   context: ToolContext,
-  { capabilities, server, on }: AskingByRequest,
+  { capabilities, peer, on }: AskingByRequest,
   asked: Set<unknown>,
 ): Pick<Caller, 'responder' | 'effectOf'> {
   const { session, exchange } = context;
@@ -65,7 +65,7 @@ function askedBy(
       if (!canBeAsked(capabilities, question)) return false;
       asked.add(question.id);
       void askClient(question, over, {
-        server,
+        peer,
         session,
         where: () => (exchange.open ? { on } : undefined),
         leavesOpen: (answer, tookMs) => leaveIfDismissed(context, question, answer, tookMs),

@@ -5,7 +5,7 @@ import { turn } from '../../../tests/support/turn.ts';
 import { isObject } from '../../lib/values.ts';
 import { replyWhenStored } from '../commit-gate.ts';
 import { Exchange } from '../exchange.ts';
-import { bareHubServer } from '../hub-server.ts';
+import type { ClientPeer } from '../peer.ts';
 import { readState } from '../mrtr/request-state.ts';
 import { Hub } from './hub.ts';
 import type { Asking, AskingByRound } from './tool.ts';
@@ -19,7 +19,7 @@ const ANSWER = { action: 'accept', content: { size: 'M' } };
 const GATHER_MS = 30;
 
 /** A client that takes requests, but declared no kind of question. */
-const UNASKED: Asking = { by: 'request', capabilities: {}, server: bareHubServer(), on: 1 };
+const UNASKED: Asking = { by: 'request', capabilities: {}, peer: {} as ClientPeer, on: 1 };
 
 interface Reply {
   /** The parts of the reply that are JSON, as one object. */

@@ -1,4 +1,3 @@
-import type { RequestId, Server } from '@modelcontextprotocol/server';
 import type * as z from 'zod';
 import type { EventReader } from '../../core/event/reader.ts';
 import type { Gateway } from '../../core/gateway.ts';
@@ -8,6 +7,8 @@ import type { CoreSettings } from '../../core/settings.ts';
 import type { CallResult } from '../../core/task/task.ts';
 import type { Exchange } from '../exchange.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
+import type { RequestId } from '../message.ts';
+import type { ClientPeer } from '../peer.ts';
 
 /** The client of a request. */
 export interface HubCaller {
@@ -37,7 +38,7 @@ export interface AskingByRequest {
   by: 'request';
   /** The kinds of questions that it declared. */
   capabilities: Record<string, unknown>;
-  server: Server;
+  peer: ClientPeer;
   on: RequestId;
 }
 

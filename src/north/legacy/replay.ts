@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { RequestId } from '@modelcontextprotocol/server';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
+import type { RequestId } from '../message.ts';
 
 interface Kept {
   id: string;

@@ -1,24 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import {
-  isInitializeRequest,
-  SUPPORTED_PROTOCOL_VERSIONS,
-  type InitializeRequest,
-  type JSONRPCMessage,
-  type Server,
-} from '@modelcontextprotocol/server';
 import { GatewayError, shuttingDown } from '../../core/errors.ts';
 import { canBeNamed, type Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { ServerInfo } from '../../core/ports.ts';
-import { useFreshIds } from '../../lib/sdk/fresh-ids.ts';
+import { SESSION_VERSIONS } from '../../lib/protocol.ts';
+import { REQUEST_LEFT } from '../cancel-reasons.ts';
+import { isInitialize, type Initialization } from '../client-info.ts';
 import type { Addressed } from '../http/addressed.ts';
 import { isSameView } from '../../core/session/kind.ts';
 import { serverInfo } from '../direct/shown-server.ts';
 import { LegacyView } from '../direct/legacy-view.ts';
 import { idOf, respondError, respondGatewayError } from '../http/response.ts';
-import { createHubServer } from '../hub-server.ts';
+import { hubPeer } from '../hub-endpoint.ts';
 import type { Hub } from '../hub/hub.ts';
 import { whenStored } from '../commit-gate.ts';
+import type { Message, RequestId } from '../message.ts';
+import type { ClientPeer } from '../peer.ts';
 import { clientRecord, understandsEmptyEvents } from './client.ts';
 import { LegacyTransport } from './transport.ts';
 
@@ -34,7 +31,7 @@ interface LegacyOptions {
   mayRunCommands: boolean;
 }
 
-/** Initialize-based clients over HTTP: each session has its own transport and its own protocol object. */
+/** Initialize-based clients over HTTP: each session has its own transport and its own peer. */
 export class LegacySessions {
   readonly #served = new Map<string, Served>();
   readonly #options: LegacyOptions;
@@ -46,7 +43,7 @@ export class LegacySessions {
       const transport = this.#served.get(id)?.transport;
       if (transport === undefined) return;
       transport.comesBack = options.gateway.closing;
-      void transport.close();
+      transport.close();
     };
     options.gateway.onSessionEnded.add(this.#onSessionEnded);
   }
@@ -55,7 +52,7 @@ export class LegacySessions {
     const sessionId = req.headers['mcp-session-id'];
     if (typeof sessionId === 'string') {
       await this.#inSession(sessionId, whom, req, res, body);
-    } else if (req.method === 'POST' && isInitializeRequest(body)) {
+    } else if (req.method === 'POST' && isInitialize(body)) {
       await this.#initialize(res, body, whom);
     } else {
       const id = idOf(body);
@@ -63,9 +60,9 @@ export class LegacySessions {
     }
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#options.gateway.onSessionEnded.delete(this.#onSessionEnded);
-    await Promise.all([...this.#served.values()].map(({ transport }) => transport.close()));
+    for (const { transport } of this.#served.values()) transport.close();
   }
 
   get counts(): { sessions: number; streams: number; requests: number } {
@@ -74,7 +71,11 @@ export class LegacySessions {
     return { sessions: all.length, streams: sum('streams'), requests: sum('requests') };
   }
 
-  async #initialize(res: ServerResponse, body: InitializeRequest, { principal, view }: Addressed): Promise<void> {
+  async #initialize(
+    res: ServerResponse,
+    body: { id: RequestId; params: Initialization },
+    { principal, view }: Addressed,
+  ): Promise<void> {
     const { gateway } = this.#options;
     let session: Session | undefined;
     let info: ServerInfo | undefined;
@@ -89,44 +90,40 @@ export class LegacySessions {
       if (session) await gateway.end(session, 'the session could not be started');
       return;
     }
-    const { transport } = await this.#serve(session, false, info);
-    transport.post(res, body as unknown as JSONRPCMessage);
+    this.#serve(session, false, info).transport.post(res, body as unknown as Message);
   }
 
-  async #serve(session: Session, restored: boolean, info?: ServerInfo): Promise<Served> {
-    const { gateway } = this.#options;
+  #serve(session: Session, restored: boolean, info?: ServerInfo): Served {
     const transport = new LegacyTransport(session.id, {
       primesStreams: understandsEmptyEvents(session.client),
       lost: restored ? lostIn(session) : undefined,
     });
     transport.onStreamOpen = () => session.hold();
-    const { server, close } = this.#protocol(session, transport, info);
-    server.onclose = () => {
+    const { peer, close } = this.#peerOf(session, transport, info);
+    transport.onmessage = (message) => peer.receive(message);
+    transport.onRequestLeft = (id) => peer.cancel(id, REQUEST_LEFT);
+    transport.onclose = () => {
       this.#served.delete(session.id);
       close();
+      peer.close();
     };
-    server.onerror = (error) => gateway.log.debug('client_protocol_error', { error: error.message });
     const served = { session, transport };
     this.#served.set(session.id, served);
-    await server.connect(transport);
-    // Peers take no cancellation of a request with the id 0, with which the SDK begins.
-    useFreshIds(transport);
     return served;
   }
 
-  #protocol(session: Session, transport: LegacyTransport, info?: ServerInfo): { server: Server; close: () => void } {
+  #peerOf(session: Session, transport: LegacyTransport, info?: ServerInfo): { peer: ClientPeer; close: () => void } {
     const { gateway, hub, mayRunCommands } = this.#options;
     if (session.view.kind === 'hub') {
       if (hub === undefined) throw new Error('a hub session at a listener without a hub');
-      const server = createHubServer({ hub, session, carrier: transport, mayRunCommands, rounds: false });
-      return { server, close: () => {} };
+      return { peer: hubPeer({ hub, gateway, session, carrier: transport, mayRunCommands }), close: () => {} };
     }
     const { server: name } = session.view;
     const shown = new LegacyView({ gateway, session, name, info, carrier: transport, alone: hub === undefined });
     transport.onReachable = (requests) => shown.responder.reachable(requests);
     transport.onStandingAgain = () => shown.responder.standingAgain();
     transport.onUnreachable = (requests) => shown.responder.unreachable(requests);
-    return { server: shown.server, close: () => shown.close() };
+    return { peer: shown.peer, close: () => shown.close() };
   }
 
   /** The session that a client names, if it is its own; a session of an earlier run of the program is restored. */
@@ -167,15 +164,15 @@ export class LegacySessions {
     const served = await this.#find(sessionId, whom);
     if (served === undefined) throw this.#notFound();
     const version = req.headers['mcp-protocol-version'];
-    if (typeof version === 'string' && !SUPPORTED_PROTOCOL_VERSIONS.includes(version)) {
-      const supported = SUPPORTED_PROTOCOL_VERSIONS.join(', ');
+    if (typeof version === 'string' && !SESSION_VERSIONS.includes(version)) {
+      const supported = SESSION_VERSIONS.join(', ');
       respondError(res, 400, -32000, `unsupported MCP-Protocol-Version '${version}'; supported: ${supported}`);
       return;
     }
     served.session.touch();
     switch (req.method) {
       case 'POST':
-        served.transport.post(res, body as JSONRPCMessage | JSONRPCMessage[]);
+        served.transport.post(res, body as Message | Message[]);
         break;
       case 'GET':
         served.transport.get(req, res);

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/server';
+import { Delayed } from '../../lib/timers.ts';
+import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
-import { REQUEST_LEFT } from '../cancel-reasons.ts';
-import { exactReply, type Carrier } from '../carrier.ts';
 import {
   frame,
   keepAlive,
@@ -12,6 +11,7 @@ import {
   STREAM_HEADERS,
   writeEvent,
 } from '../http/response.ts';
+import { isRequest, type ErrorMessage, type Message, type RequestId, type ResultMessage } from '../message.ts';
 import { ReplayBuffer, requestsNamedIn } from './replay.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 
@@ -29,6 +29,7 @@ interface LegacyTransportOptions {
 
 /** The answer to one POST, or a standing GET stream (which waits for no reply). */
 interface Stream {
+  transport: LegacyTransport;
   id: string;
   /** Where it is written to; absent while the client is away. */
   res: ServerResponse | undefined;
@@ -36,19 +37,30 @@ interface Stream {
   /** Requests of the POST that are not answered yet. */
   waiting: Set<RequestId>;
   /** Replies held back until all are there, as long as it is not a stream. */
-  replies: JSONRPCMessage[];
+  replies: Message[];
   isBatch: boolean;
-  timer: NodeJS.Timeout | undefined;
+  /** The exchanges whose replies were written to `res`. */
+  answered: Exchange[];
+}
+
+/** A request of the client that is not answered yet. */
+interface OpenRequest {
+  stream: Stream;
+  exchange: Exchange | undefined;
 }
 
 /**
  * Streamable HTTP for one session of an initialize-based client. Everything is written at once to the response of the
  * request it belongs to, so it is known whether the client was still there to take it.
  */
-export class LegacyTransport implements Transport, Carrier {
-  onclose?: () => void;
-  onerror?: (error: Error) => void;
-  onmessage?: NonNullable<Transport['onmessage']>;
+export class LegacyTransport implements Carrier {
+  /** The answers that become streams if they take long. */
+  static readonly #pending = new Delayed<Stream>(STREAM_AFTER_MS, (stream) => stream.transport.#startStreaming(stream));
+
+  onclose: () => void = () => {};
+  onmessage: (message: Message) => void = () => {};
+  /** Called when the client does not come back for the reply to a request. */
+  onRequestLeft: (id: RequestId) => void = () => {};
   readonly sessionId: string;
   /** Called when a stream opens, so that the session counts as used; the returned function is called when it ends. */
   onStreamOpen: () => () => void = () => () => {};
@@ -64,8 +76,7 @@ export class LegacyTransport implements Transport, Carrier {
   readonly #options: LegacyTransportOptions;
   readonly #replay = new ReplayBuffer();
   readonly #streams = new Map<string, Stream>();
-  readonly #streamOf = new Map<RequestId, Stream>();
-  readonly #exchanges = new Map<RequestId, Exchange>();
+  readonly #requests = new Map<RequestId, OpenRequest>();
   /** Exchanges whose replies the client missed, by their streams: it may come back for the replies. */
   readonly #missed = new Map<string, Exchange[]>();
   #standing: Stream | undefined;
@@ -75,19 +86,18 @@ export class LegacyTransport implements Transport, Carrier {
     this.#options = options;
   }
 
-  async start(): Promise<void> {}
-
   track(id: RequestId, exchange: Exchange): void {
-    this.#exchanges.set(id, exchange);
-    const stream = this.#streamOf.get(id);
-    if (stream !== undefined && stream.res === undefined) exchange.clientLeft({ resumable: stream.streaming });
+    const request = this.#requests.get(id);
+    if (request === undefined) return;
+    request.exchange = exchange;
+    const { res, streaming } = request.stream;
+    if (res === undefined) exchange.clientLeft({ resumable: streaming });
   }
 
   abandon(id: RequestId): void {
-    const stream = this.#streamOf.get(id);
+    const stream = this.#requests.get(id)?.stream;
     if (stream === undefined) return;
-    this.#exchanges.delete(id);
-    this.#streamOf.delete(id);
+    this.#requests.delete(id);
     stream.waiting.delete(id);
     if (stream.waiting.size > 0) return;
     this.#forget(stream);
@@ -96,48 +106,37 @@ export class LegacyTransport implements Transport, Carrier {
   }
 
   /** One POST: messages in, and the replies to the requests among them out. */
-  post(res: ServerResponse, body: JSONRPCMessage | JSONRPCMessage[]): void {
+  post(res: ServerResponse, body: Message | Message[]): void {
     const messages = Array.isArray(body) ? body : [body];
-    const requests = messages.flatMap((message) => ('method' in message && 'id' in message ? [message.id] : []));
+    const requests: RequestId[] = [];
+    for (const message of messages) if (isRequest(message)) requests.push(message.id);
     if (requests.length === 0) {
       res.writeHead(202).end();
-      for (const message of messages) this.onmessage?.(message);
+      for (const message of messages) this.onmessage(message);
       return;
     }
-    const taken = requests.filter((id, index) => this.#streamOf.has(id) || requests.indexOf(id) !== index);
-    if (taken.length > 0) {
-      const left = taken.filter((id) => this.#isLeft(id));
-      if (left.length === taken.length) this.#giveUpAll(left, () => this.post(res, body));
-      else respondError(res, 400, -32600, `request id ${stringifyExact(taken[0])} is already in use`, { id: taken[0] });
+    const taken = requests.find((id, index) => requests.indexOf(id) !== index || this.#isWaitedFor(id));
+    if (taken !== undefined) {
+      respondError(res, 400, -32600, `request id ${stringifyExact(taken)} is already in use`, { id: taken });
       return;
     }
+    // A client that reuses the ids of requests that it left does not come back for those.
+    for (const id of requests) if (this.#requests.has(id)) this.#giveUp(id);
     const stream = this.#newStream(requests, { res, streaming: false, isBatch: Array.isArray(body) });
-    for (const id of requests) this.#streamOf.set(id, stream);
-    stream.timer = setTimeout(() => this.#startStreaming(stream), STREAM_AFTER_MS);
-    // Each reply of a batch listens whether it arrives; that is many, not a leak.
-    res.setMaxListeners(0);
-    res.once('close', () => this.#clientLeft(stream, res));
-    if (res.destroyed) this.#clientLeft(stream, res);
-    for (const message of messages) this.onmessage?.(message);
+    for (const id of requests) this.#requests.set(id, { stream, exchange: undefined });
+    LegacyTransport.#pending.add(stream);
+    this.#watch(stream, res);
+    for (const message of messages) this.onmessage(message);
   }
 
-  /** Whether the client has left the stream of this request. */
-  #isLeft(id: RequestId): boolean {
-    const stream = this.#streamOf.get(id);
-    return stream !== undefined && stream.res === undefined;
+  /** Whether the client has a request with this id, and has not left its stream. */
+  #isWaitedFor(id: RequestId): boolean {
+    return this.#requests.get(id)?.stream.res !== undefined;
   }
 
-  /** A client that reuses the ids of requests that it left does not come back for those. */
-  #giveUpAll(left: RequestId[], then: () => void): void {
-    for (const requestId of left) {
-      const params = { requestId, reason: REQUEST_LEFT };
-      this.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
-    }
-    // The protocol object cancels them in the next turn.
-    setImmediate(() => {
-      for (const id of left) this.abandon(id);
-      then();
-    });
+  #giveUp(id: RequestId): void {
+    this.onRequestLeft(id);
+    this.abandon(id);
   }
 
   /** A GET: opens the standing stream, or resumes a stream. */
@@ -180,7 +179,7 @@ export class LegacyTransport implements Transport, Carrier {
     stream.res?.end();
     this.#attach(stream, res);
     for (const { id, data } of rest.events) res.write(frame(data, id));
-    for (const id of stream.waiting) this.#exchanges.get(id)?.clientReturned();
+    for (const id of stream.waiting) this.#requests.get(id)?.exchange?.clientReturned();
     if (stream === this.#standing) this.onStandingAgain();
     else this.onReachable(stream.waiting);
   }
@@ -227,42 +226,36 @@ export class LegacyTransport implements Transport, Carrier {
     res.end();
   }
 
-  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+  send(message: Message, on?: RequestId): void {
     if (!('method' in message)) {
       this.#reply(message);
       return;
     }
-    const related = options?.relatedRequestId;
-    const stream = related === undefined ? this.#standing : this.#streamOf.get(related);
+    const stream = on === undefined ? this.#standing : this.#requests.get(on)?.stream;
     if (stream === undefined) return;
     if (!stream.streaming) this.#startStreaming(stream);
     this.#write(stream, stringifyExact(message));
   }
 
-  async close(): Promise<void> {
+  close(): void {
     if (this.#closed) return;
     this.#closed = true;
     for (const stream of this.#streams.values()) {
-      clearTimeout(stream.timer);
+      LegacyTransport.#pending.delete(stream);
       if (stream.res !== undefined && !stream.res.headersSent) {
         if (this.comesBack) respondError(stream.res, 503, -32000, 'the gateway is shutting down; try again later');
         else respondError(stream.res, 404, -32001, 'the session has ended');
       } else stream.res?.end();
     }
     this.#streams.clear();
-    this.#streamOf.clear();
-    for (const exchange of this.#exchanges.values()) exchange.clientLeft();
-    this.#exchanges.clear();
-    this.onclose?.();
+    const requests = [...this.#requests.values()];
+    this.#requests.clear();
+    for (const { exchange } of requests) exchange?.clientLeft();
+    this.onclose();
   }
 
-  get counts(): { streams: number; requests: number; exchanges: number; kept: number } {
-    return {
-      streams: this.#streams.size,
-      requests: this.#streamOf.size,
-      exchanges: this.#exchanges.size,
-      kept: this.#replay.size,
-    };
+  get counts(): { streams: number; requests: number; kept: number } {
+    return { streams: this.#streams.size, requests: this.#requests.size, kept: this.#replay.size };
   }
 
   #headers(): Record<string, string> {
@@ -274,33 +267,45 @@ export class LegacyTransport implements Transport, Carrier {
     return this.#standing?.res !== undefined;
   }
 
-  #reply(given: JSONRPCMessage): void {
-    const id = 'id' in given ? given.id : undefined;
-    const stream = id === undefined ? undefined : this.#streamOf.get(id);
-    if (id === undefined || stream === undefined) return;
-    const exchange = this.#exchanges.get(id);
-    const message = exactReply(given, exchange);
-    this.#exchanges.delete(id);
-    this.#streamOf.delete(id);
+  #reply(message: ResultMessage | ErrorMessage): void {
+    const { id } = message;
+    const request = id === undefined ? undefined : this.#requests.get(id);
+    if (id === undefined || request === undefined) return;
+    const { stream, exchange } = request;
+    this.#requests.delete(id);
     stream.waiting.delete(id);
     const done = stream.waiting.size === 0;
     const { res } = stream;
     if (done) this.#forget(stream);
-    const settle = (complete: boolean): void => {
-      if (!complete && exchange) this.#miss(stream, exchange);
-      exchange?.settle(complete);
-    };
-    if (res === undefined) settle(false);
-    else onceHandedOver(res, settle);
+    if (exchange !== undefined) {
+      if (res === undefined) this.#settle(stream, exchange, false);
+      else stream.answered.push(exchange);
+    }
     if (stream.streaming) {
       this.#write(stream, stringifyExact(message));
       if (done) res?.end();
       return;
     }
-    stream.replies.push(message);
+    if (!done || stream.isBatch) stream.replies.push(message);
     if (!done || res === undefined) return;
     const body = stringifyExact(stream.isBatch ? stream.replies : message);
     respondJson(res, 200, body, { 'mcp-session-id': this.sessionId });
+  }
+
+  /** Tells the exchanges of a response whether their replies arrived, and that the client has left if it closes first. */
+  #watch(stream: Stream, res: ServerResponse): void {
+    const answered: Exchange[] = [];
+    stream.answered = answered;
+    onceHandedOver(res, (complete) => {
+      for (const exchange of answered) this.#settle(stream, exchange, complete);
+    });
+    res.on('close', () => this.#clientLeft(stream, res));
+    if (res.destroyed) this.#clientLeft(stream, res);
+  }
+
+  #settle(stream: Stream, exchange: Exchange, complete: boolean): void {
+    if (!complete) this.#miss(stream, exchange);
+    exchange.settle(complete);
   }
 
   #miss({ id, streaming }: Stream, exchange: Exchange): void {
@@ -312,7 +317,7 @@ export class LegacyTransport implements Transport, Carrier {
   }
 
   #startStreaming(stream: Stream): void {
-    clearTimeout(stream.timer);
+    LegacyTransport.#pending.delete(stream);
     stream.streaming = true;
     if (stream.res !== undefined) this.#attach(stream, stream.res);
     this.#prime(stream);
@@ -336,15 +341,14 @@ export class LegacyTransport implements Transport, Carrier {
     res.writeHead(200, this.#headers()).flushHeaders();
     keepAlive(res);
     const release = this.onStreamOpen();
-    res.once('close', () => {
-      release();
-      if (resumed) this.#clientLeft(stream, res);
-    });
+    res.once('close', release);
+    if (resumed) this.#watch(stream, res);
   }
 
   #newStream(requests: RequestId[], state: Pick<Stream, 'res' | 'streaming' | 'isBatch'>): Stream {
     const id = this.#replay.newStreamId(requests);
-    const stream: Stream = { ...state, id, waiting: new Set(requests), replies: [], timer: undefined };
+    const waiting = new Set(requests);
+    const stream: Stream = { transport: this, ...state, id, waiting, replies: [], answered: [] };
     this.#streams.set(id, stream);
     return stream;
   }
@@ -358,13 +362,14 @@ export class LegacyTransport implements Transport, Carrier {
   #clientLeft(stream: Stream, res: ServerResponse): void {
     if (stream.res !== res) return;
     stream.res = undefined;
-    clearTimeout(stream.timer);
+    LegacyTransport.#pending.delete(stream);
     this.onUnreachable(stream === this.#standing ? 'standing' : stream.waiting);
-    for (const id of stream.waiting) this.#exchanges.get(id)?.clientLeft({ resumable: stream.streaming });
+    const resumable = stream.streaming;
+    for (const id of stream.waiting) this.#requests.get(id)?.exchange?.clientLeft({ resumable });
   }
 
   #forget(stream: Stream): void {
-    clearTimeout(stream.timer);
+    LegacyTransport.#pending.delete(stream);
     this.#streams.delete(stream.id);
   }
 }

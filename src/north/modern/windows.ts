@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
-import type { RequestId } from '@modelcontextprotocol/server';
+import type { RequestId } from '../message.ts';
 import { EventReader } from '../../core/event/reader.ts';
 
 /** At most so many windows of one state are remembered. */

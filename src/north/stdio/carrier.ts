@@ -1,20 +1,17 @@
 import type { Writable } from 'node:stream';
-import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/server';
-import { exactReply, type Carrier } from '../carrier.ts';
 import { within } from '../../lib/timers.ts';
+import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
+import type { Message, RequestId } from '../message.ts';
 import type { StdioWire } from './wire.ts';
 
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 
 /** The wire, with the exchanges of its requests. */
-export class StdioCarrier implements Transport, Carrier {
-  onclose?: () => void;
-  onerror?: (error: Error) => void;
-  onmessage?: NonNullable<Transport['onmessage']>;
-  onWireClosed: () => void = () => {};
-  /** Sees messages of the client first; returns whether it has handled a message. */
-  onReceived: (message: JSONRPCMessage) => boolean = () => false;
+export class StdioCarrier implements Carrier {
+  onmessage: (message: Message) => void = () => {};
+  onerror: (error: Error) => void = () => {};
+  onclose: () => void = () => {};
   readonly #wire: StdioWire;
   readonly #output: Writable;
   readonly #exchanges = new Map<RequestId, Exchange>();
@@ -37,41 +34,42 @@ export class StdioCarrier implements Transport, Carrier {
     if (this.#open.size === 0) this.#onAllAnswered();
   }
 
-  async start(): Promise<void> {
+  start(): void {
     this.#wire.onmessage = (message) => this.#received(message);
-    this.#wire.onerror = (error) => this.onerror?.(error);
+    this.#wire.onerror = (error) => this.onerror(error);
     this.#wire.onclose = () => {
       for (const exchange of this.#exchanges.values()) exchange.clientLeft();
       this.#exchanges.clear();
       this.#open.clear();
-      this.onclose?.();
-      this.onWireClosed();
+      this.onclose();
     };
     this.#wire.start();
   }
 
-  async send(message: JSONRPCMessage, _options?: TransportSendOptions): Promise<void> {
+  send(message: Message): void {
     const answered = 'method' in message ? undefined : message.id;
     const exchange = answered === undefined ? undefined : this.#exchanges.get(answered);
     if (answered !== undefined) this.abandon(answered);
-    try {
-      this.#assertRead();
-      await this.#wire.send(exactReply(message, exchange));
-      exchange?.settle(true);
-    } catch (error) {
+    if (!this.#isRead()) {
       exchange?.clientLeft();
-      throw error;
+      return;
     }
+    this.#wire.send(message, (error) => {
+      if (error === undefined) exchange?.settle(true);
+      else {
+        exchange?.clientLeft();
+        this.onerror(error);
+      }
+    });
   }
 
   /** A client that does not read must not fill the memory: it is disconnected. */
-  #assertRead(): void {
-    if (this.#output.writableLength <= MAX_UNREAD_BYTES) return;
-    const error = new Error('the client stopped reading standard output and was disconnected');
-    this.onerror?.(error);
+  #isRead(): boolean {
+    if (this.#output.writableLength <= MAX_UNREAD_BYTES) return true;
+    this.onerror(new Error('the client stopped reading standard output and was disconnected'));
     this.#output.destroy();
-    void this.close();
-    throw error;
+    this.close();
+    return false;
   }
 
   /** Resolves when every request has its answer, or the time is up. */
@@ -83,24 +81,22 @@ export class StdioCarrier implements Transport, Carrier {
     await within(ms, answered);
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#wire.close();
   }
 
   /** Two open requests with one id would share an exchange, so the second is refused. */
-  #received(message: JSONRPCMessage): void {
-    if (!('method' in message && 'id' in message)) {
-      if (!this.onReceived(message)) this.onmessage?.(message);
-      return;
+  #received(message: Message): void {
+    if ('method' in message && 'id' in message) {
+      const { id } = message;
+      if (this.#open.has(id)) {
+        const error = { code: -32600, message: `request id ${JSON.stringify(id)} is already in use` };
+        this.#wire.send({ jsonrpc: '2.0', id, error });
+        return;
+      }
+      this.#open.add(id);
     }
-    const { id } = message;
-    if (this.#open.has(id)) {
-      const error = { code: -32600, message: `request id ${JSON.stringify(id)} is already in use` };
-      this.#wire.send({ jsonrpc: '2.0', id, error }).catch((failure: Error) => this.onerror?.(failure));
-      return;
-    }
-    this.#open.add(id);
-    if (!this.onReceived(message)) this.onmessage?.(message);
+    this.onmessage(message);
   }
 
   /** The wire reaches the client as long as it is open. */

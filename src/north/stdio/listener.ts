@@ -1,18 +1,18 @@
 import { PassThrough, type Readable, type Writable } from 'node:stream';
-import { isInitializeRequest, type McpServerFactory } from '@modelcontextprotocol/server';
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { CONNECTION_SESSION, type Gateway, type OpenOptions } from '../../core/gateway.ts';
 import { directView, HUB_VIEW } from '../../core/session/kind.ts';
 import type { Session } from '../../core/session/session.ts';
-import { useFreshIds } from '../../lib/sdk/fresh-ids.ts';
 import { messageOf } from '../../lib/log.ts';
 import { LOCAL_PRINCIPAL } from '../http/guard.ts';
-import { createHubServer } from '../hub-server.ts';
+import { isInitialize } from '../client-info.ts';
+import { HUB_INFO, hubPeer, modernHub } from '../hub-endpoint.ts';
+import type { Hub } from '../hub/hub.ts';
+import { emptySubscription } from '../modern/empty-subscription.ts';
 import { clientRecord } from '../legacy/client.ts';
 import { StdioCarrier } from './carrier.ts';
-import { serveDirectly } from './direct.ts';
+import { StdioConnection, type StdioEndpoint } from './connection.ts';
+import { directEndpoint } from './direct.ts';
 import { StdioWire } from './wire.ts';
-import type { Hub } from '../hub/hub.ts';
 
 /** There is one client, and so one session. */
 const SESSION_ID = `${CONNECTION_SESSION}stdio`;
@@ -62,29 +62,33 @@ export async function listenOnStdio(
   streams.input.pipe(input, { end: false });
   const carrier = new StdioCarrier(new StdioWire(input, streams.output, MAX_MESSAGE_BYTES), streams.output);
   streams.input.once('end', () => void carrier.allAnswered(LAST_ANSWERS_MS).then(() => input.end()));
-  const closed = new Promise<void>((resolve) => {
-    carrier.onWireClosed = resolve;
-  });
-  const serve =
+  const endpoint =
     'hub' in shown
-      ? serveHub(shown.hub, session, carrier)
-      : serveDirectly({ gateway, session, carrier, name: shown.server, taskAfterMs: shown.taskAfterMs });
-  const receive = carrier.onReceived;
-  let used = restored === undefined;
-  carrier.onReceived = (message) => {
-    used ||= 'method' in message && !PROBES.has(message.method);
-    return receive(message);
-  };
-  const handle = serveStdio(serve, {
-    transport: carrier,
-    onerror: (error) => gateway.log.warn('client_protocol_error', { error: messageOf(error) }),
+      ? hubEndpoint(shown.hub, gateway, session, carrier)
+      : directEndpoint({ gateway, session, carrier, name: shown.server, taskAfterMs: shown.taskAfterMs });
+  const onMistake = (error: string): void => gateway.log.warn('client_protocol_error', { error });
+  const connection = new StdioConnection(carrier, endpoint, { onCancel: gateway.settings.calls.onCancel, onMistake });
+  const closed = new Promise<void>((resolve) => {
+    carrier.onclose = () => {
+      connection.close();
+      resolve();
+    };
   });
+  let used = restored === undefined;
+  carrier.onmessage = (message) => {
+    used ||= 'method' in message && !PROBES.has(message.method);
+    // Before anything is sent to a server: it is told what this client can be asked.
+    if (isInitialize(message)) session.setOwner({ kind: 'client', client: clientRecord(message) });
+    connection.receive(message);
+  };
+  carrier.onerror = (error) => onMistake(messageOf(error));
+  carrier.start();
   return {
     closed,
     close: async () => {
       session.calls.refuseOpen('the gateway is shutting down');
       await gateway.repliesSent();
-      await handle.close();
+      carrier.close();
       // A client that was disconnected has not closed its end, which would keep the program running.
       streams.input.unpipe(input).pause();
       // A program that was only probed leaves what an earlier run has stored to the next start.
@@ -93,18 +97,19 @@ export async function listenOnStdio(
   };
 }
 
-/** Shows the hub to the client on the wire, in the era of its first message. */
-function serveHub(hub: Hub, session: Session, carrier: StdioCarrier): McpServerFactory {
-  carrier.onReceived = (message) => {
-    if (isInitializeRequest(message)) {
-      session.setOwner({ kind: 'client', client: clientRecord(message) });
-    }
-    return false;
-  };
-  return ({ era }) => {
-    const rounds = era === 'modern';
-    // Peers take no cancellation of a request with the id 0, with which the SDK begins.
-    if (!rounds) useFreshIds(carrier);
-    return createHubServer({ hub, session, carrier, mayRunCommands: true, rounds });
+/** Shows the hub to the client on the wire. */
+function hubEndpoint(hub: Hub, gateway: Gateway, session: Session, carrier: StdioCarrier): StdioEndpoint {
+  const modern = modernHub({ hub, session, mayRunCommands: true });
+  return {
+    legacy: async () => ({
+      peer: hubPeer({ hub, gateway, session, carrier, mayRunCommands: true }),
+      close: () => {},
+    }),
+    onModern: () => {},
+    modern: async () => modern,
+    listen: (request) => {
+      for (const message of emptySubscription(request, HUB_INFO)) carrier.send(message);
+    },
+    unlisten: () => false,
   };
 }

@@ -1,17 +1,16 @@
 import type { Readable, Writable } from 'node:stream';
-import type { JSONRPCMessage } from '@modelcontextprotocol/server';
 import { isObject } from '../../lib/values.ts';
-import { isMessage } from '../http/message.ts';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
+import { isMessage, type Message } from '../message.ts';
 
 const NEWLINE = 0x0a;
 
 /**
- * JSON-RPC over a pair of streams, one message a line. Unlike the SDK's transport, it answers a malformed request if its id
- * can be read, because the client waits for that.
+ * JSON-RPC over a pair of streams, one message a line. It answers a malformed request if its id can be read,
+ * because the client waits for that.
  */
 export class StdioWire {
-  onmessage: (message: JSONRPCMessage) => void = () => {};
+  onmessage: (message: Message) => void = () => {};
   onerror: (error: Error) => void = () => {};
   onclose: () => void = () => {};
   readonly #input: Readable;
@@ -41,13 +40,15 @@ export class StdioWire {
     });
   }
 
-  /** Resolves when the message has been written. */
-  async send(message: JSONRPCMessage): Promise<void> {
-    if (this.#closed) throw new Error('the connection is closed');
-    return new Promise((resolve, reject) => {
-      this.#output.write(`${stringifyExact(message)}\n`, (error) => (error ? reject(error) : resolve()));
-    });
+  /** `onWritten` is told when the message has been written, or why it could not be. */
+  send(message: Message, onWritten: (error?: Error) => void = this.#onWritten): void {
+    if (this.#closed) onWritten(new Error('the connection is closed'));
+    else this.#output.write(`${stringifyExact(message)}\n`, (error) => onWritten(error ?? undefined));
   }
+
+  readonly #onWritten = (error?: Error): void => {
+    if (error !== undefined) this.onerror(error);
+  };
 
   close(): void {
     if (this.#closed) return;
@@ -101,7 +102,7 @@ export class StdioWire {
     const id = requestIdIn(value);
     if (id === undefined) return;
     const error = { code: -32600, message: `Invalid Request: ${mistake}` };
-    this.send({ jsonrpc: '2.0', id, error }).catch((failure: Error) => this.onerror(failure));
+    this.send({ jsonrpc: '2.0', id, error });
   }
 }
 

@@ -1,0 +1,51 @@
+import { isInitializeRequest } from '@modelcontextprotocol/server';
+import { expect, test } from 'vitest';
+import { isInitialize } from './client-info.ts';
+
+const INFO = { name: 'client', version: '1' };
+const initialize = (params: unknown) => ({ jsonrpc: '2.0', id: 1, method: 'initialize', params });
+const CAPABILITIES = [
+  {},
+  { unknown: 5, 'x-vendor': {} },
+  { elicitation: {} },
+  { elicitation: { form: {}, url: {} } },
+  { elicitation: { form: { applyDefaults: true } } },
+  { elicitation: { form: { applyDefaults: 1 } } },
+  { elicitation: { url: 1 } },
+  { elicitation: true },
+  { elicitation: [] },
+  { sampling: {} },
+  { sampling: { tools: {}, context: {} } },
+  { sampling: { tools: 1 } },
+  { sampling: 'yes' },
+  { roots: { listChanged: true } },
+  { roots: { listChanged: 'yes' } },
+  { roots: null },
+  { extensions: { 'a/b': {} } },
+  { extensions: { 'a/b': 1 } },
+  { extensions: [] },
+  { experimental: { a: {} } },
+  { experimental: { a: [] } },
+];
+
+test.each([
+  ...CAPABILITIES.map((capabilities) => ({ protocolVersion: '2025-11-25', capabilities, clientInfo: INFO })),
+  { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { ...INFO, title: 'T', extra: 1 } },
+  { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { ...INFO, title: 1 } },
+  { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'client' } },
+  { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: 'client' },
+  { protocolVersion: '2025-11-25', capabilities: {} },
+  { protocolVersion: '2025-11-25', clientInfo: INFO },
+  { protocolVersion: 5, capabilities: {}, clientInfo: INFO },
+  { capabilities: {}, clientInfo: INFO },
+  {},
+  [],
+  undefined,
+])('H-1, X-4: initialize with %j begins a session if the SDK says so', (params) => {
+  expect(isInitialize(initialize(params))).toBe(isInitializeRequest(initialize(params)));
+});
+
+test('X-4: another request does not', () => {
+  expect(isInitialize({ ...initialize({}), method: 'ping' })).toBe(false);
+  expect(isInitialize(undefined)).toBe(false);
+});

@@ -1,0 +1,48 @@
+import { messageOf } from '../lib/log.ts';
+import type { RpcFailure } from '../lib/rpc-error.ts';
+import { isObject } from '../lib/values.ts';
+import type { OnCancel } from './cancel-reasons.ts';
+import type { Carrier } from './carrier.ts';
+import { Exchange } from './exchange.ts';
+import { progressTokenOf, type Params, type RequestId, type RequestMessage } from './message.ts';
+
+/** A request of a client, from the moment it was received. */
+export class ClientRequest {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: Params;
+  /** The token under which the client wants progress. */
+  readonly progressToken: RequestId | undefined;
+  readonly exchange: Exchange;
+  readonly #carrier: Carrier;
+
+  constructor({ id, method, params = {} }: RequestMessage, carrier: Carrier, onCancel: OnCancel) {
+    this.id = id;
+    this.method = method;
+    this.params = params;
+    this.#carrier = carrier;
+    const token = progressTokenOf(params);
+    this.progressToken = token;
+    const progress = (report: Params): void =>
+      this.notify('notifications/progress', { ...report, progressToken: token });
+    this.exchange = new Exchange(token === undefined ? undefined : progress, onCancel);
+    carrier.track(id, this.exchange);
+  }
+
+  /** Sends a notification in the course of the request. */
+  notify(method: string, params?: Params): void {
+    this.#carrier.send({ jsonrpc: '2.0', method, ...(params && { params }) }, this.id);
+  }
+}
+
+const INTERNAL_ERROR = -32603;
+
+/** An error as it leaves: with its own code if that is one of JSON-RPC. */
+export function failureOf(error: unknown): RpcFailure {
+  const { code, data } = isObject(error) ? error : {};
+  return {
+    code: typeof code === 'number' && Number.isSafeInteger(code) ? code : INTERNAL_ERROR,
+    message: messageOf(error),
+    ...(data !== undefined && { data }),
+  };
+}

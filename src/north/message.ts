@@ -1,0 +1,91 @@
+/** JSON-RPC messages of clients, and what makes them valid. */
+
+import { metaOf } from '../lib/meta.ts';
+import { isObject } from '../lib/values.ts';
+
+export type Params = Record<string, unknown>;
+export type RequestId = string | number;
+
+export interface RequestMessage {
+  jsonrpc: '2.0';
+  id: RequestId;
+  method: string;
+  params?: Params;
+}
+
+export interface NotificationMessage {
+  jsonrpc: '2.0';
+  method: string;
+  params?: Params;
+}
+
+export interface ResultMessage {
+  jsonrpc: '2.0';
+  id: RequestId;
+  result: Params;
+}
+
+export interface ErrorMessage {
+  jsonrpc: '2.0';
+  /** Absent if the request could not be read. */
+  id?: RequestId;
+  error: { code: number; message: string; data?: unknown };
+}
+
+export type Message = RequestMessage | NotificationMessage | ResultMessage | ErrorMessage;
+
+export function isRequest(message: Message): message is RequestMessage {
+  return 'method' in message && 'id' in message;
+}
+
+/** Whether this is a JSON-RPC message as the specification has it; others are refused. */
+export function isMessage(body: unknown): body is Message {
+  if (!isObject(body) || body['jsonrpc'] !== '2.0') return false;
+  if ('method' in body) return isRequestOrNotification(body);
+  return 'result' in body ? isResult(body) : isError(body);
+}
+
+const RELATED_TASK = 'io.modelcontextprotocol/related-task';
+
+function isRequestOrNotification(body: Params): boolean {
+  const { method, params } = body;
+  if (typeof method !== 'string' || ('id' in body && !isRequestId(body['id']))) return false;
+  if (params !== undefined && !(isObject(params) && hasValidMeta(params))) return false;
+  return hasOnly(body, 'method', 'params', 'id');
+}
+
+function hasValidMeta(params: Params): boolean {
+  const { _meta } = params;
+  if (_meta === undefined) return true;
+  if (!isObject(_meta)) return false;
+  const { progressToken, [RELATED_TASK]: related } = _meta;
+  if (progressToken !== undefined && !isRequestId(progressToken)) return false;
+  return related === undefined || (isObject(related) && typeof related['taskId'] === 'string');
+}
+
+function isResult(body: Params): boolean {
+  const { result } = body;
+  if (!isRequestId(body['id']) || !isObject(result)) return false;
+  return (result['_meta'] === undefined || isObject(result['_meta'])) && hasOnly(body, 'id', 'result');
+}
+
+function isError(body: Params): boolean {
+  const { id, error } = body;
+  if (!isObject(error) || !Number.isSafeInteger(error['code']) || typeof error['message'] !== 'string') return false;
+  return (id === undefined || isRequestId(id)) && hasOnly(body, 'id', 'error');
+}
+
+function hasOnly(body: Params, ...keys: string[]): boolean {
+  for (const key in body) if (key !== 'jsonrpc' && !keys.includes(key)) return false;
+  return true;
+}
+
+export function isRequestId(value: unknown): value is RequestId {
+  return typeof value === 'string' || Number.isSafeInteger(value);
+}
+
+/** The token under which the client of a request wants progress. */
+export function progressTokenOf(params: Params): RequestId | undefined {
+  const { progressToken } = metaOf(params);
+  return isRequestId(progressToken) ? progressToken : undefined;
+}

@@ -1,0 +1,166 @@
+/** What clients without sessions are shown, and how requests and results of their version look. */
+
+import {
+  CLIENT_INFO_KEY,
+  CLIENT_CAPABILITIES_KEY,
+  LOG_LEVEL_KEY,
+  SERVER_INFO_KEY,
+  VERSION_KEY,
+} from '../../lib/protocol.ts';
+import { metaOf } from '../../lib/meta.ts';
+import { METHOD_NOT_FOUND, RpcError } from '../../lib/rpc-error.ts';
+import { isObject } from '../../lib/values.ts';
+import type { ClientRequest } from '../client-request.ts';
+import type { NotificationMessage, Params } from '../message.ts';
+import { clientIn, MODERN_VERSIONS, type ModernClient } from '../modern-client.ts';
+
+/** A request of a client without sessions. */
+export interface ModernCall {
+  request: ClientRequest;
+  /** Without the parts that follow. */
+  params: Params;
+  client: ModernClient;
+  /** The `requestState` of the last round. */
+  state: unknown;
+  /** The client's answers to the last round. */
+  answers: Params | undefined;
+}
+
+export interface ModernEndpoint {
+  /** The server, as each result names it. */
+  serverInfo: Params;
+  /** The result of `server/discover`, except for the versions. */
+  introduction: Params;
+  /** Resolves with the result of a request; rejects with the error of the reply. */
+  handle(call: ModernCall): Promise<Params>;
+  onNotification(method: string, params: Params | undefined): void;
+}
+
+/** Requests of the older protocol: a client without sessions must not find them here. */
+const GONE_METHODS: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'tasks/list',
+  'tasks/result',
+  'sampling/createMessage',
+  'elicitation/create',
+  'roots/list',
+]);
+
+/** Notifications of the older protocol, and those that end here. */
+const IGNORED_NOTIFICATIONS: ReadonlySet<string> = new Set([
+  'notifications/initialized',
+  'notifications/roots/list_changed',
+  'notifications/tasks/status',
+  'notifications/elicitation/complete',
+  'notifications/cancelled',
+  'notifications/progress',
+]);
+
+/** The code for a resource that was not found in the older protocol, and in this one. */
+const RESOURCE_NOT_FOUND = { before: -32002, now: -32602 };
+
+/** The result of a request, as it leaves. */
+export async function modernResult(endpoint: ModernEndpoint, request: ClientRequest): Promise<Params> {
+  const { method } = request;
+  if (GONE_METHODS.has(method)) throw new RpcError(METHOD_NOT_FOUND, 'Method not found');
+  if (method === 'server/discover') {
+    return completed(method, { ...endpoint.introduction, supportedVersions: MODERN_VERSIONS }, endpoint.serverInfo);
+  }
+  try {
+    return completed(method, await endpoint.handle(modernCall(request)), endpoint.serverInfo);
+  } catch (error) {
+    if (!isObject(error) || error['code'] !== RESOURCE_NOT_FOUND.before) throw error;
+    throw new RpcError(RESOURCE_NOT_FOUND.now, String(error['message']), error['data']);
+  }
+}
+
+export function modernNotification(endpoint: ModernEndpoint, { method, params }: NotificationMessage): void {
+  if (!IGNORED_NOTIFICATIONS.has(method)) endpoint.onNotification(method, params && withoutIntroduction(params));
+}
+
+/** What belongs to the wire, and not to the notification. */
+function withoutIntroduction(params: Params): Params {
+  const { _meta, ...rest } = params;
+  if (!isObject(_meta)) return params;
+  const {
+    [VERSION_KEY]: _version,
+    [CLIENT_INFO_KEY]: _info,
+    [CLIENT_CAPABILITIES_KEY]: _capabilities,
+    [LOG_LEVEL_KEY]: _level,
+    ...meta
+  } = _meta;
+  return Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta };
+}
+
+function modernCall(request: ClientRequest): ModernCall {
+  const { params } = request;
+  const client = clientIn(metaOf(params));
+  if (!('inputResponses' in params || 'requestState' in params)) {
+    return { request, params, client, state: undefined, answers: undefined };
+  }
+  const { inputResponses, requestState: state, ...own } = params;
+  return { request, params: own, client, state, answers: answersIn(inputResponses) };
+}
+
+/** Answers are objects; a client that sends whole requests or responses instead has not understood. */
+function answersIn(responses: unknown): Params | undefined {
+  if (responses === undefined) return undefined;
+  const given = Object.entries(isObject(responses) ? responses : {});
+  return Object.fromEntries(
+    given.filter(([, answer]) => isObject(answer) && !('method' in answer) && !('result' in answer)),
+  );
+}
+
+/** Requests whose result may ask for input, or be a task. */
+const MAY_BE_INCOMPLETE: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+
+const CACHEABLE: ReadonlySet<string> = new Set([
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'server/discover',
+]);
+
+/** A result with the fields that this version of the protocol wants in each, and without those that it does not have. */
+export function completed(method: string, given: Params, serverInfo: Params): Params {
+  const result: Params = { ...given, resultType: given['resultType'] ?? 'complete' };
+  if (result['resultType'] !== 'complete' && !MAY_BE_INCOMPLETE.has(method))
+    throw new RpcError(-32603, 'Internal error');
+  if (method === 'tools/list') result['tools'] = withoutExecution(given['tools']);
+  if (isObject(given['capabilities'])) result['capabilities'] = withoutTasks(given['capabilities']);
+  if (result['resultType'] === 'complete' && CACHEABLE.has(method)) {
+    const { ttlMs, cacheScope } = given;
+    result['ttlMs'] = isDuration(ttlMs) ? ttlMs : 0;
+    result['cacheScope'] = cacheScope === 'public' ? 'public' : 'private';
+  }
+  const { _meta } = given;
+  if (_meta === undefined) result['_meta'] = { [SERVER_INFO_KEY]: serverInfo };
+  else if (isObject(_meta) && _meta[SERVER_INFO_KEY] === undefined) {
+    result['_meta'] = { ..._meta, [SERVER_INFO_KEY]: serverInfo };
+  }
+  return result;
+}
+
+function isDuration(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+function withoutExecution(tools: unknown): unknown {
+  if (!Array.isArray(tools) || !tools.some((tool) => isObject(tool) && 'execution' in tool)) return tools;
+  return tools.map((tool: unknown) => {
+    if (!isObject(tool)) return tool;
+    const { execution: _execution, ...rest } = tool;
+    return rest;
+  });
+}
+
+function withoutTasks(capabilities: Params): Params {
+  const { tasks: _tasks, ...rest } = capabilities;
+  return rest;
+}

@@ -1,0 +1,171 @@
+import { Client, InMemoryTransport, type StandardSchemaV1 } from '@modelcontextprotocol/client';
+import { describe, expect, test, vi } from 'vitest';
+import { owned } from '../../tests/support/owned.ts';
+import { TestClock } from '../../tests/support/test-clock.ts';
+import { RpcError } from '../lib/rpc-error.ts';
+import type { Carrier } from './carrier.ts';
+import type { ClientRequest } from './client-request.ts';
+import type { Message, Params } from './message.ts';
+import { ClientPeer } from './peer.ts';
+
+const ANY: StandardSchemaV1<unknown, Params> = {
+  '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value: value as Params }) },
+};
+
+/** The SDK's client, connected to a peer that handles requests as the test says. */
+async function connected(handle: (request: ClientRequest) => Promise<Params> = async () => ({})) {
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  const sent: Message[] = [];
+  const abandoned: unknown[] = [];
+  const carrier: Carrier = {
+    track: () => {},
+    abandon: (id) => abandoned.push(id),
+    send: (message) => {
+      sent.push(message);
+      void far.send(message);
+    },
+    reaches: () => true,
+  };
+  const clock = new TestClock();
+  const heard: unknown[] = [];
+  const mistakes: string[] = [];
+  const endpoint = {
+    introduce: (protocolVersion: string) => ({
+      protocolVersion,
+      capabilities: {},
+      serverInfo: { name: 'a', version: '1' },
+    }),
+    handle,
+    onNotification: (method: string, params: Params | undefined) => heard.push([method, params]),
+  };
+  const peer = new ClientPeer(carrier, endpoint, {
+    onCancel: 'auto',
+    clock,
+    onMistake: (mistake) => mistakes.push(mistake),
+  });
+  far.onmessage = (message) => peer.receive(message as Message);
+  await far.start();
+  const client = owned(new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } }));
+  await client.connect(near);
+  return { client, peer, sent, abandoned, heard, mistakes, clock };
+}
+
+describe('requests of the client', () => {
+  test('D-5: get results and errors as they are', async () => {
+    const { client } = await connected(async ({ method, params }) => {
+      if (method === 'x/fail') throw new RpcError(-32002, 'refused', [1]);
+      return { 'x-vendor': params };
+    });
+    expect(await client.request({ method: 'x/a', params: { b: [1] } }, ANY)).toEqual({ 'x-vendor': { b: [1] } });
+    await expect(client.request({ method: 'x/fail' }, ANY)).rejects.toMatchObject({ message: 'refused', data: [1] });
+    expect(await client.ping()).toEqual({});
+  });
+
+  test('T-4: are cancelled with the words of the client, and then have no reply', async () => {
+    const requests: ClientRequest[] = [];
+    const { client, sent, abandoned } = await connected(async (request) => {
+      requests.push(request);
+      return new Promise<Params>((resolve) => {
+        request.exchange.onLeaving(() => resolve({}));
+      });
+    });
+    const cancel = new AbortController();
+    const asked = client.request({ method: 'x/a' }, ANY, { signal: cancel.signal });
+    await vi.waitFor(() => expect(requests).toHaveLength(1));
+    const before = sent.length;
+    cancel.abort('enough');
+    await expect(asked).rejects.toThrow('enough');
+    await vi.waitFor(() => expect(requests[0]?.exchange.cancelled).toBe(true));
+    expect(requests[0]?.exchange.withdrawnSignal()).toMatchObject({ aborted: true, reason: 'enough' });
+    expect(abandoned).toEqual([requests[0]?.id]);
+    await client.ping();
+    expect(sent).toHaveLength(before + 1);
+  });
+
+  test('T-7: report progress under the token of the client', async () => {
+    const { client } = await connected(async ({ exchange }) => {
+      exchange.progress?.({ progress: 1, total: 2, 'x-vendor': 3 });
+      return {};
+    });
+    const onprogress = vi.fn();
+    await client.request({ method: 'x/a' }, ANY, { onprogress });
+    expect(onprogress).toHaveBeenCalledWith(expect.objectContaining({ progress: 1, total: 2 }));
+  });
+
+  test('H-1, X-4: a second `initialize` is answered, and a wrong one refused', async () => {
+    const { client } = await connected();
+    const params = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'a', version: '1' } };
+    expect(await client.request({ method: 'initialize', params }, ANY)).toMatchObject({
+      protocolVersion: '2024-11-05',
+    });
+    const unknown = { ...params, protocolVersion: '1999-01-01' };
+    expect(await client.request({ method: 'initialize', params: unknown }, ANY)).toMatchObject({
+      protocolVersion: '2025-11-25',
+    });
+    const wrong = { ...params, capabilities: 5 as unknown as object };
+    await expect(client.request({ method: 'initialize', params: wrong }, ANY)).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test('D-5: notifications arrive, except for those of the connection itself', async () => {
+    const { client, heard } = await connected();
+    await client.notification({ method: 'x/a', params: { b: 1 } });
+    await vi.waitFor(() => expect(heard).toEqual([['x/a', { b: 1 }]]));
+  });
+});
+
+describe('requests to the client', () => {
+  test('H-9: get its result or its error', async () => {
+    const { client, peer } = await connected();
+    client.fallbackRequestHandler = async ({ params }) => {
+      if (params?.['fail']) throw Object.assign(new Error('no'), { code: 4711, data: { a: 1 } });
+      return { action: 'accept', 'x-vendor': 1 };
+    };
+    expect(await peer.request('elicitation/create', { message: 'x' }, {})).toEqual({ action: 'accept', 'x-vendor': 1 });
+    await expect(peer.request('elicitation/create', { fail: true }, {})).rejects.toMatchObject({ code: 4711 });
+  });
+
+  test('B-5: have ids that no earlier run of the program can have used', async () => {
+    const { peer, sent } = await connected();
+    await peer.request('ping', undefined, {});
+    await peer.request('ping', undefined, {});
+    const ids = sent.flatMap((message) => ('method' in message && 'id' in message ? [message.id] : []));
+    expect(new Set(ids).size).toBe(2);
+    for (const id of ids) expect(id).toMatch(/^[\w-]{8}\.\d+$/);
+  });
+
+  test('H-9: are cancelled at the client when they are not needed any more, or take too long', async () => {
+    const { client, peer, clock } = await connected();
+    const reasons: unknown[] = [];
+    client.fallbackRequestHandler = async (_request, { mcpReq: { signal } }) =>
+      new Promise<Params>((resolve) => {
+        signal.addEventListener('abort', () => {
+          reasons.push(signal.reason);
+          resolve({});
+        });
+      });
+    const cancel = new AbortController();
+    const first = peer.request('elicitation/create', {}, { signal: cancel.signal });
+    const second = peer.request('elicitation/create', {}, { timeoutMs: 1000 });
+    await client.ping();
+    cancel.abort('answered elsewhere');
+    await expect(first).rejects.toThrow('answered elsewhere');
+    clock.advance(1000);
+    await expect(second).rejects.toThrow('Request timed out');
+    await vi.waitFor(() => expect(reasons).toEqual(['answered elsewhere', 'Request timed out']));
+  });
+
+  test('H-9: fail when the client is gone', async () => {
+    const { peer, client } = await connected();
+    client.fallbackRequestHandler = async () => new Promise<Params>(() => {});
+    const asked = peer.request('elicitation/create', {}, {});
+    peer.close();
+    await expect(asked).rejects.toThrow('Connection closed');
+    await expect(peer.request('ping', undefined, {})).rejects.toThrow('Connection closed');
+  });
+
+  test('X-4: an answer to nothing is reported', async () => {
+    const { peer, mistakes } = await connected();
+    peer.receive({ jsonrpc: '2.0', id: 'unknown', result: {} });
+    expect(mistakes).toEqual(['response to an unknown request: "unknown"']);
+  });
+});

@@ -1,0 +1,154 @@
+import { randomBytes } from 'node:crypto';
+import { whenAborted } from '../lib/abort.ts';
+import type { Clock } from '../lib/clock.ts';
+import { SESSION_VERSIONS } from '../lib/protocol.ts';
+import { INVALID_PARAMS, RpcError } from '../lib/rpc-error.ts';
+import type { OnCancel } from './cancel-reasons.ts';
+import type { Carrier } from './carrier.ts';
+import { initializeMistake } from './client-info.ts';
+import type { ClientRequest } from './client-request.ts';
+import type { ErrorMessage, Message, NotificationMessage, Params, RequestId, ResultMessage } from './message.ts';
+import { OpenRequests } from './open-requests.ts';
+
+/** What a client with a session is shown. */
+export interface LegacyEndpoint {
+  /** The result of `initialize`, for a client that gets this version of the protocol. */
+  introduce(protocolVersion: string): Params;
+  /** Resolves with the result of a request; rejects with the error of the reply. */
+  handle(request: ClientRequest): Promise<Params>;
+  onNotification(method: string, params: Params | undefined): void;
+}
+
+interface PeerOptions {
+  onCancel: OnCancel;
+  clock: Clock;
+  /** Told of messages that the client should not have sent. */
+  onMistake: (message: string) => void;
+}
+
+interface AskOptions {
+  /** The client's request on whose stream it is asked; without one, it is asked on the standing stream. */
+  on?: RequestId | undefined;
+  /** Cancels the request. */
+  signal?: AbortSignal;
+  timeoutMs?: number;
+}
+
+interface Asked {
+  resolve: (result: Params) => void;
+  reject: (error: Error) => void;
+}
+
+/** JSON-RPC with one client that has a session: requests in both directions, their replies and cancellations. */
+export class ClientPeer {
+  readonly #carrier: Carrier;
+  readonly #endpoint: LegacyEndpoint;
+  readonly #options: PeerOptions;
+  readonly #requests: OpenRequests;
+  /** The requests to the client that it has not answered. */
+  readonly #asked = new Map<unknown, Asked>();
+  /**
+   * Ids of requests to the client must be unique in its session, which may have begun in an earlier run of the program. Not
+   * numbers: clients take no cancellation of a request with the id 0.
+   */
+  #prefix: string | undefined;
+  #lastId = 0;
+  #closed = false;
+
+  constructor(carrier: Carrier, endpoint: LegacyEndpoint, options: PeerOptions) {
+    this.#carrier = carrier;
+    this.#endpoint = endpoint;
+    this.#options = options;
+    this.#requests = new OpenRequests(carrier, options.onCancel);
+  }
+
+  receive(message: Message): void {
+    if (!('method' in message)) this.#onResponse(message);
+    else if ('id' in message) void this.#requests.answer(message, this.#handle);
+    else this.#onNotification(message);
+  }
+
+  /** The client cancelled this request, or does not come back for its reply. */
+  cancel(id: unknown, reason: unknown): void {
+    this.#requests.cancel(id, reason);
+  }
+
+  /** Asks the client something. Rejects with its error, or with one without a code if the client cannot be reached. */
+  async request(method: string, params: Params | undefined, { on, signal, timeoutMs }: AskOptions): Promise<Params> {
+    if (this.#closed || signal?.aborted) throw new Error(this.#closed ? CLOSED : String(signal?.reason));
+    this.#prefix ??= `${randomBytes(6).toString('base64url')}.`;
+    const id = `${this.#prefix}${this.#lastId}`;
+    this.#lastId += 1;
+    let forget = (): void => {};
+    let stopTimer = (): void => {};
+    const reply = new Promise<Params>((resolve, reject) => {
+      this.#asked.set(id, { resolve, reject });
+      const cancel = (reason: string): void => {
+        const cancelled = { requestId: id, reason };
+        this.#carrier.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: cancelled }, on);
+        reject(new Error(reason));
+      };
+      forget = whenAborted(signal, () => cancel(String(signal?.reason)));
+      if (timeoutMs === undefined) return;
+      stopTimer = this.#options.clock.after(timeoutMs, () => cancel('Request timed out'), { unref: true });
+    });
+    this.#carrier.send({ jsonrpc: '2.0', id, method, ...(params && { params }) }, on);
+    return reply.finally(() => {
+      this.#asked.delete(id);
+      forget();
+      stopTimer();
+    });
+  }
+
+  /** The client is gone for good. */
+  close(): void {
+    this.#closed = true;
+    this.#requests.close();
+    for (const { reject } of this.#asked.values()) reject(new Error(CLOSED));
+  }
+
+  readonly #handle = (request: ClientRequest): Promise<Params> | Params => {
+    switch (request.method) {
+      case 'initialize':
+        return this.#endpoint.introduce(versionFor(request.params));
+      case 'ping':
+        return {};
+      default:
+        return this.#endpoint.handle(request);
+    }
+  };
+
+  #onNotification({ method, params }: NotificationMessage): void {
+    switch (method) {
+      case 'notifications/initialized':
+        break;
+      case 'notifications/cancelled':
+        this.cancel(params?.['requestId'], params?.['reason']);
+        break;
+      default:
+        this.#endpoint.onNotification(method, params);
+    }
+  }
+
+  #onResponse(message: ResultMessage | ErrorMessage): void {
+    const asked = this.#asked.get(message.id);
+    if (asked === undefined) {
+      this.#options.onMistake(`response to an unknown request: ${JSON.stringify(message.id)}`);
+    } else if ('result' in message) asked.resolve(message.result);
+    else asked.reject(new RpcError(message.error.code, message.error.message, message.error.data));
+  }
+}
+
+const CLOSED = 'Connection closed';
+
+/** The version that a client gets: the one that it requests if that is supported, else the newest. */
+export function negotiated(requested: string): string {
+  const [newest = requested] = SESSION_VERSIONS;
+  return SESSION_VERSIONS.includes(requested) ? requested : newest;
+}
+
+function versionFor(params: Params): string {
+  const mistake = initializeMistake(params);
+  if (mistake !== undefined) throw new RpcError(INVALID_PARAMS, `Invalid params: ${mistake.key}: ${mistake.problem}`);
+  return negotiated(String(params['protocolVersion']));
+}
