@@ -165,7 +165,7 @@ describe('servers', () => {
     const { gateway, backends } = await startCore();
     const caller = await hubSession(gateway);
     backends.unreachable = 'refused';
-    const adding = gateway.addServer(caller, 'two', { url: 'http://two.test/' });
+    const adding = gateway.servers.add(caller, 'two', { url: 'http://two.test/' });
     await expect(adding).rejects.toMatchObject({
       code: 'TOOL_ERR_SERVER_UNREACHABLE',
       message: "server 'two' could not be reached and was not added: refused",
@@ -179,7 +179,7 @@ describe('servers', () => {
     const caller = await hubSession(gateway, 'ann');
     const other = await hubSession(gateway, 'ann');
     const stranger = await hubSession(gateway, 'bob');
-    await gateway.addServer(caller, 'two', { url: 'http://user:secret@two.test/' });
+    await gateway.servers.add(caller, 'two', { url: 'http://user:secret@two.test/' });
     expect(other.servers.get('two')).toBeDefined();
     expect(stranger.servers.get('two')).toBeUndefined();
     const { events } = other.events.take();
@@ -192,13 +192,13 @@ describe('servers', () => {
     const { gateway, backends } = await startCore();
     const caller = await hubSession(gateway);
     const other = await hubSession(gateway);
-    await gateway.addServer(caller, 'two', { url: 'http://two.test/' });
+    await gateway.servers.add(caller, 'two', { url: 'http://two.test/' });
     await other.connection('two').ready();
     const before = backends.connections.length;
-    await gateway.addServer(caller, 'two', { url: 'http://two.test/' });
+    await gateway.servers.add(caller, 'two', { url: 'http://two.test/' });
     expect(backends.connections).toHaveLength(before);
     other.events.take().settle(true);
-    await gateway.addServer(caller, 'two', { url: 'http://three.test/' });
+    await gateway.servers.add(caller, 'two', { url: 'http://three.test/' });
     await turn();
     // Who used the old one is connected to the new one.
     expect(other.connectionIfAny('two')?.status.state).toBe('connected');
@@ -212,7 +212,7 @@ describe('servers', () => {
     const caller = await hubSession(gateway);
     const direct = await directSession(gateway);
     const id = await startTask(caller);
-    await gateway.removeServer(caller, 'one');
+    await gateway.servers.remove(caller, 'one');
     expect(caller.tasks.get(id)).toMatchObject({ status: 'failed', error: { message: "server 'one' was removed" } });
     expect(direct.ended).toBe(true);
     const removed = caller.events.take().events.filter(({ type }) => type === 'server_removed');
@@ -223,7 +223,7 @@ describe('servers', () => {
     const { gateway, backends } = await startCore({ settings: { limits: { serversPerPrincipal: 1 } } });
     const caller = await hubSession(gateway);
     const added = await Promise.allSettled(
-      ['two', 'three'].map((name) => gateway.addServer(caller, name, { url: `http://${name}.test/` })),
+      ['two', 'three'].map((name) => gateway.servers.add(caller, name, { url: `http://${name}.test/` })),
     );
     expect(added.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
     expect(backends.connections.map(({ status }) => status.state).toSorted()).toEqual(['closed', 'connected']);

@@ -1,19 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import { secretId } from '../lib/ids.ts';
 import { messageOf, type Log } from '../lib/log.ts';
-import { failureKindOf } from '../lib/server-failure.ts';
-import type { ListItem } from '../lib/pages.ts';
 import { every } from '../lib/timers.ts';
-import { redactUrl } from '../lib/redact.ts';
 import type { Ending } from './call/request.ts';
 import { PrincipalBudgets, type Budget } from './budget.ts';
 import { GatewayError, shuttingDown } from './errors.ts';
 import type { EventSink } from './event/log.ts';
-import type { Backends, ClaimedSession, ServerConfig, ServerInfo, SessionRecord, Store, Trimmed } from './ports.ts';
+import type { Backends, ClaimedSession, ServerConfig, SessionRecord, Store, Trimmed } from './ports.ts';
 import { isSameView, type Owner, type View } from './session/kind.ts';
-import { ServerRegistry, type Audience } from './session/registry.ts';
+import { ServerRegistry } from './session/registry.ts';
+import { ServerChanges } from './server-changes.ts';
 import { Session, type SessionParts } from './session/session.ts';
 import { gatewayLimits, type GatewayLimits } from './gateway-limits.ts';
 import type { CoreSettings } from './settings.ts';
@@ -26,11 +23,6 @@ export interface GatewayParts {
   /** Those who are known to use the gateway; each gets a share of its limits. */
   principals?: readonly string[];
   clock?: Clock;
-}
-
-export interface AddedServer {
-  info: ServerInfo;
-  tools: ListItem[];
 }
 
 export interface OpenOptions {
@@ -60,6 +52,7 @@ export const canBeNamed = (id: string): boolean => !id.includes(':');
 /** All sessions and the servers they share. */
 export class Gateway {
   readonly registry: ServerRegistry;
+  readonly servers: ServerChanges;
   readonly settings: CoreSettings;
   readonly log: Log;
   readonly clock: Clock;
@@ -83,7 +76,6 @@ export class Gateway {
   readonly #ending = new Set<Promise<void>>();
   readonly #stopTimers: (() => void)[] = [];
   #closing = false;
-  #lastChange: Promise<void> = Promise.resolve();
   /** Told after a session has ended, so that a listener can let go of what it keeps for it. */
   readonly onSessionEnded = new Set<(session: Session) => void>();
 
@@ -97,6 +89,12 @@ export class Gateway {
     this.clock = clock;
     this.#backends = backends;
     this.registry = new ServerRegistry(store, settings, clock);
+    this.servers = new ServerChanges({
+      registry: this.registry,
+      log,
+      sessions: () => this.sessions,
+      end: async (session, reason) => this.end(session, reason),
+    });
     this.#limits = gatewayLimits(settings, principals);
   }
 
@@ -368,85 +366,6 @@ export class Gateway {
     this.log.info('registry_shutdown_complete', {});
   }
 
-  // --- Servers ---
-
-  /**
-   * Stores the server and connects the caller to it. One that cannot be reached, or does not list its tools, is not kept
-   * and changes nothing.
-   */
-  async addServer(caller: Session, name: string, config: ServerConfig): Promise<AddedServer> {
-    const { principal } = caller;
-    const before = caller.servers.get(name);
-    if (before && isSameServer(before.config, config)) {
-      const info = await orUnreachable(
-        caller.connection(name).ready(),
-        `server '${name}' is configured like this, but cannot be reached`,
-      );
-      return { info, tools: await caller.catalog(name).list('tools') };
-    }
-    this.registry.assertMayAdd(principal, name);
-    const notKept = `server '${name}' could not be reached and was not added`;
-    const { info, tools, keep } = await orUnreachable(caller.tryServer(name, config), notKept);
-    await this.#inTurn(async () => {
-      try {
-        // Others may have been added while this one was tried.
-        this.registry.assertMayAdd(principal, name);
-      } catch (error) {
-        await keep();
-        throw error;
-      }
-      this.registry.set(principal, name, config, caller.id);
-      const audience = this.registry.audienceOf(principal, name);
-      const affected = this.#sessionsOf(audience);
-      const inUse = new Set(affected.filter((session) => session.connectionIfAny(name) !== undefined));
-      await detachAll(affected, name, { reason: `server '${name}' was replaced`, replaced: true });
-      await keep();
-      for (const session of this.#sessionsOf(audience)) {
-        if (session === caller) continue;
-        const replaced = before !== undefined;
-        const url = 'url' in config ? { url: redactUrl(config.url) } : {};
-        if (session.view.kind === 'hub') {
-          session.events.add('server_added', name, { name, ...url, addedBy: 'another session', replaced });
-        }
-        if (inUse.has(session)) session.connectInBackground(name);
-        else if (session.view.kind === 'hub') session.connectIfEager(name);
-      }
-    });
-    this.log.info(before ? 'server_config_updated' : 'server_config_added', { server: name });
-    return { info, tools };
-  }
-
-  async removeServer(caller: Session, name: string): Promise<void> {
-    const { principal } = caller;
-    await this.#inTurn(async () => {
-      this.registry.assertMayRemove(principal, name);
-      const audience = this.registry.audienceOf(principal, name);
-      this.registry.remove(principal, name);
-      await detachAll(this.#sessionsOf(audience), name, { reason: `server '${name}' was removed`, replaced: false });
-      for (const session of this.#sessionsOf(audience)) {
-        const removedBy = session === caller ? 'this session' : 'another session';
-        const { view } = session;
-        if (view.kind === 'hub') session.events.add('server_removed', name, { name, removedBy });
-        else if (view.server === name) await this.end(session, `server '${name}' was removed`);
-      }
-    });
-    this.log.info('server_config_removed', { server: name });
-  }
-
-  /** Changes of the servers one after the other, so that all sessions see the same last word. */
-  async #inTurn(change: () => Promise<void>): Promise<void> {
-    const turn = this.#lastChange.then(change);
-    // Whoever asked hears of a failure; who comes next does not.
-    this.#lastChange = turn.catch(() => {});
-    return turn;
-  }
-
-  #sessionsOf(audience: Audience): Session[] {
-    return audience.everyone
-      ? this.sessions
-      : this.sessions.filter(({ principal }) => principal === audience.principal);
-  }
-
   async #finish(session: Session, ending: Ending): Promise<void> {
     if (!this.#remove(session)) return;
     this.log.info('session_destroying', { sessionId: session.id, reason: ending.reason });
@@ -518,25 +437,8 @@ function sharedStateId(principal: string, view: View): string {
 
 const isState = ({ owner }: Pick<SessionRecord, 'owner'>): boolean => owner.kind === 'state';
 
-async function detachAll(sessions: Session[], name: string, why: Parameters<Session['detach']>[1]): Promise<void> {
-  await Promise.all(sessions.map((session) => session.detach(name, why)));
-}
-
-/** Clients do not say who shares a server; the config file does. */
-function isSameServer({ share: _share, ...known }: ServerConfig, added: ServerConfig): boolean {
-  return isDeepStrictEqual(known, added);
-}
-
 async function orStoreFailed<T>(reading: Promise<T>): Promise<T> {
   return reading.catch((error: unknown) => {
     throw new GatewayError('TOOL_ERR_STORE', messageOf(error));
-  });
-}
-
-async function orUnreachable<T>(connecting: Promise<T>, what: string): Promise<T> {
-  return connecting.catch((error: unknown) => {
-    if (error instanceof GatewayError) throw error;
-    const message = `${what}: ${messageOf(error)}`;
-    throw new GatewayError('TOOL_ERR_SERVER_UNREACHABLE', message, undefined, failureKindOf(error));
   });
 }

@@ -37,7 +37,7 @@ export const serverTools = [
           'clients cannot add servers by command over HTTP; the operator can set allowCommands, or add the server to the config file',
         );
       }
-      const { info, tools } = await gateway.addServer(session, name, config);
+      const { info, tools } = await gateway.servers.add(session, name, config);
       return json({
         name,
         capabilities: info.capabilities,
@@ -52,7 +52,7 @@ export const serverTools = [
     input: z.object({ name: serverName }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     run: async ({ name }, { gateway, session }) => {
-      await gateway.removeServer(session, name);
+      await gateway.servers.remove(session, name);
       return json({ success: true, message: `server '${name}' was removed` });
     },
   }),

@@ -1,0 +1,132 @@
+import { isDeepStrictEqual } from 'node:util';
+import { messageOf, type Log } from '../lib/log.ts';
+import type { ListItem } from '../lib/pages.ts';
+import { redactUrl } from '../lib/redact.ts';
+import { failureKindOf } from '../lib/server-failure.ts';
+import { GatewayError } from './errors.ts';
+import type { ServerConfig, ServerInfo } from './ports.ts';
+import type { Audience, ServerRegistry } from './session/registry.ts';
+import type { Session } from './session/session.ts';
+
+export interface AddedServer {
+  info: ServerInfo;
+  tools: ListItem[];
+}
+
+interface ServerChangesParts {
+  registry: ServerRegistry;
+  log: Log;
+  /** All that are open. */
+  sessions: () => Session[];
+  end: (session: Session, reason: string) => Promise<void>;
+}
+
+/** Adds and removes servers while the gateway runs, for all sessions that see them. */
+export class ServerChanges {
+  readonly #registry: ServerRegistry;
+  readonly #log: Log;
+  readonly #sessions: () => Session[];
+  readonly #end: ServerChangesParts['end'];
+  #lastChange: Promise<void> = Promise.resolve();
+
+  constructor({ registry, log, sessions, end }: ServerChangesParts) {
+    this.#registry = registry;
+    this.#log = log;
+    this.#sessions = sessions;
+    this.#end = end;
+  }
+
+  /**
+   * Stores the server and connects the caller to it. One that cannot be reached, or does not list its tools, is not kept
+   * and changes nothing.
+   */
+  async add(caller: Session, name: string, config: ServerConfig): Promise<AddedServer> {
+    const { principal } = caller;
+    const before = caller.servers.get(name);
+    if (before && isSameServer(before.config, config)) {
+      const info = await orUnreachable(
+        caller.connection(name).ready(),
+        `server '${name}' is configured like this, but cannot be reached`,
+      );
+      return { info, tools: await caller.catalog(name).list('tools') };
+    }
+    this.#registry.assertMayAdd(principal, name);
+    const notKept = `server '${name}' could not be reached and was not added`;
+    const { info, tools, keep } = await orUnreachable(caller.tryServer(name, config), notKept);
+    await this.#inTurn(async () => {
+      try {
+        // Others may have been added while this one was tried.
+        this.#registry.assertMayAdd(principal, name);
+      } catch (error) {
+        await keep();
+        throw error;
+      }
+      this.#registry.set(principal, name, config, caller.id);
+      const audience = this.#registry.audienceOf(principal, name);
+      const affected = this.#sessionsOf(audience);
+      const inUse = new Set(affected.filter((session) => session.connectionIfAny(name) !== undefined));
+      await detachAll(affected, name, { reason: `server '${name}' was replaced`, replaced: true });
+      await keep();
+      for (const session of this.#sessionsOf(audience)) {
+        if (session === caller) continue;
+        const replaced = before !== undefined;
+        const url = 'url' in config ? { url: redactUrl(config.url) } : {};
+        if (session.view.kind === 'hub') {
+          session.events.add('server_added', name, { name, ...url, addedBy: 'another session', replaced });
+        }
+        if (inUse.has(session)) session.connectInBackground(name);
+        else if (session.view.kind === 'hub') session.connectIfEager(name);
+      }
+    });
+    this.#log.info(before ? 'server_config_updated' : 'server_config_added', { server: name });
+    return { info, tools };
+  }
+
+  async remove(caller: Session, name: string): Promise<void> {
+    const { principal } = caller;
+    await this.#inTurn(async () => {
+      this.#registry.assertMayRemove(principal, name);
+      const audience = this.#registry.audienceOf(principal, name);
+      this.#registry.remove(principal, name);
+      await detachAll(this.#sessionsOf(audience), name, { reason: `server '${name}' was removed`, replaced: false });
+      for (const session of this.#sessionsOf(audience)) {
+        const removedBy = session === caller ? 'this session' : 'another session';
+        const { view } = session;
+        if (view.kind === 'hub') session.events.add('server_removed', name, { name, removedBy });
+        else if (view.server === name) await this.#end(session, `server '${name}' was removed`);
+      }
+    });
+    this.#log.info('server_config_removed', { server: name });
+  }
+
+  /** Changes of the servers one after the other, so that all sessions see the same last word. */
+  async #inTurn(change: () => Promise<void>): Promise<void> {
+    const turn = this.#lastChange.then(change);
+    // Whoever asked hears of a failure; who comes next does not.
+    this.#lastChange = turn.catch(() => {});
+    return turn;
+  }
+
+  #sessionsOf(audience: Audience): Session[] {
+    return audience.everyone
+      ? this.#sessions()
+      : this.#sessions().filter(({ principal }) => principal === audience.principal);
+  }
+}
+
+async function detachAll(sessions: Session[], name: string, why: Parameters<Session['detach']>[1]): Promise<void> {
+  await Promise.all(sessions.map((session) => session.detach(name, why)));
+}
+
+/** Clients do not say who shares a server; the config file does. */
+function isSameServer({ share: _share, ...known }: ServerConfig, added: ServerConfig): boolean {
+  return isDeepStrictEqual(known, added);
+}
+
+async function orUnreachable<T>(connecting: Promise<T>, what: string): Promise<T> {
+  return connecting.catch((error: unknown) => {
+    if (error instanceof GatewayError) throw error;
+    const message = `${what}: ${messageOf(error)}`;
+    throw new GatewayError('TOOL_ERR_SERVER_UNREACHABLE', message, undefined, failureKindOf(error));
+  });
+}
