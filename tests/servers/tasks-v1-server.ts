@@ -6,6 +6,7 @@ import type { ToolTaskHandler } from '@modelcontextprotocol/sdk/experimental/tas
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type * as z from 'zod';
+import { VALIDATOR } from './shared/validator.ts';
 import type { TaskTool } from './tasks/tool.ts';
 import { PLAIN_TOOLS, TASK_TOOLS } from './tasks/tools.ts';
 import type { TasksV1State } from './tasks-v1/state.ts';
@@ -21,6 +22,7 @@ export function buildTasksV1Server(state: TasksV1State, crash: () => void = () =
       capabilities: { tools: {}, tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
       taskStore: state.store,
       taskMessageQueue: state.queue,
+      jsonSchemaValidator: VALIDATOR,
     },
   );
   mcp.server.onerror = (error) => void state.errors.push(error.message);

@@ -12,6 +12,7 @@ import {
   McpError,
   SetLevelRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
+import { VALIDATOR } from './shared/validator.ts';
 import { page } from './shared/page.ts';
 import { servePrompts } from './v1/prompts.ts';
 import { serveResources } from './v1/resources.ts';
@@ -40,6 +41,7 @@ export function buildV1Server(state: V1State, crash: () => void = () => process.
         logging: {},
       },
       instructions: 'Use echo to hear yourself.',
+      jsonSchemaValidator: VALIDATOR,
     },
   );
   const session = openSession(state, server);

@@ -6,6 +6,7 @@ import { StdioClientTransport as V1Stdio } from '@modelcontextprotocol/sdk/clien
 import { StreamableHTTPClientTransport as V1Http } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { StandardSchemaV1 } from '@modelcontextprotocol/client';
+import { VALIDATOR } from '../servers/shared/validator.ts';
 import { configFile, stdioGateway, type Servers, type SettingsInput } from './gateway.ts';
 import { owned } from './owned.ts';
 import { StdioTransport } from './stdio-transport.ts';
@@ -113,7 +114,7 @@ export async function hubOfProgram(
 }
 
 async function connectV1(transport: V1Http | V1Stdio | StdioTransport, name = 'test'): Promise<HubClient> {
-  const client = new V1Client({ name, version: '1.0.0' });
+  const client = new V1Client({ name, version: '1.0.0' }, { jsonSchemaValidator: VALIDATOR });
   await owned(client).connect(transport);
   const request = (method: string, params: Json, options?: CallOptions): Promise<Json> =>
     client.request({ method, params }, ResultSchema, options);

@@ -2,22 +2,22 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ROOT } from '../../support/imports.ts';
-import { runProgram } from '../../support/program.ts';
+import { runCommand } from '../../support/command.ts';
 import { isKey, programInTerminal } from '../../support/terminal.ts';
 
 const EVERYTHING = `node ${join(ROOT, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')}`;
 
 test('C-3: server-everything: its tools, resources and prompts', async () => {
-  expect(await runProgram(['call', EVERYTHING, 'get-sum', 'a=2', 'b=3'])).toMatchObject({
+  expect(await runCommand(['call', EVERYTHING, 'get-sum', 'a=2', 'b=3'])).toMatchObject({
     code: 0,
     stdout: 'The sum of 2 and 3 is 5.',
   });
-  const structured = await runProgram(['call', EVERYTHING, 'get-structured-content', 'location=New York', '--json']);
+  const structured = await runCommand(['call', EVERYTHING, 'get-structured-content', 'location=New York', '--json']);
   expect(JSON.parse(structured.stdout)).toHaveProperty('structuredContent.temperature');
-  expect((await runProgram(['call', EVERYTHING, 'get-tiny-image'])).stdout).toMatch(/^\[image\/png, \d/m);
-  expect((await runProgram(['call', EVERYTHING, 'get-resource-links', 'count=2'])).stdout).toMatch(/^→ .*demo:\/\//m);
-  expect((await runProgram(['prompts', EVERYTHING, 'args-prompt', 'city=Oslo'])).stdout).toContain('Oslo');
-  expect((await runProgram(['doctor', EVERYTHING])).code).toBe(0);
+  expect((await runCommand(['call', EVERYTHING, 'get-tiny-image'])).stdout).toMatch(/^\[image\/png, \d/m);
+  expect((await runCommand(['call', EVERYTHING, 'get-resource-links', 'count=2'])).stdout).toMatch(/^→ .*demo:\/\//m);
+  expect((await runCommand(['prompts', EVERYTHING, 'args-prompt', 'city=Oslo'])).stdout).toContain('Oslo');
+  expect((await runCommand(['doctor', EVERYTHING])).code).toBe(0);
 });
 
 test('C-3: server-everything: a long operation has a bar', async () => {
@@ -36,11 +36,11 @@ test('C-3: server-everything: a long operation has a bar', async () => {
 
 test('C-3: server-everything: it asks for a model', async () => {
   const args = ['call', EVERYTHING, 'trigger-sampling-request', 'prompt=Why?'];
-  const answered = await runProgram([...args, '--answer', '{"text":"Because."}']);
+  const answered = await runCommand([...args, '--answer', '{"text":"Because."}']);
   expect(answered.code).toBe(0);
   expect(answered.stdout).toContain('"text": "Because."');
   // The server makes a tool error of it, but what went wrong is that nobody answered.
-  const refused = await runProgram(args);
+  const refused = await runCommand(args);
   expect(refused.code).toBe(6);
   expect(refused.stderr).toContain('system: You are a helpful test server.');
 });
@@ -100,7 +100,7 @@ test('C-3: server-everything: a form with every kind of field, filled in on a te
 
 test('C-3: server-everything: a tool that only runs as a task, and asks on the way', async () => {
   const args = ['call', EVERYTHING, 'simulate-research-query', 'topic=python', 'ambiguous=true'];
-  const { code, stdout, stderr } = await runProgram([...args, '--answer', '{"interpretation":"programming"}']);
+  const { code, stdout, stderr } = await runCommand([...args, '--answer', '{"interpretation":"programming"}']);
   expect(stderr).toContain('asks: ');
   expect(stdout).toContain('# Research Report');
   expect(code).toBe(0);
@@ -120,7 +120,7 @@ test('C-3: server-everything: a page that has to be visited before the call is a
   terminal.press('Enter');
   expect((await terminal.ended()).code).toBe(0);
 
-  const unattended = await runProgram(args);
+  const unattended = await runCommand(args);
   expect(unattended.code).toBe(6);
   expect(unattended.stderr).toContain('wants you to visit https://modelcontextprotocol.io');
 });

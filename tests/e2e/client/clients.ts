@@ -71,7 +71,7 @@ export async function errorOf(promise: Promise<unknown>): Promise<TaskClientErro
 
 /** Waits until something is so. */
 export function soon<T>(value: () => T): ReturnType<typeof expect.poll<T>> {
-  return expect.poll(value, { timeout: 10_000, interval: 20 });
+  return expect.poll(value, { timeout: 10_000 });
 }
 
 /** Waits for the next one. */

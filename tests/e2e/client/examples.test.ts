@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => project.remove());
 
 function start(name: string, ...args: string[]): Typed {
-  return typed(project, ['npx', 'tsx', `${name}.ts`, ...args].join(' '));
+  return typed(project, ['node_modules/.bin/tsx', `${name}.ts`, ...args].join(' '));
 }
 
 /** All it printed, once it has ended well. */

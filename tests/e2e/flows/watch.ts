@@ -42,7 +42,7 @@ export const has =
 
 /** Waits until something is so; how long that may take is up to how busy the machine is. */
 export function soon<T>(value: () => T): ReturnType<typeof expect.poll<T>> {
-  return expect.poll(value, { timeout: 10_000, interval: 20 });
+  return expect.poll(value, { timeout: 10_000 });
 }
 
 /** Calls until the server is connected and all that was to tell of it has been told. */

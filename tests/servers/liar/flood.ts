@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { text, type Lie } from './peer.ts';
 
-const FLOOD = 30_000;
+const FLOOD = 8000;
 const AT_ONCE = 1000;
 
 /** Says much more than anybody wants to know before it answers. */

@@ -26,14 +26,14 @@ test.each(PAIRS)('$kind: a player that can do all the matrix asks of it ($player
   const { server: kind, door, open, via } = pair;
   const server = await startServer(kind, door);
   const client = await open(server.config);
-  const asking = { client, names: ['Ada', 'Ben', 'Cleo'], answerer: client, via };
+  const asking = { client, names: ['Ada', 'Ben'], answerer: client, via };
   await Promise.all([
     resultsAreRight(client, server, kind),
     slowIsFine(client, server, kind),
     cancelWorks(client, server),
     ...(via.length > 0 ? [questionsAreAnswered(asking), twoQuestionsAreAnswered(asking)] : []),
   ]);
-  expect(client.asked).toHaveLength(via.length > 0 ? 8 : 0);
+  expect(client.asked).toHaveLength(via.length > 0 ? 6 : 0);
   await soon(server.unfinished).toBe(0);
   const pid = client.pid();
   expect(pid !== undefined).toBe(door === 'stdio');
