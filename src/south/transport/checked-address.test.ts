@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { addressCheck } from '../../lib/addresses.ts';
 import { assertAllowed } from './checked-address.ts';
-import { HttpPool, loadUndici } from './http-pool.ts';
+import { loadUndici } from './http-connections.ts';
+import { HttpPool } from './http-pool.ts';
 import { MessageLimit } from './message-size.ts';
 import { readText } from './read-text.ts';
 

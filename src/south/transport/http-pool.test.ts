@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSocketServer, type AddressInfo, type Server as SocketServer } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { HttpPool, loadUndici } from './http-pool.ts';
+import { loadUndici } from './http-connections.ts';
+import { HttpPool } from './http-pool.ts';
 import { MessageLimit } from './message-size.ts';
 import { readText } from './read-text.ts';
 
@@ -112,4 +113,20 @@ test('X-3: a body that is too large is given up', async () => {
   });
   const { body } = await pool.request(post(url)).answer;
   await expect(readText(body, new MessageLimit(1000))).rejects.toThrow('larger than limits.messageBytes = 1000');
+});
+
+test('B-1: a request uses the connection of an earlier one that was answered, and none that was closed', async () => {
+  const ports = new Set<number | undefined>();
+  const server = createServer((req, res) => {
+    ports.add(req.socket.remotePort);
+    res.end();
+  });
+  const url = await urlOf(server);
+  const pool = await poolTo(url);
+  const ask = async (): Promise<void> => (await pool.request(post(url)).answer).body.discard();
+  await ask();
+  await ask();
+  expect(ports.size).toBe(1);
+  server.closeAllConnections();
+  await expect.poll(async () => ask().then(() => ports.size)).toBe(2);
 });

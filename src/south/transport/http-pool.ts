@@ -1,25 +1,6 @@
-import type { Socket } from 'node:net';
-import type { Dispatcher, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { AddressCheck } from '../../lib/addresses.ts';
-import { checkedLookup } from './checked-address.ts';
-
-/**
- * Servers close idle connections, many after five seconds, and for a request on a connection that is just being closed it is
- * not known whether it arrived. So a connection that was idle for nearly as long is not used again.
- */
-const MAX_IDLE_MS = 4000;
-
-/** The parts of undici that a pool needs. */
-export type Undici = Awaited<ReturnType<typeof loadUndici>>;
-
-/** Only these parts: all of undici takes several times as long to load. */
-export async function loadUndici() {
-  const [pool, connect] = await Promise.all([
-    import('undici/lib/dispatcher/pool.js'),
-    import('undici/lib/core/connect.js'),
-  ]);
-  return { Pool: pool.default, buildConnector: connect.default };
-}
+import { HttpConnections, type HttpConnection, type Undici } from './http-connections.ts';
 
 export interface HttpRequest {
   url: URL;
@@ -30,51 +11,53 @@ export interface HttpRequest {
   onSent?: (() => void) | undefined;
 }
 
-/** Kept-alive connections to one server. */
+/** Requests to one server. They wait once so many are open. */
 export class HttpPool {
-  readonly #pool: Pool;
+  readonly #connections: HttpConnections;
+  readonly #limit: number;
   readonly #exchanges = new Set<HttpExchange>();
-  readonly #connecting = new Set<Socket>();
+  #open = 0;
+  #waiting: HttpExchange[] = [];
 
-  constructor({ Pool, buildConnector }: Undici, url: URL, connections: number, isAllowed?: AddressCheck) {
-    const connector = buildConnector({ timeout: 0, ...(isAllowed && { lookup: checkedLookup(isAllowed) }) });
-    this.#pool = new Pool(url.origin, {
-      connections,
-      pipelining: 1,
-      // A call may take arbitrarily long, and a stream may be silent.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      keepAliveTimeout: MAX_IDLE_MS,
-      keepAliveMaxTimeout: MAX_IDLE_MS,
-      connect: (options, callback) => {
-        // Contrary to its type, it returns the socket.
-        const socket = connector(options, (...outcome) => {
-          this.#connecting.delete(socket);
-          callback(...outcome);
-        }) as unknown as Socket;
-        this.#connecting.add(socket);
-      },
-    });
+  constructor(undici: Undici, url: URL, limit: number, isAllowed?: AddressCheck) {
+    this.#connections = new HttpConnections(undici, url.origin, isAllowed);
+    this.#limit = limit;
   }
 
   /** Sends one request. A same-origin redirect that keeps the method is followed once. */
   request(request: HttpRequest): HttpExchange {
-    const exchange = new HttpExchange(this.#pool, request, () => this.#exchanges.delete(exchange));
+    const exchange = new HttpExchange(request, this.#connections, (wasOpen) => this.#ended(exchange, wasOpen));
     this.#exchanges.add(exchange);
-    exchange.dispatch(request.url);
+    if (this.#open < this.#limit) this.#start(exchange);
+    else this.#waiting.push(exchange);
     return exchange;
   }
 
   /** Gives up all requests. */
   abort(): void {
+    this.#waiting = [];
     for (const exchange of this.#exchanges) exchange.abort();
   }
 
   destroy(): void {
     this.abort();
-    void this.#pool.destroy();
-    // The pool would wait for them.
-    for (const socket of this.#connecting) socket.destroy();
+    this.#connections.destroy();
+  }
+
+  #start(exchange: HttpExchange): void {
+    this.#open += 1;
+    exchange.start();
+  }
+
+  #ended(exchange: HttpExchange, wasOpen: boolean): void {
+    this.#exchanges.delete(exchange);
+    if (!wasOpen) {
+      this.#waiting = this.#waiting.filter((each) => each !== exchange);
+      return;
+    }
+    this.#open -= 1;
+    const next = this.#waiting.shift();
+    if (next) this.#start(next);
   }
 }
 
@@ -106,19 +89,19 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
   #reject!: (error: Error) => void;
   #state: 'waiting' | 'redirecting' | 'answered' | 'ended' = 'waiting';
   #redirectTo: URL | undefined;
-  #controller: Dispatcher.DispatchController | undefined;
   #reader: BodyReader | undefined;
   /** What has come before there was a reader. */
   #early: Buffer[] = [];
   #error: Error | undefined;
   #aborted = false;
-  readonly #pool: Pool;
   readonly #request: HttpRequest;
-  readonly #onEnd: () => void;
+  readonly #connections: HttpConnections;
+  #connection: HttpConnection | undefined;
+  readonly #onEnd: (wasOpen: boolean) => void;
 
-  constructor(pool: Pool, request: HttpRequest, onEnd: () => void) {
-    this.#pool = pool;
+  constructor(request: HttpRequest, connections: HttpConnections, onEnd: (wasOpen: boolean) => void) {
     this.#request = request;
+    this.#connections = connections;
     this.#onEnd = onEnd;
     this.answer = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -130,19 +113,21 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
     return this.#aborted;
   }
 
-  dispatch({ pathname, search }: URL): void {
+  start(): void {
+    this.#connection = this.#connections.take();
+    this.#dispatch(this.#request.url);
+  }
+
+  #dispatch({ pathname, search }: URL): void {
     const { method, headers, body = null } = this.#request;
-    this.#pool.dispatch({ path: pathname + search, method, headers, body }, this);
+    this.#connection?.dispatch({ path: pathname + search, method, headers, body }, this);
   }
 
   /** Gives up the request, or the rest of its response. */
   abort(): void {
     if (this.#state === 'ended') return;
     this.#aborted = true;
-    const error = new Error('aborted');
-    this.#controller?.abort(error);
-    // A request that waits for its connection is not written then.
-    this.#end(error);
+    this.#end(new Error('aborted'));
   }
 
   read(reader: BodyReader): void {
@@ -162,21 +147,17 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
     this.read(DISCARD);
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    // What is thrown here ends the request, but not the connection.
-    if (this.#aborted) throw new Error('aborted');
-    this.#controller = controller;
+  onRequestStart(): void {
     this.#request.onSent?.();
   }
 
   onResponseStart(
-    controller: Dispatcher.DispatchController,
+    _controller: Dispatcher.DispatchController,
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
     if (status === 101) {
       this.#switched();
-      controller.abort(new Error('the server changed the protocol'));
       return;
     }
     if (status < 200) return;
@@ -196,7 +177,7 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    if (this.#state === 'redirecting' && this.#redirectTo !== undefined) this.dispatch(this.#redirectTo);
+    if (this.#state === 'redirecting' && this.#redirectTo !== undefined) this.#dispatch(this.#redirectTo);
     else this.#end(undefined);
   }
 
@@ -209,6 +190,7 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
   /** An unsolicited 101: no response follows. */
   #switched(): void {
     this.#resolve({ status: 101, headers: {}, body: this });
+    this.#connection?.destroy();
     this.#end(undefined);
   }
 
@@ -224,7 +206,10 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
     if (this.#state === 'ended') return;
     this.#state = 'ended';
     this.#error = error;
-    this.#onEnd();
+    const connection = this.#connection;
+    if (connection && error) connection.destroy();
+    else if (connection) this.#connections.giveBack(connection);
+    this.#onEnd(connection !== undefined);
     if (error) this.#reject(error);
     this.#reader?.onClose(error);
   }

@@ -16,15 +16,14 @@ import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 import { isBrokenWire, isUnsent, streamLost, Unreachable } from './broken-wire.ts';
 import { configuredHeaders } from './http-headers.ts';
 import { answerOf, type HttpHealth } from './http-health.ts';
+import { loadUndici, type Undici } from './http-connections.ts';
 import {
   headerOf,
   HttpPool,
   isEventStream,
-  loadUndici,
   type HttpAnswer,
   type HttpExchange,
   type HttpRequest,
-  type Undici,
 } from './http-pool.ts';
 import { InitializeRecorder } from './initialize-recorder.ts';
 import type { MessageLimit } from './message-size.ts';

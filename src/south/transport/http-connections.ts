@@ -1,0 +1,97 @@
+import type { Socket } from 'node:net';
+import type { Client, Dispatcher } from 'undici';
+import type { AddressCheck } from '../../lib/addresses.ts';
+import { checkedLookup } from './checked-address.ts';
+
+/**
+ * Servers close idle connections, many after five seconds, and for a request on a connection that is just being closed it is
+ * not known whether it arrived. So a connection that was idle for nearly as long is not used again.
+ */
+const MAX_IDLE_MS = 4000;
+
+/** The parts of undici that connections need. */
+export type Undici = Awaited<ReturnType<typeof loadUndici>>;
+
+/** Only these parts: all of undici takes several times as long to load. */
+export async function loadUndici() {
+  const [client, connect] = await Promise.all([
+    import('undici/lib/dispatcher/client.js'),
+    import('undici/lib/core/connect.js'),
+  ]);
+  return { Client: client.default, buildConnector: connect.default };
+}
+
+type Connector = ReturnType<Undici['buildConnector']>;
+
+/** Connections to one origin, each for one request at a time. Those that are idle for long go. */
+export class HttpConnections {
+  readonly #undici: Undici;
+  readonly #origin: string;
+  readonly #connector: Connector;
+  /** The longest idle one comes first. */
+  readonly #idle: HttpConnection[] = [];
+
+  constructor(undici: Undici, origin: string, isAllowed: AddressCheck | undefined) {
+    this.#undici = undici;
+    this.#origin = origin;
+    this.#connector = undici.buildConnector({ timeout: 0, ...(isAllowed && { lookup: checkedLookup(isAllowed) }) });
+  }
+
+  /** A connection that no request uses. */
+  take(): HttpConnection {
+    return this.#idle.pop() ?? this.#connect();
+  }
+
+  /** Its request has been answered completely. */
+  giveBack(connection: HttpConnection): void {
+    if (connection.client.destroyed) return;
+    this.#idle.push(connection);
+  }
+
+  destroy(): void {
+    for (const connection of this.#idle.splice(0)) connection.destroy();
+  }
+
+  #connect(): HttpConnection {
+    const connection = new HttpConnection(this.#undici, this.#origin, this.#connector);
+    // A client takes as much memory without a connection as with one.
+    connection.client.on('disconnect', () => {
+      const index = this.#idle.indexOf(connection);
+      if (index >= 0) this.#idle.splice(index, 1);
+    });
+    return connection;
+  }
+}
+
+export class HttpConnection {
+  readonly client: Client;
+  #connecting: Socket | undefined;
+
+  constructor({ Client }: Undici, origin: string, connector: Connector) {
+    this.client = new Client(origin, {
+      pipelining: 1,
+      // A call may take arbitrarily long, and a stream may be silent.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: MAX_IDLE_MS,
+      keepAliveMaxTimeout: MAX_IDLE_MS,
+      connect: (options, callback) => {
+        // Contrary to its type, it returns the socket.
+        this.#connecting = connector(options, (...outcome) => {
+          this.#connecting = undefined;
+          callback(...outcome);
+        }) as unknown as Socket;
+      },
+    });
+  }
+
+  dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    this.client.dispatch(request, handler);
+  }
+
+  destroy(): void {
+    void this.client.destroy();
+    // The client would wait for it.
+    this.#connecting?.destroy();
+  }
+}
