@@ -106,7 +106,8 @@ type FileValue = ReturnType<typeof fileSchema.parse>;
 
 function understand(enabled: unknown, overrides: Overrides, here: Here): Understood {
   const expanded = expand(enabled, here.env);
-  const parsed = fileSchema.safeParse(override(expanded.value, overrides));
+  // Compiling the checks, as zod does by default, would take longer than the one time that they are needed.
+  const parsed = fileSchema.safeParse(override(expanded.value, overrides), { jitless: true });
   const wrong = parsed.success ? [] : explain(parsed.error.issues, override(enabled, overrides));
   // A string with an unset variable is reported already; a second error about it would only confuse.
   const known = new Set(expanded.mistakes.map(placeOf));

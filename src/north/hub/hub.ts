@@ -48,11 +48,10 @@ export const HUB_INSTRUCTIONS =
 export class Hub {
   readonly #gateway: Gateway;
   readonly #tools = new Map(HUB_TOOLS.map((each) => [each.name, each]));
-  readonly #list: Record<string, unknown>[];
+  #list: Record<string, unknown>[] | undefined;
 
   constructor(gateway: Gateway) {
     this.#gateway = gateway;
-    this.#list = HUB_TOOLS.map((each) => describeTool(each, gateway.settings));
   }
 
   get settings(): CoreSettings {
@@ -63,6 +62,8 @@ export class Hub {
     caller.session.touch();
     switch (method) {
       case 'tools/list':
+        // Only now: describing the tools would delay the start.
+        this.#list ??= HUB_TOOLS.map((each) => describeTool(each, this.settings));
         return passOn({ tools: this.#list });
       case 'tools/call':
         return this.#call(params, caller);
