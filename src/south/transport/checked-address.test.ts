@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { addressCheck } from '../../lib/addresses.ts';
 import { assertAllowed } from './checked-address.ts';
-import { loadUndici } from './http-connections.ts';
+import { HttpConnections, loadUndici } from './http-connections.ts';
 import { HttpPool } from './http-pool.ts';
 import { MessageLimit } from './message-size.ts';
 import { readText } from './read-text.ts';
@@ -19,7 +19,7 @@ async function get(isAllowed: typeof onlyPublic): Promise<{ text: string } | { e
     server.listen(0, 'localhost', resolve);
   });
   const url = new URL(`http://localhost:${(server.address() as AddressInfo).port}/`);
-  const pool = new HttpPool(await loadUndici(), url, 10, isAllowed);
+  const pool = new HttpPool(new HttpConnections(await loadUndici(), url.origin, isAllowed), 10);
   try {
     const { body } = await pool.request({ url, method: 'GET', headers: {} }).answer;
     return { text: await readText(body, new MessageLimit()) };

@@ -23,15 +23,38 @@ export async function loadUndici() {
 
 type Connector = ReturnType<Undici['buildConnector']>;
 
+const shared = new Map<string, HttpConnections>();
+
+/**
+ * The connections to an origin that all sessions use: a request says everything that the server has to know, so 10,000
+ * sessions need no connections of their own for their pings. Where addresses are checked, each user has its own.
+ */
+export function sharedConnections(
+  undici: Undici,
+  origin: string,
+  isAllowed: AddressCheck | undefined,
+): HttpConnections {
+  if (isAllowed) return new HttpConnections(undici, origin, isAllowed);
+  const known = shared.get(origin);
+  if (known) {
+    known.users += 1;
+    return known;
+  }
+  const connections = new HttpConnections(undici, origin);
+  shared.set(origin, connections);
+  return connections;
+}
+
 /** Connections to one origin, each for one request at a time. Those that are idle for long go. */
 export class HttpConnections {
+  users = 1;
   readonly #undici: Undici;
   readonly #origin: string;
   readonly #connector: Connector;
   /** The longest idle one comes first. */
   readonly #idle: HttpConnection[] = [];
 
-  constructor(undici: Undici, origin: string, isAllowed: AddressCheck | undefined) {
+  constructor(undici: Undici, origin: string, isAllowed?: AddressCheck) {
     this.#undici = undici;
     this.#origin = origin;
     this.#connector = undici.buildConnector({ timeout: 0, ...(isAllowed && { lookup: checkedLookup(isAllowed) }) });
@@ -44,11 +67,15 @@ export class HttpConnections {
 
   /** Its request has been answered completely. */
   giveBack(connection: HttpConnection): void {
-    if (connection.client.destroyed) return;
-    this.#idle.push(connection);
+    if (this.users === 0) connection.destroy();
+    if (!connection.client.destroyed) this.#idle.push(connection);
   }
 
-  destroy(): void {
+  /** One user needs them no longer; without users, the idle ones go. */
+  release(): void {
+    this.users -= 1;
+    if (this.users > 0) return;
+    if (shared.get(this.#origin) === this) shared.delete(this.#origin);
     for (const connection of this.#idle.splice(0)) connection.destroy();
   }
 

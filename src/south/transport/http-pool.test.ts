@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSocketServer, type AddressInfo, type Server as SocketServer } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { loadUndici } from './http-connections.ts';
+import { HttpConnections, loadUndici } from './http-connections.ts';
 import { HttpPool } from './http-pool.ts';
 import { MessageLimit } from './message-size.ts';
 import { readText } from './read-text.ts';
@@ -19,8 +19,8 @@ async function urlOf(server: Server | SocketServer): Promise<URL> {
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/start`);
 }
 
-async function poolTo(url: URL, connections = 10): Promise<HttpPool> {
-  const pool = new HttpPool(await loadUndici(), url, connections);
+async function poolTo(url: URL, limit = 10): Promise<HttpPool> {
+  const pool = new HttpPool(new HttpConnections(await loadUndici(), url.origin), limit);
   cleanup.push(() => pool.destroy());
   return pool;
 }

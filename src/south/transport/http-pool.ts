@@ -1,6 +1,5 @@
 import type { Dispatcher } from 'undici';
-import type { AddressCheck } from '../../lib/addresses.ts';
-import { HttpConnections, type HttpConnection, type Undici } from './http-connections.ts';
+import type { HttpConnection, HttpConnections } from './http-connections.ts';
 
 export interface HttpRequest {
   url: URL;
@@ -19,8 +18,8 @@ export class HttpPool {
   #open = 0;
   #waiting: HttpExchange[] = [];
 
-  constructor(undici: Undici, url: URL, limit: number, isAllowed?: AddressCheck) {
-    this.#connections = new HttpConnections(undici, url.origin, isAllowed);
+  constructor(connections: HttpConnections, limit: number) {
+    this.#connections = connections;
     this.#limit = limit;
   }
 
@@ -41,7 +40,7 @@ export class HttpPool {
 
   destroy(): void {
     this.abort();
-    this.#connections.destroy();
+    this.#connections.release();
   }
 
   #start(exchange: HttpExchange): void {

@@ -16,7 +16,7 @@ import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 import { isBrokenWire, isUnsent, streamLost, Unreachable } from './broken-wire.ts';
 import { configuredHeaders } from './http-headers.ts';
 import { answerOf, type HttpHealth } from './http-health.ts';
-import { loadUndici, type Undici } from './http-connections.ts';
+import { HttpConnections, loadUndici, sharedConnections, type Undici } from './http-connections.ts';
 import {
   headerOf,
   HttpPool,
@@ -38,8 +38,8 @@ import { readText } from './read-text.ts';
 import { ResponseStreams } from './response-streams.ts';
 
 /**
- * Connections of their own for short requests, while long ones occupy all others, and for streams that stay open: questions
- * for waiting requests may arrive on them.
+ * Short requests do not wait while so many long ones are open, nor do streams that stay open: questions for waiting requests
+ * may arrive on them.
  */
 type Use = 'requests' | 'control' | 'streams';
 /** Requests wait for a free socket once so many are open. */
@@ -254,10 +254,19 @@ export class HttpTransport implements Transport {
     rest: Pick<HttpRequest, 'body' | 'onSent'> = {},
   ): HttpExchange {
     if (this.#closed) throw new Error('the connection was closed');
-    if (this.#undici === undefined) throw new Error('the transport was not started');
-    const pool = this.#pools.get(use) ?? new HttpPool(this.#undici, this.#url, MAX_SOCKETS[use], this.#isAllowed);
+    const pool = this.#pools.get(use) ?? this.#newPool(use);
     this.#pools.set(use, pool);
     return pool.request({ url: this.#url, method, headers, ...rest });
+  }
+
+  #newPool(use: Use): HttpPool {
+    if (this.#undici === undefined) throw new Error('the transport was not started');
+    // The standing stream takes the connection of `initialize`, so another session must not take it first.
+    const connections =
+      use === 'streams'
+        ? new HttpConnections(this.#undici, this.#url.origin, this.#isAllowed)
+        : sharedConnections(this.#undici, this.#url.origin, this.#isAllowed);
+    return new HttpPool(connections, MAX_SOCKETS[use]);
   }
 
   /** Abandoned requests that a server with sessions may still work on. */

@@ -5,7 +5,7 @@ import { ServerFailure } from '../../lib/server-failure.ts';
 import { InitializeRecorder } from './initialize-recorder.ts';
 import { configuredHeaders } from './http-headers.ts';
 import { answerOf, type HttpHealth } from './http-health.ts';
-import { loadUndici } from './http-connections.ts';
+import { HttpConnections, loadUndici } from './http-connections.ts';
 import { headerOf, HttpPool, isEventStream, type HttpAnswer, type HttpRequest } from './http-pool.ts';
 import type { HttpTransportOptions } from './http.ts';
 import type { MessageLimit } from './message-size.ts';
@@ -62,7 +62,7 @@ export class SseTransport implements Transport {
   async start(): Promise<void> {
     const undici = await loadUndici();
     if (this.#closed) throw new ServerFailure('closed', 'the connection was closed');
-    this.#pool = new HttpPool(undici, this.#url, MAX_SOCKETS, this.#isAllowed);
+    this.#pool = new HttpPool(new HttpConnections(undici, this.#url.origin, this.#isAllowed), MAX_SOCKETS);
     const answer = await this.#exchange({ url: this.#url, method: 'GET', headers: { accept: 'text/event-stream' } });
     if (answer.status !== 200 || !isEventStream(answer)) {
       answer.body.discard();

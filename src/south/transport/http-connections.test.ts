@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { loadUndici, sharedConnections } from './http-connections.ts';
+
+const ORIGIN = 'http://127.0.0.1:1';
+
+test('B-1: sessions share the connections to a server, until the last of them leaves', async () => {
+  const undici = await loadUndici();
+  const first = sharedConnections(undici, ORIGIN, undefined);
+  const second = sharedConnections(undici, ORIGIN, undefined);
+  expect(second).toBe(first);
+  first.release();
+  const third = sharedConnections(undici, ORIGIN, undefined);
+  expect(third).toBe(first);
+  second.release();
+  third.release();
+  const later = sharedConnections(undici, ORIGIN, undefined);
+  expect(later).not.toBe(first);
+  later.release();
+});
+
+test('X-2: a connection whose address was not checked is not used where it must be', async () => {
+  const undici = await loadUndici();
+  const unchecked = sharedConnections(undici, ORIGIN, undefined);
+  const checked = sharedConnections(undici, ORIGIN, () => true);
+  expect(checked).not.toBe(unchecked);
+  unchecked.release();
+  checked.release();
+});
