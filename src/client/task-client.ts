@@ -17,7 +17,7 @@ import { VERSION } from '../lib/version.ts';
 import { ServerConnection } from '../south/connection.ts';
 import { Dialler } from '../south/dial.ts';
 import { inTask } from '../south/call/resume-point.ts';
-import type { SendOptions } from '../south/send.ts';
+import type { RequestOptions } from '../south/peer/peer.ts';
 import { readServerTask, type TaskOffer } from '../south/server-task.ts';
 import { asTold, errorFrom, requestError, TaskClientError, unlessCancelled } from './task-client-error.ts';
 import { Following, type End, type Followed, type Running, type Start } from './following.ts';
@@ -250,7 +250,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   async #request(
     method: string,
     params: Record<string, unknown>,
-    options: SendOptions,
+    options: RequestOptions,
   ): Promise<Record<string, unknown>> {
     try {
       return this.#handOver(await this.#connection.channel.request(method, params, options));

@@ -2,6 +2,7 @@ import { shortenText } from './shorten.ts';
 
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
+export const INTERNAL_ERROR = -32603;
 
 /**
  * The error code for a question without an answer; the specification has it for a user who rejects. Not -32000, which peers

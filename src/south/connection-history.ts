@@ -1,11 +1,11 @@
 import type { Arrival } from '../core/ports.ts';
-import type { ExactClient } from '../lib/sdk/exact-client.ts';
 import type { Dialled } from './dial.ts';
+import type { Peer } from './peer/peer.ts';
 import { ChildTransport } from './transport/child.ts';
 
-/** A session that the server may still know, and its client unless that was in another process. */
+/** A session that the server may still know, and our side of it unless that was in another process. */
 export interface KnownSession {
-  client: ExactClient | undefined;
+  peer: Peer | undefined;
   id: string;
 }
 
@@ -14,8 +14,8 @@ export class ConnectionHistory {
   #hasConnected = false;
   /** The session id of the last connection, where the server has sessions. */
   #identity: string | undefined;
-  /** The client of the lost connection, as long as the server may still know its session. */
-  #lost: ExactClient | undefined;
+  /** Our side of the lost connection, as long as the server may still know its session. */
+  #lost: Peer | undefined;
   /** A session that an earlier run of the program left. */
   #earlier: string | undefined;
 
@@ -36,7 +36,7 @@ export class ConnectionHistory {
   get session(): KnownSession | undefined {
     const id = (this.#lost && this.#identity) ?? this.#earlier;
     if (id === undefined || (this.#lost === undefined && this.#hasConnected)) return undefined;
-    return { client: this.#lost, id };
+    return { peer: this.#lost, id };
   }
 
   sessionForgotten(): void {
@@ -50,8 +50,8 @@ export class ConnectionHistory {
     return arrival;
   }
 
-  lost({ client }: Dialled): void {
-    this.#lost = client;
+  lost({ peer }: Dialled): void {
+    this.#lost = peer;
   }
 
   #arrival(transport: Dialled['transport']): Arrival {

@@ -15,7 +15,6 @@ import { whenAborted } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, withFields, type Log } from '../lib/log.ts';
 import { redactUrl } from '../lib/redact.ts';
-import type { ExactClient } from '../lib/sdk/exact-client.ts';
 import { within } from '../lib/timers.ts';
 import { followServerTask } from './call/follow-server-task.ts';
 import { failure } from './call/channel.ts';
@@ -24,8 +23,9 @@ import { sendInRounds } from './call/rounds.ts';
 import { runCall } from './call/run.ts';
 import { RunningCalls, type RunningCall } from './call/running-calls.ts';
 import type { Dialler } from './dial.ts';
-import { ask, handleIncoming } from './incoming.ts';
+import { ask, incomingHandlers } from './incoming.ts';
 import { LostRequests } from './lost-requests.ts';
+import type { Peer } from './peer/peer.ts';
 import { TaskReceiver } from './receiver.ts';
 import { Reconnector, type Live, type ReconnectorHooks, type ReconnectSettings } from './reconnector.ts';
 import { ServerChannel } from './server-channel.ts';
@@ -42,6 +42,7 @@ export interface ConnectionSettings extends ReconnectSettings {
 }
 
 const SET_LEVEL = 'logging/setLevel';
+const ROOTS_CHANGED = 'notifications/roots/list_changed';
 const NEVER = new AbortController().signal;
 const RELISTEN_MS = 1000;
 /** How long a server may take to accept the last answers to its own requests. */
@@ -66,6 +67,7 @@ export class ServerConnection implements Connection {
   readonly #sink: ConnectionSink;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #tellsRoots: boolean;
 
   constructor(
     server: string,
@@ -80,8 +82,13 @@ export class ServerConnection implements Connection {
     this.#sink = sink;
     this.#clock = settings.clock;
     this.#log = log;
+    this.#tellsRoots = dialler.capabilities.roots !== undefined;
     this.#logLevel = settings.preferences?.logLevel;
-    this.#subscriptions = new Subscriptions(settings.preferences?.uris, (client) => void this.#streamEnded(client));
+    this.#subscriptions = new Subscriptions(
+      settings.preferences?.uris,
+      settings.clock,
+      (peer) => void this.#streamEnded(peer),
+    );
     this.#receiver = new TaskReceiver({
       ask: async (method, params, context, onOpen) => {
         // The server may fetch the answer on a later connection.
@@ -104,7 +111,7 @@ export class ServerConnection implements Connection {
       sessionId: () => this.sessionId,
     });
     const hooks: ReconnectorHooks = {
-      prepare: (client) => this.#prepare(client),
+      prepare: (peer) => this.#prepare(peer),
       // On standard output only messages belong: a server that writes anything else there confuses many clients.
       onOutput: (line, source) => sink.log({ level: source === 'stdout' ? 'warning' : 'info', source, data: line }),
       onUp: (live, arrival, resumed) => this.#up(live, arrival, resumed),
@@ -197,15 +204,17 @@ export class ServerConnection implements Connection {
   }
 
   async subscribe(uri: string, signal?: AbortSignal): Promise<Record<string, unknown>> {
-    return this.#subscriptions.add((await this.#reconnector.live()).client, uri, signal);
+    return this.#subscriptions.add((await this.#reconnector.live()).peer, uri, signal);
   }
 
   async unsubscribe(uri: string, signal?: AbortSignal): Promise<Record<string, unknown>> {
-    return this.#subscriptions.remove((await this.#reconnector.live()).client, uri, signal);
+    return this.#subscriptions.remove((await this.#reconnector.live()).peer, uri, signal);
   }
 
   notify(method: string, params: Record<string, unknown> | undefined): void {
-    this.#reconnector.up?.client.notification({ method, ...(params && { params }) }).catch((error: unknown) => {
+    // A server that was told of no roots expects no change of them.
+    if (method === ROOTS_CHANGED && !this.#tellsRoots) return;
+    this.#reconnector.up?.peer.notify(method, params).catch((error: unknown) => {
       this.#log.debug('notification_not_sent', { method, error: messageOf(error) });
     });
   }
@@ -223,15 +232,15 @@ export class ServerConnection implements Connection {
     });
   }
 
-  #prepare(client: ExactClient): void {
-    handleIncoming(client, {
+  #prepare(peer: Peer): void {
+    peer.handlers = incomingHandlers(peer, {
       sink: this.#sink,
       calls: this.#calls,
       receiver: this.#receiver,
       requests: this.#requests,
       onToolsChanged: () => this.channel.forgetTools(),
     });
-    client.onerror = ({ message: error }) => this.#log.debug('server_protocol_error', { error });
+    peer.onerror = ({ message: error }) => this.#log.debug('server_protocol_error', { error });
   }
 
   #up(live: Live, arrival: Arrival, resumed: boolean): void {
@@ -243,7 +252,7 @@ export class ServerConnection implements Connection {
     this.#calls.ringAll();
     this.#sink.connected(arrival, live.info);
     if (arrival !== 'blip') this.#restoreLogLevel(live);
-    this.#restoreSubscriptions(live.client);
+    this.#restoreSubscriptions(live.peer);
     this.#requests.connected(live.transport, resumed);
   }
 
@@ -274,16 +283,16 @@ export class ServerConnection implements Connection {
   }
 
   /** The stream for changes ended: opens another one if the server is still there. */
-  async #streamEnded(client: ExactClient): Promise<void> {
+  async #streamEnded(peer: Peer): Promise<void> {
     const live = this.#reconnector.up;
-    if (live?.client !== client) return;
+    if (live?.peer !== peer) return;
     await this.#check(live, 'the stream for changes ended');
     if (this.#reconnector.up !== live) return;
-    this.#stopRelisten = this.#clock.after(RELISTEN_MS, () => this.#restoreSubscriptions(client));
+    this.#stopRelisten = this.#clock.after(RELISTEN_MS, () => this.#restoreSubscriptions(peer));
   }
 
-  #restoreSubscriptions(client: ExactClient): void {
-    this.#subscriptions.restore(client).catch((error: unknown) => {
+  #restoreSubscriptions(peer: Peer): void {
+    this.#subscriptions.restore(peer).catch((error: unknown) => {
       this.#log.warn('subscriptions_not_restored', { error: messageOf(error) });
     });
   }

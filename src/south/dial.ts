@@ -1,11 +1,4 @@
-import {
-  ProtocolError,
-  SdkError,
-  SdkErrorCode,
-  SdkHttpError,
-  type ClientCapabilities,
-  type Transport,
-} from '@modelcontextprotocol/client';
+import type { ClientCapabilities } from '@modelcontextprotocol/client';
 import type { CommandServerConfig, HttpServerConfig, ServerConfig } from '../core/ports.ts';
 import { GatewayError } from '../core/errors.ts';
 import { unlessAborted } from '../lib/abort.ts';
@@ -15,17 +8,19 @@ import { systemClock, type Clock } from '../lib/clock.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
 import { within } from '../lib/timers.ts';
 import { VERSION } from '../lib/version.ts';
-import { ANY_RESULT } from '../lib/sdk/any-result.ts';
-import { ExactClient } from '../lib/sdk/exact-client.ts';
-import { noAnswerWithin, toServerFailure } from './failure.ts';
+import { toServerFailure } from './failure.ts';
+import { ErrorResponse, noAnswerWithin } from './peer/errors.ts';
+import { introduce, ProbeFailed } from './peer/introduction.ts';
+import { Peer, type Introduction } from './peer/peer.ts';
 import { RECEIVER_CAPABILITY } from './receiver.ts';
 import { ChildTransport, type ChildStream } from './transport/child.ts';
-import { useFreshIds } from '../lib/sdk/fresh-ids.ts';
 import { assertAllowed } from './transport/checked-address.ts';
 import { HttpTransport, type HttpTransportOptions } from './transport/http.ts';
 import type { HttpHealth } from './transport/http-health.ts';
 import { MessageLimits } from './transport/message-size.ts';
+import { HttpRefusal } from './transport/refusal.ts';
 import { SseTransport } from './transport/sse.ts';
+import type { ServerTransport } from './transport/transport.ts';
 
 /** How a client introduces itself, and which requests it accepts. */
 export interface ClientIdentity {
@@ -69,15 +64,15 @@ const CHILD_PROBE_MS = 8000;
 
 export interface DialHooks extends HttpHealth {
   /** Called before the connection is made: installs the handlers that must not miss a first message. */
-  prepare: (client: ExactClient) => void;
+  prepare: (peer: Peer) => void;
   onOutput: (line: string, stream: ChildStream) => void;
   /** Aborted when the connection is not needed any more. */
   unwanted: AbortSignal;
 }
 
 export interface Dialled {
-  client: ExactClient;
-  transport: Transport;
+  peer: Peer;
+  transport: ServerTransport;
 }
 
 export interface DialOptions {
@@ -99,8 +94,6 @@ export class Dialler {
   readonly #isAllowed: AddressCheck | undefined;
   readonly #limits: MessageLimits;
   readonly #clock: Clock;
-  /** Clients in a session in which an earlier client has already used request ids. */
-  readonly #countedBefore = new WeakSet<ExactClient>();
 
   constructor(
     timeoutMs: number,
@@ -121,7 +114,7 @@ export class Dialler {
     } catch (error) {
       if (!(error instanceof ServerFailure)) throw error;
       // It responded, and not like a legacy server: the next attempt probes again.
-      if (hasResponded(error.cause)) this.#knownOld.delete(key);
+      if (hasResponded(error) || hasResponded(error.cause)) this.#knownOld.delete(key);
       if (!('command' in config) || !diedOfProbe(error)) throw error;
       // Some legacy servers exit on a request before `initialize`: they are started again without it. A server that exits
       // again has another reason, and later attempts start it only once.
@@ -141,10 +134,10 @@ export class Dialler {
   async resume(
     config: HttpServerConfig,
     hooks: DialHooks,
-    before: ExactClient | undefined,
+    before: Peer | undefined,
     sessionId: string,
   ): Promise<Dialled | undefined> {
-    const client = before ?? this.#newClient(hooks, this.#timeoutMs);
+    const peer = before ?? this.#newPeer(hooks);
     let resumed = false;
     const transport = await this.#http(
       config,
@@ -155,23 +148,23 @@ export class Dialler {
     );
     if (before === undefined) transport.setProtocolVersion(LATEST_WITH_SESSIONS);
     try {
-      await client.connect(transport);
-      if (before === undefined) this.#countedBefore.add(client);
-      if (this.#countedBefore.has(client)) useFreshIds(transport);
-      await this.#inTime(hooks.unwanted, client.request({ method: 'ping' }, ANY_RESULT));
+      await peer.connect(transport);
+      // An earlier run of the program has used request ids.
+      if (before === undefined) peer.useFreshIds();
+      await this.#inTime(hooks.unwanted, peer.request('ping', undefined));
     } catch (error) {
       await transport.close();
       if (hasResponded(error)) return undefined;
       throw toServerFailure(error);
     }
     resumed = true;
-    if (before === undefined && this.#identity.shows) client.initializeResult = await this.#greeting(config, hooks);
+    if (before === undefined && this.#identity.shows) peer.introduction = await this.#greeting(config, hooks);
     transport.openStandingStream();
-    return { client, transport };
+    return { peer, transport };
   }
 
   /** The server's introduction, from a connection of its own: a resumed session does not repeat it. */
-  async #greeting(config: HttpServerConfig, { unwanted }: DialHooks): Promise<Record<string, unknown> | undefined> {
+  async #greeting(config: HttpServerConfig, { unwanted }: DialHooks): Promise<Introduction | undefined> {
     const hooks: DialHooks = {
       onLost: () => {},
       onDoubt: () => {},
@@ -180,11 +173,10 @@ export class Dialler {
       unwanted,
     };
     try {
-      const { client, transport } = await this.#connect(await this.#http(config, hooks, unwanted), hooks, true);
-      const { initializeResult } = client;
+      const { peer, transport } = await this.#connect(await this.#http(config, hooks, unwanted), hooks, true);
       if (transport instanceof HttpTransport) await transport.terminate().catch(() => {});
-      await client.close();
-      return initializeResult;
+      await transport.close();
+      return peer.introduction;
     } catch {
       // A server that accepts no second connection is used without its introduction.
       return undefined;
@@ -197,7 +189,7 @@ export class Dialler {
       const dialled = await ('url' in config
         ? this.#dialHttp(config, hooks, knownOld)
         : this.#dialChild(config, hooks, knownOld));
-      if (dialled.client.isModern) this.#knownOld.delete(key);
+      if (dialled.peer.isModern) this.#knownOld.delete(key);
       else this.#knownOld.add(key);
       return dialled;
     } catch (error) {
@@ -247,18 +239,10 @@ export class Dialler {
     return this.#connect(transport, hooks, knownOld);
   }
 
-  #newClient(hooks: DialHooks, probeMs: number): ExactClient {
-    const { name, version } = this.#identity;
-    const client = new ExactClient(
-      { name, version },
-      {
-        capabilities: this.capabilities,
-        inputRequired: { autoFulfill: false },
-        versionNegotiation: { mode: 'auto', probe: { timeoutMs: probeMs } },
-      },
-    );
-    hooks.prepare(client);
-    return client;
+  #newPeer(hooks: DialHooks): Peer {
+    const peer = new Peer(this.#clock);
+    hooks.prepare(peer);
+    return peer;
   }
 
   async #connect(
@@ -266,21 +250,28 @@ export class Dialler {
     hooks: DialHooks,
     knownOld: boolean,
   ): Promise<Dialled> {
-    const probeMs =
-      transport instanceof ChildTransport ? Math.min(CHILD_PROBE_MS, this.#timeoutMs / 2) : this.#timeoutMs;
-    const client = this.#newClient(hooks, probeMs);
-    try {
-      const connected = client.connect(transport, {
-        timeout: this.#timeoutMs,
-        ...(knownOld && { prior: { kind: 'legacy' as const } }),
+    const isChild = transport instanceof ChildTransport;
+    const timeoutMs = this.#timeoutMs;
+    const { name, version } = this.#identity;
+    const peer = this.#newPeer(hooks);
+    const connect = async (): Promise<void> => {
+      await peer.connect(transport);
+      peer.introduction = await introduce(peer, {
+        client: { name, version },
+        capabilities: this.capabilities,
+        timeoutMs,
+        probeMs: isChild ? Math.min(CHILD_PROBE_MS, timeoutMs / 2) : timeoutMs,
+        knownOld,
+        isChild,
       });
-      await this.#inTime(hooks.unwanted, connected);
+    };
+    try {
+      await this.#inTime(hooks.unwanted, connect());
     } catch (error) {
       await transport.close();
-      throw transport instanceof ChildTransport ? transport.explain(toServerFailure(error)) : error;
+      throw isChild ? transport.explain(toServerFailure(error)) : error;
     }
-    client.initializeResult = transport.initialize.result;
-    return { client, transport };
+    return { peer, transport };
   }
 
   /** Waits for the server, until it takes too long or the connection is not wanted any more. */
@@ -298,16 +289,16 @@ export class Dialler {
 
 /** A server of the 2024 HTTP+SSE transport answers a POST to its stream's address like this. */
 function refusesStreamableHttp(error: unknown): boolean {
-  return error instanceof SdkHttpError && [400, 404, 405].includes(error.status ?? 0);
+  return error instanceof HttpRefusal && [400, 404, 405].includes(error.status);
 }
 
 /** The server responded, with an error. */
 function hasResponded(error: unknown): boolean {
-  return error instanceof ProtocolError || error instanceof SdkHttpError;
+  return error instanceof ErrorResponse || error instanceof HttpRefusal;
 }
 
 /** The process ended, or closed its output, on the request that finds out the protocol version. */
 function diedOfProbe({ failure, cause }: ServerFailure): boolean {
   const hasEnded = failure === 'exited' || failure === 'stray_output' || failure === 'closed';
-  return hasEnded && cause instanceof SdkError && cause.code === SdkErrorCode.EraNegotiationFailed;
+  return hasEnded && cause instanceof ProbeFailed;
 }

@@ -3,12 +3,13 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ServerConfig } from '../core/ports.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
 import { Dialler, GATEWAY_IDENTITY } from './dial.ts';
 import { toServerFailure } from './failure.ts';
+import { ConnectionClosed, ErrorResponse, RequestTimeout } from './peer/errors.ts';
+import { ProbeFailed } from './peer/introduction.ts';
 
 let server: Server | undefined;
 
@@ -22,7 +23,7 @@ afterEach(async () => {
   });
 });
 
-/** The failure of a connection to this server, as the real transports and the SDK report it. */
+/** The failure of a connection to this server, as the real transports report it. */
 async function failureOf(config: ServerConfig, timeoutMs = 10_000): Promise<ServerFailure> {
   const hooks = {
     unwanted: new AbortController().signal,
@@ -132,21 +133,20 @@ describe('B-4, C-3: a command that cannot be used', () => {
   });
 });
 
-describe('B-1: errors of the SDK', () => {
+describe('B-1: errors of requests', () => {
   test.each([
-    [
-      new SdkError(SdkErrorCode.RequestTimeout, 'Request timed out', { timeout: 5 }),
-      'timeout',
-      'no MCP answer within 5 ms',
-    ],
-    [new SdkError(SdkErrorCode.ConnectionClosed, 'Connection closed'), 'closed', 'Connection closed'],
-    [
-      new SdkError(SdkErrorCode.EraNegotiationFailed, 'x'),
-      'closed',
-      'the connection was closed before the server answered',
-    ],
-    [new SdkError(SdkErrorCode.NotConnected, 'Not connected'), 'other', 'Not connected'],
-    [new ProtocolError(-32000, 'go away'), 'other', 'go away'],
+    [new RequestTimeout(5), 'timeout', 'no MCP answer within 5 ms'],
+    [new ConnectionClosed(), 'closed', 'Connection closed'],
+  ])('%s is a failure itself', (error, failure, message) => {
+    expect(toServerFailure(error)).toBe(error);
+    expect(error).toMatchObject({ failure, message });
+  });
+
+  test.each([
+    [new ProbeFailed('x'), 'closed', 'the connection was closed before the server answered'],
+    [new ProbeFailed('x', { cause: new ServerFailure('exited', 'it is gone') }), 'exited', 'it is gone'],
+    [new Error('Not connected'), 'other', 'Not connected'],
+    [new ErrorResponse(-32000, 'go away'), 'other', 'go away'],
   ])('%s', (error, failure, message) => {
     expect(toServerFailure(error)).toMatchObject({ failure, message, cause: error });
   });

@@ -1,11 +1,10 @@
-import { ProtocolError } from '@modelcontextprotocol/client';
 import type { Clock } from '../lib/clock.ts';
 import { METHOD_NOT_FOUND } from '../lib/rpc-error.ts';
-import { ANY_RESULT } from '../lib/sdk/any-result.ts';
-import type { ExactClient } from '../lib/sdk/exact-client.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
 import { every } from '../lib/timers.ts';
 import { toServerFailure } from './failure.ts';
+import { ErrorResponse } from './peer/errors.ts';
+import type { Peer } from './peer/peer.ts';
 import { isBrokenWire } from './transport/broken-wire.ts';
 
 const TIMEOUT_MS = 5000;
@@ -21,13 +20,13 @@ export interface HeartbeatSettings {
 
 /** Pings a server from time to time, and on request. */
 export class Heartbeat {
-  readonly #client: ExactClient;
+  readonly #peer: Peer;
   readonly #settings: HeartbeatSettings;
   readonly stop: () => void;
   #checking: Promise<void> | undefined;
 
-  constructor(client: ExactClient, settings: HeartbeatSettings) {
-    this.#client = client;
+  constructor(peer: Peer, settings: HeartbeatSettings) {
+    this.#peer = peer;
     this.#settings = settings;
     this.stop = every(settings.everyMs, () => void this.check('ping'), settings.clock);
   }
@@ -41,7 +40,7 @@ export class Heartbeat {
   }
 
   async #ping(why: string): Promise<void> {
-    const pulse = await ping(this.#client);
+    const pulse = await ping(this.#peer);
     if (pulse.kind === 'alive') return;
     if (pulse.kind === 'silent' && this.#settings.mayBeSilent()) return;
     const { failure, message } = pulse.why;
@@ -53,16 +52,16 @@ export class Heartbeat {
 type Pulse = { kind: 'alive' } | { kind: 'silent' | 'gone'; why: ServerFailure };
 
 /** Asks whether a server is still there. */
-async function ping(client: ExactClient): Promise<Pulse> {
-  const first = await pingOnce(client);
+async function ping(peer: Peer): Promise<Pulse> {
+  const first = await pingOnce(peer);
   // Once more: the first ping may have used a kept-alive socket that broke together with the request that raised the doubt.
-  return first.kind === 'gone' && first.brokenWire ? pingOnce(client) : first;
+  return first.kind === 'gone' && first.brokenWire ? pingOnce(peer) : first;
 }
 
-async function pingOnce(client: ExactClient): Promise<Pulse & { brokenWire?: boolean }> {
-  const method = client.isModern ? 'server/discover' : 'ping';
+async function pingOnce(peer: Peer): Promise<Pulse & { brokenWire?: boolean }> {
+  const method = peer.isModern ? 'server/discover' : 'ping';
   try {
-    await client.request({ method }, ANY_RESULT, { timeout: TIMEOUT_MS });
+    await peer.request(method, undefined, { timeoutMs: TIMEOUT_MS });
     return { kind: 'alive' };
   } catch (error) {
     if (isAnswer(error, method)) return { kind: 'alive' };
@@ -74,7 +73,7 @@ async function pingOnce(client: ExactClient): Promise<Pulse & { brokenWire?: boo
 
 /** Any response, also an error, shows that the server is there, unless it shows that it is another server. */
 function isAnswer(error: unknown, method: string): boolean {
-  if (!(error instanceof ProtocolError) || isBrokenWire(error)) return false;
+  if (!(error instanceof ErrorResponse) || isBrokenWire(error)) return false;
   if (error.code === UNSUPPORTED_VERSION) return false;
   return method === 'ping' || error.code !== METHOD_NOT_FOUND;
 }

@@ -1,4 +1,3 @@
-import { SUBSCRIPTION_ID_META_KEY } from '@modelcontextprotocol/client';
 import type { ConnectionSink, IncomingQuestion, Progress } from '../core/ports.ts';
 import type { Answer } from '../core/interaction/interaction.ts';
 import { isBigNumber, type BigNumber } from '../lib/exact-json.ts';
@@ -6,14 +5,14 @@ import { messageOf } from '../lib/log.ts';
 import type { RunningCalls } from './call/running-calls.ts';
 import type { AskedRequest } from './call/resume-point.ts';
 import { relatedTask, withoutMeta, withoutRelatedTask } from '../lib/meta.ts';
+import { SUBSCRIPTION_ID_KEY } from '../lib/protocol.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, NOT_ANSWERED, RpcError } from '../lib/rpc-error.ts';
-import type { ExactClient } from '../lib/sdk/exact-client.ts';
 import type { LostRequests } from './lost-requests.ts';
 import { kindOf } from '../core/interaction/methods.ts';
+import type { Peer, PeerHandlers } from './peer/peer.ts';
 import { answerTo, readQuestion } from './questions.ts';
 import type { TaskReceiver } from './receiver.ts';
 import { ProtocolViolation } from './server-task.ts';
-import { takeStreamTag } from './transport/stream-tag.ts';
 
 /** Where messages of a server go. */
 export interface IncomingTargets {
@@ -31,51 +30,48 @@ const MAX_OPEN_REQUESTS = 500;
 const TASK_NEWS = new Set(['notifications/tasks/status', 'notifications/tasks']);
 
 /** Handles requests and notifications of a server: questions, progress, changes of tasks, logs and others. */
-export function handleIncoming(
-  client: ExactClient,
+export function incomingHandlers(
+  peer: Peer,
   { sink, calls, receiver, requests, onToolsChanged }: IncomingTargets,
-): void {
+): PeerHandlers {
   let open = 0;
-  client.fallbackRequestHandler = async ({ id, method, params: given }, { mcpReq }) => {
-    if (open >= MAX_OPEN_REQUESTS)
-      throw new RpcError(NOT_ANSWERED, `${open} requests are open; wait for answers first`);
-    const { params = {}, stream } = takeStreamTag(given);
-    // Decided now: a moment later other calls may run.
-    const asker = calls.askerOf(params, stream);
-    open += 1;
-    const done = requests.begin({ id, method, params });
-    try {
-      const task = receiver.answer(method, params, asker, mcpReq.signal);
-      if (task !== undefined) return await task;
-      const context = { ...asker, withdrawn: mcpReq.signal };
-      return answerTo(params, await asked({ id, method, params }, context, sink, calls));
-    } finally {
-      open -= 1;
-      done();
-    }
-  };
-  // The SDK's own handler forgets a request's progress with its first answer: that of a task goes on.
-  client.removeNotificationHandler('notifications/progress');
-  client.fallbackNotificationHandler = async ({ method, params: tagged }) => {
-    const { params: given, stream } = takeStreamTag(tagged);
-    const rawParams = client.isModern && given ? withoutSubscription(given) : given;
-    const params = rawParams ?? {};
-    if (method === 'notifications/progress') {
-      const taskId = relatedTask(params);
-      const report = readProgress(params);
-      if (report === undefined || calls.progressed(params['progressToken'], taskId, report)) return;
-      if (taskId !== undefined) sink.taskProgress?.(taskId, report);
-      return;
-    }
-    // The ids of these tasks are known only on this side of the gateway.
-    if (TASK_NEWS.has(method)) {
-      calls.taskChanged(params);
-      return;
-    }
-    if (method === 'notifications/tools/list_changed') onToolsChanged();
-    if (method === 'notifications/message') logged(params, sink);
-    else sink.notification(method, params);
-    sink.rawNotification?.(method, rawParams, calls.relatedRequest(stream));
+  return {
+    request: async ({ id, method, params = {} }, stream, withdrawn) => {
+      if (open >= MAX_OPEN_REQUESTS)
+        throw new RpcError(NOT_ANSWERED, `${open} requests are open; wait for answers first`);
+      // Decided now: a moment later other calls may run.
+      const asker = calls.askerOf(params, stream);
+      open += 1;
+      const done = requests.begin({ id, method, params });
+      try {
+        const task = receiver.answer(method, params, asker, withdrawn);
+        if (task !== undefined) return await task;
+        return answerTo(params, await asked({ id, method, params }, { ...asker, withdrawn }, sink, calls));
+      } finally {
+        open -= 1;
+        done();
+      }
+    },
+    notification: ({ method, params: given }, stream) => {
+      const rawParams = peer.isModern && given ? withoutSubscription(given) : given;
+      const params = rawParams ?? {};
+      if (method === 'notifications/progress') {
+        const taskId = relatedTask(params);
+        const report = readProgress(params);
+        if (report === undefined || calls.progressed(params['progressToken'], taskId, report)) return;
+        if (taskId !== undefined) sink.taskProgress?.(taskId, report);
+        return;
+      }
+      // The ids of these tasks are known only on this side of the gateway.
+      if (TASK_NEWS.has(method)) {
+        calls.taskChanged(params);
+        return;
+      }
+      if (method === 'notifications/tools/list_changed') onToolsChanged();
+      if (method === 'notifications/message') logged(params, sink);
+      else sink.notification(method, params);
+      sink.rawNotification?.(method, rawParams, calls.relatedRequest(stream));
+    },
   };
 }
 
@@ -94,7 +90,7 @@ const isNumber = (value: unknown): value is number | BigNumber => typeof value =
 
 /** The id of our own subscription means nothing to clients. */
 function withoutSubscription(params: Record<string, unknown>): Record<string, unknown> | undefined {
-  const rest = withoutMeta(params, SUBSCRIPTION_ID_META_KEY);
+  const rest = withoutMeta(params, SUBSCRIPTION_ID_KEY);
   return rest === params || Object.keys(rest).length > 0 ? rest : undefined;
 }
 

@@ -1,8 +1,9 @@
-import type { RequestId, Transport } from '@modelcontextprotocol/client';
+import type { RequestId } from '@modelcontextprotocol/client';
 import type { Answer } from '../core/interaction/interaction.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { NOT_ANSWERED, rpcFailure, type RpcError, type RpcFailure } from '../lib/rpc-error.ts';
 import type { AskedRequest } from './call/resume-point.ts';
+import type { ServerTransport } from './transport/transport.ts';
 
 const CANCELLED = 'notifications/cancelled';
 
@@ -50,7 +51,7 @@ export class LostRequests {
   }
 
   /** There is a connection again. In another session the server does not know the requests any more. */
-  connected(transport: Transport, isSameSession: boolean): void {
+  connected(transport: ServerTransport, isSameSession: boolean): void {
     const [outgoing, incoming] = [this.#outgoing, this.#incoming];
     this.#outgoing = [];
     this.#incoming = [];
@@ -59,7 +60,7 @@ export class LostRequests {
     for (const request of incoming) void this.#answerLate(request, transport.sessionId);
   }
 
-  cancel(transport: Transport, ids: readonly RequestId[]): void {
+  cancel(transport: ServerTransport, ids: readonly RequestId[]): void {
     const { log } = this.#host;
     for (const requestId of ids) {
       const params = { requestId, reason: 'the connection was lost' };

@@ -1,17 +1,17 @@
-import type { Transport } from '@modelcontextprotocol/client';
 import type { Arrival, ConnectionStatus, ServerConfig, ServerInfo } from '../core/ports.ts';
 import { backoffDelay, type BackoffSettings } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';
-import type { ExactClient } from '../lib/sdk/exact-client.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
 import { ConnectionHistory } from './connection-history.ts';
 import type { Dialled, Dialler, DialHooks } from './dial.ts';
 import { Heartbeat } from './heartbeat.ts';
+import type { Peer } from './peer/peer.ts';
 import { infoOf, offerOf } from './server-info.ts';
 import type { TaskOffer } from './server-task.ts';
 import { ChildTransport } from './transport/child.ts';
 import { HttpTransport } from './transport/http.ts';
+import type { ServerTransport } from './transport/transport.ts';
 
 export interface ReconnectSettings {
   /** A session with the server that an earlier client kept open. */
@@ -25,8 +25,8 @@ export interface ReconnectSettings {
 
 /** A server on a connection that is up. */
 export interface Live {
-  client: ExactClient;
-  transport: Transport;
+  peer: Peer;
+  transport: ServerTransport;
   info: ServerInfo;
   offer: TaskOffer | undefined;
   since: number;
@@ -195,17 +195,17 @@ export class Reconnector {
     const { prepare, onOutput, mayBeSilent } = this.#parts.hooks;
     const hooks: DialHooks = { prepare, onOutput, onLost, onDoubt, unwanted };
     const resumed = await this.#resume(hooks);
-    const { client, transport } = resumed ?? (await this.#parts.dialler.dial(this.#parts.config, hooks));
+    const { peer, transport } = resumed ?? (await this.#parts.dialler.dial(this.#parts.config, hooks));
     if (transport instanceof ChildTransport) transport.onexit = (how) => onLost(new ServerFailure('exited', how));
-    else client.onclose = () => onLost(new ServerFailure('closed', 'the connection was closed'));
+    else peer.onclose = () => onLost(new ServerFailure('closed', 'the connection was closed'));
     const { pingMs: everyMs, clock } = this.#parts.settings;
     live = {
-      client,
+      peer,
       transport,
-      info: infoOf(client),
-      offer: offerOf(client),
+      info: infoOf(peer),
+      offer: offerOf(peer),
       since: clock.now(),
-      heartbeat: new Heartbeat(client, { everyMs, mayBeSilent, onGone: onLost, clock }),
+      heartbeat: new Heartbeat(peer, { everyMs, mayBeSilent, onGone: onLost, clock }),
       listening: new Set(),
     };
     if (this.#mode.mode === 'closed' || lostEarly !== undefined) {
@@ -222,7 +222,7 @@ export class Reconnector {
   async #resume(hooks: DialHooks): Promise<Dialled | undefined> {
     const { session } = this.#history;
     if (session === undefined || !('url' in this.#parts.config)) return undefined;
-    const resumed = await this.#parts.dialler.resume(this.#parts.config, hooks, session.client, session.id);
+    const resumed = await this.#parts.dialler.resume(this.#parts.config, hooks, session.peer, session.id);
     if (resumed === undefined) this.#history.sessionForgotten();
     return resumed;
   }
@@ -267,8 +267,6 @@ export class Reconnector {
     } catch (error) {
       this.#parts.log.debug('goodbye_failed', { error: messageOf(error) });
     }
-    await live.client.close();
-    // The SDK releases its transport when the transport reports its end; a child process does so only once it has exited.
     await live.transport.close();
   }
 }

@@ -1,31 +1,26 @@
-import {
-  CLIENT_CAPABILITIES_META_KEY,
-  LOG_LEVEL_META_KEY,
-  SdkError,
-  SdkErrorCode,
-  SdkHttpError,
-  type ClientCapabilities,
-  type RequestId,
-  type Transport,
-} from '@modelcontextprotocol/client';
+import type { ClientCapabilities, RequestId } from '@modelcontextprotocol/client';
 import type { IncomingQuestion } from '../core/ports.ts';
 import type { Answer } from '../core/interaction/interaction.ts';
 import { unlessAborted } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';
+import { CLIENT_CAPABILITIES_KEY, LOG_LEVEL_KEY } from '../lib/protocol.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
 import { within } from '../lib/timers.ts';
 import { isObject } from '../lib/values.ts';
 import { ServerUnavailable, type Attempt, type CallChannel } from './call/channel.ts';
 import type { RunningCalls } from './call/running-calls.ts';
+import { ConnectionClosed } from './peer/errors.ts';
+import type { RequestOptions } from './peer/peer.ts';
 import type { Live, Reconnector } from './reconnector.ts';
-import { send, type SendOptions } from './send.ts';
 import { listenForTask } from './subscriptions.ts';
 import { ToolFacts, type TaskSupport } from './tool-facts.ts';
 import { isBrokenWire, isUnsent } from './transport/broken-wire.ts';
 import { ChildTransport } from './transport/child.ts';
 import { HttpTransport } from './transport/http.ts';
+import { HttpRefusal } from './transport/refusal.ts';
 import { SseTransport } from './transport/sse.ts';
+import type { ServerTransport } from './transport/transport.ts';
 import { headerMistake, paramHeaders } from './transport/param-headers.ts';
 
 /** How long to wait for the exit status of a process that closed its output. */
@@ -74,7 +69,7 @@ export class ServerChannel implements CallChannel {
 
   async attempt(): Promise<Attempt> {
     const live = await this.#reached();
-    const isModern = live.client.isModern;
+    const { isModern } = live.peer;
     const isCurrent = (): boolean => this.#host.reconnector.up === live;
     return {
       clock: this.clock,
@@ -118,18 +113,18 @@ export class ServerChannel implements CallChannel {
   }
 
   listenForTask(taskId: string, until: AbortSignal): void {
-    const { client, listening } = this.#host.reconnector.up ?? {};
-    if (client === undefined || listening === undefined || listening.has(taskId)) return;
+    const { peer, listening } = this.#host.reconnector.up ?? {};
+    if (peer === undefined || listening === undefined || listening.has(taskId)) return;
     if (listening.size >= MAX_TASK_STREAMS) return;
     listening.add(taskId);
     until.addEventListener('abort', () => listening.delete(taskId), { once: true });
-    listenForTask(client, taskId, until);
+    listenForTask(peer, taskId, until, this.clock);
   }
 
   async request(
     method: string,
     params: Record<string, unknown>,
-    options: SendOptions = {},
+    options: RequestOptions = {},
   ): Promise<Record<string, unknown>> {
     return this.#request(await this.#reached(), method, params, options);
   }
@@ -139,7 +134,7 @@ export class ServerChannel implements CallChannel {
     live: Live,
     method: string,
     params: Record<string, unknown>,
-    options: SendOptions,
+    options: RequestOptions,
   ): Promise<Record<string, unknown>> {
     options.signal?.throwIfAborted();
     if (this.#host.reconnector.up !== live) throw new ServerUnavailable('unreachable', 'the connection was replaced');
@@ -159,27 +154,27 @@ export class ServerChannel implements CallChannel {
     }
   }
 
-  /** Sends on a connection that is up; errors come as the SDK has them. */
+  /** Sends on a connection that is up; errors come as they are. */
   async send(
     live: Live,
     method: string,
     params: Record<string, unknown>,
-    options: SendOptions,
+    options: RequestOptions,
   ): Promise<Record<string, unknown>> {
     // A server asks nothing because of a ping or of a request about a task.
     const isOther = options.callId === undefined && method !== 'ping' && !method.startsWith('tasks/');
     const done = isOther ? this.#host.calls.beginOther() : (): void => {};
-    const result = await send(live.client, method, params, options).finally(done);
+    const result = await live.peer.request(method, params, options).finally(done);
     return method === 'tools/list' ? this.#toolsOf(live, result) : result;
   }
 
   /** A page of tools, without those that the specification wants left out. */
-  #toolsOf({ client, transport }: Live, page: Record<string, unknown>): Record<string, unknown> {
+  #toolsOf({ peer, transport }: Live, page: Record<string, unknown>): Record<string, unknown> {
     const { tools } = page;
     this.#toolFacts.learn(tools);
     if (!Array.isArray(tools)) return page;
     // Arguments are headers only over HTTP, and only in this era.
-    if (!client.isModern || !(transport instanceof HttpTransport)) return page;
+    if (!peer.isModern || !(transport instanceof HttpTransport)) return page;
     const offered = tools.filter((tool: unknown) => {
       const reason = isObject(tool) ? headerMistake(tool['inputSchema']) : undefined;
       if (reason === undefined) return true;
@@ -207,17 +202,17 @@ export class ServerChannel implements CallChannel {
 /** Modern servers read the client's capabilities from each request, and send no logs unless it names a level. */
 function callMeta(capabilities: ClientCapabilities, tasks: 'use' | 'avoid'): Record<string, unknown> {
   const { extensions: _extensions, ...plain } = capabilities;
-  return { [LOG_LEVEL_META_KEY]: 'info', ...(tasks === 'avoid' && { [CLIENT_CAPABILITIES_META_KEY]: plain }) };
+  return { [LOG_LEVEL_KEY]: 'info', ...(tasks === 'avoid' && { [CLIENT_CAPABILITIES_KEY]: plain }) };
 }
 
 function isPassing(error: unknown): boolean {
-  return error instanceof SdkHttpError && [429, 502, 503, 504].includes(error.status ?? 0);
+  return error instanceof HttpRefusal && [429, 502, 503, 504].includes(error.status);
 }
 
 /** Why an error means that the answer will never come on this connection. */
-async function lossIn(error: unknown, transport: Transport): Promise<ServerFailure | undefined> {
+async function lossIn(error: unknown, transport: ServerTransport): Promise<ServerFailure | undefined> {
   if (isBrokenWire(error)) return error instanceof ServerFailure ? error : closed(messageOf(error));
-  if (!(error instanceof SdkError) || error.code !== SdkErrorCode.ConnectionClosed) return undefined;
+  if (!(error instanceof ConnectionClosed)) return undefined;
   if (transport instanceof ChildTransport) {
     const how = await within(EXIT_MS, transport.exited);
     if (how !== undefined) return new ServerFailure('exited', how);

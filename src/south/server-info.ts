@@ -1,8 +1,8 @@
-import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/client';
 import type { ServerInfo, ServerTraits } from '../core/ports.ts';
 import { isObject } from '../lib/values.ts';
-import { LATEST_WITH_SESSIONS } from '../lib/protocol.ts';
-import type { ExactClient } from '../lib/sdk/exact-client.ts';
+import { metaOf } from '../lib/meta.ts';
+import { LATEST_WITH_SESSIONS, SERVER_INFO_KEY } from '../lib/protocol.ts';
+import type { Peer } from './peer/peer.ts';
 import { GENERATION_DATES, taskOffer, type TaskOffer } from './server-task.ts';
 
 const WITH_SESSIONS: ServerTraits = { sessions: true, asksInRounds: false, declaredPerRequest: false };
@@ -11,51 +11,36 @@ const STATELESS: ServerTraits = { sessions: false, asksInRounds: true, declaredP
 /** The assumed capabilities of a server in a resumed session: such sessions are kept for tasks. */
 const WORTH_KEEPING = { tools: {}, tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } };
 
-export function offerOf(client: ExactClient): TaskOffer | undefined {
-  return taskOffer(client.isModern, capabilitiesOf(client));
+export function offerOf(peer: Peer): TaskOffer | undefined {
+  return taskOffer(peer.isModern, capabilitiesOf(peer));
 }
 
 /** How a connected server introduced itself. */
-export function infoOf(client: ExactClient): ServerInfo {
-  // Every result has a type; it does not describe the server.
-  const { resultType: _resultType, ...initializeResult } = client.initializeResult ?? {};
-  const offer = offerOf(client);
-  const implementation = implementationOf(client);
-  // The client of a resumed session was not introduced itself.
-  const instructions = client.getInstructions() ?? text(initializeResult['instructions']);
+export function infoOf(peer: Peer): ServerInfo {
+  const { introduction } = peer;
+  const offer = offerOf(peer);
+  const implementation = implementationOf(peer);
+  const instructions = introduction?.result['instructions'];
   return {
-    traits: client.isModern ? STATELESS : WITH_SESSIONS,
-    protocolVersion:
-      client.getNegotiatedProtocolVersion() ?? text(initializeResult['protocolVersion']) ?? LATEST_WITH_SESSIONS,
-    capabilities: capabilitiesOf(client),
+    traits: peer.isModern ? STATELESS : WITH_SESSIONS,
+    protocolVersion: introduction?.protocolVersion ?? LATEST_WITH_SESSIONS,
+    capabilities: capabilitiesOf(peer),
     ...(offer && { tasks: { ...offer, generation: GENERATION_DATES[offer.generation] } }),
     ...(implementation && { implementation }),
-    ...(instructions !== undefined && { instructions }),
-    ...(client.initializeResult && { initializeResult }),
+    ...(typeof instructions === 'string' && { instructions }),
+    ...(introduction && { initializeResult: introduction.result }),
   };
 }
 
-// The SDK has validated these, and has dropped the fields that it does not know.
-
-function capabilitiesOf(client: ExactClient): Record<string, unknown> {
-  const capabilities = client.initializeResult?.['capabilities'];
-  return { ...(isObject(capabilities) ? capabilities : (client.getServerCapabilities() ?? WORTH_KEEPING)) };
+export function capabilitiesOf({ introduction }: Peer): Record<string, unknown> {
+  const capabilities = introduction?.result['capabilities'];
+  return isObject(capabilities) ? capabilities : WORTH_KEEPING;
 }
 
-function implementationOf(client: ExactClient): ServerInfo['implementation'] {
-  const { serverInfo, _meta } = client.initializeResult ?? {};
-  const known = client.getServerVersion() ?? named(serverInfo);
-  if (known === undefined) return undefined;
-  const said = client.isModern && isObject(_meta) ? _meta[SERVER_INFO_META_KEY] : serverInfo;
-  return { ...(isObject(said) ? said : known), name: known.name, version: known.version };
-}
-
-function named(serverInfo: unknown): { name: string; version: string } | undefined {
-  if (!isObject(serverInfo)) return undefined;
-  const { name, version } = serverInfo;
-  return typeof name === 'string' && typeof version === 'string' ? { name, version } : undefined;
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
+function implementationOf({ introduction, isModern }: Peer): ServerInfo['implementation'] {
+  const { result = {} } = introduction ?? {};
+  const said = isModern ? metaOf(result)[SERVER_INFO_KEY] : result['serverInfo'];
+  if (!isObject(said)) return undefined;
+  const { name, version } = said;
+  return typeof name === 'string' && typeof version === 'string' ? { ...said, name, version } : undefined;
 }

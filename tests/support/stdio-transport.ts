@@ -1,10 +1,10 @@
 /** A client's end of a stdio connection with a gateway in this process, for the clients of both SDKs. */
 import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import type { JSONRPCMessage } from '@modelcontextprotocol/client';
-import type { ChildProcessTransport } from '../../src/lib/sdk/child-process-transport.ts';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 
-export class StdioTransport implements ChildProcessTransport {
+/** The SDK's client takes a transport with a `pid` and `stderr` for a child process. */
+export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;

@@ -1,8 +1,8 @@
 import type { RequestId } from '@modelcontextprotocol/client';
 import type { IncomingQuestion } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
-import { isConnectionClosed } from '../../lib/sdk/connection-closed.ts';
 import { NOT_ANSWERED } from '../../lib/rpc-error.ts';
+import { ConnectionClosed } from '../peer/errors.ts';
 import { answerTo } from '../questions.ts';
 import { retryThroughDisconnects, type CallChannel } from './channel.ts';
 import type { RunningCall } from './running-calls.ts';
@@ -65,7 +65,7 @@ export class AskedRequests {
     this.#asked.set(request.id, asked);
     const onWithdrawn = (): void => {
       // A closed connection does not withdraw the request: it can be answered on the next one.
-      if (!isConnectionClosed(withdrawn.reason)) this.#forget(asked);
+      if (!(withdrawn.reason instanceof ConnectionClosed)) this.#forget(asked);
     };
     withdrawn.addEventListener('abort', onWithdrawn, { once: true });
     this.#onChange();

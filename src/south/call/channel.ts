@@ -1,4 +1,4 @@
-import { ProtocolError, SdkError, SdkErrorCode, type RequestId } from '@modelcontextprotocol/client';
+import type { RequestId } from '@modelcontextprotocol/client';
 import type { CallOutcome, IncomingQuestion, OutgoingCall } from '../../core/ports.ts';
 import type { Answer } from '../../core/interaction/interaction.ts';
 import { backoffDelay, type BackoffSettings } from '../../lib/backoff.ts';
@@ -6,7 +6,8 @@ import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/log.ts';
 import { RpcError, rpcFailure } from '../../lib/rpc-error.ts';
 import { failureKindOf, type ServerFailureKind } from '../../lib/server-failure.ts';
-import type { SendOptions } from '../send.ts';
+import { ErrorResponse, RequestTimeout } from '../peer/errors.ts';
+import type { RequestOptions } from '../peer/peer.ts';
 import { ProtocolViolation, type TaskOffer } from '../server-task.ts';
 import { pause } from './pause.ts';
 
@@ -18,7 +19,7 @@ export interface Attempt {
   /** False once another connection has replaced this one, or the server is away. */
   readonly isCurrent: boolean;
   /** Throws `ServerUnavailable` when the connection is gone, or is lost before the server answers. */
-  request(method: string, params: Record<string, unknown>, options?: SendOptions): Promise<Record<string, unknown>>;
+  request(method: string, params: Record<string, unknown>, options?: RequestOptions): Promise<Record<string, unknown>>;
   /** The `_meta` that this server's protocol requires in a call; `avoid` does not offer to take tasks. */
   callMeta(tasks: 'use' | 'avoid'): Record<string, unknown>;
   /** Whether this tool may, must or must not be asked to run as a task. */
@@ -34,7 +35,7 @@ export interface CallChannel {
   /** Connects unless connected. Throws `ServerUnavailable` when the server cannot be reached. */
   attempt(): Promise<Attempt>;
   /** One request in an attempt of its own. */
-  request(method: string, params: Record<string, unknown>, options?: SendOptions): Promise<Record<string, unknown>>;
+  request(method: string, params: Record<string, unknown>, options?: RequestOptions): Promise<Record<string, unknown>>;
   question(question: IncomingQuestion): Promise<Answer>;
   /** Answers a request of the server that came over an earlier connection in the same session. */
   respond(id: RequestId, response: { result: Answer } | { error: { code: number; message: string } }): Promise<void>;
@@ -85,11 +86,11 @@ export function failure(error: unknown): Exclude<CallOutcome, { kind: 'result' }
     return { kind, reason, ...(failure && { failure }) };
   }
   if (error instanceof ProtocolViolation) return { kind: 'error', error: { code: -32000, message: error.message } };
-  if (error instanceof ProtocolError) return { kind: 'error', error: rpcFailure(error) };
+  if (error instanceof ErrorResponse) return { kind: 'error', error: rpcFailure(error) };
   if (error instanceof RpcError) return { kind: 'error', error: rpcFailure(error) };
   return { kind: 'error', error: { code: -32603, message: messageOf(error) } };
 }
 
 export function isTimeout(error: unknown): boolean {
-  return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
+  return error instanceof RequestTimeout;
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ProtocolError } from '@modelcontextprotocol/client';
 import type { CallOutcome, ServerTask } from '../../core/ports.ts';
 import { isObject } from '../../lib/values.ts';
+import { ErrorResponse } from '../peer/errors.ts';
 import { hasEnded, ProtocolViolation } from '../server-task.ts';
 import { retryThroughDisconnects, type CallChannel } from './channel.ts';
 import type { RunningCall } from './running-calls.ts';
@@ -17,7 +17,7 @@ interface PendingInput {
   /** The server does not show the question any more. */
   gone: boolean;
   /** The server rejected the answer. */
-  refused?: ProtocolError;
+  refused?: ErrorResponse;
 }
 
 /** A task of the extension: `tasks/get` returns everything, and questions are answered with `tasks/update`. */
@@ -119,7 +119,7 @@ export class ExtensionTask implements TaskKind {
       // Withdrawn by us because the server does not ask it any more, or because the call is over.
       if (asked.withdraw.signal.aborted) return;
       // The server may have gone on without the answer; only if it still asks, something is wrong.
-      if (error instanceof ProtocolError) asked.refused = error;
+      if (error instanceof ErrorResponse) asked.refused = error;
       else this.#trouble = error instanceof Error ? error : new Error(String(error));
       this.#ring();
     });

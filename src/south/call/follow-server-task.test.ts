@@ -1,4 +1,3 @@
-import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import { describe, expect, test } from 'vitest';
 import { TestClock } from '../../../tests/support/test-clock.ts';
 import { turn } from '../../../tests/support/turn.ts';
@@ -6,6 +5,7 @@ import { LEAVE_RUNNING, type ServerTask } from '../../core/ports.ts';
 import type { ResumePoint } from '../../core/task/task.ts';
 import type { TaskOffer } from '../server-task.ts';
 import { ServerUnavailable, type Attempt, type CallChannel } from './channel.ts';
+import { ErrorResponse, RequestTimeout } from '../peer/errors.ts';
 import { followServerTask } from './follow-server-task.ts';
 import { RunningCalls } from './running-calls.ts';
 
@@ -131,7 +131,7 @@ describe('polling', () => {
     const { follow, says, polls, sent } = setUp();
     says((method) => {
       if (method !== 'tasks/get') return {};
-      throw new SdkError(SdkErrorCode.RequestTimeout, 'Request timed out');
+      throw new RequestTimeout(1);
     });
     expect(await follow()).toMatchObject({ kind: 'error', error: { message: expect.stringContaining('3 times') } });
     expect(polls()).toBe(3);
@@ -196,7 +196,7 @@ describe('the end of a task', () => {
   test('X-4: that cannot be known is said so', async () => {
     const { follow, says, sent } = setUp();
     says(() => {
-      throw new ProtocolError(-32602, 'Task not found');
+      throw new ErrorResponse(-32602, 'Task not found');
     });
     const message = expect.stringContaining("does not know its task 't' any more") as unknown;
     expect(await follow()).toMatchObject({ kind: 'error', error: { code: -32602, message } });

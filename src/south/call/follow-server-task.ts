@@ -1,7 +1,7 @@
-import { ProtocolError } from '@modelcontextprotocol/client';
 import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../../core/ports.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../lib/rpc-error.ts';
 import { timeoutSignal } from '../../lib/timers.ts';
+import { ErrorResponse } from '../peer/errors.ts';
 import { hasEnded, readServerTask, ProtocolViolation } from '../server-task.ts';
 import { CoreTask } from './core-task.ts';
 import { ExtensionTask } from './extension-task.ts';
@@ -87,7 +87,7 @@ export async function followServerTask(
 
 /** The server is there and has the task, but it cannot be followed to its end. */
 function isAstray(error: unknown): boolean {
-  if (error instanceof ProtocolError) return error.code !== UNKNOWN_TASK && error.code !== METHOD_NOT_FOUND;
+  if (error instanceof ErrorResponse) return error.code !== UNKNOWN_TASK && error.code !== METHOD_NOT_FOUND;
   return !(error instanceof ServerUnavailable);
 }
 
@@ -136,8 +136,8 @@ async function read(channel: CallChannel, taskId: string, signal: AbortSignal): 
 }
 
 function explained(error: unknown, taskId: string): unknown {
-  if (!(error instanceof ProtocolError)) return error;
-  return new ProtocolError(error.code, `${trouble(error.code, taskId)}: ${error.message}`, error.data);
+  if (!(error instanceof ErrorResponse)) return error;
+  return new ErrorResponse(error.code, `${trouble(error.code, taskId)}: ${error.message}`, error.data);
 }
 
 function trouble(code: number, taskId: string): string {

@@ -1,9 +1,11 @@
-import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
+import { InMemoryTransport } from '@modelcontextprotocol/client';
 import { Server } from '@modelcontextprotocol/server';
 import { afterEach, expect, test, vi } from 'vitest';
+import { asServerTransport } from '../../../tests/support/server-transport.ts';
 import type { OutgoingCall } from '../../core/ports.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { send } from '../send.ts';
+import { Peer } from '../peer/peer.ts';
+import { introduce } from '../peer/introduction.ts';
 import type { CallChannel } from './channel.ts';
 import { RunningCalls } from './running-calls.ts';
 import { runCall } from './run.ts';
@@ -11,14 +13,14 @@ import { runCall } from './run.ts';
 const HOUR = 3_600_000;
 
 /** A channel to a server that has no tasks and never asks. */
-function lineTo(client: Client): CallChannel {
+function lineTo(peer: Peer): CallChannel {
   return {
-    request: async (method, params, options) => send(client, method, params, options),
+    request: async (method, params, options) => peer.request(method, params, options),
     attempt: async () => ({
       clock: systemClock,
       offer: undefined,
       isCurrent: true,
-      request: async (method, params, options) => send(client, method, params, options),
+      request: async (method, params, options) => peer.request(method, params, options),
       callMeta: () => ({}),
       taskSupport: async () => 'forbidden',
       paramHeaders: () => ({}),
@@ -54,7 +56,7 @@ afterEach(() => {
 
 /** A server whose only tool answers after the time it is told. */
 async function connected(): Promise<{
-  client: Client;
+  peer: Peer;
   started: Promise<void>;
   aborted: Promise<void>;
   close: () => Promise<void>;
@@ -79,25 +81,33 @@ async function connected(): Promise<{
       return { content: [{ type: 'text', text: 'at last' }] };
     });
   });
-  const client = new Client({ name: 'test', version: '1.0.0' });
-  await Promise.all([server.connect(far), client.connect(near)]);
+  const peer = new Peer(systemClock);
+  await Promise.all([server.connect(far), peer.connect(asServerTransport(near))]);
+  await introduce(peer, {
+    client: { name: 'test', version: '1.0.0' },
+    capabilities: {},
+    timeoutMs: 1000,
+    probeMs: 1000,
+    knownOld: true,
+    isChild: false,
+  });
   return {
-    client,
+    peer,
     started,
     aborted,
     close: async () => {
-      await client.close();
+      await peer.close();
       await server.close();
     },
   };
 }
 
 test('B-5: a call may take hours; nothing but its caller ends it', async () => {
-  const { client, close } = await connected();
+  const { peer, close } = await connected();
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
   let ended = false;
   const live = new RunningCalls().begin(callOf(3 * HOUR, new AbortController().signal));
-  const outcome = runCall(lineTo(client), live).finally(() => {
+  const outcome = runCall(lineTo(peer), live).finally(() => {
     ended = true;
   });
   await vi.advanceTimersByTimeAsync(3 * HOUR - 1);
@@ -113,9 +123,9 @@ test('B-5: a call may take hours; nothing but its caller ends it', async () => {
 });
 
 test('H-6: its caller ends it on the server too', async () => {
-  const { client, started, aborted, close } = await connected();
+  const { peer, started, aborted, close } = await connected();
   const caller = new AbortController();
-  const outcome = runCall(lineTo(client), new RunningCalls().begin(callOf(HOUR, caller.signal)));
+  const outcome = runCall(lineTo(peer), new RunningCalls().begin(callOf(HOUR, caller.signal)));
   await started;
   caller.abort(new Error('enough'));
   expect(await outcome).toMatchObject({ kind: 'error' });

@@ -1,9 +1,8 @@
-import { ProtocolError } from '@modelcontextprotocol/client';
 import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../../core/ports.ts';
 import { whenAborted } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { ErrorResponse } from '../peer/errors.ts';
 import { readServerTask, ProtocolViolation } from '../server-task.ts';
-import { nativeTask } from '../../lib/sdk/task-result.ts';
 import { followServerTask } from './follow-server-task.ts';
 import { failure, ServerUnavailable, retryThroughDisconnects, type Attempt, type CallChannel } from './channel.ts';
 import type { RunningCall } from './running-calls.ts';
@@ -32,7 +31,7 @@ export async function runCall(channel: CallChannel, live: RunningCall, from?: In
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const reply = asked === undefined ? await sendFirst(channel, live) : await sendAnswers(channel, live, asked);
       // A plain result may have a field of that name, too.
-      const task = live.native && !('content' in reply) ? reply['task'] : nativeTask(reply);
+      const task = live.native && !('content' in reply) ? reply['task'] : extensionTask(reply);
       if (task !== undefined) {
         const { taskId } = readServerTask(task, 'tools/call');
         return await followServerTask(channel, live, { taskId }, task as Record<string, unknown>);
@@ -45,7 +44,7 @@ export async function runCall(channel: CallChannel, live: RunningCall, from?: In
     if (!call.signal.aborted) return failure(error);
     if (call.signal.reason !== LEAVE_RUNNING) return { kind: 'error', error: { code: -32000, message: 'cancelled' } };
     // A reply of the server before the program stopped still counts.
-    return error instanceof ProtocolError ? failure(error) : { kind: 'lost', reason: STOPPED };
+    return error instanceof ErrorResponse ? failure(error) : { kind: 'lost', reason: STOPPED };
   }
 }
 
@@ -178,7 +177,7 @@ async function sendWithHeaders(
   try {
     return await send(attempt.paramHeaders(call));
   } catch (error) {
-    if (!(error instanceof ProtocolError) || error.code !== HEADER_MISMATCH) throw error;
+    if (!(error instanceof ErrorResponse) || error.code !== HEADER_MISMATCH) throw error;
     await attempt.rereadTools();
     return send(attempt.paramHeaders(call));
   }
@@ -209,6 +208,11 @@ async function withGrace<T>(
     stopGrace();
     forget();
   }
+}
+
+/** A task of the extension in place of a result. */
+function extensionTask({ resultType, _meta, ...task }: Reply): Reply | undefined {
+  return resultType === 'task' ? task : undefined;
 }
 
 /** A task that was not asked for is not a result. */

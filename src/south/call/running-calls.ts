@@ -1,7 +1,7 @@
 import type { RequestId } from '@modelcontextprotocol/client';
 import type { RelatedRequest, Asker, IncomingQuestion, OutgoingCall, Progress } from '../../core/ports.ts';
 import { relatedTask } from '../../lib/meta.ts';
-import type { StreamTag } from '../transport/stream-tag.ts';
+import type { StreamTag } from '../transport/transport.ts';
 import type { AskedRequest } from './resume-point.ts';
 
 const MAX_EARLY = 100;

@@ -1,4 +1,5 @@
-import { ProtocolError, type JSONRPCMessage, type RequestId } from '@modelcontextprotocol/client';
+import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
+import { ErrorResponse } from '../peer/errors.ts';
 import { ServerFailure, type ServerFailureKind } from '../../lib/server-failure.ts';
 
 /** In the data of an error that no server sent: the stream of the answer is over, and the answer did not come. */
@@ -28,5 +29,5 @@ export function isUnsent(error: unknown): boolean {
 
 /** The request may or may not have arrived; its answer did not. */
 export function isBrokenWire(error: unknown): boolean {
-  return error instanceof Unreachable || (error instanceof ProtocolError && error.data === STREAM_LOST);
+  return error instanceof Unreachable || (error instanceof ErrorResponse && error.data === STREAM_LOST);
 }

@@ -1,13 +1,11 @@
 import { existsSync } from 'node:fs';
 import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
-import { type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
-import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import type { CommandServerConfig } from '../../core/ports.ts';
 import { drained } from '../../lib/drained.ts';
-import type { ChildProcessTransport } from '../../lib/sdk/child-process-transport.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { within } from '../../lib/timers.ts';
-import { InitializeRecorder } from './initialize-recorder.ts';
+import { inheritedEnvironment } from './child-environment.ts';
 import { lastWords } from './last-words.ts';
 import { onLines } from './lines.ts';
 import { MessageLines } from './message-lines.ts';
@@ -16,6 +14,7 @@ import { handleOversize } from './oversize-message.ts';
 import { readMessage } from './message.ts';
 import { watchGroup } from './reaper.ts';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
+import type { ServerTransport } from './transport.ts';
 
 const GRACE_MS = 1000;
 /** Processes that the child started outside its group may hold its pipes open. */
@@ -33,15 +32,14 @@ export type ChildStream = 'stderr' | 'stdout';
  * A server as a child process in a process group of its own, so that the processes that it starts end with it. Its
  * standard error is always read: a full pipe would stop the child.
  */
-export class ChildTransport implements ChildProcessTransport {
+export class ChildTransport implements ServerTransport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
-  onmessage?: NonNullable<Transport['onmessage']>;
+  onmessage?: NonNullable<ServerTransport['onmessage']>;
   /** One line the child wrote to standard error, or to standard output without being a message. */
   onnoise: (line: string, stream: ChildStream) => void = () => {};
-  /** The process has ended. Called before `onclose`, with which the SDK withdraws the questions of the server. */
+  /** The process has ended. Called before `onclose`, with which the questions of the server are withdrawn. */
   onexit: (how: string) => void = () => {};
-  readonly initialize = new InitializeRecorder();
   #child: ChildProcess | undefined;
   #closing = false;
   #lastWords: string[] = [];
@@ -61,10 +59,6 @@ export class ChildTransport implements ChildProcessTransport {
 
   get pid(): number | null {
     return this.#child?.pid ?? null;
-  }
-
-  get stderr(): null {
-    return null;
   }
 
   /** How the process ended. */
@@ -117,7 +111,7 @@ export class ChildTransport implements ChildProcessTransport {
     const { command, args = [], env, cwd } = this.#config;
     try {
       return spawn(command, args, {
-        env: { ...getDefaultEnvironment(), ...env },
+        env: { ...inheritedEnvironment(), ...env },
         stdio: ['pipe', 'pipe', 'pipe'],
         detached: process.platform !== 'win32',
         windowsHide: true,
@@ -140,7 +134,6 @@ export class ChildTransport implements ChildProcessTransport {
       this.#signalGroup('SIGKILL');
       throw new ServerFailure('exited', this.#killedBecause);
     }
-    this.initialize.sent(message);
     if (!stdin.write(`${stringifyExact(message)}\n`)) await drained(stdin);
   }
 
@@ -199,8 +192,7 @@ export class ChildTransport implements ChildProcessTransport {
       }
       const message = readMessage(parsed(line));
       if (message !== undefined) {
-        this.initialize.received(message);
-        this.onmessage?.(message);
+        this.onmessage?.(message, 'any');
       } else if (line.trim() !== '') this.#noise(line);
     }
   }

@@ -48,10 +48,11 @@ it('X-3, B-1: a stream that is given up because an event does not end has ended 
   const transport = await transportTo(url);
   try {
     let ended = 0;
-    await transport.send(
-      { jsonrpc: '2.0', id: 1, method: 'tools/call' },
-      { onRequestStreamEnd: () => void (ended += 1) },
-    );
+    transport.onmessage = (message) => {
+      expect(message).toMatchObject({ id: 1, error: { message: expect.stringContaining('does not end') as unknown } });
+      ended += 1;
+    };
+    await transport.send({ jsonrpc: '2.0', id: 1, method: 'tools/call' });
     await expect.poll(() => ended).toBe(1);
     // The connection is closed after that.
     await expect.poll(() => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))).toBe(0);

@@ -5,8 +5,6 @@ import type {
   JSONRPCRequest,
   JSONRPCResponse,
   RequestId,
-  Transport,
-  TransportSendOptions,
 } from '@modelcontextprotocol/client';
 import type { HttpServerConfig } from '../../core/ports.ts';
 import type { AddressCheck } from '../../lib/addresses.ts';
@@ -25,17 +23,16 @@ import {
   type HttpExchange,
   type HttpRequest,
 } from './http-pool.ts';
-import { InitializeRecorder } from './initialize-recorder.ts';
 import type { MessageLimit } from './message-size.ts';
 import { readMessage } from './message.ts';
 import { modernHeaders } from './modern-headers.ts';
-import { CALL_HEADER } from './stream-tag.ts';
 import { handleOversize } from './oversize-message.ts';
 import { HttpRefusal } from './refusal.ts';
 import { PendingAnswers } from './pending-answers.ts';
 import { OpenRequests, type OpenRequest } from './open-requests.ts';
 import { readText } from './read-text.ts';
 import { ResponseStreams } from './response-streams.ts';
+import type { SendOptions, ServerTransport, StreamTag } from './transport.ts';
 
 /**
  * Short requests do not wait while so many long ones are open, nor do streams that stay open: questions for waiting requests
@@ -65,14 +62,12 @@ export interface HttpTransportOptions {
 }
 
 /** Streamable HTTP as a client, for both generations of the protocol. */
-export class HttpTransport implements Transport {
+export class HttpTransport implements ServerTransport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
-  onmessage?: NonNullable<Transport['onmessage']>;
+  onmessage?: NonNullable<ServerTransport['onmessage']>;
   /** The server has taken the answer to a request of its own. */
   onanswered?: (id: RequestId) => void;
-  readonly hasPerRequestStream = true;
-  readonly initialize = new InitializeRecorder();
   readonly answers = new PendingAnswers();
   sessionId?: string;
   #protocolVersion: string | undefined;
@@ -108,14 +103,14 @@ export class HttpTransport implements Transport {
       get: async (lastEventId, request) => this.#getStream(lastEventId, request),
       limit,
       clock,
-      deliver: (message) => this.#deliver(message),
+      deliver: (message, stream) => this.#deliver(message, stream),
       onOversize: (message) =>
         handleOversize(message, {
-          onmessage: (error) => this.#deliver(error),
+          onmessage: (error) => this.#deliver(error, 'any'),
           onerror: (error) => this.onerror?.(error),
           send: async (refusal) => this.send(refusal),
         }),
-      onUnanswered: (requestId, reason, onEnd) => this.#unanswered(requestId, reason, onEnd),
+      onUnanswered: (requestId, reason) => this.#unanswered(requestId, reason),
       onDoubt: (reason) => health.onDoubt(reason),
       onError: (error) => this.onerror?.(error),
     });
@@ -131,8 +126,7 @@ export class HttpTransport implements Transport {
     this.#protocolVersion = version;
   }
 
-  async send(message: JSONRPCMessage, options: TransportSendOptions = {}): Promise<void> {
-    this.initialize.sent(message);
+  async send(message: JSONRPCMessage, options: SendOptions = {}): Promise<void> {
     if (!isRequest(message)) {
       await this.#sendOther(message, options);
       return;
@@ -148,12 +142,10 @@ export class HttpTransport implements Transport {
     }
   }
 
-  async #sendRequest(message: JSONRPCRequest, options: TransportSendOptions): Promise<void> {
+  async #sendRequest(message: JSONRPCRequest, options: SendOptions): Promise<void> {
     const open = this.#requests.begin(message.id);
     const isHandshake = message.method === 'initialize';
     if (isHandshake) delete this.sessionId;
-    options.requestSignal?.throwIfAborted();
-    options.requestSignal?.addEventListener('abort', () => open.drop(), { once: true });
     open.exchange = this.#post(message, useOf(message), options, () => {
       if (open.state === 'waiting') open.state = 'sent';
     });
@@ -173,14 +165,8 @@ export class HttpTransport implements Transport {
       throw notMcp('the server took the request (HTTP 202), but says that it will not answer it');
     }
     if (isEventStream(answer)) {
-      const callId = options.headers?.[CALL_HEADER];
-      const { onRequestStreamEnd: onEnd } = options;
-      this.#streams.read(answer, {
-        requestId: message.id,
-        request: open,
-        ...(callId !== undefined && { callId }),
-        onEnd,
-      });
+      const tag: StreamTag = options.callId === undefined ? 'no call' : { callId: options.callId };
+      this.#streams.read(answer, { requestId: message.id, request: open, tag });
     } else if (type.startsWith('application/json')) {
       await this.#receiveJson(message, answer);
     } else {
@@ -194,13 +180,13 @@ export class HttpTransport implements Transport {
     for (const each of Array.isArray(parsed) ? parsed : [parsed]) {
       const message = readMessage(each);
       if (message === undefined) throw notMcp('the answer is JSON, but not a JSON-RPC message');
-      this.#deliver(message);
+      this.#deliver(message, 'any');
     }
     if (this.#requests.has(id)) throw notMcp('the response contains no reply to the request');
   }
 
   /** Sends a notification, or a response to a request of the server. */
-  async #sendOther(message: JSONRPCNotification | JSONRPCResponse, options: TransportSendOptions): Promise<void> {
+  async #sendOther(message: JSONRPCNotification | JSONRPCResponse, options: SendOptions): Promise<void> {
     const cancelled = cancelledBy(message);
     if (cancelled !== undefined && this.#requests.dropUnsent(cancelled)) return;
     const post = async (): Promise<HttpAnswer> => this.#postCounted(message, options);
@@ -217,12 +203,12 @@ export class HttpTransport implements Transport {
     } else if (message.method === 'notifications/initialized') this.openStandingStream();
   }
 
-  #post(message: JSONRPCMessage, use: Use, options: TransportSendOptions, onSent?: () => void): HttpExchange {
+  #post(message: JSONRPCMessage, use: Use, options: SendOptions, onSent?: () => void): HttpExchange {
     return this.#request(use, 'POST', this.#postHeaders(message, options), { body: stringifyExact(message), onSent });
   }
 
   /** A server that takes no notifications and no answers must not fill the memory with them. */
-  async #postCounted(message: JSONRPCMessage, options: TransportSendOptions): Promise<HttpAnswer> {
+  async #postCounted(message: JSONRPCMessage, options: SendOptions): Promise<HttpAnswer> {
     if (this.#unsent > MAX_UNSENT_BYTES) {
       const reason = `the server does not take what it is sent: more than ${MAX_UNSENT_BYTES} bytes wait`;
       const failure = new ServerFailure('closed', reason);
@@ -269,6 +255,10 @@ export class HttpTransport implements Transport {
     return new HttpPool(connections, MAX_SOCKETS[use]);
   }
 
+  drop(id: RequestId): void {
+    this.#requests.drop(id);
+  }
+
   /** Abandoned requests that a server with sessions may still work on. */
   takeAbandoned(): RequestId[] {
     const abandoned = this.#requests.takeAbandoned();
@@ -299,17 +289,16 @@ export class HttpTransport implements Transport {
     this.#streams.close();
     const { anyWaits } = this.#requests;
     for (const pool of this.#pools.values()) pool.destroy();
-    // Requests that were not sent say so, before the SDK ends all that are open.
+    // Requests that were not sent say so, before all that are open end.
     if (anyWaits) await nextTurn();
     this.onclose?.();
   }
 
-  #postHeaders(message: JSONRPCMessage, options: TransportSendOptions): Record<string, string> {
-    const { [CALL_HEADER]: _callId, ...extra } = options.headers ?? {};
+  #postHeaders(message: JSONRPCMessage, options: SendOptions): Record<string, string> {
     return {
       ...this.#commonHeaders('application/json, text/event-stream'),
       ...modernHeaders(message),
-      ...extra,
+      ...options.headers,
       'content-type': 'application/json',
     };
   }
@@ -331,7 +320,7 @@ export class HttpTransport implements Transport {
       // A protocol error inside an HTTP error is still the answer to the request.
       const error = errorFor(message, text);
       if (error !== undefined) {
-        this.#deliver(error);
+        this.#deliver(error, 'any');
         return;
       }
     }
@@ -354,16 +343,14 @@ export class HttpTransport implements Transport {
     return answerOf(exchange, this.#health);
   }
 
-  #deliver(message: JSONRPCMessage): void {
+  #deliver(message: JSONRPCMessage, stream: StreamTag): void {
     if (!('method' in message) && message.id !== undefined) this.#requests.end(message.id);
-    this.initialize.received(message);
-    this.onmessage?.(message);
+    this.onmessage?.(message, stream);
   }
 
-  #unanswered(requestId: RequestId, reason: string, onEnd: (() => void) | undefined): void {
+  #unanswered(requestId: RequestId, reason: string): void {
     this.#requests.abandon(requestId);
-    if (onEnd) onEnd();
-    else this.onmessage?.(streamLost(requestId, reason));
+    this.onmessage?.(streamLost(requestId, reason), 'any');
   }
 }
 

@@ -1,13 +1,11 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { isDeeperThan, MAX_LEVELS } from '../../lib/depth.ts';
 import { messageOf } from '../../lib/log.ts';
-import { acceptableResponse } from '../../lib/sdk/task-result.ts';
 import { isObject } from '../../lib/values.ts';
 import { parseExact } from '../../lib/exact-json.ts';
 
 /**
- * A message of a server in a form that the SDK's client accepts; `undefined` if it is not a message. An invalid response
- * becomes an error: the client would drop it, and its request would never end.
+ * A message of a server; `undefined` if it is not a message. An invalid response becomes an error, so that its request ends.
  */
 export function readMessage(value: unknown): JSONRPCMessage | undefined {
   if (!isObject(value) || value['jsonrpc'] !== '2.0') return undefined;
@@ -26,7 +24,7 @@ export function readMessage(value: unknown): JSONRPCMessage | undefined {
     return whole ? (value as JSONRPCMessage) : broken(id, 'an error without code and message');
   }
   if (!isObject(result)) return broken(id, 'no object, as every result must be');
-  return acceptableResponse(value as JSONRPCMessage, id, result);
+  return value as JSONRPCMessage;
 }
 
 /** Reads a message from its text; `onError` gets the reason if the text is not a message. */

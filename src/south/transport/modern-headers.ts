@@ -1,4 +1,5 @@
-import { PROTOCOL_VERSION_META_KEY, type JSONRPCMessage } from '@modelcontextprotocol/client';
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
+import { VERSION_KEY } from '../../lib/protocol.ts';
 
 /** The parameter that the `Mcp-Name` header repeats, by method. */
 const NAMED_BY: Record<string, string> = {
@@ -13,7 +14,7 @@ const NAMED_BY: Record<string, string> = {
 /** Headers that repeat fields of the body of a request with an envelope; none for other requests. */
 export function modernHeaders(message: JSONRPCMessage): Record<string, string> {
   if (!('method' in message) || !('id' in message)) return {};
-  const version = message.params?._meta?.[PROTOCOL_VERSION_META_KEY];
+  const version = message.params?._meta?.[VERSION_KEY];
   if (typeof version !== 'string') return {};
   const field = NAMED_BY[message.method];
   const name = field === undefined ? undefined : message.params?.[field];

@@ -69,7 +69,7 @@ export class OpenRequests {
    */
   dropUnsent(id: RequestId): boolean {
     if (!this.isWaiting(id)) return false;
-    this.#drop(id);
+    this.drop(id);
     return true;
   }
 
@@ -78,11 +78,11 @@ export class OpenRequests {
     const request = this.#open.get(id);
     if (request === undefined) return;
     if (request.state === 'taken') {
-      this.#drop(id);
+      this.drop(id);
       return;
     }
     request.cancel = cancel;
-    this.#clock.after(OVERTAKEN_MS, () => this.#drop(id), { unref: true });
+    this.#clock.after(OVERTAKEN_MS, () => this.drop(id), { unref: true });
   }
 
   takeAbandoned(): RequestId[] {
@@ -96,7 +96,8 @@ export class OpenRequests {
     return [...new Set([...this.takeAbandoned(), ...this.#open.keys()])];
   }
 
-  #drop(id: RequestId): void {
+  /** The response is not wanted any more. */
+  drop(id: RequestId): void {
     this.#open.get(id)?.drop();
     this.#open.delete(id);
   }

@@ -1,7 +1,8 @@
-import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { copyOf } from '../../lib/shorten.ts';
 import { isObject } from '../../lib/values.ts';
 import { parseExact } from '../../lib/exact-json.ts';
+import type { ServerTransport } from './transport.ts';
 
 /** How much of a message that is too large is kept at either end: enough for its id and its method. */
 const KEPT = 1024;
@@ -70,13 +71,13 @@ function membersOf(found: RegExpExecArray | null): Record<string, unknown> {
  */
 export function handleOversize(
   message: OversizeMessage,
-  transport: Pick<Transport, 'onmessage' | 'onerror' | 'send'>,
+  transport: Pick<ServerTransport, 'onmessage' | 'onerror' | 'send'>,
 ): void {
   const { id, isRequest } = message.about();
   const report = (error: Error): void => transport.onerror?.(error);
   if (id === undefined) report(new Error(`dropped a message that is ${message.mistake}`));
   else if (isRequest) transport.send(tooLarge(id, `the request is ${message.mistake}`)).catch(report);
-  else transport.onmessage?.(tooLarge(id, `the server's answer is ${message.mistake}`));
+  else transport.onmessage?.(tooLarge(id, `the server's answer is ${message.mistake}`), 'any');
 }
 
 function tooLarge(id: string | number, message: string): JSONRPCMessage {

@@ -1,22 +1,38 @@
 import { STATUS_CODES } from 'node:http';
-import { SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
-import type { ServerFailureKind } from '../../lib/server-failure.ts';
+import { ServerFailure, type ServerFailureKind } from '../../lib/server-failure.ts';
 import { isObject } from '../../lib/values.ts';
 
 const SHOWN_CHARS = 300;
 
 /** An HTTP response that is not an MCP response, as an error. */
-export class HttpRefusal extends SdkHttpError {
-  readonly failure: ServerFailureKind;
+export class HttpRefusal extends ServerFailure {
+  override readonly name = 'HttpRefusal';
+  readonly status: number;
+  readonly text: string;
 
   constructor(status: number, origin: string, text: string, redirected: boolean) {
-    super(SdkErrorCode.ClientHttpNotImplemented, refusal(status, origin, text, redirected), {
-      status,
-      statusText: '',
-      text,
-    });
-    this.failure = kindOfStatus(status, errorIn(text) !== undefined);
+    super(kindOfStatus(status, errorIn(text) !== undefined), refusal(status, origin, text, redirected));
+    this.status = status;
+    this.text = text;
   }
+
+  /** HTTP 401 or 403. */
+  get isDenial(): boolean {
+    return isDenial(this.status);
+  }
+
+  /** The same as the answer to whatever is asked: then the address and the page do not matter. */
+  toAnyRequest(): ServerFailure {
+    const said = errorIn(this.text);
+    const details = said === undefined ? '' : `: ${said}`;
+    return new ServerFailure(this.failure, describe(this.status, said, details), { cause: this });
+  }
+}
+
+function describe(status: number, said: string | undefined, details: string): string {
+  if (status === 401) return `the server requires authorization (HTTP 401)${details}`;
+  if (status === 403) return `the server denied access (HTTP 403)${details}`;
+  return said ?? `the server answered with HTTP ${status}`;
 }
 
 /** An MCP server that answers with a JSON-RPC error is at the right path. */
@@ -41,12 +57,16 @@ const isDenial = (status: number | undefined): boolean => status === 401 || stat
 
 /** The message of the JSON-RPC error in a body. */
 export function errorIn(body: string): string | undefined {
+  const message = errorObjectIn(body)?.['message'];
+  return typeof message === 'string' && message !== '' ? message : undefined;
+}
+
+/** The JSON-RPC error in a body. */
+export function errorObjectIn(body: string): Record<string, unknown> | undefined {
   try {
     const parsed: unknown = JSON.parse(body);
     const error = isObject(parsed) && parsed['jsonrpc'] === '2.0' ? parsed['error'] : undefined;
-    return isObject(error) && typeof error['message'] === 'string' && error['message'] !== ''
-      ? error['message']
-      : undefined;
+    return isObject(error) ? error : undefined;
   } catch {
     return undefined;
   }

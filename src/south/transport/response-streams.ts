@@ -5,8 +5,8 @@ import type { MessageLimit } from './message-size.ts';
 import { parseMessage } from './message.ts';
 import type { OpenRequest } from './open-requests.ts';
 import type { OversizeMessage } from './oversize-message.ts';
-import { tagMessage } from './stream-tag.ts';
 import { readEvents } from './sse-parser.ts';
+import type { StreamTag } from './transport.ts';
 
 const RESUME_ATTEMPTS = 5;
 const RESUME_FIRST_MS = 300;
@@ -18,11 +18,9 @@ const STEADY_MS = 3000;
 export interface StreamOwner {
   /** The request it answers; none for the GET stream of the session. */
   requestId?: RequestId;
-  /** The call of that request: questions on this stream belong to it. */
-  callId?: string;
   request?: OpenRequest;
-  /** The stream is over, with the answer or without it. */
-  onEnd?: (() => void) | undefined;
+  /** The call that the messages on this stream belong to. */
+  tag: StreamTag;
 }
 
 interface Stream extends StreamOwner {
@@ -37,11 +35,11 @@ export interface StreamHost {
   clock: Clock;
   /** Opens a GET stream: that of the session, or the rest of a stream after an event. */
   get: (lastEventId: string | undefined, request: OpenRequest | undefined) => Promise<HttpAnswer>;
-  deliver: (message: JSONRPCMessage) => void;
+  deliver: (message: JSONRPCMessage, stream: StreamTag) => void;
   /** A message was too large to be read. */
   onOversize: (message: OversizeMessage) => void;
   /** The stream has ended for good, without the response. */
-  onUnanswered: (requestId: RequestId, reason: string, onEnd: (() => void) | undefined) => void;
+  onUnanswered: (requestId: RequestId, reason: string) => void;
   /** A stream broke: worth asking whether the server is still there. */
   onDoubt: (reason: string) => void;
   onError: (error: Error) => void;
@@ -59,7 +57,7 @@ export class ResponseStreams {
 
   /** Opens the stream for messages that belong to no request. */
   openStanding(): void {
-    this.#attach({ answered: false }, 0);
+    this.#attach({ answered: false, tag: 'any' }, 0);
   }
 
   /** Reads the stream that a POST was answered with. */
@@ -107,10 +105,7 @@ export class ResponseStreams {
       },
       onClose: (endless) => {
         if (this.#isUnwanted(stream)) return;
-        if (stream.answered) {
-          stream.onEnd?.();
-          return;
-        }
+        if (stream.answered) return;
         if (endless !== undefined && stream.requestId !== undefined) {
           // Resumed, it would send the same event again.
           this.#over(stream, endless);
@@ -133,8 +128,8 @@ export class ResponseStreams {
       stream.answered = true;
     }
     // Notifications on the session's GET stream belong to no request; questions there may belong to any of them.
-    const unclear = stream.requestId === undefined && 'id' in message;
-    this.#host.deliver(unclear ? message : tagMessage(message, stream.callId));
+    const isUnasked = stream.requestId === undefined && !('id' in message);
+    this.#host.deliver(message, isUnasked ? 'no call' : stream.tag);
   }
 
   /** Goes on with a broken stream where that is possible. */
@@ -161,6 +156,6 @@ export class ResponseStreams {
   #over(stream: Stream, reason: string): void {
     if (this.#closed || stream.answered || stream.requestId === undefined) return;
     stream.answered = true;
-    this.#host.onUnanswered(stream.requestId, reason, stream.onEnd);
+    this.#host.onUnanswered(stream.requestId, reason);
   }
 }

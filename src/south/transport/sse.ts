@@ -1,8 +1,7 @@
-import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import type { HttpServerConfig } from '../../core/ports.ts';
 import type { AddressCheck } from '../../lib/addresses.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
-import { InitializeRecorder } from './initialize-recorder.ts';
 import { configuredHeaders } from './http-headers.ts';
 import { answerOf, type HttpHealth } from './http-health.ts';
 import { HttpConnections, loadUndici } from './http-connections.ts';
@@ -16,6 +15,7 @@ import { HttpRefusal } from './refusal.ts';
 import { readEvents } from './sse-parser.ts';
 import { readText } from './read-text.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
+import type { ServerTransport } from './transport.ts';
 
 const MAX_SOCKETS = 256;
 
@@ -24,11 +24,10 @@ const MAX_SOCKETS = 256;
  * messages. The stream is also the session: when it ends, the connection is lost, and the next one starts with
  * `initialize`.
  */
-export class SseTransport implements Transport {
+export class SseTransport implements ServerTransport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
-  onmessage?: NonNullable<Transport['onmessage']>;
-  readonly initialize = new InitializeRecorder();
+  onmessage?: NonNullable<ServerTransport['onmessage']>;
   readonly answers = new PendingAnswers();
   readonly #url: URL;
   readonly #headers: Record<string, string>;
@@ -98,12 +97,10 @@ export class SseTransport implements Transport {
   #message(data: string): void {
     const message = parseMessage(data, (error) => this.onerror?.(error));
     if (message === undefined) return;
-    this.initialize.received(message);
-    this.onmessage?.(message);
+    this.onmessage?.(message, 'any');
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    this.initialize.sent(message);
     const sending = this.#post(message);
     await ('method' in message ? sending : this.answers.track(sending));
   }

@@ -1,0 +1,113 @@
+import type { ClientCapabilities } from '@modelcontextprotocol/client';
+import {
+  CLIENT_CAPABILITIES_KEY,
+  CLIENT_INFO_KEY,
+  LATEST_WITH_SESSIONS,
+  MODERN_VERSION,
+  VERSION_KEY,
+  SESSION_VERSIONS,
+} from '../../lib/protocol.ts';
+import { ServerFailure } from '../../lib/server-failure.ts';
+import { isObject } from '../../lib/values.ts';
+import { errorObjectIn, HttpRefusal } from '../transport/refusal.ts';
+import { ConnectionClosed, ErrorResponse, RequestTimeout } from './errors.ts';
+import type { Introduction, Peer } from './peer.ts';
+
+const UNSUPPORTED_VERSION = -32022;
+
+export interface IntroductionOptions {
+  client: { name: string; version: string };
+  capabilities: ClientCapabilities;
+  timeoutMs: number;
+  /** How long a server may take to answer the request that finds out the protocol version. */
+  probeMs: number;
+  /** The server is known to have sessions. */
+  knownOld: boolean;
+  /** The server is a child process: if it does not answer the probe, it is taken for one with sessions. */
+  isChild: boolean;
+}
+
+/** The request that finds out the protocol version got no answer. */
+export class ProbeFailed extends Error {}
+
+/** Introduces the client to the server: without a session if the server can do that, otherwise with `initialize`. */
+export async function introduce(peer: Peer, options: IntroductionOptions): Promise<Introduction> {
+  const discovered = options.knownOld ? undefined : await discover(peer, options);
+  if (discovered === undefined) return initialize(peer, options);
+  peer.useProtocol(MODERN_VERSION, envelopeOf(options));
+  return { protocolVersion: MODERN_VERSION, result: discovered };
+}
+
+async function initialize(peer: Peer, { client, capabilities, timeoutMs }: IntroductionOptions): Promise<Introduction> {
+  const params = { protocolVersion: LATEST_WITH_SESSIONS, capabilities, clientInfo: client };
+  const result = await peer.request('initialize', params, { timeoutMs });
+  const { protocolVersion, capabilities: offered, serverInfo } = result;
+  if (typeof protocolVersion !== 'string' || !isObject(offered) || !isNamed(serverInfo)) {
+    throw new ServerFailure('other', "the server's answer to initialize lacks its version, capabilities or name");
+  }
+  if (!SESSION_VERSIONS.includes(protocolVersion)) {
+    throw new ServerFailure('other', `Server's protocol version is not supported: ${protocolVersion}`);
+  }
+  peer.useProtocol(protocolVersion);
+  await peer.notify('notifications/initialized');
+  return { protocolVersion, result };
+}
+
+/** The introduction of a server without sessions; `undefined` if it has sessions. */
+async function discover(peer: Peer, options: IntroductionOptions): Promise<Record<string, unknown> | undefined> {
+  const params = { _meta: envelopeOf(options) };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const result = await peer.request('server/discover', params, { timeoutMs: options.probeMs, mayAsk: true });
+      return isDiscovery(result) && result.supportedVersions.includes(MODERN_VERSION) ? result : undefined;
+    } catch (error) {
+      const refused = toErrorResponse(error);
+      if (refused === undefined) {
+        if (error instanceof RequestTimeout && options.isChild) return undefined;
+        throw probeFailure(error);
+      }
+      const supported = refused.code === UNSUPPORTED_VERSION ? versionsIn(refused.data) : [];
+      const isModern = supported.some((version) => version >= MODERN_VERSION);
+      if (!isModern) return undefined;
+      // It says that it speaks this version after all: once more.
+      if (!supported.includes(MODERN_VERSION) || attempt > 1) throw refused;
+    }
+  }
+}
+
+/** The error that answers the probe; `undefined` if there was no answer, or none that tells the protocol version. */
+function toErrorResponse(error: unknown): ErrorResponse | undefined {
+  if (error instanceof ErrorResponse) return error;
+  if (!(error instanceof HttpRefusal) || error.isDenial || error.status >= 500) return undefined;
+  const said = errorObjectIn(error.text);
+  return new ErrorResponse(Number(said?.['code'] ?? 0), error.message, said?.['data']);
+}
+
+function probeFailure(error: unknown): Error {
+  if (error instanceof RequestTimeout) return error;
+  if (error instanceof HttpRefusal) return error.toAnyRequest();
+  return new ProbeFailed('the protocol version is unknown', {
+    cause: error instanceof ConnectionClosed ? undefined : error,
+  });
+}
+
+function envelopeOf({ client, capabilities }: IntroductionOptions): Record<string, unknown> {
+  return {
+    [VERSION_KEY]: MODERN_VERSION,
+    [CLIENT_INFO_KEY]: client,
+    [CLIENT_CAPABILITIES_KEY]: capabilities,
+  };
+}
+
+function isDiscovery(result: Record<string, unknown>): result is { supportedVersions: unknown[] } {
+  return Array.isArray(result['supportedVersions']) && isObject(result['capabilities']);
+}
+
+function versionsIn(data: unknown): string[] {
+  const supported = isObject(data) ? data['supported'] : undefined;
+  return Array.isArray(supported) && supported.every((version) => typeof version === 'string') ? supported : [];
+}
+
+function isNamed(value: unknown): boolean {
+  return isObject(value) && typeof value['name'] === 'string' && typeof value['version'] === 'string';
+}

@@ -1,0 +1,286 @@
+import { randomBytes } from 'node:crypto';
+import type { JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId } from '@modelcontextprotocol/client';
+import { whenAborted } from '../../lib/abort.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { messageOf } from '../../lib/log.ts';
+import { metaOf } from '../../lib/meta.ts';
+import { INTRODUCTIONS, SUBSCRIPTION_ID_KEY } from '../../lib/protocol.ts';
+import { hasRpcCode, rpcFailure, INTERNAL_ERROR, METHOD_NOT_FOUND, type RpcFailure } from '../../lib/rpc-error.ts';
+import type { SendOptions, ServerTransport, StreamTag } from '../transport/transport.ts';
+import { ConnectionClosed, ErrorResponse, RequestTimeout } from './errors.ts';
+import { readResult } from './result.ts';
+
+type Params = Record<string, unknown>;
+
+const CANCELLED = 'notifications/cancelled';
+const LISTEN = 'subscriptions/listen';
+const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
+/** Notifications of the era with sessions alone. */
+const WITH_SESSIONS_ONLY = new Set([
+  'notifications/initialized',
+  'notifications/roots/list_changed',
+  'notifications/tasks/status',
+  'notifications/elicitation/complete',
+]);
+
+/** How a server introduced itself. */
+export interface Introduction {
+  protocolVersion: string;
+  /** The result of `initialize` or `server/discover` as the server sent it. */
+  result: Record<string, unknown>;
+}
+
+export interface RequestOptions extends SendOptions {
+  signal?: AbortSignal | undefined;
+  /** No limit if absent. */
+  timeoutMs?: number | undefined;
+  /** Whether the server may respond with `input_required`. */
+  mayAsk?: boolean | undefined;
+}
+
+/** What a peer does with messages of the server. */
+export interface PeerHandlers {
+  request: (request: JSONRPCRequest, stream: StreamTag, withdrawn: AbortSignal) => Promise<Params>;
+  notification: (notification: JSONRPCNotification, stream: StreamTag) => void;
+}
+
+/** A request without an answer yet. */
+interface Pending {
+  method: string;
+  resolve: (result: Params) => void;
+  reject: (error: unknown) => void;
+  mayAsk: boolean;
+  stopTimer: (() => void) | undefined;
+  forgetSignal: (() => void) | undefined;
+}
+
+/**
+ * The client's side of JSON-RPC on a connection to a server: gives requests their ids and answers, and passes on requests
+ * and notifications of the server. Results and errors are passed on as the server sent them.
+ */
+export class Peer {
+  onclose: (() => void) | undefined;
+  onerror: ((error: Error) => void) | undefined;
+  handlers: PeerHandlers = {
+    request: async ({ method }) => {
+      throw new ErrorResponse(METHOD_NOT_FOUND, `Method not found: ${method}`);
+    },
+    notification: () => {},
+  };
+  /** How the server introduced itself; absent in a session that was taken over. */
+  introduction: Introduction | undefined;
+  #transport: ServerTransport | undefined;
+  #lastId = -1;
+  #idPrefix: string | undefined;
+  /** The `_meta` that goes along with everything, where the protocol has no sessions. */
+  #envelope: Params | undefined;
+  readonly #pending = new Map<RequestId, Pending>();
+  /** Requests of the server that have no answer yet. */
+  readonly #incoming = new Map<RequestId, AbortController>();
+  /** Streams for changes that the server has not acknowledged yet. */
+  readonly #acknowledged = new Map<unknown, (filter: unknown) => void>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Whether the server speaks a version without sessions. */
+  get isModern(): boolean {
+    return this.#envelope !== undefined;
+  }
+
+  /** The protocol version has been agreed on. All messages have the envelope, if there is one. */
+  useProtocol(version: string, envelope?: Params): void {
+    this.#envelope = envelope;
+    this.#transport?.setProtocolVersion?.(version);
+  }
+
+  /**
+   * For a session that an earlier run of the program began: no id of a request may be used twice in a session. A server that
+   * still works on a request of that time would answer it in place of ours.
+   */
+  useFreshIds(): void {
+    this.#idPrefix ??= `${randomBytes(6).toString('base64url')}.`;
+  }
+
+  /** Starts the transport and takes its messages. */
+  async connect(transport: ServerTransport): Promise<void> {
+    this.#transport = transport;
+    transport.onclose = () => this.#closed(transport);
+    transport.onerror = (error) => this.onerror?.(error);
+    transport.onmessage = (message, stream) => {
+      if (!('method' in message)) this.#answered(message);
+      else if ('id' in message) this.#requested(message, stream, transport);
+      else this.#notified(message, stream);
+    };
+    if (this.introduction) transport.setProtocolVersion?.(this.introduction.protocolVersion);
+    await transport.start();
+  }
+
+  async close(): Promise<void> {
+    await this.#transport?.close();
+  }
+
+  /** Sends one request; result and error come back as the server sent them. */
+  async request(method: string, params: Params | undefined, options: RequestOptions = {}): Promise<Params> {
+    return this.send(this.nextId(), method, params, options);
+  }
+
+  nextId(): RequestId {
+    this.#lastId += 1;
+    return this.#idPrefix === undefined ? this.#lastId : `${this.#idPrefix}${this.#lastId}`;
+  }
+
+  /** Sends a request under an id of the caller. */
+  async send(id: RequestId, method: string, params: Params | undefined, options: RequestOptions): Promise<Params> {
+    const transport = this.#transport;
+    if (transport === undefined) throw new ConnectionClosed();
+    const { signal, timeoutMs, mayAsk = false } = options;
+    signal?.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      const pending: Pending = { method, resolve, reject, mayAsk, stopTimer: undefined, forgetSignal: undefined };
+      this.#pending.set(id, pending);
+      if (timeoutMs !== undefined) {
+        pending.stopTimer = this.#clock.after(timeoutMs, () => this.#cancel(id, new RequestTimeout(timeoutMs)));
+      }
+      if (signal) pending.forgetSignal = whenAborted(signal, () => this.#cancel(id, signal.reason));
+      const message = { jsonrpc: '2.0' as const, id, method, ...this.#enveloped(params) };
+      transport.send(message, options).catch((error: unknown) => this.#take(id)?.reject(error));
+    });
+  }
+
+  /** Tells the server something. */
+  async notify(method: string, params?: Params): Promise<void> {
+    if (this.isModern && WITH_SESSIONS_ONLY.has(method)) throw new Error(`the protocol of the server has no ${method}`);
+    if (this.#transport === undefined) throw new ConnectionClosed();
+    await this.#transport.send({ jsonrpc: '2.0', method, ...this.#enveloped(params) }, {});
+  }
+
+  /** Resolves when the server acknowledges the stream for changes with this id, with the changes that it tells of. */
+  onAcknowledged(id: RequestId): { filter: Promise<unknown>; forget: () => void } {
+    const filter = new Promise<unknown>((resolve) => {
+      this.#acknowledged.set(id, resolve);
+    });
+    return { filter, forget: () => void this.#acknowledged.delete(id) };
+  }
+
+  #enveloped(params: Params | undefined): { params?: Params } {
+    if (this.#envelope === undefined) return params === undefined ? {} : { params };
+    return { params: { ...params, _meta: { ...this.#envelope, ...metaOf(params ?? {}) } } };
+  }
+
+  /** The request is over for us. */
+  #take(id: RequestId): Pending | undefined {
+    const pending = this.#pending.get(id);
+    if (pending === undefined) return undefined;
+    this.#pending.delete(id);
+    pending.stopTimer?.();
+    pending.forgetSignal?.();
+    return pending;
+  }
+
+  /** Gives up a request, and tells the server. */
+  #cancel(id: RequestId, reason: unknown): void {
+    const pending = this.#take(id);
+    const transport = this.#transport;
+    if (pending === undefined) return;
+    // Without sessions, the end of the response stream is the cancellation.
+    if (this.isModern && transport?.drop) transport.drop(id);
+    else if (!INTRODUCTIONS.has(pending.method)) {
+      this.notify(CANCELLED, { requestId: id, reason: String(reason) }).catch((error: unknown) => {
+        this.onerror?.(new Error(`a cancellation was not sent: ${messageOf(error)}`));
+      });
+    }
+    pending.reject(reason instanceof Error ? reason : new Error(String(reason)));
+  }
+
+  #answered(response: JSONRPCResponse): void {
+    const { id } = response;
+    // Some servers return the id of a request as text.
+    const pending = id === undefined ? undefined : (this.#take(id) ?? this.#take(Number(id)));
+    if (pending === undefined) {
+      this.onerror?.(new Error(`a response to an unknown request: ${JSON.stringify(id)}`));
+      return;
+    }
+    if ('error' in response) {
+      const { code, message, data } = response.error;
+      pending.reject(new ErrorResponse(code, message, data));
+      return;
+    }
+    try {
+      pending.resolve(readResult(response.result, pending.method, { isModern: this.isModern, mayAsk: pending.mayAsk }));
+    } catch (error) {
+      pending.reject(error);
+    }
+  }
+
+  #notified(notification: JSONRPCNotification, stream: StreamTag): void {
+    const { method, params = {} } = notification;
+    if (this.isModern && WITH_SESSIONS_ONLY.has(method)) return;
+    if (method === CANCELLED) {
+      this.#withdrawn(params);
+      return;
+    }
+    if (method === ACKNOWLEDGED) {
+      this.#acknowledged.get(metaOf(params)[SUBSCRIPTION_ID_KEY])?.(params['notifications']);
+      return;
+    }
+    try {
+      this.handlers.notification(notification, stream);
+    } catch (error) {
+      this.onerror?.(new Error(`${method} was not handled: ${messageOf(error)}`));
+    }
+  }
+
+  #withdrawn({ requestId, reason }: Params): void {
+    const id = requestId as RequestId;
+    this.#incoming.get(id)?.abort(reason);
+    // A server on standard input and output ends a stream for changes like this.
+    if (this.#pending.get(id)?.method === LISTEN) this.#take(id)?.reject(new Error('the server ended the stream'));
+  }
+
+  #requested(request: JSONRPCRequest, stream: StreamTag, transport: ServerTransport): void {
+    const { id, method } = request;
+    if (this.isModern) {
+      // Without sessions, servers ask in their results.
+      this.onerror?.(new Error(`dropped a request of the server: its protocol has none (${method})`));
+      return;
+    }
+    const withdrawn = new AbortController();
+    this.#incoming.set(id, withdrawn);
+    const answer = method === 'ping' ? Promise.resolve({}) : this.handlers.request(request, stream, withdrawn.signal);
+    void answer
+      .then(
+        (result) => ({ jsonrpc: '2.0' as const, id, result }),
+        (error: unknown) => ({ jsonrpc: '2.0' as const, id, error: failureOf(error) }),
+      )
+      .then(async (response) => {
+        if (!withdrawn.signal.aborted) await transport.send(response, {});
+      })
+      .catch((error: unknown) => this.onerror?.(new Error(`an answer was not sent: ${messageOf(error)}`)))
+      .finally(() => {
+        if (this.#incoming.get(id) === withdrawn) this.#incoming.delete(id);
+      });
+  }
+
+  /** The connection is over, and with it all requests in both directions. */
+  #closed(transport: ServerTransport): void {
+    if (this.#transport !== transport) return;
+    this.#transport = undefined;
+    const [pending, incoming] = [[...this.#pending.keys()], [...this.#incoming.values()]];
+    this.#incoming.clear();
+    const closed = new ConnectionClosed();
+    try {
+      this.onclose?.();
+    } finally {
+      for (const id of pending) this.#take(id)?.reject(closed);
+      for (const withdrawn of incoming) withdrawn.abort(closed);
+    }
+  }
+}
+
+/** An error in answer to a request of the server. */
+function failureOf(error: unknown): RpcFailure {
+  return hasRpcCode(error) ? rpcFailure(error) : { code: INTERNAL_ERROR, message: messageOf(error) };
+}
