@@ -91,16 +91,21 @@ export interface HubTool {
 export function tool<S extends z.ZodObject>(definition: {
   name: string;
   description: string;
-  input: S;
+  /** Made when it is first needed: the schemas of all tools would delay the start. */
+  input: () => S;
   defaults?: HubTool['defaults'];
   annotations: Annotations;
   showsServers?: true;
   run: (args: z.infer<S>, context: ToolContext) => Promise<ToolReply>;
 }): HubTool {
+  let input: z.ZodObject | undefined;
   return {
     ...definition,
-    // A misspelt argument is an error, and not ignored.
-    input: definition.input.strict(),
+    get input() {
+      // A misspelt argument is an error, and not ignored.
+      input ??= definition.input().strict();
+      return input;
+    },
     run: definition.run as HubTool['run'],
   };
 }

@@ -11,10 +11,11 @@ export const activityTools = [
     name: 'await_activity',
     description:
       'Wait for the next event on any server: a question, a finished task, a notification. Returns at once if there are unseen events. Use it after execute_tool returned a task.',
-    input: z.object({
-      timeout_ms: waitMs.default(30_000),
-      last_event_id: shortText.optional().describe('Repeat events after this lastEventId'),
-    }),
+    input: () =>
+      z.object({
+        timeout_ms: waitMs.default(30_000),
+        last_event_id: shortText.optional().describe('Repeat events after this lastEventId'),
+      }),
     annotations: READS,
     run: async ({ timeout_ms, last_event_id }, context) => {
       const { exchange, gateway } = context;

@@ -8,7 +8,7 @@ export const elicitationTools = [
   tool({
     name: 'get_elicitations',
     description: 'List pending elicitations: questions to the user.',
-    input: z.object({ server: serverName.optional() }),
+    input: () => z.object({ server: serverName.optional() }),
     annotations: READS,
     run: async ({ server }, context) =>
       json({ elicitations: questionsIn(context, 'elicitation', server).map(elicitationView) }),
@@ -17,11 +17,12 @@ export const elicitationTools = [
     name: 'respond_to_elicitation',
     description:
       'Answer an elicitation with what the user says. accept needs content that matches requestedSchema (none for a url).',
-    input: z.object({
-      request_id: shortText,
-      action: z.enum(['accept', 'decline', 'cancel']),
-      content: z.record(z.string(), z.unknown()).optional(),
-    }),
+    input: () =>
+      z.object({
+        request_id: shortText,
+        action: z.enum(['accept', 'decline', 'cancel']),
+        content: z.record(z.string(), z.unknown()).optional(),
+      }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
     run: async ({ request_id, action, content }, context) => {
       const { interactions } = await ownerOfQuestion(context, request_id);

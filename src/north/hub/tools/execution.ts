@@ -27,11 +27,12 @@ export const executionTools = [
   tool({
     name: 'list_tools',
     description: 'List the tools of the servers, with their schemas. Call them with execute_tool.',
-    input: z.object({
-      server: serverName.optional(),
-      pattern: z.string().max(256).optional().describe('Part of the tool name, or a glob with * and ?'),
-      brief: z.boolean().default(false).describe('Only names and short descriptions'),
-    }),
+    input: () =>
+      z.object({
+        server: serverName.optional(),
+        pattern: z.string().max(256).optional().describe('Part of the tool name, or a glob with * and ?'),
+        brief: z.boolean().default(false).describe('Only names and short descriptions'),
+      }),
     annotations: READS_SERVER,
     showsServers: true,
     run: async ({ server, pattern, brief }, { session }) => {
@@ -44,13 +45,14 @@ export const executionTools = [
     name: 'execute_tool',
     description:
       'Call a tool on a server. If it takes longer than timeout_ms or needs input, it continues as a task and you get the task id: answer pending_client_action if present, then use await_activity and get_task_result.',
-    input: z.object({
-      server: serverName,
-      tool: shortText.describe('Name from list_tools'),
-      args: z.record(z.string(), z.unknown()).optional(),
-      timeout_ms: waitMs.optional(),
-      task_ttl_ms: waitMs.min(1).optional().describe('Time limit of the task'),
-    }),
+    input: () =>
+      z.object({
+        server: serverName,
+        tool: shortText.describe('Name from list_tools'),
+        args: z.record(z.string(), z.unknown()).optional(),
+        timeout_ms: waitMs.optional(),
+        task_ttl_ms: waitMs.min(1).optional().describe('Time limit of the task'),
+      }),
     defaults: (settings) => ({ timeout_ms: defaultTimeoutMs(settings) }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     showsServers: true,

@@ -48,7 +48,7 @@ export function listTool(name: string, description: string, list: ListName): Hub
   return tool({
     name,
     description,
-    input: z.object({ server: serverName.optional() }),
+    input: () => z.object({ server: serverName.optional() }),
     annotations: READS_SERVER,
     showsServers: true,
     run: async ({ server }, { session }) => json(await fromServers(session, server, list)),

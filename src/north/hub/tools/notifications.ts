@@ -9,7 +9,7 @@ export const notificationTools = [
   tool({
     name: 'get_notifications',
     description: 'List new notifications of the servers; with include_delivered, also recent ones.',
-    input: z.object({ server: serverName.optional(), include_delivered: z.boolean().default(false) }),
+    input: () => z.object({ server: serverName.optional(), include_delivered: z.boolean().default(false) }),
     annotations: READS,
     run: async ({ server, include_delivered }, context) => {
       const { session, reader } = context;
@@ -27,12 +27,13 @@ export const notificationTools = [
   tool({
     name: 'get_logs',
     description: 'List recent log messages and stderr lines of the servers.',
-    input: z.object({
-      server: serverName.optional(),
-      level: z.enum(LEVELS).optional().describe('This level and above'),
-      limit: z.number().int().min(1).max(5000).default(100),
-      source: z.enum(['protocol', 'stderr', 'stdout']).optional(),
-    }),
+    input: () =>
+      z.object({
+        server: serverName.optional(),
+        level: z.enum(LEVELS).optional().describe('This level and above'),
+        limit: z.number().int().min(1).max(5000).default(100),
+        source: z.enum(['protocol', 'stderr', 'stdout']).optional(),
+      }),
     annotations: READS,
     run: async ({ server, level, limit, source }, { session }) => {
       const logs = session

@@ -9,7 +9,8 @@ export const promptTools = [
   tool({
     name: 'get_prompt',
     description: 'Get a prompt of a server, with arguments filled in.',
-    input: z.object({ server: serverName, name: shortText, arguments: z.record(z.string(), z.string()).optional() }),
+    input: () =>
+      z.object({ server: serverName, name: shortText, arguments: z.record(z.string(), z.string()).optional() }),
     annotations: READS_SERVER,
     showsServers: true,
     run: async ({ server, name, arguments: filled }, context) =>

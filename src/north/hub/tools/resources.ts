@@ -19,7 +19,7 @@ export const resourceTools = [
   tool({
     name: 'read_resource',
     description: 'Read a resource of a server.',
-    input: z.object({ server: serverName, uri }),
+    input: () => z.object({ server: serverName, uri }),
     annotations: READS_SERVER,
     showsServers: true,
     run: async ({ server, uri: wanted }, context) => {
@@ -50,7 +50,7 @@ function subscriptionTool(
   return tool({
     name: `${change}_resource`,
     description,
-    input: z.object({ server: serverName, uri }),
+    input: () => z.object({ server: serverName, uri }),
     annotations: SUBSCRIBES,
     showsServers: true,
     run: async ({ server, uri: wanted }, context) => {

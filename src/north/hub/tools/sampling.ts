@@ -35,7 +35,7 @@ export const samplingTools = [
   tool({
     name: 'get_sampling_requests',
     description: 'List pending sampling requests.',
-    input: z.object({ server: serverName.optional() }),
+    input: () => z.object({ server: serverName.optional() }),
     annotations: READS,
     run: async ({ server }, context) =>
       json({ sampling_requests: questionsIn(context, 'sampling', server).map(samplingView) }),
@@ -43,15 +43,16 @@ export const samplingTools = [
   tool({
     name: 'respond_to_sampling',
     description: `Answer a sampling request as the model, or decline it with a reason. content: ${SHAPES}.`,
-    input: z.object({
-      request_id: shortText,
-      action: z.enum(['accept', 'decline']).default('accept'),
-      content: shownAnswer.pipe(answer).optional(),
-      reason: shortText.optional(),
-      role: z.enum(['assistant', 'user']).default('assistant'),
-      model: shortText.default('unknown'),
-      stop_reason: shortText.optional(),
-    }),
+    input: () =>
+      z.object({
+        request_id: shortText,
+        action: z.enum(['accept', 'decline']).default('accept'),
+        content: shownAnswer.pipe(answer).optional(),
+        reason: shortText.optional(),
+        role: z.enum(['assistant', 'user']).default('assistant'),
+        model: shortText.default('unknown'),
+        stop_reason: shortText.optional(),
+      }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
     run: async ({ request_id, action, content: given, reason, role, model, stop_reason }, context) => {
       const { interactions } = await ownerOfQuestion(context, request_id);

@@ -18,15 +18,16 @@ export const serverTools = [
   tool({
     name: 'add_server',
     description: 'Add an MCP server, or replace the one of that name, for all your sessions. Give url or command.',
-    input: z.object({
-      name: serverNameSchema,
-      url: z.url({ protocol: /^https?$/, error: 'expected a URL starting with http:// or https://' }).optional(),
-      headers: strings.optional(),
-      command: z.string().min(1).optional(),
-      args: z.array(z.string()).optional(),
-      env: strings.optional(),
-      cwd: z.string().optional(),
-    }),
+    input: () =>
+      z.object({
+        name: serverNameSchema,
+        url: z.url({ protocol: /^https?$/, error: 'expected a URL starting with http:// or https://' }).optional(),
+        headers: strings.optional(),
+        command: z.string().min(1).optional(),
+        args: z.array(z.string()).optional(),
+        env: strings.optional(),
+        cwd: z.string().optional(),
+      }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
     showsServers: true,
     run: async ({ name, ...fields }, { session, gateway, mayRunCommands }) => {
@@ -49,7 +50,7 @@ export const serverTools = [
   tool({
     name: 'remove_server',
     description: 'Remove a server for all your sessions. Its running calls fail.',
-    input: z.object({ name: serverName }),
+    input: () => z.object({ name: serverName }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     run: async ({ name }, { gateway, session }) => {
       await gateway.servers.remove(session, name);
@@ -59,7 +60,7 @@ export const serverTools = [
   tool({
     name: 'list_servers',
     description: 'List servers with connection status and capabilities.',
-    input: z.object({}),
+    input: () => z.object({}),
     annotations: READS,
     showsServers: true,
     run: async (_args, { session }) =>
@@ -68,7 +69,7 @@ export const serverTools = [
   tool({
     name: 'get_server_status',
     description: 'Show one server: connection, capabilities, running tasks, pending requests.',
-    input: z.object({ server: serverName }),
+    input: () => z.object({ server: serverName }),
     annotations: READS,
     showsServers: true,
     run: async ({ server }, context) => {

@@ -16,11 +16,12 @@ export const taskTools = [
   tool({
     name: 'list_tasks',
     description: 'List calls running as tasks; with include_completed, also ended ones.',
-    input: z.object({
-      server: shortText.optional(),
-      status: z.enum(['working', 'completed', 'failed', 'cancelled', 'expired']).optional(),
-      include_completed: z.boolean().default(false),
-    }),
+    input: () =>
+      z.object({
+        server: shortText.optional(),
+        status: z.enum(['working', 'completed', 'failed', 'cancelled', 'expired']).optional(),
+        include_completed: z.boolean().default(false),
+      }),
     annotations: READS,
     run: async ({ server, status, include_completed }, context) => {
       const wanted = (task: Task): boolean =>
@@ -32,7 +33,7 @@ export const taskTools = [
   tool({
     name: 'get_task',
     description: 'Show a task and the pending elicitations of its server.',
-    input: z.object({ task_id: taskId }),
+    input: () => z.object({ task_id: taskId }),
     annotations: READS,
     run: async ({ task_id }, context) => {
       const owner = await ownerOfTask(context, task_id);
@@ -43,7 +44,7 @@ export const taskTools = [
     name: 'get_task_result',
     description:
       'Wait for a task to end and return its result. Returns its state if timeout_ms passes or the task needs your answer.',
-    input: z.object({ task_id: taskId, timeout_ms: waitMs.optional().describe('Default: the remaining TTL') }),
+    input: () => z.object({ task_id: taskId, timeout_ms: waitMs.optional().describe('Default: the remaining TTL') }),
     annotations: READS,
     run: async ({ task_id, timeout_ms }, context) => {
       const { exchange, gateway } = context;
@@ -61,7 +62,7 @@ export const taskTools = [
   tool({
     name: 'cancel_task',
     description: 'Cancel a task and its work on the server.',
-    input: z.object({ task_id: taskId }),
+    input: () => z.object({ task_id: taskId }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
     run: async ({ task_id }, context) => {
       const { tasks, calls } = await ownerOfTask(context, task_id);
