@@ -6,17 +6,9 @@ export const MAX_LEVELS = 1000;
 
 /** Whether a value has more than so many lists and objects inside each other. Those far deeper have no JSON. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    const next: unknown[] = [];
-    for (const each of level) {
-      if (typeof each !== 'object' || each === null) continue;
-      if (depth >= levels) return true;
-      for (const inner of Array.isArray(each) ? (each as unknown[]) : Object.values(each)) {
-        if (typeof inner === 'object' && inner !== null) next.push(inner);
-      }
-    }
-    level = next;
-  }
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  if (Array.isArray(value)) return value.some((inner) => isDeeperThan(inner, levels - 1));
+  for (const key in value) if (isDeeperThan((value as Record<string, unknown>)[key], levels - 1)) return true;
   return false;
 }

@@ -33,7 +33,7 @@ export function report(session: Stored, result: Result): Reply {
 }
 
 /** The result of a request in this session, once it may leave. */
-export async function replyWhenStored(session: Stored, work: () => Promise<Reply>): Promise<Result> {
+export async function replyWhenStored(session: Stored, work: () => Promise<Reply> | Reply): Promise<Result> {
   let reply: Reply;
   try {
     reply = await work();

@@ -25,11 +25,11 @@ export function hubPeer(parts: HubParts & { gateway: Gateway; carrier: Carrier }
   const { hub, gateway, session, carrier, mayRunCommands } = parts;
   const endpoint: LegacyEndpoint = {
     introduce: (protocolVersion) => ({ ...INTRODUCTION, protocolVersion, serverInfo: HUB_INFO }),
-    handle: async ({ id, method, params, exchange }) => {
+    handle: ({ id, method, params, exchange }) => {
       const capabilities = session.client?.capabilities ?? {};
       const asking: Asking = { by: 'request', capabilities, peer, on: id };
       const caller = { session, exchange, mayRunCommands, asking };
-      return replyWhenStored(session, async () => hub.handle(method, params, caller));
+      return replyWhenStored(session, () => hub.handle(method, params, caller));
     },
     onNotification: () => {},
   };
@@ -47,10 +47,10 @@ export function modernHub(parts: HubParts & { reader?: EventReader | undefined }
   return {
     serverInfo: HUB_INFO,
     introduction: INTRODUCTION,
-    handle: async (call) => {
+    handle: (call) => {
       const { exchange, method } = call.request;
       const caller = { session, exchange, mayRunCommands, reader, asking: askingByRound(session, call) };
-      return replyWhenStored(session, async () => hub.handle(method, call.params, caller));
+      return replyWhenStored(session, () => hub.handle(method, call.params, caller));
     },
     onNotification: () => {},
   };

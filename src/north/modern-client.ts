@@ -48,6 +48,14 @@ const MAX_PROGRAM = 64;
 export function stateOf(as: string | undefined, meta: Record<string, unknown>): string {
   if (as !== undefined) return `as=${as}`;
   const name = programIn(meta) ?? '';
+  if (name !== lastProgram.name) lastProgram = { name, state: programState(name) };
+  return lastProgram.state;
+}
+
+/** The program of the last request, which is nearly always that of the next one too. */
+let lastProgram = { name: '', state: programState('') };
+
+function programState(name: string): string {
   const short = name.length <= MAX_PROGRAM ? name : `${name.slice(0, MAX_PROGRAM)}#${digest(name)}`;
   return `program=${encodeURIComponent(short.replaceAll(/\p{Cs}/gu, '\uFFFD'))}`;
 }

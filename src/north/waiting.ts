@@ -13,14 +13,24 @@ const SMALLEST_STEP = 0.001;
  * ten seconds, so that clients that reset their timer on progress keep waiting. Progress never decreases. `marked` adds to
  * each report what the client needs to know about it.
  */
-export async function whileWaiting<T>(
-  { clock, exchange }: { clock: Clock; exchange: Exchange },
+export function whileWaiting<T>(
+  waiting: { clock: Clock; exchange: Exchange },
   what: string,
   work: (onProgress: (progress: Progress) => void) => Promise<T>,
   marked: (progress: Progress) => Progress = (progress) => progress,
 ): Promise<T> {
-  const send = exchange.progress;
-  if (send === undefined) return work(() => {});
+  const send = waiting.exchange.progress;
+  return send === undefined ? work(ignore) : withReports(waiting, what, work, (report) => send(marked(report)));
+}
+
+const ignore = (): void => {};
+
+async function withReports<T>(
+  { clock, exchange }: { clock: Clock; exchange: Exchange },
+  what: string,
+  work: (onProgress: (progress: Progress) => void) => Promise<T>,
+  send: (progress: Progress) => void,
+): Promise<T> {
   const started = clock.now();
   let quietSince = started;
   let stopBeat = (): void => {};
@@ -34,7 +44,7 @@ export async function whileWaiting<T>(
     last = Math.max(reported, least);
     lastTotal = progress.total;
     quietSince = clock.now();
-    send(marked(reported >= least ? progress : { ...progress, progress: last }));
+    send(reported >= least ? progress : { ...progress, progress: last });
   };
   // Progress only moves the next beat: a server that reports much must not cost a timer for each report.
   const beat = (): void => {

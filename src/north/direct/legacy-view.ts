@@ -32,7 +32,7 @@ export class LegacyView {
     const { gateway, session, name, info, carrier } = parts;
     const endpoint = {
       introduce: (version: string) => initializeResult(name, info, version),
-      handle: async (request: ClientRequest) => this.#answer(request),
+      handle: (request: ClientRequest) => this.#answer(request),
       onNotification: (method: string, params: Params | undefined) => this.#parts.relay.tell(method, params),
     };
     this.peer = new ClientPeer(carrier, endpoint, {
@@ -95,9 +95,9 @@ export class LegacyView {
     const { method, params } = request;
     if (MODERN_METHODS.has(method)) throw new RpcError(METHOD_NOT_FOUND, 'Method not found');
     const own = new LegacyRequest(this.peer, request, session.clock);
-    const handle = async (): Promise<Reply> => this.#handle(own, method, params);
+    const handle = (): Promise<Reply> => this.#handle(own, method, params);
     try {
-      return await replyWhenStored(session, async () => withinLimits(session, params, handle));
+      return await replyWhenStored(session, () => withinLimits(session, params, handle));
     } catch (error) {
       throw wireError(name, error, session);
     }
@@ -107,7 +107,7 @@ export class LegacyView {
     const { session, relay, tasks, tools } = this.#parts;
     switch (method) {
       case 'tools/call':
-        return call(this.#parts, request, params);
+        return await call(this.#parts, request, params);
       case 'tasks/get':
         return tasks.get(params);
       case 'tasks/result':

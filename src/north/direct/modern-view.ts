@@ -22,9 +22,9 @@ export function modernView(parts: ModernViewParts): ModernEndpoint {
     },
     handle: async (received) => {
       const { request, params } = received;
-      const handle = async (): Promise<Reply> => answer(new ModernRequest(parts, received), request.method, params);
+      const handle = (): Promise<Reply> => answer(new ModernRequest(parts, received), request.method, params);
       try {
-        return await replyWhenStored(session, async () => withinLimits(session, params, handle));
+        return await replyWhenStored(session, () => withinLimits(session, params, handle));
       } catch (error) {
         throw wireError(name, error, session);
       }
@@ -33,7 +33,7 @@ export function modernView(parts: ModernViewParts): ModernEndpoint {
   };
 }
 
-async function answer(request: ModernRequest, method: string, params: Params): Promise<Reply> {
+function answer(request: ModernRequest, method: string, params: Params): Promise<Reply> {
   switch (method) {
     case 'tools/call':
       return call(request, params);

@@ -9,11 +9,14 @@ export interface Addressed {
   as?: string | undefined;
 }
 
+const UNNAMED = { as: undefined };
+
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /** The state that a client names: `/mcp?as=NAME`, or the header `Meanwhile-As: NAME`. */
 export function stateNamed({ url = '', headers }: IncomingMessage): { as: string | undefined } | { mistake: string } {
   const inHeader = headers['meanwhile-as']?.toString();
+  if (inHeader === undefined && !url.includes('?')) return UNNAMED;
   const inUrl = url.includes('?') ? new URLSearchParams(url.slice(url.indexOf('?'))).getAll('as') : [];
   const [as, ...others] = new Set([...inUrl, ...(inHeader === undefined ? [] : [inHeader])]);
   if (others.length > 0) return { mistake: 'the request names two states; use ?as= or the header Meanwhile-As' };

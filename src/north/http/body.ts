@@ -16,16 +16,16 @@ export async function readBody(req: IncomingMessage, limit: number): Promise<Bod
         resolve({ kind: 'too-large' });
       } else chunks.push(chunk);
     });
-    req.once('end', () => resolve(parse(chunks)));
-    req.once('error', ({ message }) => resolve({ kind: 'broken', why: message }));
-    req.once('close', () => resolve({ kind: 'broken', why: 'the connection was closed' }));
+    req.on('end', () => resolve(parse(chunks)));
+    // Node emits no error without a listener for it, but always this.
+    req.on('close', () => resolve({ kind: 'broken', why: 'the connection was closed' }));
   });
 }
 
 function parse(chunks: Buffer[]): Body {
   try {
-    const [only, ...more] = chunks;
-    const text = (more.length === 0 && only !== undefined ? only : Buffer.concat(chunks)).toString('utf8');
+    const [only] = chunks;
+    const text = (chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)).toString('utf8');
     return { kind: 'json', value: parseExact(text), bytes: text.length };
   } catch (error) {
     return { kind: 'broken', why: (error as Error).message };

@@ -13,7 +13,7 @@ import { readBody } from './body.ts';
 import { Guard, type GuardSettings } from './guard.ts';
 import { eraOf, messageMistake } from './message.ts';
 import { stateNamed, type Addressed } from './addressed.ts';
-import { setRecipient } from './unread.ts';
+import { setRecipient, type Recipient } from './unread.ts';
 import { idOf, respondError, respondGatewayError, respondJson } from './response.ts';
 
 export interface HttpSettings extends GuardSettings {
@@ -39,6 +39,8 @@ export class HttpListener {
   readonly #gateway: Gateway;
   /** The view at `/mcp`. */
   readonly #root: View;
+  /** By principal. */
+  readonly #recipients = new Map<string, Recipient>();
   #ready = false;
   #closed: Promise<void> = Promise.resolve();
 
@@ -103,7 +105,7 @@ export class HttpListener {
   }
 
   async #handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const path = (req.url ?? '/').split('?', 1)[0];
+    const path = pathOf(req.url ?? '/');
     if (path === '/healthz') {
       respondJson(res, 200, '{"status":"ok"}');
       return;
@@ -133,10 +135,9 @@ export class HttpListener {
       respondError(res, 404, -32000, `path '${path}' not found; ${places}`);
       return;
     }
-    const servers = this.#gateway.registry.of(principal);
-    if (view.kind === 'direct' && servers.get(view.server) === undefined) {
-      const names = servers.list().map(({ name }) => name);
-      respondError(res, 404, -32602, `no server '${view.server}'; ${known(names)}`);
+    const missing = view.kind === 'direct' ? this.#missing(principal, view.server) : undefined;
+    if (missing !== undefined) {
+      respondError(res, 404, -32602, missing);
       return;
     }
     const named = stateNamed(req);
@@ -144,11 +145,25 @@ export class HttpListener {
     else await this.#mcp(req, res, { principal, view, as: named.as });
   }
 
-  async #mcp(req: IncomingMessage, res: ServerResponse, whom: Addressed): Promise<void> {
-    const { principal } = whom;
+  /** Says that there is no such server, unless there is. */
+  #missing(principal: string, server: string): string | undefined {
+    const servers = this.#gateway.registry.of(principal);
+    if (servers.get(server) !== undefined) return undefined;
+    return `no server '${server}'; ${known(servers.list().map(({ name }) => name))}`;
+  }
+
+  #recipient(principal: string): Recipient {
+    const existing = this.#recipients.get(principal);
+    if (existing) return existing;
     const onDisconnected = (unreadBytes: number): void =>
       this.#gateway.log.warn('slow_client_disconnected', { principal, unreadBytes });
-    setRecipient(res, { principal, onDisconnected });
+    const recipient = { principal, onDisconnected };
+    this.#recipients.set(principal, recipient);
+    return recipient;
+  }
+
+  async #mcp(req: IncomingMessage, res: ServerResponse, whom: Addressed): Promise<void> {
+    setRecipient(res, this.#recipient(whom.principal));
     switch (req.method) {
       case 'POST':
         await this.#post(req, res, whom);
@@ -193,11 +208,10 @@ export class HttpListener {
       case 'json':
         break;
     }
-    const memory = this.#gateway.memoryOf(whom.principal);
-    if (!holdBody(res, body.bytes, memory)) {
-      const why = memory.shortage(body.bytes);
-      const error = new GatewayError('TOOL_ERR_LIMIT', `too many large requests are open (${why}); try again later`);
-      respondGatewayError(res, error, { id: idOf(body.value) });
+    const shortage = body.bytes > SMALL_BODY ? holdBody(res, body.bytes, this.#gateway.memoryOf(whom.principal)) : '';
+    if (shortage !== '') {
+      const message = `too many large requests are open (${shortage}); try again later`;
+      respondGatewayError(res, new GatewayError('TOOL_ERR_LIMIT', message), { id: idOf(body.value) });
       return;
     }
     if (eraOf(req, body.value) === 'modern') {
@@ -245,12 +259,11 @@ async function storeProblem(store: Store): Promise<string | undefined> {
   );
 }
 
-/** A large body counts as long as its request is open; false if there is no room for it. */
-function holdBody(res: ServerResponse, bytes: number, memory: Budget): boolean {
-  if (bytes <= SMALL_BODY) return true;
-  if (!memory.take(bytes)) return false;
+/** A large body counts as long as its request is open. Says what is short if there is no room for it. */
+function holdBody(res: ServerResponse, bytes: number, memory: Budget): string {
+  if (!memory.take(bytes)) return memory.shortage(bytes);
   res.once('close', () => memory.give(bytes));
-  return true;
+  return '';
 }
 
 /** Node does not close a response that waits behind another one when their connection closes. */
@@ -265,8 +278,8 @@ function closeWithConnection({ socket }: IncomingMessage, res: ServerResponse): 
 }
 
 /** The view at a path. Some clients append `/mcp` to the address they are given. */
-function viewIn(path: string | undefined): View | undefined {
-  const [, name] = /^\/mcp\/([^/]+)(?:\/mcp)?$/.exec(path ?? '') ?? [];
+function viewIn(path: string): View | undefined {
+  const [, name] = /^\/mcp\/([^/]+)(?:\/mcp)?$/.exec(path) ?? [];
   if (name === undefined) return undefined;
   try {
     return directView(decodeURIComponent(name));
@@ -278,6 +291,11 @@ function viewIn(path: string | undefined): View | undefined {
 /** Parameters such as a charset do not matter. */
 function isJson(contentType = ''): boolean {
   return contentType === 'application/json' || /^\s*application\/json\s*(?:;|$)/i.test(contentType);
+}
+
+function pathOf(url: string): string {
+  const end = url.indexOf('?');
+  return end < 0 ? url : url.slice(0, end);
 }
 
 function accepts(req: IncomingMessage, type: string): boolean {

@@ -11,7 +11,7 @@ const MAX_BYTES = Math.max(2 * MAX_STALLED_BYTES, getHeapStatistics().heap_size_
 const STALLED_MS = 5000;
 
 /** The client that reads a response. */
-interface Recipient {
+export interface Recipient {
   principal: string;
   /** Told when it was disconnected because it did not read so many bytes. */
   onDisconnected: (unreadBytes: number) => void;
@@ -22,13 +22,18 @@ interface Unread extends Recipient {
   stalledUntil: number;
 }
 
-const recipients = new WeakMap<ServerResponse, Recipient>();
+const RECIPIENT = Symbol('recipient');
+
+/** A response that knows its recipient: a map beside it would cost more than the rest. */
+interface Addressed extends ServerResponse {
+  [RECIPIENT]?: Recipient;
+}
 
 /** Responses with many unread bytes, the oldest first. */
 const unread = new Map<ServerResponse, Unread>();
 
-export function setRecipient(res: ServerResponse, recipient: Recipient): void {
-  recipients.set(res, recipient);
+export function setRecipient(res: Addressed, recipient: Recipient): void {
+  res[RECIPIENT] = recipient;
 }
 
 /**
@@ -41,8 +46,8 @@ export function limitUnread(res: ServerResponse): void {
   disconnectSome();
 }
 
-function watch(res: ServerResponse): void {
-  const { principal = '', onDisconnected = () => {} } = recipients.get(res) ?? {};
+function watch(res: Addressed): void {
+  const { principal = '', onDisconnected = () => {} } = res[RECIPIENT] ?? {};
   const entry: Unread = { principal, onDisconnected, stalledUntil: 0 };
   unread.set(res, entry);
   const onTimeout = (): void => {

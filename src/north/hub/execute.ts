@@ -1,4 +1,5 @@
 import type { Caller, CallRequest } from '../../core/call/request.ts';
+import type { OpenInteraction } from '../../core/interaction/interaction.ts';
 import { hasEnded } from '../../core/task/task.ts';
 import { askClient } from '../asking/ask-client.ts';
 import { canBeAsked } from '../asking/asking.ts';
@@ -13,10 +14,17 @@ import type { AskingByRequest, ToolContext, ToolReply } from './tool.ts';
 export async function execute(context: ToolContext, asking: AskingByRequest, request: CallRequest): Promise<ToolReply> {
   const { session, exchange, onProgress } = context;
   const asked = new Set<unknown>();
+  const { capabilities } = asking;
   const caller: Caller = {
     onLeaving: (listener) => exchange.onLeaving(listener),
     onProgress,
-    ...askedBy(context, asking, asked),
+    effectOf: (question) => (canBeAsked(capabilities, question) ? 'ask' : 'promote'),
+    responder: (question, over) => {
+      if (!canBeAsked(capabilities, question)) return false;
+      asked.add(question.id);
+      ask(context, asking, question, over);
+      return true;
+    },
   };
   const startedAt = session.clock.now();
   const reply = await session.calls.execute(session.connection(request.server), request, caller);
@@ -53,24 +61,12 @@ async function whileAway(
   return endedReply(task);
 }
 
-function askedBy(
-  context: ToolContext,
-  { capabilities, peer, on }: AskingByRequest,
-  asked: Set<unknown>,
-): Pick<Caller, 'responder' | 'effectOf'> {
+function ask(context: ToolContext, { peer, on }: AskingByRequest, question: OpenInteraction, over: AbortSignal): void {
   const { session, exchange } = context;
-  return {
-    effectOf: (question) => (canBeAsked(capabilities, question) ? 'ask' : 'promote'),
-    responder: (question, over) => {
-      if (!canBeAsked(capabilities, question)) return false;
-      asked.add(question.id);
-      void askClient(question, over, {
-        peer,
-        session,
-        where: () => (exchange.open ? { on } : undefined),
-        leavesOpen: (answer, tookMs) => leaveIfDismissed(context, question, answer, tookMs),
-      });
-      return true;
-    },
-  };
+  void askClient(question, over, {
+    peer,
+    session,
+    where: () => (exchange.open ? { on } : undefined),
+    leavesOpen: (answer, tookMs) => leaveIfDismissed(context, question, answer, tookMs),
+  });
 }

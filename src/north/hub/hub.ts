@@ -58,15 +58,17 @@ export class Hub {
     return this.#gateway.settings;
   }
 
-  async handle(method: string, params: Record<string, unknown>, caller: HubCaller): Promise<Reply> {
+  handle(method: string, params: Record<string, unknown>, caller: HubCaller): Promise<Reply> | Reply {
     caller.session.touch();
+    return method === 'tools/call' ? this.#call(params, caller) : this.#look(method, params);
+  }
+
+  #look(method: string, params: Record<string, unknown>): Reply {
     switch (method) {
       case 'tools/list':
         // Only now: describing the tools would delay the start.
         this.#list ??= HUB_TOOLS.map((each) => describeTool(each, this.settings));
         return passOn({ tools: this.#list });
-      case 'tools/call':
-        return this.#call(params, caller);
       case 'resources/list':
         return passOn({ resources: [diagramsResource] });
       case 'resources/templates/list':
@@ -81,19 +83,15 @@ export class Hub {
     }
   }
 
-  async #call(params: Record<string, unknown>, caller: HubCaller): Promise<Reply> {
+  #call(params: Record<string, unknown>, caller: HubCaller): Promise<Reply> {
     const { name, arguments: given = {} } = params;
     const found = typeof name === 'string' ? this.#tools.get(name) : undefined;
     if (found === undefined) throw new RpcError(-32602, noSuchTool(String(name), [...this.#tools.keys()]));
-    const { exchange, session } = caller;
+    const { exchange, session, mayRunCommands, reader } = caller;
+    const asking = this.#asking(caller);
     return whileWaiting({ clock: session.clock, exchange }, `${found.name} is running`, async (onProgress) => {
-      const context: ToolContext = {
-        ...caller,
-        gateway: this.#gateway,
-        onProgress,
-        asking: this.#asking(caller),
-        alsoReports: new Set(),
-      };
+      const gateway = this.#gateway;
+      const context: ToolContext = { session, exchange, mayRunCommands, reader, asking, gateway, onProgress };
       const reply = await this.#run(found, given, context);
       return buildReply(context, reply, found.showsServers && serversShown(reply, given));
     });
@@ -106,11 +104,7 @@ export class Hub {
 
   async #run(found: HubTool, given: unknown, context: ToolContext): Promise<ToolReply> {
     try {
-      return await withinLimits(context.session, given, async () => {
-        const parsed = found.input.safeParse(withoutBigNumbers(given));
-        if (parsed.success) return found.run(parsed.data, context);
-        throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', `${found.name}: ${mistakes(found, given, parsed.error)}`);
-      });
+      return await withinLimits(context.session, given, () => found.run(checked(found, given), context));
     } catch (error) {
       if (!(error instanceof GatewayError)) {
         this.#gateway.log.debug('tool_failed', { tool: found.name, error: String(error) });
@@ -118,6 +112,14 @@ export class Hub {
       return errorReply(withFix(error, serverIn(given, context.session)));
     }
   }
+}
+
+/** The arguments with their defaults. */
+function checked(found: HubTool, given: unknown): unknown {
+  if (found.areValid?.(given)) return given;
+  const parsed = found.input.safeParse(withoutBigNumbers(given));
+  if (parsed.success) return parsed.data;
+  throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', `${found.name}: ${mistakes(found, given, parsed.error)}`);
 }
 
 /** The hub's own arguments are small numbers; those of a server's tool, which are nested, stay as they are. */

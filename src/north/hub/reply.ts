@@ -36,7 +36,7 @@ export function buildReply(
 }
 
 function reporting(context: ToolContext, result: Record<string, unknown>): Reply {
-  const reports = [context.session, ...directSessions(context), ...context.alsoReports];
+  const reports = [context.session, ...directSessions(context), ...(context.alsoReports ?? [])];
   return { result, reports, otherwise: (error) => notStored(context, error) };
 }
 

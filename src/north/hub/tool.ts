@@ -27,7 +27,7 @@ export interface ToolContext extends HubCaller {
   /** Sends progress to the client. */
   onProgress: (progress: Progress) => void;
   /** Other sessions whose state the reply reports. */
-  alsoReports: Set<Session>;
+  alsoReports?: Session[];
 }
 
 /** How a client is asked while its own request is open. */
@@ -79,6 +79,8 @@ export interface HubTool {
   name: string;
   description: string;
   input: z.ZodObject;
+  /** Whether arguments are certainly valid and need no further check, which would cost much of the time of a fast call. */
+  areValid?: ((given: unknown) => boolean) | undefined;
   /** Default values that depend on the settings. */
   defaults?: ((settings: CoreSettings) => Record<string, number>) | undefined;
   annotations: Annotations;
@@ -93,6 +95,7 @@ export function tool<S extends z.ZodObject>(definition: {
   description: string;
   /** Made when it is first needed: the schemas of all tools would delay the start. */
   input: () => S;
+  areValid?: HubTool['areValid'];
   defaults?: HubTool['defaults'];
   annotations: Annotations;
   showsServers?: true;

@@ -19,11 +19,11 @@ export interface Visible {
  * tasks of other programs of the same principal, whose state it does not see otherwise.
  */
 export async function ownerOfTask(context: ToolContext, taskId: string): Promise<Session> {
-  const { gateway, session, alsoReports } = context;
+  const { gateway, session } = context;
   const has = ({ tasks }: Session): boolean => tasks.find(taskId) !== undefined;
   if (has(session)) return session;
   const owner = directSessions(context).find(has) ?? (await gateway.otherStates(session)).find(has) ?? session;
-  alsoReports.add(owner);
+  (context.alsoReports ??= []).push(owner);
   return owner;
 }
 
@@ -63,9 +63,10 @@ export function ownQuestions({ gateway, session }: Visible, kind: InteractionKin
 
 /** Whether there may be questions: most replies need not look further. */
 export function anyQuestions(visible: Visible): boolean {
-  return (
-    visible.session.interactions.size > 0 || directSessions(visible).some(({ interactions }) => interactions.size > 0)
-  );
+  const { gateway, session } = visible;
+  if (session.interactions.size > 0) return true;
+  for (const { interactions } of gateway.directSessionsOf(session)) if (interactions.size > 0) return true;
+  return false;
 }
 
 /** The sessions of single servers whose tasks and unclaimed questions the hub shows. */

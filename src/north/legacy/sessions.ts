@@ -51,7 +51,11 @@ export class LegacySessions {
   async handle(req: IncomingMessage, res: ServerResponse, body: unknown, whom: Addressed): Promise<void> {
     const sessionId = req.headers['mcp-session-id'];
     if (typeof sessionId === 'string') {
-      await this.#inSession(sessionId, whom, req, res, body);
+      const served = this.#served.has(sessionId)
+        ? this.#ofClient(sessionId, whom)
+        : await this.#restore(sessionId, whom);
+      if (served === undefined) throw this.#notFound();
+      await this.#inSession(served, req, res, body);
     } else if (req.method === 'POST' && isInitialize(body)) {
       await this.#initialize(res, body, whom);
     } else {
@@ -126,12 +130,14 @@ export class LegacySessions {
     return { peer: shown.peer, close: () => shown.close() };
   }
 
-  /** The session that a client names, if it is its own; a session of an earlier run of the program is restored. */
-  async #find(sessionId: string, { principal, view }: Addressed): Promise<Served | undefined> {
+  /** The session that a client names, if it is its own. */
+  #ofClient(sessionId: string, { principal, view }: Addressed): Served | undefined {
     const served = this.#served.get(sessionId);
-    if (served !== undefined) {
-      return served.session.principal === principal && isSameView(served.session.view, view) ? served : undefined;
-    }
+    return served?.session.principal === principal && isSameView(served.session.view, view) ? served : undefined;
+  }
+
+  /** The same for a session of an earlier run of the program. */
+  async #restore(sessionId: string, { principal, view }: Addressed): Promise<Served | undefined> {
     if (!canBeNamed(sessionId)) return undefined;
     const session = await this.#options.gateway.restore(sessionId, principal);
     if (session === undefined || !isSameView(session.view, view)) return undefined;
@@ -154,15 +160,7 @@ export class LegacySessions {
     res.writeHead(200).end();
   }
 
-  async #inSession(
-    sessionId: string,
-    whom: Addressed,
-    req: IncomingMessage,
-    res: ServerResponse,
-    body: unknown,
-  ): Promise<void> {
-    const served = await this.#find(sessionId, whom);
-    if (served === undefined) throw this.#notFound();
+  async #inSession(served: Served, req: IncomingMessage, res: ServerResponse, body: unknown): Promise<void> {
     const version = req.headers['mcp-protocol-version'];
     if (typeof version === 'string' && !SESSION_VERSIONS.includes(version)) {
       const supported = SESSION_VERSIONS.join(', ');

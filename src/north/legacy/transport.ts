@@ -30,12 +30,13 @@ interface LegacyTransportOptions {
 /** The answer to one POST, or a standing GET stream (which waits for no reply). */
 interface Stream {
   transport: LegacyTransport;
-  id: string;
+  /** Which stream it is, once it is one. */
+  id: string | undefined;
+  requests: RequestId[];
   /** Where it is written to; absent while the client is away. */
   res: ServerResponse | undefined;
-  streaming: boolean;
-  /** Requests of the POST that are not answered yet. */
-  waiting: Set<RequestId>;
+  /** How many requests of the POST are not answered yet. */
+  unanswered: number;
   /** Replies held back until all are there, as long as it is not a stream. */
   replies: Message[];
   isBatch: boolean;
@@ -75,14 +76,17 @@ export class LegacyTransport implements Carrier {
   #closed = false;
   readonly #options: LegacyTransportOptions;
   readonly #replay = new ReplayBuffer();
-  readonly #streams = new Map<string, Stream>();
+  readonly #streams = new Set<Stream>();
   readonly #requests = new Map<RequestId, OpenRequest>();
   /** Exchanges whose replies the client missed, by their streams: it may come back for the replies. */
   readonly #missed = new Map<string, Exchange[]>();
   #standing: Stream | undefined;
 
+  readonly #sessionHeader: readonly string[];
+
   constructor(sessionId: string, options: LegacyTransportOptions) {
     this.sessionId = sessionId;
+    this.#sessionHeader = ['mcp-session-id', sessionId];
     this.#options = options;
   }
 
@@ -90,16 +94,16 @@ export class LegacyTransport implements Carrier {
     const request = this.#requests.get(id);
     if (request === undefined) return;
     request.exchange = exchange;
-    const { res, streaming } = request.stream;
-    if (res === undefined) exchange.clientLeft({ resumable: streaming });
+    const { res, id: streamId } = request.stream;
+    if (res === undefined) exchange.clientLeft({ resumable: streamId !== undefined });
   }
 
   abandon(id: RequestId): void {
     const stream = this.#requests.get(id)?.stream;
     if (stream === undefined) return;
     this.#requests.delete(id);
-    stream.waiting.delete(id);
-    if (stream.waiting.size > 0) return;
+    stream.unanswered -= 1;
+    if (stream.unanswered > 0) return;
     this.#forget(stream);
     if (stream.res?.headersSent === false) stream.res.writeHead(200, this.#headers());
     stream.res?.end();
@@ -122,7 +126,7 @@ export class LegacyTransport implements Carrier {
     }
     // A client that reuses the ids of requests that it left does not come back for those.
     for (const id of requests) if (this.#requests.has(id)) this.#giveUp(id);
-    const stream = this.#newStream(requests, { res, streaming: false, isBatch: Array.isArray(body) });
+    const stream = this.#newStream(requests, res, Array.isArray(body));
     for (const id of requests) this.#requests.set(id, { stream, exchange: undefined });
     LegacyTransport.#pending.add(stream);
     this.#watch(stream, res);
@@ -152,7 +156,7 @@ export class LegacyTransport implements Carrier {
       this.#getAfterRestart(lastEventId, res);
       return;
     }
-    const stream = this.#streams.get(rest.streamId);
+    const stream = this.#streaming(rest.streamId);
     if (stream === undefined) {
       // The stream has ended: the client gets the rest of it.
       const missed = this.#missed.get(rest.streamId) ?? [];
@@ -179,13 +183,26 @@ export class LegacyTransport implements Carrier {
     stream.res?.end();
     this.#attach(stream, res);
     for (const { id, data } of rest.events) res.write(frame(data, id));
-    for (const id of stream.waiting) this.#requests.get(id)?.exchange?.clientReturned();
+    const waiting = this.#waitingOn(stream);
+    for (const id of waiting) this.#requests.get(id)?.exchange?.clientReturned();
     if (stream === this.#standing) this.onStandingAgain();
-    else this.onReachable(stream.waiting);
+    else this.onReachable(waiting);
+  }
+
+  /** The stream with this id, unless it has ended. */
+  #streaming(id: string): Stream | undefined {
+    for (const stream of this.#streams) if (stream.id === id) return stream;
+    return undefined;
+  }
+
+  /** The requests of a stream that are not answered yet. */
+  #waitingOn(stream: Stream): RequestId[] {
+    return stream.requests.filter((id) => this.#requests.get(id)?.stream === stream);
   }
 
   #stand(res: ServerResponse): void {
-    this.#standing ??= this.#newStream([], { res: undefined, streaming: true, isBatch: false });
+    this.#standing ??= this.#newStream([], undefined, false);
+    this.#standing.id ??= this.#replay.newStreamId();
     this.#attach(this.#standing, res);
     this.#prime(this.#standing);
     this.onReachable('standing');
@@ -233,14 +250,14 @@ export class LegacyTransport implements Carrier {
     }
     const stream = on === undefined ? this.#standing : this.#requests.get(on)?.stream;
     if (stream === undefined) return;
-    if (!stream.streaming) this.#startStreaming(stream);
+    if (stream.id === undefined) this.#startStreaming(stream);
     this.#write(stream, stringifyExact(message));
   }
 
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    for (const stream of this.#streams.values()) {
+    for (const stream of this.#streams) {
       LegacyTransport.#pending.delete(stream);
       if (stream.res !== undefined && !stream.res.headersSent) {
         if (this.comesBack) respondError(stream.res, 503, -32000, 'the gateway is shutting down; try again later');
@@ -273,15 +290,15 @@ export class LegacyTransport implements Carrier {
     if (id === undefined || request === undefined) return;
     const { stream, exchange } = request;
     this.#requests.delete(id);
-    stream.waiting.delete(id);
-    const done = stream.waiting.size === 0;
+    stream.unanswered -= 1;
+    const done = stream.unanswered === 0;
     const { res } = stream;
     if (done) this.#forget(stream);
     if (exchange !== undefined) {
       if (res === undefined) this.#settle(stream, exchange, false);
       else stream.answered.push(exchange);
     }
-    if (stream.streaming) {
+    if (stream.id !== undefined) {
       this.#write(stream, stringifyExact(message));
       if (done) res?.end();
       return;
@@ -289,7 +306,7 @@ export class LegacyTransport implements Carrier {
     if (!done || stream.isBatch) stream.replies.push(message);
     if (!done || res === undefined) return;
     const body = stringifyExact(stream.isBatch ? stream.replies : message);
-    respondJson(res, 200, body, { 'mcp-session-id': this.sessionId });
+    respondJson(res, 200, body, this.#sessionHeader);
   }
 
   /** Tells the exchanges of a response whether their replies arrived, and that the client has left if it closes first. */
@@ -308,9 +325,9 @@ export class LegacyTransport implements Carrier {
     exchange.settle(complete);
   }
 
-  #miss({ id, streaming }: Stream, exchange: Exchange): void {
+  #miss({ id }: Stream, exchange: Exchange): void {
     // Only SSE responses can be resumed.
-    if (!streaming) return;
+    if (id === undefined) return;
     this.#missed.set(id, [...(this.#missed.get(id) ?? []), exchange]);
     const [oldest] = this.#missed.keys();
     if (this.#missed.size > MAX_MISSED && oldest !== undefined) this.#missed.delete(oldest);
@@ -318,7 +335,7 @@ export class LegacyTransport implements Carrier {
 
   #startStreaming(stream: Stream): void {
     LegacyTransport.#pending.delete(stream);
-    stream.streaming = true;
+    stream.id = this.#replay.newStreamId(stream.requests);
     if (stream.res !== undefined) this.#attach(stream, stream.res);
     this.#prime(stream);
     for (const reply of stream.replies) this.#write(stream, stringifyExact(reply));
@@ -330,7 +347,7 @@ export class LegacyTransport implements Carrier {
    * older protocol versions would parse the empty data as JSON and fail; they can resume from the first message on.
    */
   #prime(stream: Stream): void {
-    if (!this.#options.primesStreams) return;
+    if (!this.#options.primesStreams || stream.id === undefined) return;
     stream.res?.write(`id: ${this.#replay.add(stream.id, '')}\nretry: ${RETRY_MS}\ndata: \n\n`);
   }
 
@@ -345,15 +362,23 @@ export class LegacyTransport implements Carrier {
     if (resumed) this.#watch(stream, res);
   }
 
-  #newStream(requests: RequestId[], state: Pick<Stream, 'res' | 'streaming' | 'isBatch'>): Stream {
-    const id = this.#replay.newStreamId(requests);
-    const waiting = new Set(requests);
-    const stream: Stream = { transport: this, ...state, id, waiting, replies: [], answered: [] };
-    this.#streams.set(id, stream);
+  #newStream(requests: RequestId[], res: ServerResponse | undefined, isBatch: boolean): Stream {
+    const stream: Stream = {
+      transport: this,
+      id: undefined,
+      requests,
+      res,
+      unanswered: requests.length,
+      replies: [],
+      isBatch,
+      answered: [],
+    };
+    this.#streams.add(stream);
     return stream;
   }
 
   #write(stream: Stream, data: string): void {
+    if (stream.id === undefined) return;
     const id = this.#replay.add(stream.id, data);
     if (stream.res) writeEvent(stream.res, frame(data, id));
   }
@@ -363,13 +388,19 @@ export class LegacyTransport implements Carrier {
     if (stream.res !== res) return;
     stream.res = undefined;
     LegacyTransport.#pending.delete(stream);
-    this.onUnreachable(stream === this.#standing ? 'standing' : stream.waiting);
-    const resumable = stream.streaming;
-    for (const id of stream.waiting) this.#requests.get(id)?.exchange?.clientLeft({ resumable });
+    if (stream === this.#standing) {
+      this.onUnreachable('standing');
+      return;
+    }
+    if (stream.unanswered === 0) return;
+    const waiting = this.#waitingOn(stream);
+    this.onUnreachable(waiting);
+    const resumable = stream.id !== undefined;
+    for (const id of waiting) this.#requests.get(id)?.exchange?.clientLeft({ resumable });
   }
 
   #forget(stream: Stream): void {
     LegacyTransport.#pending.delete(stream);
-    this.#streams.delete(stream.id);
+    this.#streams.delete(stream);
   }
 }

@@ -86,7 +86,7 @@ export class ModernRequests {
     const endpoint = await this.#endpointFor(req, message, whom);
     if (transport.over) return;
     const request = new ClientRequest(message, transport, this.#gateway.settings.calls.onCancel);
-    transport.send(await replyTo(request, async () => modernResult(endpoint, request)));
+    transport.send(await replyTo(request, () => modernResult(endpoint, request)));
   }
 
   async #endpointFor({ socket }: IncomingMessage, message: RequestMessage, whom: Addressed): Promise<ModernEndpoint> {

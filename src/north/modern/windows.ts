@@ -118,7 +118,7 @@ function onConnection(windows: Window[], { prefix, number, socket }: Sent): Wind
 function newWindow({ prefix, number, socket, at }: Sent): Window {
   const last = Math.max(-1, number - OUT_OF_ORDER);
   const reader = new EventReader(at);
-  return { reader, prefix, last, missing: new Map(), returned: false, socket: new WeakRef(socket) };
+  return { reader, prefix, last, missing: new Map(), returned: false, socket: weakly(socket) };
 }
 
 function advance(window: Window, { number, socket, at }: Sent): void {
@@ -130,7 +130,14 @@ function advance(window: Window, { number, socket, at }: Sent): void {
       missing.set(each, at + LATE_MS);
     window.last = number;
   }
-  if (window.socket.deref() !== socket) window.socket = new WeakRef(socket);
+  window.socket = weakly(socket);
+}
+
+const WEAKLY = Symbol('weakly');
+
+/** One reference for each socket, since each request brings it along. */
+function weakly(socket: Socket & { [WEAKLY]?: WeakRef<Socket> }): WeakRef<Socket> {
+  return (socket[WEAKLY] ??= new WeakRef<Socket>(socket));
 }
 
 function parsed(id: RequestId): Pick<Sent, 'prefix' | 'number'> {

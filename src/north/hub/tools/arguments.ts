@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { MAX_DELAY_MS } from '../../../lib/clock.ts';
 
-const MAX_NAME = 256;
+export const MAX_NAME = 256;
 
 /** A name or an id. Its limit is not part of the shown schema, where it would cost tokens once for each of them. */
 export const shortText = z.string().refine((text) => text.length <= MAX_NAME, `at most ${MAX_NAME} characters`);

@@ -2,11 +2,13 @@ import * as z from 'zod';
 import type { CallRequest } from '../../../core/call/request.ts';
 import type { CoreSettings } from '../../../core/settings.ts';
 import type { ListItem } from '../../../lib/pages.ts';
+import { MAX_DELAY_MS } from '../../../lib/clock.ts';
 import { compilePattern } from '../../../lib/pattern.ts';
+import { isObject } from '../../../lib/values.ts';
 import { execute } from '../execute.ts';
 import { executeInRounds } from '../rounds.ts';
 import { json, READS_SERVER, tool } from '../tool.ts';
-import { serverName, shortText, waitMs } from './arguments.ts';
+import { MAX_NAME, serverName, shortText, waitMs } from './arguments.ts';
 import { fromServers } from './from-servers.ts';
 
 function defaultTimeoutMs({ calls, limits }: CoreSettings): number {
@@ -21,6 +23,29 @@ function briefTool({ name, description }: ListItem): ListItem {
   const start = description.trimStart().slice(0, BRIEF_CHARS);
   const sentence = /^.*?(?=\.\s|\.$|\n)/s.exec(start)?.[0];
   return { name, description: sentence ?? (start.length < BRIEF_CHARS ? start : `${start.slice(0, -1)}…`) };
+}
+
+/** Calls as clients make them: with names, arguments and perhaps a time. */
+function isUsualCall(given: unknown): boolean {
+  if (!isObject(given)) return false;
+  for (const key in given) {
+    const value = given[key];
+    switch (key) {
+      case 'server':
+      case 'tool':
+        if (typeof value !== 'string' || value.length > MAX_NAME) return false;
+        break;
+      case 'args':
+        if (!isObject(value)) return false;
+        break;
+      case 'timeout_ms':
+        if (!(Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_DELAY_MS)) return false;
+        break;
+      default:
+        return false;
+    }
+  }
+  return given['server'] !== undefined && given['tool'] !== undefined;
 }
 
 export const executionTools = [
@@ -53,14 +78,15 @@ export const executionTools = [
         timeout_ms: waitMs.optional(),
         task_ttl_ms: waitMs.min(1).optional().describe('Time limit of the task'),
       }),
+    areValid: isUsualCall,
     defaults: (settings) => ({ timeout_ms: defaultTimeoutMs(settings) }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     showsServers: true,
-    run: async ({ server, tool: name, args = {}, timeout_ms, task_ttl_ms }, context) => {
+    run: ({ server, tool: name, args = {}, timeout_ms, task_ttl_ms }, context) => {
       const { settings } = context.gateway;
       const timeoutMs = Math.min(timeout_ms ?? defaultTimeoutMs(settings), settings.limits.waitMs);
-      const ttl = task_ttl_ms === undefined ? {} : { ttlMs: task_ttl_ms };
-      const request: CallRequest = { server, tool: name, args, timeoutMs, ...ttl };
+      const request: CallRequest = { server, tool: name, args, timeoutMs };
+      if (task_ttl_ms !== undefined) request.ttlMs = task_ttl_ms;
       const { asking } = context;
       return asking.by === 'round' ? executeInRounds(context, asking, request) : execute(context, asking, request);
     },
