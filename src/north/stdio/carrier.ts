@@ -7,6 +7,9 @@ import type { StdioWire } from './wire.ts';
 
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 
+/** How long a client that has closed its end may wait for answers. */
+const LAST_ANSWERS_MS = 2000;
+
 /** The wire, with the exchanges of its requests. */
 export class StdioCarrier implements Carrier {
   onmessage: (message: Message) => void = () => {};
@@ -37,6 +40,8 @@ export class StdioCarrier implements Carrier {
   start(): void {
     this.#wire.onmessage = (message) => this.#received(message);
     this.#wire.onerror = (error) => this.onerror(error);
+    // Requests that came just before are still answered.
+    this.#wire.onend = () => void this.#allAnswered(LAST_ANSWERS_MS).then(() => this.close());
     this.#wire.onclose = () => {
       for (const exchange of this.#exchanges.values()) exchange.clientLeft();
       this.#exchanges.clear();
@@ -65,7 +70,7 @@ export class StdioCarrier implements Carrier {
 
   /** A client that does not read must not fill the memory: it is disconnected. */
   #isRead(): boolean {
-    if (this.#output.writableLength <= MAX_UNREAD_BYTES) return true;
+    if (this.#wire.unreadBytes <= MAX_UNREAD_BYTES) return true;
     this.onerror(new Error('the client stopped reading standard output and was disconnected'));
     this.#output.destroy();
     this.close();
@@ -73,7 +78,7 @@ export class StdioCarrier implements Carrier {
   }
 
   /** Resolves when every request has its answer, or the time is up. */
-  async allAnswered(ms: number): Promise<void> {
+  async #allAnswered(ms: number): Promise<void> {
     if (this.#open.size === 0) return;
     const answered = new Promise<void>((resolve) => {
       this.#onAllAnswered = resolve;

@@ -1,4 +1,4 @@
-import { PassThrough, type Readable, type Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { CONNECTION_SESSION, type Gateway, type OpenOptions } from '../../core/gateway.ts';
 import { directView, HUB_VIEW } from '../../core/session/kind.ts';
 import type { Session } from '../../core/session/session.ts';
@@ -19,9 +19,6 @@ const SESSION_ID = `${CONNECTION_SESSION}stdio`;
 
 /** A larger message ends the connection: without its id it cannot be answered. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
-
-/** How long a client that has closed its end may wait for answers. */
-const LAST_ANSWERS_MS = 2000;
 
 /** The SDK starts a program, sends one of these to learn what it speaks, and starts it again for the client. */
 const PROBES = new Set(['server/discover', 'ping']);
@@ -57,11 +54,8 @@ export async function listenOnStdio(
   session.hold();
   // While the client does not read, every waiting message adds a listener: these are no leak.
   streams.output.setMaxListeners(0);
-  // The transport closes with its input; requests that came just before are still answered.
-  const input = new PassThrough();
-  streams.input.pipe(input, { end: false });
-  const carrier = new StdioCarrier(new StdioWire(input, streams.output, MAX_MESSAGE_BYTES), streams.output);
-  streams.input.once('end', () => void carrier.allAnswered(LAST_ANSWERS_MS).then(() => input.end()));
+  const wire = new StdioWire(streams.input, streams.output, MAX_MESSAGE_BYTES);
+  const carrier = new StdioCarrier(wire, streams.output);
   const endpoint =
     'hub' in shown
       ? hubEndpoint(shown.hub, gateway, session, carrier)
@@ -89,8 +83,6 @@ export async function listenOnStdio(
       session.calls.refuseOpen('the gateway is shutting down');
       await gateway.repliesSent();
       carrier.close();
-      // A client that was disconnected has not closed its end, which would keep the program running.
-      streams.input.unpipe(input).pause();
       // A program that was only probed leaves what an earlier run has stored to the next start.
       if (used) await gateway.end(session, 'the client disconnected');
     },

@@ -5,13 +5,17 @@ import { isMessage, type Message } from '../message.ts';
 
 const NEWLINE = 0x0a;
 
+type OnWritten = (error?: Error) => void;
+
 /**
  * JSON-RPC over a pair of streams, one message a line. It answers a malformed request if its id can be read,
- * because the client waits for that.
+ * because the client waits for that. What is sent in one turn of the event loop is written at once.
  */
 export class StdioWire {
   onmessage: (message: Message) => void = () => {};
   onerror: (error: Error) => void = () => {};
+  /** Called when the client has closed its end: it may still wait for answers. */
+  onend: () => void = () => {};
   onclose: () => void = () => {};
   readonly #input: Readable;
   readonly #output: Writable;
@@ -19,6 +23,9 @@ export class StdioWire {
   /** The beginning of a message whose end has not arrived. */
   #begun: Buffer[] = [];
   #begunBytes = 0;
+  /** Messages that are written at the end of this turn, and what to tell then. */
+  #unsent = '';
+  #onWritten: OnWritten[] = [];
   #closed = false;
 
   constructor(input: Readable, output: Writable, maxMessageBytes: number) {
@@ -28,11 +35,12 @@ export class StdioWire {
   }
 
   start(): void {
-    const close = (): void => this.close();
     this.#input.on('data', (chunk: Buffer) => this.#read(chunk));
     this.#input.on('error', (error) => this.onerror(error));
-    this.#input.once('end', close);
-    this.#input.once('close', close);
+    this.#input.once('end', () => this.onend());
+    this.#input.once('close', () => {
+      if (!this.#input.readableEnded) this.close();
+    });
     this.#output.on('error', (error) => {
       if (this.#closed) return;
       this.onerror(error);
@@ -41,19 +49,42 @@ export class StdioWire {
   }
 
   /** `onWritten` is told when the message has been written, or why it could not be. */
-  send(message: Message, onWritten: (error?: Error) => void = this.#onWritten): void {
-    if (this.#closed) onWritten(new Error('the connection is closed'));
-    else this.#output.write(`${stringifyExact(message)}\n`, (error) => onWritten(error ?? undefined));
+  send(message: Message, onWritten: OnWritten = this.#reportError): void {
+    if (this.#closed) {
+      onWritten(new Error('the connection is closed'));
+      return;
+    }
+    if (this.#unsent === '') setImmediate(() => this.#flush());
+    this.#unsent += `${stringifyExact(message)}\n`;
+    this.#onWritten.push(onWritten);
   }
 
-  readonly #onWritten = (error?: Error): void => {
+  /** How much the client has not read. */
+  get unreadBytes(): number {
+    return this.#output.writableLength + this.#unsent.length;
+  }
+
+  readonly #reportError: OnWritten = (error) => {
     if (error !== undefined) this.onerror(error);
   };
 
+  #flush(): void {
+    if (this.#unsent === '') return;
+    const text = this.#unsent;
+    const told = this.#onWritten;
+    this.#unsent = '';
+    this.#onWritten = [];
+    this.#output.write(text, (error) => {
+      for (const tell of told) tell(error ?? undefined);
+    });
+  }
+
   close(): void {
     if (this.#closed) return;
+    this.#flush();
     this.#closed = true;
     this.#begun = [];
+    // A client that has not closed its end would keep the program running.
     this.#input.pause();
     this.onclose();
   }
