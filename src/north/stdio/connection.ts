@@ -150,7 +150,7 @@ function mistakeIn({ method, params = {} }: RequestMessage, isModern: boolean): 
   if (mistake !== undefined) {
     const { key, problem } = mistake;
     const invalid = `Invalid _meta envelope for protocol revision ${MODERN_VERSION}`;
-    if (isModern) return { code: INVALID_PARAMS, message: `${invalid}: ${problem}` };
+    if (isModern && problem !== 'missing') return { code: INVALID_PARAMS, message: `${invalid}: ${problem}` };
     return { code: INVALID_PARAMS, message: `${invalid}: ${key}: ${problem}`, data: { envelope: mistake } };
   }
   const version = String(meta[VERSION_KEY]);
