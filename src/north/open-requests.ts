@@ -1,7 +1,7 @@
 import type { OnCancel } from './cancel-reasons.ts';
 import type { Carrier } from './carrier.ts';
 import { ClientRequest, failureOf } from './client-request.ts';
-import type { Message, Params, RequestId, RequestMessage } from './message.ts';
+import type { ErrorMessage, Params, RequestId, RequestMessage, ResultMessage } from './message.ts';
 
 /** Resolves with the result of a request; rejects with the error of the reply. */
 export type Handler = (request: ClientRequest) => Promise<Params> | Params;
@@ -25,7 +25,7 @@ export class OpenRequests {
     const reply = await replyTo(request, handle);
     if (this.#open.get(id) !== request) return;
     this.#open.delete(id);
-    this.#carrier.send(reply);
+    sendReply(this.#carrier, reply);
   }
 
   /** The client cancelled this request, or does not come back for its reply. */
@@ -45,7 +45,21 @@ export class OpenRequests {
   }
 }
 
-export async function replyTo(request: ClientRequest, handle: Handler): Promise<Message> {
+/** Handles a request and sends the reply, to a client that cancels by leaving. */
+export async function answer(request: ClientRequest, carrier: Carrier, handle: Handler): Promise<void> {
+  sendReply(carrier, await replyTo(request, handle));
+}
+
+/** A reply that cannot be written, because it is nested too deeply for example, becomes an error. */
+function sendReply(carrier: Carrier, reply: ResultMessage | ErrorMessage): void {
+  try {
+    carrier.send(reply);
+  } catch (error) {
+    carrier.send({ jsonrpc: '2.0', ...(reply.id !== undefined && { id: reply.id }), error: failureOf(error) });
+  }
+}
+
+async function replyTo(request: ClientRequest, handle: Handler): Promise<ResultMessage | ErrorMessage> {
   const { id } = request;
   try {
     return { jsonrpc: '2.0', id, result: await handle(request) };

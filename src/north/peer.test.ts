@@ -17,10 +17,12 @@ async function connected(handle: (request: ClientRequest) => Promise<Params> = a
   const [near, far] = InMemoryTransport.createLinkedPair();
   const sent: Message[] = [];
   const abandoned: unknown[] = [];
+  const unwritable = new Set<unknown>();
   const carrier: Carrier = {
     track: () => {},
     abandon: (id) => abandoned.push(id),
     send: (message) => {
+      if ('result' in message && unwritable.has(message.result)) throw new RangeError('too deep');
       sent.push(message);
       void far.send(message);
     },
@@ -47,7 +49,7 @@ async function connected(handle: (request: ClientRequest) => Promise<Params> = a
   await far.start();
   const client = owned(new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } }));
   await client.connect(near);
-  return { client, peer, sent, abandoned, heard, mistakes, clock };
+  return { client, peer, sent, abandoned, heard, mistakes, clock, unwritable };
 }
 
 describe('requests of the client', () => {
@@ -90,6 +92,13 @@ describe('requests of the client', () => {
     const onprogress = vi.fn();
     await client.request({ method: 'x/a' }, ANY, { onprogress });
     expect(onprogress).toHaveBeenCalledWith(expect.objectContaining({ progress: 1, total: 2 }));
+  });
+
+  test('X-4: get an error if their result cannot be written', async () => {
+    const result = { a: 1 };
+    const { client, unwritable } = await connected(async () => result);
+    unwritable.add(result);
+    await expect(client.request({ method: 'x/a' }, ANY)).rejects.toMatchObject({ code: -32603 });
   });
 
   test('H-1, X-4: a second `initialize` is answered, and a wrong one refused', async () => {

@@ -162,25 +162,23 @@ export class HttpListener {
     return recipient;
   }
 
-  async #mcp(req: IncomingMessage, res: ServerResponse, whom: Addressed): Promise<void> {
+  #mcp(req: IncomingMessage, res: ServerResponse, whom: Addressed): Promise<void> | void {
     setRecipient(res, this.#recipient(whom.principal));
     switch (req.method) {
       case 'POST':
-        await this.#post(req, res, whom);
-        break;
+        return this.#post(req, res, whom);
       case 'GET':
         if (!accepts(req, 'text/event-stream')) {
           respondError(res, 406, -32000, 'Not Acceptable: the client must accept text/event-stream');
-          break;
+          return undefined;
         }
-        await this.#serve(this.#legacy, req, res, whom);
-        break;
+        return this.#serve(this.#legacy, req, res, whom);
       case 'DELETE':
-        await this.#serve(this.#legacy, req, res, whom);
-        break;
+        return this.#serve(this.#legacy, req, res, whom);
       case undefined:
       default:
         respondError(res, 405, -32000, `method ${req.method} is not allowed`, { headers: { allow: METHODS } });
+        return undefined;
     }
   }
 
@@ -231,7 +229,8 @@ export class HttpListener {
     body?: unknown,
   ): Promise<void> {
     try {
-      await era.handle(req, res, body, whom);
+      const handling = era.handle(req, res, body, whom);
+      if (handling !== undefined) await handling;
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       respondGatewayError(res, error, { id: idOf(body) });

@@ -48,12 +48,17 @@ export class LegacySessions {
     options.gateway.onSessionEnded.add(this.#onSessionEnded);
   }
 
-  async handle(req: IncomingMessage, res: ServerResponse, body: unknown, whom: Addressed): Promise<void> {
+  handle(req: IncomingMessage, res: ServerResponse, body: unknown, whom: Addressed): Promise<void> | void {
+    const sessionId = req.headers['mcp-session-id'];
+    const served = typeof sessionId === 'string' ? this.#ofClient(sessionId, whom) : undefined;
+    return served === undefined ? this.#handleOther(req, res, body, whom) : this.#inSession(served, req, res, body);
+  }
+
+  /** A request outside of the sessions that are open. */
+  async #handleOther(req: IncomingMessage, res: ServerResponse, body: unknown, whom: Addressed): Promise<void> {
     const sessionId = req.headers['mcp-session-id'];
     if (typeof sessionId === 'string') {
-      const served = this.#served.has(sessionId)
-        ? this.#ofClient(sessionId, whom)
-        : await this.#restore(sessionId, whom);
+      const served = this.#served.has(sessionId) ? undefined : await this.#restore(sessionId, whom);
       if (served === undefined) throw this.#notFound();
       await this.#inSession(served, req, res, body);
     } else if (req.method === 'POST' && isInitialize(body)) {
@@ -160,12 +165,12 @@ export class LegacySessions {
     res.writeHead(200).end();
   }
 
-  async #inSession(served: Served, req: IncomingMessage, res: ServerResponse, body: unknown): Promise<void> {
+  #inSession(served: Served, req: IncomingMessage, res: ServerResponse, body: unknown): Promise<void> | void {
     const version = req.headers['mcp-protocol-version'];
     if (typeof version === 'string' && !SESSION_VERSIONS.includes(version)) {
       const supported = SESSION_VERSIONS.join(', ');
       respondError(res, 400, -32000, `unsupported MCP-Protocol-Version '${version}'; supported: ${supported}`);
-      return;
+      return undefined;
     }
     served.session.touch();
     switch (req.method) {
@@ -177,8 +182,9 @@ export class LegacySessions {
         break;
       case undefined:
       default:
-        await this.#end(served.session, res);
+        return this.#end(served.session, res);
     }
+    return undefined;
   }
 }
 

@@ -37,8 +37,8 @@ interface Stream {
   res: ServerResponse | undefined;
   /** How many requests of the POST are not answered yet. */
   unanswered: number;
-  /** Replies held back until all are there, as long as it is not a stream. */
-  replies: Message[];
+  /** Replies held back until all are there, as JSON, as long as it is not a stream. */
+  replies: string[];
   isBatch: boolean;
   /** The exchanges whose replies were written to `res`. */
   answered: Exchange[];
@@ -288,6 +288,8 @@ export class LegacyTransport implements Carrier {
     const { id } = message;
     const request = id === undefined ? undefined : this.#requests.get(id);
     if (id === undefined || request === undefined) return;
+    // First, because it may fail.
+    const text = stringifyExact(message);
     const { stream, exchange } = request;
     this.#requests.delete(id);
     stream.unanswered -= 1;
@@ -299,14 +301,13 @@ export class LegacyTransport implements Carrier {
       else stream.answered.push(exchange);
     }
     if (stream.id !== undefined) {
-      this.#write(stream, stringifyExact(message));
+      this.#write(stream, text);
       if (done) res?.end();
       return;
     }
-    if (!done || stream.isBatch) stream.replies.push(message);
+    if (stream.isBatch) stream.replies.push(text);
     if (!done || res === undefined) return;
-    const body = stringifyExact(stream.isBatch ? stream.replies : message);
-    respondJson(res, 200, body, this.#sessionHeader);
+    respondJson(res, 200, stream.isBatch ? `[${stream.replies.join()}]` : text, this.#sessionHeader);
   }
 
   /** Tells the exchanges of a response whether their replies arrived, and that the client has left if it closes first. */
@@ -338,7 +339,7 @@ export class LegacyTransport implements Carrier {
     stream.id = this.#replay.newStreamId(stream.requests);
     if (stream.res !== undefined) this.#attach(stream, stream.res);
     this.#prime(stream);
-    for (const reply of stream.replies) this.#write(stream, stringifyExact(reply));
+    for (const reply of stream.replies) this.#write(stream, reply);
     stream.replies = [];
   }
 

@@ -5,7 +5,7 @@ import { RpcError } from '../../lib/rpc-error.ts';
 import type { Carrier } from '../carrier.ts';
 import { ClientRequest } from '../client-request.ts';
 import type { Params, RequestMessage } from '../message.ts';
-import { replyTo } from '../open-requests.ts';
+import { answer } from '../open-requests.ts';
 import { modernNotification, modernResult, type ModernCall, type ModernEndpoint } from './endpoint.ts';
 
 const INFO = { name: 'test', version: '1' };
@@ -55,7 +55,10 @@ async function ours(request: RequestMessage, outcome: () => Params): Promise<unk
     onNotification: () => {},
   };
   const received = new ClientRequest(request, CARRIER, 'auto');
-  return replyTo(received, async () => modernResult(endpoint, received));
+  const sent: unknown[] = [];
+  const carrier = { ...CARRIER, send: (message: unknown) => sent.push(message) };
+  await answer(received, carrier, () => modernResult(endpoint, received));
+  return sent[0];
 }
 
 test.each<[string, string, Params]>([

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { GatewayError } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
@@ -16,7 +17,7 @@ import { HUB_INFO, modernHub } from '../hub-endpoint.ts';
 import { emptySubscription } from './empty-subscription.ts';
 import type { Hub } from '../hub/hub.ts';
 import { isRequest, type NotificationMessage, type RequestMessage } from '../message.ts';
-import { replyTo } from '../open-requests.ts';
+import { answer } from '../open-requests.ts';
 import { modernNotification, modernResult, type ModernEndpoint } from './endpoint.ts';
 import { RequestTransport, statusOf } from './transport.ts';
 import { validate, type Rejection } from './validate.ts';
@@ -83,25 +84,31 @@ export class ModernRequests {
   async #answer(req: IncomingMessage, res: ServerResponse, message: RequestMessage, whom: Addressed): Promise<void> {
     const transport = new RequestTransport(res, this.#onOver);
     this.#open.add(transport);
-    const endpoint = await this.#endpointFor(req, message, whom);
-    if (transport.over) return;
-    const request = new ClientRequest(message, transport, this.#gateway.settings.calls.onCancel);
-    transport.send(await replyTo(request, () => modernResult(endpoint, request)));
-  }
-
-  async #endpointFor({ socket }: IncomingMessage, message: RequestMessage, whom: Addressed): Promise<ModernEndpoint> {
-    const { hub, mayRunCommands } = this.#options;
     const found = this.#gateway.stateOf({ ...whom, name: stateOf(whom.as, metaOf(message.params ?? {})) });
     const session = found instanceof Promise ? await found : found;
-    if (whom.view.kind === 'direct')
-      return this.#directEndpoint(await this.#ownerOf(session, message), whom.view.server);
-    if (hub === undefined) throw new Error('a hub request at a listener without a hub');
-    const reader = this.#windows.readerOf(session, message.id, socket);
-    return modernHub({ hub, session, mayRunCommands, reader });
+    const endpoint =
+      whom.view.kind === 'direct'
+        ? await this.#directEndpoint(session, message, whom.view.server)
+        : this.#hubEndpoint(session, message, req.socket);
+    if (transport.over) return;
+    const request = new ClientRequest(message, transport, this.#gateway.settings.calls.onCancel);
+    void answer(request, transport, () => modernResult(endpoint, request));
   }
 
-  async #directEndpoint(session: Session, name: string): Promise<ModernEndpoint> {
+  #hubEndpoint(session: Session, { id }: RequestMessage, socket: Socket): ModernEndpoint {
+    const { hub, mayRunCommands } = this.#options;
+    if (hub === undefined) throw new Error('a hub request at a listener without a hub');
+    return modernHub({ hub, session, mayRunCommands, reader: this.#windows.readerOf(session, id, socket) });
+  }
+
+  async #directEndpoint(
+    own: Session,
+    message: RequestMessage | NotificationMessage,
+    name: string,
+  ): Promise<ModernEndpoint> {
     const { gateway, taskAfterMs } = this.#options;
+    const owner = this.#ownerOf(own, message);
+    const session = owner instanceof Promise ? await owner : owner;
     const info = await serverInfo(name, session.connection(name));
     return modernView({ gateway, session, name, info, clientState: clientStateOf(session, name), taskAfterMs });
   }
@@ -117,16 +124,17 @@ export class ModernRequests {
       const isNameless = as === undefined && clientIn(meta).program === undefined;
       const latest = isNameless ? this.#gateway.latestState(principal, view) : undefined;
       const session = latest ?? (await this.#gateway.stateOf({ principal, view, name: stateOf(as, meta) }));
-      modernNotification(await this.#directEndpoint(session, view.server), message);
+      modernNotification(await this.#directEndpoint(session, message, view.server), message);
     }
     res.writeHead(202).end();
   }
 
   /** The session that has the task a request is about: another program of the same principal may have started it. */
-  async #ownerOf(own: Session, { method, params }: RequestMessage): Promise<Session> {
+  #ownerOf(own: Session, { method, params }: RequestMessage | NotificationMessage): Session | Promise<Session> {
     const taskId = method.startsWith('tasks/') ? params?.['taskId'] : undefined;
     if (typeof taskId !== 'string' || own.tasks.find(taskId) !== undefined) return own;
-    return (await this.#gateway.otherStates(own)).find(({ tasks }) => tasks.find(taskId) !== undefined) ?? own;
+    const has = ({ tasks }: Session): boolean => tasks.find(taskId) !== undefined;
+    return this.#gateway.otherStates(own).then((others) => others.find(has) ?? own);
   }
 
   /** Tells of changes on a stream that stays open. */
