@@ -4,6 +4,9 @@
  */
 export const MAX_LEVELS = 1000;
 
+/** JSON that is shorter cannot be nested too deeply: each level has two brackets. */
+export const MIN_DEEP_LENGTH = 2 * MAX_LEVELS;
+
 /** Whether a value has more than so many lists and objects inside each other. Those far deeper have no JSON. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;

@@ -11,7 +11,6 @@ import type {
   ServerInfo,
   ServerPreferences,
 } from '../core/ports.ts';
-import { whenAborted } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, withFields, type Log } from '../lib/log.ts';
 import { redactUrl } from '../lib/redact.ts';
@@ -61,8 +60,6 @@ export class ServerConnection implements Connection {
   #stopRelisten = (): void => {};
   /** The log level that the client asked for. */
   #logLevel: unknown;
-  /** Cancelled calls whose cancellation must reach the server before the connection is closed. */
-  readonly #cancelling = new Set<Promise<unknown>>();
   readonly #config: ServerConfig;
   readonly #sink: ConnectionSink;
   readonly #clock: Clock;
@@ -168,13 +165,10 @@ export class ServerConnection implements Connection {
   async #run(call: OutgoingCall, run: (running: RunningCall) => Promise<CallOutcome>): Promise<CallOutcome> {
     const running = this.#calls.begin(call);
     const outcome = run(running);
-    // The cancellation of a native task must arrive, even if the server has not named the task yet: it would work in vain.
-    const forget = whenAborted(call.signal, () => this.#cancelling.add(outcome));
+    running.outcome = outcome;
     try {
       return await outcome;
     } finally {
-      forget();
-      this.#cancelling.delete(outcome);
       this.#calls.end(running);
     }
   }
@@ -221,9 +215,9 @@ export class ServerConnection implements Connection {
 
   async close({ keepSession = false } = {}): Promise<void> {
     const serverWaits = this.#requests.hasOpen;
-    if (this.#cancelling.size > 0) {
-      await within(LAST_CANCELS_MS, Promise.allSettled(this.#cancelling), this.#clock);
-    }
+    // The cancellation of a native task must arrive, even if the server has not named the task yet: it would work in vain.
+    const cancelled = this.#calls.cancelledOutcomes();
+    if (cancelled.length > 0) await within(LAST_CANCELS_MS, Promise.allSettled(cancelled), this.#clock);
     this.#receiver.clear('the connection was closed');
     this.#stopRelisten();
     await this.#reconnector.close(keepSession, async (live) => {

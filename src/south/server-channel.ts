@@ -1,5 +1,5 @@
 import type { ClientCapabilities, RequestId } from '@modelcontextprotocol/client';
-import type { IncomingQuestion } from '../core/ports.ts';
+import type { IncomingQuestion, OutgoingCall } from '../core/ports.ts';
 import type { Answer } from '../core/interaction/interaction.ts';
 import { unlessAborted } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -68,27 +68,28 @@ export class ServerChannel implements CallChannel {
   }
 
   async attempt(): Promise<Attempt> {
-    const live = await this.#reached();
-    const { isModern } = live.peer;
-    const isCurrent = (): boolean => this.#host.reconnector.up === live;
-    return {
-      clock: this.clock,
-      offer: live.offer,
-      get isCurrent() {
-        return isCurrent();
-      },
-      request: async (method, params, options = {}) => this.#request(live, method, params, options),
-      callMeta: (tasks) => (isModern ? callMeta(this.#host.capabilities, tasks) : {}),
-      taskSupport: async (tool, signal) => this.#taskSupport(tool, signal),
-      paramHeaders: ({ tool, args }) => (isModern ? paramHeaders(this.#toolFacts.known(tool).headers, args) : {}),
-      rereadTools: async () => {
-        this.forgetTools();
-        await this.#readTools();
-      },
-    };
+    return new ServerAttempt(this, this.#host.reconnector.up ?? (await this.#reached()));
   }
 
-  async #taskSupport(tool: string, signal?: AbortSignal): Promise<TaskSupport> {
+  isUp(live: Live): boolean {
+    return this.#host.reconnector.up === live;
+  }
+
+  callMeta(tasks: 'use' | 'avoid'): Record<string, unknown> {
+    return callMeta(this.#host.capabilities, tasks);
+  }
+
+  paramHeaders({ tool, args }: OutgoingCall): Record<string, string> | undefined {
+    const { headers } = this.#toolFacts.known(tool);
+    return headers.length === 0 ? undefined : paramHeaders(headers, args);
+  }
+
+  async rereadTools(): Promise<void> {
+    this.forgetTools();
+    await this.#readTools();
+  }
+
+  async taskSupport(tool: string, signal?: AbortSignal): Promise<TaskSupport> {
     signal?.throwIfAborted();
     // Other calls may wait for the list, too.
     await unlessAborted(this.#readTools(), signal, () => new Error('the call does not wait any more'));
@@ -126,18 +127,18 @@ export class ServerChannel implements CallChannel {
     params: Record<string, unknown>,
     options: RequestOptions = {},
   ): Promise<Record<string, unknown>> {
-    return this.#request(await this.#reached(), method, params, options);
+    return this.requestOn(await this.#reached(), method, params, options);
   }
 
   /** A request of a call. Whether a failed one means the loss of the server must be known before the call ends. */
-  async #request(
+  async requestOn(
     live: Live,
     method: string,
     params: Record<string, unknown>,
     options: RequestOptions,
   ): Promise<Record<string, unknown>> {
     options.signal?.throwIfAborted();
-    if (this.#host.reconnector.up !== live) throw new ServerUnavailable('unreachable', 'the connection was replaced');
+    if (!this.isUp(live)) throw new ServerUnavailable('unreachable', 'the connection was replaced');
     try {
       return await this.send(live, method, params, options);
     } catch (error) {
@@ -149,7 +150,7 @@ export class ServerChannel implements CallChannel {
       // One broken stream is not yet the loss of the server.
       if (loss !== undefined) await this.#host.check(live, loss.message);
       // An error that comes with the loss of the server is the loss.
-      if (loss !== undefined || this.#host.reconnector.up !== live) throw new ServerUnavailable('lost', loss ?? error);
+      if (loss !== undefined || !this.isUp(live)) throw new ServerUnavailable('lost', loss ?? error);
       throw error;
     }
   }
@@ -163,7 +164,8 @@ export class ServerChannel implements CallChannel {
   ): Promise<Record<string, unknown>> {
     // A server asks nothing because of a ping or of a request about a task.
     const isOther = options.callId === undefined && method !== 'ping' && !method.startsWith('tasks/');
-    const done = isOther ? this.#host.calls.beginOther() : (): void => {};
+    if (!isOther) return live.peer.request(method, params, options);
+    const done = this.#host.calls.beginOther();
     const result = await live.peer.request(method, params, options).finally(done);
     return method === 'tools/list' ? this.#toolsOf(live, result) : result;
   }
@@ -196,6 +198,53 @@ export class ServerChannel implements CallChannel {
     } catch (error) {
       throw new ServerUnavailable('unreachable', error);
     }
+  }
+}
+
+/** An attempt on one connection of a channel. */
+class ServerAttempt implements Attempt {
+  readonly #channel: ServerChannel;
+  readonly #live: Live;
+
+  constructor(channel: ServerChannel, live: Live) {
+    this.#channel = channel;
+    this.#live = live;
+  }
+
+  get clock(): Clock {
+    return this.#channel.clock;
+  }
+
+  get offer(): Attempt['offer'] {
+    return this.#live.offer;
+  }
+
+  get isCurrent(): boolean {
+    return this.#channel.isUp(this.#live);
+  }
+
+  async request(
+    method: string,
+    params: Record<string, unknown>,
+    options: RequestOptions = {},
+  ): Promise<Record<string, unknown>> {
+    return this.#channel.requestOn(this.#live, method, params, options);
+  }
+
+  callMeta(tasks: 'use' | 'avoid'): Record<string, unknown> | undefined {
+    return this.#live.peer.isModern ? this.#channel.callMeta(tasks) : undefined;
+  }
+
+  async taskSupport(tool: string, signal?: AbortSignal): Promise<TaskSupport> {
+    return this.#channel.taskSupport(tool, signal);
+  }
+
+  paramHeaders(call: OutgoingCall): Record<string, string> | undefined {
+    return this.#live.peer.isModern ? this.#channel.paramHeaders(call) : undefined;
+  }
+
+  async rereadTools(): Promise<void> {
+    await this.#channel.rereadTools();
   }
 }
 

@@ -20,12 +20,12 @@ export interface Attempt {
   readonly isCurrent: boolean;
   /** Throws `ServerUnavailable` when the connection is gone, or is lost before the server answers. */
   request(method: string, params: Record<string, unknown>, options?: RequestOptions): Promise<Record<string, unknown>>;
-  /** The `_meta` that this server's protocol requires in a call; `avoid` does not offer to take tasks. */
-  callMeta(tasks: 'use' | 'avoid'): Record<string, unknown>;
+  /** The `_meta` that this server's protocol requires in a call, if any; `avoid` does not offer to take tasks. */
+  callMeta(tasks: 'use' | 'avoid'): Record<string, unknown> | undefined;
   /** Whether this tool may, must or must not be asked to run as a task. */
   taskSupport(tool: string, signal?: AbortSignal): Promise<'forbidden' | 'optional' | 'required'>;
   /** The arguments that the tool expects as headers, too, as far as known. */
-  paramHeaders(call: OutgoingCall): Record<string, string>;
+  paramHeaders(call: OutgoingCall): Record<string, string> | undefined;
   /** Reads the list of tools again, which says what `paramHeaders` should be. */
   rereadTools(): Promise<void>;
 }

@@ -123,15 +123,16 @@ async function sendOnce(
 async function firstAttempt(channel: CallChannel, call: OutgoingCall): Promise<{ attempt: Attempt; asTask: boolean }> {
   for (;;) {
     const attempt = await channel.attempt();
+    // With the extension, the server decides itself.
+    if (attempt.offer?.generation !== 'core') return { attempt, asTask: false };
     const asTask = await wantsTask(attempt, call);
     // Reading the list of tools takes time, in which another connection may have replaced this one.
     if (attempt.isCurrent) return { attempt, asTask };
   }
 }
 
-/** Whether to ask for a task. With the extension, the server decides itself. */
+/** Whether to ask for a task. */
 async function wantsTask(attempt: Attempt, call: OutgoingCall): Promise<boolean> {
-  if (attempt.offer?.generation !== 'core') return false;
   // A server that does not list its tools may still have them.
   const support = await attempt.taskSupport(call.tool, call.signal).catch((error: unknown) => {
     // Core treats an unsent call as over: it must not be sent afterwards.
@@ -163,24 +164,32 @@ async function sendWithHeaders(
   params: Record<string, unknown>,
   what: 'first' | 'answers',
 ): Promise<Reply> {
-  const request = async (headers: Record<string, string>, signal: AbortSignal): Promise<Reply> =>
+  try {
+    return await sendWithGrace(attempt, call, params, what);
+  } catch (error) {
+    if (!(error instanceof ErrorResponse) || error.code !== HEADER_MISMATCH) throw error;
+    await attempt.rereadTools();
+    return sendWithGrace(attempt, call, params, what);
+  }
+}
+
+/** Where the server may answer with a task, or gets answers, an aborted call has a little time to hear of it. */
+async function sendWithGrace(
+  attempt: Attempt,
+  call: OutgoingCall,
+  params: Record<string, unknown>,
+  what: 'first' | 'answers',
+): Promise<Reply> {
+  const headers = attempt.paramHeaders(call);
+  const request = async (signal: AbortSignal): Promise<Reply> =>
     attempt.request('tools/call', params, { callId: call.id, signal, headers, mayAsk: true });
   const mayBeTask = attempt.offer?.generation === 'extension';
+  if (!mayBeTask && what === 'first') return request(call.signal);
   const graceMs = (): number => {
     if (what === 'answers' && call.signal.reason === LEAVE_RUNNING) return ANSWERS_GRACE_MS;
     return mayBeTask ? POSSIBLE_GRACE_MS : 0;
   };
-  const send = async (headers: Record<string, string>): Promise<Reply> =>
-    mayBeTask || what === 'answers'
-      ? withGrace(attempt.clock, call.signal, graceMs, async (signal) => request(headers, signal))
-      : request(headers, call.signal);
-  try {
-    return await send(attempt.paramHeaders(call));
-  } catch (error) {
-    if (!(error instanceof ErrorResponse) || error.code !== HEADER_MISMATCH) throw error;
-    await attempt.rereadTools();
-    return send(attempt.paramHeaders(call));
-  }
+  return withGrace(attempt.clock, call.signal, graceMs, request);
 }
 
 /**

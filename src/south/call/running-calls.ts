@@ -9,6 +9,7 @@ const MAX_EARLY = 100;
 /** A call that has not ended yet. */
 export interface RunningCall {
   readonly call: OutgoingCall;
+  outcome?: Promise<unknown>;
   /** The server keeps it as a task, or was asked to. */
   native: boolean;
   /** The id of that task. */
@@ -57,6 +58,12 @@ export class RunningCalls {
   end({ call, onEnd }: RunningCall): void {
     this.#calls.delete(call.id);
     for (const told of onEnd) told();
+  }
+
+  /** The outcomes of the cancelled calls: they have one when the server knows of the cancellation. */
+  cancelledOutcomes(): Promise<unknown>[] {
+    const cancelled = [...this.#calls.values()].filter(({ call }) => call.signal.aborted);
+    return cancelled.flatMap(({ outcome }) => outcome ?? []);
   }
 
   /** Resolves when the server knows that this call is cancelled; at once if it is not cancelled. */

@@ -190,7 +190,7 @@ export class ChildTransport implements ServerTransport {
         handleOversize(line, this);
         continue;
       }
-      const message = readMessage(parsed(line));
+      const message = readMessage(parsed(line), line.length);
       if (message !== undefined) {
         this.onmessage?.(message, 'any');
       } else if (line.trim() !== '') this.#noise(line);

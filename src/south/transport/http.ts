@@ -69,8 +69,10 @@ export class HttpTransport implements ServerTransport {
   /** The server has taken the answer to a request of its own. */
   onanswered?: (id: RequestId) => void;
   readonly answers = new PendingAnswers();
-  sessionId?: string;
+  #sessionId: string | undefined;
   #protocolVersion: string | undefined;
+  /** What is the same in every POST, until the session or the protocol version changes. */
+  #headersOfPosts: Record<string, string> | undefined;
   #closed = false;
   readonly #url: URL;
   readonly #headers: Record<string, string>;
@@ -114,7 +116,7 @@ export class HttpTransport implements ServerTransport {
       onDoubt: (reason) => health.onDoubt(reason),
       onError: (error) => this.onerror?.(error),
     });
-    if (sessionId !== undefined) this.sessionId = sessionId;
+    this.#sessionId = sessionId;
   }
 
   /** Loads undici: a program without servers over HTTP does not need it. */
@@ -122,8 +124,18 @@ export class HttpTransport implements ServerTransport {
     this.#undici = await loadUndici();
   }
 
+  get sessionId(): string | undefined {
+    return this.#sessionId;
+  }
+
+  #useSession(id: string | undefined): void {
+    this.#sessionId = id;
+    this.#headersOfPosts = undefined;
+  }
+
   setProtocolVersion(version: string): void {
     this.#protocolVersion = version;
+    this.#headersOfPosts = undefined;
   }
 
   async send(message: JSONRPCMessage, options: SendOptions = {}): Promise<void> {
@@ -145,7 +157,7 @@ export class HttpTransport implements ServerTransport {
   async #sendRequest(message: JSONRPCRequest, options: SendOptions): Promise<void> {
     const open = this.#requests.begin(message.id);
     const isHandshake = message.method === 'initialize';
-    if (isHandshake) delete this.sessionId;
+    if (isHandshake) this.#useSession(undefined);
     open.exchange = this.#post(message, useOf(message), options, () => {
       if (open.state === 'waiting') open.state = 'sent';
     });
@@ -158,7 +170,7 @@ export class HttpTransport implements ServerTransport {
       return;
     }
     const sessionId = headerOf(answer.headers, 'mcp-session-id');
-    if (isHandshake && sessionId !== undefined) this.sessionId = sessionId;
+    if (isHandshake && sessionId !== undefined) this.#useSession(sessionId);
     const type = headerOf(answer.headers, 'content-type') ?? 'none';
     if (answer.status === 202) {
       answer.body.discard();
@@ -176,9 +188,10 @@ export class HttpTransport implements ServerTransport {
   }
 
   async #receiveJson({ id }: JSONRPCRequest, { body }: HttpAnswer): Promise<void> {
-    const parsed = parseJson(await readText(body, this.#limit));
+    const text = await readText(body, this.#limit);
+    const parsed = parseJson(text);
     for (const each of Array.isArray(parsed) ? parsed : [parsed]) {
-      const message = readMessage(each);
+      const message = readMessage(each, text.length);
       if (message === undefined) throw notMcp('the answer is JSON, but not a JSON-RPC message');
       this.#deliver(message, 'any');
     }
@@ -295,12 +308,13 @@ export class HttpTransport implements ServerTransport {
   }
 
   #postHeaders(message: JSONRPCMessage, options: SendOptions): Record<string, string> {
-    return {
+    this.#headersOfPosts ??= {
       ...this.#commonHeaders('application/json, text/event-stream'),
-      ...modernHeaders(message),
-      ...options.headers,
       'content-type': 'application/json',
     };
+    const own = modernHeaders(message);
+    if (own === undefined && options.headers === undefined) return this.#headersOfPosts;
+    return { ...this.#headersOfPosts, ...own, ...options.headers };
   }
 
   #commonHeaders(accept: string): Record<string, string> {

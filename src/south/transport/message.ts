@@ -1,15 +1,16 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
-import { isDeeperThan, MAX_LEVELS } from '../../lib/depth.ts';
+import { isDeeperThan, MAX_LEVELS, MIN_DEEP_LENGTH } from '../../lib/depth.ts';
 import { messageOf } from '../../lib/log.ts';
 import { isObject } from '../../lib/values.ts';
 import { parseExact } from '../../lib/exact-json.ts';
 
 /**
- * A message of a server; `undefined` if it is not a message. An invalid response becomes an error, so that its request ends.
+ * A message of a server; `undefined` if it is not a message. An invalid response becomes an error, so that its request ends. `length`: that of
+ * its text.
  */
-export function readMessage(value: unknown): JSONRPCMessage | undefined {
+export function readMessage(value: unknown, length = Infinity): JSONRPCMessage | undefined {
   if (!isObject(value) || value['jsonrpc'] !== '2.0') return undefined;
-  const tooDeep = isDeeperThan(value, MAX_LEVELS);
+  const tooDeep = length > MIN_DEEP_LENGTH && isDeeperThan(value, MAX_LEVELS);
   if ('method' in value) {
     if (typeof value['method'] !== 'string') return undefined;
     if (!tooDeep) return value as JSONRPCMessage;
@@ -30,7 +31,7 @@ export function readMessage(value: unknown): JSONRPCMessage | undefined {
 /** Reads a message from its text; `onError` gets the reason if the text is not a message. */
 export function parseMessage(text: string, onError: (error: Error) => void): JSONRPCMessage | undefined {
   try {
-    const message = readMessage(parseExact(text));
+    const message = readMessage(parseExact(text), text.length);
     if (message === undefined) onError(new Error('not a JSON-RPC message on the stream'));
     return message;
   } catch (error) {

@@ -11,11 +11,11 @@ const NAMED_BY: Record<string, string> = {
   'tasks/cancel': 'taskId',
 };
 
-/** Headers that repeat fields of the body of a request with an envelope; none for other requests. */
-export function modernHeaders(message: JSONRPCMessage): Record<string, string> {
-  if (!('method' in message) || !('id' in message)) return {};
+/** Headers that repeat fields of the body of a request with an envelope; `undefined` for other messages. */
+export function modernHeaders(message: JSONRPCMessage): Record<string, string> | undefined {
+  if (!('method' in message) || !('id' in message)) return undefined;
   const version = message.params?._meta?.[VERSION_KEY];
-  if (typeof version !== 'string') return {};
+  if (typeof version !== 'string') return undefined;
   const field = NAMED_BY[message.method];
   const name = field === undefined ? undefined : message.params?.[field];
   return {

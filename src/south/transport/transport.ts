@@ -16,7 +16,7 @@ export interface ServerTransport {
   onerror?: ((error: Error) => void) | undefined;
   onmessage?: ((message: JSONRPCMessage, stream: StreamTag) => void) | undefined;
   /** The id of our session with the server, where it has sessions. */
-  sessionId?: string;
+  readonly sessionId?: string | undefined;
   start(): Promise<void>;
   send(message: JSONRPCMessage, options?: SendOptions): Promise<void>;
   close(): Promise<void>;
