@@ -89,3 +89,27 @@ test('S-5: entries that are still there after the time are acted on, each once a
   clock.advance(250);
   expect(acted).toEqual(['a', 'c', 'd']);
 });
+
+test('D-2: an entry may be added again when its time is over', () => {
+  const clock = new TestClock();
+  let count = 0;
+  const delayed = new Delayed<string>(
+    10,
+    (entry) => {
+      count += 1;
+      delayed.add(entry);
+    },
+    clock,
+  );
+  delayed.add('a');
+  for (let times = 1; times <= 5; times += 1) {
+    clock.advance(10);
+    expect(count).toBe(times);
+  }
+  delayed.delete('a');
+  clock.advance(100);
+  expect(count).toBe(5);
+  delayed.add('a');
+  clock.advance(10);
+  expect(count).toBe(6);
+});

@@ -105,7 +105,6 @@ export class Delayed<T> {
   }
 
   #ring(): void {
-    this.#armed = false;
     const now = this.#clock.now();
     for (const [entry, due] of this.#due) {
       if (due > now) {
@@ -115,5 +114,6 @@ export class Delayed<T> {
       this.#due.delete(entry);
       this.#act(entry);
     }
+    this.#armed = false;
   }
 }

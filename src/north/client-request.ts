@@ -23,10 +23,12 @@ export class ClientRequest {
     this.#carrier = carrier;
     const token = progressTokenOf(params);
     this.progressToken = token;
-    const progress = (report: Params): void =>
-      this.notify('notifications/progress', { ...report, progressToken: token });
-    this.exchange = new Exchange(token === undefined ? undefined : progress, onCancel);
+    this.exchange = new Exchange(token === undefined ? undefined : this.#progress(token), onCancel);
     carrier.track(id, this.exchange);
+  }
+
+  #progress(progressToken: RequestId): (report: Params) => void {
+    return (report) => this.notify('notifications/progress', { ...report, progressToken });
   }
 
   /** Sends a notification in the course of the request. */

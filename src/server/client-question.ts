@@ -1,4 +1,4 @@
-import { CLIENT_CAPABILITIES_META_KEY } from '@modelcontextprotocol/server';
+import { CLIENT_CAPABILITIES_KEY } from '../lib/protocol.ts';
 import type { ConnectionSink, IncomingQuestion } from '../core/ports.ts';
 import type { Answer } from '../core/interaction/interaction.ts';
 import { isObject } from '../lib/values.ts';
@@ -8,7 +8,7 @@ export type Capabilities = Record<string, unknown>;
 
 /** What a client without a session declares with its call. The capabilities of other clients are known to their endpoint. */
 export function capabilitiesIn(meta: Record<string, unknown> = {}): Capabilities | undefined {
-  const declared = meta[CLIENT_CAPABILITIES_META_KEY];
+  const declared = meta[CLIENT_CAPABILITIES_KEY];
   return isObject(declared) ? declared : undefined;
 }
 

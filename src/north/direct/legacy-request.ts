@@ -5,7 +5,7 @@ import type { Carrier } from '../carrier.ts';
 import type { ClientRequest } from '../client-request.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { every } from '../../lib/timers.ts';
+import { Delayed } from '../../lib/timers.ts';
 import type { Params, RequestId } from '../message.ts';
 import type { ClientPeer } from '../peer.ts';
 import { whileWaiting } from '../waiting.ts';
@@ -32,14 +32,14 @@ export class LegacyRequest {
   readonly progressToken: RequestId | undefined;
   readonly exchange: Exchange;
   readonly clock: Clock;
-  readonly #peer: ClientPeer;
+  readonly #pings: Pings;
 
-  constructor(peer: ClientPeer, { id, progressToken, exchange }: ClientRequest, clock: Clock) {
+  constructor({ id, progressToken, exchange }: ClientRequest, clock: Clock, pings: Pings) {
     this.id = id;
     this.progressToken = progressToken;
     this.exchange = exchange;
     this.clock = clock;
-    this.#peer = peer;
+    this.#pings = pings;
   }
 
   /** Runs something that may take long while the client waits, with progress or pings. */
@@ -48,20 +48,31 @@ export class LegacyRequest {
     work: Parameters<typeof whileWaiting<T>>[2],
     marked?: (progress: Progress) => Progress,
   ): Promise<T> {
-    const { exchange } = this;
-    if (exchange.progress !== undefined) return whileWaiting(this, what, work, marked);
-    const ping = (): void => {
-      if (!exchange.reaches) return;
-      // A client that answers no pings may still be waiting.
-      this.#peer.request('ping', undefined, { on: this.id, timeoutMs: PING_MS }).catch(() => {});
-    };
-    const stop = every(PING_MS, ping, this.clock);
+    if (this.exchange.progress !== undefined) return whileWaiting(this, what, work, marked);
+    this.#pings.add(this);
     try {
       return await work(() => {});
     } finally {
-      stop();
+      this.#pings.delete(this);
     }
   }
+}
+
+/** The requests of a client that waits without progress; it is pinged on their streams. */
+export type Pings = Delayed<LegacyRequest>;
+
+export function pingsTo(peer: ClientPeer, clock: Clock): Pings {
+  const pings: Pings = new Delayed(
+    PING_MS,
+    (request) => {
+      pings.add(request);
+      if (!request.exchange.reaches) return;
+      // A client that answers no pings may still be waiting.
+      peer.request('ping', undefined, { on: request.id, timeoutMs: PING_MS }).catch(() => {});
+    },
+    clock,
+  );
+  return pings;
 }
 
 /** Sends a notification, on the stream of one of the client's requests if it belongs there. */

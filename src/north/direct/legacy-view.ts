@@ -8,7 +8,7 @@ import { LegacyResponder } from './legacy-responder.ts';
 import { LegacyRelay } from './legacy-relay.ts';
 import type { Params } from '../message.ts';
 import { ClientPeer } from '../peer.ts';
-import { LegacyRequest, tellClient, type LegacyViewParts } from './legacy-request.ts';
+import { LegacyRequest, pingsTo, tellClient, type LegacyViewParts, type Pings } from './legacy-request.ts';
 import { LegacyTasks } from './legacy-tasks.ts';
 import { LegacyTools } from './legacy-tools.ts';
 import { wireError } from './outcome.ts';
@@ -26,6 +26,7 @@ export class LegacyView {
   /** To be told where the client can be reached. */
   readonly responder: LegacyResponder;
   readonly #parts: LegacyCallParts;
+  readonly #pings: Pings;
   readonly #undo: (() => void)[] = [];
 
   constructor(parts: LegacyViewParts) {
@@ -40,6 +41,7 @@ export class LegacyView {
       clock: session.clock,
       onMistake: (error) => gateway.log.debug('client_protocol_error', { error }),
     });
+    this.#pings = pingsTo(this.peer, session.clock);
     this.responder = new LegacyResponder(this.peer, parts);
     const tools = new LegacyTools(session);
     this.#parts = {
@@ -94,7 +96,7 @@ export class LegacyView {
     const { session, name } = this.#parts;
     const { method, params } = request;
     if (MODERN_METHODS.has(method)) throw new RpcError(METHOD_NOT_FOUND, 'Method not found');
-    const own = new LegacyRequest(this.peer, request, session.clock);
+    const own = new LegacyRequest(request, session.clock, this.#pings);
     const handle = (): Promise<Reply> => this.#handle(own, method, params);
     try {
       return await replyWhenStored(session, () => withinLimits(session, params, handle));

@@ -12,7 +12,11 @@ import { elicitationReference, taskReference, taskView } from './views.ts';
 import { withFix } from './with-fix.ts';
 
 /** The reply to a call. */
-export async function callReply(context: ToolContext, request: CallRequest, reply: CallReply): Promise<ToolReply> {
+export function callReply(
+  context: ToolContext,
+  request: CallRequest,
+  reply: CallReply,
+): Promise<ToolReply> | ToolReply {
   switch (reply.kind) {
     case 'result':
       deliverResult(context, request, reply.result, (taskId) => hasResult(context, taskId));
@@ -20,12 +24,14 @@ export async function callReply(context: ToolContext, request: CallRequest, repl
     case 'task':
       return promoted(context, reply.task.id, reply.because, request.timeoutMs);
     case 'failed':
-      return errorReply(
-        withFix(await explained(context.session, reply.error), context.session.servers.get(request.server)?.config),
-      );
+      return failedReply(context.session, request, reply.error);
     case 'cancelled':
       return errorReply(new GatewayError('TOOL_ERR_EXECUTION_FAILED', 'the call was cancelled'));
   }
+}
+
+async function failedReply(session: Session, { server }: CallRequest, error: GatewayError): Promise<ToolReply> {
+  return errorReply(withFix(await explained(session, error), session.servers.get(server)?.config));
 }
 
 /** The call goes on as a task. */
