@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import type { Writable } from 'node:stream';
 import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import type { CommandServerConfig } from '../../core/ports.ts';
@@ -134,7 +135,15 @@ export class ChildTransport implements ServerTransport {
       this.#signalGroup('SIGKILL');
       throw new ServerFailure('exited', this.#killedBecause);
     }
+    this.#holdBack(stdin);
     if (!stdin.write(`${stringifyExact(message)}\n`)) await drained(stdin);
+  }
+
+  /** The messages of one turn of the event loop are written at once: each write to a pipe is expensive. */
+  #holdBack(stdin: Writable): void {
+    if (stdin.writableCorked > 0) return;
+    stdin.cork();
+    setImmediate(() => stdin.uncork());
   }
 
   /** Adds the end of the process and its last words to a failed connection. */
