@@ -164,7 +164,8 @@ export class HttpTransport implements ServerTransport {
     const answer = await answerOf(open.exchange, this.#health);
     open.state = 'taken';
     // A server ignores the cancellation of a request that it does not have yet, so it gets another one.
-    if (open.cancel) await this.send(open.cancel);
+    // Without waiting for that: meanwhile the response would pile up unread.
+    if (open.cancel) this.send(open.cancel).catch((error: unknown) => this.onerror?.(error as Error));
     if (!isSuccess(answer)) {
       await this.#refused(message, answer);
       return;
