@@ -11,7 +11,7 @@ const UNIT = [
 
 /** Where the longest files are. */
 const LONG =
-  /tests\/(conformance|crash|e2e\/(attacks|scale|native|direct\/matrix|client\/examples|restart\/tasks|cli\/call))/;
+  /tests\/(conformance|crash|e2e\/(attacks|scale|native|direct\/matrix|client\/examples|restart\/tasks|direct\/give-up\/again))/;
 
 /** Begins with long files, so that none of them is left for the end, when the other workers are idle. */
 class LongFilesFirst extends BaseSequencer {
@@ -26,7 +26,7 @@ class LongFilesFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     // Tests wait more than they compute.
-    maxWorkers: 5,
+    maxWorkers: 6,
     sequence: { sequencer: LongFilesFirst },
     testTimeout: 20_000,
     hookTimeout: 20_000,
