@@ -15,10 +15,12 @@ const WATCHED = 'rich://text';
 const NO_MORE = 'rich://blob';
 const ERAS = ['legacy', 'modern'] as const;
 
-/** Changes all; tells what was heard until the last change. */
+/** Changes all; tells what was heard until the last change. A change before the gateway listens to its server is not heard. */
 async function heardOf(wire: LegacyWire, told: LegacyStream): Promise<unknown[]> {
-  await wire.call('change', { what: [NO_MORE, WATCHED, 'tools'] });
-  await told.heard('notifications/tools/list_changed');
+  await soon(async () => {
+    await wire.call('change', { what: [NO_MORE, WATCHED, 'tools'] });
+    return told.told('notifications/tools/list_changed').length;
+  }).toBeGreaterThan(0);
   return told.told('notifications/resources/updated').map(({ uri }) => uri);
 }
 
