@@ -18,7 +18,9 @@ const bundles = (await readdir(join(ROOT, 'dist'))).filter((file) => file.endsWi
 async function importsOf(file: string): Promise<string[]> {
   const text = await readFile(join(ROOT, 'dist', file), 'utf8');
   const found = text.matchAll(/(?:\bfrom|\bimport|\bimport\(|\b__?require\()\s*["']([^"'.][^"']*)["']/g);
-  return [...found].map(([, name = '']) => name).filter((name) => !isBuiltin(name));
+  // A package may know modules of a newer Node than this one, and load them only there.
+  const isPackage = (name: string): boolean => !isBuiltin(name) && !name.startsWith('node:');
+  return [...found].map(([, name = '']) => name).filter(isPackage);
 }
 
 test('X-3: users install just the packages that the built program imports', async () => {
