@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -19,8 +20,20 @@ class LongFilesFirst extends BaseSequencer {
     // oxlint-disable-next-line unicorn/no-array-sort -- it is that of the sequencer, and returns another array
     const sorted = await super.sort(files);
     const isLong = ({ moduleId }: TestSpecification): boolean => LONG.test(moduleId);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    return [...inTurn(sorted.filter(isLong)), ...sorted.filter((file) => !isLong(file))];
   }
+}
+
+/** One file of each folder in turn: those of one folder may all need much of the processor. */
+function inTurn(files: readonly TestSpecification[]): TestSpecification[] {
+  const taken = new Map<string, number>();
+  const turns = files.map((file) => {
+    const folder = dirname(file.moduleId);
+    const turn = taken.get(folder) ?? 0;
+    taken.set(folder, turn + 1);
+    return { file, turn };
+  });
+  return turns.toSorted((a, b) => a.turn - b.turn).map(({ file }) => file);
 }
 
 export default defineConfig({
