@@ -252,15 +252,13 @@ export class Calls {
     forMs: number,
   ): boolean {
     const before = this.#clock.now() - forMs;
-    return [...this.#live.values()].some(
-      ({ answered, startedAt, request }) =>
-        !answered &&
-        startedAt <= before &&
-        request.program === program &&
-        request.server === server &&
-        request.tool === tool &&
-        isDeepStrictEqual(request.args, args),
-    );
+    for (const { answered, startedAt, request } of this.#live.values()) {
+      // The oldest come first.
+      if (startedAt > before) return false;
+      const isSame = request.program === program && request.server === server && request.tool === tool;
+      if (!answered && isSame && isDeepStrictEqual(request.args, args)) return true;
+    }
+    return false;
   }
 
   /** What the call behind a task is known by on its connection, while it is at work. */
@@ -279,27 +277,7 @@ export class Calls {
   }
 
   async #run(call: LiveCall, start: (call: OutgoingCall) => Promise<CallOutcome>): Promise<void> {
-    const outcome = withinLimit(
-      await this.#started(start, {
-        id: call.id,
-        tool: call.request.tool,
-        args: call.request.args,
-        ...(call.request.meta && { meta: call.request.meta }),
-        ...(call.request.more && { more: call.request.more }),
-        ...(call.request.bare && { bare: true }),
-        tasks: call.request.tasks ?? 'use',
-        taskTtlMs: this.#remoteTtlMs,
-        signal: call.abort.signal,
-        onProgress: (progress) => this.#progressed(call, progress),
-        onTask: (task) => this.#taskChanged(call, task),
-        onSending: () => this.#sending(call),
-        onCheckpoint: async (checkpoint) => this.#checkpoint(call, checkpoint),
-        onAllAsked: () => {
-          if (call.taskId !== undefined) this.#interactions.allAsked(call.taskId);
-        },
-      }),
-      this.#resultBytes,
-    );
+    const outcome = withinLimit(await this.#started(start, this.#outgoing(call)), this.#resultBytes);
     this.#live.delete(call.id);
     this.#budget.give(call.bytes);
     // A job that the call has started may ask after its end.
@@ -314,6 +292,29 @@ export class Calls {
     });
     if (call.taskId === undefined) call.answer(replyFor(call.request, outcome));
     else this.#finishTask(call.taskId, outcome);
+  }
+
+  #outgoing(call: LiveCall): OutgoingCall {
+    const { tool, args, meta, more, bare, tasks = 'use' } = call.request;
+    const outgoing: OutgoingCall = {
+      id: call.id,
+      tool,
+      args,
+      tasks,
+      taskTtlMs: this.#remoteTtlMs,
+      signal: call.abort.signal,
+      onProgress: (progress) => this.#progressed(call, progress),
+      onTask: (task) => this.#taskChanged(call, task),
+      onSending: () => this.#sending(call),
+      onCheckpoint: (checkpoint) => this.#checkpoint(call, checkpoint),
+      onAllAsked: () => {
+        if (call.taskId !== undefined) this.#interactions.allAsked(call.taskId);
+      },
+    };
+    if (meta !== undefined) outgoing.meta = meta;
+    if (more !== undefined) outgoing.more = more;
+    if (bare) outgoing.bare = true;
+    return outgoing;
   }
 
   /** A connection that fails in an unforeseen way must not leave its call without an end. */

@@ -29,6 +29,8 @@ type Rules = Pick<CoreSettings, 'addServers' | 'allowServerChanges' | 'limits'>;
  * client-added server of that name is hidden. Only client-added servers are stored.
  */
 export class ServerRegistry {
+  /** The servers that each principal sees. */
+  readonly #visible = new Map<string, VisibleServers>();
   readonly #shared = new Map<string, KnownServer>();
   readonly #added = new Map<string, Map<string, KnownServer>>();
   readonly #store: Store;
@@ -50,6 +52,12 @@ export class ServerRegistry {
   }
 
   of(principal: string): VisibleServers {
+    const visible = this.#visible.get(principal) ?? this.#visibleTo(principal);
+    this.#visible.set(principal, visible);
+    return visible;
+  }
+
+  #visibleTo(principal: string): VisibleServers {
     const get = (name: string): KnownServer | undefined =>
       this.#shared.get(name) ?? this.#added.get(principal)?.get(name);
     const list = (): KnownServer[] => [

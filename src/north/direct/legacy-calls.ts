@@ -1,4 +1,4 @@
-import type { Caller } from '../../core/call/request.ts';
+import type { Caller, CallRequest } from '../../core/call/request.ts';
 import { hasEnded, type Task } from '../../core/task/task.ts';
 import { secretId } from '../../lib/ids.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
@@ -36,7 +36,8 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
     const { task: _task, ...odd } = params;
     return passOn(await relay.pass(request, 'tools/call', odd));
   }
-  const wanted = { server: name, tool, args, program: session.client?.program };
+  const program = session.client?.program;
+  const wanted = { server: name, tool, args, program };
   const earlier = wantsAgain(params) ? undefined : await earlierRun(gateway, session, wanted);
   if (earlier) {
     const reply = task === undefined ? await takeOver(parts, request, earlier) : tasks.created(request, earlier);
@@ -58,25 +59,15 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
         responder: responder.ofCall(request.id),
         effectOf: (question) => (responder.canAsk(question) ? 'ask' : 'wait'),
       };
-      const reply = await session.calls.execute(
-        session.connection(name),
-        {
-          ...wanted,
-          id,
-          meta,
-          more,
-          bare: given === undefined,
-          timeoutMs: MAX_DELAY_MS,
-          // A client that waits for the call itself does not know of the task's time limit.
-          ...(task === undefined
-            ? { ttlMs: gateway.settings.tasks.maxTtlMs }
-            : { asTask: true, exposed: true, ...ttlOf(task) }),
-        },
-        caller,
-      );
+      const bare = given === undefined;
+      const made: CallRequest = { id, server: name, tool, args, program, meta, more, bare, timeoutMs: MAX_DELAY_MS };
+      // A client that waits for the call itself does not know of the task's time limit.
+      if (task === undefined) made.ttlMs = gateway.settings.tasks.maxTtlMs;
+      else Object.assign(made, { asTask: true, exposed: true, ...ttlOf(task) });
+      const reply = await session.calls.execute(session.connection(name), made, caller);
       switch (reply.kind) {
         case 'result':
-          deliverResult({ session, exchange }, { ...wanted, timeoutMs: 0 }, reply.result);
+          deliverResult({ session, exchange }, { server: name, tool, args, program, timeoutMs: 0 }, reply.result);
           return passOn(tools.asListed(tool, withoutResultType(reply.result)));
         case 'task':
           // The client may resume the stream that broke.

@@ -21,10 +21,10 @@ export async function earlierRun(
   { tasks, calls, clock }: Session,
   call: Pick<CallRequest, 'server' | 'tool' | 'args' | 'program'>,
 ): Promise<Task | undefined> {
-  const { program } = call;
+  const { server, tool, args, program } = call;
   // Clients that do not name themselves may be different programs.
   if (program === undefined) return undefined;
-  const wanted = { ...call, program, endedWithinMs: settings.direct.takeOverMs };
+  const wanted = { server, tool, args, program, endedWithinMs: settings.direct.takeOverMs };
   const found = tasks.takeOver(wanted);
   if (found !== undefined || !calls.isWaitedFor(call, PATIENCE_MS)) return found;
   await sleep(LEAVING_MS, clock);
