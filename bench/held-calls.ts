@@ -12,7 +12,7 @@ import { asCall, LoadClient, runLoad, type Era } from './load.ts';
 const ERAS: Era[] = ['legacy', 'modern'];
 const LOOK_MS = 50;
 const REST_MS = 3000;
-const WARM_UP_MS = 300;
+const WARM_UP_MS = 500;
 /** A connection to a server has a limited number of sockets, and each of these calls needs one. */
 const CALLS_PER_SERVER = 200;
 
@@ -49,8 +49,8 @@ export async function measureHeldCalls(folder: string, calls: number, seconds: n
   const gateway = await startGateway(folder, await backend.url, calls);
   try {
     const clients = await openClients(gateway, serversFor(calls));
-    // What the program and its connections need anyway is not that of the calls.
-    for (const { echo } of clients) await runLoad(echo, 1, WARM_UP_MS);
+    // What a busy program needs anyway, such as a young generation of its full size, is not that of the calls.
+    for (const { echo } of clients) await runLoad(echo, 16, WARM_UP_MS);
     await delay(REST_MS);
     const before = await gateway.memory();
 
