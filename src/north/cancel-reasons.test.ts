@@ -30,6 +30,8 @@ test.each([
   'undefined',
   '',
   undefined,
+  { toString: 0, valueOf: 0 },
+  ['timeout'],
   new DOMException('This operation was aborted', 'AbortError'),
 ])('T-4: a client that cancels with "%s" wants the work stopped', (reason) => {
   expect(leavingFor(reason, 'auto')).toBe('cancelled');

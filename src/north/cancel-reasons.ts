@@ -36,6 +36,11 @@ export function leavingFor(reason: unknown, onCancel: OnCancel): Leaving {
     case 'keep':
       return 'gone';
     case 'auto':
-      return STOPPED_WAITING.some((pattern) => pattern.test(String(reason))) ? 'gone' : 'cancelled';
+      return saysStoppedWaiting(reason) ? 'gone' : 'cancelled';
   }
+}
+
+/** A reason that is no text says nothing. */
+function saysStoppedWaiting(reason: unknown): boolean {
+  return typeof reason === 'string' && STOPPED_WAITING.some((pattern) => pattern.test(reason));
 }

@@ -33,8 +33,11 @@ export class OpenRequests {
     const request = this.#open.get(id as RequestId);
     if (request === undefined) return;
     this.#open.delete(request.id);
-    request.exchange.cancel(reason);
-    this.#carrier.abandon(request.id);
+    try {
+      request.exchange.cancel(reason);
+    } finally {
+      this.#carrier.abandon(request.id);
+    }
   }
 
   /** The client is gone for good. */

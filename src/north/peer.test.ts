@@ -38,7 +38,10 @@ async function connected(handle: (request: ClientRequest) => Promise<Params> = a
       serverInfo: { name: 'a', version: '1' },
     }),
     handle,
-    onNotification: (method: string, params: Params | undefined) => heard.push([method, params]),
+    onNotification: (method: string, params: Params | undefined) => {
+      if (method === 'x/fail') throw new Error('no');
+      heard.push([method, params]);
+    },
   };
   const peer = new ClientPeer(carrier, endpoint, {
     onCancel: 'auto',
@@ -84,6 +87,37 @@ describe('requests of the client', () => {
     expect(sent).toHaveLength(before + 1);
   });
 
+  test('T-4, X-4: are cancelled also for a reason that is no text', async () => {
+    const requests: ClientRequest[] = [];
+    const { client, peer, abandoned, mistakes } = await connected(async (request) => {
+      requests.push(request);
+      return new Promise<Params>(() => {});
+    });
+    void client.request({ method: 'x/a' }, ANY).catch(() => {});
+    await vi.waitFor(() => expect(requests).toHaveLength(1));
+    const params = { requestId: requests[0]?.id, reason: { toString: 0, valueOf: 0 } };
+    peer.receive({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
+    expect(requests[0]?.exchange.cancelled).toBe(true);
+    expect(abandoned).toEqual([requests[0]?.id]);
+    expect(mistakes).toEqual([]);
+  });
+
+  test('T-4: are abandoned even if work that hears of the cancellation fails', async () => {
+    const requests: ClientRequest[] = [];
+    const { client, peer, abandoned, mistakes } = await connected(async (request) => {
+      requests.push(request);
+      request.exchange.onLeaving(() => {
+        throw new Error('no');
+      });
+      return new Promise<Params>(() => {});
+    });
+    void client.request({ method: 'x/a' }, ANY).catch(() => {});
+    await vi.waitFor(() => expect(requests).toHaveLength(1));
+    peer.receive({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: requests[0]?.id } });
+    expect(abandoned).toEqual([requests[0]?.id]);
+    expect(mistakes).toEqual(['notifications/cancelled was not handled: no']);
+  });
+
   test('T-7: report progress under the token of the client', async () => {
     const { client } = await connected(async ({ exchange }) => {
       exchange.progress?.({ progress: 1, total: 2, 'x-vendor': 3 });
@@ -119,6 +153,14 @@ describe('requests of the client', () => {
     const { client, heard } = await connected();
     await client.notification({ method: 'x/a', params: { b: 1 } });
     await vi.waitFor(() => expect(heard).toEqual([['x/a', { b: 1 }]]));
+  });
+
+  test('X-4: a notification that cannot be handled is reported, and the next one is', async () => {
+    const { peer, heard, mistakes } = await connected();
+    peer.receive({ jsonrpc: '2.0', method: 'x/fail' });
+    peer.receive({ jsonrpc: '2.0', method: 'x/a' });
+    expect(heard).toEqual([['x/a', undefined]]);
+    expect(mistakes).toEqual(['x/fail was not handled: no']);
   });
 });
 

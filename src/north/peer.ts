@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { whenAborted } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
+import { messageOf } from '../lib/log.ts';
 import { SESSION_VERSIONS } from '../lib/protocol.ts';
 import { INVALID_PARAMS, RpcError } from '../lib/rpc-error.ts';
 import type { OnCancel } from './cancel-reasons.ts';
@@ -65,7 +66,7 @@ export class ClientPeer {
   receive(message: Message): void {
     if (!('method' in message)) this.#onResponse(message);
     else if ('id' in message) void this.#requests.answer(message, this.#handle);
-    else this.#onNotification(message);
+    else this.#receiveNotification(message);
   }
 
   /** The client cancelled this request, or does not come back for its reply. */
@@ -117,6 +118,14 @@ export class ClientPeer {
         return this.#endpoint.handle(request);
     }
   };
+
+  #receiveNotification(message: NotificationMessage): void {
+    try {
+      this.#onNotification(message);
+    } catch (error) {
+      this.#options.onMistake(`${message.method} was not handled: ${messageOf(error)}`);
+    }
+  }
 
   #onNotification({ method, params }: NotificationMessage): void {
     switch (method) {
