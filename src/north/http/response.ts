@@ -72,6 +72,8 @@ export function beginStream(res: ServerResponse): void {
 
 /** Writes an event. A client that does not read must not fill the memory: it is disconnected, and may come back. */
 export function writeEvent(res: ServerResponse, event: string): void {
+  // A write after the end would be an error that ends the program.
+  if (res.writableEnded) return;
   if (res.writableLength > MAX_UNREAD_BYTES) res.destroy();
   else {
     res.write(event);

@@ -105,8 +105,7 @@ export class LegacyTransport implements Carrier {
     stream.unanswered -= 1;
     if (stream.unanswered > 0) return;
     this.#forget(stream);
-    if (stream.res?.headersSent === false) stream.res.writeHead(200, this.#headers());
-    stream.res?.end();
+    this.#end(stream);
   }
 
   /** One POST: messages in, and the replies to the requests among them out. */
@@ -244,6 +243,7 @@ export class LegacyTransport implements Carrier {
   }
 
   send(message: Message, on?: RequestId): void {
+    if (this.#closed) return;
     if (!('method' in message)) {
       this.#reply(message);
       return;
@@ -265,6 +265,7 @@ export class LegacyTransport implements Carrier {
       } else stream.res?.end();
     }
     this.#streams.clear();
+    this.#standing = undefined;
     const requests = [...this.#requests.values()];
     this.#requests.clear();
     for (const { exchange } of requests) exchange?.clientLeft();
@@ -300,14 +301,17 @@ export class LegacyTransport implements Carrier {
       if (res === undefined) this.#settle(stream, exchange, false);
       else stream.answered.push(exchange);
     }
-    if (stream.id !== undefined) {
-      this.#write(stream, text);
-      if (done) res?.end();
-      return;
-    }
-    if (stream.isBatch) stream.replies.push(text);
-    if (!done || res === undefined) return;
-    respondJson(res, 200, stream.isBatch ? `[${stream.replies.join()}]` : text, this.#sessionHeader);
+    if (stream.id === undefined) stream.replies.push(text);
+    else this.#write(stream, text);
+    if (done) this.#end(stream);
+  }
+
+  /** Every request of the stream is answered or abandoned. */
+  #end({ id, res, replies, isBatch }: Stream): void {
+    if (res === undefined) return;
+    if (id !== undefined) res.end();
+    else if (replies.length === 0) res.writeHead(200, this.#headers()).end();
+    else respondJson(res, 200, isBatch ? `[${replies.join()}]` : replies.join(), this.#sessionHeader);
   }
 
   /** Tells the exchanges of a response whether their replies arrived, and that the client has left if it closes first. */
