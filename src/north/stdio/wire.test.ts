@@ -21,29 +21,40 @@ function setUp() {
 }
 
 const note = (n: number): Message => ({ jsonrpc: '2.0', method: `n${n}` });
+const reply = (id: number): Message => ({ jsonrpc: '2.0', id, result: {} });
 
-test('S-5: what is sent in one turn is written at once, and each sender is told', async () => {
+test('S-5: replies in one turn are written together, and each sender is told', async () => {
   const { wire, write, written } = setUp();
   const told = vi.fn();
-  wire.send(note(1), told);
-  wire.send(note(2), told);
+  wire.send(reply(1), told);
+  wire.send(reply(2), told);
   expect(wire.unreadBytes).toBeGreaterThan(0);
   expect(write).not.toHaveBeenCalled();
   await vi.waitFor(() => expect(told).toHaveBeenCalledTimes(2));
   expect(told).toHaveBeenCalledWith(undefined);
   expect(write).toHaveBeenCalledTimes(1);
-  expect(written()).toBe(`${JSON.stringify(note(1))}\n${JSON.stringify(note(2))}\n`);
+  expect(written()).toBe(`${JSON.stringify(reply(1))}\n${JSON.stringify(reply(2))}\n`);
+});
+
+test('T-7: a notification is written before the reply that follows it, and apart from it', async () => {
+  const { wire, write } = setUp();
+  wire.send(reply(1));
+  wire.send(note(1));
+  wire.send(reply(2));
+  await turn();
+  const texts = write.mock.calls.map(([text]) => String(text));
+  expect(texts).toEqual([`${JSON.stringify(reply(1))}\n${JSON.stringify(note(1))}\n`, `${JSON.stringify(reply(2))}\n`]);
 });
 
 test('S-5: what was sent before the wire is closed is still written, and nothing after', async () => {
   const { wire, written, events } = setUp();
-  wire.send(note(1));
+  wire.send(reply(1));
   wire.close();
   const told = vi.fn();
   wire.send(note(2), told);
   expect(told).toHaveBeenCalledWith(expect.objectContaining({ message: 'the connection is closed' }));
   await turn();
-  expect(written()).toBe(`${JSON.stringify(note(1))}\n`);
+  expect(written()).toBe(`${JSON.stringify(reply(1))}\n`);
   expect(events).toEqual(['close']);
 });
 

@@ -9,7 +9,7 @@ type OnWritten = (error?: Error) => void;
 
 /**
  * JSON-RPC over a pair of streams, one message a line. It answers a malformed request if its id can be read,
- * because the client waits for that. What is sent in one turn of the event loop is written at once.
+ * because the client waits for that. Replies in one turn of the event loop are written together.
  */
 export class StdioWire {
   onmessage: (message: Message) => void = () => {};
@@ -54,9 +54,12 @@ export class StdioWire {
       onWritten(new Error('the connection is closed'));
       return;
     }
-    if (this.#unsent === '') setImmediate(() => this.#flush());
+    const isFirst = this.#unsent === '';
     this.#unsent += `${stringifyExact(message)}\n`;
     this.#onWritten.push(onWritten);
+    // Clients lose the progress of a request that they read together with its reply.
+    if ('method' in message) this.#flush();
+    else if (isFirst) setImmediate(() => this.#flush());
   }
 
   /** How much the client has not read. */
