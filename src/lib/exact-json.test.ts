@@ -75,6 +75,12 @@ test('M-7: a big number can be told from a text, compared, and quoted to people'
   expect(nearestNumber(BIG)).toBeUndefined();
 });
 
+test('M-7: a big number as the key of an object becomes a text', () => {
+  const n = String(exactNumber(BIG));
+  expect(stringifyExact({ [n]: exactNumber(BIG) })).toBe(`{"${BIG}":${BIG}}`);
+  expect(stringifyExact({ [n]: [exactNumber(BIG)] }, 1)).toBe(`{\n "${BIG}": [\n  ${BIG}\n ]\n}`);
+});
+
 test('M-7: code that knows only JavaScript numbers gets the nearest ones', () => {
   const value = parseExact(`{"a":[${BIG}],"b":"${BIG}"}`);
   expect(withNearestNumbers(value)).toEqual({ a: [9007199254740992], b: BIG });

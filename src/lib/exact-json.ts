@@ -17,7 +17,8 @@ const LONG_INTEGER = /(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
  * without any such character, which are most, need not be searched for it.
  */
 const MARK = `\u{E000}${randomBytes(8).toString('hex')}:`;
-const MARKED = new RegExp(`"${MARK}(-?\\d+)"`, 'g');
+/** Only values: the key of an object stays a text. */
+const MARKED = new RegExp(`"${MARK}(-?\\d+)"(?!:)`, 'g');
 
 /** Throws as `JSON.parse` does. */
 export function parseExact(text: string): unknown {
