@@ -35,7 +35,7 @@ export class RequestTransport implements Carrier {
   /** A request is cancelled by leaving it. */
   abandon(): void {}
 
-  /** Everything goes to the one response. */
+  /** There is no standing stream: whatever is sent belongs to the request. */
   reaches(): boolean {
     return false;
   }

@@ -54,27 +54,27 @@ export class StdioCarrier implements Carrier {
   send(message: Message): void {
     const answered = 'method' in message ? undefined : message.id;
     const exchange = answered === undefined ? undefined : this.#exchanges.get(answered);
-    if (answered !== undefined) this.abandon(answered);
-    if (!this.#isRead()) {
+    if (this.#wire.unreadBytes > MAX_UNREAD_BYTES) {
+      this.#disconnectUnread();
       exchange?.clientLeft();
-      return;
+    } else {
+      this.#wire.send(message, (error) => {
+        if (error === undefined) exchange?.settle(true);
+        else {
+          exchange?.clientLeft();
+          this.onerror(error);
+        }
+      });
     }
-    this.#wire.send(message, (error) => {
-      if (error === undefined) exchange?.settle(true);
-      else {
-        exchange?.clientLeft();
-        this.onerror(error);
-      }
-    });
+    // Last, because a reply that cannot be written throws: the error that replaces it belongs to the same exchange.
+    if (answered !== undefined) this.abandon(answered);
   }
 
-  /** A client that does not read must not fill the memory: it is disconnected. */
-  #isRead(): boolean {
-    if (this.#wire.unreadBytes <= MAX_UNREAD_BYTES) return true;
+  /** A client that does not read must not fill the memory. */
+  #disconnectUnread(): void {
     this.onerror(new Error('the client stopped reading standard output and was disconnected'));
     this.#output.destroy();
     this.close();
-    return false;
   }
 
   /** Resolves when every request has its answer, or the time is up. */
@@ -104,7 +104,7 @@ export class StdioCarrier implements Carrier {
     this.onmessage(message);
   }
 
-  /** The wire reaches the client as long as it is open. */
+  /** Every message goes to the one wire, and nothing is sent once that is closed. */
   reaches(): boolean {
     return true;
   }
