@@ -4,7 +4,7 @@ import { MAX_DELAY_MS } from '../../lib/clock.ts';
 import { nearestNumber } from '../../lib/exact-json.ts';
 import { withRelatedTask } from '../../lib/meta.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
-import { isObject } from '../../lib/values.ts';
+import { isObject, quotable } from '../../lib/values.ts';
 import type { LegacyResponder } from './legacy-responder.ts';
 import type { Params, RequestId } from '../message.ts';
 import { tellClient, type LegacyViewParts, type LegacyRequest } from './legacy-request.ts';
@@ -147,7 +147,7 @@ export class LegacyTasks {
 
   #find({ taskId }: Params): Task {
     const task = typeof taskId === 'string' ? this.#parts.session.tasks.find(taskId) : undefined;
-    if (task === undefined) throw new RpcError(-32602, `Failed to retrieve task: task '${String(taskId)}' not found`);
+    if (task === undefined) throw new RpcError(-32602, `Failed to retrieve task: task '${quotable(taskId)}' not found`);
     return task;
   }
 }

@@ -349,7 +349,9 @@ describe('tasks', () => {
     expect((await client.request('tasks/cancel', { taskId }).reply).result).toMatchObject({ status: 'cancelled' });
     expect(server.last.stoppedFor).toMatchObject({ message: 'cancelled by the client' });
     expect((await client.request('tasks/cancel', { taskId }).reply).error).toMatchObject({ code: -32602 });
-    expect((await client.request('tasks/get', { taskId: 'none' }).reply).error).toMatchObject({ code: -32602 });
+    for (const wrong of ['none', 5, { toString: 0, valueOf: 0 }]) {
+      expect((await client.request('tasks/get', { taskId: wrong }).reply).error).toMatchObject({ code: -32602 });
+    }
   });
 
   test.each([[5], [null], [{ ttl: 'long' }], [{ ttl: -1 }]])('X-4: `task: %j` is refused', async (task) => {

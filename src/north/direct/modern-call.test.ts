@@ -3,7 +3,9 @@ import { startCore } from '../../../tests/support/core.ts';
 import { SCRIPTED_INFO, textResult } from '../../../tests/support/scripted-connection.ts';
 import { turn } from '../../../tests/support/turn.ts';
 import { directView } from '../../core/session/kind.ts';
+import { exactNumber, stringifyExact } from '../../lib/exact-json.ts';
 import { CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, TASKS_EXTENSION } from '../../lib/protocol.ts';
+import { RpcError } from '../../lib/rpc-error.ts';
 import type { ClientRequest } from '../client-request.ts';
 import { replyWhenStored } from '../commit-gate.ts';
 import { Exchange } from '../exchange.ts';
@@ -197,6 +199,7 @@ describe('rounds', () => {
 
   test.each([
     ['forged', 'x.y', 'requestState is invalid'],
+    ['no text', { toString: 0, valueOf: 0 }, 'requestState is invalid'],
     ['of nothing', undefined, 'requestState refers to a call that has ended'],
   ])('X-4: a state that is %s is refused', async (_what, forged, message) => {
     const { send, server, clock, session } = await setUp();
@@ -307,6 +310,24 @@ describe('other requests', () => {
     finish({ messages: [] });
     expect(await next).toEqual({ messages: [] });
     expect(server.requests.filter(({ method }) => method === 'prompts/get')).toHaveLength(1);
+  });
+
+  test.each([
+    ['x-1', 'x-1'],
+    ['9007199254740993', exactNumber('9007199254740993')],
+    ['[object]', { toString: 0, valueOf: 0 }],
+  ])('D-3, X-4: an address to visit first is a question under the key %s', async (key, elicitationId) => {
+    const { pass, backends } = await setUp();
+    backends.methods['prompts/get'] = () => {
+      throw new RpcError(-32042, 'visit', {
+        elicitations: [{ elicitationId, url: 'https://a.example/', message: 'm' }],
+      });
+    };
+    const reply = await pass('prompts/get', { capabilities: { elicitation: { url: {} } } });
+    expect(JSON.parse(stringifyExact(reply))).toMatchObject({
+      resultType: 'input_required',
+      inputRequests: { [key]: { method: 'elicitation/create' } },
+    });
   });
 
   test('D-5: rounds with a server of the same era are its own affair', async () => {

@@ -1,5 +1,5 @@
 import type { RpcFailure } from '../../lib/rpc-error.ts';
-import { isObject } from '../../lib/values.ts';
+import { isObject, quotable } from '../../lib/values.ts';
 import { canBeAsked } from '../asking/asking.ts';
 import { passOn, type Reply } from '../commit-gate.ts';
 import { readState } from '../mrtr/request-state.ts';
@@ -62,7 +62,7 @@ export function roundInstead({ client, parts }: ModernRequest, error: Error & Rp
   );
   if (asked.length === 0 || parts.info.traits.asksInRounds) throw error;
   const requests = asked.map((params) => [
-    String(params['elicitationId'] ?? params['url']),
+    quotable(params['elicitationId'] ?? params['url']),
     { method: 'elicitation/create', params },
   ]);
   return { resultType: 'input_required', inputRequests: Object.fromEntries(requests) as Params };

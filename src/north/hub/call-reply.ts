@@ -4,6 +4,7 @@ import type { Session } from '../../core/session/session.ts';
 import { errorOfTask, type EndedTask } from '../../core/task/task.ts';
 import { deliverResult } from '../delivery.ts';
 import { within } from '../../lib/timers.ts';
+import { quotable } from '../../lib/values.ts';
 import { noSuchTool } from './mistakes.ts';
 import { ownQuestions } from './visible.ts';
 import { errorReply } from './reply.ts';
@@ -103,7 +104,7 @@ async function explained(session: Session, error: GatewayError): Promise<Gateway
     session.clock,
   );
   if (tools === undefined || tools.some((each) => each['name'] === name)) return error;
-  const names = tools.map((each) => String(each['name']));
-  const message = `server '${server}' has ${noSuchTool(String(name), names)}`;
+  const names = tools.map((each) => quotable(each['name']));
+  const message = `server '${server}' has ${noSuchTool(quotable(name), names)}`;
   return new GatewayError('TOOL_ERR_NOT_FOUND', message, error.details);
 }

@@ -125,6 +125,7 @@ describe('execute_tool', () => {
   test.each([
     ['execute_tool', { server: 'none', tool: 'x' }, 'TOOL_ERR_SERVER_NOT_FOUND'],
     ['execute_tool', { server: 'one' }, 'TOOL_ERR_INVALID_ARGUMENT'],
+    ['execute_tool', { server: { toString: 0, valueOf: 0 }, tool: 'x' }, 'TOOL_ERR_INVALID_ARGUMENT'],
     ['execute_tool', { server: 'one', tool: 'x', argz: {} }, 'TOOL_ERR_INVALID_ARGUMENT'],
     ['get_task', { task_id: 'none' }, 'TOOL_ERR_TASK_NOT_FOUND'],
   ])('H-12, X-4: an error with a code for %s %j', async (name, args, code) => {
@@ -137,6 +138,20 @@ describe('execute_tool', () => {
   test('X-4: an unknown tool of the hub is an error of the protocol', async () => {
     const { tell } = await setUp();
     await expect(tell('execute_tol', {})).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test.each([
+    ['tools/call', 'name', { toString: 0, valueOf: 0 }, "'[object]'"],
+    ['tools/call', 'name', [[]], "'[list]'"],
+    ['resources/read', 'uri', { toString: 0, valueOf: 0 }, "'[object]'"],
+    ['resources/read', 'uri', 5, "'5'"],
+  ])('X-4: %s with the %s %j is refused', async (method, field, value, shown) => {
+    const { hub, session } = await setUp();
+    const caller = { session, exchange: new Exchange(), mayRunCommands: false, asking: UNASKED };
+    await expect(async () => hub.handle(method, { [field]: value }, caller)).rejects.toMatchObject({
+      code: -32602,
+      message: expect.stringContaining(shown) as unknown,
+    });
   });
 
   test('H-12: a tool that the server does not have is named, with those that it has', async () => {

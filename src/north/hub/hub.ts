@@ -8,7 +8,7 @@ import { withinLimits } from '../carrier.ts';
 import { passOn, type Reply } from '../commit-gate.ts';
 import { isBigNumber, nearestNumber } from '../../lib/exact-json.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
-import { isObject } from '../../lib/values.ts';
+import { isObject, quotable } from '../../lib/values.ts';
 import { mistakes, noSuchTool } from './mistakes.ts';
 import { buildReply, errorReply } from './reply.ts';
 import { DIAGRAMS_URI, diagramsResource, readDiagrams } from './resources/diagrams.ts';
@@ -75,7 +75,7 @@ export class Hub {
         return passOn({ resourceTemplates: [] });
       case 'resources/read':
         if (params['uri'] === DIAGRAMS_URI) return passOn(readDiagrams());
-        throw new RpcError(-32602, `resource '${String(params['uri'])}' not found; known: ${DIAGRAMS_URI}`, {
+        throw new RpcError(-32602, `resource '${quotable(params['uri'])}' not found; known: ${DIAGRAMS_URI}`, {
           uri: params['uri'],
         });
       default:
@@ -86,7 +86,7 @@ export class Hub {
   #call(params: Record<string, unknown>, caller: HubCaller): Promise<Reply> {
     const { name, arguments: given = {} } = params;
     const found = typeof name === 'string' ? this.#tools.get(name) : undefined;
-    if (found === undefined) throw new RpcError(-32602, noSuchTool(String(name), [...this.#tools.keys()]));
+    if (found === undefined) throw new RpcError(-32602, noSuchTool(quotable(name), [...this.#tools.keys()]));
     const { exchange, session, mayRunCommands, reader } = caller;
     const asking = this.#asking(caller);
     return whileWaiting({ clock: session.clock, exchange }, `${found.name} is running`, async (onProgress) => {
@@ -138,7 +138,8 @@ function serversShown({ result }: ToolReply, given: unknown): (server: string) =
 /** The server that a tool was called for. */
 function serverIn(given: unknown, { servers }: Session): ServerConfig | undefined {
   if (!isObject(given)) return undefined;
-  return configIn(given) ?? servers.get(String(given['server']))?.config;
+  const { server } = given;
+  return configIn(given) ?? (typeof server === 'string' ? servers.get(server)?.config : undefined);
 }
 
 /** `add_server` brings its server along. */

@@ -8,6 +8,7 @@ import { isoTime } from '../../lib/clock.ts';
 import { redactSecrets } from '../../lib/redact.ts';
 import { requestOf } from '../../core/interaction/link.ts';
 import { shortenText, shortenValue } from '../../lib/shorten.ts';
+import { quotable } from '../../lib/values.ts';
 import { anyQuestions, questionsIn, type Visible } from './visible.ts';
 
 /** The length of a question's message if the rest of the reply contains the whole. */
@@ -60,7 +61,7 @@ export function elicitationReference({ id, server }: Interaction): Record<string
 
 /** Enough to recognize it. */
 export function elicitationBrief({ id, server, params }: Interaction): Record<string, unknown> {
-  return { requestId: id, server, message: shortenText(String(params['message']), MESSAGE_CHARS) };
+  return { requestId: id, server, message: shortenText(quotable(params['message']), MESSAGE_CHARS) };
 }
 
 export function elicitationView(question: Interaction): Record<string, unknown> {

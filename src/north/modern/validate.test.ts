@@ -75,6 +75,12 @@ test.each<[what: string, headers: Record<string, string>, body: unknown]>([
     headers('tools/call', { 'mcp-name': encoded('wörk') }),
     request('tools/call', { name: 'wörk' }),
   ],
+  ['a name that cannot be a text', headers('tools/call'), request('tools/call', { name: { toString: 0, valueOf: 0 } })],
+  [
+    'such a name with a header',
+    headers('tools/call', { 'mcp-name': 'work' }),
+    request('tools/call', { name: { toString: 0, valueOf: 0 } }),
+  ],
   [
     'a name that is not canonical Base64',
     headers('tools/call', { 'mcp-name': '=?base64?d29y?x?=' }),

@@ -97,15 +97,14 @@ function claimMistake(
 const MISSING = '(missing)';
 
 function nameMistake(header: string | string[] | undefined, field: string, value: unknown): RpcFailure | undefined {
-  const body = `the body carries params.${field}="${String(value)}" but`;
-  if (header === undefined) {
-    if (typeof value !== 'string') return undefined;
-    return mismatch(MISSING, `${body} the required Mcp-Name header is absent`);
+  const given = header?.toString();
+  const named = given === undefined ? undefined : decoded(given);
+  if (given !== undefined && named === undefined) {
+    return mismatch(given, 'the Mcp-Name header carries an invalid Base64 sentinel value');
   }
-  const given = String(header);
-  const named = decoded(given);
-  if (named === undefined) return mismatch(given, 'the Mcp-Name header carries an invalid Base64 sentinel value');
   if (typeof value !== 'string' || named === value) return undefined;
+  const body = `the body carries params.${field}="${value}" but`;
+  if (given === undefined) return mismatch(MISSING, `${body} the required Mcp-Name header is absent`);
   return mismatch(given, `${body} the Mcp-Name header names "${named}"`);
 }
 

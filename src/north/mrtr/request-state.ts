@@ -32,7 +32,7 @@ function signState(key: string, waiting: Waiting): string {
 }
 
 export function readState(key: string, state: unknown): Waiting {
-  const [payload = '', signed = '', ...more] = String(state).split('.');
+  const [payload = '', signed = '', ...more] = typeof state === 'string' ? state.split('.') : [];
   const given = Buffer.from(signed, 'base64url');
   const expected = signature(key, payload);
   const genuine =

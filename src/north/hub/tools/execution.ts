@@ -4,7 +4,7 @@ import type { CoreSettings } from '../../../core/settings.ts';
 import type { ListItem } from '../../../lib/pages.ts';
 import { MAX_DELAY_MS } from '../../../lib/clock.ts';
 import { compilePattern } from '../../../lib/pattern.ts';
-import { isObject } from '../../../lib/values.ts';
+import { isObject, quotable } from '../../../lib/values.ts';
 import { execute } from '../execute.ts';
 import { executeInRounds } from '../rounds.ts';
 import { json, READS_SERVER, tool } from '../tool.ts';
@@ -63,7 +63,7 @@ export const executionTools = [
     run: async ({ server, pattern, brief }, { session }) => {
       const matches = pattern === undefined ? () => true : compilePattern(pattern);
       const view = brief ? briefTool : undefined;
-      return json(await fromServers(session, server, 'tools', (item) => matches(String(item['name'])), view));
+      return json(await fromServers(session, server, 'tools', (item) => matches(quotable(item['name'])), view));
     },
   }),
   tool({

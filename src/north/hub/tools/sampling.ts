@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { GatewayError, known } from '../../../core/errors.ts';
 import type { Interaction } from '../../../core/interaction/interaction.ts';
+import { quotable } from '../../../lib/values.ts';
 import { ownerOfQuestion, questionsIn } from '../visible.ts';
 import { leaveOut } from '../reply.ts';
 import { json, READS, tool } from '../tool.ts';
@@ -83,7 +84,7 @@ export const samplingTools = [
 
 function checkTools({ id, params }: Interaction, used: string[]): void {
   const offered = Array.isArray(params['tools']) ? params['tools'] : [];
-  const names = offered.map((each: { name?: unknown }) => String(each.name));
+  const names = offered.map((each: { name?: unknown }) => quotable(each.name));
   const wrong = used.find((name) => !names.includes(name));
   if (wrong === undefined) return;
   throw new GatewayError(
