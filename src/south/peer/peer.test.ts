@@ -209,6 +209,24 @@ describe('messages of the server', () => {
     await peer.close();
   });
 
+  test.each(['notifications/cancelled', 'notifications/subscriptions/acknowledged', 'notifications/message'])(
+    'X-3: %s that cannot be handled is reported, and does not throw into the transport',
+    async (method) => {
+      const { peer, say } = await connected('legacy');
+      const errors: string[] = [];
+      peer.onerror = ({ message }) => errors.push(message);
+      peer.handlers = {
+        ...peer.handlers,
+        notification: () => {
+          throw new Error('oops');
+        },
+      };
+      await say({ method, params: null });
+      expect(errors).toEqual([expect.stringContaining(`${method} was not handled: `)]);
+      await peer.close();
+    },
+  );
+
   test.each(['notifications/progress', 'notifications/message', 'notifications/tools/list_changed', 'x/unknown'])(
     'D-5, H-3: a notification %s arrives as it was sent',
     async (method) => {

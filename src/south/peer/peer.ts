@@ -1,5 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId } from '@modelcontextprotocol/client';
+import type {
+  JSONRPCMessage,
+  JSONRPCNotification,
+  JSONRPCRequest,
+  JSONRPCResponse,
+  RequestId,
+} from '@modelcontextprotocol/client';
 import { whenAborted } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/log.ts';
@@ -110,9 +116,13 @@ export class Peer {
     transport.onclose = () => this.#closed(transport);
     transport.onerror = (error) => this.onerror?.(error);
     transport.onmessage = (message, stream) => {
-      if (!('method' in message)) this.#answered(message);
-      else if ('id' in message) this.#requested(message, stream, transport);
-      else this.#notified(message, stream);
+      try {
+        this.#received(message, stream, transport);
+      } catch (error) {
+        // Thrown inside a transport, it would end the program.
+        const what = 'method' in message ? message.method : 'a response';
+        this.onerror?.(new Error(`${what} was not handled: ${messageOf(error)}`));
+      }
     };
     if (this.introduction) transport.setProtocolVersion?.(this.introduction.protocolVersion);
     await transport.start();
@@ -195,6 +205,12 @@ export class Peer {
     pending.reject(reason instanceof Error ? reason : new Error(String(reason)));
   }
 
+  #received(message: JSONRPCMessage, stream: StreamTag, transport: ServerTransport): void {
+    if (!('method' in message)) this.#answered(message);
+    else if ('id' in message) this.#requested(message, stream, transport);
+    else this.#notified(message, stream);
+  }
+
   #answered(response: JSONRPCResponse): void {
     const { id } = response;
     // Some servers return the id of a request as text.
@@ -226,11 +242,7 @@ export class Peer {
       this.#acknowledged.get(metaOf(params)[SUBSCRIPTION_ID_KEY])?.(params['notifications']);
       return;
     }
-    try {
-      this.handlers.notification(notification, stream);
-    } catch (error) {
-      this.onerror?.(new Error(`${method} was not handled: ${messageOf(error)}`));
-    }
+    this.handlers.notification(notification, stream);
   }
 
   #withdrawn({ requestId, reason }: Params): void {

@@ -34,3 +34,13 @@ test.each([[{ result: 'done' }], [{ result: null }], [{}], [{ error: 'no' }], [{
     });
   },
 );
+
+test.each([[null], ['text'], [5], [[1]]])('B-1: parameters that are %j count as absent', (params) => {
+  const method = 'notifications/cancelled';
+  expect(readMessage({ jsonrpc: '2.0', method, params })).toEqual({ jsonrpc: '2.0', method });
+  expect(readMessage({ jsonrpc: '2.0', id: 1, method: 'ping', params })).toEqual({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'ping',
+  });
+});

@@ -5,17 +5,19 @@ import { isObject } from '../../lib/values.ts';
 import { parseExact } from '../../lib/exact-json.ts';
 
 /**
- * A message of a server; `undefined` if it is not a message. An invalid response becomes an error, so that its request ends. `length`: that of
- * its text.
+ * A message of a server; `undefined` if it is not a message. An invalid response becomes an error, so that its request ends;
+ * parameters that are not an object count as absent. `length`: that of its text.
  */
 export function readMessage(value: unknown, length = Infinity): JSONRPCMessage | undefined {
   if (!isObject(value) || value['jsonrpc'] !== '2.0') return undefined;
   const tooDeep = length > MIN_DEEP_LENGTH && isDeeperThan(value, MAX_LEVELS);
   if ('method' in value) {
     if (typeof value['method'] !== 'string') return undefined;
-    if (!tooDeep) return value as JSONRPCMessage;
     // A request without its parameters is answered with an error; a notification is dropped.
-    return 'id' in value ? ({ ...value, params: {} } as JSONRPCMessage) : undefined;
+    if (tooDeep) return 'id' in value ? ({ ...value, params: {} } as JSONRPCMessage) : undefined;
+    if (!('params' in value) || isObject(value['params'])) return value as JSONRPCMessage;
+    const { params: _params, ...rest } = value;
+    return rest as JSONRPCMessage;
   }
   const { id, result, error } = value;
   if (typeof id !== 'string' && typeof id !== 'number') return undefined;
