@@ -65,9 +65,9 @@ export class HttpConnections {
     return this.#idle.pop() ?? this.#connect();
   }
 
-  /** Its request has been answered completely. */
+  /** Its request has been answered completely. A server may answer before it has read the request: no other waits for that. */
   giveBack(connection: HttpConnection): void {
-    if (this.users === 0) connection.destroy();
+    if (this.users === 0 || connection.isWriting) connection.destroy();
     if (!connection.client.destroyed) this.#idle.push(connection);
   }
 
@@ -92,7 +92,9 @@ export class HttpConnections {
 
 export class HttpConnection {
   readonly client: Client;
-  #connecting: Socket | undefined;
+  /** Once it has begun to connect. */
+  #socket: Socket | undefined;
+  #connected = false;
 
   constructor({ Client }: Undici, origin: string, connector: Connector) {
     this.client = new Client(origin, {
@@ -103,9 +105,10 @@ export class HttpConnection {
       keepAliveTimeout: MAX_IDLE_MS,
       keepAliveMaxTimeout: MAX_IDLE_MS,
       connect: (options, callback) => {
+        this.#connected = false;
         // Contrary to its type, it returns the socket.
-        this.#connecting = connector(options, (...outcome) => {
-          this.#connecting = undefined;
+        this.#socket = connector(options, (...outcome) => {
+          this.#connected = true;
           callback(...outcome);
         }) as unknown as Socket;
       },
@@ -116,9 +119,14 @@ export class HttpConnection {
     this.client.dispatch(request, handler);
   }
 
+  /** Whether a part of a request has not left yet. */
+  get isWriting(): boolean {
+    return this.#socket !== undefined && this.#socket.writableLength > 0;
+  }
+
   destroy(): void {
     void this.client.destroy();
     // The client would wait for it.
-    this.#connecting?.destroy();
+    if (!this.#connected) this.#socket?.destroy();
   }
 }

@@ -115,6 +115,27 @@ test('X-3: a body that is too large is given up', async () => {
   await expect(readText(body, new MessageLimit(1000))).rejects.toThrow('larger than limits.messageBytes = 1000');
 });
 
+test('B-3: a request does not wait for the rest of another one, which the server answered without reading it', async () => {
+  const server = createSocketServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', (start) => {
+      const isLarge = start.includes('/large');
+      if (isLarge) socket.pause();
+      socket.write(`HTTP/1.1 ${isLarge ? 413 : 200} X\r\ncontent-length: 0\r\n\r\n`);
+    });
+    cleanup.push(() => socket.destroy());
+  });
+  const url = await urlOf(server);
+  const pool = await poolTo(url);
+  const large = { ...post(new URL('/large', url)), body: 'x'.repeat(16_000_000) };
+  const refused = await pool.request(large).answer;
+  refused.body.discard();
+  expect(refused.status).toBe(413);
+  const { status, body } = await pool.request(post(url)).answer;
+  body.discard();
+  expect(status).toBe(200);
+});
+
 test('B-1: a request uses the connection of an earlier one that was answered, and none that was closed', async () => {
   const ports = new Set<number | undefined>();
   const server = createServer((req, res) => {
