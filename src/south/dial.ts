@@ -13,6 +13,7 @@ import { ErrorResponse, noAnswerWithin } from './peer/errors.ts';
 import { introduce, ProbeFailed } from './peer/introduction.ts';
 import { Peer, type Introduction } from './peer/peer.ts';
 import { RECEIVER_CAPABILITY } from './receiver.ts';
+import { isBrokenWire } from './transport/broken-wire.ts';
 import { ChildTransport, type ChildStream } from './transport/child.ts';
 import { assertAllowed } from './transport/checked-address.ts';
 import { HttpTransport, type HttpTransportOptions } from './transport/http.ts';
@@ -154,7 +155,7 @@ export class Dialler {
       await this.#inTime(hooks.unwanted, peer.request('ping', undefined));
     } catch (error) {
       await transport.close();
-      if (hasResponded(error)) return undefined;
+      if (isSessionUnknown(error)) return undefined;
       throw toServerFailure(error);
     }
     resumed = true;
@@ -295,6 +296,12 @@ function refusesStreamableHttp(error: unknown): boolean {
 /** The server responded, with an error. */
 function hasResponded(error: unknown): boolean {
   return error instanceof ErrorResponse || error instanceof HttpRefusal;
+}
+
+/** The server says that it does not know our session: HTTP 404, in the words of the specification; many say 400. */
+function isSessionUnknown(error: unknown): boolean {
+  if (error instanceof HttpRefusal) return error.status === 404 || error.status === 400;
+  return error instanceof ErrorResponse && !isBrokenWire(error);
 }
 
 /** The process ended, or closed its output, on the request that finds out the protocol version. */

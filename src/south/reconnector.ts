@@ -11,6 +11,7 @@ import { infoOf, offerOf } from './server-info.ts';
 import type { TaskOffer } from './server-task.ts';
 import { ChildTransport } from './transport/child.ts';
 import { HttpTransport } from './transport/http.ts';
+import { HttpRefusal } from './transport/refusal.ts';
 import type { ServerTransport } from './transport/transport.ts';
 
 export interface ReconnectSettings {
@@ -222,9 +223,15 @@ export class Reconnector {
   async #resume(hooks: DialHooks): Promise<Dialled | undefined> {
     const { session } = this.#history;
     if (session === undefined || !('url' in this.#parts.config)) return undefined;
-    const resumed = await this.#parts.dialler.resume(this.#parts.config, hooks, session.peer, session.id);
-    if (resumed === undefined) this.#history.sessionForgotten();
-    return resumed;
+    try {
+      const resumed = await this.#parts.dialler.resume(this.#parts.config, hooks, session.peer, session.id);
+      if (resumed === undefined) this.#history.sessionForgotten();
+      return resumed;
+    } catch (error) {
+      if (!(error instanceof HttpRefusal) || error.isPassing) throw error;
+      // Some servers refuse only the session, in words of their own. If they accept no new one either, it is tried again.
+      return undefined;
+    }
   }
 
   #lost(live: Live, reason: string): void {

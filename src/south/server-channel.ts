@@ -144,7 +144,8 @@ export class ServerChannel implements CallChannel {
     } catch (error) {
       if (options.signal?.aborted) throw error;
       // A proxy says that the server is away or too busy: a task waits until that is over.
-      if (method.startsWith('tasks/') && isPassing(error)) throw new ServerUnavailable('lost', error);
+      const isPassing = error instanceof HttpRefusal && error.isPassing;
+      if (isPassing && method.startsWith('tasks/')) throw new ServerUnavailable('lost', error);
       if (isUnsent(error)) throw new ServerUnavailable('unreachable', error);
       const loss = await lossIn(error, live.transport);
       // One broken stream is not yet the loss of the server.
@@ -252,10 +253,6 @@ class ServerAttempt implements Attempt {
 function callMeta(capabilities: ClientCapabilities, tasks: 'use' | 'avoid'): Record<string, unknown> {
   const { extensions: _extensions, ...plain } = capabilities;
   return { [LOG_LEVEL_KEY]: 'info', ...(tasks === 'avoid' && { [CLIENT_CAPABILITIES_KEY]: plain }) };
-}
-
-function isPassing(error: unknown): boolean {
-  return error instanceof HttpRefusal && [429, 502, 503, 504].includes(error.status);
 }
 
 /** Why an error means that the answer will never come on this connection. */

@@ -21,6 +21,11 @@ export class HttpRefusal extends ServerFailure {
     return isDenial(this.status);
   }
 
+  /** The server, or a proxy before it, is away or too busy for now. */
+  get isPassing(): boolean {
+    return [429, 502, 503, 504].includes(this.status);
+  }
+
   /** The same as the answer to whatever is asked: then the address and the page do not matter. */
   toAnyRequest(): ServerFailure {
     const said = errorIn(this.text);
