@@ -43,7 +43,7 @@ type Use = 'requests' | 'control' | 'streams';
 const MAX_SOCKETS: Record<Use, number> = { requests: 256, control: 16, streams: 256 };
 /** Short requests, which must not wait behind long ones: pings, and requests about tasks. */
 const CONTROL = new Set(['ping', 'server/discover', 'tasks/get', 'tasks/update', 'tasks/cancel']);
-/** These stay open; and `initialize` leaves its socket to the standing stream, which so is open before the first call. */
+/** These stay open; and an introduction leaves its socket to the stream for changes, which so is open before the first call. */
 const STREAMS = new Set(['initialize', 'subscriptions/listen']);
 /** How long a server may take to end a session. */
 const TERMINATE_MS = 1000;
@@ -158,7 +158,7 @@ export class HttpTransport implements ServerTransport {
     const open = this.#requests.begin(message.id);
     const isHandshake = message.method === 'initialize';
     if (isHandshake) this.#useSession(undefined);
-    open.exchange = this.#post(message, useOf(message), options, () => {
+    open.exchange = this.#post(message, this.#useOf(message), options, () => {
       if (open.state === 'waiting') open.state = 'sent';
     });
     const answer = await answerOf(open.exchange, this.#health);
@@ -186,6 +186,12 @@ export class HttpTransport implements ServerTransport {
       answer.body.discard();
       throw notMcp(`the answer has the content type ${type}`);
     }
+  }
+
+  #useOf({ method }: JSONRPCRequest): Use {
+    const isIntroduction = method === 'server/discover' && this.#protocolVersion === undefined;
+    if (isIntroduction || STREAMS.has(method)) return 'streams';
+    return CONTROL.has(method) ? 'control' : 'requests';
   }
 
   async #receiveJson({ id }: JSONRPCRequest, { body }: HttpAnswer): Promise<void> {
@@ -372,11 +378,6 @@ export class HttpTransport implements ServerTransport {
 /** The response is not MCP: there may be no MCP server at this address. */
 function notMcp(what: string): ServerFailure {
   return new ServerFailure('not_mcp', `${what}: is this the address of an MCP server?`);
-}
-
-function useOf({ method }: JSONRPCRequest): Use {
-  if (CONTROL.has(method)) return 'control';
-  return STREAMS.has(method) ? 'streams' : 'requests';
 }
 
 function isRequest(message: JSONRPCMessage): message is JSONRPCRequest {
