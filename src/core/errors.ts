@@ -1,3 +1,4 @@
+import type { RpcFailure } from '../lib/rpc-error.ts';
 import type { ServerFailureKind } from '../lib/server-failure.ts';
 import { shortenText } from '../lib/shorten.ts';
 
@@ -40,6 +41,11 @@ export class GatewayError extends Error {
     this.details = details;
     this.failure = failure;
   }
+}
+
+/** An error of the gateway as a JSON-RPC error. */
+export function failureOfGateway({ code, message, details }: GatewayError): RpcFailure {
+  return { code: ERROR_TABLE[code].rpc, message, data: { code, ...details } };
 }
 
 /** Refuses work because the program ends; the client may repeat it once the program is back. */

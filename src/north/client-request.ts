@@ -1,5 +1,6 @@
+import { failureOfGateway, GatewayError } from '../core/errors.ts';
 import { messageOf } from '../lib/log.ts';
-import type { RpcFailure } from '../lib/rpc-error.ts';
+import { INTERNAL_ERROR, type RpcFailure } from '../lib/rpc-error.ts';
 import { isObject } from '../lib/values.ts';
 import type { OnCancel } from './cancel-reasons.ts';
 import type { Carrier } from './carrier.ts';
@@ -37,10 +38,9 @@ export class ClientRequest {
   }
 }
 
-const INTERNAL_ERROR = -32603;
-
-/** An error as it leaves: with its own code if that is one of JSON-RPC. */
+/** An error as it leaves: those of the gateway with the code of the table, others with their own if that is one of JSON-RPC. */
 export function failureOf(error: unknown): RpcFailure {
+  if (error instanceof GatewayError) return failureOfGateway(error);
   const { code, data } = isObject(error) ? error : {};
   return {
     code: typeof code === 'number' && Number.isSafeInteger(code) ? code : INTERNAL_ERROR,

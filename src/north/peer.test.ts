@@ -2,6 +2,7 @@ import { Client, InMemoryTransport, type StandardSchemaV1 } from '@modelcontextp
 import { describe, expect, test, vi } from 'vitest';
 import { owned } from '../../tests/support/owned.ts';
 import { TestClock } from '../../tests/support/test-clock.ts';
+import { GatewayError } from '../core/errors.ts';
 import { RpcError } from '../lib/rpc-error.ts';
 import type { Carrier } from './carrier.ts';
 import type { ClientRequest } from './client-request.ts';
@@ -64,6 +65,17 @@ describe('requests of the client', () => {
     expect(await client.request({ method: 'x/a', params: { b: [1] } }, ANY)).toEqual({ 'x-vendor': { b: [1] } });
     await expect(client.request({ method: 'x/fail' }, ANY)).rejects.toMatchObject({ message: 'refused', data: [1] });
     expect(await client.ping()).toEqual({});
+  });
+
+  test('H-12: get errors of the gateway with their codes', async () => {
+    const { client } = await connected(async () => {
+      throw new GatewayError('TOOL_ERR_SERVER_UNREACHABLE', 'not there', { server: 'a' });
+    });
+    await expect(client.request({ method: 'x/a' }, ANY)).rejects.toMatchObject({
+      code: -32000,
+      message: 'not there',
+      data: { code: 'TOOL_ERR_SERVER_UNREACHABLE', server: 'a' },
+    });
   });
 
   test('T-4: are cancelled with the words of the client, and then have no reply', async () => {

@@ -1,5 +1,5 @@
 import type { CallReply } from '../../core/call/request.ts';
-import { GatewayError, ERROR_TABLE, shuttingDown } from '../../core/errors.ts';
+import { failureOfGateway, GatewayError, shuttingDown } from '../../core/errors.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { CallResult, Task } from '../../core/task/task.ts';
 import { messageOf } from '../../lib/log.ts';
@@ -39,8 +39,9 @@ export function wireError(server: string, error: unknown, session?: Session): Er
   return new RpcError(-32000, `server '${server}' did not answer: ${messageOf(error)}`);
 }
 
-function fromGateway({ code, message, details }: GatewayError): RpcError {
-  return new RpcError(ERROR_TABLE[code].rpc, message, { code, ...details });
+function fromGateway(error: GatewayError): RpcError {
+  const { code, message, data } = failureOfGateway(error);
+  return new RpcError(code, message, data);
 }
 
 /** `resultType` exists only in the newer protocol, whose endpoints add it again. */

@@ -1,7 +1,7 @@
 /** Writes HTTP responses: JSON-RPC errors and event streams; tells whether a client received them. */
 
 import type { ServerResponse } from 'node:http';
-import { ERROR_TABLE, type GatewayError } from '../../core/errors.ts';
+import { ERROR_TABLE, failureOfGateway, type GatewayError } from '../../core/errors.ts';
 import { limitUnread } from './unread.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 
@@ -43,11 +43,11 @@ export function respondError(
 /** The same for an error of the gateway: the table says which status and code. */
 export function respondGatewayError(
   res: ServerResponse,
-  { code, message, details }: GatewayError,
+  error: GatewayError,
   options: { id?: unknown; headers?: Record<string, string> } = {},
 ): void {
-  const { http, rpc } = ERROR_TABLE[code];
-  respondError(res, http, rpc, message, { ...options, data: { code, ...details } });
+  const { code, message, data } = failureOfGateway(error);
+  respondError(res, ERROR_TABLE[error.code].http, code, message, { ...options, data });
 }
 
 /** The id of the request in this body, for an error about it. */
