@@ -5,7 +5,7 @@ import { isObject } from './values.ts';
 type Params = Record<string, unknown>;
 
 /** Ties a message to a task of the 2025-11-25 protocol. */
-const RELATED_TASK = 'io.modelcontextprotocol/related-task';
+export const RELATED_TASK = 'io.modelcontextprotocol/related-task';
 
 export function metaOf({ _meta }: Params): Params {
   return isObject(_meta) ? _meta : {};
@@ -21,6 +21,11 @@ export function withoutMeta(message: Params, key: string): Params {
   if (!isObject(_meta) || !(key in _meta)) return message;
   const { [key]: _value, ...meta } = _meta;
   return Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta };
+}
+
+/** A copy without these keys. Also a key `__proto__` is copied, which an assignment would take for the prototype. */
+export function withoutKeys(meta: Params, keys: ReadonlySet<string>): Params {
+  return Object.fromEntries(Object.entries(meta).filter(([key]) => !keys.has(key)));
 }
 
 /** The id of the task that a message belongs to. */

@@ -21,6 +21,14 @@ export const CLIENT_INFO_KEY = 'io.modelcontextprotocol/clientInfo';
 export const CLIENT_CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
 export const LOG_LEVEL_KEY = 'io.modelcontextprotocol/logLevel';
 
+/** All of these: they belong to the wire between a client and us, and to no server behind us. */
+export const ENVELOPE_KEYS: ReadonlySet<string> = new Set([
+  VERSION_KEY,
+  CLIENT_INFO_KEY,
+  CLIENT_CAPABILITIES_KEY,
+  LOG_LEVEL_KEY,
+]);
+
 /** The key in `_meta` with which a server introduces itself in each result. */
 export const SERVER_INFO_KEY = 'io.modelcontextprotocol/serverInfo';
 

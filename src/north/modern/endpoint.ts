@@ -1,13 +1,7 @@
 /** What clients without sessions are shown, and how requests and results of their version look. */
 
-import {
-  CLIENT_INFO_KEY,
-  CLIENT_CAPABILITIES_KEY,
-  LOG_LEVEL_KEY,
-  SERVER_INFO_KEY,
-  VERSION_KEY,
-} from '../../lib/protocol.ts';
-import { metaOf } from '../../lib/meta.ts';
+import { ENVELOPE_KEYS, SERVER_INFO_KEY } from '../../lib/protocol.ts';
+import { metaOf, withoutKeys } from '../../lib/meta.ts';
 import { METHOD_NOT_FOUND, RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import type { ClientRequest } from '../client-request.ts';
@@ -86,13 +80,7 @@ export function modernNotification(endpoint: ModernEndpoint, { method, params }:
 function withoutIntroduction(params: Params): Params {
   const { _meta, ...rest } = params;
   if (!isObject(_meta)) return params;
-  const {
-    [VERSION_KEY]: _version,
-    [CLIENT_INFO_KEY]: _info,
-    [CLIENT_CAPABILITIES_KEY]: _capabilities,
-    [LOG_LEVEL_KEY]: _level,
-    ...meta
-  } = _meta;
+  const meta = withoutKeys(_meta, ENVELOPE_KEYS);
   return Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta };
 }
 
