@@ -42,6 +42,11 @@ export function isBigNumber(value: unknown): value is BigNumber {
   return typeof value === 'string' && value.startsWith(MARK);
 }
 
+/** A text, and not a big number, which is a text only in this program. */
+export function isText(value: unknown): value is string {
+  return typeof value === 'string' && !isBigNumber(value);
+}
+
 /** An integer, given by its digits: a JavaScript number if that is exact. */
 export function exactNumber(digits: string): number | BigNumber {
   const value = Number(digits);

@@ -1,6 +1,8 @@
 import { isInitializeRequest } from '@modelcontextprotocol/server';
 import { expect, test } from 'vitest';
-import { isInitialize } from './client-info.ts';
+import { exactNumber } from '../lib/exact-json.ts';
+import { CLIENT_CAPABILITIES_KEY, VERSION_KEY } from '../lib/protocol.ts';
+import { initializeMistake, isInitialize, metaMistake } from './client-info.ts';
 
 const INFO = { name: 'client', version: '1' };
 const initialize = (params: unknown) => ({ jsonrpc: '2.0', id: 1, method: 'initialize', params });
@@ -43,6 +45,27 @@ test.each([
   undefined,
 ])('H-1, X-4: initialize with %j begins a session if the SDK says so', (params) => {
   expect(isInitialize(initialize(params))).toBe(isInitializeRequest(initialize(params)));
+});
+
+test.each(['protocolVersion', 'clientInfo.name', 'clientInfo.title'])('M-7: a big number is no %s', (field) => {
+  const big = exactNumber('9007199254740993');
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { ...INFO } };
+  const [first = '', second] = field.split('.');
+  const wrong =
+    second === undefined ? { ...params, [first]: big } : { ...params, clientInfo: { ...INFO, [second]: big } };
+  const mistake = { key: field, problem: 'Invalid input: expected string, received number' };
+  expect(initializeMistake(wrong)).toEqual(mistake);
+  expect(isInitialize(initialize(wrong))).toBe(false);
+});
+
+test('M-7: a big number is no protocol version of a request', () => {
+  const meta = { [VERSION_KEY]: exactNumber('9007199254740993'), [CLIENT_CAPABILITIES_KEY]: {} };
+  expect(metaMistake(meta)).toMatchObject({ key: VERSION_KEY });
+});
+
+test.each([[undefined], [null], [{}]])('H-1, X-4: initialize with the id %j begins no session', (id) => {
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: INFO };
+  expect(isInitialize({ ...initialize(params), id })).toBe(false);
 });
 
 test('X-4: another request does not', () => {

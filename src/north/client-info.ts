@@ -1,9 +1,10 @@
 /** Checks what clients say of themselves, in `initialize` or with each request. */
 
+import { isBigNumber, isText } from '../lib/exact-json.ts';
 import { isLevel, LEVELS } from '../lib/levels.ts';
 import { CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, LOG_LEVEL_KEY, VERSION_KEY } from '../lib/protocol.ts';
 import { isObject } from '../lib/values.ts';
-import type { Params } from './message.ts';
+import { isRequestId, type Params, type RequestId } from './message.ts';
 
 /** The first field that is missing or has another type than the specification says. */
 export interface FieldMistake {
@@ -32,7 +33,7 @@ const CAPABILITIES: Shape = {
 /** The mistake in the `_meta` of a request without a session, which introduces its client. */
 export function metaMistake(meta: Params): FieldMistake | undefined {
   for (const key of [VERSION_KEY, CLIENT_CAPABILITIES_KEY]) if (!(key in meta)) return { key, problem: 'missing' };
-  if (typeof meta[VERSION_KEY] !== 'string') return wrongType(VERSION_KEY, 'string', meta[VERSION_KEY]);
+  if (!isText(meta[VERSION_KEY])) return wrongType(VERSION_KEY, 'string', meta[VERSION_KEY]);
   const level = meta[LOG_LEVEL_KEY];
   return (
     infoMistake(meta[CLIENT_INFO_KEY], CLIENT_INFO_KEY) ??
@@ -50,15 +51,16 @@ export interface Initialization extends Params {
 
 /** The mistake in the parameters of `initialize`. */
 export function initializeMistake({ protocolVersion, capabilities, clientInfo }: Params): FieldMistake | undefined {
-  if (typeof protocolVersion !== 'string') return wrongType('protocolVersion', 'string', protocolVersion);
+  if (!isText(protocolVersion)) return wrongType('protocolVersion', 'string', protocolVersion);
   if (clientInfo === undefined) return { key: 'clientInfo', problem: 'missing' };
   return mistakeIn(capabilities, CAPABILITIES, 'capabilities') ?? infoMistake(clientInfo, 'clientInfo');
 }
 
-/** Whether this message begins a session. */
-export function isInitialize(message: unknown): message is { id: string | number; params: Initialization } {
+/** Whether this message begins a session: a request, since a notification would get no reply. */
+export function isInitialize(message: unknown): message is { id: RequestId; params: Initialization } {
   if (!isObject(message) || message['method'] !== 'initialize') return false;
-  return isObject(message['params']) && initializeMistake(message['params']) === undefined;
+  const { id, params } = message;
+  return isRequestId(id) && isObject(params) && initializeMistake(params) === undefined;
 }
 
 function infoMistake(info: unknown, key: string): FieldMistake | undefined {
@@ -75,14 +77,19 @@ const UNKNOWN_LEVEL = `Invalid option: expected one of ${LEVELS.map((level) => `
 const EXPECTED = { text: 'string', flag: 'boolean', object: 'record', objects: 'record' };
 
 function wrongType(key: string, expected: string, value: unknown): FieldMistake {
-  const type = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
-  return { key, problem: `Invalid input: expected ${expected}, received ${type}` };
+  return { key, problem: `Invalid input: expected ${expected}, received ${typeName(value)}` };
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return isBigNumber(value) ? 'number' : typeof value;
 }
 
 function mistakeIn(value: unknown, type: Type, key: string): FieldMistake | undefined {
   switch (type) {
     case 'text':
-      return typeof value === 'string' ? undefined : wrongType(key, EXPECTED[type], value);
+      return isText(value) ? undefined : wrongType(key, EXPECTED[type], value);
     case 'flag':
       return typeof value === 'boolean' ? undefined : wrongType(key, EXPECTED[type], value);
     case 'object':

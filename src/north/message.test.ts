@@ -5,6 +5,7 @@ import {
   isJSONRPCResultResponse,
 } from '@modelcontextprotocol/server';
 import { expect, test } from 'vitest';
+import { exactNumber } from '../lib/exact-json.ts';
 import { isMessage } from './message.ts';
 
 const V = { jsonrpc: '2.0' };
@@ -58,4 +59,12 @@ test.each([
 ])('X-4: %j is a message if the SDK takes it for one', (body) => {
   const guards = [isJSONRPCRequest, isJSONRPCNotification, isJSONRPCResultResponse, isJSONRPCErrorResponse];
   expect(isMessage(body)).toBe(guards.some((guard) => guard(body)));
+});
+
+test.each([
+  ['method', { ...V, method: exactNumber('9007199254740993') }],
+  ['message of an error', { ...V, id: 1, error: { code: 1, message: exactNumber('9007199254740993') } }],
+  ['task', { ...V, method: 'm', params: { _meta: { [RELATED]: { taskId: exactNumber('9007199254740993') } } } }],
+])('M-7: a big number is no %s', (_what, body) => {
+  expect(isMessage(body)).toBe(false);
 });

@@ -1,6 +1,7 @@
 /** JSON-RPC messages of clients, and what makes them valid. */
 
-import { metaOf } from '../lib/meta.ts';
+import { isText } from '../lib/exact-json.ts';
+import { metaOf, RELATED_TASK } from '../lib/meta.ts';
 import { isObject } from '../lib/values.ts';
 
 export type Params = Record<string, unknown>;
@@ -45,11 +46,9 @@ export function isMessage(body: unknown): body is Message {
   return 'result' in body ? isResult(body) : isError(body);
 }
 
-const RELATED_TASK = 'io.modelcontextprotocol/related-task';
-
 function isRequestOrNotification(body: Params): boolean {
   const { method, params } = body;
-  if (typeof method !== 'string' || ('id' in body && !isRequestId(body['id']))) return false;
+  if (!isText(method) || ('id' in body && !isRequestId(body['id']))) return false;
   if (params !== undefined && !(isObject(params) && hasValidMeta(params))) return false;
   return hasOnly(body, 'method', 'params', 'id');
 }
@@ -60,7 +59,7 @@ function hasValidMeta(params: Params): boolean {
   if (!isObject(_meta)) return false;
   const { progressToken, [RELATED_TASK]: related } = _meta;
   if (progressToken !== undefined && !isRequestId(progressToken)) return false;
-  return related === undefined || (isObject(related) && typeof related['taskId'] === 'string');
+  return related === undefined || (isObject(related) && isText(related['taskId']));
 }
 
 function isResult(body: Params): boolean {
@@ -71,7 +70,7 @@ function isResult(body: Params): boolean {
 
 function isError(body: Params): boolean {
   const { id, error } = body;
-  if (!isObject(error) || !Number.isSafeInteger(error['code']) || typeof error['message'] !== 'string') return false;
+  if (!isObject(error) || !Number.isSafeInteger(error['code']) || !isText(error['message'])) return false;
   return (id === undefined || isRequestId(id)) && hasOnly(body, 'id', 'error');
 }
 

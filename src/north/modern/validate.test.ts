@@ -1,5 +1,6 @@
 import { createMcpHandler, Server } from '@modelcontextprotocol/server';
 import { expect, test } from 'vitest';
+import { exactNumber } from '../../lib/exact-json.ts';
 import { validate } from './validate.ts';
 
 const VERSION = '2026-07-28';
@@ -64,6 +65,11 @@ async function oracle(given: Record<string, string>, body: unknown): Promise<Ans
     }, reject);
   });
 }
+
+test('M-7: a big number is no name that a header must repeat', () => {
+  const body = request('tools/call', { name: exactNumber('9007199254740993') });
+  expect(validate(headers('tools/call'), body)).toMatchObject({ kind: 'valid' });
+});
 
 const CALL = { name: 'work', arguments: {} };
 

@@ -1,6 +1,7 @@
 /** Whether a POST of a client without sessions is a valid request or notification, and what is wrong with it if not. */
 
 import type { IncomingHttpHeaders } from 'node:http';
+import { isText } from '../../lib/exact-json.ts';
 import { MODERN_VERSION, VERSION_KEY } from '../../lib/protocol.ts';
 import type { RpcFailure } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
@@ -102,7 +103,7 @@ function nameMistake(header: string | string[] | undefined, field: string, value
   if (given !== undefined && named === undefined) {
     return mismatch(given, 'the Mcp-Name header carries an invalid Base64 sentinel value');
   }
-  if (typeof value !== 'string' || named === value) return undefined;
+  if (!isText(value) || named === value) return undefined;
   const body = `the body carries params.${field}="${value}" but`;
   if (given === undefined) return mismatch(MISSING, `${body} the required Mcp-Name header is absent`);
   return mismatch(given, `${body} the Mcp-Name header names "${named}"`);
@@ -158,7 +159,7 @@ function validateNotification(headers: IncomingHttpHeaders, message: Notificatio
   const claims = isObject(meta) && VERSION_KEY in meta;
   if (!claims && !isModern(inHeader)) return { kind: 'ignored' };
   const version = claims ? meta[VERSION_KEY] : inHeader;
-  if (typeof version !== 'string') {
+  if (!isText(version)) {
     const mistake = { key: VERSION_KEY, problem: 'expected a protocol version string' };
     const text = `Invalid _meta envelope for protocol revision ${MODERN_VERSION}: ${mistake.key}: ${mistake.problem}`;
     return rejected(INVALID_PARAMS, text, { envelope: mistake });
