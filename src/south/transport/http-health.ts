@@ -1,4 +1,4 @@
-import type { ServerFailure } from '../../lib/server-failure.ts';
+import { ServerFailure } from '../../lib/server-failure.ts';
 import { Unreachable } from './broken-wire.ts';
 import type { HttpAnswer, HttpExchange } from './http-pool.ts';
 import { networkFailure } from './network-failure.ts';
@@ -11,6 +11,9 @@ export interface HttpHealth {
   onDoubt: (reason: string) => void;
 }
 
+/** Nothing is at the address. */
+const NOBODY_THERE = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH']);
+
 /** Waits for the response. Reports a request that did not get through, and throws `Unreachable` for it. */
 export async function answerOf(exchange: HttpExchange, health: HttpHealth): Promise<HttpAnswer> {
   try {
@@ -19,10 +22,11 @@ export async function answerOf(exchange: HttpExchange, health: HttpHealth): Prom
     if (exchange.aborted) throw error;
     const { code } = error as NodeJS.ErrnoException;
     const { failure, message } = networkFailure(error as NodeJS.ErrnoException);
-    const unsent = code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EHOSTUNREACH';
+    // The fault is in the request, such as a header that cannot be written; nothing is wrong with the server.
+    if (code === 'UND_ERR_INVALID_ARG') throw new ServerFailure(failure, message, { cause: error });
+    const unreachable = new Unreachable(failure, message, !exchange.sent, error);
     // The sender learns first that its request did not arrive, and can wait for the server to be back.
-    const unreachable = new Unreachable(failure, message, unsent, error);
-    if (unsent) setImmediate(() => health.onLost(unreachable));
+    if (code !== undefined && NOBODY_THERE.has(code)) setImmediate(() => health.onLost(unreachable));
     else health.onDoubt(message);
     throw unreachable;
   }

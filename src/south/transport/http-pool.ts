@@ -93,6 +93,7 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
   #early: Buffer[] = [];
   #error: Error | undefined;
   #aborted = false;
+  #sent = false;
   readonly #request: HttpRequest;
   readonly #connections: HttpConnections;
   #connection: HttpConnection | undefined;
@@ -110,6 +111,11 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
 
   get aborted(): boolean {
     return this.#aborted;
+  }
+
+  /** Whether the request was written, at least in part: the server may have it. */
+  get sent(): boolean {
+    return this.#sent;
   }
 
   start(): void {
@@ -147,6 +153,7 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
   }
 
   onRequestStart(): void {
+    this.#sent = true;
     this.#request.onSent?.();
   }
 

@@ -1,22 +1,46 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createSocketServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { systemClock } from '../../lib/clock.ts';
+import { defer, owned } from '../../../tests/support/owned.ts';
+import { systemClock, type Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/log.ts';
 import { isBrokenWire, isUnsent } from './broken-wire.ts';
 import { HttpTransport } from './http.ts';
+import type { HttpHealth } from './http-health.ts';
 import { MessageLimit } from './message-size.ts';
 
-const transportTo = async (url: string): Promise<HttpTransport> => {
+const transportTo = async (
+  url: string,
+  { headers, onDoubt = () => {}, clock = systemClock, bytes = 1000 }: Settings = {},
+): Promise<HttpTransport> => {
   const transport = new HttpTransport(
-    { url },
-    { onLost: () => {}, onDoubt: () => {} },
-    { limit: new MessageLimit(1000), clock: systemClock },
+    { url, ...(headers && { headers }) },
+    { onLost: () => {}, onDoubt },
+    { limit: new MessageLimit(bytes), clock },
   );
   await transport.start();
   return transport;
 };
+
+interface Settings {
+  headers?: Record<string, string>;
+  onDoubt?: HttpHealth['onDoubt'];
+  clock?: Clock;
+  bytes?: number;
+}
+
+/** The address of a server of this test. */
+async function listen(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  defer(async () => new Promise((resolve) => void server.close(resolve)));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+const ping = async (transport: HttpTransport, id: number): Promise<unknown> =>
+  transport.send({ jsonrpc: '2.0', id, method: 'ping' }).catch((error: unknown) => error);
 
 it('B-3, P-3: a request that was not sent when the connection is closed says so, before the others end', async () => {
   const server = createServer(() => {}).listen(0, '127.0.0.1');
@@ -61,4 +85,41 @@ it('X-3, B-1: a stream that is given up because an event does not end has ended 
     await transport.close();
     server.close();
   }
+});
+
+it('B-3: a request that finds its idle connection broken was not sent', async () => {
+  const sockets: Socket[] = [];
+  let requests = 0;
+  const server = createSocketServer((socket) => {
+    sockets.push(socket);
+    socket.on('data', () => {
+      requests += 1;
+      const body = JSON.stringify({ jsonrpc: '2.0', id: requests, result: {} });
+      socket.write(
+        `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      );
+    });
+  });
+  const transport = owned(await transportTo(await listen(server)));
+  await ping(transport, 1);
+  // From here on, the connection is read before it is written to.
+  await nextTurn();
+  sockets[0]?.resetAndDestroy();
+  const error = await ping(transport, 2);
+  expect({ unsent: isUnsent(error), requests }).toEqual({ unsent: true, requests: 1 });
+});
+
+it('B-3: a request whose connection fails in the handshake was not sent', async () => {
+  const url = await listen(createServer());
+  const error = await ping(owned(await transportTo(url.replace('http:', 'https:'))), 1);
+  expect(isUnsent(error)).toBe(true);
+});
+
+it('B-1: a request that cannot be written says why, and raises no doubt about the server', async () => {
+  const doubts: string[] = [];
+  const settings = { headers: { 'x-key': 'ключ' }, onDoubt: (reason: string) => void doubts.push(reason) };
+  const error = await ping(owned(await transportTo(await listen(createServer()), settings)), 1);
+  expect(messageOf(error)).toContain('invalid x-key header');
+  expect(isBrokenWire(error)).toBe(false);
+  expect(doubts).toEqual([]);
 });

@@ -26,6 +26,8 @@ test.each([
 test('B-1: codes of the wire are told in words, and stay', () => {
   expect(networkFailure(withCode('ECONNREFUSED')).message).toBe('connection refused (ECONNREFUSED)');
   expect(networkFailure(withCode('CERT_HAS_EXPIRED')).message).toBe('CERT_HAS_EXPIRED');
+  const invalid = Object.assign(new Error('invalid x-key header'), { code: 'UND_ERR_INVALID_ARG' });
+  expect(networkFailure(invalid).message).toBe('invalid x-key header (UND_ERR_INVALID_ARG)');
   expect(networkFailure(new Error('aborted'))).toEqual({ failure: 'other', message: 'aborted' });
 });
 

@@ -53,6 +53,8 @@ export function networkFailure(error: NodeJS.ErrnoException): NetworkFailure {
   if (code === undefined) return { failure: 'other', message };
   const known = ERRNO[code];
   if (known !== undefined) return { failure: known.failure, message: `${known.message} (${code})` };
+  // The errors of undici say more than their codes.
+  if (code.startsWith('UND_ERR_')) return { failure: 'other', message: `${message} (${code})` };
   return { failure: kindOfTlsCode(code), message: code };
 }
 
