@@ -123,3 +123,15 @@ it('B-1: a request that cannot be written says why, and raises no doubt about th
   expect(isBrokenWire(error)).toBe(false);
   expect(doubts).toEqual([]);
 });
+
+it('X-3: an error inside an HTTP error is checked like any other message', async () => {
+  const server = createServer((_request, response) => {
+    const data = `${'['.repeat(5000)}${']'.repeat(5000)}`;
+    response.writeHead(400).end(`{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no","data":${data}}}`);
+  });
+  const transport = owned(await transportTo(await listen(server), { bytes: 100_000 }));
+  const errors: unknown[] = [];
+  transport.onmessage = (message) => void errors.push('error' in message && message.error.message);
+  await ping(transport, 1);
+  expect(errors).toEqual([expect.stringContaining('levels deep')]);
+});

@@ -11,6 +11,7 @@ import type { AddressCheck } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
+import { isObject } from '../../lib/values.ts';
 import { isBrokenWire, isUnsent, streamLost, Unreachable } from './broken-wire.ts';
 import { configuredHeaders } from './http-headers.ts';
 import { answerOf, type HttpHealth } from './http-health.ts';
@@ -405,8 +406,9 @@ function parseJson(text: string): unknown {
 function errorFor(message: JSONRPCMessage, text: string): JSONRPCMessage | undefined {
   if (!('id' in message)) return undefined;
   try {
-    const parsed = parseExact(text) as { id?: unknown; error?: { code?: unknown } } | null;
-    return typeof parsed?.error?.code === 'number' && parsed.id === message.id ? (parsed as JSONRPCMessage) : undefined;
+    const parsed = parseExact(text);
+    if (!isObject(parsed) || !isObject(parsed['error']) || parsed['id'] !== message.id) return undefined;
+    return readMessage(parsed, text.length);
   } catch {
     return undefined;
   }
