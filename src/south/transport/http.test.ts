@@ -4,6 +4,7 @@ import { createServer as createSocketServer, type AddressInfo, type Server, type
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { defer, owned } from '../../../tests/support/owned.ts';
+import { TestClock } from '../../../tests/support/test-clock.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/log.ts';
 import { isBrokenWire, isUnsent } from './broken-wire.ts';
@@ -134,4 +135,20 @@ it('X-3: an error inside an HTTP error is checked like any other message', async
   transport.onmessage = (message) => void errors.push('error' in message && message.error.message);
   await ping(transport, 1);
   expect(errors).toEqual([expect.stringContaining('levels deep')]);
+});
+
+it('B-1: a stream is resumed after an event id in any script', async () => {
+  const resumed: string[] = [];
+  const server = createServer((request, response) => {
+    resumed.push(Buffer.from(String(request.headers['last-event-id']), 'latin1').toString());
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    if (resumed.length === 1) response.end('id: событие-1\ndata:\n\n');
+    else response.flushHeaders();
+  });
+  const clock = new TestClock();
+  const transport = owned(await transportTo(await listen(server), { clock }));
+  transport.openStandingStream();
+  await expect.poll(() => clock.armed).toBe(1);
+  clock.advance(300);
+  await expect.poll(() => resumed).toEqual(['undefined', 'событие-1']);
 });

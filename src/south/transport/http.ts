@@ -357,7 +357,8 @@ export class HttpTransport implements ServerTransport {
   async #getStream(lastEventId: string | undefined, request: OpenRequest | undefined): Promise<HttpAnswer> {
     const headers = {
       ...this.#commonHeaders('text/event-stream'),
-      ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
+      // Headers are written one byte for each character; the id is UTF-8.
+      ...(lastEventId !== undefined && { 'last-event-id': Buffer.from(lastEventId).toString('latin1') }),
     };
     if (request?.dropped) throw new Error('aborted');
     const exchange = this.#request('streams', 'GET', headers);

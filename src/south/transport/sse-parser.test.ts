@@ -59,6 +59,11 @@ test.each(['\n', '\r\n', '\r'])('B-1: events come out whole, wherever the pieces
   }
 });
 
+test('B-1: an id that no header can have is ignored', () => {
+  const { events } = read('id: a\0\ndata: 1\n\nid: b\u0007\ndata: 2\n\nid: ñ\ndata: 3\n\n', 100, 1000);
+  expect(events.map(({ id }) => id)).toEqual([undefined, undefined, 'ñ']);
+});
+
 test.each([
   ['one line', `data: ${JSON.stringify({ jsonrpc: '2.0', id: 7, result: { text: 'x'.repeat(7000) } })}\n`],
   ['many lines', `data: {"jsonrpc":"2.0","id":7,\n${'data:\n'.repeat(5000)}data: "result":{}}\n`],

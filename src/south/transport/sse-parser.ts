@@ -152,7 +152,7 @@ export class SseParser {
     const { name, value } = fieldOf(line);
     if (name === 'data') this.#data.push(value);
     else if (name === 'event') this.#name = value || DEFAULT_NAME;
-    else if (name === 'id' && !value.includes('\0')) this.#id = value;
+    else if (name === 'id' && !CONTROL_CHARACTER.test(value)) this.#id = value;
     else if (name === 'retry' && /^\d+$/.test(value)) this.#handlers.onRetry(Number(value));
   }
 
@@ -165,6 +165,9 @@ export class SseParser {
     this.#counter.reset();
   }
 }
+
+/** No header can have them, so a stream cannot be resumed after an id with one. */
+const CONTROL_CHARACTER = /\p{Cc}/u;
 
 const EMPTY_LINE = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/;
 
