@@ -3,6 +3,7 @@ import { InMemoryTransport, Server, SUPPORTED_PROTOCOL_VERSIONS } from '@modelco
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { expect, test, vi } from 'vitest';
 import { TestClock } from '../../../tests/support/test-clock.ts';
+import { turn } from '../../../tests/support/turn.ts';
 import { MODERN_VERSION } from '../../lib/protocol.ts';
 import type { Message, Params, RequestMessage } from '../message.ts';
 import type { ModernEndpoint } from '../modern/endpoint.ts';
@@ -93,8 +94,8 @@ async function ours(script: Message[]): Promise<Seen[]> {
   return result;
 }
 
-function endpointFor(carrier: StdioCarrier): StdioEndpoint {
-  const endpoint: ModernEndpoint = { serverInfo: INFO, introduction: {}, handle, onNotification: () => {} };
+function endpointFor(carrier: StdioCarrier, onNotification: (method: string) => void = () => {}): StdioEndpoint {
+  const endpoint: ModernEndpoint = { serverInfo: INFO, introduction: {}, handle, onNotification };
   return {
     legacy: async () => {
       const introduce = (protocolVersion: string) => ({ protocolVersion, capabilities: {}, serverInfo: INFO });
@@ -128,4 +129,40 @@ test.each<[string, Message[]]>([
   ['an introduction within a session', [request('initialize', INITIALIZE), modern('x/a')]],
 ])('B-1, S-5: %s is answered as the SDK answers it', async (_what, script) => {
   expect(await ours(script)).toEqual(await oracle(script));
+});
+
+/** Receives notifications of a client that has no session, and tells what becomes of them. */
+async function notified(metas: Params[]): Promise<{ heard: string[]; mistakes: string[] }> {
+  const output = new PassThrough();
+  const carrier = new StdioCarrier(new StdioWire(new PassThrough(), output, 10_000), output);
+  const heard: string[] = [];
+  const mistakes: string[] = [];
+  const onNotification = (method: string): void => {
+    if (method === 'x/fail') throw new Error('no');
+    heard.push(method);
+  };
+  const connection = new StdioConnection(carrier, endpointFor(carrier, onNotification), {
+    onCancel: 'auto',
+    onMistake: (mistake) => mistakes.push(mistake),
+  });
+  for (const { method = 'x/a', ...meta } of metas) {
+    connection.receive({ jsonrpc: '2.0', method: String(method), params: { _meta: meta } });
+  }
+  await turn();
+  connection.close();
+  return { heard, mistakes };
+}
+
+test.each<[string, Params, string]>([
+  ['incomplete', { [VERSION_KEY]: MODERN_VERSION }, 'missing'],
+  ['wrong', { ...META, [VERSION_KEY]: 5 }, 'expected string, received number'],
+  ['of an unknown version', { ...META, [VERSION_KEY]: '2099-01-01' }, 'Unsupported protocol version'],
+])('B-1, X-4: a first notification whose introduction is %s is dropped', async (_what, meta, mistake) => {
+  const { heard, mistakes } = await notified([meta, META]);
+  expect(heard).toEqual(['x/a']);
+  expect(mistakes).toEqual([expect.stringContaining(mistake)]);
+});
+
+test('X-4: a notification that cannot be handled is reported', async () => {
+  expect(await notified([{ ...META, method: 'x/fail' }, META])).toEqual({ heard: ['x/a'], mistakes: ['no'] });
 });

@@ -1,3 +1,4 @@
+import { messageOf } from '../../lib/log.ts';
 import { CLIENT_CAPABILITIES_KEY, MODERN_VERSION, VERSION_KEY } from '../../lib/protocol.ts';
 import { INVALID_PARAMS, type RpcFailure } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
@@ -115,10 +116,15 @@ export class StdioConnection {
       if (!this.#endpoint.unlisten(requestId)) this.#requests.cancel(requestId, reason);
       return;
     }
-    this.#endpoint.modern().then(
-      (endpoint) => modernNotification(endpoint, message),
-      (error: unknown) => this.#onMistake(String(error)),
-    );
+    const mistake = this.#era === 'undecided' ? mistakeIn(message, false) : undefined;
+    if (mistake !== undefined) {
+      this.#onMistake(mistake.message);
+      return;
+    }
+    this.#endpoint
+      .modern()
+      .then((endpoint) => modernNotification(endpoint, message))
+      .catch((error: unknown) => this.#onMistake(messageOf(error)));
   }
 
   #refuse({ id }: RequestMessage, error: RpcFailure): void {
@@ -134,8 +140,11 @@ function isLegacy({ method, params }: RequestMessage | NotificationMessage): boo
   return method === 'initialize' && (metaMistake(meta) !== undefined || meta[VERSION_KEY] !== MODERN_VERSION);
 }
 
-/** What is wrong with a request without a session. The first request of a client gets more details. */
-function mistakeIn({ method, params = {} }: RequestMessage, isModern: boolean): RpcFailure | undefined {
+/** What is wrong with a message without a session. The first request of a client gets more details. */
+function mistakeIn(
+  { method, params = {} }: RequestMessage | NotificationMessage,
+  isModern: boolean,
+): RpcFailure | undefined {
   const meta = params['_meta'];
   if (!isObject(meta) || !(VERSION_KEY in meta)) {
     const { protocolVersion } = params;
