@@ -28,6 +28,13 @@ export class RpcError extends Error {
     this.code = code;
     this.data = data;
   }
+
+  /** An error of the other side as it sent it: its message is not shortened. */
+  static passedOn({ code, message, data }: RpcFailure): RpcError {
+    const error = new this(code, '', data);
+    error.message = message;
+    return error;
+  }
 }
 
 /** Whether an error has a JSON-RPC code: it is an `RpcError`, or came from the SDK. */

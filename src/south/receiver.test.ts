@@ -124,6 +124,12 @@ test('R-9: who takes the request back is not kept waiting, and the task goes on'
 
 test.each([
   { what: 'an error of its own code', error: new RpcError(-7, 'no', { why: 1 }), code: -7, data: { why: 1 } },
+  {
+    what: 'a long error',
+    error: RpcError.passedOn({ code: -7, message: 'x'.repeat(10_000) }),
+    code: -7,
+    data: undefined,
+  },
   { what: 'any other error', error: new Error('no'), code: -1, data: undefined },
 ])('R-7, R-9: a question that ended with $what failed, and the error comes back', async ({ error, code, data }) => {
   const { asked, told, send, create } = receiver();
@@ -131,9 +137,9 @@ test.each([
   const waiting = send('tasks/result', { taskId });
   await turn();
   asked[0]?.fail(error);
-  await expect(waiting).rejects.toMatchObject({ code, message: 'no', data });
-  await expect(send('tasks/result', { taskId })).rejects.toMatchObject({ code, message: 'no', data });
-  expect(told).toMatchObject([{ status: 'failed', statusMessage: 'no' }]);
+  await expect(waiting).rejects.toMatchObject({ code, message: error.message, data });
+  await expect(send('tasks/result', { taskId })).rejects.toMatchObject({ code, message: error.message, data });
+  expect(told).toMatchObject([{ status: 'failed', statusMessage: error.message }]);
 });
 
 test('R-8, R-9, R-11: a task that is not there is an invalid parameter', async () => {

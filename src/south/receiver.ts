@@ -255,7 +255,7 @@ function failureOf(task: Task): RpcError {
   const { status, statusMessage, ttlMs } = task;
   const error = errorOfTask(task);
   if (status === 'expired') return invalid(`the task has expired: its ttl of ${ttlMs} ms ran out`);
-  if (error !== undefined) return new RpcError(error.code, error.message, error.data);
+  if (error !== undefined) return RpcError.passedOn(error);
   return new RpcError(NOT_ANSWERED, `the task was ${statusMessage ?? status}`);
 }
 

@@ -62,7 +62,7 @@ export function notAnswered({
   reason: string;
   error?: RpcFailure;
 }): Error {
-  if (error !== undefined) return new RpcError(error.code, error.message, error.data);
+  if (error !== undefined) return RpcError.passedOn(error);
   return new Error(`${kind} request not answered: ${reason}`);
 }
 

@@ -124,6 +124,18 @@ describe('a plain call', () => {
     expect((await reply).error).toEqual({ code: 4711, message: 'refused', data: [1] });
   });
 
+  test.each([{}, { task: {} }])('D-5: gets the whole message of a long error, with %j', async (how) => {
+    const { call, client, server } = await setUp();
+    const { reply } = call(how);
+    await turn();
+    const message = 'x'.repeat(10_000);
+    server.last.end({ kind: 'error', error: { code: 4711, message } });
+    const { result, error } = await reply;
+    const { taskId } = (result?.['task'] ?? {}) as { taskId?: string };
+    const failed = taskId === undefined ? error : (await client.request('tasks/result', { taskId }).reply).error;
+    expect(failed).toMatchObject({ code: 4711, message });
+  });
+
   test('D-2, T-7: is kept alive with pings, or with progress where the client wants that', async () => {
     const { call, client, clock, server } = await setUp();
     call();
@@ -162,6 +174,17 @@ describe('a plain call', () => {
     await turn();
     client.tell({ id: client.asked[0]?.id, result: { action: 'accept', content: { size: 5 } } });
     await expect(answered).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test('D-5: an error of its client goes back to the server with its whole message', async () => {
+    const { call, client, server } = await setUp();
+    call();
+    await turn();
+    const answered = server.last.ask(FORM);
+    await turn();
+    const error = { code: 4711, message: 'x'.repeat(10_000) };
+    client.tell({ id: client.asked[0]?.id, error });
+    await expect(answered).rejects.toMatchObject(error);
   });
 
   test('D-7: what its client cannot be asked waits for others, or is refused where there are none', async () => {

@@ -14,10 +14,8 @@ export function resultOf(task: Task): CallResult {
     case 'cancelled':
       throw new ReportedError(-32000, `the call was cancelled: ${task.statusMessage ?? 'no reason was given'}`);
     case 'failed':
-    case 'expired': {
-      const { code, message, data } = task.error;
-      throw new ReportedError(code, message, data);
-    }
+    case 'expired':
+      throw ReportedError.passedOn(task.error);
     case 'working':
     case 'input_required':
       // Only the end of the session cuts the wait for the end of a task short.
@@ -27,7 +25,7 @@ export function resultOf(task: Task): CallResult {
 
 /** The same for a call that never became a task. */
 export function errorOf({ outcome, error }: Extract<CallReply, { kind: 'failed' }>): RpcError {
-  if (outcome.kind === 'error') return new RpcError(outcome.error.code, outcome.error.message, outcome.error.data);
+  if (outcome.kind === 'error') return RpcError.passedOn(outcome.error);
   return fromGateway(error);
 }
 

@@ -94,6 +94,14 @@ test.each([
   expect(await ours(message('x/unknown'), fail)).toEqual(await oracle(message('x/unknown'), fail));
 });
 
+test.each([-32002, 4711])('D-5: a long error with the code %i keeps its message', async (code) => {
+  const long = 'x'.repeat(10_000);
+  const fail = (): Params => {
+    throw RpcError.passedOn({ code, message: long });
+  };
+  expect(await ours(message('x/unknown'), fail)).toMatchObject({ error: { message: long } });
+});
+
 test('D-3: answers and state of a round are taken out of the parameters', async () => {
   const calls: ModernCall[] = [];
   const endpoint: ModernEndpoint = {

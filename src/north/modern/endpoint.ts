@@ -2,7 +2,7 @@
 
 import { ENVELOPE_KEYS, SERVER_INFO_KEY } from '../../lib/protocol.ts';
 import { metaOf, withoutKeys } from '../../lib/meta.ts';
-import { METHOD_NOT_FOUND, RpcError } from '../../lib/rpc-error.ts';
+import { hasRpcCode, INTERNAL_ERROR, METHOD_NOT_FOUND, RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import type { ClientRequest } from '../client-request.ts';
 import type { NotificationMessage, Params } from '../message.ts';
@@ -67,8 +67,9 @@ export async function modernResult(endpoint: ModernEndpoint, request: ClientRequ
   try {
     return completed(method, await endpoint.handle(modernCall(request)), endpoint.serverInfo);
   } catch (error) {
-    if (!isObject(error) || error['code'] !== RESOURCE_NOT_FOUND.before) throw error;
-    throw new RpcError(RESOURCE_NOT_FOUND.now, String(error['message']), error['data']);
+    if (!hasRpcCode(error) || error.code !== RESOURCE_NOT_FOUND.before) throw error;
+    const { message, data } = error;
+    throw RpcError.passedOn({ code: RESOURCE_NOT_FOUND.now, message, data });
   }
 }
 
@@ -119,7 +120,7 @@ const CACHEABLE: ReadonlySet<string> = new Set([
 export function completed(method: string, given: Params, serverInfo: Params): Params {
   const result: Params = { ...given, resultType: given['resultType'] ?? 'complete' };
   if (result['resultType'] !== 'complete' && !MAY_BE_INCOMPLETE.has(method))
-    throw new RpcError(-32603, 'Internal error');
+    throw new RpcError(INTERNAL_ERROR, 'Internal error');
   if (method === 'tools/list') result['tools'] = withoutExecution(given['tools']);
   if (isObject(given['capabilities'])) result['capabilities'] = withoutTasks(given['capabilities']);
   if (result['resultType'] === 'complete' && CACHEABLE.has(method)) {
