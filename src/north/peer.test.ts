@@ -24,6 +24,7 @@ async function connected(handle: (request: ClientRequest) => Promise<Params> = a
     abandon: (id) => abandoned.push(id),
     send: (message) => {
       if ('result' in message && unwritable.has(message.result)) throw new RangeError('too deep');
+      if ('method' in message && unwritable.has(message.params)) throw new RangeError('too deep');
       sent.push(message);
       void far.send(message);
     },
@@ -215,6 +216,42 @@ describe('requests to the client', () => {
     clock.advance(1000);
     await expect(second).rejects.toThrow('Request timed out');
     await vi.waitFor(() => expect(reasons).toEqual(['answered elsewhere', 'Request timed out']));
+  });
+
+  test('D-5: get the whole message of a long error', async () => {
+    const { client, peer } = await connected();
+    const message = 'x'.repeat(10_000);
+    client.fallbackRequestHandler = async () => {
+      throw Object.assign(new Error(message), { code: 4711 });
+    };
+    await expect(peer.request('elicitation/create', {}, {})).rejects.toMatchObject({ code: 4711, message });
+  });
+
+  test('X-4: that cannot be written fail, and leave nothing behind', async () => {
+    const { peer, sent, clock, unwritable } = await connected();
+    const params = { a: 1 };
+    unwritable.add(params);
+    const cancel = new AbortController();
+    const before = sent.length;
+    const asked = peer.request('elicitation/create', params, { signal: cancel.signal, timeoutMs: 1000 });
+    await expect(asked).rejects.toThrow('too deep');
+    expect(clock.armed).toBe(0);
+    cancel.abort('not needed');
+    expect(sent).toHaveLength(before);
+  });
+
+  test('H-9: that are answered are not cancelled any more', async () => {
+    const { client, peer, sent, clock } = await connected();
+    client.fallbackRequestHandler = async () => new Promise<Params>(() => {});
+    const cancel = new AbortController();
+    const asked = peer.request('elicitation/create', {}, { signal: cancel.signal, timeoutMs: 1000 });
+    const question = sent.at(-1);
+    const id = question !== undefined && 'id' in question ? question.id : undefined;
+    peer.receive({ jsonrpc: '2.0', id: id ?? '', result: {} });
+    cancel.abort('too late');
+    clock.advance(1000);
+    expect(await asked).toEqual({});
+    expect(sent.at(-1)).toBe(question);
   });
 
   test('H-9: fail when the client is gone', async () => {

@@ -35,9 +35,13 @@ interface AskOptions {
   timeoutMs?: number;
 }
 
+/** A request to the client that it has not answered. */
 interface Asked {
   resolve: (result: Params) => void;
-  reject: (error: Error) => void;
+  reject: (error: unknown) => void;
+  on: RequestId | undefined;
+  stopTimer: (() => void) | undefined;
+  forgetSignal: (() => void) | undefined;
 }
 
 /** JSON-RPC with one client that has a session: requests in both directions, their replies and cancellations. */
@@ -46,7 +50,6 @@ export class ClientPeer {
   readonly #endpoint: LegacyEndpoint;
   readonly #options: PeerOptions;
   readonly #requests: OpenRequests;
-  /** The requests to the client that it has not answered. */
   readonly #asked = new Map<unknown, Asked>();
   /**
    * Ids of requests to the client must be unique in its session, which may have begun in an earlier run of the program. Not
@@ -77,35 +80,55 @@ export class ClientPeer {
   /** Asks the client something. Rejects with its error, or with one without a code if the client cannot be reached. */
   async request(method: string, params: Params | undefined, { on, signal, timeoutMs }: AskOptions): Promise<Params> {
     if (this.#closed || signal?.aborted) throw new Error(this.#closed ? CLOSED : String(signal?.reason));
+    const id = this.#nextId();
+    return new Promise<Params>((resolve, reject) => {
+      const asked: Asked = { resolve, reject, on, stopTimer: undefined, forgetSignal: undefined };
+      this.#asked.set(id, asked);
+      asked.forgetSignal = whenAborted(signal, () => this.#cancelAsked(id, String(signal?.reason)));
+      if (timeoutMs !== undefined) {
+        const timedOut = (): void => this.#cancelAsked(id, 'Request timed out');
+        asked.stopTimer = this.#options.clock.after(timeoutMs, timedOut, { unref: true });
+      }
+      try {
+        this.#carrier.send({ jsonrpc: '2.0', id, method, ...(params && { params }) }, on);
+      } catch (error) {
+        this.#take(id)?.reject(error);
+      }
+    });
+  }
+
+  #nextId(): RequestId {
     this.#prefix ??= `${randomBytes(6).toString('base64url')}.`;
     const id = `${this.#prefix}${this.#lastId}`;
     this.#lastId += 1;
-    let forget = (): void => {};
-    let stopTimer = (): void => {};
-    const reply = new Promise<Params>((resolve, reject) => {
-      this.#asked.set(id, { resolve, reject });
-      const cancel = (reason: string): void => {
-        const cancelled = { requestId: id, reason };
-        this.#carrier.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: cancelled }, on);
-        reject(new Error(reason));
-      };
-      forget = whenAborted(signal, () => cancel(String(signal?.reason)));
-      if (timeoutMs === undefined) return;
-      stopTimer = this.#options.clock.after(timeoutMs, () => cancel('Request timed out'), { unref: true });
-    });
-    this.#carrier.send({ jsonrpc: '2.0', id, method, ...(params && { params }) }, on);
-    return reply.finally(() => {
-      this.#asked.delete(id);
-      forget();
-      stopTimer();
-    });
+    return id;
+  }
+
+  /** The request to the client is over for us. */
+  #take(id: unknown): Asked | undefined {
+    const asked = this.#asked.get(id);
+    if (asked === undefined) return undefined;
+    this.#asked.delete(id);
+    asked.stopTimer?.();
+    asked.forgetSignal?.();
+    return asked;
+  }
+
+  /** Gives up a request, and tells the client. */
+  #cancelAsked(id: RequestId, reason: string): void {
+    const asked = this.#take(id);
+    if (asked === undefined) return;
+    asked.reject(new Error(reason));
+    const params = { requestId: id, reason };
+    this.#carrier.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params }, asked.on);
   }
 
   /** The client is gone for good. */
   close(): void {
     this.#closed = true;
     this.#requests.close();
-    for (const { reject } of this.#asked.values()) reject(new Error(CLOSED));
+    const ids = [...this.#asked.keys()];
+    for (const id of ids) this.#take(id)?.reject(new Error(CLOSED));
   }
 
   readonly #handle = (request: ClientRequest): Promise<Params> | Params => {
@@ -140,11 +163,11 @@ export class ClientPeer {
   }
 
   #onResponse(message: ResultMessage | ErrorMessage): void {
-    const asked = this.#asked.get(message.id);
+    const asked = this.#take(message.id);
     if (asked === undefined) {
       this.#options.onMistake(`response to an unknown request: ${JSON.stringify(message.id)}`);
     } else if ('result' in message) asked.resolve(message.result);
-    else asked.reject(new RpcError(message.error.code, message.error.message, message.error.data));
+    else asked.reject(RpcError.passedOn(message.error));
   }
 }
 
