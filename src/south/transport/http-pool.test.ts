@@ -30,7 +30,7 @@ async function served(listener: RequestListener): Promise<{ url: URL; pool: Http
   return { url, pool: await poolTo(url) };
 }
 
-const post = (url: URL) => ({ url, method: 'POST', headers: {}, body: '{}' }) as const;
+const post = (url: URL) => ({ url, method: 'POST', headers: {}, body: Buffer.from('{}') }) as const;
 
 test('B-1: a redirect to the same origin that keeps the method is followed, once', async () => {
   const asked: string[] = [];
@@ -127,7 +127,7 @@ test('B-3: a request does not wait for the rest of another one, which the server
   });
   const url = await urlOf(server);
   const pool = await poolTo(url);
-  const large = { ...post(new URL('/large', url)), body: 'x'.repeat(16_000_000) };
+  const large = { ...post(new URL('/large', url)), body: Buffer.alloc(16_000_000) };
   const refused = await pool.request(large).answer;
   refused.body.discard();
   expect(refused.status).toBe(413);

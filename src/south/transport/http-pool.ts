@@ -5,7 +5,7 @@ export interface HttpRequest {
   url: URL;
   method: 'GET' | 'POST' | 'DELETE';
   headers: Record<string, string>;
-  body?: string;
+  body?: Buffer;
   /** The request is being written: the server may have it. */
   onSent?: (() => void) | undefined;
 }

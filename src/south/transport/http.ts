@@ -225,7 +225,10 @@ export class HttpTransport implements ServerTransport {
   }
 
   #post(message: JSONRPCMessage, use: Use, options: SendOptions, onSent?: () => void): HttpExchange {
-    return this.#request(use, 'POST', this.#postHeaders(message, options), { body: stringifyExact(message), onSent });
+    return this.#request(use, 'POST', this.#postHeaders(message, options), {
+      body: Buffer.from(stringifyExact(message)),
+      onSent,
+    });
   }
 
   /** A server that takes no notifications and no answers must not fill the memory with them. */
@@ -236,7 +239,7 @@ export class HttpTransport implements ServerTransport {
       setImmediate(() => this.#health.onLost(failure));
       throw failure;
     }
-    const body = stringifyExact(message);
+    const body = Buffer.from(stringifyExact(message));
     const bytes = body.length + MESSAGE_OVERHEAD;
     this.#unsent += bytes;
     const earlierSent = this.#earlierSent;

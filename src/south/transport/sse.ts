@@ -109,7 +109,12 @@ export class SseTransport implements ServerTransport {
     if (this.#endpoint === undefined) throw new Error('the server has not said where to send messages');
     const { origin } = this.#endpoint;
     const headers = { 'content-type': 'application/json' };
-    const request = { url: this.#endpoint, method: 'POST', headers, body: stringifyExact(message) } as const;
+    const request = {
+      url: this.#endpoint,
+      method: 'POST',
+      headers,
+      body: Buffer.from(stringifyExact(message)),
+    } as const;
     const { status, body, ...answer } = await this.#exchange(request);
     if (status >= 200 && status < 300) {
       body.discard();
