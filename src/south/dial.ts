@@ -208,7 +208,7 @@ export class Dialler {
       const transport = new SseTransport(
         config,
         { onLost, onDoubt },
-        { limit: this.#limits.of(config), isAllowed: this.#isAllowed },
+        { limit: this.#limits.of(config), isAllowed: this.#isAllowed, clock: this.#clock },
       );
       return this.#connect(transport, hooks, true).catch(() => {
         // Not an SSE server either: the first error says more.

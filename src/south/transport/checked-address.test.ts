@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { addressCheck } from '../../lib/addresses.ts';
 import { assertAllowed } from './checked-address.ts';
+import { systemClock } from '../../lib/clock.ts';
 import { HttpConnections, loadUndici } from './http-connections.ts';
 import { HttpPool } from './http-pool.ts';
 import { MessageLimit } from './message-size.ts';
@@ -19,7 +20,7 @@ async function get(isAllowed: typeof onlyPublic): Promise<{ text: string } | { e
     server.listen(0, 'localhost', resolve);
   });
   const url = new URL(`http://localhost:${(server.address() as AddressInfo).port}/`);
-  const pool = new HttpPool(new HttpConnections(await loadUndici(), url.origin, isAllowed), 10);
+  const pool = new HttpPool(new HttpConnections(await loadUndici(), url.origin, isAllowed), 10, systemClock);
   try {
     const { body } = await pool.request({ url, method: 'GET', headers: {} }).answer;
     return { text: await readText(body, new MessageLimit()) };

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSocketServer, type AddressInfo, type Server as SocketServer } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { TestClock } from '../../../tests/support/test-clock.ts';
+import { systemClock, type Clock } from '../../lib/clock.ts';
 import { HttpConnections, loadUndici } from './http-connections.ts';
 import { HttpPool } from './http-pool.ts';
 import { MessageLimit } from './message-size.ts';
@@ -19,8 +21,8 @@ async function urlOf(server: Server | SocketServer): Promise<URL> {
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/start`);
 }
 
-async function poolTo(url: URL, limit = 10): Promise<HttpPool> {
-  const pool = new HttpPool(new HttpConnections(await loadUndici(), url.origin), limit);
+async function poolTo(url: URL, limit = 10, clock: Clock = systemClock): Promise<HttpPool> {
+  const pool = new HttpPool(new HttpConnections(await loadUndici(), url.origin), limit, clock);
   cleanup.push(() => pool.destroy());
   return pool;
 }
@@ -42,6 +44,24 @@ test('B-1: a redirect to the same origin that keeps the method is followed, once
   body.discard();
   expect(status).toBe(307);
   expect(asked).toEqual(['POST /start', 'POST /next?a=1']);
+});
+
+test('B-1: a redirect is followed on the same connection if it was read, and on another if its body does not end', async () => {
+  const ports: (number | undefined)[] = [];
+  let endsAt = '';
+  const { url, pool } = await served((req, res) => {
+    ports.push(req.socket.remotePort);
+    if (req.url === '/next') req.pipe(res);
+    else res.writeHead(307, { location: '/next' }).write('elsewhere');
+    if (req.url === endsAt) res.end();
+  });
+  const ask = async (): Promise<string> => readText((await pool.request(post(url)).answer).body, new MessageLimit());
+  expect(await ask()).toBe('{}');
+  endsAt = '/start';
+  expect(await ask()).toBe('{}');
+  const [first, second, third, fourth] = ports;
+  expect(second).not.toBe(first);
+  expect([third, fourth]).toEqual([second, second]);
 });
 
 test.each(['http://localhost:1/', 'http://', '//other/'])('X-2: a redirect to %s is not followed', async (location) => {
@@ -134,6 +154,43 @@ test('B-3: a request does not wait for the rest of another one, which the server
   const { status, body } = await pool.request(post(url)).answer;
   body.discard();
   expect(status).toBe(200);
+});
+
+test('X-3: an unwanted body that is large or does not end is given up', async () => {
+  const server = createServer((req, res) => {
+    res.writeHead(200).write(req.url === '/large' ? Buffer.alloc(1_000_000) : 'more');
+  });
+  const url = await urlOf(server);
+  const clock = new TestClock();
+  const pool = await poolTo(url, 10, clock);
+  const open = async (): Promise<number> =>
+    new Promise((resolve) => void server.getConnections((_error, count) => resolve(count)));
+  (await pool.request(post(new URL('/large', url))).answer).body.discard();
+  await expect.poll(open).toBe(0);
+  (await pool.request(post(url)).answer).body.discard();
+  clock.advance(999);
+  expect(await open()).toBe(1);
+  clock.advance(1);
+  await expect.poll(open).toBe(0);
+  expect(clock.armed).toBe(0);
+});
+
+test('X-3: a server has to wait as long as its response has no reader', async () => {
+  const size = 64_000_000;
+  let large: ServerResponse | undefined;
+  const { url, pool } = await served((req, res) => {
+    if (req.url === '/start') large = res.end(Buffer.alloc(size));
+    else res.end();
+  });
+  const { body } = await pool.request(post(url)).answer;
+  const unsent = (): number => large?.writableLength ?? 0;
+  // As long as other requests are answered, the server could send more.
+  for (let [idle, before] = [0, 0]; idle < 20; idle = unsent() === before ? idle + 1 : 0) {
+    before = unsent();
+    (await pool.request(post(new URL('/other', url))).answer).body.discard();
+  }
+  expect(unsent()).toBeGreaterThan(0);
+  expect((await readText(body, new MessageLimit(2 * size))).length).toBe(size);
 });
 
 test('B-1: a request uses the connection of an earlier one that was answered, and none that was closed', async () => {

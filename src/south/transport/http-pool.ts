@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import type { Clock } from '../../lib/clock.ts';
 import type { HttpConnection, HttpConnections } from './http-connections.ts';
 
 export interface HttpRequest {
@@ -14,18 +15,21 @@ export interface HttpRequest {
 export class HttpPool {
   readonly #connections: HttpConnections;
   readonly #limit: number;
+  readonly #clock: Clock;
   readonly #exchanges = new Set<HttpExchange>();
   #open = 0;
   #waiting: HttpExchange[] = [];
 
-  constructor(connections: HttpConnections, limit: number) {
+  constructor(connections: HttpConnections, limit: number, clock: Clock) {
     this.#connections = connections;
     this.#limit = limit;
+    this.#clock = clock;
   }
 
   /** Sends one request. A same-origin redirect that keeps the method is followed once. */
   request(request: HttpRequest): HttpExchange {
-    const exchange = new HttpExchange(request, this.#connections, (wasOpen) => this.#ended(exchange, wasOpen));
+    const onEnd = (wasOpen: boolean): void => this.#ended(exchange, wasOpen);
+    const exchange = new HttpExchange(request, this.#connections, this.#clock, onEnd);
     this.#exchanges.add(exchange);
     if (this.#open < this.#limit) this.#start(exchange);
     else this.#waiting.push(exchange);
@@ -69,6 +73,7 @@ export interface HttpAnswer {
 export interface HttpBody {
   /** Everything that comes, and that has come already. */
   read(reader: BodyReader): void;
+  /** Reads the rest so that the connection can be used again, unless that is much or takes long. */
   discard(): void;
   abort(): void;
 }
@@ -79,7 +84,11 @@ export interface BodyReader {
   onClose: (error: Error | undefined) => void;
 }
 
-const DISCARD: BodyReader = { onData: () => {}, onClose: () => {} };
+/** How much of a body is read only to keep the connection, and for how long. */
+const MAX_DISCARDED_BYTES = 64 * 1024;
+const MAX_DISCARD_MS = 1000;
+/** How much of a body is kept for a reader that comes late; then the server has to wait. */
+const MAX_EARLY_BYTES = 64 * 1024;
 
 /** One request and its response. */
 export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
@@ -91,17 +100,22 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
   #reader: BodyReader | undefined;
   /** What has come before there was a reader. */
   #early: Buffer[] = [];
+  #earlyBytes = 0;
   #error: Error | undefined;
   #aborted = false;
   #sent = false;
   readonly #request: HttpRequest;
   readonly #connections: HttpConnections;
+  readonly #clock: Clock;
   #connection: HttpConnection | undefined;
+  /** Of the request on this connection, once it is written. */
+  #controller: Dispatcher.DispatchController | undefined;
   readonly #onEnd: (wasOpen: boolean) => void;
 
-  constructor(request: HttpRequest, connections: HttpConnections, onEnd: (wasOpen: boolean) => void) {
+  constructor(request: HttpRequest, connections: HttpConnections, clock: Clock, onEnd: (wasOpen: boolean) => void) {
     this.#request = request;
     this.#connections = connections;
+    this.#clock = clock;
     this.#onEnd = onEnd;
     this.answer = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -146,13 +160,25 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
       reader.onData(chunk);
     }
     if (hasEnded) reader.onClose(this.#error);
+    else this.#controller?.resume();
   }
 
   discard(): void {
-    this.read(DISCARD);
+    this.#early = [];
+    if (this.#state === 'ended') return;
+    let left = MAX_DISCARDED_BYTES;
+    const stopTimer = this.#clock.after(MAX_DISCARD_MS, () => this.abort(), { unref: true });
+    this.read({
+      onData: (chunk) => {
+        left -= chunk.length;
+        if (left < 0) this.abort();
+      },
+      onClose: stopTimer,
+    });
   }
 
-  onRequestStart(): void {
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
     this.#sent = true;
     this.#request.onSent?.();
   }
@@ -170,24 +196,33 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
     this.#redirectTo = this.#redirectTo === undefined ? this.#redirection(status, headers) : undefined;
     if (this.#redirectTo !== undefined) {
       this.#state = 'redirecting';
+      // A body that did not come along may take arbitrarily long.
+      setImmediate(() => this.#follow());
       return;
     }
     this.#state = 'answered';
     this.#resolve({ status, headers, body: this });
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#state === 'redirecting') return;
-    if (this.#reader === undefined) this.#early.push(chunk);
-    else this.#reader.onData(chunk);
+    if (this.#reader !== undefined) {
+      this.#reader.onData(chunk);
+      return;
+    }
+    this.#early.push(chunk);
+    this.#earlyBytes += chunk.length;
+    if (this.#earlyBytes > MAX_EARLY_BYTES) controller.pause();
   }
 
   onResponseEnd(): void {
-    if (this.#state === 'redirecting' && this.#redirectTo !== undefined) this.#dispatch(this.#redirectTo);
+    if (this.#state === 'redirecting') this.#follow({ isRead: true });
     else this.#end(undefined);
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+  onResponseError(controller: Dispatcher.DispatchController, error: Error): void {
+    // The connection of a redirect that was given up.
+    if (controller !== this.#controller) return;
     // This is how undici reports a 101 with the headers of an upgrade.
     if (this.#state === 'waiting' && error.message === 'bad upgrade') this.#switched();
     this.#end(error);
@@ -198,6 +233,19 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
     this.#resolve({ status: 101, headers: {}, body: this });
     this.#connection?.destroy();
     this.#end(undefined);
+  }
+
+  /** Sends the request to where it was redirected; `isRead`: the connection is free for that. */
+  #follow({ isRead = false } = {}): void {
+    const connection = this.#connection;
+    if (this.#state !== 'redirecting' || this.#redirectTo === undefined || connection === undefined) return;
+    this.#state = 'waiting';
+    this.#sent = false;
+    this.#controller = undefined;
+    if (isRead) this.#connections.giveBack(connection);
+    else connection.destroy();
+    this.#connection = this.#connections.take();
+    this.#dispatch(this.#redirectTo);
   }
 
   #redirection(status: number, headers: HttpAnswer['headers']): URL | undefined {

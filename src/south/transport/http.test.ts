@@ -152,3 +152,15 @@ it('B-1: a stream is resumed after an event id in any script', async () => {
   clock.advance(300);
   await expect.poll(() => resumed).toEqual(['undefined', 'событие-1']);
 });
+
+it.each([
+  [202, 'application/json'],
+  [200, 'text/html'],
+])('X-3: HTTP %i with %s that does not end is given up', async (status, type) => {
+  const server = createServer((_request, response) => {
+    response.writeHead(status, { 'content-type': type }).write('more');
+  });
+  const transport = owned(await transportTo(await listen(server), { clock: new TestClock() }));
+  expect(await ping(transport, 1)).toMatchObject({ failure: 'not_mcp' });
+  await expect.poll(() => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))).toBe(0);
+});

@@ -175,7 +175,7 @@ export class HttpTransport implements ServerTransport {
     if (isHandshake && sessionId !== undefined) this.#useSession(sessionId);
     const type = headerOf(answer.headers, 'content-type') ?? 'none';
     if (answer.status === 202) {
-      answer.body.discard();
+      answer.body.abort();
       throw notMcp('the server took the request (HTTP 202), but says that it will not answer it');
     }
     if (isEventStream(answer)) {
@@ -184,7 +184,7 @@ export class HttpTransport implements ServerTransport {
     } else if (type.startsWith('application/json')) {
       await this.#receiveJson(message, answer);
     } else {
-      answer.body.discard();
+      answer.body.abort();
       throw notMcp(`the answer has the content type ${type}`);
     }
   }
@@ -276,7 +276,7 @@ export class HttpTransport implements ServerTransport {
       use === 'streams'
         ? new HttpConnections(this.#undici, this.#url.origin, this.#isAllowed)
         : sharedConnections(this.#undici, this.#url.origin, this.#isAllowed);
-    return new HttpPool(connections, MAX_SOCKETS[use]);
+    return new HttpPool(connections, MAX_SOCKETS[use], this.#clock);
   }
 
   drop(id: RequestId): void {

@@ -1,6 +1,7 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import type { HttpServerConfig } from '../../core/ports.ts';
 import type { AddressCheck } from '../../lib/addresses.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { configuredHeaders } from './http-headers.ts';
 import { answerOf, type HttpHealth } from './http-health.ts';
@@ -34,6 +35,7 @@ export class SseTransport implements ServerTransport {
   readonly #health: HttpHealth;
   readonly #limit: MessageLimit;
   readonly #isAllowed: AddressCheck | undefined;
+  readonly #clock: Clock;
   #pool: HttpPool | undefined;
   #endpoint: URL | undefined;
   #protocolVersion: string | undefined;
@@ -44,13 +46,14 @@ export class SseTransport implements ServerTransport {
   constructor(
     { url, headers }: HttpServerConfig,
     health: HttpHealth,
-    { limit, isAllowed }: Pick<HttpTransportOptions, 'limit' | 'isAllowed'>,
+    { limit, isAllowed, clock }: Pick<HttpTransportOptions, 'limit' | 'isAllowed' | 'clock'>,
   ) {
     this.#url = new URL(url);
     this.#headers = configuredHeaders(this.#url, headers);
     this.#health = health;
     this.#limit = limit;
     this.#isAllowed = isAllowed;
+    this.#clock = clock;
   }
 
   setProtocolVersion(version: string): void {
@@ -61,7 +64,7 @@ export class SseTransport implements ServerTransport {
   async start(): Promise<void> {
     const undici = await loadUndici();
     if (this.#closed) throw new ServerFailure('closed', 'the connection was closed');
-    this.#pool = new HttpPool(new HttpConnections(undici, this.#url.origin, this.#isAllowed), MAX_SOCKETS);
+    this.#pool = new HttpPool(new HttpConnections(undici, this.#url.origin, this.#isAllowed), MAX_SOCKETS, this.#clock);
     const answer = await this.#exchange({ url: this.#url, method: 'GET', headers: { accept: 'text/event-stream' } });
     if (answer.status !== 200 || !isEventStream(answer)) {
       answer.body.discard();
