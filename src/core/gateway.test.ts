@@ -160,6 +160,29 @@ describe('after a restart', () => {
   });
 });
 
+describe('questions of direct sessions', () => {
+  test('D-7: the hub knows whether there are any, until they are answered or their session has ended', async () => {
+    const { gateway, backends } = await startCore();
+    const hub = await hubSession(gateway);
+    const direct = await directSession(gateway, 'one');
+    const ask = async (): Promise<void> => {
+      await startTask(direct);
+      void backends.last.ask(FORM).catch(() => {});
+      await turn();
+      expect(gateway.anyDirectQuestions(hub)).toBe(true);
+    };
+    expect(gateway.anyDirectQuestions(hub)).toBe(false);
+    await ask();
+    for (const { id } of direct.interactions.list('elicitation')) {
+      await direct.interactions.answer(id, 'elicitation', { action: 'decline' });
+    }
+    expect(gateway.anyDirectQuestions(hub)).toBe(false);
+    await ask();
+    await gateway.end(direct, 'test');
+    expect(gateway.anyDirectQuestions(hub)).toBe(false);
+  });
+});
+
 describe('servers', () => {
   test('S-3: one that cannot be reached is not added', async () => {
     const { gateway, backends } = await startCore();

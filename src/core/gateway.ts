@@ -64,6 +64,8 @@ export class Gateway {
   readonly #sessions = new Map<string, Session>();
   /** Those of single servers, by whose they are. */
   readonly #direct = new Map<string, Set<Session>>();
+  /** Those of them that have questions. */
+  readonly #asking = new Map<string, Set<Session>>();
   /** Sessions of an earlier run that are being loaded. */
   readonly #restoring = new Map<string, Promise<Session | undefined>>();
   /** Sessions that are being ended for good: until that is done, there is no other with the same id. */
@@ -157,6 +159,7 @@ export class Gateway {
       memory,
       eventTotal,
       notifyHub,
+      onQuestions: (session, any) => this.#noteQuestions(session, any),
       store,
       backends: this.#backends,
       servers,
@@ -176,6 +179,19 @@ export class Gateway {
     return this.#direct.get(principal) ?? NOBODY;
   }
 
+  /** Whether one of these clients has questions; there may be thousands of them. */
+  anyDirectQuestions({ principal }: Session): boolean {
+    return (this.#asking.get(principal)?.size ?? 0) > 0;
+  }
+
+  #noteQuestions(session: Session, any: boolean): void {
+    const { principal, view } = session;
+    if (view.kind === 'hub') return;
+    const asking = this.#asking.get(principal) ?? new Set();
+    if (any) this.#asking.set(principal, asking.add(session));
+    else asking.delete(session);
+  }
+
   #add(session: Session): void {
     this.#sessions.set(session.id, session);
     session.quotas.session.take();
@@ -186,6 +202,7 @@ export class Gateway {
 
   #remove(session: Session): boolean {
     this.#direct.get(session.principal)?.delete(session);
+    this.#noteQuestions(session, false);
     session.quotas.session.close();
     return this.#sessions.delete(session.id);
   }

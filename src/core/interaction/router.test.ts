@@ -299,3 +299,14 @@ test('X-3: a router that is closed leaves no timer behind', () => {
   expect(clock.armed).toBe(0);
   expect(router.size).toBe(0);
 });
+
+test('D-7: it says when the first question is there, and when the last one is gone', async () => {
+  const heard: boolean[] = [];
+  const { router, ask, task } = setUp({ onOccupied: (occupied) => void heard.push(occupied) });
+  const first = ask({ taskId: task() });
+  const second = ask({ taskId: task() });
+  expect(heard).toEqual([true]);
+  for (const { id } of router.list('elicitation')) await router.answer(id, 'elicitation', ANSWER);
+  await Promise.all([first, second]);
+  expect(heard).toEqual([true, false]);
+});

@@ -39,6 +39,8 @@ export interface RouterParts {
   calls?: ReadonlyMap<string, LiveCall>;
   /** Whether the client sees questions only with its own requests. */
   needsHost?: () => boolean;
+  /** Told when the first interaction is there, and when the last one is gone. */
+  onOccupied?: (occupied: boolean) => void;
   budget?: Budget;
   /** The largest question that is taken. */
   questionBytes?: number;
@@ -85,6 +87,7 @@ export class InteractionRouter {
     this.#parts = {
       calls: NO_CALLS,
       needsHost: () => false,
+      onOccupied: () => {},
       budget: UNLIMITED,
       questionBytes: Infinity,
       ...parts,
@@ -108,7 +111,7 @@ export class InteractionRouter {
     const { id } = state.interaction;
     return new Promise((resolve, reject) => {
       const asker = this.#asker(id, incoming, { resolve, reject });
-      this.#entries.set(id, { state, bytes, asker });
+      this.#keep(id, { state, bytes, asker });
       if (earlier === undefined) this.#opened(state.interaction, linkOf(incoming));
       else this.#dispatch(id, { type: 'offered_again' });
     });
@@ -429,11 +432,11 @@ export class InteractionRouter {
           presented: false,
           announced: announced && stored.audience !== 'none',
         };
-        this.#entries.set(stored.id, { state, bytes });
+        this.#keep(stored.id, { state, bytes });
         if (waits) this.#alarm.at(stored.expiresAt);
         else this.#dispatch(stored.id, { type: 'rejected', reason: 'gateway restarted' });
       } else if (waits) {
-        this.#entries.set(stored.id, { state: { phase: 'settled', interaction: { ...stored, link } }, bytes: 0 });
+        this.#keep(stored.id, { state: { phase: 'settled', interaction: { ...stored, link } }, bytes: 0 });
       } else this.#parts.store.drop('question', stored.id);
     }
     // Which tasks an interaction may have blocked is not known any more, and those of rejected ones go on.
@@ -466,7 +469,7 @@ export class InteractionRouter {
     for (const interaction of this.#open().filter(isKept)) {
       // Nothing more: the server would take a rejection for an answer.
       this.#entries.get(interaction.id)?.asker?.stopListening();
-      this.#entries.delete(interaction.id);
+      this.#forget(interaction.id);
     }
     this.rejectWhere((interaction) => !isKept(interaction), reason);
     this.#alarm.stop();
@@ -479,7 +482,7 @@ export class InteractionRouter {
     if (entry === undefined) return;
     const before = entry.state;
     const { state, effects } = reduce(before, event);
-    if (state === undefined) this.#entries.delete(id);
+    if (state === undefined) this.#forget(id);
     else entry.state = state;
     if (before.phase === 'open' && state?.phase !== 'open') this.#closed(entry);
     this.#updateBlocking(before, state);
@@ -487,6 +490,15 @@ export class InteractionRouter {
       // It may have ended while an earlier effect ran.
       if (this.#entries.has(id) || !concernsOpen(effect)) this.#run(entry, effect);
     }
+  }
+
+  #keep(id: string, entry: Entry): void {
+    this.#entries.set(id, entry);
+    if (this.#entries.size === 1) this.#parts.onOccupied(true);
+  }
+
+  #forget(id: string): void {
+    if (this.#entries.delete(id) && this.#entries.size === 0) this.#parts.onOccupied(false);
   }
 
   #closed(entry: Entry): void {

@@ -49,6 +49,8 @@ export interface SessionParts {
   preferences?: Record<string, StoredPreferences> | undefined;
   /** Notifies the hub sessions that look after what the client of one server left, or cannot be asked. */
   notifyHub?: EventSink['add'];
+  /** Told when it has questions again, and when it has none any more. */
+  onQuestions?: (session: Session, any: boolean) => void;
   /** Its part in the limits of the whole gateway. */
   quotas: SessionQuotas;
   /** What its principal may keep in memory. */
@@ -161,6 +163,7 @@ export class Session {
       announce: !isHub || settings.questions.via === 'native' ? 'unclaimed' : 'always',
       // A client that has introduced itself has a place for questions that belong to no call.
       needsHost: () => !isHub && this.#owner.kind !== 'client',
+      onOccupied: (occupied) => parts.onQuestions?.(this, occupied),
       settings: settings.questions,
       log,
       budget,

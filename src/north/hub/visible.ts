@@ -64,9 +64,7 @@ export function ownQuestions({ gateway, session }: Visible, kind: InteractionKin
 /** Whether there may be questions: most replies need not look further. */
 export function anyQuestions(visible: Visible): boolean {
   const { gateway, session } = visible;
-  if (session.interactions.size > 0) return true;
-  for (const { interactions } of gateway.directSessionsOf(session)) if (interactions.size > 0) return true;
-  return false;
+  return session.interactions.size > 0 || gateway.anyDirectQuestions(session);
 }
 
 /** The sessions of single servers whose tasks and unclaimed questions the hub shows. */
