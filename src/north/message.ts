@@ -83,6 +83,13 @@ export function isRequestId(value: unknown): value is RequestId {
   return typeof value === 'string' || Number.isSafeInteger(value);
 }
 
+/** The id for an error about a message that may be malformed: that of a request, if it can be read. */
+export function idOf(body: unknown): RequestId | undefined {
+  if (!isObject(body) || 'result' in body || 'error' in body) return undefined;
+  const { id } = body;
+  return typeof id === 'string' || typeof id === 'number' ? id : undefined;
+}
+
 /** The token under which the client of a request wants progress. */
 export function progressTokenOf(params: Params): RequestId | undefined {
   const { progressToken } = metaOf(params);

@@ -3,7 +3,7 @@ import { InvalidAnswer } from '../../core/interaction/answer.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
 import { withoutRelatedTask, withRelatedTask } from '../../lib/meta.ts';
-import { hasRpcCode, rpcFailure } from '../../lib/rpc-error.ts';
+import { hasRpcCode, INVALID_PARAMS, rpcFailure } from '../../lib/rpc-error.ts';
 import { whenStored } from '../commit-gate.ts';
 import type { RequestId } from '../message.ts';
 import type { ClientPeer } from '../peer.ts';
@@ -56,7 +56,7 @@ export async function askClient(
   } catch (error) {
     if (over.aborted) return;
     if (error instanceof InvalidAnswer) {
-      interactions.refuse(id, { code: -32602, message: `the client's answer is invalid: ${error.mistake}` });
+      interactions.refuse(id, { code: INVALID_PARAMS, message: `the client's answer is invalid: ${error.mistake}` });
     } else if (error instanceof GatewayError) return;
     // A client that cannot be reached may be asked again; an error with a code is its answer.
     if (hasRpcCode(error)) interactions.refuse(id, rpcFailure(error));

@@ -3,6 +3,7 @@ import type { Responder } from '../../core/interaction/responders.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import { METHODS } from '../../core/interaction/methods.ts';
 import { withoutRelatedTask } from '../../lib/meta.ts';
+import { INVALID_REQUEST } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 
 /** A question as a request to a client, which does not know the tasks of the server. */
@@ -45,7 +46,7 @@ export function refuseUnaskable(
     if (canBeAsked(capabilities(), question)) return false;
     const message = nobodyToAsk(question);
     // After the router has opened it.
-    queueMicrotask(() => interactions.refuse(question.id, { code: -32600, message }));
+    queueMicrotask(() => interactions.refuse(question.id, { code: INVALID_REQUEST, message }));
     return true;
   };
 }

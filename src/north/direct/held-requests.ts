@@ -1,10 +1,9 @@
 import type { Session } from '../../core/session/session.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { RpcError } from '../../lib/rpc-error.ts';
+import { INVALID_PARAMS, RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import { canBeAsked } from '../asking/asking.ts';
-
-type Params = Record<string, unknown>;
+import type { Params } from '../message.ts';
 
 /** How long a result is kept for a client that was asked something and has not come back. */
 const KEEP_MS = 60_000;
@@ -80,7 +79,7 @@ export class HeldRequests {
     const held = this.#held.get(id);
     if (held === undefined)
       throw new RpcError(
-        -32602,
+        INVALID_PARAMS,
         'requestState refers to a request that has ended; send the request again without requestState',
       );
     return held;

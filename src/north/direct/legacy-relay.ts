@@ -1,7 +1,7 @@
 import type { Connection, ConnectionStatus, ServerTraits } from '../../core/ports.ts';
 import { secretId } from '../../lib/ids.ts';
 import { LOG_LEVEL_KEY } from '../../lib/protocol.ts';
-import { RpcError } from '../../lib/rpc-error.ts';
+import { INVALID_PARAMS, RpcError } from '../../lib/rpc-error.ts';
 import type { LegacyResponder } from './legacy-responder.ts';
 import type { Params } from '../message.ts';
 import type { LegacyViewParts, LegacyRequest } from './legacy-request.ts';
@@ -98,7 +98,7 @@ export class LegacyRelay {
     // A server that is told once for the whole session says itself which levels it takes.
     const result = declaredPerRequest ? {} : await this.pass(request, 'logging/setLevel', params);
     if (isLevel(level)) session.setLogLevel(name, level);
-    else if (declaredPerRequest) throw new RpcError(-32602, `unknown log level ${JSON.stringify(level)}`);
+    else if (declaredPerRequest) throw new RpcError(INVALID_PARAMS, `unknown log level ${JSON.stringify(level)}`);
     return result;
   }
 

@@ -3,7 +3,7 @@ import { hasEnded, type Task } from '../../core/task/task.ts';
 import { MAX_DELAY_MS } from '../../lib/clock.ts';
 import { nearestNumber } from '../../lib/exact-json.ts';
 import { withRelatedTask } from '../../lib/meta.ts';
-import { RpcError } from '../../lib/rpc-error.ts';
+import { INVALID_PARAMS, RpcError } from '../../lib/rpc-error.ts';
 import { isObject, quotable } from '../../lib/values.ts';
 import type { LegacyResponder } from './legacy-responder.ts';
 import type { Params, RequestId } from '../message.ts';
@@ -26,7 +26,7 @@ function cursorAt({ createdAt, id }: Task): string {
 function placeAfter(cursor: unknown, tasks: Task[]): number {
   if (cursor === undefined) return 0;
   const [, createdAt, last] = (typeof cursor === 'string' && CURSOR.exec(cursor)) || [];
-  if (last === undefined) throw new RpcError(-32602, `Invalid cursor: ${JSON.stringify(cursor)}`);
+  if (last === undefined) throw new RpcError(INVALID_PARAMS, `Invalid cursor: ${JSON.stringify(cursor)}`);
   const at = tasks.findIndex(({ id }) => id === last);
   if (at >= 0) return at + 1;
   const younger = tasks.findIndex((task) => task.createdAt >= Number(createdAt));
@@ -35,11 +35,11 @@ function placeAfter(cursor: unknown, tasks: Task[]): number {
 
 /** How long the client wants to keep a task, from `params.task` of its call. */
 export function ttlOf(task: unknown): { ttlMs?: number } {
-  if (!isObject(task)) throw new RpcError(-32602, "'task' must be an object");
+  if (!isObject(task)) throw new RpcError(INVALID_PARAMS, "'task' must be an object");
   if (task['ttl'] === undefined || task['ttl'] === null) return {};
   const ttl = nearestNumber(task['ttl']);
   if (ttl === undefined || !Number.isFinite(ttl) || ttl < 0) {
-    throw new RpcError(-32602, "'task.ttl' must be a number of milliseconds");
+    throw new RpcError(INVALID_PARAMS, "'task.ttl' must be a number of milliseconds");
   }
   return { ttlMs: Math.max(1, Math.floor(ttl)) };
 }
@@ -86,7 +86,7 @@ export class LegacyTasks {
     const cancelled = session.calls.cancel(task.id, 'cancelled by the client');
     if (cancelled !== undefined) return report(session, coreTask(cancelled));
     throw new ReportedError(
-      -32602,
+      INVALID_PARAMS,
       `Cannot cancel task: already in terminal status '${String(coreTask(task)['status'])}'`,
     );
   }
@@ -147,7 +147,8 @@ export class LegacyTasks {
 
   #find({ taskId }: Params): Task {
     const task = typeof taskId === 'string' ? this.#parts.session.tasks.find(taskId) : undefined;
-    if (task === undefined) throw new RpcError(-32602, `Failed to retrieve task: task '${quotable(taskId)}' not found`);
+    if (task === undefined)
+      throw new RpcError(INVALID_PARAMS, `Failed to retrieve task: task '${quotable(taskId)}' not found`);
     return task;
   }
 }

@@ -2,7 +2,7 @@ import type { Caller, CallReply, CallRequest } from '../../core/call/request.ts'
 import { GatewayError } from '../../core/errors.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import { messageOf } from '../../lib/log.ts';
-import { RpcError } from '../../lib/rpc-error.ts';
+import { INVALID_PARAMS, RpcError } from '../../lib/rpc-error.ts';
 import { MAX_DELAY_MS } from '../../lib/clock.ts';
 import { isObject } from '../../lib/values.ts';
 import { canBeAsked } from '../asking/asking.ts';
@@ -79,7 +79,7 @@ async function execute(request: ModernRequest, wanted: CallRequest): Promise<Cal
 function answerAtOnce({ parts: { session } }: ModernRequest, question: Interaction, answer: unknown): boolean {
   if (answer === undefined) return false;
   session.interactions.answer(question.id, question.kind, answer).catch((error: unknown) => {
-    session.interactions.refuse(question.id, { code: -32602, message: messageOf(error) });
+    session.interactions.refuse(question.id, { code: INVALID_PARAMS, message: messageOf(error) });
   });
   return true;
 }
@@ -91,9 +91,10 @@ async function nextRound(request: ModernRequest, tool: string): Promise<Reply> {
   const taskId = 'task' in waiting ? waiting.task : '';
   const task = session.tasks.find(taskId);
   if (task === undefined) {
-    throw new RpcError(-32602, 'requestState refers to a call that has ended; call again without requestState');
+    throw new RpcError(INVALID_PARAMS, 'requestState refers to a call that has ended; call again without requestState');
   }
-  if (task.tool !== tool) throw new RpcError(-32602, `requestState belongs to a call of the tool '${task.tool}'`);
+  if (task.tool !== tool)
+    throw new RpcError(INVALID_PARAMS, `requestState belongs to a call of the tool '${task.tool}'`);
   await clientState.asked.answer({ taskId }, request.client.capabilities, request.answers ?? {});
   return follow(request, taskId);
 }

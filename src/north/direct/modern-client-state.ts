@@ -3,11 +3,11 @@ import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 import { secretId } from '../../lib/ids.ts';
 import { InputKeys } from '../mrtr/input-keys.ts';
+import type { Params } from '../message.ts';
 import { HeldRequests } from './held-requests.ts';
 import { includes, isLevel } from '../../lib/levels.ts';
 import { detailedTask } from './task-views.ts';
 
-type Params = Record<string, unknown>;
 type Tell = (method: string, params: Params | undefined) => void;
 
 /** Only `subscriptions/listen` delivers the first ones; the others are not of this era. */

@@ -5,12 +5,11 @@ import type { Connection, ServerInfo } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
 import { withoutMeta } from '../../lib/meta.ts';
 import { isObject } from '../../lib/values.ts';
-import { SERVER_INFO_KEY, TASKS_EXTENSION } from '../../lib/protocol.ts';
-
-type Params = Record<string, unknown>;
+import { LATEST_WITH_SESSIONS, SERVER_INFO_KEY, TASKS_EXTENSION } from '../../lib/protocol.ts';
+import type { Params } from '../message.ts';
 
 /** The first version of the protocol that has tasks. */
-export const TASKS_SINCE = '2025-11-25';
+export const TASKS_SINCE = LATEST_WITH_SESSIONS;
 
 const CORE_TASKS = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
 

@@ -5,16 +5,18 @@ import { GatewayError, known } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Store } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
+import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '../../lib/rpc-error.ts';
 import type { Hub } from '../hub/hub.ts';
 import { directView, HUB_VIEW, type View } from '../../core/session/kind.ts';
 import { LegacySessions } from '../legacy/sessions.ts';
+import { idOf } from '../message.ts';
 import { ModernRequests } from '../modern/requests.ts';
 import { readBody } from './body.ts';
 import { Guard, type GuardSettings } from './guard.ts';
 import { eraOf, messageMistake } from './message.ts';
 import { stateNamed, type Addressed } from './addressed.ts';
 import { setRecipient, type Recipient } from './unread.ts';
-import { idOf, respondError, respondGatewayError, respondJson } from './response.ts';
+import { respondError, respondGatewayError, respondJson } from './response.ts';
 
 export interface HttpSettings extends GuardSettings {
   port: number;
@@ -59,7 +61,7 @@ export class HttpListener {
       if (res.socket === null) closeWithConnection(req, res);
       this.#handle(req, res).catch((error: unknown) => {
         gateway.log.error('request_failed', { error: messageOf(error) });
-        respondError(res, 500, -32603, 'internal error');
+        respondError(res, 500, INTERNAL_ERROR, 'internal error');
       });
     });
     // Clients may wait between two requests; with Node's 5 s they would have to connect each time.
@@ -137,11 +139,11 @@ export class HttpListener {
     }
     const missing = view.kind === 'direct' ? this.#missing(principal, view.server) : undefined;
     if (missing !== undefined) {
-      respondError(res, 404, -32602, missing);
+      respondError(res, 404, INVALID_PARAMS, missing);
       return;
     }
     const named = stateNamed(req);
-    if ('mistake' in named) respondError(res, 400, -32602, named.mistake);
+    if ('mistake' in named) respondError(res, 400, INVALID_PARAMS, named.mistake);
     else await this.#mcp(req, res, { principal, view, as: named.as });
   }
 
@@ -201,7 +203,7 @@ export class HttpListener {
         });
         return;
       case 'broken':
-        respondError(res, 400, -32700, `Parse error: ${body.why}`);
+        respondError(res, 400, PARSE_ERROR, `Parse error: ${body.why}`);
         return;
       case 'json':
         break;
@@ -218,7 +220,7 @@ export class HttpListener {
     }
     const mistake = messageMistake(body.value);
     if (mistake === undefined) await this.#serve(this.#legacy, req, res, whom, body.value);
-    else respondError(res, 400, -32600, `Invalid Request: ${mistake}`);
+    else respondError(res, 400, INVALID_REQUEST, `Invalid Request: ${mistake}`);
   }
 
   async #serve(

@@ -50,11 +50,6 @@ export function respondGatewayError(
   respondError(res, ERROR_TABLE[error.code].http, code, message, { ...options, data });
 }
 
-/** The id of the request in this body, for an error about it. */
-export function idOf(body: unknown): unknown {
-  return typeof body === 'object' && body !== null && 'id' in body ? body.id : null;
-}
-
 /** Sends a comment now and then on a stream that stays open, so that no proxy closes it. */
 export function keepAlive(res: ServerResponse): void {
   const beat = setInterval(() => {

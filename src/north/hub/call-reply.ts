@@ -3,6 +3,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Session } from '../../core/session/session.ts';
 import { errorOfTask, type EndedTask } from '../../core/task/task.ts';
 import { deliverResult } from '../delivery.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../lib/rpc-error.ts';
 import { within } from '../../lib/timers.ts';
 import { quotable } from '../../lib/values.ts';
 import { noSuchTool } from './mistakes.ts';
@@ -89,7 +90,7 @@ export function noResult(task: EndedTask, subject: string, details: Record<strin
   return errorReply(new GatewayError(code, `${subject} has no result (${status}): ${why}`, details));
 }
 
-const NO_SUCH_TOOL = new Set([-32601, -32602]);
+const NO_SUCH_TOOL = new Set([METHOD_NOT_FOUND, INVALID_PARAMS]);
 const EXPLAIN_MS = 2000;
 
 /** A server's error for an unknown tool looks like others: the list of its tools shows whether the tool exists. */

@@ -7,7 +7,7 @@ import type { CoreSettings } from '../../core/settings.ts';
 import { withinLimits } from '../carrier.ts';
 import { passOn, type Reply } from '../commit-gate.ts';
 import { isBigNumber, nearestNumber } from '../../lib/exact-json.ts';
-import { RpcError } from '../../lib/rpc-error.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../../lib/rpc-error.ts';
 import { isObject, quotable } from '../../lib/values.ts';
 import { mistakes, noSuchTool } from './mistakes.ts';
 import { buildReply, errorReply } from './reply.ts';
@@ -75,18 +75,18 @@ export class Hub {
         return passOn({ resourceTemplates: [] });
       case 'resources/read':
         if (params['uri'] === DIAGRAMS_URI) return passOn(readDiagrams());
-        throw new RpcError(-32602, `resource '${quotable(params['uri'])}' not found; known: ${DIAGRAMS_URI}`, {
+        throw new RpcError(INVALID_PARAMS, `resource '${quotable(params['uri'])}' not found; known: ${DIAGRAMS_URI}`, {
           uri: params['uri'],
         });
       default:
-        throw new RpcError(-32601, `Method not found: ${method}`);
+        throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
     }
   }
 
   #call(params: Record<string, unknown>, caller: HubCaller): Promise<Reply> {
     const { name, arguments: given = {} } = params;
     const found = typeof name === 'string' ? this.#tools.get(name) : undefined;
-    if (found === undefined) throw new RpcError(-32602, noSuchTool(quotable(name), [...this.#tools.keys()]));
+    if (found === undefined) throw new RpcError(INVALID_PARAMS, noSuchTool(quotable(name), [...this.#tools.keys()]));
     const { exchange, session, mayRunCommands, reader } = caller;
     const asking = this.#asking(caller);
     return whileWaiting({ clock: session.clock, exchange }, `${found.name} is running`, async (onProgress) => {

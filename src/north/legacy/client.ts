@@ -1,9 +1,10 @@
 import type { ClientRecord } from '../../core/session/kind.ts';
+import { LATEST_WITH_SESSIONS } from '../../lib/protocol.ts';
 import type { Initialization } from '../client-info.ts';
 import { negotiated } from '../peer.ts';
 
 /** The first version whose clients expect events with an id and no content at the start of a stream. */
-const EMPTY_EVENTS_SINCE = '2025-11-25';
+const EMPTY_EVENTS_SINCE = LATEST_WITH_SESSIONS;
 
 /** What `initialize` says about the client, with the protocol version that the answer will agree on. */
 export function clientRecord({ params }: { params: Initialization }): ClientRecord {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
-import type { RequestId } from '../message.ts';
+import { isRequestId, type RequestId } from '../message.ts';
 
 interface Kept {
   id: string;
@@ -68,8 +68,4 @@ export function requestsNamedIn(eventId: string): RequestId[] | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isRequestId(value: unknown): value is RequestId {
-  return typeof value === 'string' || typeof value === 'number';
 }

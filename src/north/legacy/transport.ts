@@ -14,6 +14,7 @@ import {
 import { isRequest, type ErrorMessage, type Message, type RequestId, type ResultMessage } from '../message.ts';
 import { ReplayBuffer, requestsNamedIn } from './replay.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
+import { INVALID_REQUEST } from '../../lib/rpc-error.ts';
 
 /** A call answered sooner than this gets plain JSON; a slower one a stream that can carry progress and be resumed. */
 const STREAM_AFTER_MS = 250;
@@ -120,7 +121,7 @@ export class LegacyTransport implements Carrier {
     }
     const taken = requests.find((id, index) => requests.indexOf(id) !== index || this.#isWaitedFor(id));
     if (taken !== undefined) {
-      respondError(res, 400, -32600, `request id ${stringifyExact(taken)} is already in use`, { id: taken });
+      respondError(res, 400, INVALID_REQUEST, `request id ${stringifyExact(taken)} is already in use`, { id: taken });
       return;
     }
     // A client that reuses the ids of requests that it left does not come back for those.

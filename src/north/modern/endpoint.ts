@@ -2,7 +2,7 @@
 
 import { ENVELOPE_KEYS, SERVER_INFO_KEY } from '../../lib/protocol.ts';
 import { metaOf, withoutKeys } from '../../lib/meta.ts';
-import { hasRpcCode, INTERNAL_ERROR, METHOD_NOT_FOUND, RpcError } from '../../lib/rpc-error.ts';
+import { hasRpcCode, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import type { ClientRequest } from '../client-request.ts';
 import type { NotificationMessage, Params } from '../message.ts';
@@ -55,7 +55,7 @@ const IGNORED_NOTIFICATIONS: ReadonlySet<string> = new Set([
 ]);
 
 /** The code for a resource that was not found in the older protocol, and in this one. */
-const RESOURCE_NOT_FOUND = { before: -32002, now: -32602 };
+const RESOURCE_NOT_FOUND = { before: -32002, now: INVALID_PARAMS };
 
 /** The result of a request, as it leaves. */
 export async function modernResult(endpoint: ModernEndpoint, request: ClientRequest): Promise<Params> {

@@ -4,10 +4,11 @@ import type { Exchange } from '../exchange.ts';
 import { beginStream, frame, onceHandedOver, respondError, respondJson, writeEvent } from '../http/response.ts';
 import { limitUnread } from '../http/unread.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
+import { METHOD_NOT_FOUND } from '../../lib/rpc-error.ts';
 import type { Message, RequestId } from '../message.ts';
 
 /** The HTTP status of errors for which the specification names one. */
-const STATUS: Record<number, number> = { [-32601]: 404, [-32020]: 400, [-32021]: 400, [-32022]: 400 };
+const STATUS: Record<number, number> = { [METHOD_NOT_FOUND]: 404, [-32020]: 400, [-32021]: 400, [-32022]: 400 };
 
 export function statusOf(code: number, otherwise: number): number {
   return STATUS[code] ?? otherwise;

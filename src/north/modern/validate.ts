@@ -3,14 +3,22 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isText } from '../../lib/exact-json.ts';
 import { MODERN_VERSION, VERSION_KEY } from '../../lib/protocol.ts';
-import type { RpcFailure } from '../../lib/rpc-error.ts';
+import { INVALID_PARAMS, INVALID_REQUEST, type RpcFailure } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
-import { metaMistake } from '../client-info.ts';
-import { isMessage, isRequest, type NotificationMessage, type Params, type RequestMessage } from '../message.ts';
+import { metaMistake, type FieldMistake } from '../client-info.ts';
+import {
+  idOf,
+  isMessage,
+  isRequest,
+  type NotificationMessage,
+  type Params,
+  type RequestId,
+  type RequestMessage,
+} from '../message.ts';
 
 export interface Rejection {
   /** The id of the request, if it can be read. */
-  id: unknown;
+  id: RequestId | null;
   error: RpcFailure;
 }
 
@@ -20,8 +28,6 @@ export type Verdict =
   | { kind: 'ignored' }
   | { kind: 'rejected'; rejection: Rejection };
 
-const INVALID_REQUEST = -32600;
-const INVALID_PARAMS = -32602;
 const HEADER_MISMATCH = -32020;
 const UNSUPPORTED_VERSION = -32022;
 
@@ -37,16 +43,10 @@ const NAMED_BY: ReadonlyMap<string, string> = new Map([
 
 export function validate(headers: IncomingHttpHeaders, body: unknown): Verdict {
   const found = check(headers, body);
-  return 'code' in found ? { kind: 'rejected', rejection: { id: idIn(body), error: found } } : found;
+  return 'code' in found ? { kind: 'rejected', rejection: { id: idOf(body) ?? null, error: found } } : found;
 }
 
 type Found = Exclude<Verdict, { kind: 'rejected' }> | RpcFailure;
-
-function idIn(body: unknown): unknown {
-  if (!isObject(body) || typeof body['method'] !== 'string') return null;
-  const { id } = body;
-  return typeof id === 'string' || typeof id === 'number' ? id : null;
-}
 
 function check(headers: IncomingHttpHeaders, body: unknown): Found {
   if (Array.isArray(body)) return rejected(INVALID_REQUEST, 'Bad Request: JSON-RPC batches are not supported');
@@ -66,8 +66,7 @@ function validateRequest(headers: IncomingHttpHeaders, message: RequestMessage):
   const mistake = metaMistake(meta);
   if (mistake !== undefined) {
     if (message.method === 'initialize') return withoutClaim(headers, message, meta);
-    const text = `Invalid _meta envelope for protocol revision ${MODERN_VERSION}: ${mistake.key}: ${mistake.problem}`;
-    return rejected(INVALID_PARAMS, text, { envelope: mistake });
+    return invalidEnvelope(mistake);
   }
   return claimMistake(headers, message, String(meta[VERSION_KEY])) ?? { kind: 'valid', message };
 }
@@ -160,9 +159,7 @@ function validateNotification(headers: IncomingHttpHeaders, message: Notificatio
   if (!claims && !isModern(inHeader)) return { kind: 'ignored' };
   const version = claims ? meta[VERSION_KEY] : inHeader;
   if (!isText(version)) {
-    const mistake = { key: VERSION_KEY, problem: 'expected a protocol version string' };
-    const text = `Invalid _meta envelope for protocol revision ${MODERN_VERSION}: ${mistake.key}: ${mistake.problem}`;
-    return rejected(INVALID_PARAMS, text, { envelope: mistake });
+    return invalidEnvelope({ key: VERSION_KEY, problem: 'expected a protocol version string' });
   }
   if (inHeader !== undefined && inHeader !== version) return versionMismatch(inHeader, version);
   if (isModern(version) && isOther(headers['mcp-method'], method)) return methodMismatch(headers['mcp-method'], method);
@@ -194,6 +191,12 @@ function methodMismatch(header: string | string[] | undefined, method: string): 
 function mismatch(header: string, body: string): RpcFailure {
   const message = `Bad Request: the request headers and body disagree: ${body}`;
   return rejected(HEADER_MISMATCH, message, { mismatch: { header, body } });
+}
+
+export function invalidEnvelope(mistake: FieldMistake): RpcFailure {
+  const { key, problem } = mistake;
+  const message = `Invalid _meta envelope for protocol revision ${MODERN_VERSION}: ${key}: ${problem}`;
+  return rejected(INVALID_PARAMS, message, { envelope: mistake });
 }
 
 export function unsupported(requested: string | undefined): RpcFailure {

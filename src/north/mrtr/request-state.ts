@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Interaction } from '../../core/interaction/interaction.ts';
-import { RpcError } from '../../lib/rpc-error.ts';
+import { INVALID_PARAMS, RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import { inputRequests } from '../asking/asking.ts';
 
@@ -41,11 +41,12 @@ export function readState(key: string, state: unknown): Waiting {
     timingSafeEqual(given, expected) &&
     // Another spelling of the same bytes was not signed by us.
     given.toString('base64url') === signed;
-  if (!genuine) throw new RpcError(-32602, 'requestState is invalid; send the request again without requestState');
+  if (!genuine)
+    throw new RpcError(INVALID_PARAMS, 'requestState is invalid; send the request again without requestState');
   const { task, request }: Record<string, unknown> = read(payload);
   if (typeof task === 'string') return { task };
   if (typeof request === 'string') return { request };
-  throw new RpcError(-32602, 'requestState is invalid; send the request again without requestState');
+  throw new RpcError(INVALID_PARAMS, 'requestState is invalid; send the request again without requestState');
 }
 
 function read(payload: string): Record<string, unknown> {

@@ -1,4 +1,6 @@
 import type { Writable } from 'node:stream';
+import { stringifyExact } from '../../lib/exact-json.ts';
+import { INVALID_REQUEST } from '../../lib/rpc-error.ts';
 import { within } from '../../lib/timers.ts';
 import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
@@ -95,7 +97,7 @@ export class StdioCarrier implements Carrier {
     if ('method' in message && 'id' in message) {
       const { id } = message;
       if (this.#open.has(id)) {
-        const error = { code: -32600, message: `request id ${JSON.stringify(id)} is already in use` };
+        const error = { code: INVALID_REQUEST, message: `request id ${stringifyExact(id)} is already in use` };
         this.#wire.send({ jsonrpc: '2.0', id, error });
         return;
       }

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
-import { isObject } from '../../lib/values.ts';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
-import { isMessage, type Message } from '../message.ts';
+import { INVALID_REQUEST } from '../../lib/rpc-error.ts';
+import { idOf, isMessage, type Message } from '../message.ts';
 
 const NEWLINE = 0x0a;
 
@@ -133,16 +133,9 @@ export class StdioWire {
 
   #refuse(value: unknown, mistake: string): void {
     this.onerror(new Error(`the client sent an invalid message: ${mistake}`));
-    const id = requestIdIn(value);
+    const id = idOf(value);
     if (id === undefined) return;
-    const error = { code: -32600, message: `Invalid Request: ${mistake}` };
+    const error = { code: INVALID_REQUEST, message: `Invalid Request: ${mistake}` };
     this.send({ jsonrpc: '2.0', id, error });
   }
-}
-
-/** The id of a malformed request. */
-function requestIdIn(value: unknown): string | number | undefined {
-  if (!isObject(value) || 'result' in value || 'error' in value) return undefined;
-  const { id } = value;
-  return typeof id === 'string' || typeof id === 'number' ? id : undefined;
 }
