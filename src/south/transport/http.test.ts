@@ -164,3 +164,11 @@ it.each([
   expect(await ping(transport, 1)).toMatchObject({ failure: 'not_mcp' });
   await expect.poll(() => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))).toBe(0);
 });
+
+it('B-1: of a 100 Continue that was not asked for is told', async () => {
+  const server = createSocketServer((socket) => {
+    socket.once('data', () => socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\n\r\n'));
+  });
+  const error = await ping(owned(await transportTo(await listen(server))), 1);
+  expect(messageOf(error)).toContain('100 Continue');
+});

@@ -45,10 +45,15 @@ const UNTRUSTED = new Set([
 /** undici's code for a connection that the server closed. */
 const CLOSED = 'UND_ERR_SOCKET';
 
+/** undici's message for a response that it does not accept: HTTP 100, or a response without a request. */
+const BAD_RESPONSE = 'bad response';
+const INVALID_RESPONSE = 'the server sent an invalid HTTP response, such as 100 Continue, which was not asked for';
+
 /** Why an HTTP request did not get through. The message keeps the code, which people look up. */
 export function networkFailure(error: NodeJS.ErrnoException): NetworkFailure {
   if (error instanceof GatewayError) return { failure: 'not_allowed', message: error.message };
   const { message } = error;
+  if (error.code === CLOSED && message === BAD_RESPONSE) return { failure: 'other', message: INVALID_RESPONSE };
   const code = error.code === CLOSED ? 'ECONNRESET' : error.code;
   if (code === undefined) return { failure: 'other', message };
   const known = ERRNO[code];
