@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { configuredHeaders } from './http-headers.ts';
 
-test('C-1: configured headers have names in lower case, and none of the connection', () => {
+test('C-1: configured headers have names in lower case, and of the connection only that it is closed', () => {
   const url = new URL('http://example.test/mcp');
-  expect(configuredHeaders(url, { 'X-Key': 'a', Connection: 'close', 'Transfer-Encoding': 'chunked' })).toEqual({
+  expect(configuredHeaders(url, { 'X-Key': 'a', Connection: 'upgrade', 'Transfer-Encoding': 'chunked' })).toEqual({
     'x-key': 'a',
   });
+  expect(configuredHeaders(url, { Connection: 'Close' })).toEqual({ connection: 'Close' });
   expect(configuredHeaders(url)).toEqual({});
 });
 

@@ -7,8 +7,11 @@ export function configuredHeaders(
   given: Record<string, string> = {},
 ): Record<string, string> {
   const named = Object.entries(given).map(([name, value]) => [name.toLowerCase(), value] as const);
-  const headers = Object.fromEntries(named.filter(([name]) => !OF_CONNECTION.has(name)));
+  const headers = Object.fromEntries(named.filter(([name, value]) => !OF_CONNECTION.has(name) || isClose(name, value)));
   if (username === '' && password === '') return headers;
   const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   return { authorization: `Basic ${Buffer.from(user).toString('base64')}`, ...headers };
 }
+
+/** For servers that cannot take several requests on a connection. */
+const isClose = (name: string, value: string): boolean => name === 'connection' && value.toLowerCase() === 'close';

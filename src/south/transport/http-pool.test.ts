@@ -208,3 +208,16 @@ test('B-1: a request uses the connection of an earlier one that was answered, an
   server.closeAllConnections();
   await expect.poll(async () => ask().then(() => ports.size)).toBe(2);
 });
+
+test('C-1: with the header "connection: close", each request has a connection of its own', async () => {
+  const ports = new Set<number | undefined>();
+  const { url, pool } = await served((req, res) => {
+    ports.add(req.socket.remotePort);
+    res.end(req.headers.connection);
+  });
+  for (let asked = 1; asked <= 2; asked += 1) {
+    const { body } = await pool.request({ ...post(url), headers: { connection: 'close' } }).answer;
+    expect(await readText(body, new MessageLimit())).toBe('close');
+    expect(ports.size).toBe(asked);
+  }
+});
