@@ -37,6 +37,9 @@ export const SUBSCRIPTION_ID_KEY = 'io.modelcontextprotocol/subscriptionId';
 
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
+/** Cancels a request, in either direction. */
+export const CANCELLED = 'notifications/cancelled';
+
 /** The requests with which a client and a server introduce themselves to each other. */
 export const INTRODUCTIONS: ReadonlySet<string> = new Set(['initialize', 'server/discover']);
 

@@ -5,6 +5,8 @@ export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
+/** The server does not speak the protocol version of the request. */
+export const UNSUPPORTED_VERSION = -32022;
 
 /**
  * The error code for a question without an answer; the specification has it for a user who rejects. Not -32000, which peers
@@ -39,7 +41,7 @@ export class RpcError extends Error {
   }
 }
 
-/** Whether an error has a JSON-RPC code: it is an `RpcError`, or came from the SDK. */
+/** Whether an error has a JSON-RPC code: it is an `RpcError`, or the error that a server answered with. */
 export function hasRpcCode(error: unknown): error is Error & RpcFailure {
   return error instanceof Error && 'code' in error && Number.isInteger(error.code);
 }

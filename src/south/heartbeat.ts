@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import { METHOD_NOT_FOUND } from '../lib/rpc-error.ts';
+import { METHOD_NOT_FOUND, UNSUPPORTED_VERSION } from '../lib/rpc-error.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
 import { every } from '../lib/timers.ts';
 import { toServerFailure } from './failure.ts';
@@ -8,7 +8,6 @@ import type { Peer } from './peer/peer.ts';
 import { isBrokenWire } from './transport/broken-wire.ts';
 
 const TIMEOUT_MS = 5000;
-const UNSUPPORTED_VERSION = -32022;
 
 export interface HeartbeatSettings {
   everyMs: number;

@@ -1,11 +1,10 @@
 import type { RequestId } from '@modelcontextprotocol/client';
 import type { Answer } from '../core/interaction/interaction.ts';
 import { messageOf, type Log } from '../lib/log.ts';
+import { CANCELLED } from '../lib/protocol.ts';
 import { NOT_ANSWERED, rpcFailure, type RpcError, type RpcFailure } from '../lib/rpc-error.ts';
 import type { AskedRequest } from './call/resume-point.ts';
 import type { ServerTransport } from './transport/transport.ts';
-
-const CANCELLED = 'notifications/cancelled';
 
 export interface LostRequestsHost {
   readonly log: Log;

@@ -7,13 +7,12 @@ import {
   VERSION_KEY,
   SESSION_VERSIONS,
 } from '../../lib/protocol.ts';
+import { UNSUPPORTED_VERSION } from '../../lib/rpc-error.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { isObject } from '../../lib/values.ts';
 import { errorObjectIn, HttpRefusal } from '../transport/refusal.ts';
 import { ConnectionClosed, ErrorResponse, RequestTimeout } from './errors.ts';
 import type { Introduction, Peer } from './peer.ts';
-
-const UNSUPPORTED_VERSION = -32022;
 
 export interface IntroductionOptions {
   client: { name: string; version: string };

@@ -10,7 +10,7 @@ import { whenAborted } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/log.ts';
 import { metaOf } from '../../lib/meta.ts';
-import { INTRODUCTIONS, SUBSCRIPTION_ID_KEY } from '../../lib/protocol.ts';
+import { CANCELLED, INTRODUCTIONS, SUBSCRIPTION_ID_KEY } from '../../lib/protocol.ts';
 import { hasRpcCode, rpcFailure, INTERNAL_ERROR, METHOD_NOT_FOUND, type RpcFailure } from '../../lib/rpc-error.ts';
 import type { SendOptions, ServerTransport, StreamTag } from '../transport/transport.ts';
 import { ConnectionClosed, ErrorResponse, RequestTimeout } from './errors.ts';
@@ -18,10 +18,9 @@ import { readResult } from './result.ts';
 
 type Params = Record<string, unknown>;
 
-const CANCELLED = 'notifications/cancelled';
 const LISTEN = 'subscriptions/listen';
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
-/** Notifications of the era with sessions alone. */
+/** Notifications that exist only in the era with sessions. */
 const WITH_SESSIONS_ONLY = new Set([
   'notifications/initialized',
   'notifications/roots/list_changed',

@@ -23,7 +23,7 @@ const INHERITED =
       ]
     : ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER'];
 
-/** The environment that every server gets: the same as from the SDK. */
+/** The environment that every server gets. The SDK's clients pass on the same, so servers are known to run with it. */
 export function inheritedEnvironment(): Record<string, string> {
   const variables = INHERITED.map((name) => [name, process.env[name]] as const);
   // A value with "()" in front is a function of the shell.

@@ -9,6 +9,7 @@ import type {
 import type { HttpServerConfig } from '../../core/ports.ts';
 import type { AddressCheck } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { CANCELLED } from '../../lib/protocol.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 import { isObject } from '../../lib/values.ts';
@@ -36,15 +37,15 @@ import { ResponseStreams } from './response-streams.ts';
 import type { SendOptions, ServerTransport, StreamTag } from './transport.ts';
 
 /**
- * Short requests do not wait while so many long ones are open, nor do streams that stay open: questions for waiting requests
- * may arrive on them.
+ * Three separate limits: long requests must delay neither short ones nor the streams, on which questions for them may
+ * arrive.
  */
 type Use = 'requests' | 'control' | 'streams';
 /** Requests wait for a free socket once so many are open. */
 const MAX_SOCKETS: Record<Use, number> = { requests: 256, control: 16, streams: 256 };
 /** Short requests, which must not wait behind long ones: pings, and requests about tasks. */
 const CONTROL = new Set(['ping', 'server/discover', 'tasks/get', 'tasks/update', 'tasks/cancel']);
-/** These stay open; and an introduction leaves its socket to the stream for changes, which so is open before the first call. */
+/** These stay open; and an introduction leaves its socket to the stream for changes, so that it is open before the first call. */
 const STREAMS = new Set(['initialize', 'subscriptions/listen']);
 /** How long a server may take to end a session. */
 const TERMINATE_MS = 1000;
@@ -393,7 +394,7 @@ const isSuccess = ({ status }: HttpAnswer): boolean => status >= 200 && status <
 
 /** The request that a notification cancels. */
 function cancelledBy(message: JSONRPCMessage): RequestId | undefined {
-  if (!('method' in message) || message.method !== 'notifications/cancelled') return undefined;
+  if (!('method' in message) || message.method !== CANCELLED) return undefined;
   return message.params?.['requestId'] as RequestId | undefined;
 }
 

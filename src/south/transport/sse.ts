@@ -147,11 +147,9 @@ export class SseTransport implements ServerTransport {
   }
 }
 
-/** Where messages go: at the same origin and with the same credentials, which another server must not get. */
+/** Where messages go: at the same origin, since another server must not get our credentials. */
 function endpointAt(address: string, stream: URL): URL {
   const endpoint = new URL(address, stream);
   if (endpoint.origin !== stream.origin) throw new Error('the server names another origin for messages');
-  endpoint.username = stream.username;
-  endpoint.password = stream.password;
   return endpoint;
 }
