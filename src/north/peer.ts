@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { whenAborted } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/log.ts';
-import { SESSION_VERSIONS } from '../lib/protocol.ts';
+import { CANCELLED, SESSION_VERSIONS } from '../lib/protocol.ts';
 import { INVALID_PARAMS, RpcError } from '../lib/rpc-error.ts';
 import type { OnCancel } from './cancel-reasons.ts';
 import type { Carrier } from './carrier.ts';
@@ -120,7 +120,7 @@ export class ClientPeer {
     if (asked === undefined) return;
     asked.reject(new Error(reason));
     const params = { requestId: id, reason };
-    this.#carrier.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params }, asked.on);
+    this.#carrier.send({ jsonrpc: '2.0', method: CANCELLED, params }, asked.on);
   }
 
   /** The client is gone for good. */
@@ -154,7 +154,7 @@ export class ClientPeer {
     switch (method) {
       case 'notifications/initialized':
         break;
-      case 'notifications/cancelled':
+      case CANCELLED:
         this.cancel(params?.['requestId'], params?.['reason']);
         break;
       default:

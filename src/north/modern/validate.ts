@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isText } from '../../lib/exact-json.ts';
 import { MODERN_VERSION, VERSION_KEY } from '../../lib/protocol.ts';
-import { INVALID_PARAMS, INVALID_REQUEST, type RpcFailure } from '../../lib/rpc-error.ts';
+import { INVALID_PARAMS, INVALID_REQUEST, UNSUPPORTED_VERSION, type RpcFailure } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import { metaMistake, type FieldMistake } from '../client-info.ts';
 import {
@@ -29,7 +29,6 @@ export type Verdict =
   | { kind: 'rejected'; rejection: Rejection };
 
 const HEADER_MISMATCH = -32020;
-const UNSUPPORTED_VERSION = -32022;
 
 /** The parameter that the header `Mcp-Name` repeats. */
 const NAMED_BY: ReadonlyMap<string, string> = new Map([

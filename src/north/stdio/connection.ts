@@ -1,5 +1,5 @@
 import { messageOf } from '../../lib/log.ts';
-import { CLIENT_CAPABILITIES_KEY, MODERN_VERSION, VERSION_KEY } from '../../lib/protocol.ts';
+import { CANCELLED, CLIENT_CAPABILITIES_KEY, MODERN_VERSION, VERSION_KEY } from '../../lib/protocol.ts';
 import { INVALID_PARAMS, type RpcFailure } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import type { OnCancel } from '../cancel-reasons.ts';
@@ -111,7 +111,7 @@ export class StdioConnection {
   }
 
   #modernNotification(message: NotificationMessage): void {
-    if (message.method === 'notifications/cancelled') {
+    if (message.method === CANCELLED) {
       const { requestId, reason } = message.params ?? {};
       if (!this.#endpoint.unlisten(requestId)) this.#requests.cancel(requestId, reason);
       return;
