@@ -7,7 +7,7 @@ import { metaMistake } from '../client-info.ts';
 import { failureOf } from '../client-request.ts';
 import { isRequest, type Message, type NotificationMessage, type RequestMessage } from '../message.ts';
 import { modernNotification, modernResult, type ModernEndpoint } from '../modern/endpoint.ts';
-import { invalidEnvelope, unsupported } from '../modern/validate.ts';
+import { unsupported } from '../modern/validate.ts';
 import { OpenRequests } from '../open-requests.ts';
 import type { ClientPeer } from '../peer.ts';
 import type { StdioCarrier } from './carrier.ts';
@@ -94,7 +94,7 @@ export class StdioConnection {
   }
 
   #modernRequest(message: RequestMessage): void {
-    const mistake = mistakeIn(message);
+    const mistake = mistakeIn(message, this.#era === 'modern');
     if (mistake !== undefined) {
       this.#refuse(message, mistake);
       return;
@@ -116,7 +116,7 @@ export class StdioConnection {
       if (!this.#endpoint.unlisten(requestId)) this.#requests.cancel(requestId, reason);
       return;
     }
-    const mistake = this.#era === 'undecided' ? mistakeIn(message) : undefined;
+    const mistake = this.#era === 'undecided' ? mistakeIn(message, false) : undefined;
     if (mistake !== undefined) {
       this.#onMistake(mistake.message);
       return;
@@ -140,8 +140,11 @@ function isLegacy({ method, params }: RequestMessage | NotificationMessage): boo
   return method === 'initialize' && (metaMistake(meta) !== undefined || meta[VERSION_KEY] !== MODERN_VERSION);
 }
 
-/** What is wrong with a message without a session. */
-function mistakeIn({ method, params = {} }: RequestMessage | NotificationMessage): RpcFailure | undefined {
+/** What is wrong with a message without a session. The first request of a client gets more details. */
+function mistakeIn(
+  { method, params = {} }: RequestMessage | NotificationMessage,
+  isModern: boolean,
+): RpcFailure | undefined {
   const meta = params['_meta'];
   if (!isObject(meta) || !(VERSION_KEY in meta)) {
     const { protocolVersion } = params;
@@ -153,7 +156,12 @@ function mistakeIn({ method, params = {} }: RequestMessage | NotificationMessage
     return { code: INVALID_PARAMS, message };
   }
   const mistake = metaMistake(meta);
-  if (mistake !== undefined) return invalidEnvelope(mistake);
+  if (mistake !== undefined) {
+    const { key, problem } = mistake;
+    const invalid = `Invalid _meta envelope for protocol revision ${MODERN_VERSION}`;
+    if (isModern && problem !== 'missing') return { code: INVALID_PARAMS, message: `${invalid}: ${problem}` };
+    return { code: INVALID_PARAMS, message: `${invalid}: ${key}: ${problem}`, data: { envelope: mistake } };
+  }
   const version = String(meta[VERSION_KEY]);
   return version === MODERN_VERSION ? undefined : unsupported(version);
 }
