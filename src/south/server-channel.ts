@@ -163,10 +163,10 @@ export class ServerChannel implements CallChannel {
     params: Record<string, unknown>,
     options: RequestOptions,
   ): Promise<Record<string, unknown>> {
+    if (method === 'tools/call' && options.callId !== undefined) return live.peer.request(method, params, options);
     // A server asks nothing because of a ping or of a request about a task.
     const isOther = options.callId === undefined && method !== 'ping' && !method.startsWith('tasks/');
-    if (!isOther) return live.peer.request(method, params, options);
-    const done = this.#host.calls.beginOther();
+    const done = isOther ? this.#host.calls.beginOther() : (): void => {};
     const result = await live.peer.request(method, params, options).finally(done);
     return method === 'tools/list' ? this.#toolsOf(live, result) : result;
   }
