@@ -3,41 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { startV1Http } from '../../tests/servers/v1-http.ts';
+import { ATTEMPTS, connectTo, FIRST_MS } from '../../tests/support/connection.ts';
 import { owned } from '../../tests/support/owned.ts';
-import { TestClock } from '../../tests/support/test-clock.ts';
-import type { ConnectionSink } from '../core/ports.ts';
-import { createLog } from '../lib/log.ts';
-import { createBackends } from './backends.ts';
-
-const FIRST_MS = 1000;
-const ATTEMPTS = 3;
-const TRAITS = { principal: 'local', addedBy: 'client' as const, roots: false, preferences: { uris: [] } };
-
-/** A connection whose time the test moves. */
-function connectTo(url: string) {
-  const clock = new TestClock();
-  const told: string[] = [];
-  const sink: ConnectionSink = {
-    connected: (arrival) => void told.push(arrival),
-    lost: () => void told.push('lost'),
-    notification: () => {},
-    log: () => {},
-    question: async () => Promise.reject(new Error('nobody answers')),
-  };
-  const settings = {
-    connectTimeoutMs: 10_000,
-    pingMs: 30_000,
-    pollTimeoutMs: 5000,
-    messageBytes: 1_000_000,
-    reconnect: { firstMs: FIRST_MS, factor: 2, maxMs: 60_000, attempts: ATTEMPTS, stableMs: 10_000 },
-    clock,
-  };
-  const connection = owned(createBackends(settings, 'any', createLog('silent')).connect('one', { url }, sink, TRAITS));
-  const state = (): string => connection.status.state;
-  /** How long it waits for the next attempt. */
-  const waits = (): number => (connection.status.state === 'waiting' ? connection.status.retryAt - clock.now() : -1);
-  return { connection, clock, told, state, waits };
-}
 
 /** An address at which nothing listens. */
 async function deadAddress(): Promise<string> {

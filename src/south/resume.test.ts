@@ -2,11 +2,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { defer, owned } from '../../tests/support/owned.ts';
-import { TestClock } from '../../tests/support/test-clock.ts';
-import type { ConnectionSink } from '../core/ports.ts';
-import { createLog } from '../lib/log.ts';
-import { createBackends } from './backends.ts';
+import { connectTo } from '../../tests/support/connection.ts';
+import { defer } from '../../tests/support/owned.ts';
 import { Dialler, GATEWAY_IDENTITY, type Dialled } from './dial.ts';
 
 interface Message {
@@ -84,25 +81,7 @@ async function connected(refuses: (session: string | undefined) => boolean) {
     else if (id === undefined) response.writeHead(request.method === 'POST' ? 202 : 405).end();
     else json(response, 200, { jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } });
   });
-  const clock = new TestClock();
-  const told: string[] = [];
-  const sink: ConnectionSink = {
-    connected: (arrival) => void told.push(arrival),
-    lost: () => void told.push('lost'),
-    notification: () => {},
-    log: () => {},
-    question: async () => Promise.reject(new Error('nobody answers')),
-  };
-  const settings = {
-    connectTimeoutMs: 10_000,
-    pingMs: 30_000,
-    pollTimeoutMs: 5000,
-    messageBytes: 1_000_000,
-    reconnect: { firstMs: 1000, factor: 2, maxMs: 60_000, attempts: 3, stableMs: 10_000 },
-    clock,
-  };
-  const traits = { principal: 'local', addedBy: 'client' as const, roots: false, preferences: { uris: [] } };
-  const connection = owned(createBackends(settings, 'any', createLog('silent')).connect('one', { url }, sink, traits));
+  const { connection, clock, told } = connectTo(url);
   await connection.ready();
   return { connection, clock, told };
 }
