@@ -1,4 +1,4 @@
-/** The least that a server in Node needs: an HTTP server that nobody calls. Sends its origin to its parent. */
+/** The least that a server in Node needs: an idle HTTP server. Sends its origin to its parent. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

@@ -1,4 +1,4 @@
-/** Memory of a gateway that nobody uses, beside a Node with an HTTP server. */
+/** Memory of an idle gateway, beside a Node with an HTTP server. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Child, PROGRAM, script } from './child.ts';
 import { LoadClient } from './load.ts';

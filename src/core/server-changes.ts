@@ -102,7 +102,7 @@ export class ServerChanges {
   /** Changes of the servers one after the other, so that all sessions see the same last word. */
   async #inTurn(change: () => Promise<void>): Promise<void> {
     const turn = this.#lastChange.then(change);
-    // Whoever asked hears of a failure; who comes next does not.
+    // The failure of a change is reported to its caller, not to the next one.
     this.#lastChange = turn.catch(() => {});
     return turn;
   }

@@ -21,7 +21,7 @@ export interface StdioEndpoint {
   modern(): Promise<ModernEndpoint>;
   /** Serves `subscriptions/listen`. */
   listen(request: RequestMessage): void;
-  /** Ends a subscription; false if there is none with this id. */
+  /** Ends the subscription with this id; returns false if there is none. */
   unlisten(id: unknown): boolean;
 }
 

@@ -71,7 +71,7 @@ export async function listenOnStdio(
   let used = restored === undefined;
   carrier.onmessage = (message) => {
     used ||= 'method' in message && !PROBES.has(message.method);
-    // Before anything is sent to a server: it is told what this client can be asked.
+    // First of all, because the gateway tells servers which questions this client can answer.
     if (isInitialize(message)) session.setOwner({ kind: 'client', client: clientRecord(message) });
     connection.receive(message);
   };

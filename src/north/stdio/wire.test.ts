@@ -23,7 +23,7 @@ function setUp() {
 const note = (n: number): Message => ({ jsonrpc: '2.0', method: `n${n}` });
 const reply = (id: number): Message => ({ jsonrpc: '2.0', id, result: {} });
 
-test('S-5: replies in one turn are written together, and each sender is told', async () => {
+test('S-5: replies of one turn are written together, and each `send` resolves', async () => {
   const { wire, write, written } = setUp();
   const told = vi.fn();
   wire.send(reply(1), told);
