@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { compilePattern } from './pattern.ts';
+import { compileGlob, compilePattern, selection } from './pattern.ts';
 
 const CASES: [pattern: string, name: string, matches: boolean][] = [
   ['', 'anything', true],
@@ -44,4 +44,37 @@ test('X-3, H-8: the time is linear in the length of the name', () => {
   expect(compilePattern(`*${'a'.repeat(250)}b`)(text)).toBe(false);
   expect(compilePattern(`${'a'.repeat(250)}b`)(text)).toBe(false);
   expect(Date.now() - begun).toBeLessThan(5000);
+});
+
+test.each<[pattern: string, name: string, matches: boolean]>([
+  ['', '', true],
+  ['', 'a', false],
+  ['echo', 'echo', true],
+  ['Echo', 'eCHO', true],
+  ['echo', 'echo2', false],
+  ['echo', 'my_echo', false],
+  ['get_*', 'get_', true],
+  ['get_*', 'forget_it', false],
+  ['*__delete_*', 'github__delete_repo', true],
+  ['a?c', 'abc', true],
+  ['a?c', 'ac', false],
+  ['a.c', 'abc', false],
+])('M-6: glob %j on %j: %j', (pattern, name, matches) => {
+  expect(compileGlob(pattern)(name)).toBe(matches);
+});
+
+test('M-1, M-6: a name is selected by an include pattern, or if there are none, unless an exclude pattern matches it', () => {
+  const names = ['get_user', 'get_secret', 'delete_user'];
+  const selected = (patterns: Parameters<typeof selection>[0]): string[] => names.filter(selection(patterns).selects);
+  expect(selected({})).toEqual(names);
+  expect(selected({ include: ['get_*'] })).toEqual(['get_user', 'get_secret']);
+  expect(selected({ exclude: ['*_secret', 'delete_*'] })).toEqual(['get_user']);
+  expect(selected({ include: ['get_*', 'delete_*'], exclude: ['*secret'] })).toEqual(['get_user', 'delete_user']);
+  expect(selected({ include: ['get_secret'], exclude: ['get_secret'] })).toEqual([]);
+});
+
+test('M-6: a selection tells which patterns match nothing', () => {
+  const { unmatched } = selection({ include: ['get_*', 'put_*'], exclude: ['delete_*', 'GET_SECRET'] });
+  expect(unmatched(['get_user', 'get_secret'])).toEqual(['put_*', 'delete_*']);
+  expect(unmatched([])).toEqual(['get_*', 'put_*', 'delete_*', 'GET_SECRET']);
 });

@@ -1,13 +1,20 @@
 const WORD_BITS = 32;
 
-/**
- * Compiles a pattern with `*` (anything) and `?` (one character), ignoring case; a pattern without either matches
- * anywhere in the name. Matching reads each character of the name once: all positions in the pattern that the name read
- * so far can have reached are kept as a set of bits, so no pattern and no name can make it slow.
- */
+/** Whether the text contains `*` or `?`; otherwise it matches only itself. */
+export const isGlob = (text: string): boolean => /[*?]/.test(text);
+
+/** For searching: like `compileGlob`, but a pattern without `*` and `?` matches anywhere in the name. */
 export function compilePattern(pattern: string): (name: string) => boolean {
-  const lower = pattern.toLowerCase();
-  const wanted = /[*?]/.test(lower) ? lower : `*${lower}*`;
+  return compileGlob(isGlob(pattern) ? pattern : `*${pattern}*`);
+}
+
+/**
+ * Compiles a pattern with `*` (anything) and `?` (one character) that matches the whole name, ignoring case. Matching
+ * reads each character of the name once: all positions in the pattern that the name read so far can have reached are
+ * kept as a set of bits, so no pattern and no name can make it slow.
+ */
+export function compileGlob(pattern: string): (name: string) => boolean {
+  const wanted = pattern.toLowerCase();
   const words = Math.floor(wanted.replaceAll('*', '').length / WORD_BITS) + 1;
   const set = (bits: Int32Array, index: number): void => {
     bits[index >>> 5] = (bits[index >>> 5] ?? 0) | (1 << (index & 31));
@@ -46,5 +53,32 @@ export function compilePattern(pattern: string): (name: string) => boolean {
       }
     }
     return ((reached[index >>> 5] ?? 0) & (1 << (index & 31))) !== 0;
+  };
+}
+
+/** Patterns of the names to show, and of those to hide. */
+export interface NamePatterns {
+  include?: readonly string[] | undefined;
+  exclude?: readonly string[] | undefined;
+}
+
+export interface Selection {
+  /** Whether the name matches an `include` pattern, or there are none, and no `exclude` pattern. */
+  selects: (name: string) => boolean;
+  /** The patterns that match none of the names. */
+  unmatched: (names: readonly string[]) => string[];
+}
+
+export function selection({ include = [], exclude = [] }: NamePatterns): Selection {
+  const compiled = (patterns: readonly string[]) =>
+    patterns.map((pattern) => ({ pattern, matches: compileGlob(pattern) }));
+  const included = compiled(include);
+  const excluded = compiled(exclude);
+  return {
+    selects: (name) =>
+      (included.length === 0 || included.some(({ matches }) => matches(name))) &&
+      !excluded.some(({ matches }) => matches(name)),
+    unmatched: (names) =>
+      [...included, ...excluded].filter(({ matches }) => !names.some(matches)).map(({ pattern }) => pattern),
   };
 }
