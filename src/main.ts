@@ -42,6 +42,7 @@ export async function startHttp(
   log: Log = stderrLog(config.settings),
   clock: Clock = systemClock,
 ): Promise<HttpGateway> {
+  logWarnings(config, log);
   const program = await startProgram(config, log, clock);
   const { gateway } = program;
   try {
@@ -62,6 +63,7 @@ export async function startStdio(
   streams?: StdioStreams,
   clock: Clock = systemClock,
 ): Promise<StdioGateway> {
+  logWarnings(config, log);
   const program = await startProgram(config, log, clock).catch(async (error: unknown) => {
     if (config.ownStore || !(error instanceof StoreError) || error.code !== 'STORE_IN_USE') throw error;
     // A second client in the same project: it works, but nothing of it survives the program.
@@ -79,6 +81,10 @@ export async function startStdio(
     await program.close();
     throw error;
   }
+}
+
+function logWarnings({ warnings }: Pick<Config, 'warnings'>, log: Log): void {
+  for (const message of warnings) log.warn('config_warning', { message });
 }
 
 async function startProgram(

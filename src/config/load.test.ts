@@ -73,6 +73,69 @@ describe('a good configuration', () => {
   });
 });
 
+describe('groups', () => {
+  const mcpServers = {
+    github: { url: 'http://github/', include: ['get_*'], exclude: ['get_secret'] },
+    'team-a': { command: 'a', share: 'principal', exclude: ['*'] },
+    GitHub: { url: 'http://other/' },
+    off: { url: 'http://off/', disabled: true },
+  };
+  const withGroups = (groups: unknown) => ({ mcpServers, ...settings({ groups }) });
+
+  it('M-1, M-6: select servers and tools; servers select their own tools', async () => {
+    const config = await load({
+      mcpServers,
+      ...settings({
+        all: { maxNameLength: 64 },
+        groups: {
+          dev: { servers: ['github', 'team-*'], include: ['github__*'], exclude: ['*__delete_*'], prefix: false },
+          everything: {},
+        },
+      }),
+    });
+    expect(config.settings.groups).toEqual({
+      dev: { servers: ['github', 'team-*'], include: ['github__*'], exclude: ['*__delete_*'], prefix: false },
+      everything: { prefix: true },
+    });
+    expect(config.settings.all).toEqual({ listTimeoutMs: 5000, maxNameLength: 64, helperTools: 'auto' });
+    expect(config.servers.get('github')).toEqual(mcpServers.github);
+    expect(config.servers.get('team-a')).toEqual(mcpServers['team-a']);
+    expect(config.warnings).toEqual([]);
+  });
+
+  it('M-1: a pattern without a server, and a group without one, are warnings', async () => {
+    const { warnings } = await load(withGroups({ dev: { servers: ['TEAM-*', 'x-*'] }, none: { servers: [] } }));
+    expect(warnings).toEqual([
+      "meanwhile.json: meanwhile.groups.dev.servers[1]: the pattern 'x-*' matches no server; known: GitHub, github, team-a",
+      'meanwhile.json: meanwhile.groups.none: this group has no server',
+    ]);
+    expect((await load(settings({ groups: { g: {} } }))).warnings).toEqual([
+      'meanwhile.json: meanwhile.groups.g: this group has no server',
+    ]);
+  });
+
+  it('M-1: the names of servers, groups and the endpoint of all servers must differ', async () => {
+    const url = 'http://x/';
+    expect(await mistakes({ servers: { all: { url } }, ...settings({ groups: { all: {} } }) })).toEqual([
+      'meanwhile.json: servers.all: /mcp/all is the endpoint of all servers; give this server another name',
+      'meanwhile.json: meanwhile.groups.all: /mcp/all is the endpoint of all servers; give this group another name',
+    ]);
+    expect(await mistakes(withGroups({ github: {} }))).toEqual([
+      "meanwhile.json: meanwhile.groups.github: the group 'github' and the server 'github' would both be at /mcp/github; rename one of them",
+    ]);
+    expect(await mistakes(withGroups({ 'a/b': {} }))).toEqual([expect.stringContaining('a name has 1 to 64')]);
+  });
+
+  it('M-1: a server that a group names must be configured', async () => {
+    expect(await mistakes(withGroups({ dev: { servers: ['githb', 'off', 'zebra', 'Github'] } }))).toEqual([
+      "meanwhile.json: meanwhile.groups.dev.servers[0]: no server 'githb'; did you mean 'github'? known: GitHub, github, team-a",
+      "meanwhile.json: meanwhile.groups.dev.servers[1]: the server 'off' is disabled; enable it, or remove it from the group",
+      "meanwhile.json: meanwhile.groups.dev.servers[2]: no server 'zebra'; known: GitHub, github, team-a",
+      "meanwhile.json: meanwhile.groups.dev.servers[3]: no server 'Github'; did you mean 'github'? known: GitHub, github, team-a",
+    ]);
+  });
+});
+
 describe('precedence', () => {
   const file = settings({ port: 1, host: 'file', logLevel: 'error', store: 'file.db' });
   const env = {
@@ -262,6 +325,15 @@ describe('mistakes', () => {
       settings({ allowedOrigins: ['https://x/'] }),
       'meanwhile.allowedOrigins[0]: expected an origin such as https://app.example.com, without a path, got "https://x/"',
     ],
+    [server({ url: 'http://x', include: 'get_*' }), 'mcpServers.github.include: expected an array, got "get_*"'],
+    [server({ url: 'http://x', exclude: [''] }), 'mcpServers.github.exclude[0]: must not be empty'],
+    [
+      server({ command: 'x', include: [] }),
+      'mcpServers.github.include: an empty list would hide every tool; remove it to show all tools',
+    ],
+    [settings({ exclude: ['x'] }), "meanwhile.exclude: unknown key; did you mean 'groups.NAME.exclude'?"],
+    [settings({ groups: { g: { server: ['x'] } } }), "meanwhile.groups.g.server: unknown key; did you mean 'servers'?"],
+    [settings({ all: { maxNameLength: 8 } }), 'meanwhile.all.maxNameLength: expected at least 24, got 8'],
     [settings({ store: '' }), 'meanwhile.store: must not be empty'],
     [settings(null), 'meanwhile: expected an object, got null'],
     [settings({ tasks: 3 }), 'meanwhile.tasks: expected an object, got 3'],

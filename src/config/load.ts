@@ -10,6 +10,7 @@ import { isObject } from '../lib/values.ts';
 import { ConfigError } from './config-error.ts';
 import { expand, type Mistake } from './expand.ts';
 import { JsonError, parseJsonWithComments } from './json.ts';
+import { checkGroups } from './groups.ts';
 import { explain, placeOf, showPath } from './mistakes.ts';
 import { defaultStorePath, type Environment } from './paths.ts';
 import { type Config, fileSchema, type ServerEntry, type Settings } from './schema.ts';
@@ -72,14 +73,13 @@ export async function loadConfig({ flags, env, cwd, transport = 'http', server }
   );
   const folder = file === undefined ? cwd : dirname(file);
   const { enabled, disabled } = splitDisabled(written);
-  const { value, mistakes } = understand(enabled, overrides, { env, cwd, folder });
-  if (!value) {
-    const asWritten = mistakes.map(({ path: [first, ...rest], message }) => ({
-      path: first === undefined ? [] : [first === 'mcpServers' ? table : first, ...rest],
-      message,
-    }));
-    throw new ConfigError(asWritten.map((mistake) => line(mistake, overrides, file && label(file, cwd))));
-  }
+  const { value, mistakes } = understand(enabled, disabled, overrides, { env, cwd, folder });
+  const lines = (list: readonly Mistake[]): string[] =>
+    list.map(({ path: [first, ...rest], message }) => {
+      const path = first === undefined ? [] : [first === 'mcpServers' ? table : first, ...rest];
+      return line({ path, message }, overrides, file && label(file, cwd));
+    });
+  if (!value) throw new ConfigError(lines(mistakes));
 
   // Many clients show the stderr of a stdio server to their users.
   const { store, logLevel = transport === 'stdio' ? 'warn' : 'info', ...settings } = value.meanwhile;
@@ -94,17 +94,18 @@ export async function loadConfig({ flags, env, cwd, transport = 'http', server }
     ownStore: store !== undefined,
     servers: value.servers,
     disabled,
+    warnings: lines(value.warnings),
     ...(file !== undefined && { file }),
   };
 }
 
 type Understood =
-  | { value: { meanwhile: FileValue['meanwhile']; servers: Config['servers'] }; mistakes?: never }
+  | { value: { meanwhile: FileValue['meanwhile']; servers: Config['servers']; warnings: Mistake[] }; mistakes?: never }
   | { value?: never; mistakes: Mistake[] };
 
 type FileValue = ReturnType<typeof fileSchema.parse>;
 
-function understand(enabled: unknown, overrides: Overrides, here: Here): Understood {
+function understand(enabled: unknown, disabled: readonly string[], overrides: Overrides, here: Here): Understood {
   const expanded = expand(enabled, here.env);
   // Compiling the checks, as zod does by default, would take longer than the one time that they are needed.
   const parsed = fileSchema.safeParse(override(expanded.value, overrides), { jitless: true });
@@ -115,7 +116,10 @@ function understand(enabled: unknown, overrides: Overrides, here: Here): Underst
   const mistakes = [...expanded.mistakes, ...more.filter((mistake) => !known.has(placeOf(mistake)))];
   if (!parsed.success || mistakes.length > 0) return { mistakes };
   const { servers, mistakes: inServers } = serverConfigs(parsed.data, here);
-  return inServers.length > 0 ? { mistakes: inServers } : { value: { meanwhile: parsed.data.meanwhile, servers } };
+  const { meanwhile } = parsed.data;
+  const { mistakes: inGroups, warnings } = checkGroups(meanwhile.groups, Object.keys(parsed.data.mcpServers), disabled);
+  const found = [...inServers, ...inGroups];
+  return found.length > 0 ? { mistakes: found } : { value: { meanwhile, servers, warnings } };
 }
 
 async function readConfigFile(file: string, source: Given, name: string): Promise<unknown> {
@@ -174,10 +178,15 @@ function serverConfigs(file: FileValue, { folder }: Here): { servers: Config['se
 
 /** Throws if the `envFile` of the entry cannot be read. */
 function serverConfig(entry: ServerEntry, folder: string): ServerConfig {
-  const sharing: Pick<ServerConfig, 'share'> = entry.share === 'principal' ? { share: 'principal' } : {};
+  const { share, include, exclude } = entry;
+  const options: Pick<ServerConfig, 'share' | 'include' | 'exclude'> = {
+    ...(share === 'principal' && { share }),
+    ...(include && { include }),
+    ...(exclude && { exclude }),
+  };
   if (!('command' in entry)) {
     const url = entry.url ?? entry.httpUrl ?? entry.serverUrl ?? '';
-    return { url, ...(entry.headers && { headers: entry.headers }), ...sharing };
+    return { url, ...(entry.headers && { headers: entry.headers }), ...options };
   }
   const { command, args, cwd, envFile } = entry;
   const env = envFile === undefined ? entry.env : { ...readEnvFile(resolve(folder, envFile)), ...entry.env };
@@ -186,7 +195,7 @@ function serverConfig(entry: ServerEntry, folder: string): ServerConfig {
     ...(args && { args }),
     ...(env && { env }),
     ...(cwd !== undefined && { cwd: resolve(folder, cwd) }),
-    ...sharing,
+    ...options,
   };
 }
 

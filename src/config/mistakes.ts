@@ -159,8 +159,10 @@ function nodesAt(path: Path): JsonSchemaNode[] {
 function inside(node: JsonSchemaNode, step: string | number): JsonSchemaNode[] {
   const other = typeof node.additionalProperties === 'object' ? node.additionalProperties : undefined;
   const next = node.properties?.[step] ?? other;
-  return next ? (next.anyOf ?? [next]) : [];
+  return next ? alternatives(next) : [];
 }
+
+const alternatives = (node: JsonSchemaNode): JsonSchemaNode[] => node.anyOf ?? [node];
 
 /** Where a key of this name exists: below this place, or else anywhere. */
 function placesOf(key: string, path: Path): string[] {
@@ -170,7 +172,7 @@ function placesOf(key: string, path: Path): string[] {
 
 function placesBelow({ properties = {}, additionalProperties }: JsonSchemaNode, key: string): string[] {
   const named = Object.entries(properties);
-  const ofAnyName = typeof additionalProperties === 'object' ? (additionalProperties.anyOf ?? []) : [];
+  const ofAnyName = typeof additionalProperties === 'object' ? alternatives(additionalProperties) : [];
   return [
     ...named.filter(([name]) => spoken(name) === spoken(key)).map(([name]) => name),
     ...named.flatMap(([name, child]) => placesBelow(child, key).map((place) => `${name}.${place}`)),

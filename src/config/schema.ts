@@ -22,7 +22,20 @@ const isHeaderValue = (text: string): boolean => !/[^\t\x20-\x7e\u0080-\u00ff]/.
 
 const variableName = z.string().refine((text) => text !== '' && !text.includes('='), 'not a valid name of a variable');
 
+const patterns = z.array(z.string().min(1));
+
+const includePatterns = patterns.refine(
+  (list) => list.length > 0,
+  'an empty list would hide every tool; remove it to show all tools',
+);
+
 const shared = {
+  include: includePatterns
+    .optional()
+    .describe('Patterns of the tools to show, such as `get_*`, everywhere; all by default. `*` and `?` are wildcards.'),
+  exclude: patterns
+    .optional()
+    .describe('Patterns of tools to hide everywhere, such as `delete_*`. A hidden tool cannot be called.'),
   share: z
     .enum(['session', 'principal'])
     .optional()
@@ -248,6 +261,46 @@ const settings = group('The settings of meanwhile itself.', {
       0,
     ),
   }).prefault({}),
+  all: group('Many servers behind one endpoint: `/mcp/all` and `/mcp/<group>`.', {
+    listTimeoutMs: ms(5000, 'How long a list waits for a slow server; it is left out until it has answered.'),
+    maxNameLength: z
+      .int()
+      .min(24)
+      .max(128)
+      .default(48)
+      .describe(
+        'The longest name of a tool or prompt; longer ones are shortened. Many clients allow 64 with a prefix.',
+      ),
+    helperTools: z
+      .enum(['auto', 'always', 'never'])
+      .default('auto')
+      .describe(
+        "Which clients also get the hub's tools for tasks and questions: `auto` those that take no tasks and cannot be asked, " +
+          '`always` all, `never` none.',
+      ),
+  }).prefault({}),
+  groups: z
+    .record(
+      name,
+      group('A selection of servers and their tools.', {
+        servers: patterns
+          .optional()
+          .describe('Names of servers and patterns of names, such as `team-*`; all servers by default.'),
+        include: includePatterns
+          .optional()
+          .describe('Patterns of the tools to show as `<server>__<tool>`, such as `github__*`; all by default.'),
+        exclude: patterns.optional().describe('Patterns of tools to hide, such as `*__delete_*`.'),
+        prefix: z
+          .boolean()
+          .default(true)
+          .describe('Whether names of tools and prompts begin with the name of their server.'),
+      }),
+    )
+    .default({})
+    .describe(
+      'Selections of servers and tools by name, each at `/mcp/<name>`: `{"servers", "include", "exclude", "prefix"}`, all ' +
+        'optional. `include` and `exclude` are patterns of `<server>__<tool>`; `"prefix": false` shows tools under their own names.',
+    ),
   sessions: group('Sessions of clients.', {
     idleMs: ms(1_800_000, 'How long a session may be idle before it ends.'),
     checkMs: every(300_000, 'How often idle sessions are looked for.'),
@@ -343,6 +396,8 @@ export interface Config {
   servers: Map<string, ServerConfig>;
   /** Names of the servers that the file disables. */
   disabled: readonly string[];
+  /** Doubtful settings, each with its place in the file. */
+  warnings: readonly string[];
   /** Whether the store was configured, and is not the default one. */
   ownStore: boolean;
   /** The file it was read from, if there was one. */

@@ -11,17 +11,21 @@ import type { CallResult, ResumePoint, Task, TaskError } from './task/task.ts';
 
 export type ServerConfig = HttpServerConfig | CommandServerConfig;
 
-/** Who uses a connection to the server: one session, or all sessions of one principal. */
-interface Sharing {
+interface ServerOptions {
+  /** Who uses a connection to the server: one session, or all sessions of one principal. */
   share?: 'principal';
+  /** Patterns of the tools to show; all by default. */
+  include?: readonly string[];
+  /** Patterns of tools to hide. */
+  exclude?: readonly string[];
 }
 
-export interface HttpServerConfig extends Sharing {
+export interface HttpServerConfig extends ServerOptions {
   url: string;
   headers?: Record<string, string>;
 }
 
-export interface CommandServerConfig extends Sharing {
+export interface CommandServerConfig extends ServerOptions {
   command: string;
   args?: string[];
   env?: Record<string, string>;

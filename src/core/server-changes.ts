@@ -118,8 +118,11 @@ async function detachAll(sessions: Session[], name: string, why: Parameters<Sess
   await Promise.all(sessions.map((session) => session.detach(name, why)));
 }
 
-/** Clients do not say who shares a server; the config file does. */
-function isSameServer({ share: _share, ...known }: ServerConfig, added: ServerConfig): boolean {
+/** Clients say how a server is reached; only the config file says who shares it and which tools it shows. */
+function isSameServer(
+  { share: _share, include: _include, exclude: _exclude, ...known }: ServerConfig,
+  added: ServerConfig,
+): boolean {
   return isDeepStrictEqual(known, added);
 }
 

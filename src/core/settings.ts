@@ -1,3 +1,5 @@
+import type { GroupSettings } from './groups.ts';
+
 /** Whether a session connects to a server when it begins, or when the server is first used. */
 export type ConnectMode = 'lazy' | 'eager';
 
@@ -11,6 +13,8 @@ export interface CoreSettings {
   tasks: { ttlMs: number; maxTtlMs: number; keepMs: number; cleanupMs: number; perSession: number; max: number };
   questions: { timeoutMs: number; perSession: number; via: 'tools' | 'native' | 'both'; minDeclineMs: number };
   direct: { takeOverMs: number };
+  all: { listTimeoutMs: number; maxNameLength: number; helperTools: 'auto' | 'always' | 'never' };
+  groups: Record<string, GroupSettings>;
   servers: { connect: { commands: ConnectMode; urls: ConnectMode } };
   sessions: { idleMs: number; checkMs: number; max: number };
   events: { perSession: number; total: number; notificationsPerServer: number; logsPerServer: number };

@@ -87,3 +87,16 @@ test('X-3: each principal may add so many servers, and replace its own', async (
   servers.assertMayAdd('ann', 'first');
   servers.assertMayAdd('bob', 'second');
 });
+
+test('M-1: a server cannot be added under the name of a group or of the endpoint of all servers', async () => {
+  const { servers, store } = await registry({ groups: { dev: {} } });
+  expect(() => servers.assertMayAdd('ann', 'dev')).toThrow("'dev' is the name of a group in the config file");
+  expect(() => servers.assertMayAdd('ann', 'all')).toThrow("'all' is the name of the endpoint of all servers");
+  expect(() => servers.assertMayAdd('ann', 'constructor')).not.toThrow();
+  // A server that was added before there was the group.
+  servers.set('ann', 'ops', MINE, 'session');
+  const next = new ServerRegistry(store, coreSettings({ groups: { ops: {} } }), new TestClock());
+  await next.load(new Map([['file', FILE]]));
+  expect(next.of('ann').get('ops')).toBeUndefined();
+  expect(names(next, 'ann')).toEqual(['file']);
+});

@@ -1,6 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { GatewayError, known } from '../errors.ts';
 import type { AddedBy, ServerConfig, ServerRecord, Store } from '../ports.ts';
+import { ALL_SERVERS } from '../groups.ts';
 import type { CoreSettings } from '../settings.ts';
 
 /** A server as one principal sees it. */
@@ -21,12 +22,12 @@ export interface VisibleServers {
 /** Who is affected when a server changes. */
 export type Audience = { everyone: true } | { everyone: false; principal: string };
 
-type Rules = Pick<CoreSettings, 'addServers' | 'allowServerChanges' | 'limits'>;
+type Rules = Pick<CoreSettings, 'addServers' | 'allowServerChanges' | 'groups' | 'limits'>;
 
 /**
  * All servers of the gateway. Those of the config file are shared by all principals; a server that a client added
- * belongs to the principal of that client. Names are unique for each principal: while the config file has a name, a
- * client-added server of that name is hidden. Only client-added servers are stored.
+ * belongs to the principal of that client. Names are unique for each principal: while the config file has a server or a
+ * group of a name, a client-added server of that name is hidden. Only client-added servers are stored.
  */
 export class ServerRegistry {
   /** The servers that each principal sees. */
@@ -58,11 +59,12 @@ export class ServerRegistry {
   }
 
   #visibleTo(principal: string): VisibleServers {
+    const isHidden = (name: string): boolean => this.#shared.has(name) || this.#endpointNamed(name) !== undefined;
     const get = (name: string): KnownServer | undefined =>
-      this.#shared.get(name) ?? this.#added.get(principal)?.get(name);
+      this.#shared.get(name) ?? (isHidden(name) ? undefined : this.#added.get(principal)?.get(name));
     const list = (): KnownServer[] => [
       ...this.#shared.values(),
-      ...[...(this.#added.get(principal)?.values() ?? [])].filter(({ name }) => !this.#shared.has(name)),
+      ...[...(this.#added.get(principal)?.values() ?? [])].filter(({ name }) => !isHidden(name)),
     ];
     const require = (name: string): KnownServer => {
       const found = get(name);
@@ -88,6 +90,11 @@ export class ServerRegistry {
       const message = 'adding servers is not allowed here; the operator can change that with the setting addServers';
       throw new GatewayError('TOOL_ERR_NOT_ALLOWED', message);
     }
+    const endpoint = this.#endpointNamed(name);
+    if (endpoint !== undefined) {
+      const message = `'${name}' is the name of ${endpoint}; add the server under another name`;
+      throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', message);
+    }
     if (this.#shared.has(name)) {
       if (!allowServerChanges) throw fromConfigFile(name, 'replaced; add yours under another name');
       return;
@@ -99,6 +106,12 @@ export class ServerRegistry {
       'TOOL_ERR_LIMIT',
       `${mine.size} servers were added already (limits.serversPerPrincipal = ${max}); remove one with remove_server first`,
     );
+  }
+
+  /** The endpoint other than a server that has this name. */
+  #endpointNamed(name: string): string | undefined {
+    if (name === ALL_SERVERS) return 'the endpoint of all servers';
+    return Object.hasOwn(this.#rules.groups, name) ? 'a group in the config file' : undefined;
   }
 
   assertMayRemove(principal: string, name: string): void {
