@@ -1,6 +1,16 @@
 import { parseArgs } from 'node:util';
 import type { ConfigFlags } from '../config/load.ts';
 import { codeOf, messageOf } from '../lib/log.ts';
+import {
+  COMMANDS,
+  definitionOf,
+  FLAGS,
+  GENERAL_FLAGS,
+  PUBLIC_COMMANDS,
+  type CommandName,
+  type FlagDefinition,
+  type FlagName,
+} from './definitions.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { hintFor } from './unknown-option.ts';
 
@@ -45,59 +55,22 @@ interface General {
 
 type Options = Record<string, { type: 'string' | 'boolean'; short?: string; multiple?: boolean }>;
 
-const GENERAL: Options = {
-  help: { type: 'boolean', short: 'h' },
-  version: { type: 'boolean', short: 'v' },
-  'no-color': { type: 'boolean' },
-  config: { type: 'string' },
-};
+function optionsFor(names: readonly FlagName[]): Options {
+  return Object.fromEntries(names.map((name) => [name, optionFor(FLAGS[name])]));
+}
 
-const GATEWAY: Options = {
-  ...GENERAL,
-  port: { type: 'string' },
-  host: { type: 'string' },
-  store: { type: 'string' },
-  'log-level': { type: 'string' },
-  'log-format': { type: 'string' },
-};
+function optionFor({ value, short, multiple }: FlagDefinition): Options[string] {
+  const type = value === undefined ? 'boolean' : 'string';
+  return { type, ...(short !== undefined && { short }), ...(multiple && { multiple }) };
+}
 
-const CLIENT: Options = {
-  ...GENERAL,
-  header: { type: 'string', multiple: true },
-  timeout: { type: 'string' },
-  json: { type: 'boolean' },
-};
+const GENERAL = optionsFor(GENERAL_FLAGS);
+const ALL = optionsFor(Object.keys(FLAGS) as FlagName[]);
 
-const STORE: Options = {
-  ...GENERAL,
-  store: { type: 'string' },
-  stdio: { type: 'boolean' },
-  json: { type: 'boolean' },
-  'older-than': { type: 'string' },
-  'with-secrets': { type: 'boolean' },
-};
-
-const SESSION: Options = { session: { type: 'string' } };
-const OUT: Options = { out: { type: 'string' } };
-const ANSWERS: Options = { answer: { type: 'string', multiple: true } };
-
-const OPTIONS = {
-  stdio: { ...GATEWAY, server: { type: 'string' } },
-  serve: GATEWAY,
-  demo: GATEWAY,
-  'demo-server': GATEWAY,
-  call: { ...CLIENT, ...SESSION, ...OUT, ...ANSWERS, args: { type: 'string' } },
-  tools: { ...CLIENT, ...SESSION },
-  resources: { ...CLIENT, ...SESSION, ...OUT },
-  prompts: { ...CLIENT, ...SESSION, ...OUT },
-  tasks: { ...CLIENT, ...SESSION, ...OUT, ...ANSWERS },
-  doctor: CLIENT,
-  store: STORE,
-} satisfies Record<string, Options>;
-
-export type CommandName = keyof typeof OPTIONS;
-
-const ALL: Options = Object.assign({}, ...Object.values(OPTIONS));
+function optionsOf(command: CommandName): Options {
+  const { flags, unlisted = [] } = definitionOf(command);
+  return optionsFor([...GENERAL_FLAGS, ...flags, ...unlisted]);
+}
 
 export function parseCommandLine(typed: readonly string[]): CommandLine {
   const args = withLowerCaseV(typed);
@@ -109,7 +82,7 @@ export function parseCommandLine(typed: readonly string[]): CommandLine {
     throw new UsageError(noSuchCommand(name));
   }
   const command = name ?? 'stdio';
-  const { values, positionals } = strict(args, OPTIONS[command], command);
+  const { values, positionals } = strict(args, optionsOf(command), command);
   const { help = false, version = false, 'no-color': noColor = false, ...flags } = values as Flags & General;
   const operands = positionals.slice(1);
   if (isGateway(command) && operands.length > 0) throw new UsageError(`unexpected argument '${operands[0]}'`);
@@ -151,8 +124,8 @@ function withLowerCaseV(args: readonly string[]): string[] {
 }
 
 function noSuchCommand(name: string): string {
-  const near = didYouMean(name, [...COMMANDS, 'help', 'version']);
-  const all = `there are ${COMMANDS.slice(0, -1).join(', ')} and ${COMMANDS.at(-1)}`;
+  const near = didYouMean(name, [...PUBLIC_COMMANDS, 'help', 'version']);
+  const all = `there are ${PUBLIC_COMMANDS.slice(0, -1).join(', ')} and ${PUBLIC_COMMANDS.at(-1)}`;
   return `no command '${name}'${near === '' ? '; ' : `${near}\n`}${all}`;
 }
 
@@ -199,7 +172,4 @@ export function inFlags(error: unknown): string {
   return NAMES_SETTING.has(codeOf(error)) ? message.replace(/ another `(\w+)`/, ' another with --$1') : message;
 }
 
-const isCommand = (name: string): name is CommandName => Object.hasOwn(OPTIONS, name);
-
-/** Without the command that only the program itself uses. */
-const COMMANDS = Object.keys(OPTIONS).filter((name) => name !== 'demo-server');
+const isCommand = (name: string): name is CommandName => Object.hasOwn(COMMANDS, name);

@@ -1,94 +1,37 @@
 /** The help texts; lines are wrapped to the width of the terminal. */
 
 import { VERSION } from '../lib/version.ts';
-import type { CommandName, HelpTopic } from './flags.ts';
+import {
+  definitionOf,
+  FLAGS,
+  PUBLIC_COMMANDS,
+  type CommandDefinition,
+  type CommandName,
+  type FlagDefinition,
+  type FlagName,
+  type Group,
+} from './definitions.ts';
+import type { HelpTopic } from './flags.ts';
+import { pad } from './terminal/layout.ts';
 import { readingWidth, reflow } from './terminal/reflow.ts';
 
-const PROGRAM = `meanwhile ${VERSION}: an MCP gateway for slow calls and open questions
+/** What the help says about a command besides its definition. */
+interface Prose {
+  /** If the usage is more than the command and its operands. */
+  usage?: string;
+  about: string;
+  /** It takes servers, which the help explains. */
+  servers?: true;
+  /** The heading of the flags that are also environment variables. */
+  envFlags?: string;
+  examples: readonly string[];
+  exitCodes: string;
+}
 
-Usage: meanwhile <command> [flags]
-
-Gateway
-  serve      run as an MCP server over HTTP, at http://127.0.0.1:8080/mcp
-  stdio      run as an MCP server on stdin and stdout, as clients start it
-  demo       a short demonstration
-  store      show, prune or export the stored data
-
-Client for any MCP server
-  call       <server> <tool> [key=value …]   call a tool
-  tools      <server> [tool …]               list tools, or show some
-  resources  <server> [uri …]                list resources, or read some
-  prompts    <server> [name [key=value …]]   list prompts, or get one
-  tasks      list|get|result|cancel|watch <server> [task id]
-  doctor     [server …]                      find problems with servers
-
-Flags
-  --config FILE   servers and settings; by default ./meanwhile.json
-  --no-color      no colours, as with NO_COLOR
-  -h, --help      help; more: meanwhile help call, meanwhile help exit-codes
-  -V, --version   the version
-`;
-
-const CONFIG_FLAG = `  --config FILE        MEANWHILE_CONFIG      servers and settings`;
-
-const HTTP_FLAGS = `  --port N             MEANWHILE_PORT        the port; 0 takes any free one
-  --host NAME          MEANWHILE_HOST        the address to listen on`;
-
-const STORE_FLAGS = `  --store PATH         MEANWHILE_STORE       the file for tasks, or :memory:
-  --log-level LEVEL    MEANWHILE_LOG_LEVEL   debug, info, warn, error, silent
-  --log-format FORMAT  MEANWHILE_LOG_FORMAT  auto (text on a terminal, else json), json, text`;
-
-const STDIO = `Usage: meanwhile [stdio] [flags]
-
-Run as an MCP server on standard input and output, as a client starts it. It offers the tools of the hub; with --server
-NAME it serves that one server of the config file instead. It ends when its input ends. Only warnings and errors are
-logged unless a level is given. A meanwhile.json in the current folder is not used: name it with --config.
-
-Flags, also as environment variables and in the config file
-${CONFIG_FLAG}
-  --server NAME                              serve only this server
-${STORE_FLAGS}
-`;
-
-const SERVE = `Usage: meanwhile serve [flags]
-
-Run as an MCP server over HTTP until it is stopped. The hub is at http://127.0.0.1:8080/mcp, and each server of the
-config file at /mcp/NAME. Without --config and MEANWHILE_CONFIG it uses meanwhile.json in the current folder.
-
-Flags, also as environment variables and in the config file
-${CONFIG_FLAG}
-${HTTP_FLAGS}
-${STORE_FLAGS}
-`;
-
-const DEMO = `Usage: meanwhile demo [--log-level LEVEL]
-
-Runs a demonstration with its own gateway and server: a call that becomes a task, a question, an answer, a result. At the
-end it prints what to put into the .mcp.json of a client.
-`;
-
-const SERVERS = `
-<server> is one of
+const SERVERS = `<server> is one of
   a name in the config file   --config FILE, MEANWHILE_CONFIG, or meanwhile.json in this folder; without one there is 'demo'
   a URL                       https://example.org/mcp, with --header 'Name: value' as often as needed
-  a command in quotes         "npx -y some-server --flag", "KEY=value node server.js", some-server
-`;
-
-const CLIENT_FLAGS = `
-  --config FILE        the config file that names the server
-  --header 'N: value'  a header for a server with a URL; can be repeated
-  --session ID         continue a session at a server with a URL
-  --timeout TIME       give up after 500ms, 30s, 5m, 1h; a number alone means seconds; default: no limit
-  --json               exactly one JSON document on standard output; errors as {"error":{"code","message"}}
-  --no-color           no colours`;
-
-const OUT_FLAG = `
-  --out DIR            write images, audio and other data to files in DIR`;
-
-const ANSWER_FLAG = `
-  --answer JSON        the answer to the next question; can be repeated. The fields of the form, as in '{"name":"Ada"}',
-                       or '{"action":"decline"}', or '{"action":"cancel"}'; '{"text":"…"}' for a sampling request.
-                       Without a terminal, an answer that does not fit means exit code 2, a missing one 6`;
+  a command in quotes         "npx -y some-server --flag", "KEY=value node server.js", some-server`;
 
 const EXIT_CODES = `Exit codes
     0  there is a result
@@ -98,55 +41,75 @@ const EXIT_CODES = `Exit codes
     4  cancelled, by the server or by you
     5  time ran out (--timeout)
     6  a question was left unanswered: there was no terminal to ask on, and no --answer for it
-  130  interrupted, or left running
-`;
+  130  interrupted, or left running`;
 
-const CALL = `Usage: meanwhile call <server> <tool> [key=value …] [key:=json …] [flags]
+const GATEWAY_EXIT_CODES = 'Exit codes: 0 stopped, 1 cannot start, 2 wrong usage or configuration';
 
-Calls a tool and prints its result. Values are converted to the types of the tool's schema: numbers, true or false, lists
+const GATEWAY_FLAGS = 'Flags, also as environment variables and in the config file';
+
+const PROSE: Partial<Record<CommandName, Prose>> = {
+  stdio: {
+    usage: '[stdio] [flags]',
+    about: `Run as an MCP server on standard input and output, as a client starts it. It offers the tools of the hub; with --server
+NAME it serves that one server of the config file instead. It ends when its input ends. Only warnings and errors are
+logged unless a level is given. A meanwhile.json in the current folder is not used: name it with --config.`,
+    envFlags: GATEWAY_FLAGS,
+    examples: ['meanwhile stdio --config ~/meanwhile.json', 'meanwhile stdio --config ~/meanwhile.json --server files'],
+    exitCodes: GATEWAY_EXIT_CODES,
+  },
+  serve: {
+    about: `Run as an MCP server over HTTP until it is stopped. The hub is at http://127.0.0.1:8080/mcp, and each server of the
+config file at /mcp/NAME. Without --config and MEANWHILE_CONFIG it uses meanwhile.json in the current folder.`,
+    envFlags: GATEWAY_FLAGS,
+    examples: ['meanwhile serve --config meanwhile.json --port 8081'],
+    exitCodes: GATEWAY_EXIT_CODES,
+  },
+  demo: {
+    about: `Runs a demonstration with its own gateway and server: a call that becomes a task, a question, an answer, a result. At the
+end it prints what to put into the .mcp.json of a client.`,
+    examples: ['meanwhile demo'],
+    exitCodes: 'Exit codes: 0 played, 1 failed, 2 wrong usage, 130 interrupted',
+  },
+  call: {
+    usage: 'call <server> <tool> [key=value …] [key:=json …] [flags]',
+    about: `Calls a tool and prints its result. Values are converted to the types of the tool's schema: numbers, true or false, lists
 and objects as JSON; a key given several times makes a list. key:=json is sent as it is.
 
 On a terminal it shows the progress of the call and asks you the questions of the server. Ctrl-C asks whether to cancel
-the call, to leave it running if the server keeps it as a task, or to continue. Without a terminal, use --answer.
-${SERVERS}
-Flags
-  --args JSON|@file|-  all arguments as one JSON object, from a file, or from standard input${ANSWER_FLAG}${OUT_FLAG}${CLIENT_FLAGS}
-
-Examples
-  meanwhile call demo slow_report topic=tea seconds=2
-  meanwhile call https://example.org/mcp search query=tea limit:=5 --header 'Authorization: Bearer …'
-  meanwhile call "npx -y some-server" book --args @booking.json --answer '{"confirm":true}' --json
-
-${EXIT_CODES}`;
-
-const TOOLS = `Usage: meanwhile tools <server> [tool …] [flags]
-
-Lists the tools of a server, or shows some in full: how to call them, and their schemas. 'task' marks a tool that always
-runs as a task, 'task?' one that can.
-${SERVERS}
-Flags${CLIENT_FLAGS}
-
-${EXIT_CODES}`;
-
-const RESOURCES = `Usage: meanwhile resources <server> [uri …] [flags]
-
-Lists the resources of a server and its resource templates, marked 'template'; or reads some resources.
-${SERVERS}
-Flags${OUT_FLAG}${CLIENT_FLAGS}
-
-${EXIT_CODES}`;
-
-const PROMPTS = `Usage: meanwhile prompts <server> [name [key=value …]] [flags]
-
-Lists the prompts of a server, or gets one with its arguments filled in.
-${SERVERS}
-Flags${OUT_FLAG}${CLIENT_FLAGS}
-
-${EXIT_CODES}`;
-
-const TASKS = `Usage: meanwhile tasks list|get|result|cancel|watch <server> [task id] [flags]
-
-Shows and controls the tasks of a server.
+the call, to leave it running if the server keeps it as a task, or to continue. Without a terminal, use --answer.`,
+    servers: true,
+    examples: [
+      'meanwhile call demo slow_report topic=tea seconds=2',
+      "meanwhile call https://example.org/mcp search query=tea limit:=5 --header 'Authorization: Bearer …'",
+      `meanwhile call "npx -y some-server" book --args @booking.json --answer '{"confirm":true}' --json`,
+    ],
+    exitCodes: EXIT_CODES,
+  },
+  tools: {
+    about: `Lists the tools of a server, or shows some in full: how to call them, and their schemas. 'task' marks a tool that always
+runs as a task, 'task?' one that can.`,
+    servers: true,
+    examples: [
+      'meanwhile tools demo',
+      'meanwhile tools demo slow_report',
+      'meanwhile tools https://example.org/mcp --json',
+    ],
+    exitCodes: EXIT_CODES,
+  },
+  resources: {
+    about: `Lists the resources of a server and its resource templates, marked 'template'; or reads some resources.`,
+    servers: true,
+    examples: ['meanwhile resources files', 'meanwhile resources files file:///notes.txt --out notes'],
+    exitCodes: EXIT_CODES,
+  },
+  prompts: {
+    about: `Lists the prompts of a server, or gets one with its arguments filled in.`,
+    servers: true,
+    examples: ['meanwhile prompts files', 'meanwhile prompts files review path=notes.txt'],
+    exitCodes: EXIT_CODES,
+  },
+  tasks: {
+    about: `Shows and controls the tasks of a server.
   list <server>              lists the tasks that the server shows to this client
   get <server> <task id>     shows the state of a task
   result <server> <task id>  waits for the task and prints its result; asks you its questions
@@ -155,30 +118,24 @@ Shows and controls the tasks of a server.
 
 Ctrl-C during result and watch asks whether to stop waiting, so that the task goes on, or to cancel it.
 
-A server of the older protocol may keep tasks by session: --session ID is the one in which the task was created.
-${SERVERS}
-Flags${ANSWER_FLAG}${OUT_FLAG}${CLIENT_FLAGS}
-
-${EXIT_CODES}`;
-
-const DOCTOR = `Usage: meanwhile doctor [server …] [flags]
-
-Connects to each server of the config file, or to those given, and prints its capabilities, and each problem with a fix.
+A server of the older protocol may keep tasks by session: --session ID is the one in which the task was created.`,
+    servers: true,
+    examples: [
+      'meanwhile tasks list http://127.0.0.1:8080/mcp/demo',
+      'meanwhile tasks result http://127.0.0.1:8080/mcp/demo 01M7HHJHZZ1V',
+    ],
+    exitCodes: EXIT_CODES,
+  },
+  doctor: {
+    about: `Connects to each server of the config file, or to those given, and prints its capabilities, and each problem with a fix.
 For a program that exits, it shows the last output. The exit code is 1 if there is a problem. Disabled servers are only
-listed.
-${SERVERS}
-Flags
-  --config FILE        the config file with the servers
-  --header 'N: value'  a header for a server with a URL; can be repeated
-  --timeout TIME       give up on a server after 500ms, 30s, 5m; a number alone means seconds; default: 15s
-  --json               one JSON document on standard output
-  --no-color           no colours
-
-${EXIT_CODES}`;
-
-const STORE = `Usage: meanwhile store [show|prune|export] [flags]
-
-Shows and maintains the store of the gateway.
+listed.`,
+    servers: true,
+    examples: ['meanwhile doctor', 'meanwhile doctor files https://example.org/mcp --timeout 60s'],
+    exitCodes: EXIT_CODES,
+  },
+  store: {
+    about: `Shows and maintains the store of the gateway.
   show    the file, its size, the process that uses it, and the number of records (the default)
   prune   removes expired tasks, and sessions without unfinished tasks that were idle for longer than sessions.idleMs, with
           all of their data; then shrinks the file. Refused while a gateway is using the store
@@ -187,34 +144,23 @@ Shows and maintains the store of the gateway.
           their ids; secrets of added servers are hidden. While a gateway is using the store, the records are not a
           consistent snapshot
 
-The store is the one that serve would use. show and export change nothing, and may be used while a gateway is running.
-
-Flags
-  --config FILE      MEANWHILE_CONFIG  may name the store
-  --store PATH       MEANWHILE_STORE   the store
-  --stdio            the store that stdio would use here: each folder or config file has its own
-  --json             exactly one JSON document on standard output; errors as {"error":{"code","message"}}.
-                     export always prints one per line
-  --older-than TIME  prune: also tasks that ended longer ago than this, such as 12h or 7d
-  --with-secrets     export: include headers, environment, arguments and URL credentials of added servers
-
-Exit codes
+The store is the one that serve would use. show and export change nothing, and may be used while a gateway is running.`,
+    envFlags: 'Flags',
+    examples: ['meanwhile store', 'meanwhile store prune --older-than 7d', 'meanwhile store export > records.jsonl'],
+    exitCodes: `Exit codes
   0  done
   1  failed: no such store, in use, damaged, written by a newer version
-  2  wrong usage or configuration
-`;
-
-const COMMANDS: Partial<Record<CommandName, string>> = {
-  stdio: STDIO,
-  serve: SERVE,
-  demo: DEMO,
-  call: CALL,
-  tools: TOOLS,
-  resources: RESOURCES,
-  prompts: PROMPTS,
-  tasks: TASKS,
-  doctor: DOCTOR,
-  store: STORE,
+  2  wrong usage or configuration`,
+  },
+  completion: {
+    about: `Prints a script that lets the shell complete commands and flags.`,
+    examples: [
+      "bash   echo 'source <(meanwhile completion bash)' >> ~/.bashrc",
+      'zsh    meanwhile completion zsh > "${fpath[1]}/_meanwhile"',
+      'fish   meanwhile completion fish > ~/.config/fish/completions/meanwhile.fish',
+    ],
+    exitCodes: 'Exit codes: 0 printed, 2 wrong usage',
+  },
 };
 
 /** Help on a topic, wrapped for this output. */
@@ -223,11 +169,82 @@ export function helpOn(topic: HelpTopic, output: { isTTY?: boolean; columns?: nu
 }
 
 function textOn(topic: HelpTopic): string {
-  if (topic === 'exit-codes') return EXIT_CODES;
-  return (topic === 'program' ? undefined : COMMANDS[topic]) ?? PROGRAM;
+  if (topic === 'exit-codes') return `${EXIT_CODES}\n`;
+  const prose = topic === 'program' ? undefined : PROSE[topic];
+  return topic === 'program' || prose === undefined ? programHelp() : commandHelp(topic, prose);
 }
 
 /** The command that shows this help. */
 export function helpCommand(command: CommandName | undefined): string {
-  return command !== undefined && COMMANDS[command] !== undefined ? `meanwhile ${command} --help` : 'meanwhile --help';
+  return command !== undefined && PROSE[command] !== undefined ? `meanwhile ${command} --help` : 'meanwhile --help';
 }
+
+// --- The program ---
+
+const GROUPS: readonly [Group, string][] = [
+  ['gateway', 'Gateway'],
+  ['setup', 'Set-up'],
+  ['client', 'Client for any MCP server'],
+];
+
+function programHelp(): string {
+  const groups = GROUPS.flatMap(([group, title]) => [
+    title,
+    ...rowsOf(PUBLIC_COMMANDS.filter((name) => definitionOf(name).group === group)),
+  ]);
+  return `meanwhile ${VERSION}: an MCP gateway for slow calls and open questions
+
+Usage: meanwhile <command> [flags]
+
+${groups.join('\n')}
+
+--config FILE, --no-color, --version; more: meanwhile help call|…|exit-codes
+`;
+}
+
+const NAME_COLUMNS = Math.max(...PUBLIC_COMMANDS.map((name) => name.length));
+/** Longer operands say enough without a summary. */
+const OPERAND_COLUMNS = 30;
+
+function rowsOf(names: readonly CommandName[]): string[] {
+  const withOperands = names.every((name) => definitionOf(name).operands !== undefined);
+  const operandsOf = (name: CommandName): string => (withOperands ? (definitionOf(name).operands ?? '') : '');
+  const lengths = names.map((name) => operandsOf(name).length);
+  const width = Math.max(...lengths.filter((length) => length <= OPERAND_COLUMNS));
+  return names.map((name) => {
+    const operands = operandsOf(name);
+    const columns = operands.length > width ? [operands] : [pad(operands, width), definitionOf(name).summary];
+    return `  ${[pad(name, NAME_COLUMNS), ...columns.filter((column) => column !== '')].join('  ')}`;
+  });
+}
+
+// --- A command ---
+
+function commandHelp(name: CommandName, prose: Prose): string {
+  const definition = definitionOf(name);
+  const usage = prose.usage ?? [name, definition.operands, '[flags]'].filter(Boolean).join(' ');
+  return [
+    `Usage: meanwhile ${usage}`,
+    prose.about,
+    ...(prose.servers ? [SERVERS] : []),
+    ...(definition.flags.length === 0 ? [] : [flagSection(definition, prose)]),
+    ['Examples', ...prose.examples.map((example) => `  ${example}`)].join('\n'),
+    `${prose.exitCodes}\n`,
+  ].join('\n\n');
+}
+
+function flagSection(definition: CommandDefinition, { envFlags }: Prose): string {
+  const rows = definition.flags.map((name) => {
+    const { value, env = '', help }: FlagDefinition = FLAGS[name];
+    const flag = `--${name}${value === undefined ? '' : ` ${value}`}`;
+    return [flag, ...(envFlags === undefined ? [] : [env]), helpOf(name, definition, help)];
+  });
+  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map(
+    (row) =>
+      `  ${row.map((cell, column) => pad(cell, row.length - 1 === column ? 0 : (widths[column] ?? 0))).join('  ')}`,
+  );
+  return [envFlags ?? 'Flags', ...lines].join('\n');
+}
+
+const helpOf = (name: FlagName, { flagHelp = {} }: CommandDefinition, usual: string): string => flagHelp[name] ?? usual;

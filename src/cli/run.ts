@@ -1,16 +1,9 @@
 import { ConfigError } from '../config/config-error.ts';
 import { escapeControls } from '../lib/escape-controls.ts';
 import { VERSION } from '../lib/version.ts';
+import type { CommandName } from './definitions.ts';
 import { EXIT_CODES, Failure } from './failure.ts';
-import {
-  commandIn,
-  inFlags,
-  isGateway,
-  parseCommandLine,
-  UsageError,
-  type CommandLine,
-  type CommandName,
-} from './flags.ts';
+import { commandIn, inFlags, isGateway, parseCommandLine, UsageError, type CommandLine } from './flags.ts';
 import { assumeSize, turnColoursOff } from './terminal/capabilities.ts';
 import { clean } from './terminal/clean.ts';
 
@@ -29,6 +22,7 @@ const COMMANDS: Record<CommandName, () => Promise<Command>> = {
   tasks: async () => (await import('./commands/tasks.ts')).tasks,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
   store: async () => (await import('./commands/store.ts')).store,
+  completion: async () => (await import('./commands/completion.ts')).completion,
 };
 
 const helpCommand = async (args: string[]): Promise<string> => (await import('./help.ts')).helpCommand(commandIn(args));

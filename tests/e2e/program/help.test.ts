@@ -1,9 +1,12 @@
 /** Help that can be read on the terminal that it is printed on. */
 import { expect, test } from 'vitest';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { PUBLIC_COMMANDS } from '../../../src/cli/definitions.ts';
+import { runCommand } from '../../support/command.ts';
 import { runProgram } from './built.ts';
 import { programInTerminal } from '../../support/terminal.ts';
 
-const COMMANDS = ['serve', 'stdio', 'demo', 'store', 'call', 'tools', 'resources', 'prompts', 'tasks', 'doctor'];
+const COMMANDS = PUBLIC_COMMANDS;
 
 const longest = (text: string): number => Math.max(...text.split('\n').map((line) => line.length));
 
@@ -15,9 +18,22 @@ test('L-3: meanwhile --help fits on one screen, and names every command', async 
 });
 
 test('L-3: in a pipe help is at most 80 columns wide', async () => {
+  const program = await runProgram(['--help']);
+  expect(longest(program.stdout)).toBeLessThanOrEqual(80);
   for (const command of COMMANDS) {
-    const { stdout } = await runProgram([command, '--help']);
+    const { stdout } = await runCommand([command, '--help']);
     expect(longest(stdout), command).toBeLessThanOrEqual(80);
+  }
+});
+
+test('L-3: every command has usage, examples and exit codes, and tells the version', async () => {
+  for (const command of COMMANDS) {
+    const { code, stdout } = await runCommand([command, '--help']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^Usage: meanwhile \\[?${command}\\b`));
+    expect(stdout, command).toMatch(/^Examples\n {2}\S/m);
+    expect(stdout, command).toMatch(/^Exit codes/m);
+    expect(await runCommand([command, '--version'])).toEqual({ code: 0, stdout: packageJson.version, stderr: '' });
   }
 });
 

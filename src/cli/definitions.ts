@@ -1,0 +1,194 @@
+/** The commands and their flags, defined once: the command line, the help and the shell completion are made from this. */
+
+import { LOG_FORMATS, LOG_LEVELS } from '../lib/log.ts';
+
+export interface FlagDefinition {
+  /** The name of its value in the help. A flag without one is a switch. */
+  value?: string;
+  short?: string;
+  /** It can be given several times. */
+  multiple?: true;
+  /** The environment variable that does the same. */
+  env?: string;
+  help: string;
+  /** What a shell completes as its value. */
+  complete?: Completion;
+}
+
+/** Files, folders, or one of these words. */
+export type Completion = 'files' | 'folders' | readonly string[];
+
+export const FLAGS = {
+  help: { short: 'h', help: 'help' },
+  version: { short: 'v', help: 'the version' },
+  'no-color': { help: 'no colours' },
+  config: { value: 'FILE', env: 'MEANWHILE_CONFIG', help: 'servers and settings', complete: 'files' },
+  port: { value: 'N', env: 'MEANWHILE_PORT', help: 'the port; 0 takes any free one' },
+  host: { value: 'NAME', env: 'MEANWHILE_HOST', help: 'the address to listen on' },
+  store: { value: 'PATH', env: 'MEANWHILE_STORE', help: 'the file for tasks, or :memory:', complete: 'files' },
+  'log-level': {
+    value: 'LEVEL',
+    env: 'MEANWHILE_LOG_LEVEL',
+    help: 'debug, info, warn, error, silent',
+    complete: LOG_LEVELS,
+  },
+  'log-format': {
+    value: 'FORMAT',
+    env: 'MEANWHILE_LOG_FORMAT',
+    help: 'auto (text on a terminal, else json), json, text',
+    complete: LOG_FORMATS,
+  },
+  server: { value: 'NAME', help: 'serve only this server' },
+  args: {
+    value: 'JSON|@file|-',
+    help: 'all arguments as one JSON object, from a file, or from standard input',
+  },
+  answer: {
+    value: 'JSON',
+    multiple: true,
+    help:
+      `the answer to the next question; can be repeated. The fields of the form, as in '{"name":"Ada"}', or ` +
+      `'{"action":"decline"}', or '{"action":"cancel"}'; '{"text":"…"}' for a sampling request. Without a terminal, an ` +
+      'answer that does not fit means exit code 2, a missing one 6',
+  },
+  out: { value: 'DIR', help: 'write images, audio and other data to files in DIR', complete: 'folders' },
+  header: { value: "'N: value'", multiple: true, help: 'a header for a server with a URL; can be repeated' },
+  session: { value: 'ID', help: 'continue a session at a server with a URL' },
+  timeout: {
+    value: 'TIME',
+    help: 'give up after 500ms, 30s, 5m, 1h; a number alone means seconds; default: no limit',
+  },
+  json: { help: 'exactly one JSON document on standard output; errors as {"error":{"code","message"}}' },
+  stdio: { help: 'the store that stdio would use here: each folder or config file has its own' },
+  'older-than': { value: 'TIME', help: 'prune: also tasks that ended longer ago than this, such as 12h or 7d' },
+  'with-secrets': { help: 'export: include headers, environment, arguments and URL credentials of added servers' },
+} as const satisfies Record<string, FlagDefinition>;
+
+export type FlagName = keyof typeof FLAGS;
+
+/** Flags that every command accepts. */
+export const GENERAL_FLAGS = ['help', 'version', 'no-color', 'config'] as const satisfies readonly FlagName[];
+
+/** The part of `meanwhile --help` that a command is in; commands that only the program itself uses are in none. */
+export type Group = 'gateway' | 'client' | 'setup';
+
+export interface CommandDefinition {
+  group?: Group;
+  /** What follows the command, as in its usage. */
+  operands?: string;
+  summary: string;
+  /** In the order of its help; the general flags are always accepted. */
+  flags: readonly FlagName[];
+  /** Flags with another meaning or default at this command. */
+  flagHelp?: Partial<Record<FlagName, string>>;
+  /** Accepted, but not shown: the command says why they do not apply, or a client may give them to any gateway. */
+  unlisted?: readonly FlagName[];
+  /** What a shell completes as the operands. */
+  complete?: Completion;
+}
+
+const LOG = ['log-level', 'log-format'] as const;
+const CLIENT = ['config', 'header', 'session', 'timeout', 'json', 'no-color'] as const;
+const CONFIG_OF_SERVER = { config: 'the config file that names the server' };
+
+/** Names and keywords that a shell completes, and the order of the help. */
+export const COMMANDS = {
+  serve: {
+    group: 'gateway',
+    summary: 'run as an MCP server over HTTP, at http://127.0.0.1:8080/mcp',
+    flags: ['config', 'port', 'host', 'store', ...LOG],
+  },
+  stdio: {
+    group: 'gateway',
+    summary: 'run as an MCP server on stdin and stdout, as clients start it',
+    flags: ['config', 'server', 'store', ...LOG],
+    unlisted: ['port', 'host'],
+  },
+  demo: {
+    group: 'gateway',
+    summary: 'a short demonstration',
+    flags: ['log-level'],
+    unlisted: ['config', 'port', 'host', 'store', 'log-format'],
+  },
+  'demo-server': {
+    summary: 'the server of the demonstration',
+    flags: ['config', 'port', 'host', 'store', ...LOG],
+  },
+  store: {
+    group: 'gateway',
+    operands: '[show|prune|export]',
+    summary: 'show, prune or export the stored data',
+    flags: ['config', 'store', 'stdio', 'json', 'older-than', 'with-secrets'],
+    flagHelp: {
+      config: 'may name the store',
+      store: 'the store',
+      json:
+        'exactly one JSON document on standard output; errors as {"error":{"code","message"}}. export always prints ' +
+        'one per line',
+    },
+    complete: ['show', 'prune', 'export'],
+  },
+  doctor: {
+    group: 'setup',
+    operands: '[server …]',
+    summary: 'find problems with servers',
+    flags: ['config', 'header', 'timeout', 'json', 'no-color'],
+    flagHelp: {
+      config: 'the config file with the servers',
+      timeout: 'give up on a server after 500ms, 30s, 5m; a number alone means seconds; default: 15s',
+      json: 'one JSON document on standard output',
+    },
+  },
+  completion: {
+    group: 'setup',
+    operands: 'bash|zsh|fish',
+    summary: 'print the completion script of a shell',
+    flags: [],
+    complete: ['bash', 'zsh', 'fish'],
+  },
+  call: {
+    group: 'client',
+    operands: '<server> <tool> [key=value …]',
+    summary: 'call a tool',
+    flags: ['args', 'answer', 'out', ...CLIENT],
+    flagHelp: CONFIG_OF_SERVER,
+  },
+  tools: {
+    group: 'client',
+    operands: '<server> [tool …]',
+    summary: 'list tools, or show some',
+    flags: CLIENT,
+    flagHelp: CONFIG_OF_SERVER,
+  },
+  resources: {
+    group: 'client',
+    operands: '<server> [uri …]',
+    summary: 'list resources, or read some',
+    flags: ['out', ...CLIENT],
+    flagHelp: CONFIG_OF_SERVER,
+  },
+  prompts: {
+    group: 'client',
+    operands: '<server> [name [key=value …]]',
+    summary: 'list prompts, or get one',
+    flags: ['out', ...CLIENT],
+    flagHelp: CONFIG_OF_SERVER,
+  },
+  tasks: {
+    group: 'client',
+    operands: 'list|get|result|cancel|watch <server> [task id]',
+    summary: 'show and control the tasks of a server',
+    flags: ['answer', 'out', ...CLIENT],
+    flagHelp: CONFIG_OF_SERVER,
+    complete: ['list', 'get', 'result', 'cancel', 'watch'],
+  },
+} as const satisfies Record<string, CommandDefinition>;
+
+export type CommandName = keyof typeof COMMANDS;
+
+export const definitionOf = (name: CommandName): CommandDefinition => COMMANDS[name];
+
+/** The commands for people, in the order of the help. */
+export const PUBLIC_COMMANDS = (Object.keys(COMMANDS) as CommandName[]).filter(
+  (name) => definitionOf(name).group !== undefined,
+);
