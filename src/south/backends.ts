@@ -6,7 +6,10 @@ import { ServerConnection, type ConnectionSettings } from './connection.ts';
 import { Dialler, GATEWAY_IDENTITY } from './dial.ts';
 import { MessageLimits } from './transport/message-size.ts';
 
-export interface BackendSettings extends Omit<ConnectionSettings, 'persistent' | 'preferences' | 'clock'> {
+export interface BackendSettings extends Omit<
+  ConnectionSettings,
+  'persistent' | 'preferences' | 'clock' | 'onUnmatchedPattern'
+> {
   connectTimeoutMs: number;
   /** The largest message that is taken from a server. */
   messageBytes: number;
@@ -25,6 +28,12 @@ export function createBackends(
     withRoots: new Dialler(connectTimeoutMs, { ...GATEWAY_IDENTITY, roots: true }, { isAllowed, limits, clock }),
   });
   const from = { 'config file': diallers(undefined), client: diallers(addressCheck(addressesForClients)) };
+  const reported = new Set<string>();
+  const onUnmatchedPattern = (server: string, pattern: string): void => {
+    const key = `${server}\n${pattern}`;
+    if (!reported.has(key)) log.warn('tool_pattern_unmatched', { server, pattern });
+    reported.add(key);
+  };
   return {
     connect: (server, config, sink, { roots, preferences, addedBy }) => {
       const dialler = from[addedBy][roots ? 'withRoots' : 'plain'];
@@ -33,7 +42,7 @@ export function createBackends(
         config,
         sink,
         dialler,
-        { ...settings, preferences, persistent: true, clock },
+        { ...settings, preferences, persistent: true, clock, onUnmatchedPattern },
         log,
       );
     },

@@ -28,6 +28,7 @@ import type { Peer } from './peer/peer.ts';
 import { TaskReceiver } from './receiver.ts';
 import { Reconnector, type Live, type ReconnectorHooks, type ReconnectSettings } from './reconnector.ts';
 import { ServerChannel } from './server-channel.ts';
+import { ToolFilter } from './tool-filter.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { ChildTransport } from './transport/child.ts';
 import { HttpTransport } from './transport/http.ts';
@@ -38,6 +39,8 @@ export interface ConnectionSettings extends ReconnectSettings {
   /** Subscriptions and log level from earlier connections. */
   preferences?: ServerPreferences;
   pollTimeoutMs: number;
+  /** A pattern in the `include` or `exclude` of a server matches none of its tools. */
+  onUnmatchedPattern?: (server: string, pattern: string) => void;
 }
 
 const SET_LEVEL = 'logging/setLevel';
@@ -61,6 +64,7 @@ export class ServerConnection implements Connection {
   /** The log level that the client asked for. */
   #logLevel: unknown;
   readonly #config: ServerConfig;
+  readonly #filter: ToolFilter | undefined;
   readonly #sink: ConnectionSink;
   readonly #clock: Clock;
   readonly #log: Log;
@@ -76,6 +80,7 @@ export class ServerConnection implements Connection {
   ) {
     const log = withFields(programLog, { server });
     this.#config = config;
+    this.#filter = filterFor(config, (pattern) => settings.onUnmatchedPattern?.(server, pattern));
     this.#sink = sink;
     this.#clock = settings.clock;
     this.#log = log;
@@ -127,6 +132,7 @@ export class ServerConnection implements Connection {
       pollTimeoutMs: settings.pollTimeoutMs,
       clock: settings.clock,
       reconnector: this.#reconnector,
+      filter: this.#filter,
       check: async (live, why) => this.#check(live, why),
       question: async (question) => sink.question(question),
     });
@@ -146,7 +152,7 @@ export class ServerConnection implements Connection {
   }
 
   async call(call: OutgoingCall): Promise<CallOutcome> {
-    return this.#run(call, (running) => runCall(this.channel, running));
+    return this.#run(call, { resumed: false }, (running) => runCall(this.channel, running));
   }
 
   async resume(from: ResumePoint, call: OutgoingCall): Promise<CallOutcome> {
@@ -156,14 +162,20 @@ export class ServerConnection implements Connection {
     } catch (error) {
       return failure(error);
     }
-    if ('round' in checkpoint) return this.#run(call, (running) => runCall(this.channel, running, checkpoint.round));
+    if ('round' in checkpoint) {
+      return this.#run(call, { resumed: true }, (running) => runCall(this.channel, running, checkpoint.round));
+    }
     const { task } = checkpoint;
     this.#reconnector.adoptSession(task.sessionId);
-    return this.#run(call, (running) => followServerTask(this.channel, running, task));
+    return this.#run(call, { resumed: true }, (running) => followServerTask(this.channel, running, task));
   }
 
-  async #run(call: OutgoingCall, run: (running: RunningCall) => Promise<CallOutcome>): Promise<CallOutcome> {
-    const running = this.#calls.begin(call);
+  async #run(
+    call: OutgoingCall,
+    origin: Pick<RunningCall, 'resumed'>,
+    run: (running: RunningCall) => Promise<CallOutcome>,
+  ): Promise<CallOutcome> {
+    const running = this.#calls.begin(call, origin);
     const outcome = run(running);
     running.outcome = outcome;
     try {
@@ -208,6 +220,8 @@ export class ServerConnection implements Connection {
   notify(method: string, params: Record<string, unknown> | undefined): void {
     // A server that was told of no roots expects no change of them.
     if (method === ROOTS_CHANGED && !this.#tellsRoots) return;
+    // Some servers would run it as a call, though it has no id.
+    if (method === 'tools/call' && this.#filter) return;
     this.#reconnector.up?.peer.notify(method, params).catch((error: unknown) => {
       this.#log.debug('notification_not_sent', { method, error: messageOf(error) });
     });
@@ -290,6 +304,10 @@ export class ServerConnection implements Connection {
       this.#log.warn('subscriptions_not_restored', { error: messageOf(error) });
     });
   }
+}
+
+function filterFor({ include, exclude }: ServerConfig, onUnmatched: (pattern: string) => void): ToolFilter | undefined {
+  return include || exclude ? new ToolFilter({ include, exclude }, onUnmatched) : undefined;
 }
 
 /** Resolves when the server has the rejections of its open requests. */

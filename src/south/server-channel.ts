@@ -14,6 +14,7 @@ import { ConnectionClosed } from './peer/errors.ts';
 import type { RequestOptions } from './peer/peer.ts';
 import type { Live, Reconnector } from './reconnector.ts';
 import { listenForTask } from './subscriptions.ts';
+import type { ToolFilter } from './tool-filter.ts';
 import { ToolFacts, type TaskSupport } from './tool-facts.ts';
 import { isBrokenWire, isUnsent } from './transport/broken-wire.ts';
 import { ChildTransport } from './transport/child.ts';
@@ -22,6 +23,8 @@ import { HttpRefusal } from './transport/refusal.ts';
 import { SseTransport } from './transport/sse.ts';
 import type { ServerTransport } from './transport/transport.ts';
 import { headerMistake, paramHeaders } from './transport/param-headers.ts';
+
+type Params = Record<string, unknown>;
 
 /** How long to wait for the exit status of a process that closed its output. */
 const EXIT_MS = 1000;
@@ -37,6 +40,8 @@ export interface ChannelHost {
   readonly pollTimeoutMs: number;
   readonly clock: Clock;
   readonly reconnector: Reconnector;
+  /** Absent if all tools of the server are shown. */
+  readonly filter: ToolFilter | undefined;
   /** Asks whether the server is still there, and ends the connection if it is not. */
   check: (live: Live, why: string) => Promise<void>;
   question: (question: IncomingQuestion) => Promise<Answer>;
@@ -163,18 +168,22 @@ export class ServerChannel implements CallChannel {
     params: Record<string, unknown>,
     options: RequestOptions,
   ): Promise<Record<string, unknown>> {
+    const { calls, filter } = this.#host;
+    // A call that an earlier run of the program began goes on, even if its tool has been hidden since.
+    if (method === 'tools/call' && filter && !calls.isResumed(options.callId)) filter.assertShown(params);
     if (method === 'tools/call' && options.callId !== undefined) return live.peer.request(method, params, options);
     // A server asks nothing because of a ping or of a request about a task.
     const isOther = options.callId === undefined && method !== 'ping' && !method.startsWith('tasks/');
-    const done = isOther ? this.#host.calls.beginOther() : (): void => {};
+    const done = isOther ? calls.beginOther() : (): void => {};
     const result = await live.peer.request(method, params, options).finally(done);
-    return method === 'tools/list' ? this.#toolsOf(live, result) : result;
+    return method === 'tools/list' ? this.#toolsOf(live, params, result) : result;
   }
 
-  /** A page of tools, without those that the specification wants left out. */
-  #toolsOf({ peer, transport }: Live, page: Record<string, unknown>): Record<string, unknown> {
+  /** A page of tools, without those that are hidden, or that the specification wants left out. */
+  #toolsOf({ peer, transport }: Live, params: Params, read: Params): Params {
+    this.#toolFacts.learn(read['tools']);
+    const page = this.#host.filter?.shownOf(read, params) ?? read;
     const { tools } = page;
-    this.#toolFacts.learn(tools);
     if (!Array.isArray(tools)) return page;
     // Arguments are headers only over HTTP, and only in this era.
     if (!peer.isModern || !(transport instanceof HttpTransport)) return page;

@@ -9,6 +9,8 @@ const MAX_EARLY = 100;
 /** A call that has not ended yet. */
 export interface RunningCall {
   readonly call: OutgoingCall;
+  /** An earlier run of the program began it. */
+  readonly resumed: boolean;
   outcome?: Promise<unknown>;
   /** The server keeps it as a task, or was asked to. */
   native: boolean;
@@ -41,9 +43,10 @@ export class RunningCalls {
   /** Questions that one of these other requests may have asked. */
   readonly #waiting = new Set<{ requests: Set<string | symbol>; ended: AbortController }>();
 
-  begin(call: OutgoingCall): RunningCall {
+  begin(call: OutgoingCall, { resumed }: Pick<RunningCall, 'resumed'> = { resumed: false }): RunningCall {
     const live: RunningCall = {
       call,
+      resumed,
       native: false,
       away: false,
       news: Promise.resolve(),
@@ -58,6 +61,10 @@ export class RunningCalls {
   end({ call, onEnd }: RunningCall): void {
     this.#calls.delete(call.id);
     for (const told of onEnd) told();
+  }
+
+  isResumed(callId: string | undefined): boolean {
+    return callId !== undefined && this.#calls.get(callId)?.resumed === true;
   }
 
   /** The outcomes of the cancelled calls: they have one when the server knows of the cancellation. */
