@@ -27,16 +27,19 @@ interface DoctorTargets {
   disabled: readonly string[];
   /** Which config file the servers come from, if the person did not name it. */
   note?: string | undefined;
+  /** What is doubtful in the config file. */
+  warnings?: readonly string[];
 }
 
 /** Examines all servers at the same time and reports each as soon as it is done: a silent server delays no other. */
 export async function doctor(line: CommandLine): Promise<number> {
   const limit = limitIn(line.flags);
   const screen = new Screen(line.flags);
-  const { servers, disabled, note } = await serversFor(line);
+  const { servers, disabled, note, warnings = [] } = await serversFor(line);
   const stop = new Stop(undefined);
   const known = new Map<FoundServer, Diagnosis>();
   if (note !== undefined) screen.note(`meanwhile: ${note}`);
+  for (const warning of warnings) screen.note(`meanwhile: ${warning}`);
   if (!screen.json) for (const name of disabled) screen.printOwn(describeDisabled(name, screen));
   if (servers.length > 0) {
     const what = servers.length === 1 ? servers.map(labelOf).join() : `${servers.length} servers`;
@@ -77,12 +80,12 @@ async function serversFor(line: CommandLine): Promise<DoctorTargets> {
     findServer(name, flags.header ?? [], async () => configFor(line));
   if (operands.length > 0) return { servers: await Promise.all(operands.map(find)), disabled: [] };
   const config = await configFor(line);
-  const { servers, settings, file, disabled } = config;
+  const { servers, settings, file, disabled, warnings } = config;
   if (servers.size + disabled.length === 0)
     throw new UsageError(`there are no servers in ${file ?? 'the config file'}`);
   if (flags.header !== undefined) throw new UsageError('--header needs a server to send it to');
   const all = [...servers].map(([name, server]) => configuredServer(name, server, settings));
-  return { servers: all, disabled, note: whereFrom(config) };
+  return { servers: all, disabled, note: whereFrom(config), warnings };
 }
 
 function whereFrom(config: ProgramConfig): string | undefined {
@@ -103,7 +106,9 @@ async function diagnose(
 ): Promise<void> {
   // Longer than our own limit, which has the better error message.
   const connectTimeoutMs = Math.max(server.connectTimeoutMs ?? 0, limit.ms * 2);
-  const client = newClient({ ...server, connectTimeoutMs }, flags);
+  // The whole list of tools shows whether the patterns match any.
+  const { include: _include, exclude: _exclude, ...config } = server.config;
+  const client = newClient({ ...server, config, connectTimeoutMs }, flags);
   declineAll(client);
   try {
     const findings = await stop.unless(examine(client, server.config, limit));

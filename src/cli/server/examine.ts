@@ -3,6 +3,7 @@
 import { TaskClientError } from '../../client/task-client-error.ts';
 import type { TaskClient } from '../../client/task-client.ts';
 import type { ServerConfig, ServerInfo } from '../../core/ports.ts';
+import { selection } from '../../lib/pattern.ts';
 import { redactUrl } from '../../lib/redact.ts';
 import { fixFor } from '../../lib/server-fix.ts';
 import { within } from '../../lib/timers.ts';
@@ -68,8 +69,11 @@ export async function examine(client: TaskClient, config: ServerConfig, limit: L
   if (roundTripMs !== undefined) findings.roundTripMs = roundTripMs;
   const tools = has('tools') ? await attempt('its tools cannot be listed', async () => client.listTools()) : [];
   if (tools !== undefined) {
-    findings.tools = tools.length;
-    findings.problems.push(...toolProblems(tools, info));
+    const { selects, unmatched } = selection(config);
+    const shown = tools.filter((tool) => !isTool(tool) || selects(tool.name));
+    findings.tools = shown.length;
+    const unused = unmatched(tools.filter(isTool).map(({ name }) => name));
+    findings.problems.push(...toolProblems(shown, info), ...unused.map(patternProblem));
   }
   for (const list of ['resources', 'prompts'].filter(has)) {
     await attempt(`its ${list} cannot be listed`, async () => client.listAll(`${list}/list`, list));
@@ -87,6 +91,13 @@ function strayProblem({ first, more }: NonNullable<ServerOutput['stray']>): Prob
   return {
     problem: `it writes text to standard output, where only messages belong: ${JSON.stringify(first)}${others}`,
     fix: 'let it log to standard error: many clients report such lines as errors, or give up on the server',
+  };
+}
+
+function patternProblem(pattern: string): Problem {
+  return {
+    problem: `the pattern '${pattern}' of its include or exclude matches none of its tools`,
+    fix: 'correct the pattern in the config file, or remove it',
   };
 }
 

@@ -140,6 +140,16 @@ test('C-3: a server that the config file disables is named by doctor, and is no 
   expect(called.stderr).toContain(`'off' is disabled in the config file (${file})`);
 });
 
+test('C-3, M-1, M-6: doctor names patterns that match no tool or no server', async () => {
+  const filtered = { ...v1Stdio(), include: ['echo', 'xyz'], exclude: ['hold_*'] };
+  const config = await configFile({ filtered }, { groups: { none: { servers: ['x-*'] } } });
+  const { code, stdout, stderr } = await runCommand(['doctor', '--config', config]);
+  expect(code).toBe(1);
+  expect(stdout).toContain(', 1 tool,');
+  for (const pattern of ['xyz', 'hold_*']) expect(stdout).toContain(`problem: the pattern '${pattern}' of its include`);
+  expect(stderr).toContain("meanwhile.groups.none.servers[0]: the pattern 'x-*' matches no server; known: filtered");
+});
+
 test('C-3: on a narrow terminal doctor breaks its lines between words', async () => {
   const config = await configFile({ fine: v1Stdio(), away: { url: 'http://127.0.0.1:1/mcp' } });
   const terminal = await programInTerminal(['doctor', '--config', config], { columns: 40 });

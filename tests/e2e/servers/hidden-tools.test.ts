@@ -29,10 +29,17 @@ const REFUSED: Json[] = [
 
 test('M-6: hidden tools are in no list and cannot be called, at the hub and direct, with a connection shared or not', async () => {
   const servers = { core: owned(await startTasksV1Http()), ext: owned(await startTasksV2Http()) };
-  const gateway = await httpGateway({
-    core: { url: servers.core.url, ...PATTERNS },
-    ext: { url: servers.ext.url, share: 'principal', ...PATTERNS },
-  });
+  const gateway = await httpGateway(
+    {
+      core: { url: servers.core.url, ...PATTERNS },
+      ext: { url: servers.ext.url, share: 'principal', ...PATTERNS },
+    },
+    { groups: { none: { servers: [] } } },
+  );
+  const doubts = gateway.logs.filter(({ event }) => event === 'config_warning');
+  expect(doubts).toMatchObject([
+    { level: 'warn', data: { message: expect.stringMatching(/groups\.none: this group/) as string } },
+  ]);
   const hub = await hubOverHttp(gateway.url);
   for (const server of ['core', 'ext'] as const) {
     expect(namesOf((await hub.call('list_tools', { server })).body['tools'])).toEqual(SHOWN);
