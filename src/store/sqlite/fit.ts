@@ -1,7 +1,7 @@
 /** Makes the records of one session small enough to be read. */
 
-import type Libsql from 'libsql';
 import type { Trimmed } from '../../core/ports.ts';
+import type { PreparedStatements } from './statements.ts';
 
 /** So many bytes are kept of each kind, the newest first; a single record may take as much. */
 const SHARE = { events: 1 / 4, questions: 1 / 4, tasks: 1 / 2 };
@@ -15,19 +15,20 @@ const IN_MEMORY = 'max(length(data), octet_length(data) / 2)';
 /** No character takes more bytes for each of its units. */
 const BYTES_PER_UNIT = 3;
 
-/** The statements that make a session fit, by one way of measuring. */
+/** Makes a session fit, by one way of measuring. */
 class Trimming {
-  readonly #size: Libsql.Statement;
-  readonly #dropEvents: Libsql.Statement;
-  readonly #dropQuestions: Libsql.Statement;
-  readonly #cutTasks: Libsql.Statement;
+  readonly #prepared: PreparedStatements;
+  readonly #size: string;
+  readonly #dropEvents: string;
+  readonly #dropQuestions: string;
+  readonly #cutTasks: string;
 
-  constructor(db: Libsql.Database, measure: string) {
+  constructor(prepared: PreparedStatements, measure: string) {
+    this.#prepared = prepared;
     const sum = (table: string): string =>
       `SELECT coalesce(sum(${measure}), 0) AS bytes FROM ${table} WHERE session_id = ?1`;
-    this.#size = db.prepare(
-      `SELECT sum(bytes) AS bytes FROM (${['events', 'questions', 'tasks'].map(sum).join(' UNION ALL ')})`,
-    );
+    const sums = ['events', 'questions', 'tasks'].map(sum).join(' UNION ALL ');
+    this.#size = `SELECT sum(bytes) AS bytes FROM (${sums})`;
     // A record that is too large by itself does not count: it must not push out older ones.
     const fitting = (table: string): string =>
       `SELECT id FROM (
@@ -35,29 +36,27 @@ class Trimming {
          WHERE session_id = ?1 AND ${measure} <= ?2
        ) WHERE bytes <= ?2`;
     const others = (table: string): string => `session_id = ?1 AND id NOT IN (${fitting(table)})`;
-    this.#dropEvents = db.prepare(`DELETE FROM events WHERE ${others('events')}`);
-    this.#dropQuestions = db.prepare(`DELETE FROM questions WHERE ${others('questions')}`);
+    this.#dropEvents = `DELETE FROM events WHERE ${others('events')}`;
+    this.#dropQuestions = `DELETE FROM questions WHERE ${others('questions')}`;
     // Clients know the ids of tasks: they are told that the task failed.
-    this.#cutTasks = db.prepare(
-      `UPDATE tasks SET keep_until = ?3, data = json_set(
+    this.#cutTasks = `UPDATE tasks SET keep_until = ?3, data = json_set(
          json_remove(data, '$.result', '$.checkpoint', '$.deadline', '$.remainingMs'),
          '$.args', json('{}'), '$.status', 'failed', '$.keepUntil', ?3,
          '$.error', json_object('code', -32000, 'message', '${TOO_LARGE}')
-       ) WHERE ${others('tasks')}`,
-    );
+       ) WHERE ${others('tasks')}`;
   }
 
   trim(sessionId: string, maxBytes: number, keepUntil: number): Trimmed {
     const bytes = this.#bytesOf(sessionId);
     if (bytes <= maxBytes) return { bytes, events: 0, questions: 0, tasks: 0 };
-    const events = this.#dropEvents.run(sessionId, maxBytes * SHARE.events).changes;
-    const questions = this.#dropQuestions.run(sessionId, maxBytes * SHARE.questions).changes;
-    const tasks = this.#cutTasks.run(sessionId, maxBytes * SHARE.tasks, keepUntil).changes;
+    const events = this.#prepared.get(this.#dropEvents).run(sessionId, maxBytes * SHARE.events).changes;
+    const questions = this.#prepared.get(this.#dropQuestions).run(sessionId, maxBytes * SHARE.questions).changes;
+    const tasks = this.#prepared.get(this.#cutTasks).run(sessionId, maxBytes * SHARE.tasks, keepUntil).changes;
     return { bytes: this.#bytesOf(sessionId), events, questions, tasks };
   }
 
   #bytesOf(sessionId: string): number {
-    return (this.#size.get(sessionId) as { bytes: number }).bytes;
+    return (this.#prepared.get(this.#size).get(sessionId) as { bytes: number }).bytes;
   }
 }
 
@@ -65,9 +64,9 @@ export class Fitting {
   readonly #stored: Trimming;
   readonly #inMemory: Trimming;
 
-  constructor(db: Libsql.Database) {
-    this.#stored = new Trimming(db, STORED);
-    this.#inMemory = new Trimming(db, IN_MEMORY);
+  constructor(prepared: PreparedStatements) {
+    this.#stored = new Trimming(prepared, STORED);
+    this.#inMemory = new Trimming(prepared, IN_MEMORY);
   }
 
   /** First drops records that are too large in any case, unread; then reads and measures the rest. */

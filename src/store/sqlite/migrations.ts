@@ -108,13 +108,15 @@ export const MIGRATIONS: readonly string[] = [
   `,
 ];
 
-/** Brings the store up to date, or refuses it untouched when a newer version of the program wrote it. */
+/** Brings the store up to date with all steps or none, or refuses it untouched when a newer version of the program wrote it. */
 export function migrate(db: Libsql.Database, path: string, migrations: readonly string[] = MIGRATIONS): void {
-  const found = assertNotNewer(db, path, migrations);
-  for (const [index, sql] of migrations.entries()) {
-    const version = index + 1;
-    if (version > found) step(db, path, version, sql);
-  }
+  if (assertNotNewer(db, path, migrations) === migrations.length) return;
+  transaction(db, () => {
+    // Asked again under the lock: another process may have opened the same new store at the same moment.
+    const found = assertNotNewer(db, path, migrations);
+    for (const [index, sql] of migrations.entries()) if (index >= found) step(db, path, index + 1, sql);
+    db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${migrations.length}`);
+  });
 }
 
 /** Tells the version that was found. */
@@ -130,16 +132,11 @@ export function assertNotNewer(db: Libsql.Database, path: string, migrations: re
 
 function step(db: Libsql.Database, path: string, version: number, sql: string): void {
   try {
-    transaction(db, () => {
-      // Asked again under the lock: another process may have opened the same new store at the same moment.
-      if (schemaVersion(db) >= version) return;
-      db.exec(sql);
-      db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${version}`);
-    });
+    db.exec(sql);
   } catch (error) {
     throw new StoreError(
       'STORE_MIGRATION_FAILED',
-      `${path}: the step to schema version ${version} failed and was undone: ${messageOf(error)}`,
+      `${path}: the step to schema version ${version} failed and the store is as it was: ${messageOf(error)}`,
       { cause: error },
     );
   }

@@ -1,4 +1,4 @@
-/** The SQL of the store, prepared once. */
+/** The SQL of the store. */
 
 import type Libsql from 'libsql';
 import type { SessionRecord } from '../../core/ports.ts';
@@ -23,118 +23,112 @@ export const OWNED_BY_A_SESSION: readonly OwnedKind[] = ['task', 'question', 'ev
 /** Larger records are not read when all of a kind are; those of a session are made to fit. */
 const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
+const SESSION = 'SELECT id, data FROM sessions WHERE id = ?';
+const STATES = `SELECT id, data FROM sessions WHERE principal = ? AND owner_kind = 'state' ORDER BY id`;
+const IDLE_SESSIONS = 'SELECT id FROM sessions WHERE last_active_at <= ?';
+const DROP_OVERDUE = 'DELETE FROM tasks WHERE keep_until <= ?';
 const SET_ASIDE = 'INSERT OR REPLACE INTO set_aside (kind, id, data, reason) VALUES (?, ?, ?, ?)';
 
 /** Not with OR, for which SQLite would read all sessions. */
 export const SESSIONS_TO_RESUME = `SELECT id, principal FROM sessions WHERE id IN (
   SELECT id FROM sessions WHERE resumes UNION ALL SELECT session_id FROM tasks WHERE keep_until IS NULL) ORDER BY id`;
 
-type Prepared = Record<RecordKind, Libsql.Statement>;
+const PUT: Record<RecordKind, string> = {
+  session: `INSERT INTO sessions (id, data, principal, owner_kind, last_active_at, resumes) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET data = excluded.data, owner_kind = excluded.owner_kind,
+      last_active_at = excluded.last_active_at, resumes = excluded.resumes`,
+  server: 'INSERT INTO servers (id, data) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET data = excluded.data',
+  task: `INSERT INTO tasks (id, data, session_id, keep_until) VALUES (?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET data = excluded.data, keep_until = excluded.keep_until`,
+  question: putOwned('question'),
+  event: putOwned('event'),
+  subscription: putOwned('subscription'),
+};
+
+function putOwned(kind: OwnedKind): string {
+  return `INSERT INTO ${TABLES[kind]} (id, data, session_id) VALUES (?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET data = excluded.data, session_id = excluded.session_id`;
+}
+
+/** Prepares each statement when it is first used: most starts need few of them. */
+export class PreparedStatements {
+  readonly #db: Libsql.Database;
+  readonly #prepared = new Map<string, Libsql.Statement>();
+
+  constructor(db: Libsql.Database) {
+    this.#db = db;
+  }
+
+  get(sql: string): Libsql.Statement {
+    let statement = this.#prepared.get(sql);
+    if (statement === undefined) {
+      statement = this.#db.prepare(sql);
+      this.#prepared.set(sql, statement);
+    }
+    return statement;
+  }
+}
 
 export class Statements {
-  readonly #put: Prepared;
-  readonly #drop: Prepared;
-  readonly #all: Prepared;
-  readonly #dropOwned: Libsql.Statement[];
-  readonly #of: Record<OwnedKind, Libsql.Statement>;
-  readonly #session: Libsql.Statement;
-  readonly #toResume: Libsql.Statement;
-  readonly #states: Libsql.Statement;
-  readonly #idle: Libsql.Statement;
-  readonly #dropOverdue: Libsql.Statement;
-  readonly #db: Libsql.Database;
+  readonly #prepared: PreparedStatements;
   readonly #onUnreadable: (record: UnreadableRecord) => void;
 
-  constructor(db: Libsql.Database, onUnreadable: (record: UnreadableRecord) => void) {
+  constructor(prepared: PreparedStatements, onUnreadable: (record: UnreadableRecord) => void) {
+    this.#prepared = prepared;
     this.#onUnreadable = onUnreadable;
-    this.#db = db;
-    const each = (sql: (kind: RecordKind, table: string) => string): Prepared => {
-      const prepare = (kind: RecordKind) => db.prepare(sql(kind, TABLES[kind]));
-      return {
-        session: prepare('session'),
-        task: prepare('task'),
-        question: prepare('question'),
-        event: prepare('event'),
-        subscription: prepare('subscription'),
-        server: prepare('server'),
-      };
-    };
-    this.#put = each((kind, table) =>
-      kind === 'session'
-        ? `INSERT INTO sessions (id, data, principal, owner_kind, last_active_at, resumes) VALUES (?, ?, ?, ?, ?, ?)
-           ON CONFLICT (id) DO UPDATE SET data = excluded.data, owner_kind = excluded.owner_kind,
-             last_active_at = excluded.last_active_at, resumes = excluded.resumes`
-        : kind === 'server'
-          ? `INSERT INTO ${table} (id, data) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET data = excluded.data`
-          : kind === 'task'
-            ? `INSERT INTO tasks (id, data, session_id, keep_until) VALUES (?, ?, ?, ?)
-             ON CONFLICT (id) DO UPDATE SET data = excluded.data, keep_until = excluded.keep_until`
-            : `INSERT INTO ${table} (id, data, session_id) VALUES (?, ?, ?)
-           ON CONFLICT (id) DO UPDATE SET data = excluded.data, session_id = excluded.session_id`,
-    );
-    this.#drop = each((_kind, table) => `DELETE FROM ${table} WHERE id = ?`);
-    this.#all = each(
-      (_kind, table) => `SELECT id, data FROM ${table} WHERE octet_length(data) <= ${MAX_RECORD_BYTES} ORDER BY id`,
-    );
-    const of = (kind: OwnedKind): Libsql.Statement =>
-      db.prepare(`SELECT id, data FROM ${TABLES[kind]} WHERE session_id = ? ORDER BY id`);
-    this.#of = {
-      task: of('task'),
-      question: of('question'),
-      event: of('event'),
-      subscription: of('subscription'),
-    };
-    this.#session = db.prepare('SELECT id, data FROM sessions WHERE id = ?');
-    this.#toResume = db.prepare(SESSIONS_TO_RESUME);
-    this.#states = db.prepare(`SELECT id, data FROM sessions WHERE principal = ? AND owner_kind = 'state' ORDER BY id`);
-    this.#idle = db.prepare('SELECT id FROM sessions WHERE last_active_at <= ?');
-    this.#dropOverdue = db.prepare('DELETE FROM tasks WHERE keep_until <= ?');
-    this.#dropOwned = OWNED_BY_A_SESSION.map((kind) => db.prepare(`DELETE FROM ${TABLES[kind]} WHERE session_id = ?`));
   }
 
   /** `data` is the JSON of the record of a put. */
   make(change: Change, data: string): void {
     switch (change.op) {
       case 'put': {
-        this.#put[change.kind].run(change.record.id, data, ...columnsOf(change));
+        this.#prepared.get(PUT[change.kind]).run(change.record.id, data, ...columnsOf(change));
         return;
       }
       case 'drop':
-        this.#drop[change.kind].run(change.id);
+        this.#drop(change.kind, change.id);
         return;
       case 'drop_session':
-        for (const statement of this.#dropOwned) statement.run(change.id);
-        this.#drop.session.run(change.id);
+        for (const kind of OWNED_BY_A_SESSION) {
+          this.#prepared.get(`DELETE FROM ${TABLES[kind]} WHERE session_id = ?`).run(change.id);
+        }
+        this.#drop('session', change.id);
         return;
     }
   }
 
   all<K extends RecordKind>(kind: K): Records[K][] {
-    return this.#records(kind, this.#all[kind].all());
+    const sql = `SELECT id, data FROM ${TABLES[kind]} WHERE octet_length(data) <= ${MAX_RECORD_BYTES} ORDER BY id`;
+    return this.#records(kind, this.#prepared.get(sql).all());
   }
 
   of<K extends OwnedKind>(kind: K, sessionId: string): Records[K][] {
-    return this.#records(kind, this.#of[kind].all(sessionId));
+    const sql = `SELECT id, data FROM ${TABLES[kind]} WHERE session_id = ? ORDER BY id`;
+    return this.#records(kind, this.#prepared.get(sql).all(sessionId));
   }
 
   session(id: string): SessionRecord | undefined {
-    return this.#records('session', this.#session.all(id))[0];
+    return this.#records('session', this.#prepared.get(SESSION).all(id))[0];
   }
 
   sessionsToResume(): Pick<SessionRecord, 'id' | 'principal'>[] {
-    return this.#toResume.all() as Pick<SessionRecord, 'id' | 'principal'>[];
+    return this.#prepared.get(SESSIONS_TO_RESUME).all() as Pick<SessionRecord, 'id' | 'principal'>[];
   }
 
   states(principal: string): SessionRecord[] {
-    return this.#records('session', this.#states.all(principal));
+    return this.#records('session', this.#prepared.get(STATES).all(principal));
   }
 
   idleSessions(before: number): string[] {
-    return (this.#idle.all(before) as { id: string }[]).map(({ id }) => id);
+    return (this.#prepared.get(IDLE_SESSIONS).all(before) as { id: string }[]).map(({ id }) => id);
   }
 
   dropOverdue(now: number): void {
-    this.#dropOverdue.run(now);
+    this.#prepared.get(DROP_OVERDUE).run(now);
+  }
+
+  #drop(kind: RecordKind, id: string): void {
+    this.#prepared.get(`DELETE FROM ${TABLES[kind]} WHERE id = ?`).run(id);
   }
 
   /** A row that cannot be read is set aside, since otherwise it would keep its session, or the program, from starting. */
@@ -144,8 +138,8 @@ export class Statements {
         return [readRecord(kind, data)];
       } catch (error) {
         const reason = messageOf(error);
-        this.#db.prepare(SET_ASIDE).run(kind, id, data, reason);
-        this.#drop[kind].run(id);
+        this.#prepared.get(SET_ASIDE).run(kind, id, data, reason);
+        this.#drop(kind, id);
         this.#onUnreadable({ kind, id, reason });
         return [];
       }

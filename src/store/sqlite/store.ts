@@ -10,7 +10,7 @@ import { fileOf, toStoreError, openDatabase } from './database.ts';
 import { Fitting } from './fit.ts';
 import { isBusy, lockStore, writeOwner, type StoreLock } from './lock.ts';
 import type { RecordKind, Records } from './queue.ts';
-import { Statements } from './statements.ts';
+import { PreparedStatements, Statements } from './statements.ts';
 import { BUSY_RETRY_MS, PATIENCE_MS, Writer } from './writer.ts';
 
 export interface SqliteStoreOptions {
@@ -81,10 +81,11 @@ export class SqliteStore implements Store {
   constructor(db: Libsql.Database, path: string, log: Log, lock: StoreLock | undefined, maxBytes: number) {
     this.#db = db;
     this.#lock = lock;
-    this.#statements = new Statements(db, (record) => {
+    const prepared = new PreparedStatements(db);
+    this.#statements = new Statements(prepared, (record) => {
       log.error('record_set_aside', { ...record, fix: `it is in the table set_aside of ${path}; the rest goes on` });
     });
-    this.#fitting = new Fitting(db);
+    this.#fitting = new Fitting(prepared);
     this.#writer = new Writer(db, this.#statements, { path, log, maxBytes });
   }
 
