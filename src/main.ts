@@ -1,11 +1,13 @@
 /** Composition root of the gateway: the only file that imports every part. */
 
+import { ConfigError } from './config/config-error.ts';
 import type { Config } from './config/schema.ts';
 import type { Gateway } from './core/gateway.ts';
 import { shareConnections } from './core/session/shared-connections.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
 import { stderrLog, type Log } from './lib/log.ts';
 import type { HttpListener } from './north/http/listener.ts';
+import { clashIn } from './north/all/clashes.ts';
 import { Hub } from './north/hub/hub.ts';
 import type { StdioStreams } from './north/stdio/listener.ts';
 import { Program } from './program.ts';
@@ -46,6 +48,7 @@ export async function startHttp(
   const program = await startProgram(config, log, clock);
   const { gateway } = program;
   try {
+    await assertNoClash(config, gateway);
     const { listener, url } = await program.listen({ hub: new Hub(gateway) }, config.settings);
     log.info('listening', { url });
     return { gateway, log, url, listener, close: async () => program.close() };
@@ -55,10 +58,10 @@ export async function startHttp(
   }
 }
 
-/** Serves the hub, or one server as it is, to the client on standard input and output, or on the given streams. */
+/** Serves the hub, one server as it is, or a group of them as one, to the client on standard input and output, or on the given streams. */
 export async function startStdio(
   config: Config,
-  server?: string,
+  native?: { server: string } | { group: string },
   log: Log = stderrLog(config.settings),
   streams?: StdioStreams,
   clock: Clock = systemClock,
@@ -72,8 +75,10 @@ export async function startStdio(
   });
   const { gateway } = program;
   const { taskAfterMs } = config.settings.direct;
-  const shown = server === undefined ? { hub: new Hub(gateway) } : { server, taskAfterMs };
+  const hub = new Hub(gateway);
+  const shown = native === undefined ? { hub } : { ...native, hub, taskAfterMs };
   try {
+    if (native !== undefined && 'group' in native) await assertNoClash(config, gateway, [native.group]);
     const { closed } = await program.listenOnStdio(shown, streams);
     log.info('listening', { url: 'stdio:' });
     return { gateway, log, closed, close: async () => program.close() };
@@ -85,6 +90,17 @@ export async function startStdio(
 
 function logWarnings({ warnings }: Pick<Config, 'warnings'>, log: Log): void {
   for (const message of warnings) log.warn('config_warning', { message });
+}
+
+/** In a group without prefixes, two tools of the same name are a mistake in the configuration. */
+async function assertNoClash(
+  { file = 'the settings', settings }: Config,
+  gateway: Gateway,
+  groups = Object.keys(settings.groups),
+): Promise<void> {
+  const found = await Promise.all(groups.map(async (group) => clashIn(gateway, group)));
+  const clashes = found.filter((clash) => clash !== undefined);
+  if (clashes.length > 0) throw new ConfigError(clashes.map((clash) => `${file}: ${clash}`));
 }
 
 async function startProgram(

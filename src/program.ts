@@ -4,7 +4,7 @@ import { Gateway, type GatewayParts } from './core/gateway.ts';
 import type { ServerConfig, Store } from './core/ports.ts';
 import { HttpListener, type HttpSettings } from './north/http/listener.ts';
 import type { Hub } from './north/hub/hub.ts';
-import { listenOnStdio, type Shown, type StdioListener, type StdioStreams } from './north/stdio/listener.ts';
+import { listenOnStdio, type StdioListener, type StdioStreams, type StdioView } from './north/stdio/listener.ts';
 import { StoreError } from './store/store-error.ts';
 
 export interface ProgramOptions extends Omit<GatewayParts, 'store'> {
@@ -64,7 +64,7 @@ export class Program {
   }
 
   /** Serves the one client on standard input and output. */
-  async listenOnStdio(shown: Shown, streams?: StdioStreams): Promise<StdioListener> {
+  async listenOnStdio(shown: StdioView, streams?: StdioStreams): Promise<StdioListener> {
     const listener = await listenOnStdio(this.gateway, shown, streams);
     this.#stdio.add(listener);
     return listener;

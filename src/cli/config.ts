@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { ConfigError } from '../config/config-error.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { ALL_SERVERS } from '../core/groups.ts';
 import type { ServerConfig } from '../core/ports.ts';
 import type { CommandLine, Flags } from './flags.ts';
 import type { Log } from '../lib/log.ts';
@@ -28,7 +29,7 @@ export function chooseConfig({ config }: Pick<Flags, 'config'>, transport: 'http
 
 /** Without a config file the demo server is configured. */
 export async function configFor({ flags }: CommandLine, transport: 'http' | 'stdio' = 'http'): Promise<ProgramConfig> {
-  const { server } = flags;
+  const { server = flags.all ? ALL_SERVERS : flags.group } = flags;
   const choice = chooseConfig(flags, transport);
   const used = choice.source === 'folder' ? { ...flags, config: USUAL_FILE } : flags;
   const config = await loadConfig({ flags: used, env: process.env, cwd: process.cwd(), transport, server }).catch(

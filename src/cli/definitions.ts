@@ -38,6 +38,8 @@ export const FLAGS = {
     help: 'auto (text on a terminal, else json), json, text',
     complete: LOG_FORMATS,
   },
+  all: { help: 'serve all servers as one, with their own tools' },
+  group: { value: 'NAME', help: 'serve this group of servers as one' },
   server: { value: 'NAME', help: 'serve only this server' },
   args: {
     value: 'JSON|@file|-',
@@ -101,7 +103,7 @@ export const COMMANDS = {
   stdio: {
     group: 'gateway',
     summary: 'run as an MCP server on stdin and stdout, as clients start it',
-    flags: ['config', 'server', 'store', ...LOG],
+    flags: ['config', 'all', 'group', 'server', 'store', ...LOG],
     unlisted: ['port', 'host'],
   },
   demo: {

@@ -25,6 +25,8 @@ export interface Flags extends ConfigFlags {
   out?: string;
   stdio?: boolean;
   server?: string;
+  all?: boolean;
+  group?: string;
   'older-than'?: string;
   'with-secrets'?: boolean;
 }

@@ -50,16 +50,16 @@ const GATEWAY_FLAGS = 'Flags, also as environment variables and in the config fi
 const PROSE: Partial<Record<CommandName, Prose>> = {
   stdio: {
     usage: '[stdio] [flags]',
-    about: `Run as an MCP server on standard input and output, as a client starts it. It offers the tools of the hub; with --server
-NAME it serves that one server of the config file instead. It ends when its input ends. Only warnings and errors are
-logged unless a level is given. A meanwhile.json in the current folder is not used: name it with --config.`,
+    about: `Run as an MCP server on standard input and output, as a client starts it. It offers the tools of the hub; with --all it
+serves all servers of the config file as one, with their own tools; with --group NAME a group of them, and with --server
+NAME one. It ends when its input ends. Only warnings and errors are logged unless a level is given. A meanwhile.json in the current folder is not used: name it with --config.`,
     envFlags: GATEWAY_FLAGS,
-    examples: ['meanwhile stdio --config ~/meanwhile.json', 'meanwhile stdio --config ~/meanwhile.json --server files'],
+    examples: ['meanwhile stdio --config ~/meanwhile.json', 'meanwhile stdio --config ~/meanwhile.json --all'],
     exitCodes: GATEWAY_EXIT_CODES,
   },
   serve: {
-    about: `Run as an MCP server over HTTP until it is stopped. The hub is at http://127.0.0.1:8080/mcp, and each server of the
-config file at /mcp/NAME. Without --config and MEANWHILE_CONFIG it uses meanwhile.json in the current folder.`,
+    about: `Run as an MCP server over HTTP until it is stopped. The hub is at http://127.0.0.1:8080/mcp, each server of the config
+file at /mcp/NAME, and all of them as one at /mcp/all. Without --config and MEANWHILE_CONFIG it uses meanwhile.json in the current folder.`,
     envFlags: GATEWAY_FLAGS,
     examples: ['meanwhile serve --config meanwhile.json --port 8081'],
     exitCodes: GATEWAY_EXIT_CODES,

@@ -1,7 +1,8 @@
 /** Whether groups and servers fit together, which the schema of the file cannot say. */
 
 import { known } from '../core/errors.ts';
-import { ALL_SERVERS, serverFilter, type GroupSettings } from '../core/groups.ts';
+import { ALL_SERVERS, serverFilter } from '../core/groups.ts';
+import type { GroupSettings } from '../core/settings.ts';
 import { closest } from '../lib/closest.ts';
 import { isGlob } from '../lib/pattern.ts';
 import type { Mistake, Path } from './expand.ts';

@@ -97,7 +97,12 @@ describe('groups', () => {
       dev: { servers: ['github', 'team-*'], include: ['github__*'], exclude: ['*__delete_*'], prefix: false },
       everything: { prefix: true },
     });
-    expect(config.settings.all).toEqual({ listTimeoutMs: 5000, maxNameLength: 64, helperTools: 'auto' });
+    expect(config.settings.all).toEqual({
+      listTimeoutMs: 5000,
+      listBytes: 4_194_304,
+      maxNameLength: 64,
+      helperTools: 'auto',
+    });
     expect(config.servers.get('github')).toEqual(mcpServers.github);
     expect(config.servers.get('team-a')).toEqual(mcpServers['team-a']);
     expect(config.warnings).toEqual([]);

@@ -32,7 +32,7 @@ export interface ConfigSources {
   cwd: string;
   /** Each client on stdio has a gateway process of its own, with a store of its own. */
   transport?: 'http' | 'stdio';
-  /** The only server that a stdio gateway serves; all of them if not given. */
+  /** The server or group that a stdio gateway serves; the hub if not given. */
   server?: string | undefined;
 }
 

@@ -29,7 +29,7 @@ describe('the schema', () => {
         },
         questions: { timeoutMs: 600_000, perSession: 100, via: 'both', minDeclineMs: 500 },
         direct: { taskAfterMs: 2000, takeOverMs: 60_000 },
-        all: { listTimeoutMs: 5000, maxNameLength: 48, helperTools: 'auto' },
+        all: { listTimeoutMs: 5000, listBytes: 4_194_304, maxNameLength: 48, helperTools: 'auto' },
         groups: {},
         sessions: { idleMs: 1_800_000, checkMs: 300_000, max: 1000 },
         events: { perSession: 1000, total: 100_000, notificationsPerServer: 100, logsPerServer: 500 },

@@ -263,6 +263,7 @@ const settings = group('The settings of meanwhile itself.', {
   }).prefault({}),
   all: group('Many servers behind one endpoint: `/mcp/all` and `/mcp/<group>`.', {
     listTimeoutMs: ms(5000, 'How long a list waits for a slow server; it is left out until it has answered.'),
+    listBytes: bytes(4_194_304, 'The largest list of one server; a larger one is left out.'),
     maxNameLength: z
       .int()
       .min(24)

@@ -6,6 +6,7 @@ import { every } from '../lib/timers.ts';
 import type { Ending } from './call/request.ts';
 import { PrincipalBudgets, type Budget } from './budget.ts';
 import { GatewayError, shuttingDown } from './errors.ts';
+import { requireGroup } from './groups.ts';
 import type { EventSink } from './event/log.ts';
 import type { Backends, ClaimedSession, ServerConfig, SessionRecord, Store, Trimmed } from './ports.ts';
 import { isSameView, type Owner, type View } from './session/kind.ts';
@@ -123,6 +124,7 @@ export class Gateway {
       if (this.#closing) throw shuttingDown();
       this.#limits.sessions.quotaFor(principal).assertRoom();
       if (view.kind === 'direct') this.registry.of(principal).require(view.server);
+      if (view.kind === 'group') requireGroup(view.group, this.settings);
       const session = this.#newSession({ id, principal, view, owner }, claimed);
       this.#add(session);
       claimed.put('session', session.record);
@@ -236,6 +238,7 @@ export class Gateway {
   /** A state of an earlier version of the program belonged to all clients of a principal: the first one to come back has it. */
   async #adopt(address: StateAddress): Promise<Session | undefined> {
     const { principal, view, name } = address;
+    if (view.kind === 'group') return undefined;
     const earlier = await this.restore(sharedStateId(principal, view), principal);
     if (earlier?.owner.kind !== 'state') return undefined;
     if (earlier.owner.name === undefined) earlier.setOwner({ kind: 'state', name });
@@ -442,13 +445,24 @@ export class Gateway {
   }
 }
 
-/** Neither names of principals nor of servers have a colon. */
+/** Neither names of principals nor of servers and groups have a colon. */
 function stateId({ principal, view, name }: StateAddress): string {
-  return view.kind === 'hub' ? `hub:${name}:${principal}` : `server:${view.server}:${name}:${principal}`;
+  return `${viewId(view)}:${name}:${principal}`;
 }
 
-/** The id of the state that all clients of a principal shared in earlier versions. */
-function sharedStateId(principal: string, view: View): string {
+function viewId(view: View): string {
+  switch (view.kind) {
+    case 'hub':
+      return 'hub';
+    case 'direct':
+      return `server:${view.server}`;
+    case 'group':
+      return `group:${view.group}`;
+  }
+}
+
+/** The id of the state that all clients of a principal shared in earlier versions, which had no groups. */
+function sharedStateId(principal: string, view: Exclude<View, { kind: 'group' }>): string {
   return view.kind === 'hub' ? `principal:${principal}` : `direct:${view.server}:${principal}`;
 }
 

@@ -71,11 +71,12 @@ export class ServerChanges {
         if (session === caller) continue;
         const replaced = before !== undefined;
         const url = 'url' in config ? { url: redactUrl(config.url) } : {};
-        if (session.view.kind === 'hub') {
+        if (session.hasHubTools) {
           session.events.add('server_added', name, { name, ...url, addedBy: 'another session', replaced });
         }
-        if (inUse.has(session)) session.connectInBackground(name);
-        else if (session.view.kind === 'hub') session.connectIfEager(name);
+        if (inUse.has(session) || (session.view.kind === 'group' && session.shown.includes(name))) {
+          session.connectInBackground(name);
+        } else if (session.view.kind === 'hub') session.connectIfEager(name);
       }
     });
     this.#log.info(before ? 'server_config_updated' : 'server_config_added', { server: name });
@@ -92,8 +93,11 @@ export class ServerChanges {
       for (const session of this.#sessionsOf(audience)) {
         const removedBy = session === caller ? 'this session' : 'another session';
         const { view } = session;
-        if (view.kind === 'hub') session.events.add('server_removed', name, { name, removedBy });
-        else if (view.server === name) await this.#end(session, `server '${name}' was removed`);
+        if (session.hasHubTools) session.events.add('server_removed', name, { name, removedBy });
+        if (view.kind === 'group') session.tellShownChanged();
+        if (view.kind === 'direct' && view.server === name) {
+          await this.#end(session, `server '${name}' was removed`);
+        }
       }
     });
     this.#log.info('server_config_removed', { server: name });

@@ -1,7 +1,15 @@
-import type { GroupSettings } from './groups.ts';
+import type { NamePatterns } from '../lib/pattern.ts';
 
 /** Whether a session connects to a server when it begins, or when the server is first used. */
 export type ConnectMode = 'lazy' | 'eager';
+
+/** A selection of servers and tools: `include` and `exclude` are patterns of `<server>__<tool>`. */
+export interface GroupSettings extends NamePatterns {
+  /** Names of servers and patterns of such names; all servers by default. */
+  servers?: readonly string[] | undefined;
+  /** Whether tools are shown with the name of their server in front. */
+  prefix: boolean;
+}
 
 /** The settings the core reads; the config room provides them. */
 export interface CoreSettings {
@@ -13,7 +21,7 @@ export interface CoreSettings {
   tasks: { ttlMs: number; maxTtlMs: number; keepMs: number; cleanupMs: number; perSession: number; max: number };
   questions: { timeoutMs: number; perSession: number; via: 'tools' | 'native' | 'both'; minDeclineMs: number };
   direct: { takeOverMs: number };
-  all: { listTimeoutMs: number; maxNameLength: number; helperTools: 'auto' | 'always' | 'never' };
+  all: { listTimeoutMs: number; listBytes: number; maxNameLength: number; helperTools: 'auto' | 'always' | 'never' };
   groups: Record<string, GroupSettings>;
   servers: { connect: { commands: ConnectMode; urls: ConnectMode } };
   sessions: { idleMs: number; checkMs: number; max: number };

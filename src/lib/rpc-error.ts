@@ -5,6 +5,8 @@ export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
+/** In the protocol with sessions. */
+export const RESOURCE_NOT_FOUND = -32002;
 /** The server does not speak the protocol version of the request. */
 export const UNSUPPORTED_VERSION = -32022;
 

@@ -46,7 +46,7 @@ export function modernHub(parts: HubParts & { reader?: EventReader | undefined }
   const { hub, session, mayRunCommands, reader } = parts;
   return {
     serverInfo: HUB_INFO,
-    introduction: INTRODUCTION,
+    introduce: () => INTRODUCTION,
     handle: (call) => {
       const { exchange, method } = call.request;
       const caller = { session, exchange, mayRunCommands, reader, asking: askingByRound(session, call) };
@@ -56,7 +56,8 @@ export function modernHub(parts: HubParts & { reader?: EventReader | undefined }
   };
 }
 
-function askingByRound({ key }: Session, { client: { capabilities }, state, answers = {} }: ModernCall): Asking {
+/** How the client of a request without a session is asked. */
+export function askingByRound({ key }: Session, { client: { capabilities }, state, answers = {} }: ModernCall): Asking {
   if (state === undefined) return { by: 'round', capabilities, answers };
   const waiting = readState(key, state);
   return { by: 'round', capabilities, answers, ...('task' in waiting && { taskId: waiting.task }) };

@@ -58,18 +58,20 @@ export async function httpGateway(servers: Servers, settings: SettingsInput = {}
   return owned({ ...running, logs });
 }
 
-/** A gateway that serves its hub, or one server, as `meanwhile stdio` does; returns the client's end of its streams. */
+/** A gateway that serves its hub, one server or a group of them, as `meanwhile stdio` does; returns the client's end of its streams. */
 export async function stdioGateway(
   servers: Servers,
   settings: SettingsInput = {},
-  server?: string,
+  shown?: string,
   clock?: Clock,
 ): Promise<Socket> {
   const flags = { config: await configFile(servers, settings) };
-  const config = await loadConfig({ flags, env: {}, cwd: '/', transport: 'stdio', server });
+  const config = await loadConfig({ flags, env: {}, cwd: '/', transport: 'stdio', server: shown });
+  const group = shown === undefined ? undefined : { group: shown };
+  const native = shown !== undefined && Object.hasOwn(servers, shown) ? { server: shown } : group;
   const [own, clients] = await socketPair();
   const log = createLog('silent');
-  const running = owned(await startStdio(config, server, log, { input: own, output: own }, clock));
+  const running = owned(await startStdio(config, native, log, { input: own, output: own }, clock));
   void running.closed.then(async () => running.close()).then(() => own.end());
   return clients;
 }

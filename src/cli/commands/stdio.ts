@@ -1,5 +1,6 @@
 import { known } from '../../core/errors.ts';
-import { startStdio } from '../../main.ts';
+import { ALL_SERVERS, findGroup } from '../../core/groups.ts';
+import { startStdio, type Config } from '../../main.ts';
 import { configFor, logConfig } from '../config.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
 import { closeInTime, untilStopped } from '../until-stopped.ts';
@@ -11,11 +12,7 @@ const LAST_OUTPUT_MS = 1000;
 
 export async function stdio(line: CommandLine): Promise<number> {
   const config = await configFor(line, 'stdio');
-  const { server } = line.flags;
-  if (server !== undefined && !config.servers.has(server)) {
-    throw new UsageError(`no server '${server}'; ${known(config.servers.keys())}`);
-  }
-  const running = await startStdio(config, server);
+  const running = await startStdio(config, nativeView(line, config));
   const stopped = untilStopped(running.closed);
   logConfig(config, running.log);
   if (process.stdin.isTTY) await greet(process.stderr);
@@ -24,6 +21,24 @@ export async function stdio(line: CommandLine): Promise<number> {
   // Do not wait for a client that stopped reading.
   if (process.stdout.writableNeedDrain) setTimeout(() => process.exit(code), LAST_OUTPUT_MS);
   return code;
+}
+
+/** The servers that the client is to see as they are, if it is not to see the hub. */
+function nativeView(
+  { flags }: CommandLine,
+  { servers, settings }: Config,
+): { server: string } | { group: string } | undefined {
+  const { server, all, group } = flags;
+  const given = [server !== undefined && '--server', all && '--all', group !== undefined && '--group'].filter(Boolean);
+  if (given.length > 1) throw new UsageError(`${given.join(' and ')} exclude each other; give one of them`);
+  if (server !== undefined) {
+    if (servers.has(server)) return { server };
+    throw new UsageError(`no server '${server}'; ${known(servers.keys())}`);
+  }
+  const name = all ? ALL_SERVERS : group;
+  if (name === undefined) return undefined;
+  if (findGroup(name, settings) !== undefined) return { group: name };
+  throw new UsageError(`no group '${name}'; ${known([ALL_SERVERS, ...Object.keys(settings.groups)])}`);
 }
 
 /** Layout is loaded on demand: most starts print nothing for a person, and its width tables are slow to load. */

@@ -44,7 +44,7 @@ export interface AttachmentHost {
   asked: (question: IncomingQuestion) => Promise<Answer>;
   rawNotification: NonNullable<ConnectionSink['rawNotification']>;
   /** The server is there, for the first time or again. */
-  arrived: (attachment: Attachment) => void;
+  arrived: (attachment: Attachment, arrival: Arrival) => void;
   /** Ends what cannot go on without the server, and tells how much that was. */
   lost: (message: string) => Record<string, number>;
 }
@@ -83,7 +83,8 @@ export class Attachment implements ConnectionSink {
 
   connected(arrival: Arrival, info: ServerInfo): void {
     if (!this.#host.isCurrent(this)) return;
-    this.#host.arrived(this);
+    if (arrival !== 'first') this.catalog.clear();
+    this.#host.arrived(this, arrival);
     if (arrival === 'first') this.#tell('server_connected', { capabilities: info.capabilities });
     else if (this.#host.events) void this.#reconcile(arrival);
   }

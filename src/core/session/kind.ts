@@ -1,14 +1,26 @@
 /** The kinds of sessions: what the client sees, and who the session belongs to. */
 
-/** What the client of a session sees: all servers through the tools of the hub, or one server as it is. */
-export type View = { kind: 'hub' } | { kind: 'direct'; server: string };
+/** What the client of a session sees: all servers through the tools of the hub, or servers as they are. */
+export type View = { kind: 'hub' } | NativeView;
+
+/** One server as it is, or a group of them as if they were one. */
+export type NativeView = { kind: 'direct'; server: string } | { kind: 'group'; group: string };
 
 export const HUB_VIEW: View = { kind: 'hub' };
 
-export const directView = (server: string): View => ({ kind: 'direct', server });
+export const directView = (server: string): NativeView => ({ kind: 'direct', server });
+
+export const groupView = (group: string): NativeView => ({ kind: 'group', group });
 
 export function isSameView(one: View, other: View): boolean {
-  return one.kind === 'hub' ? other.kind === 'hub' : other.kind === 'direct' && one.server === other.server;
+  switch (one.kind) {
+    case 'hub':
+      return other.kind === 'hub';
+    case 'direct':
+      return other.kind === 'direct' && one.server === other.server;
+    case 'group':
+      return other.kind === 'group' && one.group === other.group;
+  }
 }
 
 /** What a client said of itself. */
@@ -32,7 +44,7 @@ export type Owner =
 
 /**
  * Whether a session goes on without its client after a restart, even if none of its tasks does: what the client subscribed to
- * is collected for it, and the hub shows what the client of one server has left.
+ * is collected for it, and the hub shows what a client of the servers themselves has left.
  */
 export const resumes = ({ view, preferences }: { view: View; preferences?: unknown }): boolean =>
-  view.kind === 'direct' || preferences !== undefined;
+  view.kind !== 'hub' || preferences !== undefined;

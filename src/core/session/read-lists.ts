@@ -7,6 +7,8 @@ import { stringifyExact } from '../../lib/exact-json.ts';
 /** What a server can say has changed: its tools, its resources (templates included), or its prompts. */
 export type ListKind = (typeof LISTS)[ListName]['capability'];
 
+export const LIST_KINDS: readonly ListKind[] = ['tools', 'resources', 'prompts'];
+
 /** How far the client has read a list, and a hash of what it has read. */
 interface Reading {
   hash: Hash;

@@ -9,9 +9,11 @@ import { Budget } from '../budget.ts';
 import { Calls } from '../call/calls.ts';
 import type { Ending } from '../call/request.ts';
 import type { SessionQuotas } from '../gateway-limits.ts';
+import { hasHubTools, shownServers } from '../groups.ts';
 import { GatewayError, shuttingDown } from '../errors.ts';
 import { EventLog, type EventSink } from '../event/log.ts';
 import type {
+  Arrival,
   RelatedRequest,
   Backends,
   ClaimedSession,
@@ -31,7 +33,7 @@ import { HUB_ADVICE, PROTOCOL_ADVICE } from '../task/advice.ts';
 import { TaskBook } from '../task/book.ts';
 import { Attachment, type BufferedLog, type BufferedNotification } from './attachment.ts';
 import type { Catalog } from './catalog.ts';
-import { ReadLists, type ListKind } from './read-lists.ts';
+import { LIST_KINDS, ReadLists, type ListKind } from './read-lists.ts';
 import type { KnownServer, VisibleServers } from './registry.ts';
 import { Preferences } from './preferences.ts';
 import type { ClientRecord, Owner, View } from './kind.ts';
@@ -66,6 +68,13 @@ export interface SessionParts {
   clock: Clock;
 }
 
+export type NotificationListener = (
+  server: string,
+  method: string,
+  params: Record<string, unknown> | undefined,
+  relatedRequest: RelatedRequest,
+) => void;
+
 /**
  * Everything that belongs to one client: its connections to the servers, its calls, tasks, questions, events and
  * buffers. Nothing in here is shared with another session.
@@ -88,13 +97,13 @@ export class Session {
   readonly #preferences: Preferences;
   #owner: Owner;
   /** Told of every notification of a server as it came. */
-  readonly onNotification = new Set<
-    (method: string, params: Record<string, unknown> | undefined, relatedRequest: RelatedRequest) => void
-  >();
+  readonly onNotification = new Set<NotificationListener>();
   /** What the client of one server has read of that server's lists. */
   readonly readLists = new ReadLists();
   /** Notified when lists that the client has read are different at a server that came back, or was replaced. */
   readonly onListsChanged = new Set<(kind: ListKind) => void>();
+  /** Notified when a server is there, for the first time or again. */
+  readonly onArrived = new Set<(server: string, arrival: Arrival) => void>();
   lastActiveAt: number;
   /** When the client itself was last active: a request, or the end of a stream. */
   #clientActiveAt: number;
@@ -105,7 +114,8 @@ export class Session {
   readonly #attachments = new Map<string, Attachment>();
   /** Connections that are not kept yet. */
   readonly #trials = new Set<Connection>();
-  readonly #budget: Budget;
+  /** What it may keep in memory. */
+  readonly budget: Budget;
   readonly #parts: SessionParts;
 
   constructor(parts: SessionParts) {
@@ -133,18 +143,23 @@ export class Session {
     });
     const { entryBytes, questionBytes, sessionBytes } = settings.limits;
     const budget = new Budget(sessionBytes, 'limits.sessionBytes', parts.memory);
-    this.#budget = budget;
+    this.budget = budget;
     this.events = new EventLog(id, store, settings.events, log, { budget, total: parts.eventTotal, entryBytes, clock });
     const isHub = this.view.kind === 'hub';
     // A client that sees its tasks itself needs events only for those that it has lost sight of, and finds them at the hub.
-    const abandoned: EventSink['add'] = (type, server, data) => {
+    const ofTask: EventSink['add'] = (type, server, data) => {
+      if (this.hasHubTools) this.events.add(type, server, data);
       const { taskId } = data;
       if (typeof taskId === 'string' && this.tasks.find(taskId)?.abandoned) parts.notifyHub?.(type, server, data);
+    };
+    const ofQuestion: EventSink['add'] = (...event) => {
+      if (this.hasHubTools) this.events.add(...event);
+      parts.notifyHub?.(...event);
     };
     this.tasks = new TaskBook({
       sessionId: id,
       store,
-      events: isHub ? this.events : { add: abandoned },
+      events: isHub ? this.events : { add: ofTask },
       settings: settings.tasks,
       quota: parts.quotas.tasks,
       log,
@@ -158,7 +173,7 @@ export class Session {
       store,
       tasks: this.tasks,
       calls: live,
-      events: isHub ? this.events : { add: (...event) => parts.notifyHub?.(...event) },
+      events: isHub ? this.events : { add: ofQuestion },
       // A client that answers itself what it can is told only of the rest.
       announce: !isHub || settings.questions.via === 'native' ? 'unclaimed' : 'always',
       // A client that has introduced itself has a place for questions that belong to no call.
@@ -228,9 +243,19 @@ export class Session {
 
   /** Starts connecting to the servers that do not wait for their first use; nobody waits for it. */
   connectEager(): void {
-    if (this.view.kind === 'direct') this.connectInBackground(this.view.server);
+    if (this.view.kind !== 'hub') for (const server of this.shown) this.connectInBackground(server);
     else
       for (const server of this.servers.list()) if (this.#isEager(server.config)) this.connectInBackground(server.name);
+  }
+
+  /** The servers that its client sees as they are, in an order that does not change. */
+  get shown(): string[] {
+    return shownServers(this.view, () => this.servers.list().map(({ name }) => name), this.#parts.settings);
+  }
+
+  /** Whether its client gets the tools of the hub: those alone, or beside the tools of the servers. */
+  get hasHubTools(): boolean {
+    return hasHubTools(this.view, this.#owner, this.#parts.settings);
   }
 
   /** The same for one server that was added or replaced. */
@@ -451,7 +476,7 @@ export class Session {
       ...[...this.#trials].map((connection) => connection.close()),
     ]);
     // Nothing of it is used any more.
-    this.#budget.close();
+    this.budget.close();
     this.events.release();
   }
 
@@ -472,19 +497,27 @@ export class Session {
 
   #newAttachment(server: string, { config, addedBy }: Pick<KnownServer, 'config' | 'addedBy'>): Attachment {
     const { backends, settings } = this.#parts;
-    const roots = this.view.kind === 'direct' && (this.#owner.kind !== 'client' || this.#tellsRoots(server));
+    const roots = this.view.kind !== 'hub' && (this.#owner.kind !== 'client' || this.#tellsRoots(server));
     const traits = { principal: this.principal, addedBy, roots, preferences: this.#preferences.of(server) };
-    return new Attachment(server, (sink) => backends.connect(server, config, sink, traits), settings, this.#budget, {
+    return new Attachment(server, (sink) => backends.connect(server, config, sink, traits), settings, this.budget, {
       clock: this.clock,
       isCurrent: (attachment) => this.#attachments.get(server) === attachment,
-      events: this.view.kind === 'hub' ? this.events : undefined,
+      events: this.hasHubTools ? this.events : undefined,
       asked: async (question) => this.ask(server, question),
       rawNotification: (method, params, relatedRequest) => {
-        for (const listener of this.onNotification) listener(method, params, relatedRequest);
+        for (const listener of this.onNotification) listener(server, method, params, relatedRequest);
       },
-      arrived: (attachment) => void this.#tellListChanges(server, attachment),
+      arrived: (attachment, arrival) => {
+        for (const listener of this.onArrived) listener(server, arrival);
+        void this.#tellListChanges(server, attachment);
+      },
       lost: (message) => this.#serverLost(server, message),
     });
+  }
+
+  /** Tells a client of several servers that there are others now. */
+  tellShownChanged(): void {
+    for (const kind of LIST_KINDS) for (const notify of this.onListsChanged) notify(kind);
   }
 
   /** What the client has read may be out of date: the server restarted, or this is another one of that name. */

@@ -15,6 +15,8 @@ import { errorOf, resultOf, withoutResultType } from './outcome.ts';
 import { earlierRun, markTakenOver } from './take-over.ts';
 import { passOn, report, type Reply } from '../commit-gate.ts';
 import { deliverResult, deliverTask } from '../delivery.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Asking } from '../hub/tool.ts';
 import { cancelledWith } from '../waiting.ts';
 
 /** The parts of the view that calls use. */
@@ -23,13 +25,16 @@ export interface LegacyCallParts extends LegacyViewParts {
   relay: LegacyRelay;
   tasks: LegacyTasks;
   tools: LegacyTools;
+  /** How the client of a request can be asked. */
+  asking: (request: LegacyRequest) => { exchange: Exchange; asking: Asking };
 }
 
 /** Makes a call, or takes over the same call of an earlier request that its client gave up. */
 export async function call(parts: LegacyCallParts, request: LegacyRequest, params: Params): Promise<Reply> {
-  const { gateway, session, name, responder, relay, tasks, tools } = parts;
+  const { gateway, session, shown, responder, relay, tasks, tools } = parts;
   const { exchange } = request;
-  const { name: tool, arguments: given, task, _meta: _ownMeta, ...more } = params;
+  const [{ server, params: own }] = await shown.route('tools/call', params);
+  const { name: tool, arguments: given, task, _meta: _ownMeta, ...more } = own;
   const args = given ?? {};
   if (typeof tool !== 'string' || !isObject(args)) {
     // The server says what is wrong with it, and need not know of tasks.
@@ -37,13 +42,18 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
     return passOn(await relay.pass(request, 'tools/call', odd));
   }
   const program = session.client?.program;
-  const wanted = { server: name, tool, args, program };
+  const wanted = { server, tool, args, program };
+  const bare = given === undefined;
+  const meta = relay.meta(server, params);
+  if (parts.helpers !== undefined && tools.promotes && task === undefined) {
+    const reply = await parts.helpers.execute({ ...wanted, bare, meta, more }, parts.asking(request));
+    return { ...reply, result: tools.asListed(wanted, reply.result) };
+  }
   const earlier = wantsAgain(params) ? undefined : await earlierRun(gateway, session, wanted);
   if (earlier) {
     const reply = task === undefined ? await takeOver(parts, request, earlier) : tasks.created(request, earlier);
     return markTakenOver(reply, earlier);
   }
-  const meta = relay.meta(params);
   const id = secretId();
   const close = responder.opened(id, request.id);
   try {
@@ -59,16 +69,15 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
         responder: responder.ofCall(request.id),
         effectOf: (question) => (responder.canAsk(question) ? 'ask' : 'wait'),
       };
-      const bare = given === undefined;
-      const made: CallRequest = { id, server: name, tool, args, program, meta, more, bare, timeoutMs: MAX_DELAY_MS };
+      const made: CallRequest = { ...wanted, id, meta, more, bare, timeoutMs: MAX_DELAY_MS };
       // A client that waits for the call itself does not know of the task's time limit.
       if (task === undefined) made.ttlMs = gateway.settings.tasks.maxTtlMs;
       else Object.assign(made, { asTask: true, exposed: true, ...ttlOf(task) });
-      const reply = await session.calls.execute(session.connection(name), made, caller);
+      const reply = await session.calls.execute(session.connection(server), made, caller);
       switch (reply.kind) {
         case 'result':
-          deliverResult({ session, exchange }, { server: name, tool, args, program, timeoutMs: 0 }, reply.result);
-          return passOn(tools.asListed(tool, withoutResultType(reply.result)));
+          deliverResult({ session, exchange }, { ...wanted, timeoutMs: 0 }, reply.result);
+          return passOn(tools.asListed(wanted, withoutResultType(reply.result)));
         case 'task':
           // The client may resume the stream that broke.
           if (reply.because === 'gone') return takeOver(parts, request, reply.task);
@@ -96,5 +105,5 @@ async function takeOver(
   deliverTask({ session, exchange }, id);
   const task = await cancelledWith(exchange, session, id, async () => tasks.ended(request, id));
   if (hasEnded(task)) deliverTask({ session, exchange }, id, () => session.tasks.delivered(id));
-  return report(session, tools.asListed(task.tool, resultOf(task)));
+  return report(session, tools.asListed(task, resultOf(task)));
 }

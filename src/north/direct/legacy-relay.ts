@@ -1,4 +1,4 @@
-import type { Connection, ConnectionStatus, ServerTraits } from '../../core/ports.ts';
+import type { ConnectionStatus, ServerTraits } from '../../core/ports.ts';
 import { secretId } from '../../lib/ids.ts';
 import { LOG_LEVEL_KEY } from '../../lib/protocol.ts';
 import { INVALID_PARAMS, RpcError } from '../../lib/rpc-error.ts';
@@ -7,7 +7,8 @@ import type { Params } from '../message.ts';
 import type { LegacyViewParts, LegacyRequest } from './legacy-request.ts';
 import { isLevel } from '../../lib/levels.ts';
 import { passedOnMeta } from './meta.ts';
-import { withoutResultType } from './outcome.ts';
+import { wireError, withoutResultType } from './outcome.ts';
+import { sendTo, type Target } from './shown.ts';
 
 /** These are sent only to servers with sessions. */
 const SESSION_NOTIFICATIONS = new Set(['notifications/roots/list_changed', 'notifications/progress']);
@@ -31,7 +32,7 @@ function unwanted({ exchange, clock }: LegacyRequest): AbortSignal {
   return AbortSignal.any([exchange.withdrawnSignal(), left.signal]);
 }
 
-/** Passes on what a client with a session says, to a server of either era. */
+/** Passes on what a client with a session says, to servers of either era. */
 export class LegacyRelay {
   readonly #parts: LegacyViewParts;
   readonly #responder: LegacyResponder;
@@ -41,19 +42,32 @@ export class LegacyRelay {
     this.#responder = responder;
   }
 
-  /** What the client tells the server. */
+  /** What the client tells the servers. */
   tell(method: string, params: Params | undefined): void {
-    const { status } = this.#connection;
-    if (SESSION_NOTIFICATIONS.has(method) && !traitsOf(status).sessions) return;
-    this.#connection.notify(method, params);
+    const { session, shown } = this.#parts;
+    for (const server of shown.hearers(method)) {
+      const connection = session.connectionIfAny(server);
+      if (connection === undefined) continue;
+      if (SESSION_NOTIFICATIONS.has(method) && !traitsOf(connection.status).sessions) continue;
+      connection.notify(method, params);
+    }
   }
 
   /** Passes a request on, and asks its client whatever the server wants to know before it answers. */
   async pass(request: LegacyRequest, method: string, params: Params): Promise<Params> {
-    const { interactions, readLists } = this.#parts.session;
+    return sendTo(await this.#parts.shown.route(method, params), async (target) => this.#send(request, method, target));
+  }
+
+  async #send(
+    request: LegacyRequest,
+    method: string,
+    { server, params, translate = unchanged }: Target,
+  ): Promise<Params> {
+    const { session } = this.#parts;
+    const { interactions, readLists } = session;
     const { exchange } = request;
     const id = secretId();
-    const meta = { ...this.meta(params), ...(exchange.progress && { progressToken: id }) };
+    const meta = { ...this.meta(server, params), ...(exchange.progress && { progressToken: id }) };
     const { _meta: _ownMeta, ...own } = params;
     const signal = unwanted(request);
     const unregister = interactions.register({ callId: id }, this.#responder.on(request.id));
@@ -61,7 +75,7 @@ export class LegacyRelay {
     const outgoing = { ...own, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
     const onProgress = exchange.progress ?? ((): void => {});
     try {
-      const result = await this.#connection.relay({
+      const result = await session.connection(server).relay({
         id,
         method,
         params: outgoing,
@@ -70,7 +84,9 @@ export class LegacyRelay {
         rounds: 'answer',
       });
       readLists.record(method, params, result);
-      return withoutResultType(result);
+      return translate(withoutResultType(result));
+    } catch (error) {
+      throw wireError(`server '${server}'`, error, session);
     } finally {
       close();
       unregister();
@@ -86,31 +102,35 @@ export class LegacyRelay {
     const { uri } = params;
     // The server says what is wrong with it.
     if (typeof uri !== 'string') return this.pass(request, method, params);
-    const { session, name } = this.#parts;
-    const changed = method === 'resources/subscribe' ? session.subscribe(name, uri) : session.unsubscribe(name, uri);
-    return withoutResultType(await changed);
+    const { session, shown } = this.#parts;
+    const change = async ({ server, params: own }: Target): Promise<Params> => {
+      const address = String(own['uri']);
+      const wanted = method === 'resources/subscribe';
+      return wanted ? session.subscribe(server, address) : session.unsubscribe(server, address);
+    };
+    return withoutResultType(await sendTo(await shown.route(method, params), change));
   }
 
   async setLevel(request: LegacyRequest, params: Params): Promise<Params> {
     const { level } = params;
-    const { session, name } = this.#parts;
-    const { declaredPerRequest } = (await this.#connection.ready()).traits;
+    const { session, shown } = this.#parts;
+    const [{ server }] = await shown.route('logging/setLevel', params);
+    const { declaredPerRequest } = (await session.connection(server).ready()).traits;
     // A server that is told once for the whole session says itself which levels it takes.
     const result = declaredPerRequest ? {} : await this.pass(request, 'logging/setLevel', params);
-    if (isLevel(level)) session.setLogLevel(name, level);
+    if (isLevel(level)) session.setLogLevel(server, level);
     else if (declaredPerRequest) throw new RpcError(INVALID_PARAMS, `unknown log level ${JSON.stringify(level)}`);
     return result;
   }
 
   /** The metadata of a request, with the log level for servers that are told of it with each request. */
-  meta(params: Params): Params {
+  meta(server: string, params: Params): Params {
+    const { session } = this.#parts;
     const meta = passedOnMeta(params);
-    const logLevel = this.#parts.session.logLevel(this.#parts.name);
-    if (logLevel === undefined || traitsOf(this.#connection.status).sessions) return meta;
+    const logLevel = session.logLevel(server);
+    if (logLevel === undefined || traitsOf(session.connection(server).status).sessions) return meta;
     return { ...meta, [LOG_LEVEL_KEY]: logLevel };
   }
-
-  get #connection(): Connection {
-    return this.#parts.session.connection(this.#parts.name);
-  }
 }
+
+const unchanged = (result: Params): Params => result;

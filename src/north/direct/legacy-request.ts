@@ -1,5 +1,6 @@
 import type { Gateway } from '../../core/gateway.ts';
-import type { Progress, ServerInfo } from '../../core/ports.ts';
+import type { HelperTools } from '../all/helper-tools.ts';
+import type { Progress } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Carrier } from '../carrier.ts';
 import type { ClientRequest } from '../client-request.ts';
@@ -9,6 +10,7 @@ import { Delayed } from '../../lib/timers.ts';
 import type { Params, RequestId } from '../message.ts';
 import type { ClientPeer } from '../peer.ts';
 import { whileWaiting } from '../waiting.ts';
+import type { Shown } from './shown.ts';
 
 /** How often a client that asked for no progress is pinged while it waits, so that no proxy closes the stream. */
 const PING_MS = 10_000;
@@ -16,11 +18,10 @@ const PING_MS = 10_000;
 export interface LegacyViewParts {
   gateway: Gateway;
   session: Session;
-  /** The server that is shown. */
-  name: string;
-  /** What the server said of itself; absent for a session of an earlier run, whose client knows it already. */
-  info?: ServerInfo | undefined;
+  shown: Shown;
   carrier: Carrier;
+  /** For a client that has no other means for tasks and questions. */
+  helpers?: HelperTools | undefined;
   /** There is no hub at which others could answer questions that this client cannot be asked. */
   alone?: boolean;
 }

@@ -63,11 +63,11 @@ export class LegacyTasks {
   }
 
   async result(request: LegacyRequest, params: Params): Promise<Reply> {
-    const { id, tool } = this.#find(params);
+    const { id } = this.#find(params);
     const task = await this.ended(request, id, (progress) => withRelatedTask(progress, id));
     const { session } = this.#parts;
     deliverTaskEnd({ session, exchange: request.exchange }, id);
-    return report(session, withRelatedTask(this.#tools.asListed(tool, resultOf(task)), id));
+    return report(session, withRelatedTask(this.#tools.asListed(task, resultOf(task)), id));
   }
 
   list({ cursor }: Params): Reply {

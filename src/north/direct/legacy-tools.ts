@@ -1,6 +1,10 @@
 import type { Session } from '../../core/session/session.ts';
+import type { Task } from '../../core/task/task.ts';
 import { isObject } from '../../lib/values.ts';
+import { needsHubTools } from '../../core/groups.ts';
 import type { Params } from '../message.ts';
+import type { LegacyViewParts } from './legacy-request.ts';
+import type { Shown } from './shown.ts';
 import { TASKS_SINCE } from './shown-server.ts';
 import { needsWrapping, wrapped } from './wrapped-schema.ts';
 
@@ -23,18 +27,29 @@ function withObjectResults(tool: Params): Params {
   return needsWrapping(outputSchema) ? { ...tool, outputSchema: wrapped(outputSchema) } : tool;
 }
 
-/** The server's tools as a client with a session sees them, and their results to match. */
+/** The tools as a client with a session sees them, and their results to match. */
 export class LegacyTools {
   readonly #session: Session;
+  readonly #shown: Shown;
+  readonly #helpers: LegacyViewParts['helpers'];
   /** Tools whose results are wrapped in an object, as their schema says. */
   readonly #wrapped = new Set<unknown>();
 
-  constructor(session: Session) {
+  constructor({ session, shown, helpers }: Pick<LegacyViewParts, 'session' | 'shown' | 'helpers'>) {
     this.#session = session;
+    this.#shown = shown;
+    this.#helpers = helpers;
   }
 
-  /** Through the gateway, every tool can be called with or without a task. */
-  listed(result: Params): Params {
+  /** Whether slow calls of the client become tasks that it follows with the helper tools. */
+  get promotes(): boolean {
+    return this.#helpers !== undefined && needsHubTools(this.#session.client?.capabilities ?? {});
+  }
+
+  /** The result of `tools/list`; others stay as they are. Through the gateway, every tool can be called with or without a task. */
+  listed(method: string, given: Params): Params {
+    if (method !== 'tools/list') return given;
+    const result = this.#helpers?.addTo(given, this) ?? given;
     const { tools } = result;
     if (!Array.isArray(tools)) return result;
     for (const tool of tools)
@@ -48,10 +63,10 @@ export class LegacyTools {
   }
 
   /** In this era structured results are objects: other values are wrapped as in the tool's schema. */
-  asListed(tool: string, result: Params): Params {
+  asListed({ server, tool }: Pick<Task, 'server' | 'tool'>, result: Params): Params {
     const { structuredContent } = result;
     if (structuredContent === undefined) return result;
-    if (isObject(structuredContent) && !this.#wrapped.has(tool)) return result;
+    if (isObject(structuredContent) && !this.#wrapped.has(this.#shown.toolName(server, tool))) return result;
     return { ...result, structuredContent: { result: structuredContent } };
   }
 }

@@ -7,6 +7,7 @@ import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Message, Params, RequestId } from '../message.ts';
 import { LegacyView } from './legacy-view.ts';
+import { ShownServer } from './shown-server.ts';
 
 const FORM = {
   message: 'Which size?',
@@ -89,9 +90,9 @@ async function setUp({ capabilities = LEGACY_CLIENT.capabilities, alone = false 
   const core = await startCore({ settings: { direct: { takeOverMs: 60_000 } } });
   const { gateway, backends } = core;
   const session = await directSession(gateway, 'one', { ...LEGACY_CLIENT, capabilities });
-  const info = await session.connection('one').ready();
+  const shown = new ShownServer(session, 'one', await session.connection('one').ready());
   const client = new Client();
-  const view = new LegacyView({ gateway, session, name: 'one', info, carrier: client, alone });
+  const view = new LegacyView({ gateway, session, shown, carrier: client, alone });
   client.onmessage = (message) => view.peer.receive(message);
   defer(async () => view.close());
   const { reply } = client.request('initialize', {

@@ -1,4 +1,4 @@
-import type { RelatedRequest } from '../../core/ports.ts';
+import type { NotificationListener } from '../../core/session/session.ts';
 import { METHOD_NOT_FOUND, RpcError } from '../../lib/rpc-error.ts';
 import { withinLimits } from '../carrier.ts';
 import type { ClientRequest } from '../client-request.ts';
@@ -12,14 +12,14 @@ import { LegacyRequest, pingsTo, tellClient, type LegacyViewParts, type Pings } 
 import { LegacyTasks } from './legacy-tasks.ts';
 import { LegacyTools } from './legacy-tools.ts';
 import { wireError } from './outcome.ts';
-import { initializeResult, tellsChanges } from './shown-server.ts';
 
 /** Requests of the newer protocol, which the server behind may know. */
 const MODERN_METHODS = new Set(['server/discover', 'subscriptions/listen']);
 
 /**
- * One server as a client sees it that begins with `initialize`: requests go through as they are, calls may be tasks of the
- * 2025-11-25 protocol, and what the server asks reaches the client as requests on the stream of the call that it asks for.
+ * One server, or several as one, as a client sees it that begins with `initialize`: requests go through as they are, calls
+ * may be tasks of the 2025-11-25 protocol, and what a server asks reaches the client as requests on the stream of the call
+ * that it asks for.
  */
 export class LegacyView {
   readonly peer: ClientPeer;
@@ -30,9 +30,9 @@ export class LegacyView {
   readonly #undo: (() => void)[] = [];
 
   constructor(parts: LegacyViewParts) {
-    const { gateway, session, name, info, carrier } = parts;
+    const { gateway, session, shown, carrier } = parts;
     const endpoint = {
-      introduce: (version: string) => initializeResult(name, info, version),
+      introduce: (version: string) => shown.initializeResult(version),
       handle: (request: ClientRequest) => this.#answer(request),
       onNotification: (method: string, params: Params | undefined) => this.#parts.relay.tell(method, params),
     };
@@ -43,13 +43,17 @@ export class LegacyView {
     });
     this.#pings = pingsTo(this.peer, session.clock);
     this.responder = new LegacyResponder(this.peer, parts);
-    const tools = new LegacyTools(session);
+    const tools = new LegacyTools(parts);
     this.#parts = {
       ...parts,
       responder: this.responder,
       relay: new LegacyRelay(parts, this.responder),
       tasks: new LegacyTasks(parts, this.responder, tools),
       tools,
+      asking: ({ id, exchange }) => ({
+        exchange,
+        asking: { by: 'request', capabilities: session.client?.capabilities ?? {}, peer: this.peer, on: id },
+      }),
     };
     this.#watch();
   }
@@ -60,19 +64,17 @@ export class LegacyView {
     this.#undo.length = 0;
   }
 
-  /** Hands on what the server says unasked, and how the tasks of this client are doing. */
+  /** Hands on what the servers say unasked, and how the tasks of this client are doing. */
   #watch(): void {
-    const { session, responder, tasks } = this.#parts;
-    const onNotification = (method: string, params: Params | undefined, relatedRequest: RelatedRequest): void =>
-      tellClient(
-        this.#parts,
-        method,
-        params,
-        typeof relatedRequest === 'string' ? undefined : responder.behind(relatedRequest.requestId),
-      );
+    const { session, shown, responder, tasks } = this.#parts;
+    const onNotification: NotificationListener = (server, method, params, relatedRequest) => {
+      const told = shown.fromServer(server, method, params);
+      const on = typeof relatedRequest === 'string' ? undefined : responder.behind(relatedRequest.requestId);
+      if (told !== undefined) tellClient(this.#parts, told.method, told.params, on);
+    };
     session.onNotification.add(onNotification);
     const listsChanged = (kind: string): void => {
-      if (this.#expectsChanges(kind)) tellClient(this.#parts, `notifications/${kind}/list_changed`, undefined);
+      if (shown.tellsChanges(kind)) tellClient(this.#parts, `notifications/${kind}/list_changed`, undefined);
     };
     session.onListsChanged.add(listsChanged);
     this.#undo.push(
@@ -83,17 +85,8 @@ export class LegacyView {
     );
   }
 
-  /** Whether the client was told, when it was introduced, that it hears of changes of this kind of list. */
-  #expectsChanges(kind: string): boolean {
-    const { session, name, info } = this.#parts;
-    if (info !== undefined) return tellsChanges(info, kind);
-    // It was introduced in an earlier run of the program, most likely to the same server.
-    const status = session.connectionIfAny(name)?.status;
-    return status?.state === 'connected' && tellsChanges(status.info, kind);
-  }
-
   async #answer(request: ClientRequest): Promise<Params> {
-    const { session, name } = this.#parts;
+    const { session, shown } = this.#parts;
     const { method, params } = request;
     if (MODERN_METHODS.has(method)) throw new RpcError(METHOD_NOT_FOUND, 'Method not found');
     const own = new LegacyRequest(request, session.clock, this.#pings);
@@ -101,14 +94,15 @@ export class LegacyView {
     try {
       return await replyWhenStored(session, () => withinLimits(session, params, handle));
     } catch (error) {
-      throw wireError(name, error, session);
+      throw wireError(shown.label, error, session);
     }
   }
 
   async #handle(request: LegacyRequest, method: string, params: Params): Promise<Reply> {
-    const { session, relay, tasks, tools } = this.#parts;
+    const { session, shown, relay, tasks, tools, helpers } = this.#parts;
     switch (method) {
       case 'tools/call':
+        if (helpers?.has(params['name'])) return helpers.call(params, this.#parts.asking(request));
         return await call(this.#parts, request, params);
       case 'tasks/get':
         return tasks.get(params);
@@ -118,13 +112,17 @@ export class LegacyView {
         return tasks.list(params);
       case 'tasks/cancel':
         return tasks.cancel(params);
+    }
+    const answered = shown.answer(method, params);
+    if (answered !== undefined) return report(session, tools.listed(method, await answered));
+    switch (method) {
       case 'logging/setLevel':
         return report(session, await relay.setLevel(request, params));
       case 'resources/subscribe':
       case 'resources/unsubscribe':
         return report(session, await relay.subscribe(request, method, params));
       case 'tools/list':
-        return passOn(tools.listed(await relay.pass(request, method, params)));
+        return passOn(tools.listed(method, await relay.pass(request, method, params)));
       default:
         return passOn(await relay.pass(request, method, params));
     }

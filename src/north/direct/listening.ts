@@ -1,11 +1,10 @@
-import type { ServerInfo } from '../../core/ports.ts';
-import type { Session } from '../../core/session/session.ts';
+import type { NotificationListener, Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 import { withMeta } from '../../lib/meta.ts';
 import { SUBSCRIPTION_ID_KEY } from '../../lib/protocol.ts';
 import { isObject } from '../../lib/values.ts';
 import { notifyWhenStored } from '../commit-gate.ts';
-import { tellsChanges } from './shown-server.ts';
+import type { Shown } from './shown.ts';
 import type { Params, RequestId } from '../message.ts';
 import type { ModernClientState } from './modern-client-state.ts';
 import { requireTasks, type ModernClient } from '../modern-client.ts';
@@ -18,7 +17,7 @@ const LISTS = {
 
 interface ListeningParts {
   session: Session;
-  info: ServerInfo;
+  shown: Shown;
   clientState: ModernClientState;
   client: ModernClient;
   /** The id of the client's request, which every notification names. */
@@ -31,7 +30,7 @@ interface ListeningParts {
  * once the subscription is acknowledged, with the function that ends it.
  */
 export async function listen(parts: ListeningParts, { notifications: wanted }: Params): Promise<() => void> {
-  const { session, info, clientState, client, id, send } = parts;
+  const { session, shown, clientState, client, id, send } = parts;
   const filter = isObject(wanted) ? wanted : {};
   const taskIds = texts(filter['taskIds']);
   if (taskIds.length > 0) requireTasks(client);
@@ -44,7 +43,7 @@ export async function listen(parts: ListeningParts, { notifications: wanted }: P
     const tell = (method: string, params: Params = {}): void => {
       send({ jsonrpc: '2.0', method, params: withMeta(params, SUBSCRIPTION_ID_KEY, id) });
     };
-    const lists = Object.entries(LISTS).filter(([key, kind]) => filter[key] === true && tellsChanges(info, kind));
+    const lists = Object.entries(LISTS).filter(([key, kind]) => filter[key] === true && shown.tellsChanges(kind));
     const resources = await Promise.all(
       texts(filter['resourceSubscriptions']).map(async (uri) => ({ uri, leave: await clientState.watchResource(uri) })),
     );
@@ -64,11 +63,15 @@ export async function listen(parts: ListeningParts, { notifications: wanted }: P
       const updated = method === 'notifications/resources/updated' && uris.has(params['uri']);
       if (updated || methods.has(method)) tell(method, params);
     };
-    session.onNotification.add(onNotification);
+    const fromServer: NotificationListener = (server, method, params) => {
+      const told = shown.fromServer(server, method, params);
+      if (told !== undefined) onNotification(told.method, told.params);
+    };
+    session.onNotification.add(fromServer);
     const listsChanged = (kind: string): void => onNotification(`notifications/${kind}/list_changed`);
     session.onListsChanged.add(listsChanged);
     undo.push(
-      () => session.onNotification.delete(onNotification),
+      () => session.onNotification.delete(fromServer),
       () => session.onListsChanged.delete(listsChanged),
     );
     const tellTask = (task: Task): void => {

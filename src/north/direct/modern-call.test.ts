@@ -13,6 +13,7 @@ import { call } from './modern-call.ts';
 import { ModernClientState } from './modern-client-state.ts';
 import { relay } from './modern-relay.ts';
 import { ModernRequest } from './modern-request.ts';
+import { ShownServer } from './shown-server.ts';
 import type { Params } from '../message.ts';
 import { clientIn } from '../modern-client.ts';
 
@@ -43,15 +44,16 @@ async function setUp(traits = SCRIPTED_INFO.traits) {
   backends.info = { ...SCRIPTED_INFO, traits };
   const session = await gateway.stateOf({ principal: 'local', view: directView('one'), name: 'ide' });
   const info = await session.connection('one').ready();
-  const clientState = new ModernClientState(session, 'one');
-  const parts = { gateway, session, name: 'one', info, clientState, taskAfterMs: TASK_AFTER_MS };
+  const shown = new ShownServer(session, 'one', info);
+  const clientState = new ModernClientState(session, shown);
+  const parts = { gateway, session, shown, clientState, taskAfterMs: TASK_AFTER_MS };
   const request = ({ capabilities = CAN_ANSWER, program, state, answers, exchange = new Exchange() }: Sent) => {
     const client = clientIn({
       [CLIENT_CAPABILITIES_KEY]: capabilities,
       ...(program !== undefined && { [CLIENT_INFO_KEY]: { name: program, version: '1' } }),
     });
     const received = { exchange, notify: () => {} } as unknown as ClientRequest;
-    return new ModernRequest(parts, { request: received, client, state, answers });
+    return new ModernRequest(parts, { server: 'one', info }, { request: received, client, state, answers });
   };
   const send = (sent: Sent = {}): Promise<Params> =>
     replyWhenStored(session, () => call(request(sent), sent.params ?? { name: 'work', arguments: {} }));

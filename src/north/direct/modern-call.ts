@@ -21,13 +21,13 @@ import { deliverResult, deliverTask } from '../delivery.ts';
 
 /** Makes a call, or goes on with one: its next round, or the same call of an earlier request that its client gave up. */
 export async function call(request: ModernRequest, params: Params): Promise<Reply> {
-  const { gateway, session, name, taskAfterMs } = request.parts;
-  const { id, exchange, client } = request;
+  const { gateway, session, taskAfterMs } = request.parts;
+  const { id, server, exchange, client } = request;
   const { name: tool, arguments: sent, _meta: _ownMeta, ...more } = params;
   const args = sent ?? {};
   if (typeof tool !== 'string' || !isObject(args)) return relay(request, 'tools/call', params);
   if (request.state !== undefined) return nextRound(request, tool);
-  const wanted: CallRequest = { server: name, tool, args, program: client.program, timeoutMs: MAX_DELAY_MS };
+  const wanted: CallRequest = { server, tool, args, program: client.program, timeoutMs: MAX_DELAY_MS };
   const earlier = wantsAgain(params) ? undefined : await earlierRun(gateway, session, wanted);
   if (earlier) return markTakenOver(await follow(request, earlier.id), earlier);
   const reply = await request.listening(id, async () =>
@@ -93,7 +93,7 @@ async function nextRound(request: ModernRequest, tool: string): Promise<Reply> {
   if (task === undefined) {
     throw new RpcError(INVALID_PARAMS, 'requestState refers to a call that has ended; call again without requestState');
   }
-  if (task.tool !== tool)
+  if (task.tool !== tool || task.server !== request.server)
     throw new RpcError(INVALID_PARAMS, `requestState belongs to a call of the tool '${task.tool}'`);
   await clientState.asked.answer({ taskId }, request.client.capabilities, request.answers ?? {});
   return follow(request, taskId);

@@ -1,4 +1,4 @@
-import type { RelatedRequest, ServerInfo } from '../../core/ports.ts';
+import type { RelatedRequest } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 import { secretId } from '../../lib/ids.ts';
@@ -6,6 +6,7 @@ import { InputKeys } from '../mrtr/input-keys.ts';
 import type { Params } from '../message.ts';
 import { HeldRequests } from './held-requests.ts';
 import { includes, isLevel } from '../../lib/levels.ts';
+import { sendTo, type Notification, type Recipient, type Shown } from './shown.ts';
 import { detailedTask } from './task-views.ts';
 
 type Tell = (method: string, params: Params | undefined) => void;
@@ -26,20 +27,24 @@ export class ModernClientState {
   /** What the client declared last. */
   capabilities: Params = {};
   readonly #session: Session;
-  readonly #name: string;
+  readonly #shown: Shown;
   /** The requests that are open, oldest first. */
   readonly #open = new Map<string, Open>();
-  /** How many listen for each resource, and whether the server reports its changes. */
-  readonly #watched = new Map<string, { listeners: number; told: Promise<boolean> }>();
+  /** How many listen for each resource, and the subscription at its server. */
+  readonly #watched = new Map<
+    string,
+    { listeners: number; subscribed: Promise<(() => Promise<unknown>) | undefined> }
+  >();
 
-  constructor(session: Session, name: string) {
+  constructor(session: Session, shown: Shown) {
     this.#session = session;
-    this.#name = name;
+    this.#shown = shown;
     this.asked = new InputKeys(session);
     this.held = new HeldRequests(session.clock);
-    session.onNotification.add((method, params, relatedRequest) =>
-      this.#onNotification(method, params, relatedRequest),
-    );
+    session.onNotification.add((server, method, params, relatedRequest) => {
+      const told = shown.fromServer(server, method, params);
+      if (told !== undefined) this.#onNotification(told, relatedRequest);
+    });
   }
 
   /** A request is open until the returned function is called; `tell` sends a notification in its course. */
@@ -61,9 +66,9 @@ export class ModernClientState {
   }
 
   /** Servers with sessions have one level for all requests: the most verbose one. */
-  async useLevel(level: string, info: ServerInfo): Promise<void> {
+  async useLevel(level: string, { server, info }: Recipient): Promise<void> {
     if (info.traits.declaredPerRequest || info.capabilities['logging'] === undefined || !isLevel(level)) return;
-    const told = this.#session.logLevel(this.#name);
+    const told = this.#session.logLevel(server);
     if (told !== undefined && includes(told, level)) return;
     const signal = new AbortController().signal;
     const request = {
@@ -75,36 +80,43 @@ export class ModernClientState {
       rounds: 'return' as const,
     };
     // Known before it is sent: requests that come meanwhile must not ask for less.
-    this.#session.setLogLevel(this.#name, level);
-    await this.#session.connection(this.#name).relay(request);
+    this.#session.setLogLevel(server, level);
+    await this.#session.connection(server).relay(request);
   }
 
   /** Subscribes to a resource, until the last listener leaves it; `undefined` if the server refuses. */
   async watchResource(uri: string): Promise<(() => void) | undefined> {
-    const session = this.#session;
-    const subscribed = async (): Promise<boolean> =>
-      session.subscribe(this.#name, uri).then(
-        () => true,
-        // A refused subscription is not acknowledged.
-        () => false,
-      );
-    const watched = this.#watched.get(uri) ?? { listeners: 0, told: subscribed() };
+    const watched = this.#watched.get(uri) ?? { listeners: 0, subscribed: this.#subscribe(uri) };
     this.#watched.set(uri, watched);
     watched.listeners += 1;
-    const told = await watched.told;
+    const unsubscribe = await watched.subscribed;
     const leave = (): void => {
       watched.listeners -= 1;
       if (watched.listeners > 0) return;
       this.#watched.delete(uri);
       // A server that is away has forgotten it anyway.
-      if (told) session.unsubscribe(this.#name, uri).catch(() => {});
+      unsubscribe?.().catch(() => {});
     };
-    if (told) return leave;
+    if (unsubscribe) return leave;
     leave();
     return undefined;
   }
 
-  #onNotification(method: string, params: Params | undefined, relatedRequest: RelatedRequest): void {
+  /** Resolves with what ends the subscription; `undefined` if there is none, which is not acknowledged. */
+  async #subscribe(uri: string): Promise<(() => Promise<unknown>) | undefined> {
+    const session = this.#session;
+    try {
+      return await sendTo(await this.#shown.route('resources/subscribe', { uri }), async ({ server, params }) => {
+        const address = String(params['uri']);
+        await session.subscribe(server, address);
+        return async () => session.unsubscribe(server, address);
+      });
+    } catch {
+      return undefined;
+    }
+  }
+
+  #onNotification({ method, params }: Notification, relatedRequest: RelatedRequest): void {
     if (NOT_PASSED_ON.test(method)) return;
     const isLog = method === 'notifications/message';
     const wants = ({ level }: Open): boolean => !isLog || (level !== undefined && includes(level, params?.['level']));
@@ -119,9 +131,9 @@ export class ModernClientState {
 
 const clientStates = new WeakMap<Session, ModernClientState>();
 
-/** The state that all requests to this server in this session share. */
-export function clientStateOf(session: Session, server: string): ModernClientState {
-  const clientState = clientStates.get(session) ?? new ModernClientState(session, server);
+/** The state that all requests in this session share. */
+export function clientStateOf(session: Session, shown: Shown): ModernClientState {
+  const clientState = clientStates.get(session) ?? new ModernClientState(session, shown);
   clientStates.set(session, clientState);
   return clientState;
 }

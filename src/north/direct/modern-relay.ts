@@ -12,11 +12,11 @@ const URL_ELICITATION_REQUIRED = -32042;
 
 /** Passes a request on as it is; questions of the server reach the client in rounds. */
 export async function relay(request: ModernRequest, method: string, params: Params): Promise<Reply> {
-  const { parts, id, exchange, client, state, answers } = request;
+  const { parts, info, id, exchange, client, state, answers } = request;
   const { _meta: _ownMeta, ...own } = params;
   // A server that asks in rounds keeps their state itself.
-  const rounds = parts.info.traits.asksInRounds ? { inputResponses: answers, requestState: state } : {};
-  if (state !== undefined && !parts.info.traits.asksInRounds) return nextOfHeld(request);
+  const rounds = info.traits.asksInRounds ? { inputResponses: answers, requestState: state } : {};
+  if (state !== undefined && !info.traits.asksInRounds) return nextOfHeld(request);
   const meta = { ...request.meta(method, params), ...(exchange.progress && { progressToken: id }) };
   const outgoing = { ...own, ...rounds, _meta: meta };
   const onProgress = exchange.progress ?? ((): void => {});
@@ -28,7 +28,7 @@ export async function relay(request: ModernRequest, method: string, params: Para
     parts.session.readLists.record(method, params, reply.result);
     return reply;
   } catch (error) {
-    return passOn(roundInstead(request, wireError(parts.name, error, parts.session)));
+    return passOn(roundInstead(request, wireError(`server '${request.server}'`, error, parts.session)));
   }
 }
 
@@ -56,11 +56,11 @@ async function waitFor(request: ModernRequest, held: HeldRequest): Promise<Reply
 }
 
 /** In this era a round replaces the error that asks the client to visit an address first. */
-export function roundInstead({ client, parts }: ModernRequest, error: Error & RpcFailure): Params {
+export function roundInstead({ client, info }: ModernRequest, error: Error & RpcFailure): Params {
   const asked = elicitationsIn(error).filter((params) =>
     canBeAsked(client.capabilities, { kind: 'elicitation', params }),
   );
-  if (asked.length === 0 || parts.info.traits.asksInRounds) throw error;
+  if (asked.length === 0 || info.traits.asksInRounds) throw error;
   const requests = asked.map((params) => [
     quotable(params['elicitationId'] ?? params['url']),
     { method: 'elicitation/create', params },

@@ -4,6 +4,7 @@ import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
 import { secretId } from '../../lib/ids.ts';
 import { CLIENT_CAPABILITIES_KEY, LOG_LEVEL_KEY } from '../../lib/protocol.ts';
+import type { HelperTools } from '../all/helper-tools.ts';
 import type { ClientRequest } from '../client-request.ts';
 import { report, type Reply } from '../commit-gate.ts';
 import { inputRequired, type Waiting } from '../mrtr/request-state.ts';
@@ -13,21 +14,26 @@ import { calling, type ModernClient } from '../modern-client.ts';
 import type { ModernCall } from '../modern/endpoint.ts';
 import { passedOnMeta } from './meta.ts';
 import type { ModernClientState } from './modern-client-state.ts';
+import type { Recipient, Shown } from './shown.ts';
 
 export interface ModernViewParts {
   gateway: Gateway;
   session: Session;
-  name: string;
-  info: ServerInfo;
+  shown: Shown;
+  /** For clients that have no other means for tasks and questions. */
+  helpers?: HelperTools | undefined;
   /** What the requests of one client share. */
   clientState: ModernClientState;
   /** After how long a call is offered as a task to a client that takes tasks. */
   taskAfterMs: number;
 }
 
-/** One request of a client without sessions. */
+/** One request of a client without sessions, which is for one server. */
 export class ModernRequest {
   readonly parts: ModernViewParts;
+  readonly server: string;
+  /** What the server said of itself. */
+  readonly info: ServerInfo;
   readonly exchange: Exchange;
   readonly client: ModernClient;
   /** The id of the request on the connection to the server. */
@@ -38,24 +44,29 @@ export class ModernRequest {
   readonly answers: Params | undefined;
   readonly #request: ClientRequest;
 
-  constructor(parts: ModernViewParts, { request, client, state, answers }: Omit<ModernCall, 'params'>) {
+  constructor(
+    parts: ModernViewParts,
+    { server, info }: Recipient,
+    { request, client, state, answers }: Omit<ModernCall, 'params'>,
+  ) {
     this.parts = parts;
+    this.server = server;
+    this.info = info;
     this.exchange = request.exchange;
     this.client = client;
     this.state = state;
     this.answers = answers;
     this.#request = request;
-    parts.clientState.capabilities = this.client.capabilities;
   }
 
   get connection(): Connection {
-    return this.parts.session.connection(this.parts.name);
+    return this.parts.session.connection(this.server);
   }
 
   /** Servers of the client's own era learn from each request what its client can do. */
   meta(method: string, params: Params): Params {
     const meta = passedOnMeta(params);
-    if (!this.parts.info.traits.declaredPerRequest) return meta;
+    if (!this.info.traits.declaredPerRequest) return meta;
     return {
       ...meta,
       [CLIENT_CAPABILITIES_KEY]: method === 'tools/call' ? calling(this.client) : this.client.capabilities,
@@ -65,9 +76,9 @@ export class ModernRequest {
 
   /** Passes the notifications of this request on while `work` runs. */
   async listening<T>(id: string | undefined, work: () => Promise<T>): Promise<T> {
-    const { clientState, info } = this.parts;
+    const { clientState } = this.parts;
     const { logLevel } = this.client;
-    if (logLevel !== undefined) await clientState.useLevel(logLevel, info);
+    if (logLevel !== undefined) await clientState.useLevel(logLevel, this);
     const leave = clientState.enter(id ?? this.id, logLevel, (method, params) => this.#request.notify(method, params));
     try {
       return await work();

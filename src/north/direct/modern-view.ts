@@ -3,76 +3,92 @@ import { INVALID_PARAMS, RpcError } from '../../lib/rpc-error.ts';
 import { withinLimits } from '../carrier.ts';
 import { passOn, replyWhenStored, report, type Reply } from '../commit-gate.ts';
 import { deliverTaskEnd } from '../delivery.ts';
-import type { Params } from '../message.ts';
+import { askingByRound } from '../hub-endpoint.ts';
 import { requireTasks } from '../modern-client.ts';
-import type { ModernEndpoint } from '../modern/endpoint.ts';
+import type { ModernCall, ModernEndpoint } from '../modern/endpoint.ts';
 import { call } from './modern-call.ts';
 import { relay } from './modern-relay.ts';
 import { ModernRequest, type ModernViewParts } from './modern-request.ts';
 import { wireError } from './outcome.ts';
-import { discoverResult, implementationOf } from './shown-server.ts';
+import { sendTo } from './shown.ts';
 
-/** Shows one server to a client without sessions. */
+/** Shows one server, or several as one, to a client without sessions. */
 export function modernView(parts: ModernViewParts): ModernEndpoint {
-  const { session, name, info } = parts;
+  const { session, shown, clientState } = parts;
   return {
-    serverInfo: implementationOf(name, info),
-    get introduction() {
-      return discoverResult(info);
-    },
-    handle: async (received) => {
-      const { request, params } = received;
-      const handle = (): Promise<Reply> => answer(new ModernRequest(parts, received), request.method, params);
+    serverInfo: shown.implementation,
+    introduce: () => shown.discoverResult(),
+    handle: async (call) => {
+      const { client, params } = call;
+      clientState.capabilities = client.capabilities;
       try {
-        return await replyWhenStored(session, () => withinLimits(session, params, handle));
+        return await replyWhenStored(session, () => withinLimits(session, params, async () => answer(parts, call)));
       } catch (error) {
-        throw wireError(name, error, session);
+        throw wireError(shown.label, error, session);
       }
     },
-    onNotification: (method, params) => session.connection(name).notify(method, params),
+    onNotification: (method, params) => {
+      for (const server of shown.hearers(method)) session.connectionIfAny(server)?.notify(method, params);
+    },
   };
 }
 
-function answer(request: ModernRequest, method: string, params: Params): Promise<Reply> {
+async function answer(parts: ModernViewParts, received: ModernCall): Promise<Reply> {
+  const { session, shown, helpers } = parts;
+  const { request, params } = received;
+  const { method } = request;
   switch (method) {
     case 'tools/call':
-      return call(request, params);
+      if (!helpers?.has(params['name'])) break;
+      return helpers.call(params, { exchange: request.exchange, asking: askingByRound(session, received) });
     case 'tasks/get':
-      return getTask(request, params);
+      return getTask(parts, received);
     case 'tasks/cancel':
-      return cancelTask(request, params);
+      return cancelTask(parts, received);
     case 'tasks/update':
-      return updateTask(request, params);
-    default:
-      return relay(request, method, params);
+      return updateTask(parts, received);
   }
+  const answered = shown.answer(method, params);
+  if (answered !== undefined) {
+    const result = await answered;
+    const addsHelpers = helpers !== undefined && method === 'tools/list';
+    return report(session, addsHelpers ? helpers.addTo(result, { promotes: false }) : result);
+  }
+  return sendTo(await shown.route(method, params), async ({ server, params: own, translate }) => {
+    const info = await shown.infoOf(server);
+    const addressed = new ModernRequest(parts, { server, info }, received);
+    if (method === 'tools/call') return call(addressed, own);
+    const reply = await relay(addressed, method, own);
+    return translate === undefined ? reply : { ...reply, result: translate(reply.result) };
+  });
 }
 
-async function getTask(request: ModernRequest, params: Params): Promise<Reply> {
-  const { session, clientState } = request.parts;
-  const task = taskIn(request, params);
+async function getTask(parts: ModernViewParts, received: ModernCall): Promise<Reply> {
+  const { session, clientState } = parts;
+  const { request, client } = received;
+  const task = taskIn(parts, received);
   if (hasEnded(task)) deliverTaskEnd({ session, exchange: request.exchange }, task.id);
-  return report(session, clientState.detailed(task, request.client.capabilities));
+  return report(session, clientState.detailed(task, client.capabilities));
 }
 
-async function cancelTask(request: ModernRequest, params: Params): Promise<Reply> {
-  const { session } = request.parts;
+async function cancelTask(parts: ModernViewParts, received: ModernCall): Promise<Reply> {
+  const { session } = parts;
   // Acknowledged also when it has ended already: then there is nothing to do.
-  session.calls.cancel(taskIn(request, params).id, 'cancelled by the client');
+  session.calls.cancel(taskIn(parts, received).id, 'cancelled by the client');
   return report(session, {});
 }
 
-async function updateTask(request: ModernRequest, params: Params): Promise<Reply> {
-  const { id } = taskIn(request, params);
+async function updateTask(parts: ModernViewParts, received: ModernCall): Promise<Reply> {
+  const { id } = taskIn(parts, received);
   // Stores the answers; those that could not be stored count all the same.
-  await request.parts.clientState.asked.answer({ taskId: id }, request.client.capabilities, request.answers ?? {});
+  await parts.clientState.asked.answer({ taskId: id }, received.client.capabilities, received.answers ?? {});
   return passOn({});
 }
 
-function taskIn({ client, parts }: ModernRequest, { taskId }: Params): Task {
+function taskIn({ session }: ModernViewParts, { client, params: { taskId } }: ModernCall): Task {
   if (typeof taskId !== 'string') throw new RpcError(INVALID_PARAMS, "Invalid params: 'taskId' must be a string");
   requireTasks(client);
-  const task = parts.session.tasks.find(taskId);
+  const task = session.tasks.find(taskId);
   if (task === undefined) throw new RpcError(INVALID_PARAMS, `task '${taskId}' not found: unknown or expired`);
   return task;
 }

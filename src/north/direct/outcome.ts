@@ -30,11 +30,11 @@ export function errorOf({ outcome, error }: Extract<CallReply, { kind: 'failed' 
 }
 
 /** An error as it leaves: errors of the server as they came, ours with the code of the table. */
-export function wireError(server: string, error: unknown, session?: Session): Error & RpcFailure {
+export function wireError(label: string, error: unknown, session?: Session): Error & RpcFailure {
   if (error instanceof GatewayError) return fromGateway(error);
   if (hasRpcCode(error)) return error;
   if (session?.ended) return fromGateway(shuttingDown());
-  return new RpcError(-32000, `server '${server}' did not answer: ${messageOf(error)}`);
+  return new RpcError(-32000, `${label} did not answer: ${messageOf(error)}`);
 }
 
 function fromGateway(error: GatewayError): RpcError {

@@ -2,22 +2,88 @@
 
 import { GatewayError } from '../../core/errors.ts';
 import type { Connection, ServerInfo } from '../../core/ports.ts';
+import type { Session } from '../../core/session/session.ts';
 import { messageOf } from '../../lib/log.ts';
 import { withoutMeta } from '../../lib/meta.ts';
 import { isObject } from '../../lib/values.ts';
 import { LATEST_WITH_SESSIONS, SERVER_INFO_KEY, TASKS_EXTENSION } from '../../lib/protocol.ts';
 import type { Params } from '../message.ts';
+import type { Notification, Shown, Targets } from './shown.ts';
 
 /** The first version of the protocol that has tasks. */
 export const TASKS_SINCE = LATEST_WITH_SESSIONS;
 
-const CORE_TASKS = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
+/** What the gateway offers with every server that has tools. */
+export const CORE_TASKS = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
 
-/** The result of `initialize`. Without `info`, the client was introduced in an earlier run of the program. */
-export function initializeResult(server: string, info: ServerInfo | undefined, protocolVersion: string): Params {
-  if (info === undefined) {
+/** One server as it is. */
+export class ShownServer implements Shown {
+  readonly #session: Session;
+  readonly #name: string;
+  readonly #info: ServerInfo | undefined;
+
+  /** Without `info`, the client was introduced in an earlier run of the program. */
+  constructor(session: Session, name: string, info?: ServerInfo) {
+    this.#session = session;
+    this.#name = name;
+    this.#info = info;
+  }
+
+  get label(): string {
+    return `server '${this.#name}'`;
+  }
+
+  initializeResult(protocolVersion: string): Params {
+    if (this.#info !== undefined) return initializeResult(this.#name, this.#info, protocolVersion);
     return { protocolVersion, capabilities: {}, serverInfo: { name: 'meanwhile', version: '0' } };
   }
+
+  discoverResult(): Params {
+    return discoverResult(this.#known);
+  }
+
+  get implementation(): Params {
+    return implementationOf(this.#name, this.#known);
+  }
+
+  tellsChanges(kind: string): boolean {
+    if (this.#info !== undefined) return tellsChanges(this.#info, kind);
+    // Its client was introduced in an earlier run of the program, most likely to the same server.
+    const status = this.#session.connectionIfAny(this.#name)?.status;
+    return status?.state === 'connected' && tellsChanges(status.info, kind);
+  }
+
+  answer(): undefined {
+    return undefined;
+  }
+
+  route(_method: string, params: Params): Targets {
+    return [{ server: this.#name, params }];
+  }
+
+  infoOf(): ServerInfo {
+    return this.#known;
+  }
+
+  toolName(_server: string, tool: string): string {
+    return tool;
+  }
+
+  hearers(): string[] {
+    return [this.#name];
+  }
+
+  fromServer(_server: string, method: string, params: Params | undefined): Notification {
+    return { method, params };
+  }
+
+  get #known(): ServerInfo {
+    if (this.#info === undefined) throw new Error(`${this.label} has not introduced itself`);
+    return this.#info;
+  }
+}
+
+function initializeResult(server: string, info: ServerInfo, protocolVersion: string): Params {
   const { sessions } = info.traits;
   return asOfItsVersion({
     ...(sessions ? info.initializeResult : withoutDiscovery(info.initializeResult ?? {})),
@@ -28,8 +94,7 @@ export function initializeResult(server: string, info: ServerInfo | undefined, p
   });
 }
 
-/** The result of `server/discover`, except for the versions. */
-export function discoverResult(info: ServerInfo): Params {
+function discoverResult(info: ServerInfo): Params {
   const { sessions } = info.traits;
   return {
     ...(sessions ? withoutInitialization(info.initializeResult ?? {}) : info.initializeResult),
@@ -39,7 +104,7 @@ export function discoverResult(info: ServerInfo): Params {
 }
 
 /** A client may insist on an older version of the protocol, which has no tasks. */
-function asOfItsVersion(introduction: Params): Params {
+export function asOfItsVersion(introduction: Params): Params {
   const { protocolVersion, capabilities } = introduction;
   if (typeof protocolVersion !== 'string' || protocolVersion >= TASKS_SINCE || !isObject(capabilities))
     return introduction;
@@ -56,7 +121,7 @@ export async function serverInfo(server: string, connection: Connection): Promis
 }
 
 /** Whether the server announced notifications about changes of this kind of list. */
-export function tellsChanges({ capabilities }: ServerInfo, kind: string): boolean {
+function tellsChanges({ capabilities }: ServerInfo, kind: string): boolean {
   const offered = capabilities[kind];
   return isObject(offered) && offered['listChanged'] === true;
 }
@@ -80,8 +145,7 @@ function modernCapabilities(info: ServerInfo): Params {
   return { ...capabilities, ...(Object.keys(offered).length > 0 && { extensions: offered }) };
 }
 
-/** The server, as its clients see it. */
-export function implementationOf(server: string, { implementation }: ServerInfo): Params {
+function implementationOf(server: string, { implementation }: ServerInfo): Params {
   return implementation ?? { name: server, version: '0' };
 }
 

@@ -7,7 +7,8 @@ import type { Store } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '../../lib/rpc-error.ts';
 import type { Hub } from '../hub/hub.ts';
-import { directView, HUB_VIEW, type View } from '../../core/session/kind.ts';
+import { ALL_SERVERS, findGroup } from '../../core/groups.ts';
+import { directView, groupView, HUB_VIEW, type View } from '../../core/session/kind.ts';
 import { LegacySessions } from '../legacy/sessions.ts';
 import { idOf } from '../message.ts';
 import { ModernRequests } from '../modern/requests.ts';
@@ -131,9 +132,12 @@ export class HttpListener {
       respondGatewayError(res, error, { headers: { ...headers, connection: 'close' } });
       return;
     }
-    const view = path === '/mcp' ? this.#root : viewIn(path);
+    const view = path === '/mcp' ? this.#root : this.#viewAt(path);
     if (view === undefined) {
-      const places = this.#root.kind === 'hub' ? 'the hub is at /mcp, and each server at /mcp/<its name>' : 'try /mcp';
+      const places =
+        this.#root.kind === 'hub'
+          ? 'the hub is at /mcp, each server at /mcp/<its name>, and all at /mcp/all'
+          : 'try /mcp';
       respondError(res, 404, -32000, `path '${path}' not found; ${places}`);
       return;
     }
@@ -147,11 +151,22 @@ export class HttpListener {
     else await this.#mcp(req, res, { principal, view, as: named.as });
   }
 
+  /** The view at a path. Some clients append `/mcp` to the address they are given. */
+  #viewAt(path: string): View | undefined {
+    const [, encoded] = /^\/mcp\/([^/]+)(?:\/mcp)?$/.exec(path) ?? [];
+    if (encoded === undefined) return undefined;
+    const name = decoded(encoded);
+    const isGroup = this.#root.kind === 'hub' && findGroup(name, this.#gateway.settings) !== undefined;
+    return isGroup ? groupView(name) : directView(name);
+  }
+
   /** Says that there is no such server, unless there is. */
   #missing(principal: string, server: string): string | undefined {
     const servers = this.#gateway.registry.of(principal);
     if (servers.get(server) !== undefined) return undefined;
-    return `no server '${server}'; ${known(servers.list().map(({ name }) => name))}`;
+    const missing = `no server '${server}'; ${known(servers.list().map(({ name }) => name))}`;
+    if (this.#root.kind !== 'hub') return missing;
+    return `${missing}; groups: ${[ALL_SERVERS, ...Object.keys(this.#gateway.settings.groups)].join(', ')}`;
   }
 
   #recipient(principal: string): Recipient {
@@ -278,14 +293,11 @@ function closeWithConnection({ socket }: IncomingMessage, res: ServerResponse): 
   res.once('socket', () => socket.off('close', over));
 }
 
-/** The view at a path. Some clients append `/mcp` to the address they are given. */
-function viewIn(path: string): View | undefined {
-  const [, name] = /^\/mcp\/([^/]+)(?:\/mcp)?$/.exec(path) ?? [];
-  if (name === undefined) return undefined;
+function decoded(name: string): string {
   try {
-    return directView(decodeURIComponent(name));
+    return decodeURIComponent(name);
   } catch {
-    return directView(name);
+    return name;
   }
 }
 

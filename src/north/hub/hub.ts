@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { CallRequest } from '../../core/call/request.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { ServerConfig } from '../../core/ports.ts';
@@ -15,7 +16,7 @@ import { DIAGRAMS_URI, diagramsResource, readDiagrams } from './resources/diagra
 import type { Asking, HubCaller, HubTool, ToolContext, ToolReply } from './tool.ts';
 import { activityTools } from './tools/activity.ts';
 import { elicitationTools } from './tools/elicitation.ts';
-import { executionTools } from './tools/execution.ts';
+import { defaultTimeoutMs, executionTools, makeCall } from './tools/execution.ts';
 import { notificationTools } from './tools/notifications.ts';
 import { promptTools } from './tools/prompts.ts';
 import { resourceTools } from './tools/resources.ts';
@@ -37,12 +38,16 @@ export const HUB_TOOLS: readonly HubTool[] = [
   ...activityTools,
 ];
 
+/** Those with which a client follows slow calls and answers questions; the others are about servers. */
+export const HELPER_TOOLS: readonly HubTool[] = [...samplingTools, ...elicitationTools, ...taskTools, ...activityTools];
+
 export const HUB_CAPABILITIES = { tools: {}, resources: {} };
 
-export const HUB_INSTRUCTIONS =
-  'Gateway to other MCP servers: find their tools with list_tools, call them with execute_tool. A call that is slow or ' +
-  'needs input continues as a task. When a reply has pending_client_action, ask the user (or answer the sampling ' +
-  'request yourself), respond, then use await_activity and get_task_result.';
+export const TASKS_EXPLAINED =
+  'A call that is slow or needs input continues as a task. When a reply has pending_client_action, ask the user (or ' +
+  'answer the sampling request yourself), respond, then use await_activity and get_task_result.';
+
+export const HUB_INSTRUCTIONS = `Gateway to other MCP servers: find their tools with list_tools, call them with execute_tool. ${TASKS_EXPLAINED}`;
 
 /** The fixed set of tools, behind every listener and in both eras. */
 export class Hub {
@@ -63,11 +68,16 @@ export class Hub {
     return method === 'tools/call' ? this.#call(params, caller) : this.#look(method, params);
   }
 
+  /** Tools as `tools/list` shows them. */
+  describe(tools: readonly HubTool[]): Record<string, unknown>[] {
+    return tools.map((each) => describeTool(each, this.settings));
+  }
+
   #look(method: string, params: Record<string, unknown>): Reply {
     switch (method) {
       case 'tools/list':
         // Only now: describing the tools would delay the start.
-        this.#list ??= HUB_TOOLS.map((each) => describeTool(each, this.settings));
+        this.#list ??= this.describe(HUB_TOOLS);
         return passOn({ tools: this.#list });
       case 'resources/list':
         return passOn({ resources: [diagramsResource] });
@@ -87,14 +97,29 @@ export class Hub {
     const { name, arguments: given = {} } = params;
     const found = typeof name === 'string' ? this.#tools.get(name) : undefined;
     if (found === undefined) throw new RpcError(INVALID_PARAMS, noSuchTool(quotable(name), [...this.#tools.keys()]));
-    const { exchange, session, mayRunCommands, reader } = caller;
-    const asking = this.#asking(caller);
-    return whileWaiting({ clock: session.clock, exchange }, `${found.name} is running`, async (onProgress) => {
-      const gateway = this.#gateway;
-      const context: ToolContext = { session, exchange, mayRunCommands, reader, asking, gateway, onProgress };
-      const reply = await this.#run(found, given, context);
+    return this.#replyTo(caller, found.name, async (context) => {
+      const reply = await this.#run(found.name, given, context, () => found.run(checked(found, given), context));
       return buildReply(context, reply, found.showsServers && serversShown(reply, given));
     });
+  }
+
+  /** Makes a call as `execute_tool` does, for a client that knows the tool itself. */
+  execute(request: Omit<CallRequest, 'timeoutMs'>, caller: HubCaller): Promise<Reply> {
+    const timeoutMs = defaultTimeoutMs(this.settings);
+    return this.#replyTo(caller, request.tool, async (context) => {
+      const make = async (): Promise<ToolReply> => makeCall(context, { ...request, timeoutMs });
+      const reply = await this.#run(request.tool, request, context, make);
+      return buildReply(context, reply, serversShown(reply, request));
+    });
+  }
+
+  #replyTo(caller: HubCaller, what: string, reply: (context: ToolContext) => Promise<Reply>): Promise<Reply> {
+    const { exchange, session, mayRunCommands, reader } = caller;
+    const asking = this.#asking(caller);
+    const gateway = this.#gateway;
+    return whileWaiting({ clock: session.clock, exchange }, `${what} is running`, async (onProgress) =>
+      reply({ session, exchange, mayRunCommands, reader, asking, gateway, onProgress }),
+    );
   }
 
   /** With `questions.via` = tools, a client counts as unable to be asked in any other way. */
@@ -102,12 +127,12 @@ export class Hub {
     return this.#gateway.settings.questions.via === 'tools' ? { ...asking, capabilities: {} } : asking;
   }
 
-  async #run(found: HubTool, given: unknown, context: ToolContext): Promise<ToolReply> {
+  async #run(tool: string, given: unknown, context: ToolContext, work: () => Promise<ToolReply>): Promise<ToolReply> {
     try {
-      return await withinLimits(context.session, given, () => found.run(checked(found, given), context));
+      return await withinLimits(context.session, given, work);
     } catch (error) {
       if (!(error instanceof GatewayError)) {
-        this.#gateway.log.debug('tool_failed', { tool: found.name, error: String(error) });
+        this.#gateway.log.debug('tool_failed', { tool, error: String(error) });
       }
       return errorReply(withFix(error, serverIn(given, context.session)));
     }

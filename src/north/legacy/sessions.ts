@@ -2,13 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError, shuttingDown } from '../../core/errors.ts';
 import { canBeNamed, type Gateway } from '../../core/gateway.ts';
 import type { Session } from '../../core/session/session.ts';
-import type { ServerInfo } from '../../core/ports.ts';
 import { SESSION_VERSIONS } from '../../lib/protocol.ts';
 import { REQUEST_LEFT } from '../cancel-reasons.ts';
 import { isInitialize, type Initialization } from '../client-info.ts';
 import type { Addressed } from '../http/addressed.ts';
 import { isSameView } from '../../core/session/kind.ts';
-import { serverInfo } from '../direct/shown-server.ts';
+import type { Shown } from '../direct/shown.ts';
+import { introducedIn, shownAgain } from '../shown-in.ts';
+import { HelperTools } from '../all/helper-tools.ts';
 import { LegacyView } from '../direct/legacy-view.ts';
 import { respondError, respondGatewayError } from '../http/response.ts';
 import { hubPeer } from '../hub-endpoint.ts';
@@ -87,28 +88,28 @@ export class LegacySessions {
   ): Promise<void> {
     const { gateway } = this.#options;
     let session: Session | undefined;
-    let info: ServerInfo | undefined;
+    let shown: Shown | undefined;
     try {
       session = await gateway.open(principal, { view, owner: { kind: 'client', client: clientRecord(body) } });
       await whenStored([session]);
       // The client learns from `initialize` what this server can do.
-      if (view.kind === 'direct') info = await serverInfo(view.server, session.connection(view.server));
+      if (view.kind !== 'hub') shown = await introducedIn(gateway, session, view);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       respondGatewayError(res, error, { id: idOf(body) });
       if (session) await gateway.end(session, 'the session could not be started');
       return;
     }
-    this.#serve(session, false, info).transport.post(res, body as unknown as Message);
+    this.#serve(session, false, shown).transport.post(res, body as unknown as Message);
   }
 
-  #serve(session: Session, restored: boolean, info?: ServerInfo): Served {
+  #serve(session: Session, restored: boolean, shown?: Shown): Served {
     const transport = new LegacyTransport(session.id, {
       primesStreams: understandsEmptyEvents(session.client),
       lost: restored ? lostIn(session) : undefined,
     });
     transport.onStreamOpen = () => session.hold();
-    const { peer, close } = this.#peerOf(session, transport, info);
+    const { peer, close } = this.#peerOf(session, transport, shown);
     transport.onmessage = (message) => peer.receive(message);
     transport.onRequestLeft = (id) => peer.cancel(id, REQUEST_LEFT);
     transport.onclose = () => {
@@ -121,18 +122,19 @@ export class LegacySessions {
     return served;
   }
 
-  #peerOf(session: Session, transport: LegacyTransport, info?: ServerInfo): { peer: ClientPeer; close: () => void } {
+  #peerOf(session: Session, transport: LegacyTransport, introduced?: Shown): { peer: ClientPeer; close: () => void } {
     const { gateway, hub, mayRunCommands } = this.#options;
     if (session.view.kind === 'hub') {
       if (hub === undefined) throw new Error('a hub session at a listener without a hub');
       return { peer: hubPeer({ hub, gateway, session, carrier: transport, mayRunCommands }), close: () => {} };
     }
-    const { server: name } = session.view;
-    const shown = new LegacyView({ gateway, session, name, info, carrier: transport, alone: hub === undefined });
-    transport.onReachable = (requests) => shown.responder.reachable(requests);
-    transport.onStandingAgain = () => shown.responder.standingAgain();
-    transport.onUnreachable = (requests) => shown.responder.unreachable(requests);
-    return { peer: shown.peer, close: () => shown.close() };
+    const shown = introduced ?? shownAgain(gateway, session, session.view);
+    const helpers = hub && session.hasHubTools ? new HelperTools(hub, session, mayRunCommands) : undefined;
+    const view = new LegacyView({ gateway, session, shown, carrier: transport, helpers, alone: hub === undefined });
+    transport.onReachable = (requests) => view.responder.reachable(requests);
+    transport.onStandingAgain = () => view.responder.standingAgain();
+    transport.onUnreachable = (requests) => view.responder.unreachable(requests);
+    return { peer: view.peer, close: () => view.close() };
   }
 
   /** The session that a client names, if it is its own. */
@@ -189,7 +191,7 @@ export class LegacySessions {
 }
 
 /** The error for a request that was open when the program ended; it says how the client finds its work. */
-function lostIn({ view }: Session): string {
-  const tasks = view.kind === 'hub' ? 'list_tasks shows' : 'make it again, unless tasks/list shows';
+function lostIn({ hasHubTools }: Session): string {
+  const tasks = hasHubTools ? 'list_tasks shows' : 'make it again, unless tasks/list shows';
   return `gateway restarted while this request was open; ${tasks} what became of its work`;
 }

@@ -50,7 +50,7 @@ async function oracle(request: RequestMessage, outcome: () => Params): Promise<u
 async function ours(request: RequestMessage, outcome: () => Params): Promise<unknown> {
   const endpoint: ModernEndpoint = {
     serverInfo: INFO,
-    introduction: { capabilities: CAPABILITIES },
+    introduce: () => ({ capabilities: CAPABILITIES }),
     handle: async () => outcome(),
     onNotification: () => {},
   };
@@ -106,7 +106,7 @@ test('D-3: answers and state of a round are taken out of the parameters', async 
   const calls: ModernCall[] = [];
   const endpoint: ModernEndpoint = {
     serverInfo: INFO,
-    introduction: {},
+    introduce: () => ({}),
     handle: async (call) => {
       calls.push(call);
       return {};
@@ -124,7 +124,7 @@ test('D-5: notifications go on without the introduction of their client', () => 
   const heard: unknown[] = [];
   const endpoint: ModernEndpoint = {
     serverInfo: INFO,
-    introduction: {},
+    introduce: () => ({}),
     handle: async () => ({}),
     onNotification: (method, params) => heard.push([method, params]),
   };

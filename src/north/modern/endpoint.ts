@@ -24,7 +24,7 @@ export interface ModernEndpoint {
   /** The server, as each result names it. */
   serverInfo: Params;
   /** The result of `server/discover`, except for the versions. */
-  introduction: Params;
+  introduce(): Params | Promise<Params>;
   /** Resolves with the result of a request; rejects with the error of the reply. */
   handle(call: ModernCall): Promise<Params>;
   onNotification(method: string, params: Params | undefined): void;
@@ -62,7 +62,8 @@ export async function modernResult(endpoint: ModernEndpoint, request: ClientRequ
   const { method } = request;
   if (GONE_METHODS.has(method)) throw new RpcError(METHOD_NOT_FOUND, 'Method not found');
   if (method === 'server/discover') {
-    return completed(method, { ...endpoint.introduction, supportedVersions: MODERN_VERSIONS }, endpoint.serverInfo);
+    const introduction = await endpoint.introduce();
+    return completed(method, { ...introduction, supportedVersions: MODERN_VERSIONS }, endpoint.serverInfo);
   }
   try {
     return completed(method, await endpoint.handle(modernCall(request)), endpoint.serverInfo);

@@ -2,16 +2,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
+import type { NativeView } from '../../core/session/kind.ts';
 import type { Session } from '../../core/session/session.ts';
 import { metaOf } from '../../lib/meta.ts';
 import type { Addressed } from '../http/addressed.ts';
 import { ClientRequest } from '../client-request.ts';
+import { HelperTools } from '../all/helper-tools.ts';
 import { listen } from '../direct/listening.ts';
 import { clientStateOf } from '../direct/modern-client-state.ts';
 import { clientIn, stateOf } from '../modern-client.ts';
 import { modernView } from '../direct/modern-view.ts';
 import { wireError } from '../direct/outcome.ts';
-import { serverInfo } from '../direct/shown-server.ts';
+import { shownIn } from '../shown-in.ts';
 import { beginStream, frame, respondError, writeEvent } from '../http/response.ts';
 import { HUB_INFO, modernHub } from '../hub-endpoint.ts';
 import { emptySubscription } from './empty-subscription.ts';
@@ -87,9 +89,9 @@ export class ModernRequests {
     const found = this.#gateway.stateOf({ ...whom, name: stateOf(whom.as, metaOf(message.params ?? {})) });
     const session = found instanceof Promise ? await found : found;
     const endpoint =
-      whom.view.kind === 'direct'
-        ? await this.#directEndpoint(session, message, whom.view.server)
-        : this.#hubEndpoint(session, message, req.socket);
+      whom.view.kind === 'hub'
+        ? this.#hubEndpoint(session, message, req.socket)
+        : await this.#nativeEndpoint(session, message, whom.view);
     if (transport.over) return;
     const request = new ClientRequest(message, transport, this.#gateway.settings.calls.onCancel);
     void answer(request, transport, () => modernResult(endpoint, request));
@@ -101,16 +103,18 @@ export class ModernRequests {
     return modernHub({ hub, session, mayRunCommands, reader: this.#windows.readerOf(session, id, socket) });
   }
 
-  async #directEndpoint(
+  async #nativeEndpoint(
     own: Session,
     message: RequestMessage | NotificationMessage,
-    name: string,
+    view: NativeView,
   ): Promise<ModernEndpoint> {
-    const { gateway, taskAfterMs } = this.#options;
+    const { gateway, hub, mayRunCommands, taskAfterMs } = this.#options;
     const owner = this.#ownerOf(own, message);
     const session = owner instanceof Promise ? await owner : owner;
-    const info = await serverInfo(name, session.connection(name));
-    return modernView({ gateway, session, name, info, clientState: clientStateOf(session, name), taskAfterMs });
+    const shown = await shownIn(gateway, session, view);
+    const clientState = clientStateOf(session, shown);
+    const helpers = hub && session.hasHubTools ? new HelperTools(hub, session, mayRunCommands) : undefined;
+    return modernView({ gateway, session, shown, helpers, clientState, taskAfterMs });
   }
 
   async #notified(
@@ -118,13 +122,13 @@ export class ModernRequests {
     message: NotificationMessage,
     { principal, view, as }: Addressed,
   ): Promise<void> {
-    if (view.kind === 'direct') {
+    if (view.kind !== 'hub') {
       const meta = metaOf(message.params ?? {});
       // Clients do not name themselves in notifications: those belong to the state that was used last.
       const isNameless = as === undefined && clientIn(meta).program === undefined;
       const latest = isNameless ? this.#gateway.latestState(principal, view) : undefined;
       const session = latest ?? (await this.#gateway.stateOf({ principal, view, name: stateOf(as, meta) }));
-      modernNotification(await this.#directEndpoint(session, message, view.server), message);
+      modernNotification(await this.#nativeEndpoint(session, message, view), message);
     }
     res.writeHead(202).end();
   }
@@ -153,15 +157,14 @@ export class ModernRequests {
     };
     const meta = metaOf(params);
     const session = await this.#gateway.stateOf({ principal, view, name: stateOf(as, meta) });
-    const name = view.server;
-    const info = await serverInfo(name, session.connection(name));
+    const shown = await shownIn(this.#gateway, session, view);
     const client = clientIn(meta);
     let stop: () => void;
     try {
-      stop = await listen({ session, info, clientState: clientStateOf(session, name), client, id, send }, params);
+      stop = await listen({ session, shown, clientState: clientStateOf(session, shown), client, id, send }, params);
     } catch (error) {
       if (error instanceof GatewayError) throw error;
-      const { code, message, data } = wireError(name, error);
+      const { code, message, data } = wireError(shown.label, error);
       respondError(res, statusOf(code, 400), code, message, { id, data });
       return;
     }

@@ -95,7 +95,7 @@ async function ours(script: Message[]): Promise<Seen[]> {
 }
 
 function endpointFor(carrier: StdioCarrier, onNotification: (method: string) => void = () => {}): StdioEndpoint {
-  const endpoint: ModernEndpoint = { serverInfo: INFO, introduction: {}, handle, onNotification };
+  const endpoint: ModernEndpoint = { serverInfo: INFO, introduce: () => ({}), handle, onNotification };
   return {
     legacy: async () => {
       const introduce = (protocolVersion: string) => ({ protocolVersion, capabilities: {}, serverInfo: INFO });

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { CONNECTION_SESSION, type Gateway, type OpenOptions } from '../../core/gateway.ts';
-import { directView, HUB_VIEW } from '../../core/session/kind.ts';
+import { directView, groupView, HUB_VIEW, type NativeView, type View } from '../../core/session/kind.ts';
 import type { Session } from '../../core/session/session.ts';
 import { messageOf } from '../../lib/log.ts';
 import { LOCAL_PRINCIPAL } from '../http/guard.ts';
@@ -11,7 +11,7 @@ import { emptySubscription } from '../modern/empty-subscription.ts';
 import { clientRecord } from '../legacy/client.ts';
 import { StdioCarrier } from './carrier.ts';
 import { StdioConnection, type StdioEndpoint } from './connection.ts';
-import { directEndpoint } from './direct.ts';
+import { nativeEndpoint } from './native.ts';
 import { StdioWire } from './wire.ts';
 
 /** There is one client, and so one session. */
@@ -29,8 +29,14 @@ export interface StdioListener {
   close(): Promise<void>;
 }
 
-/** What the client is shown: all servers through the hub, or one as it is. */
-export type Shown = { hub: Hub } | { server: string; taskAfterMs: number };
+/** What the client is shown: all servers through the hub, one as it is, or several as one. */
+export type StdioView = { hub: Hub } | (({ server: string } | { group: string }) & NativeOptions);
+
+interface NativeOptions {
+  taskAfterMs: number;
+  /** For the tools that a client of several servers may need. */
+  hub?: Hub;
+}
 
 export interface StdioStreams {
   input: Readable;
@@ -40,13 +46,13 @@ export interface StdioStreams {
 /** The stdio listener: one client, one session, which ends with the connection. Either era, decided by the first message. */
 export async function listenOnStdio(
   gateway: Gateway,
-  shown: Shown,
+  shown: StdioView,
   streams: StdioStreams = { input: process.stdin, output: process.stdout },
 ): Promise<StdioListener> {
   // A session that is still stored was not ended by its client, but with the program.
-  const id = 'hub' in shown ? SESSION_ID : `${SESSION_ID}:${shown.server}`;
-  const view = 'hub' in shown ? HUB_VIEW : directView(shown.server);
-  const later = view.kind === 'direct';
+  const view = viewOf(shown);
+  const id = sessionId(view);
+  const later = view.kind !== 'hub';
   const options: OpenOptions = { id, view, owner: { kind: 'connection' }, later };
   const restored = await gateway.restore(id, LOCAL_PRINCIPAL);
   const session = restored ?? (await gateway.open(LOCAL_PRINCIPAL, options));
@@ -56,10 +62,7 @@ export async function listenOnStdio(
   streams.output.setMaxListeners(0);
   const wire = new StdioWire(streams.input, streams.output, MAX_MESSAGE_BYTES);
   const carrier = new StdioCarrier(wire, streams.output);
-  const endpoint =
-    'hub' in shown
-      ? hubEndpoint(shown.hub, gateway, session, carrier)
-      : directEndpoint({ gateway, session, carrier, name: shown.server, taskAfterMs: shown.taskAfterMs });
+  const endpoint = endpointOf(shown, gateway, session, carrier);
   const onMistake = (error: string): void => gateway.log.warn('client_protocol_error', { error });
   const connection = new StdioConnection(carrier, endpoint, { onCancel: gateway.settings.calls.onCancel, onMistake });
   const closed = new Promise<void>((resolve) => {
@@ -87,6 +90,32 @@ export async function listenOnStdio(
       if (used) await gateway.end(session, 'the client disconnected');
     },
   };
+}
+
+function viewOf(shown: StdioView): View {
+  return 'taskAfterMs' in shown ? nativeViewOf(shown) : HUB_VIEW;
+}
+
+function nativeViewOf(shown: { server: string } | { group: string }): NativeView {
+  return 'server' in shown ? directView(shown.server) : groupView(shown.group);
+}
+
+function endpointOf(shown: StdioView, gateway: Gateway, session: Session, carrier: StdioCarrier): StdioEndpoint {
+  if (!('taskAfterMs' in shown)) return hubEndpoint(shown.hub, gateway, session, carrier);
+  const { hub, taskAfterMs } = shown;
+  return nativeEndpoint({ gateway, session, carrier, view: nativeViewOf(shown), hub, taskAfterMs });
+}
+
+/** Names of servers and groups are different. */
+function sessionId(view: View): string {
+  switch (view.kind) {
+    case 'hub':
+      return SESSION_ID;
+    case 'direct':
+      return `${SESSION_ID}:${view.server}`;
+    case 'group':
+      return `${SESSION_ID}:${view.group}`;
+  }
 }
 
 /** Shows the hub to the client on the wire. */

@@ -7,11 +7,17 @@ import { compilePattern } from '../../../lib/pattern.ts';
 import { isObject, quotable } from '../../../lib/values.ts';
 import { execute } from '../execute.ts';
 import { executeInRounds } from '../rounds.ts';
-import { json, READS_SERVER, tool } from '../tool.ts';
+import { json, READS_SERVER, tool, type ToolContext, type ToolReply } from '../tool.ts';
 import { MAX_NAME, serverName, shortText, waitMs } from './arguments.ts';
 import { fromServers } from './from-servers.ts';
 
-function defaultTimeoutMs({ calls, limits }: CoreSettings): number {
+/** Makes a call for a client of the hub, which may become a task. */
+export async function makeCall(context: ToolContext, request: CallRequest): Promise<ToolReply> {
+  const { asking } = context;
+  return asking.by === 'round' ? executeInRounds(context, asking, request) : execute(context, asking, request);
+}
+
+export function defaultTimeoutMs({ calls, limits }: CoreSettings): number {
   return Math.min(calls.timeoutMs, limits.waitMs);
 }
 
@@ -87,8 +93,7 @@ export const executionTools = [
       const timeoutMs = Math.min(timeout_ms ?? defaultTimeoutMs(settings), settings.limits.waitMs);
       const request: CallRequest = { server, tool: name, args, timeoutMs };
       if (task_ttl_ms !== undefined) request.ttlMs = task_ttl_ms;
-      const { asking } = context;
-      return asking.by === 'round' ? executeInRounds(context, asking, request) : execute(context, asking, request);
+      return makeCall(context, request);
     },
   }),
 ];

@@ -80,7 +80,7 @@ function stateOf(context: ToolContext, owner: Session, task: Task): Record<strin
 
 /** Elicitations of another program are shown in full, because the rest of the reply does not contain them. */
 function elicitations({ gateway, session }: ToolContext, owner: Session, { server }: Task): Record<string, unknown>[] {
-  if (owner === session || owner.view.kind === 'direct') {
+  if (owner === session || owner.view.kind !== 'hub') {
     return questionsIn({ gateway, session }, 'elicitation', server).map(elicitationBrief);
   }
   return ownQuestions({ gateway, session: owner }, 'elicitation', server).map(elicitationView);

@@ -1,4 +1,5 @@
 import type { Gateway } from '../../core/gateway.ts';
+import type { NativeView } from '../../core/session/kind.ts';
 import type { Session } from '../../core/session/session.ts';
 import { metaOf } from '../../lib/meta.ts';
 import { rpcFailure } from '../../lib/rpc-error.ts';
@@ -8,49 +9,61 @@ import { listen } from '../direct/listening.ts';
 import { clientStateOf } from '../direct/modern-client-state.ts';
 import { modernView } from '../direct/modern-view.ts';
 import { wireError } from '../direct/outcome.ts';
-import { serverInfo } from '../direct/shown-server.ts';
+import type { Shown } from '../direct/shown.ts';
+import { HelperTools } from '../all/helper-tools.ts';
+import type { Hub } from '../hub/hub.ts';
+import { introducedIn, shownAgain, shownIn } from '../shown-in.ts';
 import type { RequestId, RequestMessage } from '../message.ts';
 import { clientIn } from '../modern-client.ts';
 import type { StdioCarrier } from './carrier.ts';
 import type { StdioEndpoint } from './connection.ts';
 
-interface DirectStdio {
+interface NativeStdio {
   gateway: Gateway;
   session: Session;
   carrier: StdioCarrier;
-  name: string;
+  view: NativeView;
+  /** For the tools that a client of several servers may need. */
+  hub: Hub | undefined;
   taskAfterMs: number;
 }
 
-/** Shows one server to the client on the wire. */
-export function directEndpoint({ gateway, session, carrier, name, taskAfterMs }: DirectStdio): StdioEndpoint {
-  const clientState = clientStateOf(session, name);
+/** Shows one server, or several as one, to the client on the wire. */
+export function nativeEndpoint({ gateway, session, carrier, view, hub, taskAfterMs }: NativeStdio): StdioEndpoint {
+  const clientState = clientStateOf(session, shownAgain(gateway, session, view));
   const listening = new Map<unknown, () => void>();
-  const info = async () => serverInfo(name, session.connection(name));
+  const shown = async (): Promise<Shown> => shownIn(gateway, session, view);
+  const helpers = (): HelperTools | undefined =>
+    hub !== undefined && session.hasHubTools ? new HelperTools(hub, session, true) : undefined;
   const listenTo = async ({ id, params = {} }: RequestMessage): Promise<void> => {
     const client = clientIn(metaOf(params));
     const send: Parameters<typeof listen>[0]['send'] = (message) => carrier.send(message);
-    const stop = await listen({ session, info: await info(), clientState, client, id, send }, params);
+    const stop = await listen({ session, shown: await shown(), clientState, client, id, send }, params);
     // The client may have cancelled it meanwhile.
     if (listening.has(id)) listening.set(id, stop);
     else stop();
   };
   return {
     legacy: async () => {
-      const view = new LegacyView({ gateway, session, name, info: await info(), carrier, alone: true });
-      return { peer: view.peer, close: () => view.close() };
+      const introduced = await introducedIn(gateway, session, view);
+      const helped = helpers();
+      const alone = helped === undefined;
+      const legacy = new LegacyView({ gateway, session, shown: introduced, carrier, helpers: helped, alone });
+      return { peer: legacy.peer, close: () => legacy.close() };
     },
     onModern: () => {
+      if (session.hasHubTools) return;
       const refuse = refuseUnaskable(session.interactions, () => clientState.capabilities);
       session.interactions.register('any', refuse);
     },
-    modern: async () => modernView({ gateway, session, name, info: await info(), clientState, taskAfterMs }),
+    modern: async () =>
+      modernView({ gateway, session, shown: await shown(), helpers: helpers(), clientState, taskAfterMs }),
     listen: (request) => {
       const { id } = request;
       listening.set(id, () => {});
       listenTo(request).catch((error: unknown) => {
         if (!listening.delete(id)) return;
-        carrier.send({ jsonrpc: '2.0', id, error: rpcFailure(wireError(name, error)) });
+        carrier.send({ jsonrpc: '2.0', id, error: rpcFailure(wireError('the server', error)) });
       });
     },
     unlisten: (id) => {

@@ -1,0 +1,60 @@
+import type { CallRequest } from '../../core/call/request.ts';
+import type { Session } from '../../core/session/session.ts';
+import { isObject } from '../../lib/values.ts';
+import type { Reply } from '../commit-gate.ts';
+import type { Exchange } from '../exchange.ts';
+import { HELPER_TOOLS, type Hub } from '../hub/hub.ts';
+import type { Asking } from '../hub/tool.ts';
+import type { Params } from '../message.ts';
+
+interface Request {
+  exchange: Exchange;
+  asking: Asking;
+}
+
+const NAMES: ReadonlySet<unknown> = new Set(HELPER_TOOLS.map(({ name }) => name));
+
+/** Clients refuse a result that does not match the schema, and the news that a call has become a task does not. */
+function withoutOutputSchema({ outputSchema: _outputSchema, ...tool }: Params): Params {
+  return tool;
+}
+
+/**
+ * The hub's tools for tasks and questions beside the servers' own, for clients that have no other means: their calls become
+ * tasks as at the hub.
+ */
+export class HelperTools {
+  readonly #hub: Hub;
+  readonly #session: Session;
+  readonly #mayRunCommands: boolean;
+
+  constructor(hub: Hub, session: Session, mayRunCommands: boolean) {
+    this.#hub = hub;
+    this.#session = session;
+    this.#mayRunCommands = mayRunCommands;
+  }
+
+  /** The list of the servers' tools with these added, on its last page. `promotes`: calls of the client become tasks. */
+  addTo(result: Params, { promotes }: { promotes: boolean }): Params {
+    const { tools, nextCursor } = result;
+    const listed = (Array.isArray(tools) ? tools : []).filter(isObject).filter(({ name }) => !NAMES.has(name));
+    const others = promotes ? listed.map(withoutOutputSchema) : listed;
+    return { ...result, tools: nextCursor === undefined ? [...others, ...this.#hub.describe(HELPER_TOOLS)] : others };
+  }
+
+  has(name: unknown): boolean {
+    return NAMES.has(name);
+  }
+
+  call(params: Params, request: Request): Promise<Reply> | Reply {
+    return this.#hub.handle('tools/call', params, this.#caller(request));
+  }
+
+  execute(call: Omit<CallRequest, 'timeoutMs'>, request: Request): Promise<Reply> {
+    return this.#hub.execute(call, this.#caller(request));
+  }
+
+  #caller({ exchange, asking }: Request) {
+    return { session: this.#session, exchange, asking, mayRunCommands: this.#mayRunCommands };
+  }
+}

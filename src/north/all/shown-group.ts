@@ -1,0 +1,346 @@
+import type { ServerInfo } from '../../core/ports.ts';
+import { serverFilter } from '../../core/groups.ts';
+import type { GroupSettings } from '../../core/settings.ts';
+import type { Gateway } from '../../core/gateway.ts';
+import { LISTS, type ListName } from '../../core/session/catalog.ts';
+import type { Session } from '../../core/session/session.ts';
+import { closest } from '../../lib/closest.ts';
+import { isLevel } from '../../lib/levels.ts';
+import type { ListItem } from '../../lib/pages.ts';
+import { compileGlob, selection, type Selection } from '../../lib/pattern.ts';
+import { TASKS_EXTENSION } from '../../lib/protocol.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, RpcError } from '../../lib/rpc-error.ts';
+import { within } from '../../lib/timers.ts';
+import { isObject, quotable } from '../../lib/values.ts';
+import { asOfItsVersion, CORE_TASKS, serverInfo } from '../direct/shown-server.ts';
+import type { Notification, Shown, Target, Targets } from '../direct/shown.ts';
+import { HUB_INFO } from '../hub-endpoint.ts';
+import { TASKS_EXPLAINED } from '../hub/hub.ts';
+import type { Params } from '../message.ts';
+import { GroupLists, type Entry, type MergedList } from './lists.ts';
+import { shownName, splitName, type Naming } from './names.ts';
+import { pageOf } from './page.ts';
+import { reportOnce } from './reports.ts';
+import { withServerInUi } from './ui-resources.ts';
+import { alwaysNamesServer, splitUri, withServer } from './uris.ts';
+
+/** All that some server may have. It does not depend on which of them are there now. */
+const CAPABILITIES = {
+  tools: { listChanged: true },
+  prompts: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+  completions: {},
+  logging: {},
+};
+
+const LIST_METHODS = new Map((Object.keys(LISTS) as ListName[]).map((name) => [LISTS[name].method as string, name]));
+
+/** Several servers as if they were one. */
+export class ShownGroup implements Shown {
+  readonly implementation = HUB_INFO;
+  readonly #session: Session;
+  readonly #naming: Naming;
+  readonly #isMember: (server: string) => boolean;
+  readonly #selection: Selection;
+  /** All tools there were, also those that are not shown. */
+  readonly #tools = new Set<string>();
+  readonly #report: (event: string, about: Record<string, string>) => void;
+  readonly #lists: GroupLists;
+  readonly #timeoutMs: number;
+  /** The addresses under which the client subscribed to resources, by server and its own address. */
+  readonly #subscribed = new Map<string, string>();
+  #introduced: Promise<unknown> | undefined;
+  #isChecked = false;
+
+  constructor(gateway: Gateway, session: Session, { prefix, ...patterns }: GroupSettings) {
+    const { all } = gateway.settings;
+    this.#session = session;
+    this.#timeoutMs = all.listTimeoutMs;
+    this.#naming = { prefix, maxLength: all.maxNameLength };
+    this.#isMember = serverFilter(patterns);
+    this.#selection = selection(patterns);
+    const show = {
+      tools: (server: string, item: ListItem) => {
+        const name = String(item['name']);
+        if (!this.#isChecked) this.#tools.add(qualified(server, name));
+        if (!this.#selection.selects(qualified(server, name))) return undefined;
+        return withServerInUi(server, { ...item, name: this.toolName(server, name) });
+      },
+      prompts: (server: string, item: ListItem) => ({ ...item, name: this.toolName(server, String(item['name'])) }),
+      resources: showResource('uri'),
+      templates: showResource('uriTemplate'),
+    };
+    this.#report = (event, about) => reportOnce(gateway, event, about);
+    this.#lists = new GroupLists({ session, report: this.#report, show, limits: all });
+  }
+
+  readonly label = 'a server';
+
+  /** Waits until the servers have introduced themselves, as long as clients wait for a list. */
+  async introduced(): Promise<void> {
+    this.#introduced ??= Promise.all(this.#session.shown.map(async (server) => this.#wait(server)));
+    await this.#introduced;
+  }
+
+  async #wait(server: string): Promise<void> {
+    const ready = this.#session.connection(server).ready();
+    // The lists tell what is wrong with it.
+    await within(this.#timeoutMs, ready, this.#session.clock).catch(() => {});
+  }
+
+  initializeResult(protocolVersion: string): Params {
+    return asOfItsVersion({
+      protocolVersion,
+      capabilities: { ...CAPABILITIES, tasks: CORE_TASKS },
+      serverInfo: HUB_INFO,
+      ...this.#instructions(),
+    });
+  }
+
+  async discoverResult(): Promise<Params> {
+    await this.introduced();
+    const extensions = { [TASKS_EXTENSION]: {} };
+    return { capabilities: { ...CAPABILITIES, extensions }, ...this.#instructions() };
+  }
+
+  tellsChanges(): boolean {
+    return true;
+  }
+
+  infoOf(server: string): Promise<ServerInfo> {
+    return serverInfo(server, this.#session.connection(server));
+  }
+
+  toolName(server: string, tool: string): string {
+    return shownName(server, tool, this.#naming);
+  }
+
+  /** A client's progress is about the question of one server, and the others have the same tokens. */
+  hearers(method: string): string[] {
+    return method === 'notifications/progress' ? [] : this.#session.shown;
+  }
+
+  fromServer(server: string, method: string, params: Params | undefined): Notification {
+    switch (method) {
+      case 'notifications/message': {
+        const logger = params?.['logger'];
+        return { method, params: { ...params, logger: typeof logger === 'string' ? `${server}/${logger}` : server } };
+      }
+      case 'notifications/resources/updated':
+        return { method, params: { ...params, uri: this.#shownUri(server, quotable(params?.['uri'])) } };
+      default:
+        return { method, params };
+    }
+  }
+
+  answer(method: string, params: Params): Promise<Params> | undefined {
+    const list = LIST_METHODS.get(method);
+    if (list !== undefined) return this.#list(list, params);
+    return method === 'logging/setLevel' ? this.#setLevel(params) : undefined;
+  }
+
+  async route(method: string, params: Params): Promise<Targets> {
+    switch (method) {
+      case 'tools/call':
+        return this.#named('tools', params);
+      case 'prompts/get':
+        return this.#named('prompts', params);
+      case 'resources/read':
+      case 'resources/subscribe':
+      case 'resources/unsubscribe':
+        return this.#resource(method, params);
+      case 'completion/complete':
+        return this.#completion(params);
+      default:
+        throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
+    }
+  }
+
+  async #list(name: ListName, { cursor }: Params): Promise<Params> {
+    const { entries, missing } = await this.list(name);
+    const { page, nextCursor } = pageOf(entries, cursor);
+    return {
+      [LISTS[name].key]: page.map(({ shown }) => shown),
+      ...(nextCursor !== undefined && { nextCursor }),
+      ...(Object.keys(missing).length > 0 && { _meta: { 'meanwhile/missing': missing } }),
+    };
+  }
+
+  async list(name: ListName): Promise<MergedList> {
+    const list = await this.#lists.list(name);
+    const isComplete = Object.keys(list.missing).length === 0;
+    if (name === 'tools' && isComplete && !this.#isChecked) this.#checkPatterns();
+    return list;
+  }
+
+  /** A pattern that matches no tool is most likely misspelt. */
+  #checkPatterns(): void {
+    this.#isChecked = true;
+    const { view } = this.#session;
+    const group = view.kind === 'group' ? view.group : '';
+    for (const pattern of this.#selection.unmatched([...this.#tools]))
+      this.#report('pattern_unused', { group, pattern });
+    this.#tools.clear();
+  }
+
+  /** Servers that are not there yet are told when they are. */
+  async #setLevel({ level }: Params): Promise<Params> {
+    if (!isLevel(level)) throw new RpcError(INVALID_PARAMS, `unknown log level '${quotable(level)}'`);
+    const session = this.#session;
+    for (const server of session.shown) {
+      session.setLogLevel(server, level);
+      const connection = session.connectionIfAny(server);
+      const { status } = connection ?? {};
+      if (status?.state !== 'connected' || status.info.capabilities['logging'] === undefined) continue;
+      // A server that refuses its level does not keep the others from theirs.
+      if (status.info.traits.sessions) connection?.request('logging/setLevel', { level }).catch(() => {});
+    }
+    return {};
+  }
+
+  async #named(list: 'tools' | 'prompts', params: Params): Promise<Targets> {
+    const { name } = params;
+    if (typeof name !== 'string') throw new RpcError(INVALID_PARAMS, "Invalid params: 'name' must be a string");
+    const { server, id } = await this.#entry(list, name);
+    return [{ server, params: { ...params, name: id } }];
+  }
+
+  /** The server's own name of what the client knows by a name. */
+  async #entry(list: 'tools' | 'prompts', name: string): Promise<Pick<Entry, 'server' | 'id'>> {
+    const known = this.#lists.known(list)?.byId.get(name);
+    if (known !== undefined && this.#isShown(known.server)) return known;
+    const parts = splitName(name, this.#naming);
+    // Of a name that says it all, the server knows best whether it is right.
+    if (parts !== undefined && this.#isShown(parts.server) && this.#isSelected(list, parts)) {
+      return { server: parts.server, id: parts.name };
+    }
+    const listed = await this.#lists.list(list);
+    const entry = listed.byId.get(name);
+    if (entry !== undefined) return entry;
+    throw new RpcError(INVALID_PARAMS, unknownName(list, name, listed));
+  }
+
+  #isSelected(list: 'tools' | 'prompts', { server, name }: { server: string; name: string }): boolean {
+    return list === 'prompts' || this.#selection.selects(qualified(server, name));
+  }
+
+  /** Whether the group has this server; its own name for another one may be in what a client sends. */
+  #isShown(server: string): boolean {
+    return this.#isMember(server) && this.#session.servers.get(server) !== undefined;
+  }
+
+  async #resource(method: string, params: Params): Promise<Targets> {
+    const { uri } = params;
+    if (typeof uri !== 'string') throw new RpcError(INVALID_PARAMS, "Invalid params: 'uri' must be a string");
+    const found = await this.#serversOf(uri);
+    const targets = found.map(({ server, id }): Target => {
+      if (method === 'resources/subscribe') this.#subscribed.set(subscriptionKey(server, id), uri);
+      return { server, params: { ...params, uri: id }, translate: (result) => withShownUri(result, id, uri) };
+    });
+    const [first, ...others] = targets;
+    if (first !== undefined) return [first, ...others];
+    throw new RpcError(RESOURCE_NOT_FOUND, `no server has the resource '${uri}'`, { uri });
+  }
+
+  /** The server of a resource; all that may have it, if it is in no list. */
+  async #serversOf(uri: string): Promise<Pick<Entry, 'server' | 'id'>[]> {
+    const named = splitUri(uri);
+    if (named !== undefined && this.#isShown(named.server)) return [{ server: named.server, id: named.uri }];
+    const known = this.#lists.known('resources')?.byId.get(uri) ?? (await this.#lists.list('resources')).byId.get(uri);
+    if (known !== undefined && this.#isShown(known.server)) return [known];
+    const templates = this.#lists.known('templates') ?? (await this.#lists.list('templates'));
+    const fitting = templates.entries.filter(({ id }) => fits(id, uri)).map(({ server }) => server);
+    return [...new Set([...fitting, ...this.#withResources()])].map((server) => ({ server, id: uri }));
+  }
+
+  #withResources(): string[] {
+    return this.#session.shown.filter((server) => {
+      const { status } = this.#session.connectionIfAny(server) ?? {};
+      return status?.state === 'connected' && status.info.capabilities['resources'] !== undefined;
+    });
+  }
+
+  async #completion(params: Params): Promise<Targets> {
+    const ref = isObject(params['ref']) ? params['ref'] : {};
+    const { name, uri } = ref;
+    if (typeof name === 'string') {
+      const { server, id } = await this.#entry('prompts', name);
+      return [{ server, params: { ...params, ref: { ...ref, name: id } } }];
+    }
+    if (typeof uri !== 'string') {
+      throw new RpcError(
+        INVALID_PARAMS,
+        "Invalid params: 'ref' must have the name of a prompt or the uri of a resource",
+      );
+    }
+    const template = (this.#lists.known('templates') ?? (await this.#lists.list('templates'))).byId.get(uri);
+    const [found] = template === undefined ? await this.#serversOf(uri) : [template];
+    if (found === undefined) throw new RpcError(RESOURCE_NOT_FOUND, `no server has the resource '${uri}'`, { uri });
+    return [{ server: found.server, params: { ...params, ref: { ...ref, uri: found.id } } }];
+  }
+
+  /** The address that the client knows a server's resource by. */
+  #shownUri(server: string, uri: string): string {
+    const subscribed = this.#subscribed.get(subscriptionKey(server, uri));
+    if (subscribed !== undefined) return subscribed;
+    if (alwaysNamesServer(uri)) return withServer(server, uri);
+    const listed = this.#lists.known('resources')?.byId.get(uri);
+    return listed === undefined || listed.server === server ? uri : withServer(server, uri);
+  }
+
+  /** One section for each server that has something to say. */
+  #instructions(): { instructions: string } {
+    const sections = this.#session.shown.flatMap((server) => {
+      const { status } = this.#session.connectionIfAny(server) ?? {};
+      const text = status?.state === 'connected' ? status.info.instructions?.trim() : undefined;
+      return text === undefined || text === '' ? [] : [`## ${server}\n\n${text}`];
+    });
+    const explained = this.#naming.prefix ? NAMES_EXPLAINED : SEVERAL;
+    const about = this.#session.hasHubTools ? `${explained} ${TASKS_EXPLAINED}` : explained;
+    return { instructions: [about, ...sections].join('\n\n') };
+  }
+}
+
+const NAMES_EXPLAINED = 'Several MCP servers as one. Tools and prompts are named <server>__<name>.';
+const SEVERAL = 'Several MCP servers as one.';
+
+/** Resources keep their addresses, unless a server before has the same one or it must name its server. */
+function showResource(key: 'uri' | 'uriTemplate') {
+  return (server: string, item: ListItem, taken: ReadonlyMap<string, Entry>): ListItem => {
+    const own = String(item[key]);
+    return alwaysNamesServer(own) || taken.has(own) ? { ...item, [key]: withServer(server, own) } : item;
+  };
+}
+
+/** The contents of a resource under the address that the client asked for. */
+function withShownUri(result: Params, own: string, shown: string): Params {
+  const { contents } = result;
+  if (own === shown || !Array.isArray(contents)) return result;
+  const renamed = contents.map((each: unknown) =>
+    isObject(each) && each['uri'] === own ? { ...each, uri: shown } : each,
+  );
+  return { ...result, contents: renamed };
+}
+
+/** Whether an address can be one of a template: its variable parts may be anything. */
+function fits(template: string, uri: string): boolean {
+  return compileGlob(template.replaceAll(/\{[^}]*\}/g, '*'))(uri);
+}
+
+/** What the patterns of a group are about, whether or not names are shown like this. */
+function qualified(server: string, tool: string): string {
+  return `${server}__${tool}`;
+}
+
+function subscriptionKey(server: string, uri: string): string {
+  return `${server} ${uri}`;
+}
+
+function unknownName(list: 'tools' | 'prompts', name: string, { byId, missing }: MergedList): string {
+  const what = list === 'tools' ? 'tool' : 'prompt';
+  const near = closest(name, [...byId.keys()]);
+  const meant = near === undefined ? `${LISTS[list].method} shows those there are` : `did you mean '${near}'?`;
+  const away = Object.keys(missing);
+  const without = away.length === 0 ? '' : `; not available now: ${away.join(', ')}`;
+  return `Unknown ${what}: '${name}'; ${meant}${without}`;
+}

@@ -1,0 +1,63 @@
+/** What the clients of the native endpoints see: one server as it is, or several as if they were one. */
+
+import type { ServerInfo } from '../../core/ports.ts';
+import { hasRpcCode, INVALID_PARAMS, RESOURCE_NOT_FOUND } from '../../lib/rpc-error.ts';
+import type { Params } from '../message.ts';
+
+/** The server that a request is for, and what it said of itself. */
+export interface Recipient {
+  server: string;
+  info: ServerInfo;
+}
+
+/** A request, in the words of the server that it is for. */
+export interface Target {
+  server: string;
+  params: Params;
+  /** Puts the server's result into the words of the client, where they differ. */
+  translate?: (result: Params) => Params;
+}
+
+/** A resource that is in no list may be of any server: each is asked until one has it. */
+export type Targets = readonly [Target, ...Target[]];
+
+export interface Notification {
+  method: string;
+  params: Params | undefined;
+}
+
+export interface Shown {
+  /** What it is called in an error. */
+  readonly label: string;
+  /** The result of `initialize`. */
+  initializeResult(protocolVersion: string): Params;
+  /** The result of `server/discover`, except for the versions. */
+  discoverResult(): Params | Promise<Params>;
+  /** The server as its clients see it. */
+  readonly implementation: Params;
+  /** Whether clients were told that they hear of changes of this kind of list. */
+  tellsChanges(kind: string): boolean;
+  /** Answers what is not for one server; `undefined` if the request is. */
+  answer(method: string, params: Params): Promise<Params> | undefined;
+  /** The server that a request is for. */
+  route(method: string, params: Params): Targets | Promise<Targets>;
+  /** What a server of a request says of itself. */
+  infoOf(server: string): ServerInfo | Promise<ServerInfo>;
+  /** The name under which the client knows a server's tool. */
+  toolName(server: string, tool: string): string;
+  /** The servers that hear a notification of the client. */
+  hearers(method: string): string[];
+  /** A server's notification as the client gets it; `undefined` if it is not for the client. */
+  fromServer(server: string, method: string, params: Params | undefined): Notification | undefined;
+}
+
+/** Sends a request to its server, or to one after the other until one has what it is about. */
+export async function sendTo<T>([target, next, ...others]: Targets, send: (target: Target) => Promise<T>): Promise<T> {
+  if (next === undefined) return send(target);
+  try {
+    return await send(target);
+  } catch (error) {
+    if (!hasRpcCode(error) || (error.code !== RESOURCE_NOT_FOUND && error.code !== INVALID_PARAMS)) throw error;
+    return sendTo([next, ...others], send);
+  }
+}

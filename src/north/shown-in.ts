@@ -1,0 +1,37 @@
+/** What the client of a session sees of the servers themselves. */
+
+import type { Gateway } from '../core/gateway.ts';
+import { requireGroup } from '../core/groups.ts';
+import type { NativeView } from '../core/session/kind.ts';
+import type { Session } from '../core/session/session.ts';
+import { ShownGroup } from './all/shown-group.ts';
+import { ShownServer, serverInfo } from './direct/shown-server.ts';
+import type { Shown } from './direct/shown.ts';
+
+/** For a request of a client without a session in the protocol. */
+export function shownIn(gateway: Gateway, session: Session, view: NativeView): Shown | Promise<Shown> {
+  if (view.kind === 'group') return groupIn(gateway, session, view.group);
+  const { server } = view;
+  return serverInfo(server, session.connection(server)).then((info) => new ShownServer(session, server, info));
+}
+
+/** For a client that introduces itself: it learns now what there is. */
+export async function introducedIn(gateway: Gateway, session: Session, view: NativeView): Promise<Shown> {
+  const shown = await shownIn(gateway, session, view);
+  if (shown instanceof ShownGroup) await shown.introduced();
+  return shown;
+}
+
+/** For a client that introduced itself in an earlier run of the program. */
+export function shownAgain(gateway: Gateway, session: Session, view: NativeView): Shown {
+  return view.kind === 'group' ? groupIn(gateway, session, view.group) : new ShownServer(session, view.server);
+}
+
+const groups = new WeakMap<Session, ShownGroup>();
+
+/** One for all requests of a session, because it keeps the lists. */
+function groupIn(gateway: Gateway, session: Session, name: string): ShownGroup {
+  const shown = groups.get(session) ?? new ShownGroup(gateway, session, requireGroup(name, gateway.settings));
+  groups.set(session, shown);
+  return shown;
+}
