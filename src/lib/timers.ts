@@ -1,4 +1,5 @@
 import { systemClock, type Clock } from './clock.ts';
+import { InFlight } from './in-flight.ts';
 
 /** The value of the promise, or `undefined` if it takes longer. */
 export async function within<T>(ms: number, promise: Promise<T>, clock: Clock = systemClock): Promise<T | undefined> {
@@ -78,7 +79,7 @@ export class Alarm {
 /** Acts on the entries that are still in it after a fixed time. One timer serves all of them. */
 export class Delayed<T> {
   /** When each entry is due, in this order. */
-  readonly #due = new Map<T, number>();
+  readonly #due = new InFlight<T, number>();
   #armed = false;
   readonly #ms: number;
   readonly #act: (entry: T) => void;
@@ -90,8 +91,9 @@ export class Delayed<T> {
     this.#clock = clock;
   }
 
+  /** An entry that is not in it. */
   add(entry: T): void {
-    this.#due.set(entry, this.#clock.now() + this.#ms);
+    this.#due.add(entry, this.#clock.now() + this.#ms);
     if (!this.#armed) this.#arm(this.#ms);
   }
 
@@ -106,7 +108,8 @@ export class Delayed<T> {
 
   #ring(): void {
     const now = this.#clock.now();
-    for (const [entry, due] of this.#due) {
+    for (let { oldest } = this.#due; oldest !== undefined; { oldest } = this.#due) {
+      const { key: entry, value: due } = oldest;
       if (due > now) {
         this.#arm(due - now);
         return;

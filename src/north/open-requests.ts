@@ -1,3 +1,4 @@
+import { InFlight } from '../lib/in-flight.ts';
 import type { OnCancel } from './cancel-reasons.ts';
 import type { Carrier } from './carrier.ts';
 import { ClientRequest, failureOf } from './client-request.ts';
@@ -8,7 +9,7 @@ export type Handler = (request: ClientRequest) => Promise<Params> | Params;
 
 /** The requests of one client that are not answered yet. */
 export class OpenRequests {
-  readonly #open = new Map<RequestId, ClientRequest>();
+  readonly #open = new InFlight<RequestId, ClientRequest>();
   readonly #carrier: Carrier;
   readonly #onCancel: OnCancel;
 
@@ -21,7 +22,7 @@ export class OpenRequests {
   async answer(message: RequestMessage, handle: Handler): Promise<void> {
     const request = new ClientRequest(message, this.#carrier, this.#onCancel);
     const { id } = request;
-    this.#open.set(id, request);
+    this.#open.add(id, request);
     const reply = await replyTo(request, handle);
     if (this.#open.get(id) !== request) return;
     this.#open.delete(id);
@@ -42,7 +43,7 @@ export class OpenRequests {
 
   /** The client is gone for good. */
   close(): void {
-    const open = [...this.#open.values()];
+    const open = this.#open.values();
     this.#open.clear();
     for (const { exchange } of open) exchange.withdraw();
   }

@@ -12,6 +12,7 @@ import { unlimitedQuota } from '../shared-limit.ts';
 import { TaskBook } from '../task/book.ts';
 import { createTask, hasEnded, type Task, type WorkingTask } from '../task/task.ts';
 import { Calls } from './calls.ts';
+import { InFlight } from '../../lib/in-flight.ts';
 import type { LiveCall } from './live-call.ts';
 import type { Caller, CallReply, CallRequest, Leaving, LeavingListener } from './request.ts';
 
@@ -50,7 +51,7 @@ function setUp({ settings = {}, budget }: { settings?: Record<string, unknown>; 
   const log = createLog('silent');
   const all = coreSettings(settings);
   const events = { add: () => {} };
-  const live = new Map<string, LiveCall>();
+  const live = new InFlight<string, LiveCall>();
   const quota = unlimitedQuota();
   const tasks = new TaskBook({ sessionId: 's', store, events, settings: all.tasks, quota, log, clock });
   const interactions = new InteractionRouter({

@@ -4,6 +4,7 @@ import { messageOf, type Log } from '../../lib/log.ts';
 import { roughSize } from '../../lib/rough-size.ts';
 import { shortenText } from '../../lib/shorten.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { InFlight } from '../../lib/in-flight.ts';
 import { UNLIMITED, type Budget } from '../budget.ts';
 import { GatewayError, shuttingDown } from '../errors.ts';
 import {
@@ -33,7 +34,7 @@ import {
 
 export interface CallsParts {
   /** The calls that are open; the interaction router reads them. */
-  live: Map<string, LiveCall>;
+  live: InFlight<string, LiveCall>;
   tasks: TaskBook;
   interactions: InteractionRouter;
   store: SessionStore;
@@ -49,7 +50,7 @@ export interface CallsParts {
  * call goes on as a task.
  */
 export class Calls {
-  readonly #live: Map<string, LiveCall>;
+  readonly #live: InFlight<string, LiveCall>;
   readonly #progressOf = new Map<string, Set<(progress: Progress) => void>>();
   #closed = false;
   readonly #tasks: TaskBook;
@@ -105,7 +106,7 @@ export class Calls {
         },
       };
       const stopTimer = this.#clock.after(request.timeoutMs, () => this.#promote(call, 'timeout'));
-      this.#live.set(call.id, call);
+      this.#live.add(call.id, call);
       this.#interactions.serverUsed(request.server);
       if (caller.responder) unregister = this.#interactions.register({ callId: call.id }, caller.responder);
       const { server, tool, args } = request;
@@ -161,7 +162,7 @@ export class Calls {
       promote: () => {},
       caller: { onProgress: () => {} },
     };
-    this.#live.set(call.id, call);
+    this.#live.add(call.id, call);
     this.#interactions.serverUsed(server);
     void this.#run(call, (outgoing) => connection.resume(checkpoint, outgoing));
   }
@@ -252,8 +253,9 @@ export class Calls {
     forMs: number,
   ): boolean {
     const before = this.#clock.now() - forMs;
+    // The oldest come first, and usually none is so old.
+    if ((this.#live.oldest?.value.startedAt ?? Infinity) > before) return false;
     for (const { answered, startedAt, request } of this.#live.values()) {
-      // The oldest come first.
       if (startedAt > before) return false;
       const isSame = request.program === program && request.server === server && request.tool === tool;
       if (!answered && isSame && isDeepStrictEqual(request.args, args)) return true;
@@ -263,7 +265,7 @@ export class Calls {
 
   /** What the call behind a task is known by on its connection, while it is at work. */
   idOf(taskId: string): string | undefined {
-    return [...this.#live.values()].find((call) => call.taskId === taskId)?.id;
+    return this.#live.values().find((call) => call.taskId === taskId)?.id;
   }
 
   /** Tells of the progress of a task, until the returned function is called. */
@@ -405,7 +407,7 @@ export class Calls {
   }
 
   #on(server: string): LiveCall[] {
-    return [...this.#live.values()].filter(({ request }) => request.server === server);
+    return this.#live.values().filter(({ request }) => request.server === server);
   }
 
   #failTasks(calls: LiveCall[], message: string): number {

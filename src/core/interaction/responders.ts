@@ -1,3 +1,4 @@
+import { InFlight } from '../../lib/in-flight.ts';
 import type { OpenInteraction } from './interaction.ts';
 import { requestOf } from './link.ts';
 
@@ -21,7 +22,7 @@ interface Registration {
 
 /** The responders that are registered, and which of them has which interaction. Each has one at most. */
 export class Responders {
-  readonly #registered = new Set<Registration>();
+  readonly #registered = new InFlight<Registration, Registration>();
   readonly #claims = new Map<string, { by: Registration; over: AbortController }>();
 
   get size(): number {
@@ -40,7 +41,7 @@ export class Responders {
     unclaimed: (interaction: OpenInteraction) => void,
   ): Unregister {
     const registration: Registration = { scope, responder };
-    this.#registered.add(registration);
+    this.#registered.add(registration, registration);
     for (const interaction of open()) {
       if (matches(scope, interaction) && !this.#claims.has(interaction.id)) this.#present(interaction, registration);
     }
@@ -56,7 +57,8 @@ export class Responders {
   /** Looks for a responder: first that of the call, then that of the task, then any. */
   offer(interaction: OpenInteraction): boolean {
     if (this.#claims.has(interaction.id)) return true;
-    return [...this.#registered]
+    return this.#registered
+      .values()
       .filter(({ scope }) => matches(scope, interaction))
       .toSorted((a, b) => distance(a.scope) - distance(b.scope))
       .some((registration) => this.#present(interaction, registration));
@@ -71,7 +73,7 @@ export class Responders {
 
   /** Another call of the same client now answers for the interaction, which the client keeps. */
   #handOver(interaction: OpenInteraction): boolean {
-    const next = [...this.#registered].find(({ scope }) => scope !== 'any' && isOfCall(scope, interaction));
+    const next = this.#registered.values().find(({ scope }) => scope !== 'any' && isOfCall(scope, interaction));
     const claim = this.#claims.get(interaction.id);
     if (next === undefined || claim === undefined) return false;
     this.#claims.set(interaction.id, { ...claim, by: next });

@@ -3,6 +3,7 @@ import { MemoryStore } from '../../../tests/support/memory-store.ts';
 import { TestClock } from '../../../tests/support/test-clock.ts';
 import { createLog } from '../../lib/log.ts';
 import { Budget } from '../budget.ts';
+import { InFlight } from '../../lib/in-flight.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import type { IncomingQuestion } from '../ports.ts';
 import { unlimitedQuota } from '../shared-limit.ts';
@@ -25,7 +26,7 @@ function setUp(parts: Partial<RouterParts> = {}) {
   const events: RouterParts['events'] = { add: (type, server, data) => void told.push({ type, server, ...data }) };
   const settings = { ttlMs: HOUR_MS, maxTtlMs: HOUR_MS, keepMs: HOUR_MS, cleanupMs: HOUR_MS, perSession: 9, max: 9 };
   const tasks = new TaskBook({ sessionId: 's', store, events, settings, quota: unlimitedQuota(), log, clock });
-  const calls = new Map<string, LiveCall>();
+  const calls = new InFlight<string, LiveCall>();
   const questions = { timeoutMs: TIMEOUT_MS, perSession: 3, via: 'tools', minDeclineMs: 0 } as const;
   const create = (): InteractionRouter =>
     new InteractionRouter({

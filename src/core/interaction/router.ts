@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../lib/clock.ts';
+import { InFlight } from '../../lib/in-flight.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { roughSize } from '../../lib/rough-size.ts';
 import type { RpcFailure } from '../../lib/rpc-error.ts';
@@ -23,7 +24,9 @@ import { Responders, type Responder, type Scope, type Unregister } from './respo
 /** How long after the last use of a server its questions outside of calls are taken to concern the client. */
 const RECENT_USE_MS = 5 * 60_000;
 
-const NO_CALLS: ReadonlyMap<string, LiveCall> = new Map();
+const NO_CALLS: OpenCalls = new InFlight();
+
+type OpenCalls = Pick<InFlight<string, LiveCall>, 'get' | 'values'>;
 
 export interface RouterParts {
   sessionId: string;
@@ -36,7 +39,7 @@ export interface RouterParts {
   settings: CoreSettings['questions'];
   log: Log;
   /** The calls that are open now, by their ids. */
-  calls?: ReadonlyMap<string, LiveCall>;
+  calls?: OpenCalls;
   /** Whether the client sees questions only with its own requests. */
   needsHost?: () => boolean;
   /** Told when the first interaction is there, and when the last one is gone. */
@@ -576,7 +579,7 @@ export class InteractionRouter {
   }
 
   #callOf(taskId: string): LiveCall | undefined {
-    return [...this.#parts.calls.values()].find((call) => call.taskId === taskId);
+    return this.#parts.calls.values().find((call) => call.taskId === taskId);
   }
 
   #around(id: string, as?: OpenInteraction): Surroundings {
@@ -586,7 +589,7 @@ export class InteractionRouter {
 
   #surroundings(server: string, interaction?: OpenInteraction): Surroundings {
     const { calls, tasks, needsHost } = this.#parts;
-    const open = [...calls.values()].filter((call) => call.request.server === server);
+    const open = calls.values().filter((call) => call.request.server === server);
     const asOpenCall = (call: LiveCall): OpenCall => ({
       callId: call.id,
       ...(call.taskId !== undefined && { taskId: call.taskId }),

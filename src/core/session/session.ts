@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../../lib/log.ts';
+import { InFlight } from '../../lib/in-flight.ts';
 import { timeoutSignal } from '../../lib/timers.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/log.ts';
@@ -167,7 +168,7 @@ export class Session {
       budget,
       clock,
     });
-    const live = new Map<string, LiveCall>();
+    const live = new InFlight<string, LiveCall>();
     this.interactions = new InteractionRouter({
       sessionId: id,
       store,

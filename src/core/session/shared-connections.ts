@@ -12,6 +12,7 @@
 
 import { systemClock, type Clock } from '../../lib/clock.ts';
 import { secretId } from '../../lib/ids.ts';
+import { InFlight } from '../../lib/in-flight.ts';
 import { isLevel, mostVerbose, includes } from '../../lib/levels.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { within } from '../../lib/timers.ts';
@@ -230,7 +231,7 @@ class SharedConnection implements Connection, Member {
   readonly others = new Set<string | symbol>();
   logLevel: string | undefined;
   #met = false;
-  readonly #running = new Set<Promise<unknown>>();
+  readonly #running = new InFlight<string, Promise<unknown>>();
   readonly #left = new AbortController();
   #closing: Promise<void> | undefined;
   readonly #shared: SharedServer;
@@ -313,7 +314,7 @@ class SharedConnection implements Connection, Member {
   async #leave(keepSession: boolean): Promise<void> {
     this.#left.abort(new Error('the session has ended'));
     if (this.#running.size > 0) {
-      await within(LAST_WORDS_MS, Promise.allSettled(this.#running), this.#shared.clock);
+      await within(LAST_WORDS_MS, Promise.allSettled(this.#running.values()), this.#shared.clock);
     }
     await this.#shared.leave(this, keepSession);
   }
@@ -340,11 +341,11 @@ class SharedConnection implements Connection, Member {
   async #run({ id }: OutgoingCall, work: () => Promise<CallOutcome>): Promise<CallOutcome> {
     if (this.closed) return { kind: 'unreachable', reason: 'the connection is closed' };
     const running = this.#track(this.calls, id, work);
-    this.#running.add(running);
+    this.#running.add(id, running);
     try {
       return await running;
     } finally {
-      this.#running.delete(running);
+      this.#running.delete(id);
     }
   }
 }

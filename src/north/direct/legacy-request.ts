@@ -34,6 +34,7 @@ export class LegacyRequest {
   readonly exchange: Exchange;
   readonly clock: Clock;
   readonly #pings: Pings;
+  #isPinged = false;
 
   constructor({ id, progressToken, exchange }: ClientRequest, clock: Clock, pings: Pings) {
     this.id = id;
@@ -50,11 +51,15 @@ export class LegacyRequest {
     marked?: (progress: Progress) => Progress,
   ): Promise<T> {
     if (this.exchange.progress !== undefined) return whileWaiting(this, what, work, marked);
+    // One wait may be part of another.
+    if (this.#isPinged) return work(() => {});
+    this.#isPinged = true;
     this.#pings.add(this);
     try {
       return await work(() => {});
     } finally {
       this.#pings.delete(this);
+      this.#isPinged = false;
     }
   }
 }

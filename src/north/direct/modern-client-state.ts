@@ -1,6 +1,7 @@
 import type { RelatedRequest } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
+import { InFlight } from '../../lib/in-flight.ts';
 import { secretId } from '../../lib/ids.ts';
 import { InputKeys } from '../mrtr/input-keys.ts';
 import type { Params } from '../message.ts';
@@ -16,6 +17,8 @@ const NOT_PASSED_ON =
   /^notifications\/(?:(?:tools|resources|prompts)\/list_changed|resources\/updated|tasks\/status|elicitation\/complete)$/;
 
 interface Open {
+  /** What the request to the server is known by; several may follow the same call. */
+  id: string;
   level: string | undefined;
   tell: Tell;
 }
@@ -29,7 +32,7 @@ export class ModernClientState {
   readonly #session: Session;
   readonly #shown: Shown;
   /** The requests that are open, oldest first. */
-  readonly #open = new Map<string, Open>();
+  readonly #open = new InFlight<Open, Open>();
   /** How many listen for each resource, and the subscription at its server. */
   readonly #watched = new Map<
     string,
@@ -49,8 +52,9 @@ export class ModernClientState {
 
   /** A request is open until the returned function is called; `tell` sends a notification in its course. */
   enter(id: string, level: string | undefined, tell: Tell): () => void {
-    this.#open.set(id, { level, tell });
-    return () => this.#open.delete(id);
+    const open: Open = { id, level, tell };
+    this.#open.add(open, open);
+    return () => this.#open.delete(open);
   }
 
   /** A task as its client sees it: working, if it asks something that this client cannot be asked. */
@@ -123,8 +127,9 @@ export class ModernClientState {
     // This era has no notifications without a request.
     if (relatedRequest === 'no request') return;
     // A notification whose request is unknown is sent once.
+    const all = this.#open.values();
     const open =
-      relatedRequest === 'unknown' ? [...this.#open.values()].find(wants) : this.#open.get(relatedRequest.requestId);
+      relatedRequest === 'unknown' ? all.find(wants) : all.findLast(({ id }) => id === relatedRequest.requestId);
     if (open !== undefined && wants(open)) open.tell(method, params);
   }
 }

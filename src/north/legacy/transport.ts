@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { InFlight } from '../../lib/in-flight.ts';
 import { Delayed } from '../../lib/timers.ts';
 import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
@@ -77,8 +78,8 @@ export class LegacyTransport implements Carrier {
   #closed = false;
   readonly #options: LegacyTransportOptions;
   readonly #replay = new ReplayBuffer();
-  readonly #streams = new Set<Stream>();
-  readonly #requests = new Map<RequestId, OpenRequest>();
+  readonly #streams = new InFlight<Stream, Stream>();
+  readonly #requests = new InFlight<RequestId, OpenRequest>();
   /** Exchanges whose replies the client missed, by their streams: it may come back for the replies. */
   readonly #missed = new Map<string, Exchange[]>();
   #standing: Stream | undefined;
@@ -127,7 +128,7 @@ export class LegacyTransport implements Carrier {
     // A client that reuses the ids of requests that it left does not come back for those.
     for (const id of requests) if (this.#requests.has(id)) this.#giveUp(id);
     const stream = this.#newStream(requests, res, Array.isArray(body));
-    for (const id of requests) this.#requests.set(id, { stream, exchange: undefined });
+    for (const id of requests) this.#requests.add(id, { stream, exchange: undefined });
     LegacyTransport.#pending.add(stream);
     this.#watch(stream, res);
     for (const message of messages) this.onmessage(message);
@@ -191,8 +192,7 @@ export class LegacyTransport implements Carrier {
 
   /** The stream with this id, unless it has ended. */
   #streaming(id: string): Stream | undefined {
-    for (const stream of this.#streams) if (stream.id === id) return stream;
-    return undefined;
+    return this.#streams.values().find((stream) => stream.id === id);
   }
 
   /** The requests of a stream that are not answered yet. */
@@ -258,7 +258,7 @@ export class LegacyTransport implements Carrier {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    for (const stream of this.#streams) {
+    for (const stream of this.#streams.values()) {
       LegacyTransport.#pending.delete(stream);
       if (stream.res !== undefined && !stream.res.headersSent) {
         if (this.comesBack) respondError(stream.res, 503, -32000, 'the gateway is shutting down; try again later');
@@ -267,7 +267,7 @@ export class LegacyTransport implements Carrier {
     }
     this.#streams.clear();
     this.#standing = undefined;
-    const requests = [...this.#requests.values()];
+    const requests = this.#requests.values();
     this.#requests.clear();
     for (const { exchange } of requests) exchange?.clientLeft();
     this.onclose();
@@ -379,7 +379,7 @@ export class LegacyTransport implements Carrier {
       isBatch,
       answered: [],
     };
-    this.#streams.add(stream);
+    this.#streams.add(stream, stream);
     return stream;
   }
 

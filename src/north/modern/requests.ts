@@ -4,6 +4,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { NativeView } from '../../core/session/kind.ts';
 import type { Session } from '../../core/session/session.ts';
+import { InFlight } from '../../lib/in-flight.ts';
 import { metaOf } from '../../lib/meta.ts';
 import type { Addressed } from '../http/addressed.ts';
 import { ClientRequest } from '../client-request.ts';
@@ -39,7 +40,7 @@ export class ModernRequests {
   readonly #options: ModernOptions;
   readonly #gateway: Gateway;
   readonly #windows: Windows;
-  readonly #open = new Set<RequestTransport>();
+  readonly #open = new InFlight<RequestTransport, RequestTransport>();
   readonly #listening = new Map<ServerResponse, Session>();
   readonly #onSessionEnded: (session: Session) => void;
   readonly #onOver = (transport: RequestTransport): void => void this.#open.delete(transport);
@@ -80,12 +81,12 @@ export class ModernRequests {
   close(): void {
     this.#gateway.onSessionEnded.delete(this.#onSessionEnded);
     for (const res of this.#listening.keys()) res.end();
-    for (const transport of this.#open) transport.stop();
+    for (const transport of this.#open.values()) transport.stop();
   }
 
   async #answer(req: IncomingMessage, res: ServerResponse, message: RequestMessage, whom: Addressed): Promise<void> {
     const transport = new RequestTransport(res, this.#onOver);
-    this.#open.add(transport);
+    this.#open.add(transport, transport);
     const found = this.#gateway.stateOf({ ...whom, name: stateOf(whom.as, metaOf(message.params ?? {})) });
     const session = found instanceof Promise ? await found : found;
     const endpoint =

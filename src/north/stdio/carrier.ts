@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream';
 import { stringifyExact } from '../../lib/exact-json.ts';
+import { InFlight } from '../../lib/in-flight.ts';
 import { INVALID_REQUEST } from '../../lib/rpc-error.ts';
 import { within } from '../../lib/timers.ts';
 import type { Carrier } from '../carrier.ts';
@@ -19,7 +20,7 @@ export class StdioCarrier implements Carrier {
   onclose: () => void = () => {};
   readonly #wire: StdioWire;
   readonly #output: Writable;
-  readonly #exchanges = new Map<RequestId, Exchange>();
+  readonly #exchanges = new InFlight<RequestId, Exchange>();
   /** Requests that have no answer yet. */
   readonly #open = new Set<RequestId>();
   #onAllAnswered: () => void = () => {};
@@ -30,7 +31,7 @@ export class StdioCarrier implements Carrier {
   }
 
   track(id: RequestId, exchange: Exchange): void {
-    this.#exchanges.set(id, exchange);
+    this.#exchanges.add(id, exchange);
   }
 
   abandon(id: RequestId): void {

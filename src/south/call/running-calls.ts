@@ -1,5 +1,6 @@
 import type { RequestId } from '@modelcontextprotocol/client';
 import type { RelatedRequest, Asker, IncomingQuestion, OutgoingCall, Progress } from '../../core/ports.ts';
+import { InFlight } from '../../lib/in-flight.ts';
 import { relatedTask } from '../../lib/meta.ts';
 import type { StreamTag } from '../transport/transport.ts';
 import type { AskedRequest } from './resume-point.ts';
@@ -37,7 +38,7 @@ export interface OtherRequest {
 
 /** The calls on one connection: finds the call that a question, a progress report or a status change belongs to. */
 export class RunningCalls {
-  readonly #calls = new Map<string, RunningCall>();
+  readonly #calls = new InFlight<string, RunningCall>();
   /** Open requests other than calls; the server may ask because of them, too. */
   readonly #others = new Map<string | symbol, OtherRequest>();
   /** Questions that one of these other requests may have asked. */
@@ -54,7 +55,7 @@ export class RunningCalls {
       early: new Set(),
       onEnd: [],
     };
-    this.#calls.set(call.id, live);
+    this.#calls.add(call.id, live);
     return live;
   }
 
@@ -69,7 +70,7 @@ export class RunningCalls {
 
   /** The outcomes of the cancelled calls: they have one when the server knows of the cancellation. */
   cancelledOutcomes(): Promise<unknown>[] {
-    const cancelled = [...this.#calls.values()].filter(({ call }) => call.signal.aborted);
+    const cancelled = this.#calls.values().filter(({ call }) => call.signal.aborted);
     return cancelled.flatMap(({ outcome }) => outcome ?? []);
   }
 
@@ -133,7 +134,7 @@ export class RunningCalls {
 
   #only(): string | undefined {
     if (this.#calls.size + this.#others.size !== 1) return undefined;
-    return [...this.#calls.keys()][0] ?? [...this.#others.values()][0]?.id;
+    return this.#calls.oldest?.key ?? [...this.#others.values()][0]?.id;
   }
 
   /** How the question of a call outlives its connection. */
@@ -151,7 +152,7 @@ export class RunningCalls {
 
   /** Whether a server may be too busy with a call to answer anything else. */
   get atWork(): boolean {
-    return [...this.#calls.values()].some(({ away, taskId }) => !away && taskId === undefined);
+    return this.#calls.values().some(({ away, taskId }) => !away && taskId === undefined);
   }
 
   /** Passes a report to its call or request, found by token or task; false if there is none. */
@@ -182,11 +183,14 @@ export class RunningCalls {
 
   /** Ids of the calls that the server is working on, and that match. */
   #able(matching: (live: RunningCall) => boolean): string[] {
-    return [...this.#calls.values()].filter((live) => !live.away && matching(live)).map(({ call }) => call.id);
+    return this.#calls
+      .values()
+      .filter((live) => !live.away && matching(live))
+      .map(({ call }) => call.id);
   }
 
   #ofTask(taskId: string): RunningCall | undefined {
-    return [...this.#calls.values()].find((live) => live.taskId === taskId);
+    return this.#calls.values().find((live) => live.taskId === taskId);
   }
 }
 

@@ -8,6 +8,7 @@ import type {
 } from '@modelcontextprotocol/client';
 import { whenAborted } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { InFlight } from '../../lib/in-flight.ts';
 import { messageOf } from '../../lib/log.ts';
 import { metaOf } from '../../lib/meta.ts';
 import { CANCELLED, INTRODUCTIONS, SUBSCRIPTION_ID_KEY } from '../../lib/protocol.ts';
@@ -79,7 +80,7 @@ export class Peer {
   #idPrefix: string | undefined;
   /** The `_meta` that goes along with everything, where the protocol has no sessions. */
   #envelope: Params | undefined;
-  readonly #pending = new Map<RequestId, Pending>();
+  readonly #pending = new InFlight<RequestId, Pending>();
   /** Requests of the server that have no answer yet. */
   readonly #incoming = new Map<RequestId, AbortController>();
   /** Streams for changes that the server has not acknowledged yet. */
@@ -149,7 +150,7 @@ export class Peer {
     signal?.throwIfAborted();
     return new Promise((resolve, reject) => {
       const pending: Pending = { method, resolve, reject, mayAsk, stopTimer: undefined, forgetSignal: undefined };
-      this.#pending.set(id, pending);
+      this.#pending.add(id, pending);
       if (timeoutMs !== undefined) {
         pending.stopTimer = this.#clock.after(timeoutMs, () => this.#cancel(id, new RequestTimeout(timeoutMs)));
       }
@@ -279,7 +280,7 @@ export class Peer {
   #closed(transport: ServerTransport): void {
     if (this.#transport !== transport) return;
     this.#transport = undefined;
-    const [pending, incoming] = [[...this.#pending.keys()], [...this.#incoming.values()]];
+    const [pending, incoming] = [this.#pending.keys(), [...this.#incoming.values()]];
     this.#incoming.clear();
     const closed = new ConnectionClosed();
     try {

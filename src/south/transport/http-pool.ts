@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../lib/clock.ts';
+import { InFlight } from '../../lib/in-flight.ts';
 import type { HttpConnection, HttpConnections } from './http-connections.ts';
 
 export interface HttpRequest {
@@ -16,7 +17,7 @@ export class HttpPool {
   readonly #connections: HttpConnections;
   readonly #limit: number;
   readonly #clock: Clock;
-  readonly #exchanges = new Set<HttpExchange>();
+  readonly #exchanges = new InFlight<HttpExchange, HttpExchange>();
   #open = 0;
   #waiting: HttpExchange[] = [];
 
@@ -30,7 +31,7 @@ export class HttpPool {
   request(request: HttpRequest): HttpExchange {
     const onEnd = (wasOpen: boolean): void => this.#ended(exchange, wasOpen);
     const exchange = new HttpExchange(request, this.#connections, this.#clock, onEnd);
-    this.#exchanges.add(exchange);
+    this.#exchanges.add(exchange, exchange);
     if (this.#open < this.#limit) this.#start(exchange);
     else this.#waiting.push(exchange);
     return exchange;
@@ -39,7 +40,7 @@ export class HttpPool {
   /** Gives up all requests. */
   abort(): void {
     this.#waiting = [];
-    for (const exchange of this.#exchanges) exchange.abort();
+    for (const exchange of this.#exchanges.values()) exchange.abort();
   }
 
   destroy(): void {

@@ -1,5 +1,6 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import type { Clock } from '../../lib/clock.ts';
+import { InFlight } from '../../lib/in-flight.ts';
 import type { HttpExchange } from './http-pool.ts';
 
 /** How long a request that was cancelled before it was answered stays open, to see whether the server takes it after all. */
@@ -24,7 +25,7 @@ export class OpenRequest {
 
 /** Our requests over HTTP that have no answer yet. */
 export class OpenRequests {
-  readonly #open = new Map<RequestId, OpenRequest>();
+  readonly #open = new InFlight<RequestId, OpenRequest>();
   /** Requests whose answers will not come, although the server may still work on them. */
   readonly #abandoned = new Set<RequestId>();
   readonly #clock: Clock;
@@ -35,7 +36,7 @@ export class OpenRequests {
 
   begin(id: RequestId): OpenRequest {
     const request = new OpenRequest();
-    this.#open.set(id, request);
+    this.#open.add(id, request);
     return request;
   }
 
@@ -49,7 +50,7 @@ export class OpenRequests {
   }
 
   get anyWaits(): boolean {
-    return [...this.#open.values()].some(({ state }) => state === 'waiting');
+    return this.#open.values().some(({ state }) => state === 'waiting');
   }
 
   /** The request has its answer, or failed for certain. */

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { InFlight } from './in-flight.ts';
+
+function filled(...keys: string[]): InFlight<string, number> {
+  const inFlight = new InFlight<string, number>();
+  for (const [index, key] of keys.entries()) inFlight.add(key, index);
+  return inFlight;
+}
+
+test('H-4: what is in flight is found by its key, and listed in the order in which it came', () => {
+  const inFlight = filled('a', 'b', 'c');
+  expect([inFlight.get('a'), inFlight.get('c'), inFlight.get('x')]).toEqual([0, 2, undefined]);
+  expect([inFlight.has('b'), inFlight.has('x')]).toEqual([true, false]);
+  expect(inFlight.keys()).toEqual(['a', 'b', 'c']);
+  expect(inFlight.values()).toEqual([0, 1, 2]);
+  expect(inFlight.oldest).toMatchObject({ key: 'a', value: 0 });
+});
+
+test.each([
+  ['the oldest', 'a', ['b', 'c']],
+  ['the newest', 'c', ['a', 'b']],
+  ['one in between', 'b', ['a', 'c']],
+])('H-4: %s can go', (_which, key, left) => {
+  const inFlight = filled('a', 'b', 'c');
+  expect(inFlight.delete(key)).toBe(true);
+  expect(inFlight.delete(key)).toBe(false);
+  expect(inFlight.keys()).toEqual(left);
+  expect(inFlight.size).toBe(2);
+  expect(inFlight.oldest?.key).toBe(left[0]);
+  inFlight.add(key, 9);
+  expect(inFlight.keys()).toEqual([...left, key]);
+  expect(inFlight.get(key)).toBe(9);
+});
+
+test('H-4: it may become empty, entry by entry or at once, and fill again', () => {
+  const inFlight = filled('a', 'b');
+  for (const key of inFlight.keys()) inFlight.delete(key);
+  expect([inFlight.size, inFlight.oldest, inFlight.values()]).toEqual([0, undefined, []]);
+  inFlight.add('c', 1);
+  inFlight.clear();
+  expect([inFlight.size, inFlight.has('c'), inFlight.keys()]).toEqual([0, false, []]);
+  inFlight.add('d', 2);
+  expect(inFlight.keys()).toEqual(['d']);
+});

@@ -1,0 +1,87 @@
+/** Something in flight. */
+interface Entry<K, V> {
+  readonly key: K;
+  readonly value: V;
+  older: Entry<K, V> | undefined;
+  newer: Entry<K, V> | undefined;
+}
+
+/**
+ * What is in flight, in the order in which it came: calls, requests, responses. A `Map` with so much coming and going would
+ * make the garbage collector slow. It gets a new table now and then, V8 links the old table to the new one, and once a table
+ * is in the old generation, each later one is promoted, too, with all that is in flight.
+ *
+ * This is a list, which is searched from the newest entry on: not much is in flight, and most of it not for long.
+ */
+export class InFlight<K, V> {
+  #newest: Entry<K, V> | undefined;
+  #oldest: Entry<K, V> | undefined;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get oldest(): Readonly<Pick<Entry<K, V>, 'key' | 'value'>> | undefined {
+    return this.#oldest;
+  }
+
+  /** There must be no entry with this key. */
+  add(key: K, value: V): void {
+    const entry: Entry<K, V> = { key, value, older: this.#newest, newer: undefined };
+    if (this.#newest === undefined) this.#oldest = entry;
+    else this.#newest.newer = entry;
+    this.#newest = entry;
+    this.#size += 1;
+  }
+
+  has(key: K): boolean {
+    return this.#find(key) !== undefined;
+  }
+
+  get(key: K): V | undefined {
+    return this.#find(key)?.value;
+  }
+
+  /** Whether it was there. */
+  delete(key: K): boolean {
+    const entry = this.#find(key);
+    if (entry === undefined) return false;
+    const { older, newer } = entry;
+    if (newer === undefined) this.#newest = older;
+    else newer.older = older;
+    if (older === undefined) this.#oldest = newer;
+    else older.newer = newer;
+    // An entry of the old generation would keep the newer ones alive although it is gone itself.
+    entry.newer = undefined;
+    this.#size -= 1;
+    return true;
+  }
+
+  clear(): void {
+    this.#newest = undefined;
+    this.#oldest = undefined;
+    this.#size = 0;
+  }
+
+  /** Those that are there now, the oldest first. */
+  keys(): K[] {
+    return this.#all(({ key }) => key);
+  }
+
+  values(): V[] {
+    return this.#all(({ value }) => value);
+  }
+
+  #all<T>(pick: (entry: Entry<K, V>) => T): T[] {
+    const all: T[] = [];
+    for (let entry = this.#oldest; entry !== undefined; entry = entry.newer) all.push(pick(entry));
+    return all;
+  }
+
+  #find(key: K): Entry<K, V> | undefined {
+    let entry = this.#newest;
+    while (entry !== undefined && entry.key !== key) entry = entry.older;
+    return entry;
+  }
+}
