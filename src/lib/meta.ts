@@ -23,9 +23,12 @@ export function withoutMeta(message: Params, key: string): Params {
   return Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta };
 }
 
-/** A copy without these keys. Also a key `__proto__` is copied, which an assignment would take for the prototype. */
-export function withoutKeys(meta: Params, keys: ReadonlySet<string>): Params {
-  return Object.fromEntries(Object.entries(meta).filter(([key]) => !keys.has(key)));
+/** The entries with other keys than these. Also a key `__proto__` is copied, which an assignment would take for the prototype. */
+export function withoutKeys(entries: Params, keys: ReadonlySet<string>): Params {
+  for (const key in entries) {
+    if (!keys.has(key)) return Object.fromEntries(Object.entries(entries).filter(([each]) => !keys.has(each)));
+  }
+  return {};
 }
 
 /** The id of the task that a message belongs to. */

@@ -3,7 +3,7 @@
  * and a task is marked as abandoned, so that the same call, made again by the same program, takes it over. A client that
  * cancelled wants neither. A client that left may resume the stream of its request, and so still get the reply.
  */
-import type { CallRequest } from '../core/call/request.ts';
+import type { CallMade } from '../core/call/request.ts';
 import type { Session } from '../core/session/session.ts';
 import type { CallResult } from '../core/task/task.ts';
 import type { Exchange } from './exchange.ts';
@@ -16,13 +16,13 @@ interface Recipient {
 /** The reply is the result of a call. `onTaken` is called if the client gets it after it was kept as a task. */
 export function deliverResult(
   { session, exchange }: Recipient,
-  request: CallRequest,
+  made: CallMade,
   result: CallResult,
   onTaken = (taskId: string): void => session.tasks.delivered(taskId),
 ): void {
   exchange.whenSettled((delivered) => {
     if (delivered || exchange.cancelled) return;
-    const taskId = session.calls.keepResult(request, result);
+    const taskId = session.calls.keepResult(made, result);
     if (taskId !== undefined) exchange.onDelivered(() => onTaken(taskId));
   });
 }

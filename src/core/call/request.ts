@@ -16,6 +16,7 @@ export interface CallRequest {
   program?: string | undefined;
   /** The client sent no arguments at all, which is not the same as none. */
   bare?: boolean;
+  /** After how long it becomes a task; never if infinite. */
   timeoutMs: number;
   ttlMs?: number;
   /** Goes along as the request's `_meta`. */
@@ -29,6 +30,9 @@ export interface CallRequest {
   /** The client is to know the task that the call becomes. */
   exposed?: boolean;
 }
+
+/** Which call a result belongs to. */
+export type CallMade = Pick<CallRequest, 'server' | 'tool' | 'args' | 'program' | 'ttlMs'>;
 
 /** How a client leaves its request: without wanting the work stopped, or wanting just that. */
 export type Leaving = 'gone' | 'cancelled';

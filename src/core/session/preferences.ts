@@ -49,6 +49,10 @@ export class Preferences {
     return { ...others, uris: [...uris.keys()] };
   }
 
+  logLevel(server: string): string | undefined {
+    return this.#servers.get(server)?.logLevel;
+  }
+
   /** How many resources of a server it is subscribed to, if not to this one already. */
   othersThan(server: string, uri: string): number {
     const uris = this.#servers.get(server)?.uris;

@@ -53,7 +53,9 @@ export class ServerRegistry {
   }
 
   of(principal: string): VisibleServers {
-    const visible = this.#visible.get(principal) ?? this.#visibleTo(principal);
+    const known = this.#visible.get(principal);
+    if (known) return known;
+    const visible = this.#visibleTo(principal);
     this.#visible.set(principal, visible);
     return visible;
   }

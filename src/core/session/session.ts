@@ -321,7 +321,7 @@ export class Session {
   }
 
   logLevel(server: string): string | undefined {
-    return this.#preferences.of(server).logLevel;
+    return this.#preferences.logLevel(server);
   }
 
   notifications(server?: string): BufferedNotification[] {

@@ -160,6 +160,7 @@ export class TaskBook {
    * Failed and cancelled runs are never taken over: making the call again is an attempt to do better.
    */
   takeOver({ server, tool, args, program, endedWithinMs }: RepeatedCall): Task | undefined {
+    if (this.#tasks.size === 0) return undefined;
     const endedAfter = this.#parts.clock.now() - endedWithinMs;
     const found = this.list().find(
       (task) =>

@@ -138,7 +138,9 @@ const clientStates = new WeakMap<Session, ModernClientState>();
 
 /** The state that all requests in this session share. */
 export function clientStateOf(session: Session, shown: Shown): ModernClientState {
-  const clientState = clientStates.get(session) ?? new ModernClientState(session, shown);
+  const known = clientStates.get(session);
+  if (known) return known;
+  const clientState = new ModernClientState(session, shown);
   clientStates.set(session, clientState);
   return clientState;
 }

@@ -43,6 +43,8 @@ function fromGateway(error: GatewayError): RpcError {
 }
 
 /** `resultType` exists only in the newer protocol, whose endpoints add it again. */
-export function withoutResultType({ resultType: _resultType, ...result }: Record<string, unknown>): CallResult {
-  return result;
+export function withoutResultType(result: Record<string, unknown>): CallResult {
+  if (!('resultType' in result)) return result;
+  const { resultType: _resultType, ...rest } = result;
+  return rest;
 }

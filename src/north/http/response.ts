@@ -98,6 +98,8 @@ export function onceHandedOver(res: ServerResponse, listener: (complete: boolean
     finished = true;
     process.nextTick(tell);
   });
-  // Also emitted after a finished response, but later.
-  res.on('close', () => process.nextTick(tell));
+  // Also emitted after a finished response.
+  res.on('close', () => {
+    if (!finished) process.nextTick(tell);
+  });
 }

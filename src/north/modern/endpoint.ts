@@ -119,22 +119,23 @@ const CACHEABLE: ReadonlySet<string> = new Set([
 
 /** A result with the fields that this version of the protocol wants in each, and without those that it does not have. */
 export function completed(method: string, given: Params, serverInfo: Params): Params {
-  const result: Params = { ...given, resultType: given['resultType'] ?? 'complete' };
-  if (result['resultType'] !== 'complete' && !MAY_BE_INCOMPLETE.has(method))
-    throw new RpcError(INTERNAL_ERROR, 'Internal error');
+  const resultType = given['resultType'] ?? 'complete';
+  const result: Params = { ...given, resultType, _meta: withServer(given['_meta'], serverInfo) };
+  if (resultType !== 'complete' && !MAY_BE_INCOMPLETE.has(method)) throw new RpcError(INTERNAL_ERROR, 'Internal error');
   if (method === 'tools/list') result['tools'] = withoutExecution(given['tools']);
   if (isObject(given['capabilities'])) result['capabilities'] = withoutTasks(given['capabilities']);
-  if (result['resultType'] === 'complete' && CACHEABLE.has(method)) {
+  if (resultType === 'complete' && CACHEABLE.has(method)) {
     const { ttlMs, cacheScope } = given;
     result['ttlMs'] = isDuration(ttlMs) ? ttlMs : 0;
     result['cacheScope'] = cacheScope === 'public' ? 'public' : 'private';
   }
-  const { _meta } = given;
-  if (_meta === undefined) result['_meta'] = { [SERVER_INFO_KEY]: serverInfo };
-  else if (isObject(_meta) && _meta[SERVER_INFO_KEY] === undefined) {
-    result['_meta'] = { ..._meta, [SERVER_INFO_KEY]: serverInfo };
-  }
   return result;
+}
+
+/** The metadata of a result names the server. */
+function withServer(meta: unknown, serverInfo: Params): unknown {
+  if (meta === undefined) return { [SERVER_INFO_KEY]: serverInfo };
+  return isObject(meta) && meta[SERVER_INFO_KEY] === undefined ? { ...meta, [SERVER_INFO_KEY]: serverInfo } : meta;
 }
 
 function isDuration(value: unknown): boolean {

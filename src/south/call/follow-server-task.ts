@@ -45,7 +45,7 @@ export async function followServerTask(
     await call.onCheckpoint(inTask(kind.checkpoint));
     // The response that creates a task of the extension has its status, but neither a result nor a question.
     const tells = offer.generation === 'core' || firstRaw?.['status'] === 'working';
-    let raw = tells && !live.early.has(taskId) ? firstRaw : undefined;
+    let raw = tells && !live.early?.has(taskId) ? firstRaw : undefined;
     let told: string | undefined;
     for (;;) {
       // Created before polling: a notification that arrives meanwhile may be newer than the response.

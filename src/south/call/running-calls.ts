@@ -27,7 +27,7 @@ export interface RunningCall {
   /** The server has the answer to that request. */
   answered?: (id: RequestId) => void;
   /** Tasks that changed before this call knew the id of its own. */
-  readonly early: Set<string>;
+  early?: Set<string>;
   readonly onEnd: (() => void)[];
 }
 
@@ -52,7 +52,6 @@ export class RunningCalls {
       away: false,
       news: Promise.resolve(),
       ring: () => {},
-      early: new Set(),
       onEnd: [],
     };
     this.#calls.add(call.id, live);
@@ -171,8 +170,10 @@ export class RunningCalls {
       live.ring();
       return;
     }
-    for (const { taskId: named, early } of this.#calls.values()) {
-      if (named === undefined && early.size < MAX_EARLY) early.add(taskId);
+    for (const each of this.#calls.values()) {
+      if (each.taskId !== undefined) continue;
+      each.early ??= new Set();
+      if (each.early.size < MAX_EARLY) each.early.add(taskId);
     }
   }
 
