@@ -19,14 +19,15 @@ export class OpenRequests {
   }
 
   /** Handles a request, and sends the reply unless the request was cancelled. */
-  async answer(message: RequestMessage, handle: Handler): Promise<void> {
+  answer(message: RequestMessage, handle: Handler): Promise<void> {
     const request = new ClientRequest(message, this.#carrier, this.#onCancel);
     const { id } = request;
     this.#open.add(id, request);
-    const reply = await replyTo(request, handle);
-    if (this.#open.get(id) !== request) return;
-    this.#open.delete(id);
-    sendReply(this.#carrier, reply);
+    return handled(request, handle, (reply) => {
+      if (this.#open.get(id) !== request) return;
+      this.#open.delete(id);
+      sendReply(this.#carrier, reply);
+    });
   }
 
   /** The client cancelled this request, or does not come back for its reply. */
@@ -50,8 +51,8 @@ export class OpenRequests {
 }
 
 /** Handles a request and sends the reply, to a client that cancels by leaving. */
-export async function answer(request: ClientRequest, carrier: Carrier, handle: Handler): Promise<void> {
-  sendReply(carrier, await replyTo(request, handle));
+export function answer(request: ClientRequest, carrier: Carrier, handle: Handler): Promise<void> {
+  return handled(request, handle, (reply) => sendReply(carrier, reply));
 }
 
 /** A reply that cannot be written, because it is nested too deeply for example, becomes an error. */
@@ -63,11 +64,17 @@ function sendReply(carrier: Carrier, reply: ResultMessage | ErrorMessage): void 
   }
 }
 
-async function replyTo(request: ClientRequest, handle: Handler): Promise<ResultMessage | ErrorMessage> {
+async function handled(
+  request: ClientRequest,
+  handle: Handler,
+  send: (reply: ResultMessage | ErrorMessage) => void,
+): Promise<void> {
   const { id } = request;
+  let reply: ResultMessage | ErrorMessage;
   try {
-    return { jsonrpc: '2.0', id, result: await handle(request) };
+    reply = { jsonrpc: '2.0', id, result: await handle(request) };
   } catch (error) {
-    return { jsonrpc: '2.0', id, error: failureOf(error) };
+    reply = { jsonrpc: '2.0', id, error: failureOf(error) };
   }
+  send(reply);
 }

@@ -151,7 +151,7 @@ export class ServerConnection implements Connection {
     return (await this.#reconnector.live()).info;
   }
 
-  async call(call: OutgoingCall): Promise<CallOutcome> {
+  call(call: OutgoingCall): Promise<CallOutcome> {
     return this.#run(call, { resumed: false }, (running) => runCall(this.channel, running));
   }
 

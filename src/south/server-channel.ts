@@ -72,8 +72,10 @@ export class ServerChannel implements CallChannel {
     return this.#host.reconnector.up?.transport.sessionId;
   }
 
-  async attempt(): Promise<Attempt> {
-    return new ServerAttempt(this, this.#host.reconnector.up ?? (await this.#reached()));
+  attempt(): Promise<Attempt> | Attempt {
+    const { up } = this.#host.reconnector;
+    if (up !== undefined) return new ServerAttempt(this, up);
+    return this.#reached().then((live) => new ServerAttempt(this, live));
   }
 
   isUp(live: Live): boolean {
@@ -162,7 +164,17 @@ export class ServerChannel implements CallChannel {
   }
 
   /** Sends on a connection that is up; errors come as they are. */
-  async send(
+  send(
+    live: Live,
+    method: string,
+    params: Record<string, unknown>,
+    options: RequestOptions,
+  ): Promise<Record<string, unknown>> {
+    const isPlain = method === 'tools/call' && options.callId !== undefined && this.#host.filter === undefined;
+    return isPlain ? live.peer.request(method, params, options) : this.#sendChecked(live, method, params, options);
+  }
+
+  async #sendChecked(
     live: Live,
     method: string,
     params: Record<string, unknown>,
@@ -233,7 +245,7 @@ class ServerAttempt implements Attempt {
     return this.#channel.isUp(this.#live);
   }
 
-  async request(
+  request(
     method: string,
     params: Record<string, unknown>,
     options: RequestOptions = {},
@@ -260,8 +272,9 @@ class ServerAttempt implements Attempt {
 
 /** Modern servers read the client's capabilities from each request, and send no logs unless it names a level. */
 function callMeta(capabilities: ClientCapabilities, tasks: 'use' | 'avoid'): Record<string, unknown> {
+  if (tasks === 'use') return { [LOG_LEVEL_KEY]: 'info' };
   const { extensions: _extensions, ...plain } = capabilities;
-  return { [LOG_LEVEL_KEY]: 'info', ...(tasks === 'avoid' && { [CLIENT_CAPABILITIES_KEY]: plain }) };
+  return { [LOG_LEVEL_KEY]: 'info', [CLIENT_CAPABILITIES_KEY]: plain };
 }
 
 /** Why an error means that the answer will never come on this connection. */

@@ -27,6 +27,7 @@ import {
   cancelledByClient,
   type Because,
   type Caller,
+  type CallMade,
   type CallReply,
   type CallRequest,
   type Ending,
@@ -80,10 +81,10 @@ export class Calls {
     });
   }
 
-  async execute(connection: Connection, request: CallRequest, caller: Caller): Promise<CallReply> {
-    this.#tasks.assertRoom();
-    const bytes = this.#takeRoom(request);
+  execute(connection: Connection, request: CallRequest, caller: Caller): Promise<CallReply> {
     return new Promise((resolve) => {
+      this.#tasks.assertRoom();
+      const bytes = this.#takeRoom(request);
       let stopListening = (): void => {};
       let unregister: Unregister = () => {};
       const call: LiveCall = {
@@ -105,7 +106,9 @@ export class Calls {
           resolve(reply);
         },
       };
-      const stopTimer = this.#clock.after(request.timeoutMs, () => this.#promote(call, 'timeout'));
+      const { timeoutMs } = request;
+      const stopTimer =
+        timeoutMs === Infinity ? (): void => {} : this.#clock.after(timeoutMs, () => this.#promote(call, 'timeout'));
       this.#live.add(call.id, call);
       this.#interactions.serverUsed(request.server);
       if (caller.responder) unregister = this.#interactions.register({ callId: call.id }, caller.responder);
@@ -168,7 +171,7 @@ export class Calls {
   }
 
   /** Keeps a result whose reply did not arrive, as the task that the client would have had a moment earlier. */
-  keepResult({ server, tool, args, program, ttlMs }: CallRequest, result: CallResult): string | undefined {
+  keepResult({ server, tool, args, program, ttlMs }: CallMade, result: CallResult): string | undefined {
     // With the session goes everybody who could ask for it.
     if (this.#closed) return undefined;
     const { id } = this.#tasks.create({
@@ -279,7 +282,14 @@ export class Calls {
   }
 
   async #run(call: LiveCall, start: (call: OutgoingCall) => Promise<CallOutcome>): Promise<void> {
-    const outcome = withinLimit(await this.#started(start, this.#outgoing(call)), this.#resultBytes);
+    let outcome: CallOutcome;
+    try {
+      outcome = withinLimit(await start(this.#outgoing(call)), this.#resultBytes);
+    } catch (error) {
+      // A connection that fails in an unforeseen way must not leave its call without an end.
+      this.#log.error('call_failed', { tool: call.request.tool, error: messageOf(error) });
+      outcome = { kind: 'error', error: { code: -32603, message: messageOf(error) } };
+    }
     this.#live.delete(call.id);
     this.#budget.give(call.bytes);
     // A job that the call has started may ask after its end.
@@ -317,14 +327,6 @@ export class Calls {
     if (more !== undefined) outgoing.more = more;
     if (bare) outgoing.bare = true;
     return outgoing;
-  }
-
-  /** A connection that fails in an unforeseen way must not leave its call without an end. */
-  async #started(start: (call: OutgoingCall) => Promise<CallOutcome>, outgoing: OutgoingCall): Promise<CallOutcome> {
-    return start(outgoing).catch((error: unknown) => {
-      this.#log.error('call_failed', { tool: outgoing.tool, error: messageOf(error) });
-      return { kind: 'error', error: { code: -32603, message: messageOf(error) } };
-    });
   }
 
   #cancelRequest(call: LiveCall, reason: Error): void {

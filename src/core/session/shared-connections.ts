@@ -227,11 +227,10 @@ class SharedServer implements ConnectionSink {
 /** One session's share of a connection. */
 class SharedConnection implements Connection, Member {
   readonly sink: ConnectionSink;
-  readonly calls = new Set<string>();
+  readonly calls = new InFlight<string, Promise<CallOutcome>>();
   readonly others = new Set<string | symbol>();
   logLevel: string | undefined;
   #met = false;
-  readonly #running = new InFlight<string, Promise<unknown>>();
   readonly #left = new AbortController();
   #closing: Promise<void> | undefined;
   readonly #shared: SharedServer;
@@ -260,20 +259,25 @@ class SharedConnection implements Connection, Member {
     this.sink.connected(known ? arrival : 'first', info);
   }
 
-  async ready(): Promise<ServerInfo> {
-    return this.#track(this.others, Symbol('ready'), async () => this.#shared.connection.ready());
+  ready(): Promise<ServerInfo> {
+    const { status } = this;
+    if (status.state === 'connected') {
+      this.#meet();
+      return Promise.resolve(status.info);
+    }
+    return this.#track(Symbol('ready'), async () => this.#shared.connection.ready());
   }
 
-  async call(call: OutgoingCall): Promise<CallOutcome> {
-    return this.#run(call, async () => this.#shared.connection.call(call));
+  call(call: OutgoingCall): Promise<CallOutcome> {
+    return this.#run(call, () => this.#shared.connection.call(call));
   }
 
-  async resume(checkpoint: ResumePoint, call: OutgoingCall): Promise<CallOutcome> {
-    return this.#run(call, async () => this.#shared.connection.resume(checkpoint, call));
+  resume(checkpoint: ResumePoint, call: OutgoingCall): Promise<CallOutcome> {
+    return this.#run(call, () => this.#shared.connection.resume(checkpoint, call));
   }
 
   async request(method: string, params: Params, signal?: AbortSignal): Promise<Params> {
-    return this.#track(this.others, Symbol(method), async () =>
+    return this.#track(Symbol(method), async () =>
       this.#shared.connection.request(method, params, this.#untilLeft(signal)),
     );
   }
@@ -283,9 +287,7 @@ class SharedConnection implements Connection, Member {
     if (method === SET_LEVEL && isLevel(params['level'])) this.logLevel = params['level'];
     const sent = method === SET_LEVEL ? { ...params, level: this.#shared.logLevel ?? params['level'] } : params;
     const signal = this.#untilLeft(request.signal);
-    return this.#track(this.others, id, async () =>
-      this.#shared.connection.relay({ ...request, params: sent, signal }),
-    );
+    return this.#track(id, async () => this.#shared.connection.relay({ ...request, params: sent, signal }));
   }
 
   async setLevel(level: string): Promise<void> {
@@ -299,11 +301,11 @@ class SharedConnection implements Connection, Member {
   }
 
   async subscribe(uri: string, signal?: AbortSignal): Promise<Params> {
-    return this.#track(this.others, Symbol(uri), async () => this.#shared.subscribe(this, uri, signal));
+    return this.#track(Symbol(uri), async () => this.#shared.subscribe(this, uri, signal));
   }
 
   async unsubscribe(uri: string, signal?: AbortSignal): Promise<Params> {
-    return this.#track(this.others, Symbol(uri), async () => this.#shared.unsubscribe(this, uri, signal));
+    return this.#track(Symbol(uri), async () => this.#shared.unsubscribe(this, uri, signal));
   }
 
   async close({ keepSession = false } = {}): Promise<void> {
@@ -313,8 +315,8 @@ class SharedConnection implements Connection, Member {
 
   async #leave(keepSession: boolean): Promise<void> {
     this.#left.abort(new Error('the session has ended'));
-    if (this.#running.size > 0) {
-      await within(LAST_WORDS_MS, Promise.allSettled(this.#running.values()), this.#shared.clock);
+    if (this.calls.size > 0) {
+      await within(LAST_WORDS_MS, Promise.allSettled(this.calls.values()), this.#shared.clock);
     }
     await this.#shared.leave(this, keepSession);
   }
@@ -323,16 +325,21 @@ class SharedConnection implements Connection, Member {
     return signal === undefined ? this.#left.signal : AbortSignal.any([signal, this.#left.signal]);
   }
 
-  async #track<T, Id extends string | symbol>(open: Set<Id>, id: Id, work: () => Promise<T>): Promise<T> {
-    if (this.closed) throw new Error('the connection is closed');
+  /** Others may have connected it before; to this session it is the first time. */
+  #meet(): void {
+    if (this.#met) return;
     const { status } = this.#shared.connection;
-    // Others have connected it before; to this session it is the first time.
-    if (!this.#met && status.state === 'connected') this.connected('first', status.info);
-    open.add(id);
+    if (status.state === 'connected') this.connected('first', status.info);
+  }
+
+  async #track<T>(id: string | symbol, work: () => Promise<T>): Promise<T> {
+    if (this.closed) throw new Error('the connection is closed');
+    this.#meet();
+    this.others.add(id);
     try {
       return await work();
     } finally {
-      open.delete(id);
+      this.others.delete(id);
       this.#shared.requestEnded(id);
     }
   }
@@ -340,12 +347,14 @@ class SharedConnection implements Connection, Member {
   /** A call is waited for when the session leaves, so that its cancellation reaches the server. */
   async #run({ id }: OutgoingCall, work: () => Promise<CallOutcome>): Promise<CallOutcome> {
     if (this.closed) return { kind: 'unreachable', reason: 'the connection is closed' };
-    const running = this.#track(this.calls, id, work);
-    this.#running.add(id, running);
+    this.#meet();
+    const outcome = work();
+    this.calls.add(id, outcome);
     try {
-      return await running;
+      return await outcome;
     } finally {
-      this.#running.delete(id);
+      this.calls.delete(id);
+      this.#shared.requestEnded(id);
     }
   }
 }

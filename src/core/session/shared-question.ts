@@ -5,7 +5,7 @@ import type { Answer } from '../interaction/interaction.ts';
 export interface Member {
   readonly sink: ConnectionSink;
   /** Its requests that have no answer yet: calls by their ids, then all others. */
-  readonly calls: ReadonlySet<string>;
+  readonly calls: Pick<ReadonlySet<string>, 'has' | 'size'>;
   readonly others: ReadonlySet<string | symbol>;
 }
 

@@ -1,8 +1,8 @@
 import type { Caller, CallRequest } from '../../core/call/request.ts';
 import { hasEnded, type Task } from '../../core/task/task.ts';
 import { secretId } from '../../lib/ids.ts';
+import { withoutKeys } from '../../lib/meta.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
-import { MAX_DELAY_MS } from '../../lib/clock.ts';
 import { isObject } from '../../lib/values.ts';
 import type { LegacyResponder } from './legacy-responder.ts';
 import type { LegacyRelay } from './legacy-relay.ts';
@@ -19,6 +19,8 @@ import type { Exchange } from '../exchange.ts';
 import type { Asking } from '../hub/tool.ts';
 import { cancelledWith } from '../waiting.ts';
 
+const KNOWN_PARAMS = new Set(['name', 'arguments', 'task', '_meta']);
+
 /** The parts of the view that calls use. */
 export interface LegacyCallParts extends LegacyViewParts {
   responder: LegacyResponder;
@@ -34,7 +36,7 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
   const { gateway, session, shown, responder, relay, tasks, tools } = parts;
   const { exchange } = request;
   const [{ server, params: own }] = await shown.route('tools/call', params);
-  const { name: tool, arguments: given, task, _meta: _ownMeta, ...more } = own;
+  const { name: tool, arguments: given, task } = own;
   const args = given ?? {};
   if (typeof tool !== 'string' || !isObject(args)) {
     // The server says what is wrong with it, and need not know of tasks.
@@ -44,6 +46,7 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
   const program = session.client?.program;
   const wanted = { server, tool, args, program };
   const bare = given === undefined;
+  const more = withoutKeys(own, KNOWN_PARAMS);
   const meta = relay.meta(server, params);
   if (parts.helpers !== undefined && tools.promotes && task === undefined) {
     const reply = await parts.helpers.execute({ ...wanted, bare, meta, more }, parts.asking(request));
@@ -69,14 +72,14 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
         responder: responder.ofCall(request.id),
         effectOf: (question) => (responder.canAsk(question) ? 'ask' : 'wait'),
       };
-      const made: CallRequest = { ...wanted, id, meta, more, bare, timeoutMs: MAX_DELAY_MS };
+      const made: CallRequest = { ...wanted, id, meta, more, bare, timeoutMs: Infinity };
       // A client that waits for the call itself does not know of the task's time limit.
       if (task === undefined) made.ttlMs = gateway.settings.tasks.maxTtlMs;
       else Object.assign(made, { asTask: true, exposed: true, ...ttlOf(task) });
       const reply = await session.calls.execute(session.connection(server), made, caller);
       switch (reply.kind) {
         case 'result':
-          deliverResult({ session, exchange }, { ...wanted, timeoutMs: 0 }, reply.result);
+          deliverResult({ session, exchange }, wanted, reply.result);
           return passOn(tools.asListed(wanted, withoutResultType(reply.result)));
         case 'task':
           // The client may resume the stream that broke.

@@ -2,8 +2,8 @@ import type { Caller, CallReply, CallRequest } from '../../core/call/request.ts'
 import { GatewayError } from '../../core/errors.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import { messageOf } from '../../lib/log.ts';
+import { withoutKeys } from '../../lib/meta.ts';
 import { INVALID_PARAMS, RpcError } from '../../lib/rpc-error.ts';
-import { MAX_DELAY_MS } from '../../lib/clock.ts';
 import { isObject } from '../../lib/values.ts';
 import { canBeAsked } from '../asking/asking.ts';
 import { readState } from '../mrtr/request-state.ts';
@@ -19,28 +19,28 @@ import { extensionTask } from './task-views.ts';
 import { passOn, report, type Reply } from '../commit-gate.ts';
 import { deliverResult, deliverTask } from '../delivery.ts';
 
+const KNOWN_PARAMS = new Set(['name', 'arguments', '_meta']);
+
 /** Makes a call, or goes on with one: its next round, or the same call of an earlier request that its client gave up. */
 export async function call(request: ModernRequest, params: Params): Promise<Reply> {
   const { gateway, session, taskAfterMs } = request.parts;
   const { id, server, exchange, client } = request;
-  const { name: tool, arguments: sent, _meta: _ownMeta, ...more } = params;
+  const { name: tool, arguments: sent } = params;
   const args = sent ?? {};
   if (typeof tool !== 'string' || !isObject(args)) return relay(request, 'tools/call', params);
   if (request.state !== undefined) return nextRound(request, tool);
-  const wanted: CallRequest = { server, tool, args, program: client.program, timeoutMs: MAX_DELAY_MS };
+  const { program, takesTasks } = client;
+  const wanted = { server, tool, args, program };
   const earlier = wantsAgain(params) ? undefined : await earlierRun(gateway, session, wanted);
   if (earlier) return markTakenOver(await follow(request, earlier.id), earlier);
-  const reply = await request.listening(id, async () =>
-    execute(request, {
-      ...wanted,
-      id,
-      meta: request.meta('tools/call', params),
-      more,
-      bare: sent === undefined,
-      // A client that waits for the call itself does not know of the task's time limit.
-      ...(client.takesTasks ? { timeoutMs: taskAfterMs, exposed: true } : { ttlMs: gateway.settings.tasks.maxTtlMs }),
-    }),
-  );
+  const meta = request.meta('tools/call', params);
+  const more = withoutKeys(params, KNOWN_PARAMS);
+  const bare = sent === undefined;
+  const made: CallRequest = { id, server, tool, args, program, meta, more, bare, timeoutMs: Infinity };
+  if (takesTasks) Object.assign(made, { timeoutMs: taskAfterMs, exposed: true });
+  // A client that waits for the call itself does not know of the task's time limit.
+  else made.ttlMs = gateway.settings.tasks.maxTtlMs;
+  const reply = await request.listening(id, () => execute(request, made));
   switch (reply.kind) {
     case 'result':
       deliverResult({ session, exchange }, wanted, reply.result);
@@ -55,12 +55,12 @@ export async function call(request: ModernRequest, params: Params): Promise<Repl
   }
 }
 
-async function execute(request: ModernRequest, wanted: CallRequest): Promise<CallReply> {
+function execute(request: ModernRequest, wanted: CallRequest): Promise<CallReply> {
   const { exchange, answers = {} } = request;
   const { clock } = request.parts.session;
   const { capabilities, takesTasks } = request.client;
   const answered = ({ key }: Interaction): boolean => key !== undefined && Object.hasOwn(answers, key);
-  return whileWaiting({ clock, exchange }, `${wanted.tool} is running`, async (onProgress) => {
+  return whileWaiting({ clock, exchange }, `${wanted.tool} is running`, (onProgress) => {
     const caller: Caller = {
       onLeaving: (listener) => exchange.onLeaving(listener),
       onProgress,

@@ -113,7 +113,7 @@ export function asOfItsVersion(introduction: Params): Params {
 }
 
 /** What the server says of itself, once it is connected. */
-export async function serverInfo(server: string, connection: Connection): Promise<ServerInfo> {
+export function serverInfo(server: string, connection: Connection): Promise<ServerInfo> {
   return connection.ready().catch((error: unknown) => {
     const message = `server '${server}' cannot be reached: ${messageOf(error)}`;
     throw new GatewayError('TOOL_ERR_SERVER_UNREACHABLE', message);

@@ -16,19 +16,18 @@ const PATIENCE_MS = 1000;
  * The earlier run of the same call that the same client program gave up, if there is one. It is handed out once: the next
  * identical call runs anew.
  */
-export async function earlierRun(
+export function earlierRun(
   { settings }: Gateway,
   { tasks, calls, clock }: Session,
   call: Pick<CallRequest, 'server' | 'tool' | 'args' | 'program'>,
-): Promise<Task | undefined> {
+): Promise<Task | undefined> | Task | undefined {
   const { server, tool, args, program } = call;
   // Clients that do not name themselves may be different programs.
   if (program === undefined) return undefined;
   const wanted = { server, tool, args, program, endedWithinMs: settings.direct.takeOverMs };
   const found = tasks.takeOver(wanted);
   if (found !== undefined || !calls.isWaitedFor(call, PATIENCE_MS)) return found;
-  await sleep(LEAVING_MS, clock);
-  return tasks.takeOver(wanted);
+  return sleep(LEAVING_MS, clock).then(() => tasks.takeOver(wanted));
 }
 
 /** Tells the client that its reply comes from an earlier run of the call. */

@@ -238,19 +238,22 @@ export class HttpListener {
     else respondError(res, 400, INVALID_REQUEST, `Invalid Request: ${mistake}`);
   }
 
-  async #serve(
+  #serve(
     era: LegacySessions | ModernRequests,
     req: IncomingMessage,
     res: ServerResponse,
     whom: Addressed,
     body?: unknown,
-  ): Promise<void> {
-    try {
-      const handling = era.handle(req, res, body, whom);
-      if (handling !== undefined) await handling;
-    } catch (error) {
+  ): Promise<void> | undefined {
+    const refuse = (error: unknown): void => {
       if (!(error instanceof GatewayError)) throw error;
       respondGatewayError(res, error, { id: idOf(body) });
+    };
+    try {
+      return era.handle(req, res, body, whom)?.catch(refuse);
+    } catch (error) {
+      refuse(error);
+      return undefined;
     }
   }
 

@@ -97,27 +97,25 @@ export class Hub {
     const { name, arguments: given = {} } = params;
     const found = typeof name === 'string' ? this.#tools.get(name) : undefined;
     if (found === undefined) throw new RpcError(INVALID_PARAMS, noSuchTool(quotable(name), [...this.#tools.keys()]));
-    return this.#replyTo(caller, found.name, async (context) => {
-      const reply = await this.#run(found.name, given, context, () => found.run(checked(found, given), context));
-      return buildReply(context, reply, found.showsServers && serversShown(reply, given));
+    return this.#replyTo(caller, found.name, (context) => {
+      const run = (): Promise<ToolReply> => found.run(checked(found, given), context);
+      return this.#run(found.name, given, context, run, found.showsServers);
     });
   }
 
   /** Makes a call as `execute_tool` does, for a client that knows the tool itself. */
   execute(request: Omit<CallRequest, 'timeoutMs'>, caller: HubCaller): Promise<Reply> {
     const timeoutMs = defaultTimeoutMs(this.settings);
-    return this.#replyTo(caller, request.tool, async (context) => {
-      const make = async (): Promise<ToolReply> => makeCall(context, { ...request, timeoutMs });
-      const reply = await this.#run(request.tool, request, context, make);
-      return buildReply(context, reply, serversShown(reply, request));
-    });
+    return this.#replyTo(caller, request.tool, (context) =>
+      this.#run(request.tool, request, context, () => makeCall(context, { ...request, timeoutMs }), true),
+    );
   }
 
   #replyTo(caller: HubCaller, what: string, reply: (context: ToolContext) => Promise<Reply>): Promise<Reply> {
     const { exchange, session, mayRunCommands, reader } = caller;
     const asking = this.#asking(caller);
     const gateway = this.#gateway;
-    return whileWaiting({ clock: session.clock, exchange }, `${what} is running`, async (onProgress) =>
+    return whileWaiting({ clock: session.clock, exchange }, `${what} is running`, (onProgress) =>
       reply({ session, exchange, mayRunCommands, reader, asking, gateway, onProgress }),
     );
   }
@@ -127,15 +125,23 @@ export class Hub {
     return this.#gateway.settings.questions.via === 'tools' ? { ...asking, capabilities: {} } : asking;
   }
 
-  async #run(tool: string, given: unknown, context: ToolContext, work: () => Promise<ToolReply>): Promise<ToolReply> {
+  async #run(
+    tool: string,
+    given: unknown,
+    context: ToolContext,
+    work: () => Promise<ToolReply>,
+    showsServers = false,
+  ): Promise<Reply> {
+    let reply: ToolReply;
     try {
-      return await withinLimits(context.session, given, work);
+      reply = await withinLimits(context.session, given, work);
     } catch (error) {
       if (!(error instanceof GatewayError)) {
         this.#gateway.log.debug('tool_failed', { tool, error: String(error) });
       }
-      return errorReply(withFix(error, serverIn(given, context.session)));
+      reply = errorReply(withFix(error, serverIn(given, context.session)));
     }
+    return buildReply(context, reply, showsServers ? serversShown(reply, given) : undefined);
   }
 }
 

@@ -34,11 +34,7 @@ function roundsOf({ session, gateway }: ToolContext): OpenRounds {
 }
 
 /** Makes a call, or goes on with one whose client has answers. */
-export async function executeInRounds(
-  context: ToolContext,
-  asking: AskingByRound,
-  request: CallRequest,
-): Promise<ToolReply> {
+export function executeInRounds(context: ToolContext, asking: AskingByRound, request: CallRequest): Promise<ToolReply> {
   const deadline = context.session.clock.now() + request.timeoutMs;
   const call: CallInRounds = { context, asking, request, rounds: roundsOf(context), deadline };
   return asking.taskId === undefined ? begin(call) : goOn(call, asking.taskId);

@@ -49,7 +49,7 @@ export class LegacySessions {
     options.gateway.onSessionEnded.add(this.#onSessionEnded);
   }
 
-  handle(req: IncomingMessage, res: ServerResponse, body: unknown, whom: Addressed): Promise<void> | void {
+  handle(req: IncomingMessage, res: ServerResponse, body: unknown, whom: Addressed): Promise<void> | undefined {
     const sessionId = req.headers['mcp-session-id'];
     const served = typeof sessionId === 'string' ? this.#ofClient(sessionId, whom) : undefined;
     return served === undefined ? this.#handleOther(req, res, body, whom) : this.#inSession(served, req, res, body);
@@ -167,7 +167,7 @@ export class LegacySessions {
     res.writeHead(200).end();
   }
 
-  #inSession(served: Served, req: IncomingMessage, res: ServerResponse, body: unknown): Promise<void> | void {
+  #inSession(served: Served, req: IncomingMessage, res: ServerResponse, body: unknown): Promise<void> | undefined {
     const version = req.headers['mcp-protocol-version'];
     if (typeof version === 'string' && !SESSION_VERSIONS.includes(version)) {
       const supported = SESSION_VERSIONS.join(', ');

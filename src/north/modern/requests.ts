@@ -55,22 +55,22 @@ export class ModernRequests {
     options.gateway.onSessionEnded.add(this.#onSessionEnded);
   }
 
-  async handle(req: IncomingMessage, res: ServerResponse, body: unknown, whom: Addressed): Promise<void> {
+  handle(req: IncomingMessage, res: ServerResponse, body: unknown, whom: Addressed): Promise<void> | undefined {
     const verdict = validate(req.headers, body);
     switch (verdict.kind) {
       case 'rejected':
         this.#reject(res, verdict.rejection);
-        return;
+        return undefined;
       case 'ignored':
         res.writeHead(202).end();
-        return;
+        return undefined;
       case 'valid':
         break;
     }
     const { message } = verdict;
-    if (!isRequest(message)) await this.#notified(res, message, whom);
-    else if (message.method === 'subscriptions/listen') await this.#listen(res, message, whom);
-    else await this.#answer(req, res, message, whom);
+    if (!isRequest(message)) return this.#notified(res, message, whom);
+    if (message.method === 'subscriptions/listen') return this.#listen(res, message, whom);
+    return this.#answer(req, res, message, whom);
   }
 
   #reject(res: ServerResponse, { id, error: { code, message, data } }: Rejection): void {

@@ -33,7 +33,7 @@ export interface Attempt {
 /** A call's access to its server. It outlives connections: the next attempt or request replaces a lost one. */
 export interface CallChannel {
   /** Connects unless connected. Throws `ServerUnavailable` when the server cannot be reached. */
-  attempt(): Promise<Attempt>;
+  attempt(): Promise<Attempt> | Attempt;
   /** One request in an attempt of its own. */
   request(method: string, params: Record<string, unknown>, options?: RequestOptions): Promise<Record<string, unknown>>;
   question(question: IncomingQuestion): Promise<Answer>;

@@ -174,14 +174,14 @@ async function sendWithHeaders(
 }
 
 /** Where the server may answer with a task, or gets answers, an aborted call has a little time to hear of it. */
-async function sendWithGrace(
+function sendWithGrace(
   attempt: Attempt,
   call: OutgoingCall,
   params: Record<string, unknown>,
   what: 'first' | 'answers',
 ): Promise<Reply> {
   const headers = attempt.paramHeaders(call);
-  const request = async (signal: AbortSignal): Promise<Reply> =>
+  const request = (signal: AbortSignal): Promise<Reply> =>
     attempt.request('tools/call', params, { callId: call.id, signal, headers, mayAsk: true });
   const mayBeTask = attempt.offer?.generation === 'extension';
   if (!mayBeTask && what === 'first') return request(call.signal);
@@ -220,8 +220,10 @@ async function withGrace<T>(
 }
 
 /** A task of the extension in place of a result. */
-function extensionTask({ resultType, _meta, ...task }: Reply): Reply | undefined {
-  return resultType === 'task' ? task : undefined;
+function extensionTask(reply: Reply): Reply | undefined {
+  if (reply['resultType'] !== 'task') return undefined;
+  const { resultType: _resultType, _meta, ...task } = reply;
+  return task;
 }
 
 /** A task that was not asked for is not a result. */

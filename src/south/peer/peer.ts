@@ -133,7 +133,7 @@ export class Peer {
   }
 
   /** Sends one request; result and error come back as the server sent them. */
-  async request(method: string, params: Params | undefined, options: RequestOptions = {}): Promise<Params> {
+  request(method: string, params: Params | undefined, options: RequestOptions = {}): Promise<Params> {
     return this.send(this.nextId(), method, params, options);
   }
 
@@ -143,12 +143,12 @@ export class Peer {
   }
 
   /** Sends a request under an id of the caller. */
-  async send(id: RequestId, method: string, params: Params | undefined, options: RequestOptions): Promise<Params> {
-    const transport = this.#transport;
-    if (transport === undefined) throw new ConnectionClosed();
-    const { signal, timeoutMs, mayAsk = false } = options;
-    signal?.throwIfAborted();
+  send(id: RequestId, method: string, params: Params | undefined, options: RequestOptions): Promise<Params> {
     return new Promise((resolve, reject) => {
+      const transport = this.#transport;
+      if (transport === undefined) throw new ConnectionClosed();
+      const { signal, timeoutMs, mayAsk = false } = options;
+      signal?.throwIfAborted();
       const pending: Pending = { method, resolve, reject, mayAsk, stopTimer: undefined, forgetSignal: undefined };
       this.#pending.add(id, pending);
       if (timeoutMs !== undefined) {

@@ -15,10 +15,8 @@ export interface HttpHealth {
 const NOBODY_THERE = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH']);
 
 /** Waits for the response. Reports a request that did not get through, and throws `Unreachable` for it. */
-export async function answerOf(exchange: HttpExchange, health: HttpHealth): Promise<HttpAnswer> {
-  try {
-    return await exchange.answer;
-  } catch (error) {
+export function answerOf(exchange: HttpExchange, health: HttpHealth): Promise<HttpAnswer> {
+  return exchange.answer.catch((error: unknown) => {
     if (exchange.aborted) throw error;
     const { code } = error as NodeJS.ErrnoException;
     const { failure, message } = networkFailure(error as NodeJS.ErrnoException);
@@ -29,5 +27,5 @@ export async function answerOf(exchange: HttpExchange, health: HttpHealth): Prom
     if (code !== undefined && NOBODY_THERE.has(code)) setImmediate(() => health.onLost(unreachable));
     else health.onDoubt(message);
     throw unreachable;
-  }
+  });
 }

@@ -140,20 +140,15 @@ export class HttpTransport implements ServerTransport {
     this.#headersOfPosts = undefined;
   }
 
-  async send(message: JSONRPCMessage, options: SendOptions = {}): Promise<void> {
-    if (!isRequest(message)) {
-      await this.#sendOther(message, options);
-      return;
-    }
-    try {
-      await this.#sendRequest(message, options);
-    } catch (cause) {
+  send(message: JSONRPCMessage, options: SendOptions = {}): Promise<void> {
+    if (!isRequest(message)) return this.#sendOther(message, options);
+    return this.#sendRequest(message, options).catch((cause: unknown) => {
       const unsent = this.#requests.isWaiting(message.id);
       const error = this.#closed ? new Unreachable('closed', 'the connection was closed', unsent, cause) : cause;
       if (isBrokenWire(error) && !isUnsent(error)) this.#requests.abandon(message.id);
       else this.#requests.end(message.id);
       throw error;
-    }
+    });
   }
 
   async #sendRequest(message: JSONRPCRequest, options: SendOptions): Promise<void> {
@@ -183,7 +178,7 @@ export class HttpTransport implements ServerTransport {
       const tag: StreamTag = options.callId === undefined ? 'no call' : { callId: options.callId };
       this.#streams.read(answer, { requestId: message.id, request: open, tag });
     } else if (type.startsWith('application/json')) {
-      await this.#receiveJson(message, answer);
+      this.#receiveJson(message, await readText(answer.body, this.#limit));
     } else {
       answer.body.abort();
       throw notMcp(`the answer has the content type ${type}`);
@@ -196,8 +191,7 @@ export class HttpTransport implements ServerTransport {
     return CONTROL.has(method) ? 'control' : 'requests';
   }
 
-  async #receiveJson({ id }: JSONRPCRequest, { body }: HttpAnswer): Promise<void> {
-    const text = await readText(body, this.#limit);
+  #receiveJson({ id }: JSONRPCRequest, text: string): void {
     const parsed = parseJson(text);
     for (const each of Array.isArray(parsed) ? parsed : [parsed]) {
       const message = readMessage(each, text.length);

@@ -2,7 +2,7 @@ import type { HttpBody } from './http-pool.ts';
 import type { MessageLimit } from './message-size.ts';
 
 /** The body as text. */
-export async function readText(body: HttpBody, limit: MessageLimit): Promise<string> {
+export function readText(body: HttpBody, limit: MessageLimit): Promise<string> {
   return new Promise<string>((resolve, reject) => {
     const chunks: Buffer[] = [];
     const refuse = (): void => {
