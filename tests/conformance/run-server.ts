@@ -1,6 +1,6 @@
 /**
  * The server scenarios of the official conformance suite, against the direct endpoint of the gateway: with a backend of
- * each era, over HTTP and over stdio.
+ * each era, over HTTP and over stdio; and against the endpoint of a group with that backend as its only server.
  *
  * `npm run conformance`, with `-- --scenario NAME` for one scenario, `-- --target legacy-stdio` for one backend.
  */

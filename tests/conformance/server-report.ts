@@ -88,7 +88,8 @@ export function table(
   alone: (set: ScenarioSet) => Checks,
   findings: readonly Finding[],
 ): string {
-  const columns = ['same era, http', 'same era, stdio', 'other era, http', 'other era, stdio'] as const;
+  const ways = ['http', 'stdio', 'group'] as const;
+  const columns = [...ways.map((way) => `same era, ${way}`), ...ways.map((way) => `other era, ${way}`)];
   const rows = sets.map((set) => {
     const total = set.scenarios.length;
     const passedAlone = set.scenarios.filter((scenario) => passes(alone(set).get(scenario))).length;

@@ -15,8 +15,8 @@ export type Transport = 'http' | 'stdio';
 
 export interface Target {
   era: Era;
-  transport: Transport;
-  /** The direct endpoint of the gateway for it. */
+  transport: Transport | 'group';
+  /** The endpoint of the gateway for it: the direct one, or that of a group of which it is the only server. */
   url: string;
 }
 
@@ -34,7 +34,11 @@ const TRANSPORTS: readonly Transport[] = ['http', 'stdio'];
  * Short enough for a tool of the suite that asks, and works for a second after that, to become a task; long enough for a
  * fast one not to become one on a busy machine.
  */
-const SETTINGS = { direct: { taskAfterMs: 700 } };
+const SETTINGS = {
+  direct: { taskAfterMs: 700 },
+  // The suite knows the tools of its server by their own names.
+  groups: Object.fromEntries(ERAS.map((era) => [`${era}-group`, { servers: [`${era}-http`], prefix: false }])),
+};
 
 export async function openTargets(): Promise<Targets> {
   await Promise.all(ERAS.map((era) => bundle(`conformance-${era}-stdio`)));
@@ -54,7 +58,10 @@ export async function openTargets(): Promise<Targets> {
   });
   return {
     alone,
-    behind: pairs.map((pair) => ({ ...pair, url: `${gateway.url}/${pair.era}-${pair.transport}` })),
+    behind: [...pairs, ...ERAS.map((era) => ({ era, transport: 'group' as const }))].map((each) => ({
+      ...each,
+      url: `${gateway.url}/${each.era}-${each.transport}`,
+    })),
     async close() {
       await gateway.close();
       await closeBackends();
