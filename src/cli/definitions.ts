@@ -1,6 +1,7 @@
 /** The commands and their flags, defined once: the command line, the help and the shell completion are made from this. */
 
 import { LOG_FORMATS, LOG_LEVELS } from '../lib/log.ts';
+import { CLIENT_NAMES } from './link/names.ts';
 
 export interface FlagDefinition {
   /** The name of its value in the help. A flag without one is a switch. */
@@ -63,6 +64,12 @@ export const FLAGS = {
   json: { help: 'exactly one JSON document on standard output; errors as {"error":{"code","message"}}' },
   stdio: { help: 'the store that stdio would use here: each folder or config file has its own' },
   'older-than': { value: 'TIME', help: 'prune: also tasks that ended longer ago than this, such as 12h or 7d' },
+  yes: { short: 'y', help: 'do not ask for confirmation' },
+  hub: { help: 'the hub, whose tools reach all servers; the default for other clients' },
+  url: {
+    value: 'URL',
+    help: 'the address of a running gateway, such as http://127.0.0.1:8080, instead of a program to start',
+  },
   'with-secrets': { help: 'export: include headers, environment, arguments and URL credentials of added servers' },
 } as const satisfies Record<string, FlagDefinition>;
 
@@ -129,6 +136,25 @@ export const COMMANDS = {
         'one per line',
     },
     complete: ['show', 'prune', 'export'],
+  },
+  link: {
+    group: 'setup',
+    operands: '[client …]',
+    summary: 'add Meanwhile to Claude Code, Cursor, VS Code and others',
+    flags: ['config', 'all', 'hub', 'url', 'header', 'yes', 'no-color'],
+    flagHelp: {
+      config: 'the config file that the client starts Meanwhile with; by default ./meanwhile.json if it is there',
+      all: 'all servers with their own tools; the default for clients that search tools: Claude Code',
+      header: 'a header for --url, such as a token; can be repeated',
+    },
+    complete: CLIENT_NAMES,
+  },
+  unlink: {
+    group: 'setup',
+    operands: '[client …]',
+    summary: 'undo that',
+    flags: ['yes', 'no-color'],
+    complete: CLIENT_NAMES,
   },
   doctor: {
     group: 'setup',

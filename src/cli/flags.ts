@@ -29,6 +29,9 @@ export interface Flags extends ConfigFlags {
   group?: string;
   'older-than'?: string;
   'with-secrets'?: boolean;
+  yes?: boolean;
+  hub?: boolean;
+  url?: string;
 }
 
 export interface CommandLine {

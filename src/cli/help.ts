@@ -12,6 +12,7 @@ import {
   type Group,
 } from './definitions.ts';
 import type { HelpTopic } from './flags.ts';
+import { CLIENT_NAMES } from './link/names.ts';
 import { pad } from './terminal/layout.ts';
 import { readingWidth, reflow } from './terminal/reflow.ts';
 
@@ -44,6 +45,14 @@ const EXIT_CODES = `Exit codes
   130  interrupted, or left running`;
 
 const GATEWAY_EXIT_CODES = 'Exit codes: 0 stopped, 1 cannot start, 2 wrong usage or configuration';
+
+const LINK_EXIT_CODES = `Exit codes
+    0  done, or nothing to do
+    1  a file was not understood or cannot be written; the others were changed
+    2  wrong usage or configuration
+    4  you said no
+    6  there was no terminal to ask on, and no --yes
+  130  interrupted`;
 
 const GATEWAY_FLAGS = 'Flags, also as environment variables and in the config file';
 
@@ -151,6 +160,25 @@ The store is the one that serve would use. show and export change nothing, and m
   0  done
   1  failed: no such store, in use, damaged, written by a newer version
   2  wrong usage or configuration`,
+  },
+  link: {
+    about: `Adds Meanwhile to the config file of each client, or of those given, so that the client starts it: ${CLIENT_NAMES.join(', ')}.
+Without names it takes the clients that it finds on this machine.
+
+The change is shown first and made after you confirm it. Everything else in the file stays as it is. A file that cannot be
+read without doubt is not changed. meanwhile unlink undoes the change; meanwhile doctor checks that the entry works.`,
+    examples: [
+      'meanwhile link',
+      'meanwhile link claude-code cursor --config ~/meanwhile.json',
+      "meanwhile link vscode --url http://127.0.0.1:8080 --header 'Authorization: Bearer …'",
+    ],
+    exitCodes: LINK_EXIT_CODES,
+  },
+  unlink: {
+    about: `Undoes what meanwhile link did to the config file of each client, or of those given. If nothing else has changed the file
+since, it is again what it was, byte for byte; otherwise only the entry of Meanwhile is taken out.`,
+    examples: ['meanwhile unlink', 'meanwhile unlink cursor --yes'],
+    exitCodes: LINK_EXIT_CODES,
   },
   completion: {
     about: `Prints a script that lets the shell complete commands and flags.`,

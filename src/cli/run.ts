@@ -22,6 +22,8 @@ const COMMANDS: Record<CommandName, () => Promise<Command>> = {
   tasks: async () => (await import('./commands/tasks.ts')).tasks,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
   store: async () => (await import('./commands/store.ts')).store,
+  link: async () => (await import('./commands/link.ts')).link,
+  unlink: async () => (await import('./commands/unlink.ts')).unlink,
   completion: async () => (await import('./commands/completion.ts')).completion,
 };
 

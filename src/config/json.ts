@@ -33,6 +33,9 @@ export const parseJson = (text: string): unknown => parse(text, { disallowCommen
 /** JSON as editors write it: with comments, and with a comma after the last element. */
 export const parseJsonWithComments = (text: string): unknown => parse(text, { allowTrailingComma: true });
 
+/** JSON with just these liberties. */
+export const parseJsonAs = (text: string, options: ParseOptions): unknown => parse(text, options);
+
 function parse(source: string, options: ParseOptions, valid: (text: string) => unknown = JSON.parse): unknown {
   const text = source.replace(/^\uFEFF/, '');
   try {

@@ -92,7 +92,7 @@ function commandOf(text: string): ServerConfig {
 }
 
 /** Errors do not show the values, which are often secrets. */
-function parseHeaders(lines: readonly string[]): Record<string, string> {
+export function parseHeaders(lines: readonly string[]): Record<string, string> {
   const headers = lines.map((line): [string, string] => {
     const [, name, value] = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+):[ \t]*(.*)$/s.exec(line) ?? [];
     if (name === undefined || value === undefined) {

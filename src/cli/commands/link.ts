@@ -1,0 +1,118 @@
+import { resolve } from 'node:path';
+import { messageOf } from '../../lib/log.ts';
+import { configFor, configHint, programPath } from '../config.ts';
+import { EXIT_CODES, RESULT } from '../failure.ts';
+import { UsageError, type CommandLine, type Flags } from '../flags.ts';
+import { confirm, make, openValues, showChange, type Change } from '../link/changes.ts';
+import { clientsNamed, presentClients } from '../link/choose.ts';
+import { CLIENTS, type Client, type Start } from '../link/clients.ts';
+import { readText } from '../link/files.ts';
+import { isSameEntry, NotUnderstood } from '../link/format.ts';
+import { thisMachine } from '../link/machine.ts';
+import { ENTRY_NAME, type ClientName } from '../link/names.ts';
+import { exactUndo, hashOf, LinkRecords } from '../link/records.ts';
+import { commandStart, thisProgram, urlStart } from '../link/start.ts';
+import { parseHeaders } from '../server/find-server.ts';
+import { cleanLine } from '../terminal/clean.ts';
+import { Screen } from '../terminal/screen.ts';
+
+interface Link extends Change {
+  name: ClientName;
+  client: Client;
+  /** There is an entry already, with other values. */
+  isLinked: boolean;
+}
+
+/** What becomes of one client. */
+type Outcome = { kind: 'change'; link: Link } | { kind: 'linked' } | { kind: 'problem'; problem: string };
+
+export async function link(line: CommandLine): Promise<number> {
+  const { operands, flags } = line;
+  if (flags.all && flags.hub) throw new UsageError('either --all or --hub');
+  if (flags.header !== undefined && flags.url === undefined) throw new UsageError('--header is for --url');
+  const machine = thisMachine();
+  const names = operands.length > 0 ? clientsNamed(operands) : presentClients(machine);
+  if (names.length === 0) {
+    throw new UsageError('no MCP client was found on this machine; name one to link it all the same');
+  }
+  const screen = new Screen(flags);
+  const startFor = await starter(line, screen);
+  const links: Link[] = [];
+  let failed = false;
+  for (const name of names) {
+    const client = CLIENTS[name];
+    const file = client.file(machine);
+    const outcome = plan(name, client, file, startFor(flagged(flags) ?? client.endpoint));
+    if (outcome.kind === 'change') {
+      links.push(outcome.link);
+      showChange(outcome.link, screen);
+    } else if (outcome.kind === 'linked') {
+      screen.printOwn(`${screen.style.strong(client.title)}  ${cleanLine(file)}: linked already`);
+    } else {
+      failed = true;
+      screen.note(`meanwhile: ${client.title} is not linked: ${file}: ${outcome.problem}`);
+    }
+  }
+  if (links.length > 0) {
+    await confirm(links.length, flags, screen);
+    const records = new LinkRecords(machine);
+    for (const each of links) failed = !linkOne(each, records, screen) || failed;
+    screen.note('meanwhile doctor checks the entries; meanwhile unlink undoes the changes');
+  }
+  return failed ? EXIT_CODES.unexpected : RESULT;
+}
+
+const flagged = ({ all, hub }: Flags): 'all' | 'hub' | undefined => (all ? 'all' : hub ? 'hub' : undefined);
+
+/** The config file is read to find its mistakes now, and not when a client starts. */
+async function starter(line: CommandLine, screen: Screen): Promise<(endpoint: 'all' | 'hub') => Start> {
+  const { url, header = [] } = line.flags;
+  if (url !== undefined) return (endpoint) => urlStart(url, endpoint, parseHeaders(header));
+  const program = thisProgram(programPath());
+  const config = await configFor(line);
+  const file = config.file === undefined ? undefined : resolve(config.file);
+  if (file === undefined) {
+    screen.note(`there is no config file, so the clients get the demo server; ${configHint(config)}`);
+  }
+  return (endpoint) => commandStart(program, endpoint, file);
+}
+
+function plan(name: ClientName, client: Client, file: string, start: Start): Outcome {
+  const entry = client.entryFor(start);
+  if (entry === undefined) return { kind: 'problem', problem: 'it can only start programs; link it without --url' };
+  try {
+    const before = readText(file);
+    const existing = client.format.read(before ?? '')[ENTRY_NAME];
+    if (isSameEntry(existing, entry)) return { kind: 'linked' };
+    const after = client.format.set(before ?? '', ENTRY_NAME, entry);
+    const change = { title: client.title, file, before, after, isOpen: openValues(entry) };
+    return { kind: 'change', link: { ...change, name, client, isLinked: existing !== undefined } };
+  } catch (error) {
+    if (error instanceof NotUnderstood) return { kind: 'problem', problem: error.message };
+    throw error;
+  }
+}
+
+function linkOne(each: Link, records: LinkRecords, screen: Screen): boolean {
+  const { name, client, file, before, after = '' } = each;
+  // Linked again: what unlink restores is the file before the first time.
+  const earlier = each.isLinked ? records.find(name, file) : undefined;
+  const untouched = earlier === undefined || exactUndo(earlier, before ?? '') !== undefined;
+  try {
+    const backup = before === undefined ? null : records.backUp(name, file, before);
+    const madeFolder = make(each) ?? earlier?.madeFolder;
+    records.save({
+      client: name,
+      file,
+      backup: earlier === undefined ? backup : earlier.backup,
+      ...(untouched && { sha256: hashOf(after) }),
+      ...(madeFolder !== undefined && { madeFolder }),
+    });
+    const kept = backup === null ? '' : `; the file before: ${cleanLine(backup)}`;
+    screen.printOwn(`${screen.style.good('✓')} ${client.title} is linked: ${client.afterwards}${kept}`);
+    return true;
+  } catch (error) {
+    screen.note(`meanwhile: ${client.title} is not linked: ${file}: ${messageOf(error)}`);
+    return false;
+  }
+}

@@ -1,0 +1,71 @@
+/** Changes to files of the user: shown as a diff and confirmed before they are made. */
+
+import { messageOf } from '../../lib/log.ts';
+import { isObject } from '../../lib/values.ts';
+import { Failure } from '../failure.ts';
+import type { Flags } from '../flags.ts';
+import { Prompter } from '../terminal/prompter.ts';
+import { clean, cleanLine } from '../terminal/clean.ts';
+import type { Screen } from '../terminal/screen.ts';
+import { diff } from './diff.ts';
+import { readText, removeFile, replaceFile } from './files.ts';
+
+export interface Change {
+  title: string;
+  file: string;
+  /** `undefined`: there is no file. */
+  before: string | undefined;
+  /** `undefined`: the file is removed. */
+  after: string | undefined;
+  /** Values that may be shown. */
+  isOpen: (value: string) => boolean;
+  /** A folder that was made for the file and goes with it. */
+  madeFolder?: string | undefined;
+}
+
+/** The values of an entry that may be shown: those of variables and headers may be secret. */
+export function openValues(entry: unknown): (value: string) => boolean {
+  const open = new Set(isObject(entry) ? Object.values(entry).flat() : []);
+  return (value) => open.has(value) || isFlag(value);
+}
+
+const isFlag = (value: string): boolean => /^--[a-z-]+$/.test(value);
+
+export function showChange(change: Change, screen: Screen): void {
+  const { style } = screen;
+  const paint = (line: string): string => {
+    if (line.startsWith('+')) return style.good(line);
+    return line.startsWith('-') ? style.bad(line) : style.faint(line);
+  };
+  const { title, file, before, after } = change;
+  const what = after === undefined ? ' (removed)' : before === undefined ? ' (new file)' : '';
+  const lines = diff(before ?? '', after ?? '', change.isOpen).map((line) => `  ${paint(clean(line))}`);
+  screen.printOwn([`${style.strong(title)}  ${cleanLine(file)}${what}`, ...lines].join('\n'));
+}
+
+/** Returns if the changes may be made, else throws. */
+export async function confirm(count: number, { yes }: Flags, screen: Screen): Promise<void> {
+  if (yes) return;
+  const these = count === 1 ? 'this change' : `these ${count} changes`;
+  if (!screen.attended) {
+    throw new Failure('unanswered', `nothing was changed: there is no terminal to ask on; --yes makes ${these}`);
+  }
+  const asked = await new Prompter().choose(new AbortController().signal, `Make ${these}?`, [
+    { value: true, label: 'Yes' },
+    { value: false, label: 'No' },
+  ]);
+  if (asked.kind === 'interrupted') throw new Failure('interrupted', 'interrupted; nothing was changed');
+  if (asked.kind !== 'answered' || !asked.value) throw new Failure('cancelled', 'nothing was changed');
+}
+
+/** Returns the first folder that had to be made. Throws if the file is not what the person has seen, or cannot be written. */
+export function make({ file, before, after, madeFolder }: Change): string | undefined {
+  if (readText(file) !== before) throw new Error('it was changed by another program just now; run the command again');
+  try {
+    if (after !== undefined) return replaceFile(file, after);
+    removeFile(file, madeFolder);
+    return undefined;
+  } catch (error) {
+    throw new Error(`it cannot be written: ${messageOf(error)}`, { cause: error });
+  }
+}

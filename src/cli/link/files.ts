@@ -1,0 +1,82 @@
+/** Files that are read and replaced as a whole. */
+
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { codeOf, messageOf } from '../../lib/log.ts';
+import { NotUnderstood } from './format.ts';
+
+/** For files that may contain secrets. */
+const PRIVATE = 0o600;
+const PERMISSIONS = 0o777;
+
+/** `undefined` if there is no file. Throws `NotUnderstood` if it is no text. */
+export function readText(file: string): string | undefined {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(file);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' && !isLink(file)) return undefined;
+    throw new NotUnderstood(`it cannot be read: ${messageOf(error)}`);
+  }
+  const text = bytes.toString('utf8');
+  if (!Buffer.from(text, 'utf8').equals(bytes)) throw new NotUnderstood('it is not text in UTF-8');
+  return text;
+}
+
+const isLink = (file: string): boolean => lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+
+/**
+ * Writes beside the file and renames: a reader finds the old text or the new one. A link stays a link, and the permissions
+ * stay. Returns the first folder that had to be made.
+ */
+export function replaceFile(file: string, text: string): string | undefined {
+  const target = isLink(file) ? realpathSync(file) : file;
+  const madeFolder = mkdirSync(dirname(target), { recursive: true });
+  const mode = statSync(target, { throwIfNoEntry: false })?.mode ?? PRIVATE;
+  const temporary = `${target}.${process.pid}.tmp`;
+  try {
+    writeNew(temporary, text, mode & PERMISSIONS);
+    renameSync(temporary, target);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+  return madeFolder;
+}
+
+function writeNew(file: string, text: string, mode: number): void {
+  const fd = openSync(file, 'wx', PRIVATE);
+  try {
+    writeSync(fd, text);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  // Not with `open`, whose mode the umask reduces.
+  chmodSync(file, mode);
+}
+
+/** Removes a file, and the folders that were made for it if nothing else is in them. */
+export function removeFile(file: string, madeFolder: string | undefined): void {
+  rmSync(file);
+  if (madeFolder === undefined) return;
+  try {
+    for (let folder = dirname(file); folder.startsWith(madeFolder); folder = dirname(folder)) rmdirSync(folder);
+  } catch {
+    // Something else is in there by now.
+  }
+}

@@ -1,0 +1,44 @@
+import { isDeepStrictEqual } from 'node:util';
+
+/** The servers in the config file of a client, read and edited as text, so that all else stays as it is. */
+export interface Format {
+  /** The entries by name. All three throw `NotUnderstood`. */
+  read: (text: string) => Record<string, unknown>;
+  /** Adds an entry, or replaces the one of that name. */
+  set: (text: string, name: string, entry: Entry) => string;
+  remove: (text: string, name: string) => string;
+}
+
+export type Entry = Record<string, string | boolean | string[] | Record<string, string>>;
+
+/** The file has mistakes, or another shape than its client reads. Such a file is not changed. */
+export class NotUnderstood extends Error {
+  override readonly name = 'NotUnderstood';
+}
+
+/** Whether two values mean the same in a file. Parsers make objects without a prototype. */
+export function isSameEntry(one: unknown, other: unknown): boolean {
+  const plain = (value: unknown): unknown => (value === undefined ? value : JSON.parse(JSON.stringify(value)));
+  return isDeepStrictEqual(plain(one), plain(other));
+}
+
+/** The line end that a text uses. */
+export const lineEndIn = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n');
+
+/** Editors on Windows may put this before the text. */
+export function splitBom(text: string): { bom: string; body: string } {
+  return text.startsWith('\uFEFF') ? { bom: '\uFEFF', body: text.slice(1) } : { bom: '', body: text };
+}
+
+export interface Edit {
+  at: number;
+  remove?: number;
+  insert?: string;
+}
+
+/** Positions are those in the given text; of two edits at one place the first comes first. */
+export function applyEdits(text: string, edits: readonly Edit[]): string {
+  return edits
+    .toSorted((a, b) => a.at - b.at)
+    .reduceRight((done, { at, remove = 0, insert = '' }) => done.slice(0, at) + insert + done.slice(at + remove), text);
+}

@@ -1,0 +1,61 @@
+/** How a client starts this program: a path that is still there tomorrow, and that needs no PATH. */
+
+import { realpathSync } from 'node:fs';
+import { delimiter, join, sep } from 'node:path';
+import { UsageError } from '../flags.ts';
+import type { Start } from './clients.ts';
+
+export interface Program {
+  node: string;
+  cli: string;
+}
+
+export function thisProgram(
+  cli: string,
+  execPath: string = process.execPath,
+  path = process.env['PATH'] ?? '',
+): Program {
+  const real = realpathSync(cli);
+  if (real.split(sep).includes('_npx')) {
+    throw new UsageError(
+      'this copy is in the cache of npx, where npm may delete it at any time, and the clients would not find it\n' +
+        'install it first: npm install -g meanwhile; or link to a running gateway with --url http://127.0.0.1:8080',
+    );
+  }
+  return { node: stableNode(execPath, path), cli: real };
+}
+
+/**
+ * The path of the running Node is often that of one version, such as `/opt/homebrew/Cellar/node/24.1.0/bin/node`, which an
+ * update removes. The link to it on the PATH stays.
+ */
+function stableNode(execPath: string, path: string): string {
+  const candidates = path
+    .split(delimiter)
+    // fnm makes such a folder for each shell.
+    .filter((folder) => folder !== '' && !folder.includes('fnm_multishells'))
+    .map((folder) => join(folder, process.platform === 'win32' ? 'node.exe' : 'node'));
+  return candidates.find((candidate) => isSameFile(candidate, execPath)) ?? execPath;
+}
+
+function isSameFile(file: string, other: string): boolean {
+  try {
+    return realpathSync(file) === realpathSync(other);
+  } catch {
+    return false;
+  }
+}
+
+export function commandStart({ node, cli }: Program, endpoint: 'all' | 'hub', config: string | undefined): Start {
+  const all = endpoint === 'all' ? ['--all'] : [];
+  return { command: node, args: [cli, 'stdio', ...all, ...(config === undefined ? [] : ['--config', config])] };
+}
+
+/** Without a path the URL is that of a gateway, and the endpoint is added. */
+export function urlStart(text: string, endpoint: 'all' | 'hub', headers: Record<string, string>): Start {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text))
+    throw new UsageError(`--url: '${text}' is no http:// or https:// URL`);
+  const url = new URL(text);
+  if (url.pathname === '/') url.pathname = endpoint === 'all' ? '/mcp/all' : '/mcp';
+  return { url: url.href, ...(Object.keys(headers).length > 0 && { headers }) };
+}

@@ -1,0 +1,229 @@
+import { chmod, lstat, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { CLIENTS } from '../../../../src/cli/link/clients.ts';
+import { CLIENT_NAMES, ENTRY_NAME, type ClientName } from '../../../../src/cli/link/names.ts';
+import { thisMachine } from '../../../../src/cli/link/machine.ts';
+import { NOT_UNDERSTOOD, realFile, SAMPLES } from '../../../support/client-files.ts';
+import { runCommand } from '../../../support/command.ts';
+import { configFile, temporaryFolder } from '../../../support/gateway.ts';
+import { QUICK_PROGRAM } from '../../../support/servers.ts';
+import { programInTerminal } from '../../../support/terminal.ts';
+
+/** A home of its own, and commands in it. */
+async function newHome() {
+  const home = await temporaryFolder();
+  const machine = { ...thisMachine(), home, env: {}, platform: 'linux' as const };
+  const fileOf = (client: ClientName): string => CLIENTS[client].file(machine);
+  return {
+    home,
+    fileOf,
+    run: async (...args: string[]) => runCommand(args, { env: { HOME: home }, cwd: home }),
+    write: async (client: ClientName, text: string): Promise<string> => {
+      await mkdir(dirname(fileOf(client)), { recursive: true });
+      await writeFile(fileOf(client), text);
+      return fileOf(client);
+    },
+    read: async (client: ClientName): Promise<string> => readFile(fileOf(client), 'utf8'),
+    entryOf: async (client: ClientName): Promise<unknown> =>
+      CLIENTS[client].format.read(await readFile(fileOf(client), 'utf8'))[ENTRY_NAME],
+  };
+}
+
+/** The files below a folder, without those of Meanwhile. */
+async function filesIn(folder: string): Promise<string[]> {
+  const all = await readdir(folder, { recursive: true });
+  return all.filter((name) => !name.startsWith('.local')).toSorted();
+}
+
+test('L-1: link and unlink leave the file of every client as it was, byte for byte', async () => {
+  const kinds = [...new Set(SAMPLES.map(({ what }) => what))];
+  for (const what of kinds) {
+    const { run, write, read, home } = await newHome();
+    const samples = SAMPLES.filter((sample) => sample.what === what);
+    for (const { client, text } of samples) await write(client, text);
+    const before = await filesIn(home);
+    const names = samples.map(({ client }) => client);
+    const linked = await run('link', ...names, '--yes');
+    expect(linked.code, linked.stderr).toBe(0);
+    for (const { client, text } of samples) expect(await read(client), `${client}, ${what}`).not.toBe(text);
+    expect((await run('unlink', '--yes')).code).toBe(0);
+    for (const { client, text } of samples) expect(await read(client), `${client}, ${what}`).toBe(text);
+    expect(await filesIn(home)).toEqual(before);
+  }
+});
+
+test('L-1: files and folders that link makes are private, and unlink removes them', async () => {
+  const { run, home, fileOf, entryOf } = await newHome();
+  const { code } = await run('link', ...CLIENT_NAMES, '--yes');
+  expect(code).toBe(0);
+  for (const client of CLIENT_NAMES) {
+    expect(await entryOf(client)).toBeDefined();
+    expect((await stat(fileOf(client))).mode & 0o777).toBe(0o600);
+  }
+  expect((await run('unlink', '--yes')).code).toBe(0);
+  expect(await filesIn(home)).toEqual([]);
+});
+
+test('L-1: without names the clients of the machine are linked, each at the endpoint that suits it', async () => {
+  const { run, write, entryOf, home } = await newHome();
+  const none = await run('link', '--yes');
+  expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('no MCP client was found') as string });
+  for (const client of ['claude-code', 'gemini'] as const) await write(client, realFile(client));
+  const config = await configFile({});
+  const { code, stdout } = await run('link', '--yes', '--config', config);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/✓ Claude Code is linked: .*\n✓ Gemini CLI is linked/);
+  const cli = [QUICK_PROGRAM, 'stdio'];
+  expect(await entryOf('claude-code')).toMatchObject({ type: 'stdio', args: [...cli, '--all', '--config', config] });
+  expect(await entryOf('gemini')).toMatchObject({ args: [...cli, '--config', config] });
+  expect((await filesIn(home)).filter((name) => name.includes('.tmp'))).toEqual([]);
+
+  const again = await run('link', '--yes', '--config', config);
+  expect(again).toMatchObject({ code: 0, stderr: '' });
+  expect(again.stdout).toMatch(/^Claude Code .*: linked already\nGemini CLI .*: linked already$/);
+
+  const other = await run('link', 'claude', '--hub', '--yes', '--config', config);
+  expect(other.stdout).toMatch(/^ *- +"--all",$/m);
+  expect(await entryOf('claude-code')).toMatchObject({ args: [...cli, '--config', config] });
+  // Linked twice, undone at once.
+  expect((await run('unlink', 'claude-code', '--yes')).code).toBe(0);
+  expect(await entryOf('claude-code')).toBeUndefined();
+});
+
+test('L-1: a running gateway is linked by its address; secrets are not shown', async () => {
+  const { run, write, entryOf } = await newHome();
+  await write('cursor', realFile('cursor'));
+  const token = ['--header', 'Authorization: Bearer top-secret'];
+  const { code, stdout, stderr } = await run(
+    'link',
+    'claude-code',
+    'cursor',
+    'codex',
+    'claude-desktop',
+    '--url',
+    'http://127.0.0.1:8080',
+    ...token,
+    '--yes',
+  );
+  expect(code).toBe(1);
+  expect(stderr).toContain('Claude Desktop is not linked');
+  expect(stderr).toContain('it can only start programs; link it without --url');
+  const headers = { Authorization: 'Bearer top-secret' };
+  expect(await entryOf('claude-code')).toEqual({ type: 'http', url: 'http://127.0.0.1:8080/mcp/all', headers });
+  expect(await entryOf('cursor')).toEqual({ url: 'http://127.0.0.1:8080/mcp', headers });
+  expect(await entryOf('codex')).toEqual({ url: 'http://127.0.0.1:8080/mcp', http_headers: headers });
+  expect(stdout).toContain('"url": "http://127.0.0.1:8080/mcp"');
+  expect(stdout).toContain('"Authorization": "***"');
+  expect(stdout).not.toMatch(/top-secret|sk-cursor/);
+  expect((await run('unlink', '--yes')).stdout).not.toMatch(/top-secret|sk-cursor/);
+});
+
+test('L-1: without a terminal and without --yes nothing is changed', async () => {
+  const { run, write, read } = await newHome();
+  await write('cursor', realFile('cursor'));
+  const { code, stdout, stderr } = await run('link');
+  expect(code).toBe(6);
+  expect(stdout).toMatch(/^ *\+ +"meanwhile": \{$/m);
+  expect(stderr).toContain('nothing was changed: there is no terminal to ask on; --yes makes this change');
+  expect(await read('cursor')).toBe(realFile('cursor'));
+});
+
+test('L-1: on a terminal the change is made only after a yes', async () => {
+  const { home, write, read } = await newHome();
+  await write('cursor', realFile('cursor'));
+  const refused = await programInTerminal(['link', 'cursor'], { env: { HOME: home }, cwd: home });
+  await refused.shows('Make this change?');
+  refused.press('Down', 'Enter');
+  expect((await refused.ended()).code).toBe(4);
+  expect(await read('cursor')).toBe(realFile('cursor'));
+  const agreed = await programInTerminal(['link', 'cursor'], { env: { HOME: home }, cwd: home });
+  await agreed.shows('Make this change?');
+  agreed.press('Enter');
+  expect((await agreed.ended()).code).toBe(0);
+  expect(await read('cursor')).toContain('"meanwhile"');
+});
+
+test('L-1: a file that was changed since loses only the entry', async () => {
+  const { run, write, read, home } = await newHome();
+  for (const client of CLIENT_NAMES) await write(client, realFile(client));
+  await run('link', '--yes');
+  const add = (text: string): string =>
+    text.replace(/^\{$|^model = .*$/m, (line) => (line === '{' ? '{\n  "added": 1,' : `${line}\nadded = 1`));
+  for (const client of CLIENT_NAMES) await write(client, add(await read(client)));
+  const { code, stdout } = await run('unlink', '--yes');
+  expect(code).toBe(0);
+  expect(stdout.match(/the file before: /g)).toHaveLength(CLIENT_NAMES.length);
+  for (const client of CLIENT_NAMES) expect(await read(client), client).toBe(add(realFile(client)));
+  expect((await readdir(join(home, '.local/share/meanwhile/backups'))).length).toBeGreaterThan(0);
+  expect((await run('unlink')).stdout).toBe('no client is linked');
+});
+
+test('L-1: a file that was linked twice, and changed in between, has no entry after one unlink', async () => {
+  const { run, write, read } = await newHome();
+  await write('claude-code', realFile('claude-code'));
+  await run('link', 'claude-code', '--yes');
+  await write('claude-code', (await read('claude-code')).replace('184', '185'));
+  await run('link', 'claude-code', '--hub', '--yes');
+  expect((await run('unlink', '--yes')).code).toBe(0);
+  expect(await read('claude-code')).toBe(realFile('claude-code').replace('184', '185'));
+});
+
+test('L-1: an entry of that name that was there before comes back', async () => {
+  const { run, write, read, entryOf } = await newHome();
+  const own = { command: 'node', args: ['/my/own/cli.js'] };
+  const text = JSON.stringify({ mcpServers: { meanwhile: own } }, undefined, 4);
+  await write('cursor', text);
+  await run('link', 'cursor', '--yes');
+  expect(await entryOf('cursor')).not.toEqual(own);
+  await write('cursor', `${await read('cursor')}\n`);
+  await run('unlink', '--yes');
+  expect(await entryOf('cursor')).toEqual(own);
+});
+
+test('L-1: links stay links, and permissions stay', async () => {
+  const { run, write, home, fileOf } = await newHome();
+  const file = await write('zed', realFile('zed'));
+  const dotfile = join(home, 'dotfiles.json');
+  await rename(file, dotfile);
+  await symlink(dotfile, file);
+  await chmod(dotfile, 0o640);
+  for (const command of ['link', 'unlink']) {
+    expect((await run(command, 'zed', '--yes')).code).toBe(0);
+    expect((await lstat(fileOf('zed'))).isSymbolicLink()).toBe(true);
+    expect((await stat(dotfile)).mode & 0o777).toBe(0o640);
+  }
+  expect(await readFile(dotfile, 'utf8')).toBe(realFile('zed'));
+});
+
+test('L-1: a file that is not understood is left as it is and reported; the others are linked', async () => {
+  for (const { client, text, problem } of NOT_UNDERSTOOD) {
+    const { run, write, read, entryOf, fileOf } = await newHome();
+    await write(client, text);
+    const { code, stderr } = await run('link', client, 'windsurf', '--yes');
+    expect(code).toBe(1);
+    expect(stderr).toContain(`is not linked: ${fileOf(client)}: `);
+    expect(stderr).toContain(problem);
+    expect(await read(client)).toBe(text);
+    expect(await entryOf('windsurf')).toBeDefined();
+  }
+  const { run, fileOf, write } = await newHome();
+  await write('cursor', '');
+  await writeFile(fileOf('cursor'), Buffer.from([0xff, 0xfe, 0x7b, 0x00]));
+  expect((await run('link', 'cursor', '--yes')).stderr).toContain('it is not text in UTF-8');
+});
+
+test.each([
+  [['notepad'], "no client 'notepad'"],
+  [['cursr'], "did you mean 'cursor'?"],
+  [['cursor', '--all', '--hub'], 'either --all or --hub'],
+  [['cursor', '--header', 'A: b'], '--header is for --url'],
+  [['cursor', '--url', 'localhost:8080'], '--url: '],
+  [['cursor', '--config', 'nowhere.json'], 'nowhere.json: there is no such file'],
+])('L-1: link %j is refused', async (args, message) => {
+  const { run, home } = await newHome();
+  const { code, stderr } = await run('link', ...args, '--yes');
+  expect(code).toBe(2);
+  expect(stderr).toContain(message);
+  expect(await filesIn(home)).toEqual([]);
+});
