@@ -1,6 +1,7 @@
 /** What a person sees first on a terminal: after `meanwhile serve`, and after `meanwhile` alone. */
 
 import { isAbsolute, join, relative, resolve } from 'node:path';
+import { ALL_SERVERS } from '../core/groups.ts';
 import { VERSION } from '../lib/version.ts';
 import { chooseConfig, configHint, type ProgramConfig } from './config.ts';
 import type { CommandLine } from './flags.ts';
@@ -21,11 +22,12 @@ export interface BannerOptions {
   style: Style;
 }
 
-/** The URLs of the hub and of each server, and the paths of config and store. */
+/** The URLs of all servers as one, of the hub and of each server, and the paths of config and store. */
 export function serveBanner(config: ProgramConfig, url: string, options: BannerOptions): string {
   const { cwd, home, columns, style } = options;
   const { settings } = config;
   const rows: [label: string, lines: string[]][] = [
+    ['All', [`${url}/${ALL_SERVERS}`]],
     ['Hub', [url]],
     ['Servers', serverLines([...config.servers.keys()], url)],
     ['Config', wrap(describeConfig(config, cwd), columns - INDENT.length - LABEL_COLUMNS)],

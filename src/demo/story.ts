@@ -1,11 +1,48 @@
+import type { TaskClient } from '../client/task-client.ts';
+import type { PendingElicitation, ToolCallInvocation } from '../client/types.ts';
 import type { HubClient, HubReply } from './hub-client.ts';
 import type { Stage } from './stage.ts';
 
 const TEXT = 'Clients give up on slow tools. A gateway can keep the call going as a task, and keep its result.';
 const CANNED_SUMMARY = 'Slow calls become tasks, so nobody has to wait.';
 
-/** Calls the gateway and the demo server and shows their real replies. */
-export async function tellStory(hub: HubClient, stage: Stage, program: string): Promise<void> {
+/** A client with tasks and forms sees all servers as one. */
+export async function tellNative(client: TaskClient, stage: Stage): Promise<void> {
+  const text = ({ result }: ToolCallInvocation): string => result?.content[0]?.text ?? 'no result';
+
+  stage.say('Behind the gateway is one server, demo. Two kinds of clients use it.');
+
+  stage.heading('1. A client with tasks and forms, such as Claude Code, at /mcp/all: each server has its own tools');
+  const tools = await client.listTools();
+  stage.received(tools.map(({ name, description }) => `${name}: ${description}`).join('\n'));
+
+  stage.heading('2. A slow tool is a task, although its server knows nothing of tasks');
+  const report = { topic: 'lemonade', seconds: 3 };
+  stage.sent('demo__slow_report', report);
+  const call = client.callToolStream('demo__slow_report', report);
+  for await (const message of call) {
+    if (message.type === 'taskCreated') stage.received(`task ${message.task.taskId}: the client is free meanwhile`);
+  }
+  stage.received(text(await call));
+
+  stage.heading('3. A question of the server opens as a form');
+  const answer = async ({ detail: question }: { detail: PendingElicitation }): Promise<void> => {
+    const { properties = {} } = (question.requestedSchema ?? {}) as { properties?: object };
+    stage.received(`elicitation/create: "${question.message}" (a form: ${Object.keys(properties).join(', ')})`);
+    const confirm = await stage.confirm(question.message);
+    question.respond({ action: 'accept', content: { confirm, note: 'by the window' } });
+  };
+  const answered = new Promise<void>((resolve, reject) => {
+    client.addEventListener('newPendingElicitation', (event) => void answer(event).then(resolve, reject));
+  });
+  const table = { restaurant: "Luigi's", people: 2, time: 'tonight 19:30' };
+  stage.sent('demo__book_table', table);
+  const [booking] = await Promise.all([client.callTool('demo__book_table', table), answered]);
+  stage.received(text(booking));
+}
+
+/** A client that can only call tools uses those of the hub. */
+export async function tellHub(hub: HubClient, stage: Stage, program: string): Promise<void> {
   const call = async (tool: string, args: Record<string, unknown>): Promise<HubReply> => {
     stage.sent(tool, args);
     return hub.call(tool, args);
@@ -15,17 +52,11 @@ export async function tellStory(hub: HubClient, stage: Stage, program: string): 
     stage.received(result.text);
   };
 
-  stage.say('A client that can only call tools talks to the gateway. Behind the gateway is one server, demo.');
-
-  stage.heading('1. What is there?');
-  const { tools = [] } = await call('list_tools', { server: 'demo' });
-  stage.received(tools.map(({ name, description }) => `${name}: ${description}`).join('\n'));
-
-  stage.heading('2. A call that takes longer than the client wants to wait becomes a task');
+  stage.heading('4. A client that can only call tools, at the hub: a slow call becomes a task all the same');
   const report = await call('execute_tool', {
     server: 'demo',
     tool: 'slow_report',
-    args: { topic: 'lemonade', seconds: 4 },
+    args: { topic: 'tea', seconds: 3 },
     timeout_ms: 1000,
   });
   stage.received(report.text);
@@ -40,26 +71,25 @@ export async function tellStory(hub: HubClient, stage: Stage, program: string): 
   }
   await finish(report);
 
-  stage.heading('3. A question of the server reaches the client at once, though the client cannot be asked');
+  stage.heading('5. A question of the server reaches the client at once, though the client cannot be asked');
   const booking = await call('execute_tool', {
     server: 'demo',
     tool: 'book_table',
-    args: { restaurant: "Luigi's", people: 2, time: 'tonight 19:30' },
+    args: { restaurant: "Luigi's", people: 4, time: 'tomorrow 20:00' },
   });
   stage.received(booking.text);
   const [question] = booking.pending_client_action?.elicitations ?? [];
   if (question === undefined) throw new Error('book_table did not ask for a confirmation');
   const fields = Object.keys(question.requestedSchema.properties).join(', ');
   stage.received(`pending_client_action: "${question.message}" (a form: ${fields})`);
-  const confirm = await stage.confirm(question.message);
   await call('respond_to_elicitation', {
     request_id: question.requestId,
     action: 'accept',
-    content: { confirm, note: 'by the window' },
+    content: { confirm: true, note: 'by the window' },
   });
   await finish(booking);
 
-  stage.heading('4. A server without a model asks for one, and the model behind the client answers');
+  stage.heading('6. A server without a model asks for one, and the model behind the client answers');
   const summary = await call('execute_tool', { server: 'demo', tool: 'summarize', args: { text: TEXT } });
   stage.received(summary.text);
   const [sampling] = summary.pending_client_action?.sampling_requests ?? [];
@@ -76,11 +106,14 @@ export async function tellStory(hub: HubClient, stage: Stage, program: string): 
 
   stage.heading('That was it. To give it to your own client, put this into its .mcp.json:');
   stage.say(mcpJson(program));
+  stage.say(
+    'Without "--all" it is the hub: a few tools for any number of servers, for clients that load every tool they see.',
+  );
   stage.say('For your own servers, move them from .mcp.json to a file of the same form and add "--config", "<file>".');
 }
 
 function mcpJson(program: string): string {
-  return JSON.stringify({ mcpServers: { meanwhile: { command: 'node', args: [program, 'stdio'] } } }, null, 2);
+  return JSON.stringify({ mcpServers: { meanwhile: { command: 'node', args: [program, 'stdio', '--all'] } } }, null, 2);
 }
 
 function taskId({ proxy_task }: HubReply): string {

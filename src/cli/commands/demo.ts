@@ -1,13 +1,14 @@
 import { realpathSync } from 'node:fs';
+import { TaskClient } from '../../client/task-client.ts';
 import { HubClient } from '../../demo/hub-client.ts';
 import { openStage } from '../../demo/stage.ts';
-import { tellStory } from '../../demo/story.ts';
+import { tellHub, tellNative } from '../../demo/story.ts';
 import { messageOf } from '../../lib/log.ts';
 import { programPath } from '../config.ts';
 import { EXIT_CODES } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
 
-/** Plays the demo with the real program as a child process. */
+/** Plays the demo with the real program as a child process, once for each kind of client. */
 export async function demo({ flags }: CommandLine): Promise<number> {
   const { 'log-level': logLevel = 'error', ...others } = flags;
   const [unused] = Object.keys(others);
@@ -22,10 +23,19 @@ export async function demo({ flags }: CommandLine): Promise<number> {
   const interrupted = new Promise<'interrupted'>((resolve) => {
     stopped.signal.addEventListener('abort', () => resolve('interrupted'), { once: true });
   });
+  const gateway = [programPath(), 'stdio', '--store', ':memory:', '--log-level', logLevel];
+  const native = new TaskClient({ command: process.execPath, args: [...gateway, '--all'] }, { elicitation: true });
   const hub = new HubClient();
   const play = async (): Promise<'played'> => {
-    await hub.start(process.execPath, [programPath(), 'stdio', '--store', ':memory:', '--log-level', logLevel]);
-    await tellStory(hub, openStage(process.stdin, process.stdout, stopped), realpathSync(programPath()));
+    const stage = openStage(process.stdin, process.stdout, stopped);
+    await native.connect();
+    native.addEventListener('log', ({ detail: { source, data } }) => {
+      if (source === 'stderr') process.stderr.write(`${String(data)}\n`);
+    });
+    await tellNative(native, stage);
+    await native.disconnect();
+    await hub.start(process.execPath, gateway);
+    await tellHub(hub, stage, realpathSync(programPath()));
     return 'played';
   };
   try {
@@ -36,6 +46,6 @@ export async function demo({ flags }: CommandLine): Promise<number> {
     process.stderr.write(`meanwhile: the demo could not go on: ${messageOf(error)}\n`);
     return 1;
   } finally {
-    await hub.close();
+    await Promise.all([native.disconnect(), hub.close()]);
   }
 }

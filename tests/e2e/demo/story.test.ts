@@ -8,24 +8,29 @@ const PATIENCE = { timeout: 15_000 };
 
 /** What the story must show, in this order. */
 const STORY = [
-  '-> list_tools',
-  '<- slow_report: ',
-  '<- book_table: ',
-  '<- summarize: ',
+  '<- demo__slow_report: ',
+  '<- demo__book_table: ',
+  '<- demo__summarize: ',
+  '-> demo__slow_report {"topic":"lemonade"',
+  ': the client is free meanwhile',
+  '<- Report on lemonade: ',
+  '-> demo__book_table ',
+  '<- elicitation/create: "Book a table for 2 at Luigi\'s, tonight 19:30?"',
+  'without a terminal the demo says yes',
+  "<- Booked: Luigi's, tonight 19:30, 2 people, inside.",
   '-> execute_tool {"server":"demo","tool":"slow_report"',
   '<- Tool call exceeded timeout (1000ms). Promoted to task ',
   '-> await_activity',
   '<- woken by: ',
   'still at work: nothing',
   '-> get_task_result',
-  '<- Report on lemonade: ',
+  '<- Report on tea: ',
   '-> execute_tool {"server":"demo","tool":"book_table"',
   '<- The server needs input to continue',
-  '<- pending_client_action: "Book a table for 2 at Luigi\'s, tonight 19:30?"',
-  'without a terminal the demo says yes',
+  '<- pending_client_action: "Book a table for 4 at Luigi\'s, tomorrow 20:00?"',
   '-> respond_to_elicitation',
   '-> get_task_result',
-  "<- Booked: Luigi's, tonight 19:30, 2 people, inside.",
+  "<- Booked: Luigi's, tomorrow 20:00, 4 people, inside.",
   '-> execute_tool {"server":"demo","tool":"summarize"',
   '<- pending_client_action: a model, please: ',
   'There is no model here: the demo plays it',
@@ -35,7 +40,7 @@ const STORY = [
   '{\n  "mcpServers": {\n    "meanwhile": {\n      "command": "node",\n      "args": [\n',
 ];
 
-test('H-3, H-5, H-6, H-7: the demo plays the story through the real gateway, from the task to the result', async () => {
+test('H-3, H-5, H-6, H-7, M-1: the demo plays the story through the real gateway, from the task to the result', async () => {
   const { code, stdout, stderr } = await runProgram(['demo']);
   expect(stderr).toBe('');
   expect(code).toBe(0);
@@ -91,7 +96,7 @@ test('X-4: flags that mean nothing to the demo are refused', async () => {
 
 /** The gateway and its server, once a call is running there. */
 async function descendantsOnceAtWork(program: Program): Promise<number[]> {
-  await vi.waitFor(() => expect(program.stdout.join('\n')).toContain('"tool":"slow_report"'), PATIENCE);
+  await vi.waitFor(() => expect(program.stdout.join('\n')).toContain('-> demo__slow_report'), PATIENCE);
   const all = await descendants(program.child.pid ?? 0);
   expect(all.length, 'gateway and demo server').toBeGreaterThanOrEqual(2);
   return all;
