@@ -24,7 +24,10 @@ export async function introducedIn(gateway: Gateway, session: Session, view: Nat
 
 /** For a client that introduced itself in an earlier run of the program. */
 export function shownAgain(gateway: Gateway, session: Session, view: NativeView): Shown {
-  return view.kind === 'group' ? groupIn(gateway, session, view.group) : new ShownServer(session, view.server);
+  if (view.kind === 'direct') return new ShownServer(session, view.server);
+  const shown = groupIn(gateway, session, view.group);
+  shown.remembered();
+  return shown;
 }
 
 const groups = new WeakMap<Session, ShownGroup>();

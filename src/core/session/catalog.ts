@@ -40,7 +40,7 @@ export class Catalog {
   readonly #timeoutMs: number;
   readonly #budget: Budget;
   readonly #clock: Clock;
-  readonly #kept = new Map<ListName, { reading: Promise<ListItem[]>; bytes: number }>();
+  readonly #kept = new Map<ListName, { reading: Promise<ListItem[]>; items?: ListItem[]; bytes: number }>();
 
   constructor(connection: Connection, timeoutMs: number, budget: Budget, clock: Clock) {
     this.#connection = connection;
@@ -61,14 +61,19 @@ export class Catalog {
     return reading;
   }
 
+  /** The list, if it is known and the server has not said that it has changed. */
+  kept(name: ListName): ListItem[] | undefined {
+    return this.#kept.get(name)?.items;
+  }
+
   /** Shared by all who ask while it is read; kept for later only if there is room for it. */
   #keep(name: ListName, reading: Promise<ListItem[]>): void {
-    const entry = { reading, bytes: 0 };
+    const entry: { reading: Promise<ListItem[]>; items?: ListItem[]; bytes: number } = { reading, bytes: 0 };
     this.#kept.set(name, entry);
     const settle = (items: ListItem[] | undefined): void => {
       if (this.#kept.get(name) !== entry) return;
       const bytes = roughSize(items, Infinity);
-      if (items !== undefined && this.#budget.take(bytes)) entry.bytes = bytes;
+      if (items !== undefined && this.#budget.take(bytes)) Object.assign(entry, { items, bytes });
       else this.#kept.delete(name);
     };
     reading.then(settle, () => settle(undefined));

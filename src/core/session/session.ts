@@ -315,6 +315,11 @@ export class Session {
     return this.connection(server).unsubscribe(uri, signal);
   }
 
+  /** Whether its client hears of changes of any resource. */
+  get isSubscribed(): boolean {
+    return this.#preferences.servers.some((server) => this.#preferences.of(server).uris.length > 0);
+  }
+
   /** What the client wants to hear of a server's log. */
   setLogLevel(server: string, level: string): void {
     this.#preferences.log(server, level);

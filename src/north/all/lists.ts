@@ -4,7 +4,7 @@ import type { ListName } from '../../core/session/catalog.ts';
 import { LISTS } from '../../core/session/catalog.ts';
 import type { ListKind } from '../../core/session/read-lists.ts';
 import type { Session } from '../../core/session/session.ts';
-import type { Arrival } from '../../core/ports.ts';
+import type { Arrival, ConnectionStatus } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { ListItem } from '../../lib/pages.ts';
 import { roughSize } from '../../lib/rough-size.ts';
@@ -42,13 +42,17 @@ export type Show = (server: string, item: ListItem, taken: ReadonlyMap<string, E
 /** What is known of one list of one server. */
 interface Part {
   /** As it was last read. */
-  items?: ListItem[] | undefined;
+  items?: ListItem[];
+  /** What the server's catalog gave when it was last read; `items` are an earlier reading if that was equal. */
+  source?: ListItem[];
   /** What it takes of the session's memory. */
   bytes: number;
   /** Why it could not be read last time. */
   failed?: string;
-  /** It takes longer than clients wait; they hear when it is there. */
+  /** It is being read, and nobody waits for it; clients hear when it is there. */
   late?: true;
+  /** The last reading took longer than clients wait. */
+  slow?: boolean;
 }
 
 interface GroupListsParts {
@@ -70,6 +74,10 @@ export class GroupLists {
   readonly #limits: GroupListsParts['limits'];
   readonly #parts = new Map<string, Partial<Record<ListName, Part>>>();
   readonly #merged = new Map<ListName, { sources: readonly unknown[]; list: MergedList }>();
+  /** The lists that the client has asked for. */
+  readonly #wanted = new Set<ListName>();
+  /** Until when clients wait for each server to connect. */
+  readonly #awaitedUntil = new Map<string, number>();
 
   constructor({ session, report, show, limits }: GroupListsParts) {
     this.#session = session;
@@ -86,7 +94,12 @@ export class GroupLists {
 
   async list(name: ListName): Promise<MergedList> {
     const servers = this.#session.shown;
-    const parts = await Promise.all(servers.map(async (server) => this.#read(server, name)));
+    this.#wanted.add(name);
+    this.#forgetOthers(servers);
+    const current = servers.map((server) => this.#current(server, name));
+    const parts = current.every((part) => part !== undefined)
+      ? current
+      : await Promise.all(servers.map(async (server, index) => current[index] ?? this.#read(server, name)));
     const sources = parts.flatMap(({ items, failed }, index) => [servers[index], items, failed]);
     const before = this.#merged.get(name);
     if (before && isSame(before.sources, sources)) return before.list;
@@ -95,19 +108,44 @@ export class GroupLists {
     return list;
   }
 
-  /** The part of one server. Only the first reading is waited for. */
+  /** How long a client waits for a server: once for its connection, and then for each of its lists. */
+  patience(server: string): number {
+    const { listTimeoutMs } = this.#limits;
+    if (this.#state(server) === 'connected') return listTimeoutMs;
+    const now = this.#session.clock.now();
+    const until = this.#awaitedUntil.get(server) ?? now + listTimeoutMs;
+    this.#awaitedUntil.set(server, until);
+    return Math.max(0, until - now);
+  }
+
+  #state(server: string): ConnectionStatus['state'] {
+    return this.#session.connectionIfAny(server)?.status.state ?? 'idle';
+  }
+
+  /** The part of a server that has promised to tell of changes, and has told of none. */
+  #current(server: string, name: ListName): Part | undefined {
+    const part = this.#parts.get(server)?.[name];
+    if (part?.source === undefined || part.failed !== undefined || this.#state(server) !== 'connected')
+      return undefined;
+    return this.#session.catalog(server).kept(name) === part.source ? part : undefined;
+  }
+
+  /** The part of one server. What was slow or failed last time is not waited for. */
   async #read(server: string, name: ListName): Promise<Part> {
     const part = this.#part(server, name);
     if (part.late) return part;
-    const state = this.#session.connectionIfAny(server)?.status.state ?? 'idle';
-    if (part.failed !== undefined || (part.items !== undefined && state !== 'connected')) {
+    const state = this.#state(server);
+    const isKnown = part.items !== undefined && (state !== 'connected' || part.slow === true);
+    if (part.failed !== undefined || isKnown) {
       if (state === 'connected') this.#readLate(part, this.#update(server, name), name);
       // In all other states it is being connected; its arrival is heard of.
       else if (state === 'idle' || state === 'failed') this.#session.connectInBackground(server);
       return part;
     }
+    const patience = this.patience(server);
     const reading = this.#update(server, name);
-    if ((await within(this.#limits.listTimeoutMs, reading, this.#session.clock)) === undefined) {
+    const isInTime = patience > 0 && (await within(patience, reading, this.#session.clock)) !== undefined;
+    if (!isInTime) {
       part.failed = `the server did not answer ${LISTS[name].method} within ${this.#limits.listTimeoutMs} ms`;
       this.#readLate(part, reading, name);
     }
@@ -126,42 +164,66 @@ export class GroupLists {
   /** Reads a part; tells whether it is different now. */
   async #update(server: string, name: ListName): Promise<boolean> {
     const part = this.#part(server, name);
+    const { clock } = this.#session;
+    const begun = clock.now();
     try {
       const items = await this.#session.catalog(server).list(name);
-      const changed = items !== part.items && stringifyExact(items) !== stringifyExact(part.items ?? []);
-      if (items !== part.items && (changed || part.items === undefined)) this.#keep(part, items, name);
+      part.slow = clock.now() - begun > this.#limits.listTimeoutMs;
+      // The server may have been removed meanwhile.
+      const changed = this.#parts.get(server)?.[name] === part && this.#replace(part, items, name);
       delete part.failed;
       return changed;
     } catch (error) {
       part.failed = messageOf(error);
-      this.#report('list_not_read', { server, list: name, error: part.failed });
+      if (!this.#session.ended) this.#report('list_not_read', { server, list: name, error: part.failed });
       return false;
     }
   }
 
   /** Equal lists are not replaced, so that the whole is merged only when something has changed. */
-  #keep(part: Part, items: ListItem[], name: ListName): void {
-    const { listBytes } = this.#limits;
+  #replace(part: Part, items: ListItem[], name: ListName): boolean {
+    if (items === part.source) return false;
+    const bytes = roughSize(items, this.#limits.listBytes);
+    if (bytes > this.#limits.listBytes) {
+      throw new Error(
+        `its answer to ${LISTS[name].method} is larger than all.listBytes = ${this.#limits.listBytes} bytes`,
+      );
+    }
+    const changed = stringifyExact(items) !== stringifyExact(part.items ?? []);
+    if (changed || part.items === undefined) this.#keep(part, items, bytes);
+    part.source = items;
+    return changed;
+  }
+
+  #keep(part: Part, items: ListItem[], bytes: number): void {
     const { budget } = this.#session;
-    const bytes = roughSize(items, listBytes);
-    if (bytes > listBytes)
-      throw new Error(`its answer to ${LISTS[name].method} is larger than all.listBytes = ${listBytes}`);
     budget.give(part.bytes);
-    part.bytes = 0;
-    part.items = undefined;
-    if (!budget.take(bytes)) throw new Error(`there is no room for its list: ${budget.shortage(bytes)}`);
+    if (!budget.take(bytes)) {
+      const shortage = budget.shortage(bytes);
+      budget.take(part.bytes);
+      throw new Error(`there is no room for its list: ${shortage}`);
+    }
     part.bytes = bytes;
     part.items = items;
   }
 
+  /** Lets go of the servers that are not shown any more. */
+  #forgetOthers(servers: readonly string[]): void {
+    for (const [server, parts] of this.#parts) {
+      if (servers.includes(server)) continue;
+      for (const { bytes } of Object.values(parts)) this.#session.budget.give(bytes);
+      this.#parts.delete(server);
+      this.#awaitedUntil.delete(server);
+    }
+  }
+
   /** A server is there, for the first time or again: are its lists what the client was shown? */
   async #arrived(server: string, arrival: Arrival): Promise<void> {
-    const read = Object.keys(this.#parts.get(server) ?? {}) as ListName[];
     const changed = await Promise.all(
-      read.map(async (name) => {
-        const { late, items, failed } = this.#part(server, name);
+      [...this.#wanted].map(async (name) => {
+        const part = this.#parts.get(server)?.[name];
         // It is being read, and whoever does so tells of it.
-        if (late || (items === undefined && failed === undefined)) return undefined;
+        if (part?.late || (part && part.items === undefined && part.failed === undefined)) return undefined;
         const isDifferent = await this.#update(server, name);
         return isDifferent || arrival === 'restart' ? LISTS[name].capability : undefined;
       }),

@@ -5,6 +5,7 @@ import type { Gateway } from '../../core/gateway.ts';
 import { LISTS, type ListName } from '../../core/session/catalog.ts';
 import type { Session } from '../../core/session/session.ts';
 import { closest } from '../../lib/closest.ts';
+import { secretId } from '../../lib/ids.ts';
 import { isLevel } from '../../lib/levels.ts';
 import type { ListItem } from '../../lib/pages.ts';
 import { compileGlob, selection, type Selection } from '../../lib/pattern.ts';
@@ -46,16 +47,17 @@ export class ShownGroup implements Shown {
   readonly #tools = new Set<string>();
   readonly #report: (event: string, about: Record<string, string>) => void;
   readonly #lists: GroupLists;
-  readonly #timeoutMs: number;
   /** The addresses under which the client subscribed to resources, by server and its own address. */
   readonly #subscribed = new Map<string, string>();
+  /** What the client wants to hear of logs, and the servers that do not know it yet. */
+  #level: string | undefined;
+  readonly #untold = new Set<string>();
   #introduced: Promise<unknown> | undefined;
   #isChecked = false;
 
   constructor(gateway: Gateway, session: Session, { prefix, ...patterns }: GroupSettings) {
     const { all } = gateway.settings;
     this.#session = session;
-    this.#timeoutMs = all.listTimeoutMs;
     this.#naming = { prefix, maxLength: all.maxNameLength };
     this.#isMember = serverFilter(patterns);
     this.#selection = selection(patterns);
@@ -72,6 +74,12 @@ export class ShownGroup implements Shown {
     };
     this.#report = (event, about) => reportOnce(gateway, event, about);
     this.#lists = new GroupLists({ session, report: this.#report, show, limits: all });
+    session.onArrived.add((server) => this.#tellLevel(server));
+  }
+
+  /** The client was introduced in an earlier run of the program, and hears of its resources under the addresses it knows. */
+  remembered(): void {
+    if (this.#session.isSubscribed) void this.#lists.list('resources');
   }
 
   readonly label = 'a server';
@@ -83,9 +91,13 @@ export class ShownGroup implements Shown {
   }
 
   async #wait(server: string): Promise<void> {
-    const ready = this.#session.connection(server).ready();
     // The lists tell what is wrong with it.
-    await within(this.#timeoutMs, ready, this.#session.clock).catch(() => {});
+    const ready = this.#session
+      .connection(server)
+      .ready()
+      .catch(() => {});
+    const patience = this.#lists.patience(server);
+    if (patience > 0) await within<unknown>(patience, ready, this.#session.clock);
   }
 
   initializeResult(protocolVersion: string): Params {
@@ -133,10 +145,25 @@ export class ShownGroup implements Shown {
     }
   }
 
-  answer(method: string, params: Params): Promise<Params> | undefined {
+  answer(method: string, params: Params): Promise<Params | undefined> | undefined {
     const list = LIST_METHODS.get(method);
     if (list !== undefined) return this.#list(list, params);
-    return method === 'logging/setLevel' ? this.#setLevel(params) : undefined;
+    switch (method) {
+      case 'logging/setLevel':
+        return this.#setLevel(params);
+      case 'completion/complete':
+        return this.#noCompletion(params);
+      default:
+        return undefined;
+    }
+  }
+
+  subscribed(server: string, uri: string, given: string): void {
+    if (given !== this.#shownUri(server, uri)) this.#subscribed.set(subscriptionKey(server, uri), given);
+  }
+
+  unsubscribed(server: string, uri: string): void {
+    this.#subscribed.delete(subscriptionKey(server, uri));
   }
 
   async route(method: string, params: Params): Promise<Targets> {
@@ -148,7 +175,7 @@ export class ShownGroup implements Shown {
       case 'resources/read':
       case 'resources/subscribe':
       case 'resources/unsubscribe':
-        return this.#resource(method, params);
+        return this.#resource(params);
       case 'completion/complete':
         return this.#completion(params);
       default:
@@ -187,15 +214,37 @@ export class ShownGroup implements Shown {
   async #setLevel({ level }: Params): Promise<Params> {
     if (!isLevel(level)) throw new RpcError(INVALID_PARAMS, `unknown log level '${quotable(level)}'`);
     const session = this.#session;
+    this.#level = level;
     for (const server of session.shown) {
       session.setLogLevel(server, level);
-      const connection = session.connectionIfAny(server);
-      const { status } = connection ?? {};
-      if (status?.state !== 'connected' || status.info.capabilities['logging'] === undefined) continue;
-      // A server that refuses its level does not keep the others from theirs.
-      if (status.info.traits.sessions) connection?.request('logging/setLevel', { level }).catch(() => {});
+      // Connections that are made later know it from the beginning.
+      if (session.connectionIfAny(server) !== undefined) this.#untold.add(server);
+      this.#tellLevel(server);
     }
     return {};
+  }
+
+  /** Tells a server that has arrived, or was added, the level that the client has set. */
+  #tellLevel(server: string): void {
+    const session = this.#session;
+    const connection = session.connectionIfAny(server);
+    const level = this.#level;
+    if (level === undefined || connection?.status.state !== 'connected') return;
+    const isNew = session.logLevel(server) === undefined;
+    if (isNew) session.setLogLevel(server, level);
+    if (!this.#untold.delete(server) && !isNew) return;
+    const { capabilities, traits } = connection.status.info;
+    if (capabilities['logging'] === undefined || traits.declaredPerRequest) return;
+    const signal = new AbortController().signal;
+    const request = {
+      id: secretId(),
+      method: 'logging/setLevel',
+      params: { level },
+      signal,
+      onProgress: (): void => {},
+    };
+    // A server that refuses its level does not keep the others from theirs.
+    connection.relay({ ...request, rounds: 'return' }).catch(() => {});
   }
 
   async #named(list: 'tools' | 'prompts', params: Params): Promise<Targets> {
@@ -229,14 +278,15 @@ export class ShownGroup implements Shown {
     return this.#isMember(server) && this.#session.servers.get(server) !== undefined;
   }
 
-  async #resource(method: string, params: Params): Promise<Targets> {
+  async #resource(params: Params): Promise<Targets> {
     const { uri } = params;
     if (typeof uri !== 'string') throw new RpcError(INVALID_PARAMS, "Invalid params: 'uri' must be a string");
     const found = await this.#serversOf(uri);
-    const targets = found.map(({ server, id }): Target => {
-      if (method === 'resources/subscribe') this.#subscribed.set(subscriptionKey(server, id), uri);
-      return { server, params: { ...params, uri: id }, translate: (result) => withShownUri(result, id, uri) };
-    });
+    const targets = found.map(({ server, id }): Target => ({
+      server,
+      params: { ...params, uri: id },
+      translate: (result) => withShownUri(result, id, uri),
+    }));
     const [first, ...others] = targets;
     if (first !== undefined) return [first, ...others];
     throw new RpcError(RESOURCE_NOT_FOUND, `no server has the resource '${uri}'`, { uri });
@@ -244,10 +294,18 @@ export class ShownGroup implements Shown {
 
   /** The server of a resource; all that may have it, if it is in no list. */
   async #serversOf(uri: string): Promise<Pick<Entry, 'server' | 'id'>[]> {
-    const named = splitUri(uri);
-    if (named !== undefined && this.#isShown(named.server)) return [{ server: named.server, id: named.uri }];
-    const known = this.#lists.known('resources')?.byId.get(uri) ?? (await this.#lists.list('resources')).byId.get(uri);
+    const known = this.#lists.known('resources')?.byId.get(uri);
     if (known !== undefined && this.#isShown(known.server)) return [known];
+    const named = splitUri(uri);
+    if (named !== undefined && this.#isShown(named.server)) {
+      const first = { server: named.server, id: named.uri };
+      // What looks like the name of a server may belong to the address itself, in the result of a tool for example.
+      return alwaysNamesServer(uri)
+        ? [first, ...this.#withResources().map((server) => ({ server, id: uri }))]
+        : [first];
+    }
+    const listed = (await this.#lists.list('resources')).byId.get(uri);
+    if (listed !== undefined) return [listed];
     const templates = this.#lists.known('templates') ?? (await this.#lists.list('templates'));
     const fitting = templates.entries.filter(({ id }) => fits(id, uri)).map(({ server }) => server);
     return [...new Set([...fitting, ...this.#withResources()])].map((server) => ({ server, id: uri }));
@@ -277,6 +335,13 @@ export class ShownGroup implements Shown {
     const [found] = template === undefined ? await this.#serversOf(uri) : [template];
     if (found === undefined) throw new RpcError(RESOURCE_NOT_FOUND, `no server has the resource '${uri}'`, { uri });
     return [{ server: found.server, params: { ...params, ref: { ...ref, uri: found.id } } }];
+  }
+
+  /** Not all servers complete; the others have nothing to suggest. */
+  async #noCompletion(params: Params): Promise<Params | undefined> {
+    const [{ server }] = await this.#completion(params);
+    const { capabilities } = await this.infoOf(server);
+    return capabilities['completions'] === undefined ? { completion: { values: [] } } : undefined;
   }
 
   /** The address that the client knows a server's resource by. */

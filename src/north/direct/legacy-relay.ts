@@ -105,8 +105,14 @@ export class LegacyRelay {
     const { session, shown } = this.#parts;
     const change = async ({ server, params: own }: Target): Promise<Params> => {
       const address = String(own['uri']);
-      const wanted = method === 'resources/subscribe';
-      return wanted ? session.subscribe(server, address) : session.unsubscribe(server, address);
+      if (method === 'resources/unsubscribe') {
+        const result = await session.unsubscribe(server, address);
+        shown.unsubscribed(server, address);
+        return result;
+      }
+      const result = await session.subscribe(server, address);
+      shown.subscribed(server, address, uri);
+      return result;
     };
     return withoutResultType(await sendTo(await shown.route(method, params), change));
   }

@@ -113,8 +113,9 @@ export class LegacyView {
       case 'tasks/cancel':
         return tasks.cancel(params);
     }
-    const answered = shown.answer(method, params);
-    if (answered !== undefined) return report(session, tools.listed(method, await answered));
+    const answering = shown.answer(method, params);
+    const answered = answering && (await answering);
+    if (answered !== undefined) return report(session, tools.listed(method, answered));
     switch (method) {
       case 'logging/setLevel':
         return report(session, await relay.setLevel(request, params));

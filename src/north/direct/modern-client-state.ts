@@ -109,11 +109,16 @@ export class ModernClientState {
   /** Resolves with what ends the subscription; `undefined` if there is none, which is not acknowledged. */
   async #subscribe(uri: string): Promise<(() => Promise<unknown>) | undefined> {
     const session = this.#session;
+    const shown = this.#shown;
     try {
-      return await sendTo(await this.#shown.route('resources/subscribe', { uri }), async ({ server, params }) => {
+      return await sendTo(await shown.route('resources/subscribe', { uri }), async ({ server, params }) => {
         const address = String(params['uri']);
         await session.subscribe(server, address);
-        return async () => session.unsubscribe(server, address);
+        shown.subscribed(server, address, uri);
+        return async () => {
+          shown.unsubscribed(server, address);
+          return session.unsubscribe(server, address);
+        };
       });
     } catch {
       return undefined;

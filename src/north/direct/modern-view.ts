@@ -48,9 +48,9 @@ async function answer(parts: ModernViewParts, received: ModernCall): Promise<Rep
     case 'tasks/update':
       return updateTask(parts, received);
   }
-  const answered = shown.answer(method, params);
-  if (answered !== undefined) {
-    const result = await answered;
+  const answering = shown.answer(method, params);
+  const result = answering && (await answering);
+  if (result !== undefined) {
     const addsHelpers = helpers !== undefined && method === 'tools/list';
     return report(session, addsHelpers ? helpers.addTo(result, { promotes: false }) : result);
   }

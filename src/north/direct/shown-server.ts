@@ -73,6 +73,14 @@ export class ShownServer implements Shown {
     return [this.#name];
   }
 
+  subscribed(): void {
+    // Its addresses are those that its client knows.
+  }
+
+  unsubscribed(): void {
+    // Likewise.
+  }
+
   fromServer(_server: string, method: string, params: Params | undefined): Notification {
     return { method, params };
   }

@@ -1,7 +1,7 @@
 /** What the clients of the native endpoints see: one server as it is, or several as if they were one. */
 
 import type { ServerInfo } from '../../core/ports.ts';
-import { hasRpcCode, INVALID_PARAMS, RESOURCE_NOT_FOUND } from '../../lib/rpc-error.ts';
+import { hasRpcCode, INVALID_PARAMS, RESOURCE_NOT_FOUND, type RpcFailure } from '../../lib/rpc-error.ts';
 import type { Params } from '../message.ts';
 
 /** The server that a request is for, and what it said of itself. */
@@ -38,7 +38,7 @@ export interface Shown {
   /** Whether clients were told that they hear of changes of this kind of list. */
   tellsChanges(kind: string): boolean;
   /** Answers what is not for one server; `undefined` if the request is. */
-  answer(method: string, params: Params): Promise<Params> | undefined;
+  answer(method: string, params: Params): Promise<Params | undefined> | undefined;
   /** The server that a request is for. */
   route(method: string, params: Params): Targets | Promise<Targets>;
   /** What a server of a request says of itself. */
@@ -47,17 +47,28 @@ export interface Shown {
   toolName(server: string, tool: string): string;
   /** The servers that hear a notification of the client. */
   hearers(method: string): string[];
+  /** The client watches a server's resource, under the address that it gave. */
+  subscribed(server: string, uri: string, given: string): void;
+  /** It does so no more. */
+  unsubscribed(server: string, uri: string): void;
   /** A server's notification as the client gets it; `undefined` if it is not for the client. */
   fromServer(server: string, method: string, params: Params | undefined): Notification | undefined;
 }
 
-/** Sends a request to its server, or to one after the other until one has what it is about. */
-export async function sendTo<T>([target, next, ...others]: Targets, send: (target: Target) => Promise<T>): Promise<T> {
-  if (next === undefined) return send(target);
-  try {
-    return await send(target);
-  } catch (error) {
-    if (!hasRpcCode(error) || (error.code !== RESOURCE_NOT_FOUND && error.code !== INVALID_PARAMS)) throw error;
-    return sendTo([next, ...others], send);
+/**
+ * Sends a request to its server, or to one after the other until one has what it is about. Servers have many ways to say that
+ * they do not have it.
+ */
+export async function sendTo<T>(targets: Targets, send: (target: Target) => Promise<T>): Promise<T> {
+  const failures: (Error & RpcFailure)[] = [];
+  for (const target of targets) {
+    try {
+      return await send(target);
+    } catch (error) {
+      if (targets.length === 1 || !hasRpcCode(error)) throw error;
+      failures.push(error);
+    }
   }
+  const isOther = ({ code }: RpcFailure): boolean => code !== RESOURCE_NOT_FOUND && code !== INVALID_PARAMS;
+  throw failures.find(isOther) ?? failures[0] ?? new Error('a request for no server');
 }
