@@ -140,7 +140,7 @@ export const COMMANDS = {
   link: {
     group: 'setup',
     operands: '[client …]',
-    summary: 'add Meanwhile to Claude Code, Cursor, VS Code and others',
+    summary: 'add Meanwhile to Claude Code, Cursor, VS Code, …',
     flags: ['config', 'all', 'hub', 'url', 'header', 'yes', 'no-color'],
     flagHelp: {
       config: 'the config file that the client starts Meanwhile with; by default ./meanwhile.json if it is there',
@@ -156,10 +156,18 @@ export const COMMANDS = {
     flags: ['yes', 'no-color'],
     complete: CLIENT_NAMES,
   },
+  import: {
+    group: 'setup',
+    operands: '[client …]',
+    summary: 'collect the servers of clients in meanwhile.json',
+    flags: ['config', 'yes', 'no-color'],
+    flagHelp: { config: 'the config file to write; by default ./meanwhile.json' },
+    complete: CLIENT_NAMES,
+  },
   doctor: {
     group: 'setup',
     operands: '[server …]',
-    summary: 'find problems with servers',
+    summary: 'find problems with servers and linked clients',
     flags: ['config', 'header', 'timeout', 'json', 'no-color'],
     flagHelp: {
       config: 'the config file with the servers',

@@ -180,6 +180,21 @@ since, it is again what it was, byte for byte; otherwise only the entry of Meanw
     examples: ['meanwhile unlink', 'meanwhile unlink cursor --yes'],
     exitCodes: LINK_EXIT_CODES,
   },
+  import: {
+    about: `Collects the servers that are configured in your MCP clients, or in those given, in the config file: ${CLIENT_NAMES.join(', ')}.
+
+The change is shown first, without secrets, and made after you confirm it. Servers that are in the config file stay as
+they are; a different server of the same name is reported and left out. Disabled servers and Meanwhile itself are left
+out, too. The files of the clients are only read.`,
+    examples: ['meanwhile import', 'meanwhile import cursor --config ~/meanwhile.json --yes'],
+    exitCodes: `Exit codes
+    0  done, or nothing to do
+    1  a server or a file could not be imported; the others were
+    2  wrong usage
+    4  you said no
+    6  there was no terminal to ask on, and no --yes
+  130  interrupted`,
+  },
   completion: {
     about: `Prints a script that lets the shell complete commands and flags.`,
     examples: [

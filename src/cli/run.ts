@@ -24,6 +24,7 @@ const COMMANDS: Record<CommandName, () => Promise<Command>> = {
   store: async () => (await import('./commands/store.ts')).store,
   link: async () => (await import('./commands/link.ts')).link,
   unlink: async () => (await import('./commands/unlink.ts')).unlink,
+  import: async () => (await import('./commands/import.ts')).importServers,
   completion: async () => (await import('./commands/completion.ts')).completion,
 };
 

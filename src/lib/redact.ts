@@ -31,7 +31,7 @@ const WORD_LENGTH = 20;
  * Names are made of words and numbers: `get-weather-2025`. In a random string, letters and digits or both cases mix within one
  * part, or a part is longer than words are.
  */
-function looksSecret(segment: string): boolean {
+export function looksSecret(segment: string): boolean {
   if (segment.length < SECRET_LENGTH) return false;
   return segment
     .split(/[-_.~:@+=%]/)

@@ -1,34 +1,12 @@
-import { chmod, lstat, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { chmod, lstat, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { CLIENTS } from '../../../../src/cli/link/clients.ts';
-import { CLIENT_NAMES, ENTRY_NAME, type ClientName } from '../../../../src/cli/link/names.ts';
-import { thisMachine } from '../../../../src/cli/link/machine.ts';
+import { CLIENT_NAMES } from '../../../../src/cli/link/names.ts';
 import { NOT_UNDERSTOOD, realFile, SAMPLES } from '../../../support/client-files.ts';
-import { runCommand } from '../../../support/command.ts';
-import { configFile, temporaryFolder } from '../../../support/gateway.ts';
+import { newHome } from '../../../support/client-home.ts';
+import { configFile } from '../../../support/gateway.ts';
 import { QUICK_PROGRAM } from '../../../support/servers.ts';
 import { programInTerminal } from '../../../support/terminal.ts';
-
-/** A home of its own, and commands in it. */
-async function newHome() {
-  const home = await temporaryFolder();
-  const machine = { ...thisMachine(), home, env: {}, platform: 'linux' as const };
-  const fileOf = (client: ClientName): string => CLIENTS[client].file(machine);
-  return {
-    home,
-    fileOf,
-    run: async (...args: string[]) => runCommand(args, { env: { HOME: home }, cwd: home }),
-    write: async (client: ClientName, text: string): Promise<string> => {
-      await mkdir(dirname(fileOf(client)), { recursive: true });
-      await writeFile(fileOf(client), text);
-      return fileOf(client);
-    },
-    read: async (client: ClientName): Promise<string> => readFile(fileOf(client), 'utf8'),
-    entryOf: async (client: ClientName): Promise<unknown> =>
-      CLIENTS[client].format.read(await readFile(fileOf(client), 'utf8'))[ENTRY_NAME],
-  };
-}
 
 /** The files below a folder, without those of Meanwhile. */
 async function filesIn(folder: string): Promise<string[]> {

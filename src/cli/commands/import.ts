@@ -1,0 +1,78 @@
+import { resolve } from 'node:path';
+import { messageOf } from '../../lib/log.ts';
+import { EXIT_CODES, Failure, RESULT } from '../failure.ts';
+import type { CommandLine } from '../flags.ts';
+import { confirm, make, showChange } from '../link/changes.ts';
+import { clientsNamed } from '../link/choose.ts';
+import { collect, openServerValues, type Remark } from '../link/collect.ts';
+import { readText } from '../link/files.ts';
+import { NotUnderstood, type Format } from '../link/format.ts';
+import { jsonFormat } from '../link/json-format.ts';
+import { thisMachine } from '../link/machine.ts';
+import { LinkRecords } from '../link/records.ts';
+import { clean, cleanLine } from '../terminal/clean.ts';
+import { Screen } from '../terminal/screen.ts';
+
+export async function importServers({ operands, flags }: CommandLine): Promise<number> {
+  const machine = thisMachine();
+  const screen = new Screen(flags);
+  const clients = clientsNamed(operands);
+  const file = resolve(flags.config ?? (process.env['MEANWHILE_CONFIG'] || 'meanwhile.json'));
+  const { before, format, existing } = target(file);
+  const { servers, remarks } = collect(clients, machine, existing);
+  for (const remark of remarks) screen.printOwn(shown(remark, screen));
+  const failed = remarks.some(({ kind }) => kind === 'problem');
+  if (servers.size === 0) {
+    screen.note(failed ? 'nothing was imported' : 'there is nothing to import');
+    return failed ? EXIT_CODES.unexpected : RESULT;
+  }
+  let after = before ?? '';
+  for (const [name, entry] of servers) after = format.set(after, name, entry);
+  const change = { title: 'Config file', file, before, after, isOpen: openServerValues(servers) };
+  showChange(change, screen);
+  await confirm(1, flags, screen);
+  try {
+    const backup = before === undefined ? undefined : new LinkRecords(machine).backUp('config', file, before);
+    make(change);
+    const kept = backup === undefined ? '' : `; the file before: ${cleanLine(backup)}`;
+    screen.printOwn(`${screen.style.good('✓')} ${count(servers.size)} imported${kept}`);
+  } catch (error) {
+    throw new Failure('unexpected', `${file}: ${messageOf(error)}`, {}, { cause: error });
+  }
+  screen.note(
+    'meanwhile doctor examines them; meanwhile link adds Meanwhile to the clients\n' +
+      'the clients still have these servers themselves: remove them there, or their tools are offered twice',
+  );
+  return failed ? EXIT_CODES.unexpected : RESULT;
+}
+
+const count = (servers: number): string => (servers === 1 ? '1 server was' : `${servers} servers were`);
+
+interface Target {
+  before: string | undefined;
+  format: Format;
+  existing: Record<string, unknown>;
+}
+
+/** A file of VS Code, which may be used as the config file too, has its servers under another key. */
+function target(file: string): Target {
+  try {
+    const before = readText(file);
+    const [usual, ofVscode] = [jsonFormat('mcpServers', 'jsonc'), jsonFormat('servers', 'jsonc')] as const;
+    const existing = usual.read(before ?? '');
+    const others = Object.keys(existing).length === 0 ? ofVscode.read(before ?? '') : {};
+    return Object.keys(others).length > 0
+      ? { before, format: ofVscode, existing: others }
+      : { before, format: usual, existing };
+  } catch (error) {
+    if (error instanceof NotUnderstood) throw new Failure('config', `${file}: ${error.message}`, {}, { cause: error });
+    throw error;
+  }
+}
+
+const SIGNS: Record<Remark['kind'], string> = { added: '+', note: '!', 'left out': '-', problem: '✗' };
+
+function shown({ kind, text }: Remark, { style }: Screen): string {
+  const paint = { added: style.good, note: style.warning, 'left out': style.faint, problem: style.bad }[kind];
+  return `${paint(SIGNS[kind])} ${clean(text)}`;
+}

@@ -1,0 +1,144 @@
+/** Collects the servers of clients, for `meanwhile import`. */
+
+import { serverNameSchema } from '../../lib/server-name.ts';
+import { looksSecret, redactUrl } from '../../lib/redact.ts';
+import { CLIENTS } from './clients.ts';
+import { readText } from './files.ts';
+import { isSameEntry, NotUnderstood, type Entry } from './format.ts';
+import type { Machine } from './machine.ts';
+import { ENTRY_NAME, type ClientName } from './names.ts';
+import { translate } from './translate.ts';
+
+export interface Collected {
+  /** New entries by name. */
+  servers: Map<string, Entry>;
+  /** What happened to each server, and what to do about it. */
+  remarks: Remark[];
+}
+
+export interface Remark {
+  /** A problem is something that was to be imported and is not. */
+  kind: 'added' | 'note' | 'left out' | 'problem';
+  text: string;
+}
+
+/** `existing` are the entries of the config file, which stay. */
+export function collect(
+  clients: readonly ClientName[],
+  machine: Machine,
+  existing: Readonly<Record<string, unknown>>,
+): Collected {
+  const collector = new Collector(existing, machine.env);
+  for (const name of clients) {
+    const { title, format, file, otherFiles } = CLIENTS[name];
+    // What a client finds in one of its files hides what the others have under that name.
+    const seen = new Set<string>();
+    for (const path of [file(machine), ...(otherFiles?.(machine) ?? [])]) {
+      try {
+        for (const [server, entry] of Object.entries(format.read(readText(path) ?? ''))) {
+          if (!seen.has(server)) collector.add(server, name, title, entry);
+          seen.add(server);
+        }
+      } catch (error) {
+        if (!(error instanceof NotUnderstood)) throw error;
+        collector.remarks.push({ kind: 'problem', text: `${title}: ${path}: ${error.message}` });
+      }
+    }
+  }
+  return collector;
+}
+
+class Collector implements Collected {
+  readonly servers = new Map<string, Entry>();
+  readonly remarks: Remark[] = [];
+  readonly #existing: Readonly<Record<string, unknown>>;
+  readonly #env: Machine['env'];
+  /** The client that each server is from. */
+  readonly #origin = new Map<string, string>();
+
+  constructor(existing: Readonly<Record<string, unknown>>, env: Machine['env']) {
+    this.#existing = existing;
+    this.#env = env;
+  }
+
+  add(given: string, client: ClientName, title: string, raw: unknown): void {
+    const remark = (kind: Remark['kind'], text: string): void => {
+      this.remarks.push({ kind, text: `${given} (${title})${text}` });
+    };
+    if (given === ENTRY_NAME || isMeanwhile(raw)) return;
+    const translation = translate(client, raw);
+    if (translation.kind === 'skipped') return remark('left out', `: ${translation.why}`);
+    if (translation.kind === 'problem') return remark('problem', `: ${translation.problem}`);
+    const { entry, variables, notes } = translation;
+    const name = nameFor(given);
+    const same = this.#sameAs(name, entry);
+    if (same !== undefined) return remark('left out', `: the same as ${same}`);
+    const other = this.#existing[name] === undefined ? this.#origin.get(name) : 'the config file';
+    if (other !== undefined) {
+      return remark('problem', `: ${other} has another server of this name; rename one of them`);
+    }
+    this.servers.set(name, entry);
+    this.#origin.set(name, title);
+    remark('added', name === given ? '' : `: as ${name}, because a name has only A-Z a-z 0-9 _ . - and spaces`);
+    for (const note of notes) remark('note', `: ${note}`);
+    const unset = variables.filter(
+      (variable) => !this.#env[variable] && !notes.some((note) => note.includes(variable)),
+    );
+    if (unset.length > 0) remark('note', `: needs ${unset.join(', ')} in the environment of Meanwhile`);
+  }
+
+  /** A server with the same entry, under this name or another. */
+  #sameAs(name: string, entry: Entry): string | undefined {
+    if (isSameEntry(this.#existing[name], entry)) return `${name} in the config file`;
+    const known: [string, unknown][] = [...this.servers, ...Object.entries(this.#existing)];
+    const found = known.find(([, each]) => isSameEntry(each, entry))?.[0];
+    return found === undefined
+      ? undefined
+      : `${found}${this.#origin.has(found) ? ` of ${this.#origin.get(found)}` : ' in the config file'}`;
+  }
+}
+
+/** Meanwhile under another name. */
+function isMeanwhile(raw: unknown): boolean {
+  const words = typeof raw === 'object' && raw !== null ? Object.values(raw).flat() : [];
+  return words.some(
+    (word) => typeof word === 'string' && /(?:^|[\\/])meanwhile(?:@[\w.-]+|[\\/]dist[\\/]cli\.js)?$/.test(word),
+  );
+}
+
+function nameFor(given: string): string {
+  if (serverNameSchema.safeParse(given).success) return given;
+  const name = given
+    .replaceAll(/[^\w. -]+/g, '-')
+    .slice(0, 64)
+    .trim();
+  return serverNameSchema.safeParse(name).success ? name : 'server';
+}
+
+/** The values of entries that may be shown: no variables, headers, passwords, keys. */
+export function openServerValues(servers: ReadonlyMap<string, Entry>): (value: string) => boolean {
+  const open = new Set<unknown>();
+  for (const { command, args, cwd, envFile, url } of servers.values()) {
+    for (const value of [command, cwd, envFile]) open.add(value);
+    if (Array.isArray(args))
+      for (const [index, value] of args.entries()) if (isOpenArgument(value, args[index - 1])) open.add(value);
+    if (typeof url === 'string' && isOpenUrl(url)) open.add(url);
+  }
+  return (value) => open.has(value) || isVariable(value);
+}
+
+const SECRET_FLAG = /key|token|secret|password|auth|credential|header/i;
+
+function isOpenArgument(value: string, before = ''): boolean {
+  if (isVariable(value)) return true;
+  if (SECRET_FLAG.test(before) && before.startsWith('-')) return false;
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) return isOpenUrl(value);
+  const [flag = '', ...assigned] = value.split('=');
+  return assigned.length === 0
+    ? !value.split(/[\\/]/).some(looksSecret)
+    : !SECRET_FLAG.test(flag) && !looksSecret(assigned.join('='));
+}
+
+const isOpenUrl = (url: string): boolean => URL.canParse(url) && redactUrl(url) === new URL(url).href;
+
+const isVariable = (value: string): boolean => /^(?:Bearer )?\$\{[\w:]+\}$/.test(value);

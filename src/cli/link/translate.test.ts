@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest';
+import { realFile } from '../../../tests/support/client-files.ts';
+import { CLIENTS } from './clients.ts';
+import { CLIENT_NAMES, type ClientName } from './names.ts';
+import { translate, type Translation } from './translate.ts';
+
+const ofSample = (client: ClientName): Record<string, Translation> =>
+  Object.fromEntries(
+    Object.entries(CLIENTS[client].format.read(realFile(client))).map(([name, entry]) => [
+      name,
+      translate(client, entry),
+    ]),
+  );
+
+const server = (entry: unknown, variables: string[] = [], notes: string[] = []): Translation =>
+  ({ kind: 'server', entry, variables, notes }) as Translation;
+
+const disabled = { kind: 'skipped', why: 'it is disabled there' };
+
+test('L-1: the servers of each client are translated', () => {
+  expect(Object.fromEntries(CLIENT_NAMES.map((client) => [client, ofSample(client)]))).toEqual({
+    'claude-code': {
+      github: server(
+        { url: 'https://api.githubcopilot.com/mcp/', headers: { Authorization: 'Bearer ${GITHUB_TOKEN}' } },
+        ['GITHUB_TOKEN'],
+      ),
+      postgres: server({
+        command: 'npx',
+        args: ['-y', '@modelcontextprotocol/server-postgres', 'postgresql://localhost/mydb'],
+      }),
+    },
+    'claude-desktop': {
+      filesystem: server({
+        command: 'npx',
+        args: ['-y', '@modelcontextprotocol/server-filesystem', '/Users/ada/Desktop'],
+      }),
+    },
+    cursor: {
+      linear: server({ url: 'https://mcp.linear.app/mcp' }),
+      db: server(
+        {
+          command: 'uvx',
+          args: ['mcp-server-sqlite', '--db-path', '${HOME}/test.db'],
+          env: { API_KEY: 'sk-cursor-0123456789abcdef' },
+        },
+        ['HOME'],
+      ),
+    },
+    vscode: {
+      perplexity: server(
+        { command: 'npx', args: ['-y', 'server-perplexity-ask'], env: { PERPLEXITY_API_KEY: '${PERPLEXITY_KEY}' } },
+        ['PERPLEXITY_KEY'],
+        ['the editor asks for perplexity-key: set PERPLEXITY_KEY in the environment instead'],
+      ),
+      playwright: server({ url: 'http://localhost:8931/mcp' }),
+    },
+    windsurf: {
+      figma: disabled,
+      maps: server(
+        {
+          command: 'npx',
+          args: ['-y', '@modelcontextprotocol/server-google-maps'],
+          env: { GOOGLE_MAPS_API_KEY: '${env:MAPS_KEY}' },
+        },
+        ['MAPS_KEY'],
+      ),
+    },
+    zed: {
+      local: server({ command: 'some-command', args: ['arg-1'] }),
+      old: server({ command: 'old-command', env: { TOKEN: 't' } }),
+      'from-extension': { kind: 'skipped', why: 'it has neither a command nor a URL' },
+    },
+    codex: {
+      context7: server({ command: 'npx', args: ['-y', '@upstash/context7-mcp'], env: { TOKEN: 'c7-secret' } }),
+      figma: server(
+        { url: 'https://mcp.figma.com/mcp', headers: { 'X-Region': 'eu', Authorization: 'Bearer ${FIGMA_TOKEN}' } },
+        ['FIGMA_TOKEN'],
+      ),
+      'docs server': disabled,
+    },
+    gemini: {
+      weather: server({ url: 'https://example.org/mcp', headers: { 'X-Key': '${WEATHER_KEY}' } }, ['WEATHER_KEY']),
+      py: server(
+        { command: 'python', args: ['-m', 'my_server'], cwd: './server' },
+        [],
+        ['its "cwd" is relative: now to the folder of meanwhile.json'],
+      ),
+    },
+    opencode: {
+      everything: server(
+        {
+          command: 'npx',
+          args: ['-y', '@modelcontextprotocol/server-everything'],
+          env: { KEY: '${EVERYTHING_KEY}' },
+        },
+        ['EVERYTHING_KEY'],
+      ),
+      remote: disabled,
+    },
+  });
+});
+
+const PROBLEMS: [ClientName, unknown, string][] = [
+  ['cursor', 'npx some-server', 'it is not an object'],
+  ['cursor', { command: 'x', args: 'y' }, 'its "args" is not a list of texts'],
+  ['cursor', { command: 'x', env: { a: {} } }, 'its "env" has more than texts'],
+  ['cursor', { command: '${workspaceFolder}/run' }, 'it uses ${workspaceFolder}, which only the editor knows'],
+  ['vscode', { command: 'x', args: ['${command:pick}'] }, 'it uses ${command:pick}, which only the editor knows'],
+  ['windsurf', { serverUrl: 'https://x/', headers: { A: '${file:/a}' } }, 'it uses ${file:/a}'],
+  ['gemini', { url: 'ws://x' }, 'its URL does not begin with http:// or https://'],
+  ['opencode', { command: ['x'], environment: { A: '{file:~/a}' } }, 'it takes a value from a file'],
+  ['zed', { command: 'x', args: ['${A}'] }, 'it contains ${…} as text'],
+  ['codex', { command: 'x', args: ['${A}'] }, 'it contains ${…} as text'],
+];
+
+test.each(PROBLEMS)('L-1: %s: %j is not imported', (client, entry, problem) => {
+  expect(translate(client, entry)).toEqual({ kind: 'problem', problem: expect.stringContaining(problem) as string });
+});
+
+test('L-1: Codex names variables in keys of their own', () => {
+  const entry = { url: 'https://x/', env_http_headers: { 'X-A': 'A' } };
+  expect(translate('codex', entry)).toEqual(server({ url: 'https://x/', headers: { 'X-A': '${A}' } }, ['A']));
+  expect(translate('codex', { command: 'x', env_vars: ['B'], env: { C: 1 } })).toEqual(
+    server({ command: 'x', env: { B: '${B}', C: '1' } }, ['B']),
+  );
+});

@@ -1,0 +1,174 @@
+/** Translates a server in the file of a client to the shape of `meanwhile.json`. */
+
+import { URL_KEYS } from '../../config/server-entries.ts';
+import { isObject } from '../../lib/values.ts';
+import type { Entry } from './format.ts';
+import type { ClientName } from './names.ts';
+
+export type Translation =
+  | {
+      kind: 'server';
+      entry: Entry;
+      /** Environment variables that the entry refers to. */
+      variables: string[];
+      /** What the person has to do or to know. */
+      notes: string[];
+    }
+  /** Disabled, or nothing that could be used elsewhere. */
+  | { kind: 'skipped'; why: string }
+  /** It would not work in `meanwhile.json`. */
+  | { kind: 'problem'; problem: string };
+
+type Raw = Record<string, unknown>;
+
+class Untranslatable extends Error {}
+
+export function translate(client: ClientName, given: unknown): Translation {
+  if (!isObject(given)) return { kind: 'problem', problem: 'it is not an object' };
+  if (given['disabled'] === true || given['enabled'] === false) return { kind: 'skipped', why: 'it is disabled there' };
+  const notes: string[] = [];
+  const variables = new Set<string>();
+  const text = (value: string): string => {
+    const written = VARIABLES[client](value, (note) => notes.push(note));
+    for (const [, name = '', fallback] of written.matchAll(/\$\{(?:env:)?(\w+)(:-[^}]*)?\}/g)) {
+      if (fallback === undefined) variables.add(name);
+    }
+    return written;
+  };
+  try {
+    const entry = entryOf(SHAPES[client]?.(given) ?? given, text, notes);
+    if (entry === undefined) return { kind: 'skipped', why: 'it has neither a command nor a URL' };
+    return { kind: 'server', entry, variables: [...variables], notes: [...new Set(notes)] };
+  } catch (error) {
+    if (error instanceof Untranslatable) return { kind: 'problem', problem: error.message };
+    throw error;
+  }
+}
+
+/** Keys that change how a server is reached, and that Meanwhile does not know. */
+const UNKNOWN_KEYS = ['oauth', 'auth', 'headersHelper', 'authProviderType'];
+
+function entryOf(raw: Raw, text: (value: string) => string, notes: string[]): Entry | undefined {
+  const ignored = UNKNOWN_KEYS.filter((key) => raw[key] !== undefined);
+  if (ignored.length > 0)
+    notes.push(`${ignored.join(', ')} cannot be imported: give it headers if it asks who you are`);
+  const url = URL_KEYS.map((key) => raw[key]).find((value) => value !== undefined);
+  if (typeof raw['command'] === 'string') {
+    const { command, args, env, cwd, envFile } = raw;
+    if (typeof cwd === 'string' && !/^(?:[/\\~]|[A-Za-z]:|\$\{)/.test(cwd)) {
+      notes.push('its "cwd" is relative: now to the folder of meanwhile.json');
+    }
+    return {
+      command: text(command),
+      ...(hasElements(args) && { args: strings(args, 'args').map(text) }),
+      ...(hasElements(env) && { env: texts(env, 'env', text) }),
+      ...(typeof cwd === 'string' && { cwd: text(cwd) }),
+      ...(typeof envFile === 'string' && { envFile: text(envFile) }),
+    };
+  }
+  if (typeof url !== 'string') return undefined;
+  if (!/^(?:https?:|\$\{)/i.test(url)) throw new Untranslatable('its URL does not begin with http:// or https://');
+  const { headers } = raw;
+  return { url: text(url), ...(hasElements(headers) && { headers: texts(headers, 'headers', text) }) };
+}
+
+const hasElements = (value: unknown): boolean =>
+  value !== undefined && value !== null && (typeof value !== 'object' || Object.keys(value).length > 0);
+
+function strings(value: unknown, key: string): string[] {
+  if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value;
+  throw new Untranslatable(`its "${key}" is not a list of texts`);
+}
+
+/** Numbers and the like become texts, as clients pass them. */
+function texts(value: unknown, key: string, text: (value: string) => string): Record<string, string> {
+  if (!isObject(value)) throw new Untranslatable(`its "${key}" is not an object`);
+  const fields = Object.entries(value).filter(([, each]) => each !== null && each !== undefined);
+  if (fields.some(([, each]) => typeof each === 'object')) throw new Untranslatable(`its "${key}" has more than texts`);
+  return Object.fromEntries(fields.map(([name, each]) => [name, text(String(each))]));
+}
+
+// --- Shapes of clients that differ from the usual one ---
+
+const SHAPES: Partial<Record<ClientName, (given: Raw) => Raw>> = {
+  zed: ({ command, ...rest }) => {
+    if (!isObject(command)) return { command, ...rest };
+    const { path, ...more } = command;
+    return { ...rest, ...more, command: path };
+  },
+  opencode: ({ command, environment, ...rest }) => {
+    if (!Array.isArray(command)) return { ...rest, env: environment };
+    const [program, ...args] = command as unknown[];
+    return { ...rest, command: program, args, env: environment };
+  },
+  codex: (given) => {
+    literal(JSON.stringify(given), () => {});
+    const { bearer_token_env_var: token, http_headers: fixed, env_http_headers: named, env_vars: passed } = given;
+    const fromVariables = Object.entries(isObject(named) ? named : {}).map(([header, name]) => [
+      header,
+      `\${${String(name)}}`,
+    ]);
+    const headers = {
+      ...(isObject(fixed) && fixed),
+      ...Object.fromEntries(fromVariables),
+      ...(typeof token === 'string' && { Authorization: `Bearer \${${token}}` }),
+    };
+    const names = Array.isArray(passed) ? passed.filter((name) => typeof name === 'string') : [];
+    const env = {
+      ...Object.fromEntries(names.map((name) => [name, `\${${name}}`])),
+      ...(isObject(given['env']) && given['env']),
+    };
+    return { ...given, headers, env };
+  },
+};
+
+// --- Variables ---
+
+type Writer = (value: string, note: (text: string) => void) => string;
+
+/** Meanwhile expands `${NAME}` everywhere, and has no way to write it as text. */
+const literal: Writer = (value) => {
+  if (/\$\{\w/.test(value)) throw new Untranslatable('it contains ${…} as text, which Meanwhile would replace');
+  return value;
+};
+
+const unchanged: Writer = (value) => value;
+
+/** `${input:id}` is asked by the editor; here it becomes a variable. */
+const ofEditors: Writer = (value, note) => {
+  const written = value
+    .replaceAll('${userHome}', '${HOME}')
+    .replaceAll(/\$\{(?:pathSeparator|\/)\}/g, '/')
+    .replaceAll(/\$\{input:([^}]+)\}/g, (_whole, id: string) => {
+      const name = id
+        .replaceAll(/\W+/g, '_')
+        .replace(/^(?=\d)/, '_')
+        .toUpperCase();
+      note(`the editor asks for ${id}: set ${name} in the environment instead`);
+      return `\${${name}}`;
+    });
+  const left = /\$\{(?!env:)(?:\w+:[^}-][^}]*|workspace\w*|fileWorkspace\w*)\}/.exec(written)?.[0];
+  if (left !== undefined) throw new Untranslatable(`it uses ${left}, which only the editor knows`);
+  return written;
+};
+
+const ofGemini: Writer = (value) => value.replaceAll(/\$([A-Za-z_]\w*)/g, '${$1}');
+
+const ofOpencode: Writer = (value) => {
+  if (/\{file:[^}]*\}/.test(value)) throw new Untranslatable('it takes a value from a file ({file:…})');
+  return value.replaceAll(/\{env:(\w+)\}/g, '${$1}');
+};
+
+/** How the variables of each client are written here. */
+const VARIABLES: Record<ClientName, Writer> = {
+  'claude-code': unchanged,
+  'claude-desktop': literal,
+  cursor: ofEditors,
+  vscode: ofEditors,
+  windsurf: ofEditors,
+  zed: literal,
+  // The keys that name variables are written as `${NAME}` by now.
+  codex: unchanged,
+  gemini: ofGemini,
+  opencode: ofOpencode,
+};
