@@ -71,7 +71,7 @@ export class ServerChanges {
         if (session === caller) continue;
         const replaced = before !== undefined;
         const url = 'url' in config ? { url: redactUrl(config.url) } : {};
-        if (session.hasHubTools) {
+        if (session.view.kind === 'hub') {
           session.events.add('server_added', name, { name, ...url, addedBy: 'another session', replaced });
         }
         if (inUse.has(session) || (session.view.kind === 'group' && session.shown.includes(name))) {
@@ -93,7 +93,7 @@ export class ServerChanges {
       for (const session of this.#sessionsOf(audience)) {
         const removedBy = session === caller ? 'this session' : 'another session';
         const { view } = session;
-        if (session.hasHubTools) session.events.add('server_removed', name, { name, removedBy });
+        if (view.kind === 'hub') session.events.add('server_removed', name, { name, removedBy });
         if (view.kind === 'group') session.tellShownChanged();
         if (view.kind === 'direct' && view.server === name) {
           await this.#end(session, `server '${name}' was removed`);

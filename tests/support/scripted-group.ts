@@ -1,5 +1,5 @@
 /** A gateway over HTTP in this process, in front of several servers that the test plays. The test owns it and moves its time. */
-import type { Backends, ServerConfig } from '../../src/core/ports.ts';
+import type { Backends } from '../../src/core/ports.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { RpcError } from '../../src/lib/rpc-error.ts';
 import { Hub } from '../../src/north/hub/hub.ts';
@@ -94,12 +94,15 @@ interface GroupOptions {
   settings?: Params;
   clock?: TestClock;
   database?: MemoryDatabase;
+  /** Those of the servers that are not configured, for clients to add. */
+  unconfigured?: readonly string[];
 }
 
 export async function scriptedGroup(
   servers: Record<string, PlayedServer>,
-  { settings: given = {}, clock = new TestClock(), database = new MemoryDatabase() }: GroupOptions = {},
+  options: GroupOptions = {},
 ): Promise<ScriptedGroup> {
+  const { settings: given = {}, clock = new TestClock(), database = new MemoryDatabase(), unconfigured = [] } = options;
   const logs: LogLine[] = [];
   const log = createLog('debug', (line) => logs.push(JSON.parse(line) as LogLine));
   const settings = coreSettings({ port: 0, servers: { connect: { urls: 'lazy' } }, ...given });
@@ -111,15 +114,12 @@ export async function scriptedGroup(
     },
   };
   const store = database.open();
-  const configured = Object.keys(servers).map((name): [string, ServerConfig] => [
-    name,
-    { url: `http://${name}.test/` },
-  ]);
+  const configured = Object.keys(servers).filter((name) => !unconfigured.includes(name));
   const program = await Program.start({
     kind: 'gateway',
     openStore: async () => ({ store, close: async () => store.close() }),
     backends,
-    servers: new Map(configured),
+    servers: new Map(configured.map((name) => [name, { url: `http://${name}.test/` }])),
     settings,
     log,
     clock,

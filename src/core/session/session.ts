@@ -508,7 +508,8 @@ export class Session {
     return new Attachment(server, (sink) => backends.connect(server, config, sink, traits), settings, this.budget, {
       clock: this.clock,
       isCurrent: (attachment) => this.#attachments.get(server) === attachment,
-      events: this.hasHubTools ? this.events : undefined,
+      // Clients of the servers themselves hear of what these say as it is, and of those that come and go by their lists.
+      events: this.view.kind === 'hub' ? this.events : undefined,
       asked: async (question) => this.ask(server, question),
       rawNotification: (method, params, relatedRequest) => {
         for (const listener of this.onNotification) listener(server, method, params, relatedRequest);
