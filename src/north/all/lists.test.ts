@@ -130,19 +130,30 @@ test('M-3: the introduction has one section for each server that says something 
   );
 });
 
+test('M-4: server/discover is answered soon beside a slow server, or clients take the gateway for an older one', async () => {
+  const [slow, one] = [having('late'), having('a')];
+  slow.gate = new Promise<void>(() => {});
+  one.info = { ...one.info, instructions: 'Use add.' };
+  const group = await scriptedGroup({ slow, one });
+  const modern = await clientAt('modern', group.all);
+  const begun = (): boolean => slow.connections.length > 0 && group.clock.armed > 2;
+  const { instructions, capabilities } = await after(1000, group, begun, modern.request('server/discover'));
+  expect(instructions).toContain('## one\n\nUse add.');
+  expect(capabilities).toMatchObject({ extensions: { 'io.modelcontextprotocol/tasks': {} } });
+  expect(await after(TIMEOUT_MS - 1000, group, () => asked(one, 'tools/list'), toolsOf(modern))).toEqual(['one__a']);
+});
+
 describe.each(ERAS)('M-4: a %s client', (era: Era) => {
   test('waits once for a server that does not introduce itself, and never again', async () => {
     const slow = having('late');
     slow.gate = new Promise<void>(() => {});
     const group = await scriptedGroup({ slow, one: having('a') });
     const begun = (): boolean => slow.connections.length > 0 && group.clock.armed > 2;
-    const opening = async (): Promise<Awaited<ReturnType<typeof clientAt>>> => {
+    const opening = async (): Promise<{ client: Awaited<ReturnType<typeof clientAt>>; listed: Json }> => {
       const client = await clientAt(era, group.all);
-      if (era === 'modern') await client.request('server/discover');
-      return client;
+      return { client, listed: await client.request('tools/list') };
     };
-    const client = await after(TIMEOUT_MS, group, begun, opening());
-    const listed = await client.request('tools/list');
+    const { client, listed } = await after(TIMEOUT_MS, group, begun, opening());
     expect((listed['tools'] as Json[]).map(({ name }) => name)).toEqual(['one__a']);
     expect(listed['_meta']).toMatchObject({
       'meanwhile/missing': { slow: expect.stringContaining('5000 ms') as string },

@@ -36,6 +36,12 @@ const CAPABILITIES = {
 
 const LIST_METHODS = new Map((Object.keys(LISTS) as ListName[]).map((name) => [LISTS[name].method as string, name]));
 
+/**
+ * How long `server/discover` waits for the instructions of the servers. Clients use it to learn the protocol version, and soon
+ * fall back to `initialize`, which costs them their tasks: Claude Code after 5 s, on stdio after 3 s with the start of the program.
+ */
+const DISCOVER_WAIT_MS = 1000;
+
 /** Several servers as if they were one. */
 export class ShownGroup implements Shown {
   readonly implementation = HUB_INFO;
@@ -110,7 +116,7 @@ export class ShownGroup implements Shown {
   }
 
   async discoverResult(): Promise<Params> {
-    await this.introduced();
+    await within(DISCOVER_WAIT_MS, this.introduced(), this.#session.clock);
     const extensions = { [TASKS_EXTENSION]: {} };
     return { capabilities: { ...CAPABILITIES, extensions }, ...this.#instructions() };
   }
