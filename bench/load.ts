@@ -43,8 +43,8 @@ export interface Sample {
 export const TEXT = 'x'.repeat(100);
 export const VERSION = { legacy: '2025-11-25', modern: '2026-07-28' };
 const CLIENT = { name: 'bench', version: '1.0.0' };
-const INITIALIZE = { protocolVersion: VERSION.legacy, capabilities: {}, clientInfo: CLIENT };
-const ENVELOPE = {
+export const INITIALIZE = { protocolVersion: VERSION.legacy, capabilities: {}, clientInfo: CLIENT };
+export const ENVELOPE = {
   'io.modelcontextprotocol/protocolVersion': VERSION.modern,
   'io.modelcontextprotocol/clientInfo': CLIENT,
   'io.modelcontextprotocol/clientCapabilities': {},

@@ -5,6 +5,7 @@ import { GATEWAY_PATHS, measureCallCosts, RELAYS, type CallCosts } from './call-
 import { bytesForEach, type Child } from './child.ts';
 import { measureHeldCalls } from './held-calls.ts';
 import { measureIdle, type Idle } from './idle.ts';
+import { measureListing, type Listing } from './listing.ts';
 import { measureManySessions, type ManySessions } from './many-sessions.ts';
 import { measureStartUp, type StartUp } from './startup.ts';
 import { mb, table } from './table.ts';
@@ -13,7 +14,7 @@ export interface Goal {
   what: string;
   measured: number;
   target: number;
-  unit: '' | 'KB';
+  unit: '' | 'KB' | 'ms';
   /** The figures that it was computed from. */
   from: string;
 }
@@ -24,6 +25,7 @@ export interface Targets {
   startUp: StartUp;
   idle: Idle;
   sessions: ManySessions;
+  listing: Listing;
   heldBytes: number;
 }
 
@@ -45,15 +47,16 @@ export async function measureTargets({ folder, backend, start }: TargetParts): P
   const [idle, startUp] = await measureIdle(config, () => measureStartUp(config));
   const costs = await measureCallCosts({ folder, origin, start });
   const sessions = await measureManySessions(folder, origin);
+  const listing = await measureListing(folder);
   const { calls, before, held, right, wrong } = await measureHeldCalls(folder, HELD_CALLS, HELD_SECONDS);
   if (right !== calls)
     throw new Error(`${calls - right} held calls did not return with their result: ${wrong.join('; ')}`);
 
-  const figures = { costs, startUp, idle, sessions, heldBytes: bytesForEach(before, held, calls) };
+  const figures = { costs, startUp, idle, sessions, listing, heldBytes: bytesForEach(before, held, calls) };
   return { goals: goalsOf(figures), ...figures };
 }
 
-function goalsOf({ costs, startUp, idle, sessions, heldBytes }: Omit<Targets, 'goals'>): Goal[] {
+function goalsOf({ costs, startUp, idle, sessions, listing, heldBytes }: Omit<Targets, 'goals'>): Goal[] {
   const { before, after } = sessions;
   const sessionBytes = bytesForEach(before, after, sessions.sessions);
   return [
@@ -85,6 +88,13 @@ function goalsOf({ costs, startUp, idle, sessions, heldBytes }: Omit<Targets, 'g
       from: `${ms(sessions.amongCpuMs)} and ${ms(sessions.aloneCpuMs)}`,
     }),
     largeGoal(costs),
+    {
+      what: 'listing 50 servers × 20 tools: CPU',
+      measured: Math.max(listing.legacy, listing.modern),
+      target: 5,
+      unit: 'ms',
+      from: `legacy ${ms(listing.legacy)}, modern ${ms(listing.modern)}`,
+    },
   ];
 }
 
@@ -127,7 +137,7 @@ const ms = (value: number): string => `${value.toFixed(3)} ms`;
 
 export function targetsText({ goals, costs }: Targets): string {
   const cells = goals.map(({ what, measured, target, unit, from }) => {
-    const digits = unit === '' ? 2 : 0;
+    const digits = unit === 'KB' ? 0 : 2;
     const holds = measured <= target ? 'holds' : 'no';
     return [what, `${measured.toFixed(digits)} ${unit}`.trim(), `≤ ${target} ${unit}`.trim(), holds, from];
   });

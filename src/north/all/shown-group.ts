@@ -17,6 +17,7 @@ import { asOfItsVersion, CORE_TASKS, serverInfo } from '../direct/shown-server.t
 import type { Notification, Shown, Target, Targets } from '../direct/shown.ts';
 import { HUB_INFO } from '../hub-endpoint.ts';
 import { TASKS_EXPLAINED } from '../hub/hub.ts';
+import { keep } from '../kept-results.ts';
 import type { Params } from '../message.ts';
 import { GroupLists, type Entry, type MergedList } from './lists.ts';
 import { shownName, splitName, type Naming } from './names.ts';
@@ -53,6 +54,7 @@ export class ShownGroup implements Shown {
   readonly #tools = new Set<string>();
   readonly #report: (event: string, about: Record<string, string>) => void;
   readonly #lists: GroupLists;
+  readonly #firstPages = new WeakMap<MergedList, Params>();
   /** The addresses under which the client subscribed to resources, by server and its own address. */
   readonly #subscribed = new Map<string, string>();
   /** What the client wants to hear of logs, and the servers that do not know it yet. */
@@ -190,13 +192,19 @@ export class ShownGroup implements Shown {
   }
 
   async #list(name: ListName, { cursor }: Params): Promise<Params> {
-    const { entries, missing } = await this.list(name);
-    const { page, nextCursor } = pageOf(entries, cursor);
-    return {
+    const list = await this.list(name);
+    // Most lists have one page, and it is asked for again and again.
+    const known = cursor === undefined ? this.#firstPages.get(list) : undefined;
+    if (known !== undefined) return known;
+    const { missing } = list;
+    const { page, nextCursor } = pageOf(list.entries, cursor);
+    const result: Params = {
       [LISTS[name].key]: page.map(({ shown }) => shown),
       ...(nextCursor !== undefined && { nextCursor }),
       ...(Object.keys(missing).length > 0 && { _meta: { 'meanwhile/missing': missing } }),
     };
+    if (cursor === undefined) this.#firstPages.set(list, keep(result));
+    return result;
   }
 
   async list(name: ListName): Promise<MergedList> {

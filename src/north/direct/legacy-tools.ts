@@ -2,6 +2,7 @@ import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 import { isObject } from '../../lib/values.ts';
 import { needsHubTools } from '../../core/groups.ts';
+import { madeOf } from '../kept-results.ts';
 import type { Params } from '../message.ts';
 import type { LegacyViewParts } from './legacy-request.ts';
 import type { Shown } from './shown.ts';
@@ -48,7 +49,10 @@ export class LegacyTools {
 
   /** The result of `tools/list`; others stay as they are. Through the gateway, every tool can be called with or without a task. */
   listed(method: string, given: Params): Params {
-    if (method !== 'tools/list') return given;
+    return method === 'tools/list' ? madeOf(given, this, () => this.#listed(given)) : given;
+  }
+
+  #listed(given: Params): Params {
     const result = this.#helpers?.addTo(given, this) ?? given;
     const { tools } = result;
     if (!Array.isArray(tools)) return result;

@@ -4,6 +4,8 @@ import { withinLimits } from '../carrier.ts';
 import { passOn, replyWhenStored, report, type Reply } from '../commit-gate.ts';
 import { deliverTaskEnd } from '../delivery.ts';
 import { askingByRound } from '../hub-endpoint.ts';
+import { madeOf } from '../kept-results.ts';
+import type { Params } from '../message.ts';
 import { requireTasks } from '../modern-client.ts';
 import type { ModernCall, ModernEndpoint } from '../modern/endpoint.ts';
 import { call } from './modern-call.ts';
@@ -52,7 +54,8 @@ async function answer(parts: ModernViewParts, received: ModernCall): Promise<Rep
   const result = answering && (await answering);
   if (result !== undefined) {
     const addsHelpers = helpers !== undefined && method === 'tools/list';
-    return report(session, addsHelpers ? helpers.addTo(result, { promotes: false }) : result);
+    const add = (): Params => helpers?.addTo(result, { promotes: false }) ?? result;
+    return report(session, addsHelpers ? madeOf(result, 'with helper tools', add) : result);
   }
   return sendTo(await shown.route(method, params), async ({ server, params: own, translate }) => {
     const info = await shown.infoOf(server);

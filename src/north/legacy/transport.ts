@@ -15,6 +15,7 @@ import {
 import { isRequest, type ErrorMessage, type Message, type RequestId, type ResultMessage } from '../message.ts';
 import { ReplayBuffer, requestsNamedIn } from './replay.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
+import { messageText } from '../kept-results.ts';
 import { INVALID_REQUEST } from '../../lib/rpc-error.ts';
 
 /** A call answered sooner than this gets plain JSON; a slower one a stream that can carry progress and be resumed. */
@@ -291,7 +292,7 @@ export class LegacyTransport implements Carrier {
     const request = id === undefined ? undefined : this.#requests.get(id);
     if (id === undefined || request === undefined) return;
     // First, because it may fail.
-    const text = stringifyExact(message);
+    const text = messageText(message);
     const { stream, exchange } = request;
     this.#requests.delete(id);
     stream.unanswered -= 1;

@@ -4,6 +4,7 @@ import { ENVELOPE_KEYS, SERVER_INFO_KEY } from '../../lib/protocol.ts';
 import { metaOf, withoutKeys } from '../../lib/meta.ts';
 import { hasRpcCode, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
+import { madeOf } from '../kept-results.ts';
 import type { ClientRequest } from '../client-request.ts';
 import type { NotificationMessage, Params } from '../message.ts';
 import { clientIn, MODERN_VERSIONS, type ModernClient } from '../modern-client.ts';
@@ -66,7 +67,8 @@ export async function modernResult(endpoint: ModernEndpoint, request: ClientRequ
     return completed(method, { ...introduction, supportedVersions: MODERN_VERSIONS }, endpoint.serverInfo);
   }
   try {
-    return completed(method, await endpoint.handle(modernCall(request)), endpoint.serverInfo);
+    const given = await endpoint.handle(modernCall(request));
+    return madeOf(given, completed, () => completed(method, given, endpoint.serverInfo));
   } catch (error) {
     if (!hasRpcCode(error) || error.code !== RESOURCE_NOT_FOUND.before) throw error;
     const { message, data } = error;

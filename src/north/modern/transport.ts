@@ -3,6 +3,7 @@ import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
 import { beginStream, frame, onceHandedOver, respondError, respondJson, writeEvent } from '../http/response.ts';
 import { limitUnread } from '../http/unread.ts';
+import { messageText } from '../kept-results.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import { METHOD_NOT_FOUND } from '../../lib/rpc-error.ts';
 import type { Message, RequestId } from '../message.ts';
@@ -50,11 +51,11 @@ export class RequestTransport implements Carrier {
       return;
     }
     if (res.headersSent) {
-      res.end(frame(stringifyExact(message)));
+      res.end(frame(messageText(message)));
       limitUnread(res);
       return;
     }
-    respondJson(res, 'error' in message ? statusOf(message.error.code, 200) : 200, stringifyExact(message));
+    respondJson(res, 'error' in message ? statusOf(message.error.code, 200) : 200, messageText(message));
   }
 
   /** The program ends. */

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
-import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
+import { parseExact } from '../../lib/exact-json.ts';
+import { messageText } from '../kept-results.ts';
 import { INVALID_REQUEST } from '../../lib/rpc-error.ts';
 import { idOf, isMessage, type Message } from '../message.ts';
 
@@ -55,7 +56,7 @@ export class StdioWire {
       return;
     }
     const isFirst = this.#unsent === '';
-    this.#unsent += `${stringifyExact(message)}\n`;
+    this.#unsent += `${messageText(message)}\n`;
     this.#onWritten.push(onWritten);
     // Clients lose the progress of a request that they read together with its reply.
     if ('method' in message) this.#flush();
