@@ -5,7 +5,7 @@ import type { Interaction } from '../../src/core/interaction/interaction.ts';
 import type { ServerRecord, SessionRecord } from '../../src/core/ports.ts';
 import type { Gateway } from '../../src/core/gateway.ts';
 import { createTask, type Task } from '../../src/core/task/task.ts';
-import type { RecordKind, Records } from '../../src/store/sqlite/queue.ts';
+import type { RecordKind, Records } from '../../src/store/queue.ts';
 import { SqliteStore } from '../../src/store/sqlite/store.ts';
 
 export const session = (id: string): SessionRecord => ({

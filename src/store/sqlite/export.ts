@@ -2,10 +2,10 @@
 
 import type Libsql from 'libsql';
 import type { ServerConfig, ServerRecord, SessionRecord } from '../../core/ports.ts';
-import type { RecordKind } from './queue.ts';
+import type { RecordKind } from '../queue.ts';
 import { redactUrl } from '../../lib/redact.ts';
 import { fileOf, toStoreError, openToLook } from './database.ts';
-import { TABLES } from './statements.ts';
+import { TABLES } from '../records.ts';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 
 const KINDS: readonly RecordKind[] = ['session', 'server', 'task', 'question', 'event', 'subscription'];

@@ -1,19 +1,13 @@
 /** Makes the records of one session small enough to be read. */
 
 import type { Trimmed } from '../../core/ports.ts';
+import { BYTES_PER_UNIT, SHARE, TOO_LARGE } from '../trim.ts';
 import type { PreparedStatements } from './statements.ts';
-
-/** So many bytes are kept of each kind, the newest first; a single record may take as much. */
-const SHARE = { events: 1 / 4, questions: 1 / 4, tasks: 1 / 2 };
-
-const TOO_LARGE = 'the task was too large to be restored (limits.sessionBytes)';
 
 /** The size of a record in the file. Cheap: the record is not read. */
 const STORED = 'octet_length(data)';
 /** The approximate size in memory, in UTF-16 units: one for three bytes of Chinese, two for an emoji. */
 const IN_MEMORY = 'max(length(data), octet_length(data) / 2)';
-/** No character takes more bytes for each of its units. */
-const BYTES_PER_UNIT = 3;
 
 /** Makes a session fit, by one way of measuring. */
 class Trimming {

@@ -1,11 +1,11 @@
 /** The contents of a store, read without changing it; a gateway may be using it. */
 
 import type Libsql from 'libsql';
-import type { RecordKind } from './queue.ts';
+import type { RecordKind } from '../queue.ts';
 import { fileOf, toStoreError, openToLook, sizeOf } from './database.ts';
 import { userOf } from './lock.ts';
 import { schemaVersion } from './migrations.ts';
-import { TABLES } from './statements.ts';
+import { TABLES } from '../records.ts';
 
 export interface KindSummary {
   count: number;

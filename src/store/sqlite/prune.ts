@@ -6,7 +6,7 @@ import { StoreError } from '../store-error.ts';
 import { fileOf, toStoreError, openDatabase, openToLook } from './database.ts';
 import { bytesOf } from './inspect.ts';
 import { lockStore, writeOwner, userOf } from './lock.ts';
-import { OWNED_BY_A_SESSION, TABLES } from './statements.ts';
+import { OWNED_BY_A_SESSION, TABLES } from '../records.ts';
 import { transaction } from './transaction.ts';
 
 export interface PruneRules {

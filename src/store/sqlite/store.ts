@@ -9,7 +9,7 @@ import { StoreError } from '../store-error.ts';
 import { fileOf, toStoreError, openDatabase } from './database.ts';
 import { Fitting } from './fit.ts';
 import { isBusy, lockStore, writeOwner, type StoreLock } from './lock.ts';
-import type { RecordKind, Records } from './queue.ts';
+import type { RecordKind, Records } from '../queue.ts';
 import { PreparedStatements, Statements } from './statements.ts';
 import { BUSY_RETRY_MS, PATIENCE_MS, Writer } from './writer.ts';
 

@@ -17,7 +17,8 @@ import { type Log, messageOf } from '../../lib/log.ts';
 import { StoreError } from '../store-error.ts';
 import { toStoreError } from './database.ts';
 import { isBusy } from './lock.ts';
-import { type Change, ChangeQueue, concerns, type Put, type RecordKind, type Records } from './queue.ts';
+import { type Change, ChangeQueue, concerns, type Put, type RecordKind, type Records } from '../queue.ts';
+import { newPendingCommit, NOTHING_QUEUED, type PendingCommit } from '../pending-commit.ts';
 import { Room } from './room.ts';
 import type { Statements } from './statements.ts';
 import { transaction } from './transaction.ts';
@@ -35,8 +36,6 @@ const FULL_LOG_MS = 10_000;
 
 /** How much of what did not fit is retried in one turn once there is room again. */
 const RETRY_BYTES = 4 * 1024 * 1024;
-/** Shared: a fast call must not allocate a promise. */
-const NOTHING_QUEUED: Promise<void> = Promise.resolve();
 
 const AT_THE_NEXT_START = 'restart the gateway: it puts the file aside and begins a new one';
 
@@ -376,22 +375,4 @@ class FullError extends Error {
 /** There is no room on the disk, or no more is allowed. */
 function isFull(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_FULL');
-}
-
-interface PendingCommit {
-  promise: Promise<void>;
-  resolve: () => void;
-  reject: (error: StoreError) => void;
-}
-
-function newPendingCommit(): PendingCommit {
-  let resolve: PendingCommit['resolve'] = () => {};
-  let reject: PendingCommit['reject'] = () => {};
-  const promise = new Promise<void>((yes, no) => {
-    resolve = yes;
-    reject = no;
-  });
-  // Callers that await it get the error; one that went away must not crash the process. The error is logged.
-  promise.catch(() => {});
-  return { promise, resolve, reject };
 }
