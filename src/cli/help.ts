@@ -138,7 +138,7 @@ A server of the older protocol may keep tasks by session: --session ID is the on
   doctor: {
     about: `Connects to each server of the config file, or to those given, and prints its capabilities, and each problem with a fix.
 For a program that exits, it shows the last output. The exit code is 1 if there is a problem. Disabled servers are only
-listed.`,
+listed. Without names it also starts what the linked clients start (see meanwhile link) and examines it in the same way.`,
     servers: true,
     examples: ['meanwhile doctor', 'meanwhile doctor files https://example.org/mcp --timeout 60s'],
     exitCodes: EXIT_CODES,

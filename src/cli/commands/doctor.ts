@@ -6,6 +6,8 @@ import { UsageError, type CommandLine, type Flags } from '../flags.ts';
 import { examine, type Findings, type Limit } from '../server/examine.ts';
 import { configuredServer, findServer, type FoundServer } from '../server/find-server.ts';
 import { labelOf } from '../server/label.ts';
+import { linkedClients, type LinkedClient } from '../link/linked.ts';
+import type { ClientName } from '../link/names.ts';
 import { Stop } from '../stop.ts';
 import { clean, cleanLine } from '../terminal/clean.ts';
 import { Screen } from '../terminal/screen.ts';
@@ -19,6 +21,7 @@ const DEFAULT_LIMIT = '15s';
 interface Diagnosis extends Findings {
   server: string;
   kind: 'http' | 'command';
+  linkedIn?: ClientName;
 }
 
 interface DoctorTargets {
@@ -29,18 +32,21 @@ interface DoctorTargets {
   note?: string | undefined;
   /** What is doubtful in the config file. */
   warnings?: readonly string[];
+  /** What is known without examining anything. */
+  findings?: readonly Diagnosis[];
 }
 
 /** Examines all servers at the same time and reports each as soon as it is done: a silent server delays no other. */
 export async function doctor(line: CommandLine): Promise<number> {
   const limit = limitIn(line.flags);
   const screen = new Screen(line.flags);
-  const { servers, disabled, note, warnings = [] } = await serversFor(line);
+  const { servers, disabled, note, warnings = [], findings = [] } = await serversFor(line);
   const stop = new Stop(undefined);
   const known = new Map<FoundServer, Diagnosis>();
   if (note !== undefined) screen.note(`meanwhile: ${note}`);
   for (const warning of warnings) screen.note(`meanwhile: ${warning}`);
   if (!screen.json) for (const name of disabled) screen.printOwn(describeDisabled(name, screen));
+  if (!screen.json) for (const diagnosis of findings) screen.printOwn(describe(diagnosis, screen));
   if (servers.length > 0) {
     const what = servers.length === 1 ? servers.map(labelOf).join() : `${servers.length} servers`;
     screen.live?.show(`examining ${what}`);
@@ -55,7 +61,7 @@ export async function doctor(line: CommandLine): Promise<number> {
   screen.live?.hide();
   stop.close();
   if (screen.json) {
-    const all = servers.map((server) => known.get(server) ?? unfinished(server)).map(asJson);
+    const all = [...servers.map((server) => known.get(server) ?? unfinished(server)), ...findings].map(asJson);
     screen.printJson({
       servers: [...all, ...disabled.map((server) => ({ server, ok: true, disabled: true, problems: [] }))],
     });
@@ -65,7 +71,7 @@ export async function doctor(line: CommandLine): Promise<number> {
     screen.note(`meanwhile: interrupted${missing.length === 0 ? '' : `; not known: ${missing.join(', ')}`}`);
     return EXIT_CODES.interrupted;
   }
-  return [...known.values()].every(isWell) ? RESULT : SOMETHING_WRONG;
+  return [...known.values(), ...findings].every(isWell) ? RESULT : SOMETHING_WRONG;
 }
 
 function limitIn({ timeout: text = DEFAULT_LIMIT }: Flags): Limit {
@@ -81,11 +87,40 @@ async function serversFor(line: CommandLine): Promise<DoctorTargets> {
   if (operands.length > 0) return { servers: await Promise.all(operands.map(find)), disabled: [] };
   const config = await configFor(line);
   const { servers, settings, file, disabled, warnings } = config;
-  if (servers.size + disabled.length === 0)
+  const { linked, findings } = await linkedServers();
+  if (servers.size + disabled.length + linked.length + findings.length === 0)
     throw new UsageError(`there are no servers in ${file ?? 'the config file'}`);
   if (flags.header !== undefined) throw new UsageError('--header needs a server to send it to');
   const all = [...servers].map(([name, server]) => configuredServer(name, server, settings));
-  return { servers: all, disabled, note: whereFrom(config), warnings };
+  return { servers: [...all, ...linked], disabled, note: whereFrom(config), warnings, findings };
+}
+
+/** What the linked clients start is examined like a server. */
+async function linkedServers(): Promise<{ linked: FoundServer[]; findings: Diagnosis[] }> {
+  const clients = await linkedClients();
+  const nameOf = ({ title }: LinkedClient): string => `${title} (linked)`;
+  return {
+    linked: clients.flatMap((each) =>
+      'config' in each.start
+        ? [{ name: nameOf(each), config: each.start.config, inConfigFile: true, linkedIn: each.client }]
+        : [],
+    ),
+    findings: clients.flatMap((each): Diagnosis[] => {
+      if ('config' in each.start) return [];
+      const problems = [{ problem: each.start.problem, fix: linkAgain(each.client) }];
+      return [{ server: nameOf(each), kind: 'command', linkedIn: each.client, problems }];
+    }),
+  };
+}
+
+const linkAgain = (client: ClientName): string => `link it again: meanwhile link ${client}`;
+
+/** A linked program may have moved, and a linked gateway may not be running. */
+function withLinkFix({ linkedIn, config }: FoundServer, findings: Findings): Findings {
+  if (linkedIn === undefined || findings.info !== undefined) return findings;
+  const other = 'url' in config ? 'start the gateway with meanwhile serve, or ' : 'Node or Meanwhile may have moved: ';
+  const problems = findings.problems.map((each) => ({ ...each, fix: `${other}${linkAgain(linkedIn)}` }));
+  return { ...findings, problems };
 }
 
 function whereFrom(config: ProgramConfig): string | undefined {
@@ -112,7 +147,7 @@ async function diagnose(
   declineAll(client);
   try {
     const findings = await stop.unless(examine(client, server.config, limit));
-    report({ ...identityOf(server), ...findings });
+    report({ ...identityOf(server), ...withLinkFix(server, findings) });
   } catch (error) {
     if (error !== stop.signal.reason) throw error;
   } finally {
@@ -120,9 +155,10 @@ async function diagnose(
   }
 }
 
-const identityOf = (server: FoundServer): Pick<Diagnosis, 'server' | 'kind'> => ({
+const identityOf = (server: FoundServer): Pick<Diagnosis, 'server' | 'kind' | 'linkedIn'> => ({
   server: labelOf(server),
   kind: 'url' in server.config ? 'http' : 'command',
+  ...(server.linkedIn !== undefined && { linkedIn: server.linkedIn }),
 });
 
 function unfinished(server: FoundServer): Diagnosis {
@@ -132,11 +168,12 @@ function unfinished(server: FoundServer): Diagnosis {
 const isWell = ({ problems }: Findings): boolean => problems.length === 0;
 
 function asJson(diagnosis: Diagnosis): Record<string, unknown> {
-  const { server, kind, info, tools, roundTripMs, problems } = diagnosis;
+  const { server, kind, linkedIn, info, tools, roundTripMs, problems } = diagnosis;
   const { initializeResult: _result, traits, ...facts } = info ?? {};
   return {
     server,
     kind,
+    ...(linkedIn !== undefined && { linkedIn }),
     ok: isWell(diagnosis),
     ...(traits && { era: eraName(traits) }),
     ...facts,

@@ -32,8 +32,11 @@ export async function unlink({ operands, flags }: CommandLine): Promise<number> 
     const files = new Set([client.file(machine), ...linked.map(({ file }) => file)]);
     for (const file of files) {
       try {
-        const undo = plan(name, client, file, records.find(name, file));
+        const record = records.find(name, file);
+        const undo = plan(name, client, file, record);
         if (undo !== undefined) undos.push(undo);
+        // The person or the client took the entry out.
+        else if (record !== undefined) records.drop(record, false);
       } catch (error) {
         if (!(error instanceof NotUnderstood)) throw error;
         failed = true;

@@ -5,6 +5,7 @@ import { findProgram } from '../../lib/find-program.ts';
 import { serverNameSchema } from '../../lib/server-name.ts';
 import { didYouMean } from '../did-you-mean.ts';
 import { UsageError } from '../flags.ts';
+import type { ClientName } from '../link/names.ts';
 import { splitWords } from './shell-words.ts';
 
 /** A server named on the command line. */
@@ -15,6 +16,8 @@ export interface FoundServer {
   /** The name is from the config file, so it contains no secret. */
   inConfigFile?: true;
   connectTimeoutMs?: number;
+  /** It is the entry of Meanwhile in the file of this client. */
+  linkedIn?: ClientName;
 }
 
 const OTHER_WAYS = 'or give a URL (https://…), or a command in quotes ("npx -y some-server")';
