@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { clockAhead } from '../support/clock-ahead.ts';
 import { portToReturnTo } from '../support/port-to-return-to.ts';
 
 const BUILT = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
@@ -52,12 +53,15 @@ export class KillableGateway {
     return gateway;
   }
 
-  /** Resolves once it listens, or with `false` when it was killed before that. */
-  async start(): Promise<boolean> {
+  /**
+   * Resolves once it listens, or with `false` when it was killed before that. Its clock may be ahead, as if time had passed
+   * since it was there last.
+   */
+  async start(aheadMs = 0): Promise<boolean> {
     this.run += 1;
     const child = spawn(process.execPath, [this.#program, 'serve', '--config', this.#config], {
       cwd: this.#folder,
-      env: { PATH: process.env['PATH'] ?? '', HOME: this.#folder },
+      env: { PATH: process.env['PATH'] ?? '', HOME: this.#folder, ...clockAhead(aheadMs) },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     this.#child = child;

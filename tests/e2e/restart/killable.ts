@@ -25,9 +25,10 @@ export async function kill(gateway: KillableGateway): Promise<void> {
   await gateway.gone();
 }
 
-export async function restart(gateway: KillableGateway): Promise<void> {
+/** After `laterMs`, by the clock of the gateway. */
+export async function restart(gateway: KillableGateway, laterMs = 0): Promise<void> {
   await kill(gateway);
-  await gateway.start();
+  await gateway.start(laterMs);
 }
 
 /** Starts a call that becomes a task at once; tells the id of the task. */

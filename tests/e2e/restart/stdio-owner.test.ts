@@ -1,5 +1,4 @@
 import { dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -7,6 +6,7 @@ import { expect, test, vi } from 'vitest';
 import { KillableGateway } from '../../crash/gateway.ts';
 import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
 import { isAlive } from '../../support/alive.ts';
+import { clockAhead } from '../../support/clock-ahead.ts';
 import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { takeApart, taskIdOf, type Json, type Reply } from '../../support/hub.ts';
 import { defer, owned } from '../../support/owned.ts';
@@ -20,13 +20,13 @@ interface StdioHub {
   kill(): Promise<void>;
 }
 
-async function connect(config: string): Promise<StdioHub> {
+async function connect(config: string, laterMs = 0): Promise<StdioHub> {
   const home = dirname(config);
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [QUICK_PROGRAM, 'stdio', '--config', config],
     cwd: home,
-    env: { PATH: process.env['PATH'] ?? '', HOME: home },
+    env: { PATH: process.env['PATH'] ?? '', HOME: home, ...clockAhead(laterMs) },
     stderr: 'ignore',
   });
   const client = owned(new Client({ name: 'test', version: '1.0.0' }));
@@ -75,11 +75,11 @@ test('S-1, X-2, P-2: the session of a client on stdio cannot be named over HTTP'
 test('S-1, S-4: who connects on stdio long after another was cut off finds nothing of it', async () => {
   const server = owned(await startTasksV2Http());
   const store = join(await temporaryFolder(), 'store.db');
-  const idleMs = 1500;
+  const idleMs = 60_000;
   const config = await configFile({ ext: { url: server.url } }, { store, sessions: { idleMs } });
   await cutOff(config);
-  await delay(idleMs);
-  const { body, events } = await (await connect(config)).call('list_tasks', { include_completed: true });
+  const later = await connect(config, idleMs);
+  const { body, events } = await later.call('list_tasks', { include_completed: true });
   expect(body['tasks']).toEqual([]);
   expect(events).toEqual([]);
 });
