@@ -9,9 +9,25 @@ export const MIN_DEEP_LENGTH = 2 * MAX_LEVELS;
 
 /** Whether a value has more than so many lists and objects inside each other. Those far deeper have no JSON. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
+  return isNested(value) && isNestedDeeper(value, levels);
+}
+
+type Nested = unknown[] | Record<string, unknown>;
+
+function isNested(value: unknown): value is Nested {
+  return typeof value === 'object' && value !== null;
+}
+
+/** Large results have many texts and numbers, for each of which another call would be too much. */
+function isNestedDeeper(value: Nested, levels: number): boolean {
   if (levels === 0) return true;
-  if (Array.isArray(value)) return value.some((inner) => isDeeperThan(inner, levels - 1));
-  for (const key in value) if (isDeeperThan((value as Record<string, unknown>)[key], levels - 1)) return true;
+  if (Array.isArray(value)) {
+    for (const inner of value) if (isNested(inner) && isNestedDeeper(inner, levels - 1)) return true;
+    return false;
+  }
+  for (const key in value) {
+    const inner = value[key];
+    if (isNested(inner) && isNestedDeeper(inner, levels - 1)) return true;
+  }
   return false;
 }

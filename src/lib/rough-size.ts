@@ -3,26 +3,22 @@ const OVERHEAD = 8;
 
 /** The approximate size of a JSON value in bytes, counted only until `limit` is passed. */
 export function roughSize(value: unknown, limit: number): number {
-  let size = 0;
-  const pending: unknown[] = [value];
-  while (pending.length > 0 && size <= limit) {
-    const next = pending.pop();
-    size += OVERHEAD;
-    if (typeof next === 'string') size += next.length;
-    else if (Array.isArray(next)) size += pushAll(next, pending, limit - size);
-    else if (typeof next === 'object' && next !== null) {
-      for (const key in next) {
-        size += key.length;
-        pending.push((next as Record<string, unknown>)[key]);
-      }
+  const pending: object[] = [];
+  /** Counts a text or number, and keeps what has entries of its own for later. */
+  const take = (next: unknown): number => {
+    if (typeof next === 'string') return OVERHEAD + next.length;
+    if (typeof next === 'object' && next !== null) pending.push(next);
+    return OVERHEAD;
+  };
+  let size = take(value);
+  for (let next = pending.pop(); next !== undefined && size <= limit; next = pending.pop()) {
+    if (Array.isArray(next)) {
+      // A list whose number of entries alone passes the limit is not read.
+      if (size + next.length * OVERHEAD > limit) return size + next.length * OVERHEAD;
+      for (const entry of next) size += take(entry);
+    } else {
+      for (const key in next) size += key.length + take((next as Record<string, unknown>)[key]);
     }
   }
   return size;
-}
-
-/** A list whose number of entries alone passes the limit is not read. */
-function pushAll(entries: unknown[], pending: unknown[], room: number): number {
-  if (entries.length * OVERHEAD > room) return entries.length * OVERHEAD;
-  for (const entry of entries) pending.push(entry);
-  return 0;
 }

@@ -2,7 +2,7 @@ import { GatewayError } from '../core/errors.ts';
 import type { Session } from '../core/session/session.ts';
 import { isDeeperThan, MAX_LEVELS } from '../lib/depth.ts';
 import type { Exchange } from './exchange.ts';
-import type { Message, RequestId } from './message.ts';
+import type { OutgoingMessage, RequestId } from './message.ts';
 
 /** Carries messages to a client, and therefore knows whether replies arrive. */
 export interface Carrier {
@@ -11,7 +11,7 @@ export interface Carrier {
   /** There will be no reply: the request was cancelled. */
   abandon(id: RequestId): void;
   /** Sends a reply; or another message, on the stream of the client's request `on`, or else on the standing stream. */
-  send(message: Message, on?: RequestId): void;
+  send(message: OutgoingMessage, on?: RequestId): void;
   /** Whether a message that belongs to no request would reach the client now. */
   reaches(): boolean;
 }

@@ -4,7 +4,7 @@
  */
 
 import { stringifyExact } from '../lib/exact-json.ts';
-import type { Message, Params } from './message.ts';
+import type { OutgoingMessage, Params, RequestId } from './message.ts';
 
 /** What was made of each kept result, by who made it. */
 const kept = new WeakMap<Params, Map<unknown, Params>>();
@@ -30,9 +30,19 @@ const MAX_TEXT = 16_000_000;
 const texts = new Map<Params, string>();
 let length = 0;
 
-export function messageText(message: Message): string {
-  if (!('result' in message) || !kept.has(message.result)) return stringifyExact(message);
-  return `{"jsonrpc":"2.0","id":${stringifyExact(message.id)},"result":${textOf(message.result)}}`;
+export function isKept(result: Params): boolean {
+  return kept.has(result);
+}
+
+export function messageText(message: OutgoingMessage): string {
+  if ('resultJson' in message) return replyText(message.id, message.resultJson);
+  return 'result' in message && isKept(message.result)
+    ? replyText(message.id, textOf(message.result))
+    : stringifyExact(message);
+}
+
+function replyText(id: RequestId, resultJson: string): string {
+  return `{"jsonrpc":"2.0","id":${stringifyExact(id)},"result":${resultJson}}`;
 }
 
 function textOf(result: Params): string {

@@ -35,6 +35,15 @@ export interface ErrorMessage {
 
 export type Message = RequestMessage | NotificationMessage | ResultMessage | ErrorMessage;
 
+/** A reply whose result is JSON already. */
+export interface WrittenReply {
+  jsonrpc: '2.0';
+  id: RequestId;
+  resultJson: string;
+}
+
+export type OutgoingMessage = Message | WrittenReply;
+
 export function isRequest(message: Message): message is RequestMessage {
   return 'method' in message && 'id' in message;
 }

@@ -1,8 +1,16 @@
 import { InFlight } from '../lib/in-flight.ts';
+import { stringifyInTurns } from '../lib/json-in-turns.ts';
+import { roughSize } from '../lib/rough-size.ts';
 import type { OnCancel } from './cancel-reasons.ts';
 import type { Carrier } from './carrier.ts';
 import { ClientRequest, failureOf } from './client-request.ts';
-import type { ErrorMessage, Params, RequestId, RequestMessage, ResultMessage } from './message.ts';
+import { isKept } from './kept-results.ts';
+import type { ErrorMessage, Params, RequestId, RequestMessage, ResultMessage, WrittenReply } from './message.ts';
+
+type Reply = ResultMessage | WrittenReply | ErrorMessage;
+
+/** Larger results are written over several turns of the event loop. */
+const LARGE_RESULT = 2 * 1024 * 1024;
 
 /** Resolves with the result of a request; rejects with the error of the reply. */
 export type Handler = (request: ClientRequest) => Promise<Params> | Params;
@@ -56,7 +64,7 @@ export function answer(request: ClientRequest, carrier: Carrier, handle: Handler
 }
 
 /** A reply that cannot be written, because it is nested too deeply for example, becomes an error. */
-function sendReply(carrier: Carrier, reply: ResultMessage | ErrorMessage): void {
+function sendReply(carrier: Carrier, reply: Reply): void {
   try {
     carrier.send(reply);
   } catch (error) {
@@ -64,15 +72,15 @@ function sendReply(carrier: Carrier, reply: ResultMessage | ErrorMessage): void 
   }
 }
 
-async function handled(
-  request: ClientRequest,
-  handle: Handler,
-  send: (reply: ResultMessage | ErrorMessage) => void,
-): Promise<void> {
+async function handled(request: ClientRequest, handle: Handler, send: (reply: Reply) => void): Promise<void> {
   const { id } = request;
-  let reply: ResultMessage | ErrorMessage;
+  let reply: Reply;
   try {
-    reply = { jsonrpc: '2.0', id, result: await handle(request) };
+    const result = await handle(request);
+    const isLarge = !isKept(result) && roughSize(result, LARGE_RESULT) > LARGE_RESULT;
+    reply = isLarge
+      ? { jsonrpc: '2.0', id, resultJson: await stringifyInTurns(result) }
+      : { jsonrpc: '2.0', id, result };
   } catch (error) {
     reply = { jsonrpc: '2.0', id, error: failureOf(error) };
   }

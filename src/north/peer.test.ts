@@ -6,6 +6,7 @@ import { GatewayError } from '../core/errors.ts';
 import { RpcError } from '../lib/rpc-error.ts';
 import type { Carrier } from './carrier.ts';
 import type { ClientRequest } from './client-request.ts';
+import { messageText } from './kept-results.ts';
 import type { Message, Params } from './message.ts';
 import { ClientPeer } from './peer.ts';
 
@@ -22,7 +23,8 @@ async function connected(handle: (request: ClientRequest) => Promise<Params> = a
   const carrier: Carrier = {
     track: () => {},
     abandon: (id) => abandoned.push(id),
-    send: (message) => {
+    send: (reply) => {
+      const message = 'resultJson' in reply ? (JSON.parse(messageText(reply)) as Message) : reply;
       if ('result' in message && unwritable.has(message.result)) throw new RangeError('too deep');
       if ('method' in message && unwritable.has(message.params)) throw new RangeError('too deep');
       sent.push(message);
@@ -66,6 +68,15 @@ describe('requests of the client', () => {
     expect(await client.request({ method: 'x/a', params: { b: [1] } }, ANY)).toEqual({ 'x-vendor': { b: [1] } });
     await expect(client.request({ method: 'x/fail' }, ANY)).rejects.toMatchObject({ message: 'refused', data: [1] });
     expect(await client.ping()).toEqual({});
+  });
+
+  test('D-5, X-3: get large results as they are, although others get theirs meanwhile', async () => {
+    const large = { content: [{ type: 'text', text: 'a "line" 🎉\n'.repeat(300_000) }], rows: [1, null, { a: 'b' }] };
+    const { client, sent } = await connected(async ({ method }) => (method === 'x/large' ? large : {}));
+    const asked = client.request({ method: 'x/large' }, ANY);
+    await client.request({ method: 'x/small' }, ANY);
+    expect(sent.at(-1)).toMatchObject({ result: {} });
+    expect(await asked).toEqual(large);
   });
 
   test('H-12: get errors of the gateway with their codes', async () => {

@@ -6,6 +6,8 @@ import { limitUnread } from './unread.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 
 const KEEP_ALIVE_MS = 15_000;
+/** Longer bodies are sent as bytes. */
+const LONG_BODY = 64 * 1024;
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 
 export const STREAM_HEADERS = {
@@ -18,8 +20,10 @@ const NO_HEADERS: readonly string[] = [];
 
 /** `headers`: names and values in turn, which costs least. */
 export function respondJson(res: ServerResponse, status: number, body: string, headers = NO_HEADERS): void {
-  const length = String(Buffer.byteLength(body));
-  res.writeHead(status, ['content-type', 'application/json', 'content-length', length, ...headers]).end(body);
+  // A short text leaves together with the head, in one piece; Node would copy a long one twice.
+  const content = body.length > LONG_BODY ? Buffer.from(body) : body;
+  const length = String(Buffer.byteLength(content));
+  res.writeHead(status, ['content-type', 'application/json', 'content-length', length, ...headers]).end(content);
   limitUnread(res);
 }
 

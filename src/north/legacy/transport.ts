@@ -12,7 +12,15 @@ import {
   STREAM_HEADERS,
   writeEvent,
 } from '../http/response.ts';
-import { isRequest, type ErrorMessage, type Message, type RequestId, type ResultMessage } from '../message.ts';
+import {
+  isRequest,
+  type ErrorMessage,
+  type Message,
+  type OutgoingMessage,
+  type RequestId,
+  type ResultMessage,
+  type WrittenReply,
+} from '../message.ts';
 import { ReplayBuffer, requestsNamedIn } from './replay.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import { messageText } from '../kept-results.ts';
@@ -244,7 +252,7 @@ export class LegacyTransport implements Carrier {
     res.end();
   }
 
-  send(message: Message, on?: RequestId): void {
+  send(message: OutgoingMessage, on?: RequestId): void {
     if (this.#closed) return;
     if (!('method' in message)) {
       this.#reply(message);
@@ -253,7 +261,7 @@ export class LegacyTransport implements Carrier {
     const stream = on === undefined ? this.#standing : this.#requests.get(on)?.stream;
     if (stream === undefined) return;
     if (stream.id === undefined) this.#startStreaming(stream);
-    this.#write(stream, stringifyExact(message));
+    this.#write(stream, messageText(message));
   }
 
   close(): void {
@@ -287,7 +295,7 @@ export class LegacyTransport implements Carrier {
     return this.#standing?.res !== undefined;
   }
 
-  #reply(message: ResultMessage | ErrorMessage): void {
+  #reply(message: ResultMessage | WrittenReply | ErrorMessage): void {
     const { id } = message;
     const request = id === undefined ? undefined : this.#requests.get(id);
     if (id === undefined || request === undefined) return;

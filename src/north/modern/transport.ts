@@ -4,9 +4,8 @@ import type { Exchange } from '../exchange.ts';
 import { beginStream, frame, onceHandedOver, respondError, respondJson, writeEvent } from '../http/response.ts';
 import { limitUnread } from '../http/unread.ts';
 import { messageText } from '../kept-results.ts';
-import { stringifyExact } from '../../lib/exact-json.ts';
 import { METHOD_NOT_FOUND } from '../../lib/rpc-error.ts';
-import type { Message, RequestId } from '../message.ts';
+import { type OutgoingMessage, type RequestId } from '../message.ts';
 
 /** The HTTP status of errors for which the specification names one. */
 const STATUS: Record<number, number> = { [METHOD_NOT_FOUND]: 404, [-32020]: 400, [-32021]: 400, [-32022]: 400 };
@@ -42,12 +41,12 @@ export class RequestTransport implements Carrier {
     return false;
   }
 
-  send(message: Message): void {
+  send(message: OutgoingMessage): void {
     const res = this.#res;
     if (this.over) return;
     if ('method' in message) {
       if (!res.headersSent) beginStream(res);
-      writeEvent(res, frame(stringifyExact(message)));
+      writeEvent(res, frame(messageText(message)));
       return;
     }
     if (res.headersSent) {

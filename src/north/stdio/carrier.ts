@@ -5,7 +5,7 @@ import { INVALID_REQUEST } from '../../lib/rpc-error.ts';
 import { within } from '../../lib/timers.ts';
 import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
-import type { Message, RequestId } from '../message.ts';
+import type { Message, OutgoingMessage, RequestId } from '../message.ts';
 import type { StdioWire } from './wire.ts';
 
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
@@ -54,7 +54,7 @@ export class StdioCarrier implements Carrier {
     this.#wire.start();
   }
 
-  send(message: Message): void {
+  send(message: OutgoingMessage): void {
     const answered = 'method' in message ? undefined : message.id;
     const exchange = answered === undefined ? undefined : this.#exchanges.get(answered);
     if (this.#wire.unreadBytes > MAX_UNREAD_BYTES) {

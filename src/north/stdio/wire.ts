@@ -2,7 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import { parseExact } from '../../lib/exact-json.ts';
 import { messageText } from '../kept-results.ts';
 import { INVALID_REQUEST } from '../../lib/rpc-error.ts';
-import { idOf, isMessage, type Message } from '../message.ts';
+import { idOf, isMessage, type Message, type OutgoingMessage } from '../message.ts';
 
 const NEWLINE = 0x0a;
 
@@ -50,7 +50,7 @@ export class StdioWire {
   }
 
   /** `onWritten` is told when the message has been written, or why it could not be. */
-  send(message: Message, onWritten: OnWritten = this.#reportError): void {
+  send(message: OutgoingMessage, onWritten: OnWritten = this.#reportError): void {
     if (this.#closed) {
       onWritten(new Error('the connection is closed'));
       return;

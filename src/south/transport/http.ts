@@ -47,6 +47,8 @@ const MAX_SOCKETS: Record<Use, number> = { requests: 256, control: 16, streams: 
 const CONTROL = new Set(['ping', 'server/discover', 'tasks/get', 'tasks/update', 'tasks/cancel']);
 /** These stay open; and an introduction leaves its socket to the stream for changes, so that it is open before the first call. */
 const STREAMS = new Set(['initialize', 'subscriptions/listen']);
+/** Longer messages take several turns of the event loop. */
+const LARGE_TEXT = 1024 * 1024;
 /** How long a server may take to end a session. */
 const TERMINATE_MS = 1000;
 /** How much is queued for a server that accepts neither notifications nor responses; beyond, the connection is lost. */
@@ -178,7 +180,7 @@ export class HttpTransport implements ServerTransport {
       const tag: StreamTag = options.callId === undefined ? 'no call' : { callId: options.callId };
       this.#streams.read(answer, { requestId: message.id, request: open, tag });
     } else if (type.startsWith('application/json')) {
-      this.#receiveJson(message, await readText(answer.body, this.#limit));
+      await this.#receiveJson(message, answer);
     } else {
       answer.body.abort();
       throw notMcp(`the answer has the content type ${type}`);
@@ -191,8 +193,13 @@ export class HttpTransport implements ServerTransport {
     return CONTROL.has(method) ? 'control' : 'requests';
   }
 
-  #receiveJson({ id }: JSONRPCRequest, text: string): void {
+  async #receiveJson({ id }: JSONRPCRequest, { body }: HttpAnswer): Promise<void> {
+    const text = await readText(body, this.#limit);
+    const isLarge = text.length > LARGE_TEXT;
+    // To put the pieces together, to parse and to pass on takes a turn each: others wait no longer than for one of them.
+    if (isLarge) await nextTurn();
     const parsed = parseJson(text);
+    if (isLarge) await nextTurn();
     for (const each of Array.isArray(parsed) ? parsed : [parsed]) {
       const message = readMessage(each, text.length);
       if (message === undefined) throw notMcp('the answer is JSON, but not a JSON-RPC message');

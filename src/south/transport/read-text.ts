@@ -1,10 +1,21 @@
+import { StringDecoder } from 'node:string_decoder';
 import type { HttpBody } from './http-pool.ts';
 import type { MessageLimit } from './message-size.ts';
 
 /** The body as text. */
 export function readText(body: HttpBody, limit: MessageLimit): Promise<string> {
   return new Promise<string>((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    // A text of several pieces is decoded as they come: a large one would take long at once.
+    let text = '';
+    let last: Buffer | undefined;
+    let decoder: StringDecoder | undefined;
+    const take = (chunk: Buffer): void => {
+      if (last !== undefined) {
+        decoder ??= new StringDecoder('utf8');
+        text += decoder.write(last);
+      }
+      last = chunk;
+    };
     const refuse = (): void => {
       reject(new Error(`the server's answer is ${counter.mistake}`));
       body.abort();
@@ -12,19 +23,14 @@ export function readText(body: HttpBody, limit: MessageLimit): Promise<string> {
     const counter = limit.counter(refuse);
     body.read({
       onData: (chunk) => {
-        if (counter.add(chunk.length)) chunks.push(chunk);
+        if (counter.add(chunk.length)) take(chunk);
         else refuse();
       },
       onClose: (error) => {
         counter.reset();
         if (error) reject(new Error('the connection broke in the middle of the answer', { cause: error }));
-        else resolve(textOf(chunks));
+        else resolve(decoder === undefined ? (last?.toString('utf8') ?? '') : text + decoder.end(last));
       },
     });
   });
-}
-
-function textOf(chunks: Buffer[]): string {
-  const [only] = chunks;
-  return (only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks)).toString('utf8');
 }

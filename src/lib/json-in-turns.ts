@@ -1,0 +1,93 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isText, stringifyExact } from './exact-json.ts';
+import { roughSize } from './rough-size.ts';
+
+/** How much is written in one turn: about two milliseconds' worth. */
+const PIECE = 512 * 1024;
+
+/**
+ * The JSON of a large value, written over several turns of the event loop, so that other work does not have to wait for all
+ * of it.
+ */
+export async function stringifyInTurns(value: object, piece = PIECE): Promise<string> {
+  let written = '';
+  let size = Infinity;
+  for (const text of piecesOf(value, piece)) {
+    if (size > piece) {
+      await nextTurn();
+      size = 0;
+    }
+    // V8 links the pieces, and copies them once, when the whole is needed.
+    written += text;
+    size += text.length;
+  }
+  return written;
+}
+
+function* piecesOf(value: unknown, piece: number): Generator<string> {
+  if (isText(value) && value.length > piece) yield* piecesOfText(value, piece);
+  else if (typeof value !== 'object' || value === null || roughSize(value, piece) <= piece) {
+    yield stringifyExact(value) ?? 'null';
+  } else if (Array.isArray(value)) yield* piecesOfList(value, piece);
+  else yield* piecesOfObject(value, piece);
+}
+
+function* piecesOfText(text: string, piece: number): Generator<string> {
+  yield '"';
+  for (let from = 0; from < text.length;) {
+    let to = from + piece;
+    // The two halves of a character stay together.
+    if (isFirstHalf(text.charCodeAt(to - 1))) to += 1;
+    yield JSON.stringify(text.slice(from, to)).slice(1, -1);
+    from = to;
+  }
+  yield '"';
+}
+
+function isFirstHalf(code: number): boolean {
+  return code >= 0xd800 && code < 0xdc00;
+}
+
+function* piecesOfList(list: readonly unknown[], piece: number): Generator<string> {
+  let before = '[';
+  for (const group of groupsOf(list, (item) => item, piece)) {
+    yield before;
+    const [first] = group;
+    if (group.length === 1) yield* piecesOf(first, piece);
+    else yield stringifyExact(group).slice(1, -1);
+    before = ',';
+  }
+  yield before === '[' ? '[]' : ']';
+}
+
+function* piecesOfObject(object: object, piece: number): Generator<string> {
+  const entries = Object.entries(object).filter(([, value]) => value !== undefined);
+  let before = '{';
+  for (const group of groupsOf(entries, ([, value]) => value, piece)) {
+    yield before;
+    const [first] = group;
+    if (group.length === 1 && first !== undefined) {
+      yield `${JSON.stringify(first[0])}:`;
+      yield* piecesOf(first[1], piece);
+    } else yield stringifyExact(Object.fromEntries(group)).slice(1, -1);
+    before = ',';
+  }
+  yield before === '{' ? '{}' : '}';
+}
+
+/** As many in a row as make a piece; what is larger than a piece is alone. */
+function* groupsOf<T>(items: readonly T[], valueOf: (item: T) => unknown, piece: number): Generator<T[]> {
+  let group: T[] = [];
+  let size = 0;
+  for (const item of items) {
+    const more = roughSize(valueOf(item), piece);
+    if (group.length > 0 && size + more > piece) {
+      yield group;
+      group = [];
+      size = 0;
+    }
+    group.push(item);
+    size += more;
+  }
+  if (group.length > 0) yield group;
+}
