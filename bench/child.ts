@@ -36,7 +36,27 @@ const LOOK_MS = 50;
 
 /** Loaded into each child before its program. The listener alone does not keep it running. */
 const REPORTER = `
+  let watching = false;
+  let lastTurn = 0;
+  let longest = 0;
+  const turn = () => {
+    const now = performance.now();
+    longest = Math.max(longest, now - lastTurn);
+    lastTurn = now;
+    if (watching) setImmediate(turn);
+  };
   const answers = {
+    watch: () => {
+      watching = true;
+      longest = 0;
+      lastTurn = performance.now();
+      setImmediate(turn);
+      return 'watching';
+    },
+    longestTurn: () => {
+      watching = false;
+      return longest;
+    },
     usage: () => {
       const { user, system } = process.cpuUsage();
       return { cpuMs: (user + system) / 1000, rssBytes: process.memoryUsage.rss() };
@@ -91,6 +111,16 @@ export class Child {
 
   async memory(): Promise<Memory> {
     return this.ask('memory');
+  }
+
+  /** Looks at the turns of its event loop from now on. */
+  async watchTurns(): Promise<void> {
+    await this.ask('watch');
+  }
+
+  /** The longest of them, in milliseconds: for so long nothing else was done. */
+  async longestTurn(): Promise<number> {
+    return this.ask('longestTurn');
   }
 
   /** One question at a time. */

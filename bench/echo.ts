@@ -14,22 +14,28 @@ const ECHO = {
 const DISCOVERED = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, serverInfo: INFO };
 const CACHE = { ttlMs: 60_000, cacheScope: 'private' };
 
-/** In the result of the tool `large`, after a megabyte of text. */
+/** In the results of the tools `large` and `huge`, after one and ten megabytes of text. */
 export const LARGE_END = 'the end of a large result';
 const LINE = 'A line of "text", as a tool that reads a file returns it.\n';
-const LARGE = JSON.stringify([{ type: 'text', text: LINE.repeat(1e6 / LINE.length) + LARGE_END }]);
+const contentOf = (bytes: number): string =>
+  JSON.stringify([{ type: 'text', text: LINE.repeat(bytes / LINE.length) + LARGE_END }]);
+const LARGE: ReadonlyMap<string, string> = new Map([
+  ['large', contentOf(1e6)],
+  ['huge', contentOf(1e7)],
+]);
 
 /** The response to a request, as text. */
 export function respond(message: Message, modern: boolean): string {
-  if (message.params?.name === 'large') return respondLarge(message, modern);
+  const large = LARGE.get(message.params?.name ?? '');
+  if (large !== undefined) return respondLarge(message, modern, large);
   const result = resultOf(message, modern);
   const rest = result ? { result } : { error: { code: -32601, message: `Method not found: ${message.method}` } };
   return JSON.stringify({ jsonrpc: '2.0', id: message.id, ...rest });
 }
 
-function respondLarge({ id }: Message, modern: boolean): string {
+function respondLarge({ id }: Message, modern: boolean, content: string): string {
   const kind = modern ? '"resultType":"complete",' : '';
-  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${kind}"content":${LARGE}}}`;
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${kind}"content":${content}}}`;
 }
 
 function resultOf({ method, params }: Message, modern: boolean): object | undefined {

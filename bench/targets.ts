@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { GATEWAY_PATHS, measureCallCosts, RELAYS, type CallCosts } from './call-costs.ts';
 import { bytesForEach, type Child } from './child.ts';
 import { measureHeldCalls } from './held-calls.ts';
+import { measureHugeResults, type HugeResults } from './huge-results.ts';
 import { measureIdle, type Idle } from './idle.ts';
 import { measureListing, type Listing } from './listing.ts';
 import { measureManySessions, type ManySessions } from './many-sessions.ts';
@@ -27,6 +28,7 @@ export interface Targets {
   sessions: ManySessions;
   listing: Listing;
   heldBytes: number;
+  huge: HugeResults;
 }
 
 export interface TargetParts {
@@ -46,13 +48,15 @@ export async function measureTargets({ folder, backend, start }: TargetParts): P
 
   const [idle, startUp] = await measureIdle(config, () => measureStartUp(config));
   const costs = await measureCallCosts({ folder, origin, start });
+  const huge = await measureHugeResults(folder, origin);
   const sessions = await measureManySessions(folder, origin);
   const listing = await measureListing(folder);
   const { calls, before, held, right, wrong } = await measureHeldCalls(folder, HELD_CALLS, HELD_SECONDS);
   if (right !== calls)
     throw new Error(`${calls - right} held calls did not return with their result: ${wrong.join('; ')}`);
 
-  const figures = { costs, startUp, idle, sessions, listing, heldBytes: bytesForEach(before, held, calls) };
+  const heldBytes = bytesForEach(before, held, calls);
+  const figures = { costs, startUp, idle, sessions, huge, listing, heldBytes };
   return { goals: goalsOf(figures), ...figures };
 }
 
@@ -135,18 +139,20 @@ function median(sorted: readonly number[]): number {
 
 const ms = (value: number): string => `${value.toFixed(3)} ms`;
 
-export function targetsText({ goals, costs }: Targets): string {
+export function targetsText({ goals, costs, huge }: Targets): string {
   const cells = goals.map(({ what, measured, target, unit, from }) => {
     const digits = unit === 'KB' ? 0 : 2;
     const holds = measured <= target ? 'holds' : 'no';
     return [what, `${measured.toFixed(digits)} ${unit}`.trim(), `≤ ${target} ${unit}`.trim(), holds, from];
   });
   const relays = RELAYS.map((relay) => `${relay} ${costs.relays[relay].toFixed(3)}`);
+  const turns = Object.entries(huge.longestTurnMs).map(([path, turn]) => `${path} server ${turn.toFixed(0)}`);
   return [
     'Targets',
     ...table(['what', 'measured', 'target', '', 'from'], cells, ['left', 'right', 'right', 'left', 'left']),
     '',
     `CPU ms of a call through the relays, 16 in parallel: ${relays.join(', ')}. undici is the reference.`,
+    `Longest turn of the event loop while a result of 10 MB passes, in ms: ${turns.join(', ')}; to parse it takes ${huge.parseMs.toFixed(0)}.`,
     `${goals.filter(({ measured, target }) => measured <= target).length} of ${goals.length} targets hold.`,
   ].join('\n');
 }
