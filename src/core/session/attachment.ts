@@ -67,7 +67,7 @@ export class Attachment implements ConnectionSink {
   constructor(
     server: string,
     connect: (sink: ConnectionSink) => Connection,
-    { calls, events, limits }: CoreSettings,
+    { all, calls, events, limits }: CoreSettings,
     budget: Budget,
     host: AttachmentHost,
   ) {
@@ -78,7 +78,9 @@ export class Attachment implements ConnectionSink {
     this.notifications = new Ring({ count: events.notificationsPerServer, bytes }, budget);
     this.logs = new Ring({ count: events.logsPerServer, bytes }, budget);
     this.connection = connect(this);
-    this.catalog = new Catalog(this.connection, calls.timeoutMs, budget, host.clock);
+    // A short time after which calls become tasks is none for lists.
+    const timeoutMs = Math.max(calls.timeoutMs, all.listTimeoutMs);
+    this.catalog = new Catalog(this.connection, timeoutMs, budget, host.clock);
   }
 
   connected(arrival: Arrival, info: ServerInfo): void {

@@ -4,7 +4,7 @@ import { LegacyWire } from '../../../tests/e2e/direct/legacy-wire.ts';
 import { soon } from '../../../tests/e2e/flows/watch.ts';
 import { ERAS, clientAt, idsOf, toolsOf, watch } from '../../../tests/support/group-clients.ts';
 import { takeApart, type Json } from '../../../tests/support/hub.ts';
-import { post, INITIALIZE } from '../../../tests/support/raw-http.ts';
+import { INITIALIZE, post, postAndLeave } from '../../../tests/support/raw-http.ts';
 import { FULL, PlayedServer, scriptedGroup, tool, TRAITS } from '../../../tests/support/scripted-group.ts';
 
 const CHANGED = 'notifications/tools/list_changed';
@@ -175,6 +175,30 @@ describe('M-3: log levels', () => {
     expect(one.last.requests.filter(({ method }) => method === 'logging/setLevel')).toHaveLength(1);
   });
 });
+
+test.each(ERAS)(
+  'M-1, T-4: a %s client that gave up takes its call over, and never that of another server',
+  async (era) => {
+    const servers = { one: having('a'), two: having('a') };
+    for (const { tools } of Object.values(servers)) tools['a'] = () => {};
+    const { url, all } = await scriptedGroup(servers);
+    const client = await clientAt(era, all, { capabilities: { elicitation: {} } });
+    const begun = ({ connections }: PlayedServer): number => connections.flatMap(({ calls }) => calls).length;
+    const { message, headers } = client.raw('tools/call', { name: 'one__a', arguments: { n: 1 } });
+    const left = postAndLeave(all, message, headers);
+    await soon(() => begun(servers.one)).toBe(1);
+    left.destroy();
+    const hub = await LegacyWire.open(url);
+    await soon(async () => takeApart(await hub.call('list_tasks')).body['tasks']).toHaveLength(1);
+    const again = client.call('one__a', { n: 1 });
+    const other = client.call('two__a', { n: 1 });
+    await soon(() => begun(servers.two)).toBe(1);
+    servers.one.last.last.answer('of one');
+    servers.two.last.last.answer('of two');
+    expect([textOf(await again), textOf(await other)]).toEqual(['of one', 'of two']);
+    expect(begun(servers.one)).toBe(1);
+  },
+);
 
 test('M-1, H-5: a client of the hub finds a task that a client of all servers left', async () => {
   const one = having('a');

@@ -34,6 +34,19 @@ test.each(pairs)('M-7: directly, %s %s client, %s %s server', async (wire, era, 
   expect(progress).toContain(`"progress":${BIG},"total":90071992547409930`);
 });
 
+test.each(ERAS)('M-7: among several servers, %s client', async (era) => {
+  const servers = { legacy: await exactServer('stdio', 'legacy'), modern: await exactServer('stdio', 'modern') };
+  const call = await overHttp(`${(await httpGateway(servers)).url}/all`, era);
+  for (const server of ERAS) {
+    const text = await call(`${server}__echo`, `{"n":${BIG}}`, `"test/n":${BIG},"progressToken":${BIG}`);
+    expect(text).toContain(`arguments {\\"n\\":${BIG}}, test/n ${BIG}`);
+    expect(text).toContain(`"structuredContent":{"n":${BIG},"list":[-${BIG},1]}`);
+    const progress = /"method":"notifications\/progress".*/.exec(text)?.[0];
+    expect(progress).toContain(`"progressToken":${BIG}`);
+    expect(progress).toContain(`"progress":${BIG},"total":90071992547409930`);
+  }
+});
+
 test.each(ERAS)('M-7: in a question of a %s server, and in its answer', async (era) => {
   const call = await exactClient('http', 'legacy', 'hub', await exactServer('http', era));
   const promoted = await call('execute_tool', '{"server":"exact","tool":"ask","args":{}}');
