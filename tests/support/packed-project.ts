@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { VERSION } from '../../src/lib/version.ts';
 import { ROOT } from './imports.ts';
 import { localRegistry } from './local-registry.ts';
 import { defer } from './owned.ts';
@@ -17,6 +18,8 @@ const CLONE = '/path/to/meanwhile';
 export interface Project {
   folder: string;
   env: Record<string, string>;
+  /** The packed package. */
+  tarball: string;
   /** What the page says to type after the package is installed, block by block. */
   next: string[];
   remove: () => Promise<void>;
@@ -36,6 +39,7 @@ export async function projectAsToldBy(page: string): Promise<Project> {
     folder,
     // Nothing of the machine's own configuration, and no network.
     env: { PATH: process.env['PATH'] ?? '', HOME: home, npm_config_registry: registry.url },
+    tarball: join(clone, `meanwhile-${VERSION}.tgz`),
     next,
     async remove() {
       await registry.close();

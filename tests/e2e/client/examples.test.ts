@@ -3,9 +3,10 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { VERSION } from '../../../src/lib/version.ts';
 import { ROOT } from '../../support/imports.ts';
 import { linkInto, type Project, projectAsToldBy, type Typed, typed } from '../../support/packed-project.ts';
 
@@ -43,11 +44,21 @@ test('C-1: the first call, with the command of the page', PATIENT, async () => {
   expect(await played(typed(project, command))).toContain('Echo: hello');
 });
 
-test('C-1: the examples are right by the types of the package', PATIENT, async () => {
-  const compilerOptions = { strict: true, target: 'ES2022', module: 'NodeNext', noEmit: true, types: ['node'] };
+const RESOLUTIONS = [{ module: 'NodeNext' }, { module: 'ESNext', moduleResolution: 'bundler' }];
+
+test.each(RESOLUTIONS)('C-1, L-2: the examples are right by the types of the package: %j', PATIENT, async (how) => {
+  const compilerOptions = { strict: true, target: 'ES2022', ...how, noEmit: true, types: ['node'] };
   await writeFile(join(project.folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
   const checked = run(process.execPath, [TSC, '-p', project.folder]).catch((error: { stdout: string }) => error);
   expect((await checked).stdout).toBe('');
+});
+
+test('L-2: the packed package runs with npx; a copy in the cache of npx is not linked', PATIENT, async () => {
+  const npx = `cd ${dirname(project.tarball)} && npx --yes ./${basename(project.tarball)}`;
+  expect(await played(typed(project, `${npx} --version`))).toBe(`${VERSION}\n`);
+  const link = typed(project, `${npx} link cursor --yes`);
+  expect(await link.code).toBe(2);
+  expect(link.said()).toContain('install it first: npm install -g meanwhile');
 });
 
 test('C-1: a long call', PATIENT, async () => {

@@ -38,8 +38,10 @@ async function played({ code, said }: Typed): Promise<string> {
   return said();
 }
 
-test('D-1: the examples are right by the types of the package', PATIENT, async () => {
-  const compilerOptions = { strict: true, target: 'ES2022', module: 'NodeNext', noEmit: true, types: ['node'] };
+const RESOLUTIONS = [{ module: 'NodeNext' }, { module: 'ESNext', moduleResolution: 'bundler' }];
+
+test.each(RESOLUTIONS)('D-1, L-2: the examples are right by the types of the package: %j', PATIENT, async (how) => {
+  const compilerOptions = { strict: true, target: 'ES2022', ...how, noEmit: true, types: ['node'] };
   await writeFile(join(project.folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
   const checked = run(process.execPath, [TSC, '-p', project.folder]).catch((error: { stdout: string }) => error);
   expect((await checked).stdout).toBe('');

@@ -1,0 +1,72 @@
+/** The files in deploy/ cannot be run here; this checks what they promise, and that they fit the program. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import packageJson from '../package.json' with { type: 'json' };
+import { COMMANDS, FLAGS, type FlagDefinition } from '../src/cli/definitions.ts';
+import { loadConfig } from '../src/config/load.ts';
+import { ROOT } from './support/imports.ts';
+
+const read = async (name: string): Promise<string> => readFile(join(ROOT, 'deploy', name), 'utf8');
+
+/** The variables that set something in the program. */
+const VARIABLES = Object.values<FlagDefinition>(FLAGS).flatMap(({ env }) => env ?? []);
+
+test('L-2: the image is small, runs as a user, keeps its data in a volume and checks its health', async () => {
+  const text = await read('Dockerfile');
+  const [, stage = ''] = text.split(/^FROM (?=\S+$)/m);
+  expect(stage).toMatch(/^node:(\d+)-alpine$/m);
+  const node = Number(/^node:(\d+)/.exec(stage)?.[1]);
+  expect(node).toBeGreaterThanOrEqual(Number.parseInt(packageJson.engines.node.replace(/\D+/, ''), 10));
+  expect(stage).toMatch(/^USER node$/m);
+  expect(stage).toMatch(/^VOLUME \/data$/m);
+  expect(stage).toMatch(/^HEALTHCHECK .*\n.*\/readyz"\]$/m);
+  expect(stage).toContain('MEANWHILE_STORE=/data/');
+  expect(stage).toContain(`node_modules/meanwhile/${packageJson.bin.meanwhile}"`);
+  expect(Object.keys(COMMANDS)).toContain(/^CMD \["(\w+)"\]$/m.exec(stage)?.[1]);
+  for (const [name] of stage.matchAll(/MEANWHILE_\w+/g)) expect(VARIABLES).toContain(name);
+});
+
+test('L-2: the config file of the image lets a container listen', async () => {
+  const sources = { flags: { config: join(ROOT, 'deploy/meanwhile.json') }, cwd: ROOT };
+  const env = { HOME: ROOT, MEANWHILE_TOKEN: '0123456789abcdef', MEANWHILE_HOST: '0.0.0.0' };
+  const { settings, servers } = await loadConfig({ ...sources, env });
+  expect(settings).toMatchObject({ host: '0.0.0.0', auth: { tokens: { me: '0123456789abcdef' } } });
+  expect(servers.size).toBe(1);
+  await expect(loadConfig({ ...sources, env: { HOME: ROOT } })).rejects.toThrow('MEANWHILE_TOKEN');
+});
+
+test('L-2: compose runs one gateway, and Postgres with two gateways as a profile that says what is missing', async () => {
+  const text = await read('compose.yaml');
+  const services = text.split(/^ {2}(?=[\w-]+:)/m).slice(1);
+  const named = Object.fromEntries(services.map((service) => [/^[\w-]+/.exec(service)?.[0], service]));
+  expect(Object.keys(named)).toEqual(['gateway', 'postgres', 'gateway-1', 'gateway-2', 'data']);
+  expect(named['gateway']).not.toContain('profiles');
+  expect(named['gateway']).toContain('- data:/data');
+  expect(named['gateway-1']).toContain('profiles: [cluster]');
+  expect(text).toContain('Not available yet');
+  // As long as this holds, the profile cannot work.
+  const env = { HOME: ROOT, MEANWHILE_STORE: 'postgres://meanwhile@postgres/meanwhile' };
+  await expect(loadConfig({ flags: {}, env, cwd: ROOT })).rejects.toThrow('other stores are not supported');
+});
+
+test('L-2: the unit starts the gateway with data of its own and few rights', async () => {
+  const text = await read('meanwhile.service');
+  const settings = new Map([...text.matchAll(/^(\w+)=(.*)$/gm)].map(([, key = '', value = '']) => [key, value]));
+  const [program, command = '', ...flags] = settings.get('ExecStart')?.split(' ') ?? [];
+  expect(program).toBe('/usr/bin/meanwhile');
+  expect(command).toBe('serve');
+  const known = COMMANDS.serve.flags.map((name) => `--${name}`);
+  expect(known).toEqual(expect.arrayContaining(flags.filter((flag) => flag.startsWith('--'))));
+  for (const [key, value] of Object.entries({
+    DynamicUser: 'yes',
+    NoNewPrivileges: 'yes',
+    ProtectSystem: 'strict',
+    ProtectHome: 'yes',
+    StateDirectory: 'meanwhile',
+    CapabilityBoundingSet: '',
+    RestartPreventExitStatus: '2',
+  })) {
+    expect(settings.get(key), key).toBe(value);
+  }
+});
