@@ -235,16 +235,35 @@ describe.each(ERAS)('M-4: a %s client', (era: Era) => {
     expect(logs.filter(({ event }) => event === 'list_not_read')).toMatchObject([{ data: { server: 'down' } }]);
   });
 
+  test('hears of a server that is back after it was given up, without asking for anything', async () => {
+    const down = having('back');
+    down.unreachable = 'it is down';
+    const { all, clock } = await scriptedGroup({ down, one: having('a') });
+    const client = await clientAt(era, all);
+    expect(await toolsOf(client)).toEqual(['one__a']);
+    const stream = await watch(client);
+    const { attempts } = down.last;
+    clock.advance(60_000);
+    await soon(() => down.last.attempts).toBe(attempts + 1);
+    down.unreachable = undefined;
+    clock.advance(60_000);
+    await stream.heard(CHANGED);
+    expect(await toolsOf(client)).toEqual(['down__back', 'one__a']);
+  });
+
   test('sees the others beside a server that fails to list, until it does', async () => {
     const faulty = having('works');
     const works = faulty.methods['tools/list'] ?? (() => ({}));
     faulty.methods['tools/list'] = () => Promise.reject(new Error('out of order'));
-    const client = await clientAt(era, (await scriptedGroup({ faulty, one: having('a') })).all);
+    const { all, clock } = await scriptedGroup({ faulty, one: having('a') });
+    const client = await clientAt(era, all);
     const listed = await client.request('tools/list');
     expect(listed['_meta']).toMatchObject({ 'meanwhile/missing': { faulty: 'out of order' } });
     const stream = await watch(client);
     faulty.methods['tools/list'] = works;
-    expect(await toolsOf(client)).toEqual(['one__a']);
+    // Its list is read again when a client asks, or after a while.
+    if (era === 'legacy') expect(await toolsOf(client)).toEqual(['one__a']);
+    else clock.advance(60_000);
     await stream.heard(CHANGED);
     expect(await toolsOf(client)).toEqual(['faulty__works', 'one__a']);
   });

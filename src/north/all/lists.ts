@@ -8,8 +8,11 @@ import type { Arrival, ConnectionStatus } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { ListItem } from '../../lib/pages.ts';
 import { roughSize } from '../../lib/rough-size.ts';
-import { within } from '../../lib/timers.ts';
+import { every, within } from '../../lib/timers.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
+
+/** How often it is tried again to reach a server that was given up, or to read a list that could not be read. */
+const RETRY_MS = 60_000;
 
 /** An entry of one server, and as the client sees it. */
 export interface Entry {
@@ -94,6 +97,7 @@ export class GroupLists {
 
   async list(name: ListName): Promise<MergedList> {
     const servers = this.#session.shown;
+    if (this.#wanted.size === 0) this.#retryFailed();
     this.#wanted.add(name);
     this.#forgetOthers(servers);
     const current = servers.map((server) => this.#current(server, name));
@@ -106,6 +110,25 @@ export class GroupLists {
     const list = this.#merge(name, servers, parts);
     this.#merged.set(name, { sources, list });
     return list;
+  }
+
+  /** A client may wait for the news that a list has changed, and ask for nothing meanwhile. */
+  #retryFailed(): void {
+    const retry = (): void => {
+      if (this.#session.ended) stop();
+      else for (const server of this.#session.shown) this.#retry(server);
+    };
+    const stop = every(RETRY_MS, retry, this.#session.clock);
+  }
+
+  #retry(server: string): void {
+    const state = this.#state(server);
+    if (state === 'failed') this.#session.connectInBackground(server);
+    if (state !== 'connected') return;
+    for (const name of this.#wanted) {
+      const part = this.#parts.get(server)?.[name];
+      if (part?.failed !== undefined && !part.late) this.#readLate(part, this.#update(server, name), name);
+    }
   }
 
   /** How long a client waits for a server: once for its connection, and then for each of its lists. */
