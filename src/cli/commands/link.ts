@@ -72,7 +72,9 @@ async function starter(line: CommandLine, screen: Screen): Promise<(endpoint: 'a
   const config = await configFor(line);
   const file = config.file === undefined ? undefined : resolve(config.file);
   if (file === undefined) {
-    screen.note(`there is no config file, so the clients get the demo server; ${configHint(config)}`);
+    screen.note(
+      `there is no config file, so the clients get the demo server; ${configHint(config)}; meanwhile import makes one`,
+    );
   }
   return (endpoint) => commandStart(program, endpoint, file);
 }

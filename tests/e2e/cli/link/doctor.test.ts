@@ -25,9 +25,11 @@ test('L-1: doctor starts what the linked clients start, and says how to mend wha
   );
 
   await run('unlink', 'codex', 'zed', '--yes');
+  await run('link', 'gemini', '--url', 'http://127.0.0.1:1', '--yes');
   const json = JSON.parse((await run('doctor', '--json')).stdout) as { servers: unknown[] };
   expect(json.servers).toMatchObject([
     { server: 'Claude Code (linked)', linkedIn: 'claude-code', ok: true },
+    { linkedIn: 'gemini', ok: false, problems: [{ fix: expect.stringContaining('meanwhile serve') as string }] },
     { linkedIn: 'cursor', ok: false },
   ]);
 });

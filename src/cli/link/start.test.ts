@@ -1,0 +1,39 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../../tests/support/gateway.ts';
+import { commandStart, thisProgram, urlStart } from './start.ts';
+
+test('L-1: of the paths to Node the one that survives an update is taken, and of the program the real one', async () => {
+  const folder = await temporaryFolder();
+  const [cellar, bin, shell] = [
+    join(folder, 'Cellar/node/24.1.0'),
+    join(folder, 'bin'),
+    join(folder, 'fnm_multishells'),
+  ];
+  for (const each of [cellar, bin, shell]) mkdirSync(each, { recursive: true });
+  const [execPath, cli] = [join(cellar, 'node'), join(folder, 'cli.js')];
+  for (const file of [execPath, cli]) writeFileSync(file, '');
+  for (const each of [bin, shell]) symlinkSync(execPath, join(each, 'node'));
+  symlinkSync(cli, join(bin, 'meanwhile'));
+  const path = ['', '/nowhere', shell, bin].join(delimiter);
+  expect(thisProgram(join(bin, 'meanwhile'), execPath, path)).toEqual({ node: join(bin, 'node'), cli });
+  expect(thisProgram(cli, execPath, shell)).toEqual({ node: execPath, cli });
+});
+
+test('L-1: a copy in the cache of npx is not linked', async () => {
+  const folder = join(await temporaryFolder(), '_npx', 'abc');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'cli.js'), '');
+  expect(() => thisProgram(join(folder, 'cli.js'))).toThrow('install it first: npm install -g meanwhile');
+});
+
+test('L-1: what a client starts, or connects to', () => {
+  const program = { node: '/n', cli: '/c' };
+  expect(commandStart(program, 'hub', undefined)).toEqual({ command: '/n', args: ['/c', 'stdio'] });
+  const all = ['/c', 'stdio', '--all', '--config', '/f'];
+  expect(commandStart(program, 'all', '/f')).toEqual({ command: '/n', args: all });
+  expect(urlStart('http://h:1', 'hub', {})).toEqual({ url: 'http://h:1/mcp' });
+  expect(urlStart('http://h:1/', 'all', { A: 'b' })).toEqual({ url: 'http://h:1/mcp/all', headers: { A: 'b' } });
+  expect(urlStart('https://h/mcp/files', 'all', {})).toEqual({ url: 'https://h/mcp/files' });
+});
