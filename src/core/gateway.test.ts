@@ -169,17 +169,17 @@ describe('questions of direct sessions', () => {
       await startTask(direct);
       void backends.last.ask(FORM).catch(() => {});
       await turn();
-      expect(gateway.anyDirectQuestions(hub)).toBe(true);
+      expect(gateway.anyNativeQuestions(hub)).toBe(true);
     };
-    expect(gateway.anyDirectQuestions(hub)).toBe(false);
+    expect(gateway.anyNativeQuestions(hub)).toBe(false);
     await ask();
     for (const { id } of direct.interactions.list('elicitation')) {
       await direct.interactions.answer(id, 'elicitation', { action: 'decline' });
     }
-    expect(gateway.anyDirectQuestions(hub)).toBe(false);
+    expect(gateway.anyNativeQuestions(hub)).toBe(false);
     await ask();
     await gateway.end(direct, 'test');
-    expect(gateway.anyDirectQuestions(hub)).toBe(false);
+    expect(gateway.anyNativeQuestions(hub)).toBe(false);
   });
 });
 

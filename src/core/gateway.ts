@@ -63,8 +63,8 @@ export class Gateway {
   readonly #memory: PrincipalBudgets;
   readonly #events: PrincipalBudgets;
   readonly #sessions = new Map<string, Session>();
-  /** Those of single servers, by whose they are. */
-  readonly #direct = new Map<string, Set<Session>>();
+  /** Those of clients that see servers as they are, by whose they are. */
+  readonly #native = new Map<string, Set<Session>>();
   /** Those of them that have questions. */
   readonly #asking = new Map<string, Set<Session>>();
   /** Sessions of an earlier run that are being loaded. */
@@ -176,13 +176,13 @@ export class Gateway {
     return this.#memory.of(principal);
   }
 
-  /** The clients of single servers that are the same one's as a client of the hub: it looks after what they leave. */
-  directSessionsOf({ principal }: Session): ReadonlySet<Session> {
-    return this.#direct.get(principal) ?? NOBODY;
+  /** The native sessions of the same principal: the hub looks after what their clients leave. */
+  nativeSessionsOf({ principal }: Session): ReadonlySet<Session> {
+    return this.#native.get(principal) ?? NOBODY;
   }
 
   /** Whether one of these clients has questions; there may be thousands of them. */
-  anyDirectQuestions({ principal }: Session): boolean {
+  anyNativeQuestions({ principal }: Session): boolean {
     return (this.#asking.get(principal)?.size ?? 0) > 0;
   }
 
@@ -198,12 +198,12 @@ export class Gateway {
     this.#sessions.set(session.id, session);
     session.quotas.session.take();
     if (session.view.kind === 'hub') return;
-    const others = this.#direct.get(session.principal) ?? new Set();
-    this.#direct.set(session.principal, others.add(session));
+    const others = this.#native.get(session.principal) ?? new Set();
+    this.#native.set(session.principal, others.add(session));
   }
 
   #remove(session: Session): boolean {
-    this.#direct.get(session.principal)?.delete(session);
+    this.#native.get(session.principal)?.delete(session);
     this.#noteQuestions(session, false);
     session.quotas.session.close();
     return this.#sessions.delete(session.id);

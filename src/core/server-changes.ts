@@ -40,10 +40,10 @@ export class ServerChanges {
    * Stores the server and connects the caller to it. One that cannot be reached, or does not list its tools, is not kept
    * and changes nothing.
    */
-  async add(caller: Session, name: string, config: ServerConfig): Promise<AddedServer> {
+  async add(caller: Session, name: string, given: ServerConfig): Promise<AddedServer> {
     const { principal } = caller;
     const before = caller.servers.get(name);
-    if (before && isSameServer(before.config, config)) {
+    if (before && isSameServer(before.config, given)) {
       const info = await orUnreachable(
         caller.connection(name).ready(),
         `server '${name}' is configured like this, but cannot be reached`,
@@ -51,6 +51,7 @@ export class ServerChanges {
       return { info, tools: await caller.catalog(name).list('tools') };
     }
     this.#registry.assertMayAdd(principal, name);
+    const config = { ...(before && optionsOf(before.config)), ...given };
     const notKept = `server '${name}' could not be reached and was not added`;
     const { info, tools, keep } = await orUnreachable(caller.tryServer(name, config), notKept);
     await this.#inTurn(async () => {
@@ -88,13 +89,14 @@ export class ServerChanges {
     await this.#inTurn(async () => {
       this.#registry.assertMayRemove(principal, name);
       const audience = this.#registry.audienceOf(principal, name);
+      const shownIn = new Set(this.#sessionsOf(audience).filter(({ shown }) => shown.includes(name)));
       this.#registry.remove(principal, name);
       await detachAll(this.#sessionsOf(audience), name, { reason: `server '${name}' was removed`, replaced: false });
       for (const session of this.#sessionsOf(audience)) {
         const removedBy = session === caller ? 'this session' : 'another session';
         const { view } = session;
         if (view.kind === 'hub') session.events.add('server_removed', name, { name, removedBy });
-        if (view.kind === 'group') session.tellShownChanged();
+        if (view.kind === 'group' && shownIn.has(session)) session.notifyListsChanged();
         if (view.kind === 'direct' && view.server === name) {
           await this.#end(session, `server '${name}' was removed`);
         }
@@ -122,12 +124,16 @@ async function detachAll(sessions: Session[], name: string, why: Parameters<Sess
   await Promise.all(sessions.map((session) => session.detach(name, why)));
 }
 
-/** Clients say how a server is reached; only the config file says who shares it and which tools it shows. */
-function isSameServer(
-  { share: _share, include: _include, exclude: _exclude, ...known }: ServerConfig,
-  added: ServerConfig,
-): boolean {
-  return isDeepStrictEqual(known, added);
+/**
+ * Clients say how a server is reached; only the config file says who shares it and which tools it shows. This holds for the
+ * server that takes its place, too.
+ */
+function optionsOf({ share, include, exclude }: ServerConfig): Partial<ServerConfig> {
+  return { ...(share && { share }), ...(include && { include }), ...(exclude && { exclude }) };
+}
+
+function isSameServer(known: ServerConfig, added: ServerConfig): boolean {
+  return isDeepStrictEqual(known, { ...optionsOf(known), ...added });
 }
 
 async function orUnreachable<T>(connecting: Promise<T>, what: string): Promise<T> {

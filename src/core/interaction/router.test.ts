@@ -271,9 +271,9 @@ test('P-2, H-3: after a restart, the end of a question that was hidden is not an
 
 test('D-4: a request that hosts a question passes it on to another one when it ends', () => {
   const { router, ask } = setUp({ needsHost: () => true });
-  const remove = router.addHost({ id: 'read', tellsRoots: false });
+  const remove = router.addHost({ id: 'read', server: 'one', tellsRoots: false });
   void ask();
-  router.addHost({ id: 'other', tellsRoots: false });
+  router.addHost({ id: 'other', server: 'one', tellsRoots: false });
   expect(router.of({ callId: 'read' })).toHaveLength(1);
   remove({ aborted: true });
   expect(router.of({ callId: 'read' })).toEqual([]);

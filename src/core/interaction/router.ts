@@ -53,6 +53,8 @@ export interface RouterParts {
 /** A request that is no call, and can host a question. */
 export interface HostRequest {
   id: string;
+  /** The server that it is for, which may have asked. */
+  server: string;
   tellsRoots: boolean;
 }
 
@@ -599,7 +601,8 @@ export class InteractionRouter {
       asking: this.#open().some(({ id, link }) => id !== interaction?.id && requestOf(link)?.callId === call.id),
       abandoned: call.taskId !== undefined && tasks.find(call.taskId)?.abandoned === true,
     });
-    return { calls: open.map(asOpenCall), hosts: [...this.#hosts.keys()], needsHost: needsHost() };
+    const hosts = [...this.#hosts.values()].filter((host) => host.server === server).map(({ id }) => id);
+    return { calls: open.map(asOpenCall), hosts, needsHost: needsHost() };
   }
 }
 

@@ -200,7 +200,16 @@ export class Session {
     // The hub may have told of them before.
     this.interactions.restore(questions, (taskId) => resumable.has(taskId), { announced: this.view.kind === 'hub' });
     for (const task of atWork) this.calls.resume(task, (server) => this.connection(server));
-    for (const server of this.#preferences.servers) if (this.servers.get(server)) this.connectInBackground(server);
+    for (const server of this.#preferences.servers) this.#restorePreferences(server);
+  }
+
+  /** Connects to a server that the client wanted to be notified by, unless it cannot see the server any more. */
+  #restorePreferences(server: string): void {
+    const isGroup = this.view.kind === 'group';
+    if (isGroup && !this.shown.includes(server)) this.#preferences.forget(server);
+    // A client of a group sets the log level of all its servers, and most of them will not be used.
+    const isWanted = !isGroup || this.#preferences.of(server).uris.length > 0;
+    if (isWanted && this.servers.get(server)) this.connectInBackground(server);
   }
 
   /** Changes who the session belongs to: a client introduces itself, or names an unnamed state. */
@@ -522,8 +531,8 @@ export class Session {
     });
   }
 
-  /** Tells a client of several servers that there are others now. */
-  tellShownChanged(): void {
+  /** Notifies the client of a group that it has other servers now. */
+  notifyListsChanged(): void {
     for (const kind of LIST_KINDS) for (const notify of this.onListsChanged) notify(kind);
   }
 

@@ -4,6 +4,7 @@ import { LegacyWire } from '../../../tests/e2e/direct/legacy-wire.ts';
 import { soon } from '../../../tests/e2e/flows/watch.ts';
 import { ERAS, clientAt, idsOf, toolsOf, watch } from '../../../tests/support/group-clients.ts';
 import { takeApart, type Json } from '../../../tests/support/hub.ts';
+import { MemoryDatabase } from '../../../tests/support/memory-database.ts';
 import { INITIALIZE, post, postAndLeave } from '../../../tests/support/raw-http.ts';
 import { FULL, PlayedServer, scriptedGroup, tool, TRAITS } from '../../../tests/support/scripted-group.ts';
 
@@ -111,6 +112,21 @@ test('M-1, X-2: the session and the tasks of one principal are not there for ano
   const ben = await LegacyWire.open(all, { headers: BEN });
   expect(await ben.error('tasks/get', { taskId })).toMatchObject({ code: -32602 });
   expect((await ben.request('tasks/list'))['tasks']).toEqual([]);
+});
+
+test('M-4, P-2: after a restart, a stored session connects only to servers of its group that it subscribed to', async () => {
+  const resources = [{ uri: 'x://a', name: 'a' }];
+  const servers = { one: having('a'), two: having('b'), three: having('c') };
+  for (const each of Object.values(servers)) each.lists.resources.push(...resources);
+  const database = new MemoryDatabase();
+  const before = await scriptedGroup(servers, { database, settings: { groups: { data: {} } } });
+  const client = await LegacyWire.open(`${before.url}/data`);
+  await client.request('logging/setLevel', { level: 'warning' });
+  for (const uri of ['x://a', 'meanwhile://two/x://a']) await client.request('resources/subscribe', { uri });
+  await before.close();
+  for (const each of Object.values(servers)) each.connections.length = 0;
+  await scriptedGroup(servers, { database, settings: { groups: { data: { servers: ['two', 'three'] } } } });
+  expect(Object.values(servers).map(({ connections }) => connections.length)).toEqual([0, 1, 0]);
 });
 
 describe('M-3: log levels', () => {

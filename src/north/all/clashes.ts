@@ -1,45 +1,57 @@
 import type { Gateway } from '../../core/gateway.ts';
 import { groupView } from '../../core/session/kind.ts';
+import { messageOf } from '../../lib/log.ts';
 import { LOCAL_PRINCIPAL } from '../http/guard.ts';
 import { HELPER_TOOLS } from '../hub/hub.ts';
 import type { MergedList } from './lists.ts';
 import { ShownGroup } from './shown-group.ts';
 
 /**
- * Looks for two tools or prompts of the same name in a group without prefixes; says which they are. A server that cannot be
- * reached now is not looked at: what clashes later is left out, and logged.
+ * Looks for two tools or prompts of the same name in a group without prefixes, at servers of the config file; says which they
+ * are. A server that cannot be reached now, or that a client added, is not looked at: what clashes later is left out, and logged.
  */
 export async function clashIn(gateway: Gateway, group: string): Promise<string | undefined> {
   const settings = gateway.settings.groups[group];
   if (settings === undefined || settings.prefix) return undefined;
   const view = groupView(group);
-  const session = await gateway.open(LOCAL_PRINCIPAL, { view, owner: { kind: 'connection' }, later: true });
+  const owner = { kind: 'connection' as const };
+  const session = await gateway.open(LOCAL_PRINCIPAL, { view, owner, later: true }).catch((error: unknown) => {
+    // There are as many sessions as there may be: no reason not to start.
+    gateway.log.warn('group_not_checked', { group, error: messageOf(error) });
+  });
+  if (session === undefined) return undefined;
   try {
     const shown = new ShownGroup(gateway, session, settings);
     const [tools, prompts] = await Promise.all([shown.list('tools'), shown.list('prompts')]);
-    return (
-      clashOf('tool', group, tools) ?? clashOf('prompt', group, prompts) ?? clashWithHelpers(gateway, group, tools)
-    );
+    const isConfigured: IsConfigured = (server) => session.servers.get(server)?.addedBy === 'config file';
+    const clash =
+      clashOf('tool', tools, isConfigured) ??
+      clashOf('prompt', prompts, isConfigured) ??
+      clashWithHelpers(gateway, tools, isConfigured);
+    return clash === undefined ? undefined : `group '${group}': ${clash}`;
   } finally {
     await gateway.end(session, 'the names of the group are known');
   }
 }
 
-const REMEDY = 'remove "prefix": false, or leave one out with "exclude"';
+type IsConfigured = (server: string) => boolean;
 
-function clashOf(what: string, group: string, { clashes: [first] }: MergedList): string | undefined {
-  if (first === undefined) return undefined;
-  const [one, other] = first.servers;
-  return `group '${group}': the servers '${one}' and '${other}' both have a ${what} '${first.name}'; ${REMEDY}`;
+function clashOf(what: 'tool' | 'prompt', { clashes }: MergedList, isConfigured: IsConfigured): string | undefined {
+  const found = clashes.find(({ servers }) => servers.every(isConfigured));
+  if (found === undefined) return undefined;
+  const [one, other] = found.servers;
+  // Patterns select tools only.
+  const remedy = what === 'tool' ? 'leave one out with "exclude"' : 'take one server out of the group';
+  return `the servers '${one}' and '${other}' both have a ${what} '${found.name}'; remove "prefix": false, or ${remedy}`;
 }
 
-function clashWithHelpers({ settings }: Gateway, group: string, { byId }: MergedList): string | undefined {
-  const taken = settings.all.helperTools === 'never' ? [] : HELPER_TOOLS;
-  const found = taken.find(({ name }) => byId.has(name));
-  if (found === undefined) return undefined;
-  const server = byId.get(found.name)?.server;
-  return (
-    `group '${group}': the server '${server}' and the gateway both have a tool '${found.name}'; ${REMEDY}, or set ` +
-    '"all": {"helperTools": "never"}'
-  );
+function clashWithHelpers({ settings }: Gateway, { byId }: MergedList, isConfigured: IsConfigured): string | undefined {
+  if (settings.all.helperTools === 'never') return undefined;
+  for (const { name } of HELPER_TOOLS) {
+    const server = byId.get(name)?.server;
+    if (server === undefined || !isConfigured(server)) continue;
+    const both = `the server '${server}' and the gateway both have a tool '${name}'`;
+    return `${both}; remove "prefix": false, leave it out with "exclude", or set "all": {"helperTools": "never"}`;
+  }
+  return undefined;
 }

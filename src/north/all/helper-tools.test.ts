@@ -142,6 +142,29 @@ describe('M-5: a client that declared neither tasks nor elicitation', () => {
   });
 });
 
+test('M-5, S-1: the tools show a client nothing of others, whose servers may not be in its group', async () => {
+  const secret = new PlayedServer({ tools: [tool('open')] });
+  const one = new PlayedServer({ tools: [tool('echo')] });
+  one.tools['echo'] = (each) => each.answer('hello');
+  const settings = { groups: { public: { servers: ['one'] } } };
+  const group = await scriptedGroup({ secret, one }, { settings });
+  const asked = await plainClient(group);
+  const calling = call(asked, 'secret__open');
+  (await begun(secret)).ask(FORM).catch(() => {});
+  expect((await calling).elicitations).toHaveLength(1);
+  const other = await LegacyWire.open(`${group.url}/public`, { capabilities: {} });
+  expect(await call(other, 'one__echo')).toMatchObject({ text: 'hello', elicitations: [] });
+  expect((await call(other, 'list_tasks')).body).toEqual({ tasks: [] });
+  expect((await call(other, 'get_elicitations')).body).toEqual({ elicitations: [] });
+});
+
+test('M-5, X-3: a request counts once towards the limits', async () => {
+  const { group } = await setUp({ limits: { requestsPerSession: 1 } });
+  const client = await plainClient(group);
+  expect(textOf(await client.call('one__echo'))).toBe('hello');
+  expect((await call(client, 'list_tasks')).body).toEqual({ tasks: [] });
+});
+
 describe('M-5: the setting all.helperTools', () => {
   const able = [
     ['elicitation', { elicitation: {} }],

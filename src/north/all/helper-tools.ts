@@ -4,7 +4,7 @@ import { isObject } from '../../lib/values.ts';
 import type { Reply } from '../commit-gate.ts';
 import type { Exchange } from '../exchange.ts';
 import { HELPER_TOOLS, type Hub } from '../hub/hub.ts';
-import type { Asking } from '../hub/tool.ts';
+import type { Asking, HubCaller } from '../hub/tool.ts';
 import type { Params } from '../message.ts';
 
 interface Request {
@@ -39,7 +39,7 @@ export class HelperTools {
     const { tools, nextCursor } = result;
     const listed = (Array.isArray(tools) ? tools : []).filter(isObject).filter(({ name }) => !NAMES.has(name));
     const others = promotes ? listed.map(withoutOutputSchema) : listed;
-    return { ...result, tools: nextCursor === undefined ? [...others, ...this.#hub.describe(HELPER_TOOLS)] : others };
+    return { ...result, tools: nextCursor === undefined ? [...others, ...this.#hub.helperTools] : others };
   }
 
   has(name: unknown): boolean {
@@ -54,7 +54,8 @@ export class HelperTools {
     return this.#hub.execute(call, this.#caller(request));
   }
 
-  #caller({ exchange, asking }: Request) {
-    return { session: this.#session, exchange, asking, mayRunCommands: this.#mayRunCommands };
+  #caller({ exchange, asking }: Request): HubCaller {
+    const mayRunCommands = this.#mayRunCommands;
+    return { session: this.#session, exchange, asking, mayRunCommands, isCounted: true };
   }
 }

@@ -1,15 +1,18 @@
 import type { Gateway } from '../../core/gateway.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 
-/** A server could have any number of problems. */
-const MAX_REPORTS = 1000;
+/** One server could have any number of problems, and must not hide those of others. */
+const MAX_REPORTS = 100;
 
-const reported = new WeakMap<Gateway, Set<string>>();
+const reported = new WeakMap<Gateway, Map<string, Set<string>>>();
 
 /** Logs a problem of a server or of the configuration once, however many clients meet it. */
 export function reportOnce(gateway: Gateway, event: string, about: Record<string, string>): void {
-  const known = reported.get(gateway) ?? new Set();
-  reported.set(gateway, known);
+  const { server = '' } = about;
+  const all = reported.get(gateway) ?? new Map<string, Set<string>>();
+  reported.set(gateway, all);
+  const known = all.get(server) ?? new Set();
+  all.set(server, known);
   const problem = stringifyExact([event, about]);
   if (known.has(problem) || known.size >= MAX_REPORTS) return;
   known.add(problem);

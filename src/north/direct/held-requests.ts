@@ -8,6 +8,15 @@ import type { Params } from '../message.ts';
 /** How long a result is kept for a client that was asked something and has not come back. */
 const KEEP_MS = 60_000;
 
+interface HeldRequestParts {
+  session: Session;
+  server: string;
+  id: string;
+  /** Those of the client. */
+  capabilities: Params;
+  start: (signal: AbortSignal) => Promise<Params>;
+}
+
 /** A request that is open at the server while its client, asked something in between, has to come back for the result. */
 export class HeldRequest {
   readonly id: string;
@@ -16,7 +25,7 @@ export class HeldRequest {
   #asked = new Promise<'asked'>(() => {});
   #ring = (): void => {};
 
-  constructor(session: Session, id: string, capabilities: Params, start: (signal: AbortSignal) => Promise<Params>) {
+  constructor({ session, server, id, capabilities, start }: HeldRequestParts) {
     this.id = id;
     this.#listen();
     const unregister = session.interactions.register({ callId: id }, (interaction) => {
@@ -24,7 +33,7 @@ export class HeldRequest {
       this.#ring();
       return true;
     });
-    const removeHost = session.interactions.addHost({ id, tellsRoots: isObject(capabilities['roots']) });
+    const removeHost = session.interactions.addHost({ id, server, tellsRoots: isObject(capabilities['roots']) });
     this.#outcome = start(this.#stop.signal).finally(() => {
       removeHost({ aborted: this.#stop.signal.aborted });
       unregister();

@@ -22,7 +22,13 @@ export async function relay(request: ModernRequest, method: string, params: Para
   const onProgress = exchange.progress ?? ((): void => {});
   const start = async (signal: AbortSignal): Promise<Params> =>
     request.connection.relay({ id, method, params: outgoing, signal, onProgress, rounds: 'return' });
-  const held = new HeldRequest(parts.session, id, client.capabilities, start);
+  const held = new HeldRequest({
+    session: parts.session,
+    server: request.server,
+    id,
+    capabilities: client.capabilities,
+    start,
+  });
   try {
     const reply = await waitFor(request, held);
     parts.session.readLists.record(method, params, reply.result);

@@ -98,6 +98,8 @@ async function explained(session: Session, error: GatewayError): Promise<Gateway
   const { server, tool: name, error: told } = error.details ?? {};
   const code = typeof told === 'object' && told !== null && 'code' in told ? Number(told.code) : undefined;
   if (typeof server !== 'string' || code === undefined || !NO_SUCH_TOOL.has(code)) return error;
+  // A client of a group knows tools by other names, and not all of them.
+  if (session.view.kind === 'group') return error;
   const listing = session.catalog(server).list('tools');
   const tools = await within(
     EXPLAIN_MS,

@@ -54,6 +54,7 @@ export class Hub {
   readonly #gateway: Gateway;
   readonly #tools = new Map(HUB_TOOLS.map((each) => [each.name, each]));
   #list: Record<string, unknown>[] | undefined;
+  #helpers: Record<string, unknown>[] | undefined;
 
   constructor(gateway: Gateway) {
     this.#gateway = gateway;
@@ -68,8 +69,13 @@ export class Hub {
     return method === 'tools/call' ? this.#call(params, caller) : this.#look(method, params);
   }
 
-  /** Tools as `tools/list` shows them. */
-  describe(tools: readonly HubTool[]): Record<string, unknown>[] {
+  /** The helper tools as `tools/list` shows them. */
+  get helperTools(): Record<string, unknown>[] {
+    this.#helpers ??= this.#describe(HELPER_TOOLS);
+    return this.#helpers;
+  }
+
+  #describe(tools: readonly HubTool[]): Record<string, unknown>[] {
     return tools.map((each) => describeTool(each, this.settings));
   }
 
@@ -77,7 +83,7 @@ export class Hub {
     switch (method) {
       case 'tools/list':
         // Only now: describing the tools would delay the start.
-        this.#list ??= this.describe(HUB_TOOLS);
+        this.#list ??= this.#describe(HUB_TOOLS);
         return passOn({ tools: this.#list });
       case 'resources/list':
         return passOn({ resources: [diagramsResource] });
@@ -112,11 +118,11 @@ export class Hub {
   }
 
   #replyTo(caller: HubCaller, what: string, reply: (context: ToolContext) => Promise<Reply>): Promise<Reply> {
-    const { exchange, session, mayRunCommands, reader } = caller;
     const asking = this.#asking(caller);
     const gateway = this.#gateway;
+    const { session, exchange } = caller;
     return whileWaiting({ clock: session.clock, exchange }, `${what} is running`, (onProgress) =>
-      reply({ session, exchange, mayRunCommands, reader, asking, gateway, onProgress }),
+      reply({ ...caller, asking, gateway, onProgress }),
     );
   }
 
@@ -134,7 +140,7 @@ export class Hub {
   ): Promise<Reply> {
     let reply: ToolReply;
     try {
-      reply = await withinLimits(context.session, given, work);
+      reply = await (context.isCounted ? work() : withinLimits(context.session, given, work));
     } catch (error) {
       if (!(error instanceof GatewayError)) {
         this.#gateway.log.debug('tool_failed', { tool, error: String(error) });

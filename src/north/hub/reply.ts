@@ -5,7 +5,7 @@ import { messageOf } from '../../lib/log.ts';
 import { passOn, type Reply } from '../commit-gate.ts';
 import { jsonBlock, own, type ContentBlock, type ToolContext, type ToolReply, type ToolResult } from './tool.ts';
 import { eventView, pendingClientAction } from './views.ts';
-import { directSessions } from './visible.ts';
+import { nativeSessions } from './visible.ts';
 
 /**
  * The one way a hub reply is made: adds undelivered events and open questions to the result. The events count as delivered
@@ -36,7 +36,7 @@ export function buildReply(
 }
 
 function reporting(context: ToolContext, result: Record<string, unknown>): Reply {
-  const reports = [context.session, ...directSessions(context), ...(context.alsoReports ?? [])];
+  const reports = [context.session, ...nativeSessions(context), ...(context.alsoReports ?? [])];
   return { result, reports, otherwise: (error) => notStored(context, error) };
 }
 

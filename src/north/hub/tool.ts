@@ -19,6 +19,8 @@ export interface HubCaller {
   /** The reader of the events, if the session has several. */
   reader?: EventReader | undefined;
   asking: Asking;
+  /** Its request counts towards the limits already. */
+  isCounted?: true;
 }
 
 /** The request that a tool of the hub serves. */

@@ -1,6 +1,6 @@
 /**
- * What a client of the hub sees: the tasks and questions of its own session, the tasks of the same principal at single servers,
- * and the questions there that no responder presents.
+ * What a client of the hub sees: the tasks and questions of its own session, the tasks of the same principal at the native
+ * endpoints, and the questions there that no responder presents.
  */
 
 import type { Gateway } from '../../core/gateway.ts';
@@ -22,24 +22,24 @@ export async function ownerOfTask(context: ToolContext, taskId: string): Promise
   const { gateway, session } = context;
   const has = ({ tasks }: Session): boolean => tasks.find(taskId) !== undefined;
   if (has(session)) return session;
-  const owner = directSessions(context).find(has) ?? (await gateway.otherStates(session)).find(has) ?? session;
+  const owner = nativeSessions(context).find(has) ?? (await gateway.otherStates(session)).find(has) ?? session;
   (context.alsoReports ??= []).push(owner);
   return owner;
 }
 
 export function tasksIn(visible: Visible): Task[] {
-  return [...visible.session.tasks.list(), ...directSessions(visible).flatMap(({ tasks }) => tasks.list())];
+  return [...visible.session.tasks.list(), ...nativeSessions(visible).flatMap(({ tasks }) => tasks.list())];
 }
 
 export function tasksAtWork(visible: Visible): Task[] {
-  return [...visible.session.tasks.atWork(), ...directSessions(visible).flatMap(({ tasks }) => tasks.atWork())];
+  return [...visible.session.tasks.atWork(), ...nativeSessions(visible).flatMap(({ tasks }) => tasks.atWork())];
 }
 
 /** The session that an open question belongs to, as for tasks. */
 export async function ownerOfQuestion(visible: Visible, id: string): Promise<Session> {
   const { gateway, session } = visible;
   if (session.interactions.find(id) !== undefined) return session;
-  const direct = directSessions(visible).find((other) => isLeft(other, other.interactions.find(id)));
+  const direct = nativeSessions(visible).find((other) => isLeft(other, other.interactions.find(id)));
   if (direct !== undefined) return direct;
   const isOpen = (other: Session): boolean =>
     ownQuestions({ gateway, session: other }, 'elicitation')
@@ -49,7 +49,7 @@ export async function ownerOfQuestion(visible: Visible, id: string): Promise<Ses
 }
 
 export function questionsIn(visible: Visible, kind: InteractionKind, server?: string): Interaction[] {
-  const left = directSessions(visible).flatMap((other) =>
+  const left = nativeSessions(visible).flatMap((other) =>
     other.interactions.list(kind, server).filter((question) => isLeft(other, question)),
   );
   return [...ownQuestions(visible, kind, server), ...left];
@@ -64,12 +64,15 @@ export function ownQuestions({ gateway, session }: Visible, kind: InteractionKin
 /** Whether there may be questions: most replies need not look further. */
 export function anyQuestions(visible: Visible): boolean {
   const { gateway, session } = visible;
-  return session.interactions.size > 0 || gateway.anyDirectQuestions(session);
+  return session.interactions.size > 0 || (session.view.kind === 'hub' && gateway.anyNativeQuestions(session));
 }
 
-/** The sessions of single servers whose tasks and unclaimed questions the hub shows. */
-export function directSessions({ gateway, session }: Visible): Session[] {
-  return [...gateway.directSessionsOf(session)].filter((other) => other !== session);
+/**
+ * The native sessions whose tasks and unclaimed questions the hub shows. A client of a group uses tools of the hub for itself
+ * alone: it must not see servers outside of its group.
+ */
+export function nativeSessions({ gateway, session }: Visible): Session[] {
+  return session.view.kind === 'hub' ? [...gateway.nativeSessionsOf(session)] : [];
 }
 
 /** Whether no responder presents the question to the client that it is for. */

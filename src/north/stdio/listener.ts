@@ -106,7 +106,7 @@ function endpointOf(shown: StdioView, gateway: Gateway, session: Session, carrie
   return nativeEndpoint({ gateway, session, carrier, view: nativeViewOf(shown), hub, taskAfterMs });
 }
 
-/** Names of servers and groups are different. */
+/** A name may be that of a server in one version of the config file, and that of a group in the next. */
 function sessionId(view: View): string {
   switch (view.kind) {
     case 'hub':
@@ -114,7 +114,7 @@ function sessionId(view: View): string {
     case 'direct':
       return `${SESSION_ID}:${view.server}`;
     case 'group':
-      return `${SESSION_ID}:${view.group}`;
+      return `${SESSION_ID}:group:${view.group}`;
   }
 }
 
