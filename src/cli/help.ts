@@ -176,7 +176,8 @@ read without doubt is not changed. meanwhile unlink undoes the change; meanwhile
   },
   unlink: {
     about: `Undoes what meanwhile link did to the config file of each client, or of those given. If nothing else has changed the file
-since, it is again what it was, byte for byte; otherwise only the entry of Meanwhile is taken out.`,
+since, it is again what it was, byte for byte; otherwise only the entry of Meanwhile is taken out. An entry that you wrote by
+hand is taken out only if you name the client.`,
     examples: ['meanwhile unlink', 'meanwhile unlink cursor --yes'],
     exitCodes: LINK_EXIT_CODES,
   },
@@ -278,8 +279,8 @@ function commandHelp(name: CommandName, prose: Prose): string {
 
 function flagSection(definition: CommandDefinition, { envFlags }: Prose): string {
   const rows = definition.flags.map((name) => {
-    const { value, env = '', help }: FlagDefinition = FLAGS[name];
-    const flag = `--${name}${value === undefined ? '' : ` ${value}`}`;
+    const { value, short, env = '', help }: FlagDefinition = FLAGS[name];
+    const flag = `${short === undefined ? '' : `-${short}, `}--${name}${value === undefined ? '' : ` ${value}`}`;
     return [flag, ...(envFlags === undefined ? [] : [env]), helpOf(name, definition, help)];
   });
   const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

@@ -6,7 +6,7 @@ import { clientsNamed } from '../link/choose.ts';
 import { CLIENTS, type Client } from '../link/clients.ts';
 import { readText } from '../link/files.ts';
 import { NotUnderstood, type Entry } from '../link/format.ts';
-import { thisMachine } from '../link/machine.ts';
+import { thisMachine, type Machine } from '../link/machine.ts';
 import { ENTRY_NAME, type ClientName } from '../link/names.ts';
 import { exactUndo, LinkRecords, type LinkRecord } from '../link/records.ts';
 import { cleanLine } from '../terminal/clean.ts';
@@ -26,26 +26,23 @@ export async function unlink({ operands, flags }: CommandLine): Promise<number> 
   const undos: Undo[] = [];
   let failed = false;
   for (const name of clientsNamed(operands)) {
-    const client = CLIENTS[name];
-    // The file at the time of linking: a variable may have moved the folder of the client since.
-    const linked = records.all().filter((record) => record.client === name);
-    const files = new Set([client.file(machine), ...linked.map(({ file }) => file)]);
-    for (const file of files) {
+    const { title } = CLIENTS[name];
+    let found = false;
+    for (const file of filesOf(name, machine, records, operands.length > 0)) {
       try {
         const record = records.find(name, file);
-        const undo = plan(name, client, file, record);
+        const undo = plan(name, CLIENTS[name], file, record);
         if (undo !== undefined) undos.push(undo);
         // The person or the client took the entry out.
         else if (record !== undefined) records.drop(record, false);
+        found ||= undo !== undefined;
       } catch (error) {
         if (!(error instanceof NotUnderstood)) throw error;
-        failed = true;
-        screen.note(`meanwhile: ${client.title} is not changed: ${file}: ${error.message}`);
+        [found, failed] = [true, true];
+        screen.note(`meanwhile: ${title} is not changed: ${file}: ${error.message}`);
       }
     }
-    if (operands.length > 0 && !failed && undos.every((undo) => undo.name !== name)) {
-      screen.printOwn(`${screen.style.strong(client.title)}  is not linked`);
-    }
+    if (operands.length > 0 && !found) screen.printOwn(`${screen.style.strong(title)}  is not linked`);
   }
   if (undos.length === 0) {
     if (!failed && operands.length === 0) screen.printOwn('no client is linked');
@@ -56,6 +53,15 @@ export async function unlink({ operands, flags }: CommandLine): Promise<number> 
   // In reverse: a folder that was made for one client may contain that of the next.
   for (const undo of undos.toReversed()) failed = !unlinkOne(undo, records, screen) || failed;
   return failed ? EXIT_CODES.unexpected : RESULT;
+}
+
+/**
+ * The files at the time of linking, since a variable may have moved the folder of the client. For a client that was named
+ * also its file now, whoever wrote the entry.
+ */
+function filesOf(name: ClientName, machine: Machine, records: LinkRecords, isNamed: boolean): Set<string> {
+  const linked = records.all().filter(({ client }) => client === name);
+  return new Set([...linked.map(({ file }) => file), ...(isNamed ? [CLIENTS[name].file(machine)] : [])]);
 }
 
 function plan(name: ClientName, client: Client, file: string, record: LinkRecord | undefined): Undo | undefined {

@@ -154,9 +154,20 @@ test('L-1: an entry of that name that was there before comes back', async () => 
   await write('cursor', text);
   await run('link', 'cursor', '--yes');
   expect(await entryOf('cursor')).not.toEqual(own);
+  // The file is no longer as link left it.
   await write('cursor', `${await read('cursor')}\n`);
   await run('unlink', '--yes');
   expect(await entryOf('cursor')).toEqual(own);
+});
+
+test('L-1: an entry that was written by hand goes only if its client is named', async () => {
+  const { run, write, read, entryOf } = await newHome();
+  const text = '{"mcpServers":{"meanwhile":{"command":"mine"}}}';
+  await write('cursor', text);
+  expect((await run('unlink', '--yes')).stdout).toBe('no client is linked');
+  expect(await read('cursor')).toBe(text);
+  expect((await run('unlink', 'cursor', 'zed', '--yes')).stdout).toMatch(/^Zed {2}is not linked\n/);
+  expect(await entryOf('cursor')).toBeUndefined();
 });
 
 test('L-1: links stay links, and permissions stay', async () => {
