@@ -45,7 +45,7 @@ describe.each(ERAS)('M-1: a %s client', (era) => {
     const servers = { 'db-a': having('read', 'write', 'drop'), 'db-b': having('read'), web: having('read') };
     const groups = {
       data: { servers: ['db-*'], include: ['*__read', 'db-a__*'], exclude: ['*__drop'] },
-      plain: { servers: ['db-a'], prefix: false },
+      'my plain.one': { servers: ['db-a'], prefix: false },
     };
     const { url } = await scriptedGroup(servers, { settings: { groups } });
     const data = await clientAt(era, `${url}/data`);
@@ -55,7 +55,7 @@ describe.each(ERAS)('M-1: a %s client', (era) => {
       expect(await data.error('tools/call', { name })).toMatchObject({ code: -32602 });
     }
     expect(servers.web.connections).toEqual([]);
-    const plain = await clientAt(era, `${url}/plain`);
+    const plain = await clientAt(era, `${url}/my%20plain.one`);
     expect(textOf(await plain.call('drop'))).toBe('drop');
     expect(await toolsOf(plain)).toEqual(['read', 'write', 'drop']);
     expect(await plain.error('tools/call', { name: 'db-a__read' })).toMatchObject({ code: -32602 });

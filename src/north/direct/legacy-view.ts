@@ -115,7 +115,11 @@ export class LegacyView {
     }
     const answering = shown.answer(method, params);
     const answered = answering && (await answering);
-    if (answered !== undefined) return report(session, tools.listed(method, answered));
+    if (answered !== undefined) {
+      const result = tools.listed(method, answered);
+      // The level is stored; lists are what the servers say.
+      return method === 'logging/setLevel' ? report(session, result) : passOn(result);
+    }
     switch (method) {
       case 'logging/setLevel':
         return report(session, await relay.setLevel(request, params));

@@ -55,7 +55,7 @@ async function answer(parts: ModernViewParts, received: ModernCall): Promise<Rep
   if (result !== undefined) {
     const addsHelpers = helpers !== undefined && method === 'tools/list';
     const add = (): Params => helpers?.addTo(result, { promotes: false }) ?? result;
-    return report(session, addsHelpers ? madeOf(result, 'with helper tools', add) : result);
+    return passOn(addsHelpers ? madeOf(result, 'with helper tools', add) : result);
   }
   return sendTo(await shown.route(method, params), async ({ server, params: own, translate }) => {
     const info = await shown.infoOf(server);
