@@ -23,7 +23,7 @@ const DOORS: Record<string, readonly string[]> = {
   program: ['core', 'lib', 'north', 'store'],
   server: ['config', 'core', 'lib', 'north', 'program', 'store'],
   main: ['config', 'core', 'lib', 'north', 'program', 'south', 'store'],
-  demo: ['config', 'core', 'lib', 'main', 'cli'],
+  demo: ['client', 'config', 'core', 'lib', 'main', 'cli'],
   cli: ['client', 'config', 'core', 'demo', 'lib', 'main'],
 };
 

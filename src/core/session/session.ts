@@ -329,6 +329,10 @@ export class Session {
     return this.#preferences.servers.some((server) => this.#preferences.of(server).uris.length > 0);
   }
 
+  isSubscribedTo(server: string, uri: string): boolean {
+    return this.#preferences.of(server).uris.includes(uri);
+  }
+
   /** What the client wants to hear of a server's log. */
   setLogLevel(server: string, level: string): void {
     this.#preferences.log(server, level);
@@ -557,7 +561,7 @@ export class Session {
   async ask(server: string, question: IncomingQuestion): Promise<Answer> {
     // Nobody else knows in which folders a client works; that there are none is the truth of all others.
     if (question.kind === 'roots' && !this.#tellsRoots(server, question.callId)) return { roots: [] };
-    return this.interactions.ask(server, question);
+    return this.interactions.ask(server, this.view.kind === 'group' ? namingAsker(server, question) : question);
   }
 
   #tellsRoots(server: string, callId?: string): boolean {
@@ -584,6 +588,14 @@ export class Session {
     if (server !== undefined) return items(this.#attachment(server));
     return [...this.#attachments.values()].flatMap(items).toSorted((a, b) => a.timestamp - b.timestamp);
   }
+}
+
+/** The client of a group shows the gateway as the one who asks; a person has to know which server it is. */
+function namingAsker(server: string, question: IncomingQuestion): IncomingQuestion {
+  const { kind, params } = question;
+  const { message } = params;
+  if (kind !== 'elicitation' || typeof message !== 'string') return question;
+  return { ...question, params: { ...params, message: `${server}: ${message}` } };
 }
 
 /** What a client says of itself is kept as long as its session. */

@@ -79,7 +79,7 @@ describe('M-5: a client that declared neither tasks nor elicitation', () => {
     const made = await begun(two);
     const answered = made.ask(FORM);
     const promoted = await calling;
-    expect(promoted.elicitations).toMatchObject([{ server: 'two', message: 'Which size?' }]);
+    expect(promoted.elicitations).toMatchObject([{ server: 'two', message: 'two: Which size?' }]);
     const [{ requestId } = { requestId: '' }] = promoted.elicitations;
     const wrong = await call(client, 'respond_to_elicitation', {
       request_id: requestId,

@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { soon } from '../../../tests/e2e/flows/watch.ts';
 import { ERAS, clientAt, idsOf, watch } from '../../../tests/support/group-clients.ts';
 import type { Json } from '../../../tests/support/hub.ts';
-import { FULL, PlayedServer, scriptedGroup, tool } from '../../../tests/support/scripted-group.ts';
+import { FULL, PlayedServer, scriptedGroup, tool, TRAITS } from '../../../tests/support/scripted-group.ts';
 import { MemoryDatabase } from '../../../tests/support/memory-database.ts';
 import { LegacyWire } from '../../../tests/e2e/direct/legacy-wire.ts';
+import { ModernWire } from '../../../tests/e2e/direct/modern-wire.ts';
 
 const resource = (uri: string): Json => ({ uri, name: uri });
 
@@ -76,12 +77,56 @@ describe.each(ERAS)('M-3: a %s client', (era) => {
     expect(await read(client, 'ui://view/main')).toMatchObject([{ text: 'ui://view/main of one' }]);
   });
 
-  test('reads an address of a user interface that only looks as if it named a server', async () => {
-    const servers = { one: library('one', []), view: library('view', []) };
-    servers.view.texts['ui://one/main'] = 'the view';
+  test('X-2: reads an address that names a server from no other server', async () => {
+    const servers = { bank: library('bank', []), evil: library('evil', []) };
+    servers.evil.texts['ui://bank/form'] = servers.evil.texts['ui://form'] = 'pay me';
+    const client = await clientAt(era, (await scriptedGroup(servers)).all);
+    expect(await client.error('resources/read', { uri: 'ui://bank/form' })).toMatchObject({ message: /not found/ });
+    expect(await client.error('resources/read', { uri: 'meanwhile://bank/x://a' })).toBeDefined();
+    expect(servers.evil.last.requests.map(({ method }) => method)).not.toContain('resources/read');
+  });
+
+  test('follows the links in results to the server that made them', async () => {
+    const uris = ['x://b', 'ui://one/main', 'x://only'];
+    const servers = { one: library('one', ['x://b']), two: library('two', uris, { tools: [tool('links')] }) };
+    const content = [
+      ...uris.map((uri) => ({ type: 'resource_link', uri, name: uri })),
+      { type: 'resource', resource: { uri: 'x://b', text: 'embedded' } },
+      { type: 'text', text: 'x://b' },
+    ];
+    servers.two.tools['links'] = (call) => call.end({ kind: 'result', result: { content } });
     const client = await clientAt(era, (await scriptedGroup(servers)).all);
     await client.request('resources/list');
-    expect(await read(client, 'ui://one/main')).toMatchObject([{ text: 'the view' }]);
+    const { content: got } = (await client.call('two__links')) as { content: Json[] };
+    const links = got.slice(0, 3).map(({ uri }) => String(uri));
+    expect(links).toEqual(['meanwhile://two/x://b', 'ui://two/one/main', 'x://only']);
+    expect(got.slice(3)).toEqual([
+      { type: 'resource', resource: { uri: 'meanwhile://two/x://b', text: 'embedded' } },
+      { type: 'text', text: 'x://b' },
+    ]);
+    for (const [index, uri] of links.entries()) {
+      expect(await read(client, uri)).toEqual([{ uri, text: `${uris[index]} of two` }]);
+    }
+  });
+
+  test('ends a subscription at the server that has it, whichever servers came since', async () => {
+    const servers = { one: library('one', ['x://b']), two: library('two', ['x://b']) };
+    servers.one.unreachable = 'not yet';
+    const client = await clientAt(era, (await scriptedGroup(servers)).all);
+    const stream = await watch(client, ['x://b', 'meanwhile://two/x://b']);
+    servers.one.comeBack();
+    await stream.heard('notifications/resources/list_changed');
+    expect(await idsOf(client, 'resources/list')).toEqual(['x://b', 'meanwhile://two/x://b']);
+    servers.two.last.say('notifications/resources/updated', { uri: 'x://b' });
+    await soon(() => new Set(stream.told('notifications/resources/updated').map(({ uri }) => uri))).toEqual(
+      new Set(['x://b', 'meanwhile://two/x://b']),
+    );
+    if (client instanceof LegacyWire) {
+      await client.request('resources/unsubscribe', { uri: 'x://b' });
+      expect([...servers.two.last.subscribed]).toEqual(['x://b']);
+      await client.request('resources/unsubscribe', { uri: 'meanwhile://two/x://b' });
+    } else stream.drop();
+    await soon(() => [...servers.two.last.subscribed]).toEqual([]);
   });
 
   test('reads by templates, also where two servers have the same', async () => {
@@ -157,6 +202,30 @@ describe.each(ERAS)('M-3: a %s client', (era) => {
     expect(await idsOf(client, 'prompts/list')).toEqual(['one__greet', 'two__greet']);
     expect(await client.request('prompts/get', { name: 'two__greet' })).toMatchObject({ description: 'two: greet' });
   });
+});
+
+test('M-3, X-2: the answers to a server that asks before it shows a resource reach no other server', async () => {
+  const servers = { evil: library('evil', []), good: library('good', []) };
+  for (const each of Object.values(servers)) each.info = { ...each.info, traits: TRAITS.modern };
+  const asked = { 'pin?': { method: 'elicitation/create', params: { message: 'PIN?' } } };
+  servers.good.methods['resources/read'] = ({ requestState, inputResponses }) =>
+    requestState === 'mine'
+      ? { contents: [{ uri: 'x://a', text: JSON.stringify(inputResponses) }] }
+      : { resultType: 'input_required', inputRequests: asked, requestState: 'mine' };
+  const { all } = await scriptedGroup(servers);
+  const client = new ModernWire(all, { capabilities: { elicitation: {} } });
+  const round = await client.request('resources/read', { uri: 'x://a' });
+  expect(round).toMatchObject({ resultType: 'input_required', inputRequests: asked });
+  const answers = { 'pin?': { action: 'accept', content: { pin: 4711 } } };
+  const { requestState } = round;
+  const params = { uri: 'x://a', requestState, inputResponses: answers };
+  expect(await client.request('resources/read', params)).toMatchObject({
+    contents: [{ text: JSON.stringify(answers) }],
+  });
+  expect(JSON.stringify(servers.evil.last.requests)).not.toContain('4711');
+  // A state that it made up, or answers to no question, go nowhere.
+  await client.request('resources/read', { ...params, requestState: undefined });
+  expect(JSON.stringify(servers.evil.last.requests)).not.toContain('4711');
 });
 
 test('M-3, P-2: after a restart a client hears of its resources under the addresses that it knows', async () => {

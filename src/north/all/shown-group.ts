@@ -8,7 +8,7 @@ import { closest } from '../../lib/closest.ts';
 import { secretId } from '../../lib/ids.ts';
 import { isLevel } from '../../lib/levels.ts';
 import type { ListItem } from '../../lib/pages.ts';
-import { compileGlob, selection, type Selection } from '../../lib/pattern.ts';
+import { selection, type Selection } from '../../lib/pattern.ts';
 import { TASKS_EXTENSION } from '../../lib/protocol.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, RpcError } from '../../lib/rpc-error.ts';
 import { within } from '../../lib/timers.ts';
@@ -24,7 +24,8 @@ import { shownName, splitName, type Naming } from './names.ts';
 import { pageOf } from './page.ts';
 import { reportOnce } from './reports.ts';
 import { withServerInUi } from './ui-resources.ts';
-import { alwaysNamesServer, splitUri, withServer } from './uris.ts';
+import { withLinks } from './links.ts';
+import { alwaysNamesServer, splitUri, namingServer } from './uris.ts';
 
 /** All that some server may have. It does not depend on which of them are there now. */
 const CAPABILITIES = {
@@ -55,8 +56,8 @@ export class ShownGroup implements Shown {
   readonly #report: (event: string, about: Record<string, string>) => void;
   readonly #lists: GroupLists;
   readonly #firstPages = new WeakMap<MergedList, Params>();
-  /** The addresses under which the client subscribed to resources, by server and its own address. */
-  readonly #subscribed = new Map<string, string>();
+  /** What the client subscribed to, by the address that it gave. */
+  readonly #subscribed = new Map<string, Pick<Entry, 'server' | 'id'>>();
   /** What the client wants to hear of logs, and the servers that do not know it yet. */
   #level: string | undefined;
   readonly #untold = new Set<string>();
@@ -87,10 +88,12 @@ export class ShownGroup implements Shown {
 
   /** The client was introduced in an earlier run of the program, and hears of its resources under the addresses it knows. */
   remembered(): void {
+    const [level] = this.#session.shown.flatMap((server) => this.#session.logLevel(server) ?? []);
+    this.#level = level;
     if (this.#session.isSubscribed) void this.#lists.list('resources');
   }
 
-  readonly label = 'a server';
+  readonly label = 'one of the servers';
 
   /** Waits until the servers have introduced themselves, as long as clients wait for a list. */
   async introduced(): Promise<void> {
@@ -136,21 +139,28 @@ export class ShownGroup implements Shown {
   }
 
   /** A client's progress is about the question of one server, and the others have the same tokens. */
-  hearers(method: string): string[] {
+  notificationTargets(method: string): string[] {
     return method === 'notifications/progress' ? [] : this.#session.shown;
   }
 
-  fromServer(server: string, method: string, params: Params | undefined): Notification {
+  fromServer(server: string, method: string, params: Params | undefined): readonly Notification[] {
     switch (method) {
       case 'notifications/message': {
         const logger = params?.['logger'];
-        return { method, params: { ...params, logger: typeof logger === 'string' ? `${server}/${logger}` : server } };
+        return [{ method, params: { ...params, logger: typeof logger === 'string' ? `${server}/${logger}` : server } }];
       }
-      case 'notifications/resources/updated':
-        return { method, params: { ...params, uri: this.#shownUri(server, quotable(params?.['uri'])) } };
+      case 'notifications/resources/updated': {
+        const uris = this.#subscribedUris(server, quotable(params?.['uri']));
+        return uris.map((uri) => ({ method, params: { ...params, uri } }));
+      }
       default:
-        return { method, params };
+        return [{ method, params }];
     }
+  }
+
+  /** Links to resources lead to the server that made them. */
+  resultFrom(server: string, result: Params): Params {
+    return withLinks(result, 'content', (uri) => this.#shownUri(server, uri));
   }
 
   answer(method: string, params: Params): Promise<Params | undefined> | undefined {
@@ -167,11 +177,18 @@ export class ShownGroup implements Shown {
   }
 
   subscribed(server: string, uri: string, given: string): void {
-    if (given !== this.#shownUri(server, uri)) this.#subscribed.set(subscriptionKey(server, uri), given);
+    this.#subscribed.set(given, { server, id: uri });
   }
 
-  unsubscribed(server: string, uri: string): void {
-    this.#subscribed.delete(subscriptionKey(server, uri));
+  unsubscribed(server: string, uri: string, given: string): boolean {
+    this.#subscribed.delete(given);
+    return ![...this.#subscribed.values()].some((each) => each.server === server && each.id === uri);
+  }
+
+  /** The addresses under which the client knows a resource that it subscribed to, maybe in an earlier run of the program. */
+  #subscribedUris(server: string, uri: string): string[] {
+    const given = [...this.#subscribed].filter(([, each]) => each.server === server && each.id === uri);
+    return given.length === 0 ? [this.#shownUri(server, uri)] : given.map(([address]) => address);
   }
 
   async route(method: string, params: Params): Promise<Targets> {
@@ -182,8 +199,9 @@ export class ShownGroup implements Shown {
         return this.#named('prompts', params);
       case 'resources/read':
       case 'resources/subscribe':
+        return this.#resource(params, async (uri) => this.#serversOf(uri));
       case 'resources/unsubscribe':
-        return this.#resource(params);
+        return this.#resource(params, async (uri) => this.#subscriptionOf(uri));
       case 'completion/complete':
         return this.#completion(params);
       default:
@@ -265,7 +283,10 @@ export class ShownGroup implements Shown {
     const { name } = params;
     if (typeof name !== 'string') throw new RpcError(INVALID_PARAMS, "Invalid params: 'name' must be a string");
     const { server, id } = await this.#entry(list, name);
-    return [{ server, params: { ...params, name: id } }];
+    const target = { server, params: { ...params, name: id } };
+    // The results of tools are translated wherever they are delivered.
+    if (list === 'tools') return [target];
+    return [{ ...target, translate: (result) => withLinks(result, 'messages', (uri) => this.#shownUri(server, uri)) }];
   }
 
   /** The server's own name of what the client knows by a name. */
@@ -292,10 +313,10 @@ export class ShownGroup implements Shown {
     return this.#isMember(server) && this.#session.servers.get(server) !== undefined;
   }
 
-  async #resource(params: Params): Promise<Targets> {
+  async #resource(params: Params, find: (uri: string) => Promise<Pick<Entry, 'server' | 'id'>[]>): Promise<Targets> {
     const { uri } = params;
     if (typeof uri !== 'string') throw new RpcError(INVALID_PARAMS, "Invalid params: 'uri' must be a string");
-    const found = await this.#serversOf(uri);
+    const found = await find(uri);
     const targets = found.map(({ server, id }): Target => ({
       server,
       params: { ...params, uri: id },
@@ -306,20 +327,22 @@ export class ShownGroup implements Shown {
     throw new RpcError(RESOURCE_NOT_FOUND, `no server has the resource '${uri}'`, { uri });
   }
 
+  /** Where the client is subscribed to a resource. What it subscribed to in an earlier run of the program is looked for. */
+  async #subscriptionOf(uri: string): Promise<Pick<Entry, 'server' | 'id'>[]> {
+    const known = this.#subscribed.get(uri);
+    if (known !== undefined) return [known];
+    const found = await this.#serversOf(uri);
+    const subscribed = found.filter(({ server, id }) => this.#session.isSubscribedTo(server, id));
+    return subscribed.length > 0 ? subscribed : found;
+  }
+
   /** The server of a resource; all that may have it, if it is in no list. */
   async #serversOf(uri: string): Promise<Pick<Entry, 'server' | 'id'>[]> {
-    const known = this.#lists.known('resources')?.byId.get(uri);
-    if (known !== undefined && this.#isShown(known.server)) return [known];
     const named = splitUri(uri);
-    if (named !== undefined && this.#isShown(named.server)) {
-      const first = { server: named.server, id: named.uri };
-      // What looks like the name of a server may belong to the address itself, in the result of a tool for example.
-      return alwaysNamesServer(uri)
-        ? [first, ...this.#withResources().map((server) => ({ server, id: uri }))]
-        : [first];
-    }
-    const listed = (await this.#lists.list('resources')).byId.get(uri);
-    if (listed !== undefined) return [listed];
+    if (named !== undefined && this.#isShown(named.server)) return [{ server: named.server, id: named.uri }];
+    const resources = this.#lists.known('resources') ?? (await this.#lists.list('resources'));
+    const listed = resources.byId.get(uri);
+    if (listed !== undefined && this.#isShown(listed.server)) return [listed];
     const templates = this.#lists.known('templates') ?? (await this.#lists.list('templates'));
     const fitting = templates.entries.filter(({ id }) => fits(id, uri)).map(({ server }) => server);
     return [...new Set([...fitting, ...this.#withResources()])].map((server) => ({ server, id: uri }));
@@ -358,13 +381,11 @@ export class ShownGroup implements Shown {
     return capabilities['completions'] === undefined ? { completion: { values: [] } } : undefined;
   }
 
-  /** The address that the client knows a server's resource by. */
+  /** The address under which a server's resource is shown. */
   #shownUri(server: string, uri: string): string {
-    const subscribed = this.#subscribed.get(subscriptionKey(server, uri));
-    if (subscribed !== undefined) return subscribed;
-    if (alwaysNamesServer(uri)) return withServer(server, uri);
+    if (alwaysNamesServer(uri)) return namingServer(server, uri);
     const listed = this.#lists.known('resources')?.byId.get(uri);
-    return listed === undefined || listed.server === server ? uri : withServer(server, uri);
+    return listed === undefined || listed.server === server ? uri : namingServer(server, uri);
   }
 
   /** One section for each server that has something to say. */
@@ -387,7 +408,7 @@ const SEVERAL = 'Several MCP servers as one.';
 function showResource(key: 'uri' | 'uriTemplate') {
   return (server: string, item: ListItem, taken: ReadonlyMap<string, Entry>): ListItem => {
     const own = String(item[key]);
-    return alwaysNamesServer(own) || taken.has(own) ? { ...item, [key]: withServer(server, own) } : item;
+    return alwaysNamesServer(own) || taken.has(own) ? { ...item, [key]: namingServer(server, own) } : item;
   };
 }
 
@@ -401,18 +422,15 @@ function withShownUri(result: Params, own: string, shown: string): Params {
   return { ...result, contents: renamed };
 }
 
-/** Whether an address can be one of a template: its variable parts may be anything. */
+/** Whether an address can be one of a template, which nobody but its server knows for certain: it begins in the same way. */
 function fits(template: string, uri: string): boolean {
-  return compileGlob(template.replaceAll(/\{[^}]*\}/g, '*'))(uri);
+  const end = template.indexOf('{');
+  return uri.startsWith(end < 0 ? template : template.slice(0, end));
 }
 
 /** What the patterns of a group are about, whether or not names are shown like this. */
 function qualified(server: string, tool: string): string {
   return `${server}__${tool}`;
-}
-
-function subscriptionKey(server: string, uri: string): string {
-  return `${server} ${uri}`;
 }
 
 function unknownName(list: 'tools' | 'prompts', name: string, { byId, missing }: MergedList): string {

@@ -2,7 +2,7 @@
 
 import type { ListItem } from '../../lib/pages.ts';
 import { isObject } from '../../lib/values.ts';
-import { alwaysNamesServer, withServer } from './uris.ts';
+import { alwaysNamesServer, namingServer } from './uris.ts';
 
 /** Where else than in `ui.resourceUri` the metadata of a tool refers to its resource: earlier clients read these. */
 const FLAT_KEYS = ['ui/resourceUri', 'openai/outputTemplate'];
@@ -18,5 +18,5 @@ export function withServerInUi(server: string, tool: ListItem): ListItem {
 }
 
 function named(server: string, uri: unknown): unknown {
-  return typeof uri === 'string' && alwaysNamesServer(uri) ? withServer(server, uri) : uri;
+  return typeof uri === 'string' && alwaysNamesServer(uri) ? namingServer(server, uri) : uri;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { splitUri, withServer } from './uris.ts';
+import { splitUri, namingServer } from './uris.ts';
 
 test.each([
   ['one', 'file:///a/b?c=d#e', 'meanwhile://one/file:///a/b?c=d#e'],
@@ -9,7 +9,7 @@ test.each([
   ['one', 'meanwhile://two/x:y', 'meanwhile://one/meanwhile://two/x:y'],
   ['one', '', 'meanwhile://one/'],
 ])('M-3: of %s, %s is shown as %s, and back', (server, uri, shown) => {
-  expect(withServer(server, uri)).toBe(shown);
+  expect(namingServer(server, uri)).toBe(shown);
   expect(splitUri(shown)).toEqual({ server, uri });
 });
 

@@ -3,15 +3,18 @@
 const UI = 'ui://';
 const OWN = 'meanwhile://';
 
-/** Whether an address always names its server. Those of user interfaces do, because tools refer to them. */
+/**
+ * Whether an address always names its server: those of user interfaces, because tools refer to them, and those that look as if
+ * they did already.
+ */
 export function alwaysNamesServer(uri: string): boolean {
-  return uri.startsWith(UI);
+  return uri.startsWith(UI) || uri.startsWith(OWN);
 }
 
 /** The address with the name of the server. Templates of addresses stay templates. */
-export function withServer(server: string, uri: string): string {
+export function namingServer(server: string, uri: string): string {
   const name = encodeURIComponent(server);
-  return alwaysNamesServer(uri) ? `${UI}${name}/${uri.slice(UI.length)}` : `${OWN}${name}/${uri}`;
+  return uri.startsWith(UI) ? `${UI}${name}/${uri.slice(UI.length)}` : `${OWN}${name}/${uri}`;
 }
 
 /** The server and its own address; `undefined` if the address names no server. */

@@ -58,7 +58,7 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
     return markTakenOver(reply, earlier);
   }
   const id = secretId();
-  const close = responder.opened(id, request.id);
+  const close = responder.opened(id, request.id, server);
   try {
     return await request.waiting(`${tool} is running`, async (onProgress) => {
       const caller: Caller = {

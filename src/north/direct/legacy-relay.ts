@@ -45,7 +45,7 @@ export class LegacyRelay {
   /** What the client tells the servers. */
   tell(method: string, params: Params | undefined): void {
     const { session, shown } = this.#parts;
-    for (const server of shown.hearers(method)) {
+    for (const server of shown.notificationTargets(method)) {
       const connection = session.connectionIfAny(server);
       if (connection === undefined) continue;
       if (SESSION_NOTIFICATIONS.has(method) && !traitsOf(connection.status).sessions) continue;
@@ -71,7 +71,7 @@ export class LegacyRelay {
     const { _meta: _ownMeta, ...own } = params;
     const signal = unwanted(request);
     const unregister = interactions.register({ callId: id }, this.#responder.on(request.id));
-    const close = this.#responder.opened(id, request.id);
+    const close = this.#responder.opened(id, request.id, server);
     const outgoing = { ...own, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
     const onProgress = exchange.progress ?? ((): void => {});
     try {
@@ -105,14 +105,16 @@ export class LegacyRelay {
     const { session, shown } = this.#parts;
     const change = async ({ server, params: own }: Target): Promise<Params> => {
       const address = String(own['uri']);
-      if (method === 'resources/unsubscribe') {
-        const result = await session.unsubscribe(server, address);
-        shown.unsubscribed(server, address);
-        return result;
+      try {
+        if (method === 'resources/subscribe') {
+          const result = await session.subscribe(server, address);
+          shown.subscribed(server, address, uri);
+          return result;
+        }
+        return shown.unsubscribed(server, address, uri) ? await session.unsubscribe(server, address) : {};
+      } catch (error) {
+        throw wireError(`server '${server}'`, error, session);
       }
-      const result = await session.subscribe(server, address);
-      shown.subscribed(server, address, uri);
-      return result;
     };
     return withoutResultType(await sendTo(await shown.route(method, params), change));
   }

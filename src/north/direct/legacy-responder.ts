@@ -16,7 +16,7 @@ export class LegacyResponder {
   readonly #peer: ClientPeer;
   readonly #parts: LegacyViewParts;
   /** The client's request behind each request to the server that is open. */
-  readonly #open = new Map<string, RequestId>();
+  readonly #open = new Map<string, { request: RequestId; server: string }>();
   /** Called when the stream of a client's request breaks, and when the client resumes it. */
   readonly #streams = new Map<RequestId, { broken: () => void; back: () => void }>();
   /** Questions that were put on the standing stream. */
@@ -73,14 +73,14 @@ export class LegacyResponder {
   }
 
   /** Until the returned function is called, a request to the server is open on behalf of one of the client. */
-  opened(id: string, request: RequestId): () => void {
-    this.#open.set(id, request);
+  opened(id: string, request: RequestId, server: string): () => void {
+    this.#open.set(id, { request, server });
     return () => this.#open.delete(id);
   }
 
   /** The client's request behind one to the server. */
   behind(id: string): RequestId | undefined {
-    return this.#open.get(id);
+    return this.#open.get(id)?.request;
   }
 
   /** The client has resumed the streams of these requests, or has opened a standing stream. */
@@ -117,7 +117,7 @@ export class LegacyResponder {
 
   #broken(request: RequestId): void {
     this.#streams.get(request)?.broken();
-    for (const [id, open] of this.#open) if (open === request) this.#open.delete(id);
+    for (const [id, open] of this.#open) if (open.request === request) this.#open.delete(id);
     // Questions that belong to no request for certain go to another stream.
     const left = [...this.#hosted].filter(([, on]) => on === request).map(([id]) => id);
     for (const id of left) this.#interactions.release(id);
@@ -156,8 +156,8 @@ export class LegacyResponder {
     };
   }
 
-  #host({ id }: Interaction, over: AbortSignal): RequestId | undefined {
-    const [request] = this.#open.values();
+  #host({ id, server }: Interaction, over: AbortSignal): RequestId | undefined {
+    const { request } = [...this.#open.values()].find((open) => open.server === server) ?? {};
     if (request === undefined) return undefined;
     this.#hosted.set(id, request);
     over.addEventListener('abort', () => this.#hosted.delete(id), { once: true });

@@ -67,7 +67,8 @@ export class LegacyTools {
   }
 
   /** In this era structured results are objects: other values are wrapped as in the tool's schema. */
-  asListed({ server, tool }: Pick<Task, 'server' | 'tool'>, result: Params): Params {
+  asListed({ server, tool }: Pick<Task, 'server' | 'tool'>, given: Params): Params {
+    const result = this.#shown.resultFrom(server, given);
     const { structuredContent } = result;
     if (structuredContent === undefined) return result;
     if (isObject(structuredContent) && !this.#wrapped.has(this.#shown.toolName(server, tool))) return result;

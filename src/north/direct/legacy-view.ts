@@ -68,9 +68,9 @@ export class LegacyView {
   #watch(): void {
     const { session, shown, responder, tasks } = this.#parts;
     const onNotification: NotificationListener = (server, method, params, relatedRequest) => {
-      const told = shown.fromServer(server, method, params);
+      const sent = shown.fromServer(server, method, params);
       const on = typeof relatedRequest === 'string' ? undefined : responder.behind(relatedRequest.requestId);
-      if (told !== undefined) tellClient(this.#parts, told.method, told.params, on);
+      for (const each of sent) tellClient(this.#parts, each.method, each.params, on);
     };
     session.onNotification.add(onNotification);
     const listsChanged = (kind: string): void => {

@@ -64,8 +64,7 @@ export async function listen(parts: ListeningParts, { notifications: wanted }: P
       if (updated || methods.has(method)) tell(method, params);
     };
     const fromServer: NotificationListener = (server, method, params) => {
-      const told = shown.fromServer(server, method, params);
-      if (told !== undefined) onNotification(told.method, told.params);
+      for (const sent of shown.fromServer(server, method, params)) onNotification(sent.method, sent.params);
     };
     session.onNotification.add(fromServer);
     const listsChanged = (kind: string): void => onNotification(`notifications/${kind}/list_changed`);

@@ -23,7 +23,7 @@ const KNOWN_PARAMS = new Set(['name', 'arguments', '_meta']);
 
 /** Makes a call, or goes on with one: its next round, or the same call of an earlier request that its client gave up. */
 export async function call(request: ModernRequest, params: Params): Promise<Reply> {
-  const { gateway, session, taskAfterMs } = request.parts;
+  const { gateway, session, shown, taskAfterMs } = request.parts;
   const { id, server, exchange, client } = request;
   const { name: tool, arguments: sent } = params;
   const args = sent ?? {};
@@ -44,7 +44,7 @@ export async function call(request: ModernRequest, params: Params): Promise<Repl
   switch (reply.kind) {
     case 'result':
       deliverResult({ session, exchange }, wanted, reply.result);
-      return passOn(reply.result);
+      return passOn(shown.resultFrom(server, reply.result));
     case 'task':
       if (reply.because === 'gone') throw new RpcError(-32000, 'the client disconnected');
       return reply.because === 'question' ? follow(request, reply.task.id) : asTask(request, reply.task.id);
@@ -101,7 +101,7 @@ async function nextRound(request: ModernRequest, tool: string): Promise<Reply> {
 
 /** Waits for what comes next of a call that is a task already: its end, a question, or its turn to be shown as a task. */
 async function follow(request: ModernRequest, taskId: string): Promise<Reply> {
-  const { session, clientState, taskAfterMs } = request.parts;
+  const { session, shown, clientState, taskAfterMs } = request.parts;
   const { exchange } = request;
   const { takesTasks, capabilities } = request.client;
   const deadline = takesTasks ? session.clock.now() + taskAfterMs : Infinity;
@@ -116,7 +116,7 @@ async function follow(request: ModernRequest, taskId: string): Promise<Reply> {
     case 'ended':
       if (next.task.exposed) deliverTask({ session, exchange }, taskId);
       else deliverTask({ session, exchange }, taskId, () => session.tasks.delivered(taskId));
-      return report(session, resultOf(next.task));
+      return report(session, shown.resultFrom(next.task.server, resultOf(next.task)));
     case 'asked':
       deliverTask({ session, exchange }, taskId);
       return request.round(next.questions, { task: taskId });

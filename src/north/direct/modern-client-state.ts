@@ -19,6 +19,7 @@ const NOT_PASSED_ON =
 interface Open {
   /** What the request to the server is known by; several may follow the same call. */
   id: string;
+  server: string;
   level: string | undefined;
   tell: Tell;
 }
@@ -45,14 +46,13 @@ export class ModernClientState {
     this.asked = new InputKeys(session);
     this.held = new HeldRequests(session.clock);
     session.onNotification.add((server, method, params, relatedRequest) => {
-      const told = shown.fromServer(server, method, params);
-      if (told !== undefined) this.#onNotification(told, relatedRequest);
+      for (const sent of shown.fromServer(server, method, params)) this.#onNotification(server, sent, relatedRequest);
     });
   }
 
   /** A request is open until the returned function is called; `tell` sends a notification in its course. */
-  enter(id: string, level: string | undefined, tell: Tell): () => void {
-    const open: Open = { id, level, tell };
+  enter(id: string, server: string, level: string | undefined, tell: Tell): () => void {
+    const open: Open = { id, server, level, tell };
     this.#open.add(open, open);
     return () => this.#open.delete(open);
   }
@@ -66,7 +66,10 @@ export class ModernClientState {
   }
 
   detailed(task: Task, capabilities: Params): Params {
-    return detailedTask(this.shown(task, capabilities), this.asked.shown({ taskId: task.id }, capabilities));
+    const seen = this.shown(task, capabilities);
+    const asked = this.asked.shown({ taskId: task.id }, capabilities);
+    if (seen.status !== 'completed') return detailedTask(seen, asked);
+    return detailedTask({ ...seen, result: this.#shown.resultFrom(task.server, seen.result) }, asked);
   }
 
   /** Servers with sessions have one level for all requests: the most verbose one. */
@@ -116,8 +119,7 @@ export class ModernClientState {
         await session.subscribe(server, address);
         shown.subscribed(server, address, uri);
         return async () => {
-          shown.unsubscribed(server, address);
-          return session.unsubscribe(server, address);
+          if (shown.unsubscribed(server, address, uri)) await session.unsubscribe(server, address);
         };
       });
     } catch {
@@ -125,14 +127,14 @@ export class ModernClientState {
     }
   }
 
-  #onNotification({ method, params }: Notification, relatedRequest: RelatedRequest): void {
+  #onNotification(server: string, { method, params }: Notification, relatedRequest: RelatedRequest): void {
     if (NOT_PASSED_ON.test(method)) return;
     const isLog = method === 'notifications/message';
     const wants = ({ level }: Open): boolean => !isLog || (level !== undefined && includes(level, params?.['level']));
     // This era has no notifications without a request.
     if (relatedRequest === 'no request') return;
     // A notification whose request is unknown is sent once.
-    const all = this.#open.values();
+    const all = this.#open.values().filter((open) => open.server === server);
     const open =
       relatedRequest === 'unknown' ? all.find(wants) : all.findLast(({ id }) => id === relatedRequest.requestId);
     if (open !== undefined && wants(open)) open.tell(method, params);

@@ -79,7 +79,9 @@ export class ModernRequest {
     const { clientState } = this.parts;
     const { logLevel } = this.client;
     if (logLevel !== undefined) await clientState.useLevel(logLevel, this);
-    const leave = clientState.enter(id ?? this.id, logLevel, (method, params) => this.#request.notify(method, params));
+    const leave = clientState.enter(id ?? this.id, this.server, logLevel, (method, params) =>
+      this.#request.notify(method, params),
+    );
     try {
       return await work();
     } finally {

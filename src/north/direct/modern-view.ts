@@ -7,12 +7,13 @@ import { askingByRound } from '../hub-endpoint.ts';
 import { madeOf } from '../kept-results.ts';
 import type { Params } from '../message.ts';
 import { requireTasks } from '../modern-client.ts';
+import { bindState, boundStateIn, type BoundState } from '../mrtr/request-state.ts';
 import type { ModernCall, ModernEndpoint } from '../modern/endpoint.ts';
 import { call } from './modern-call.ts';
 import { relay } from './modern-relay.ts';
 import { ModernRequest, type ModernViewParts } from './modern-request.ts';
 import { wireError } from './outcome.ts';
-import { sendTo } from './shown.ts';
+import { sendTo, type Target, type Targets } from './shown.ts';
 
 /** Shows one server, or several as one, to a client without sessions. */
 export function modernView(parts: ModernViewParts): ModernEndpoint {
@@ -30,7 +31,7 @@ export function modernView(parts: ModernViewParts): ModernEndpoint {
       }
     },
     onNotification: (method, params) => {
-      for (const server of shown.hearers(method)) session.connectionIfAny(server)?.notify(method, params);
+      for (const server of shown.notificationTargets(method)) session.connectionIfAny(server)?.notify(method, params);
     },
   };
 }
@@ -57,12 +58,52 @@ async function answer(parts: ModernViewParts, received: ModernCall): Promise<Rep
     const add = (): Params => helpers?.addTo(result, { promotes: false }) ?? result;
     return passOn(addsHelpers ? madeOf(result, 'with helper tools', add) : result);
   }
-  return sendTo(await shown.route(method, params), async ({ server, params: own, translate }) => {
-    const info = await shown.infoOf(server);
-    const addressed = new ModernRequest(parts, { server, info }, received);
-    if (method === 'tools/call') return call(addressed, own);
-    const reply = await relay(addressed, method, own);
-    return translate === undefined ? reply : { ...reply, result: translate(reply.result) };
+  const targets = await shown.route(method, params);
+  const [only, ...others] = targets;
+  const bound = boundStateIn(session.key, received.state);
+  if (others.length > 0 || bound !== undefined) return oneOfSeveral(parts, received, targets, bound);
+  return sendToServer(parts, received, only);
+}
+
+async function sendToServer(
+  parts: ModernViewParts,
+  received: ModernCall,
+  { server, params, translate }: Target,
+): Promise<Reply> {
+  const { method } = received.request;
+  const info = await parts.shown.infoOf(server);
+  const addressed = new ModernRequest(parts, { server, info }, received);
+  if (method === 'tools/call') return call(addressed, params);
+  const reply = await relay(addressed, method, params);
+  return translate === undefined ? reply : { ...reply, result: translate(reply.result) };
+}
+
+/**
+ * A request that any of several servers may answer. If one of them asks the client something first, the answers go to that server
+ * alone.
+ */
+async function oneOfSeveral(
+  parts: ModernViewParts,
+  received: ModernCall,
+  targets: Targets,
+  bound: BoundState | undefined,
+): Promise<Reply> {
+  const { session } = parts;
+  const asking = bound && targets.find(({ server }) => server === bound.server);
+  if (bound !== undefined && asking === undefined) {
+    const message = `server '${bound.server}', which asked, is not there; send the request again without requestState`;
+    throw new RpcError(INVALID_PARAMS, message);
+  }
+  const given = asking ? { ...received, state: bound?.state } : { ...received, state: undefined, answers: undefined };
+  return sendTo(asking ? [asking] : targets, async (target) => {
+    const { server } = target;
+    const reply = await sendToServer(parts, given, target).catch((error: unknown) => {
+      throw wireError(`server '${server}'`, error, session);
+    });
+    const { result } = reply;
+    if (result['resultType'] !== 'input_required') return reply;
+    const requestState = bindState(session.key, { server, state: result['requestState'] });
+    return { ...reply, result: { ...result, requestState } };
   });
 }
 

@@ -69,7 +69,11 @@ export class ShownServer implements Shown {
     return tool;
   }
 
-  hearers(): string[] {
+  resultFrom(_server: string, result: Params): Params {
+    return result;
+  }
+
+  notificationTargets(): string[] {
     return [this.#name];
   }
 
@@ -77,12 +81,12 @@ export class ShownServer implements Shown {
     // Its addresses are those that its client knows.
   }
 
-  unsubscribed(): void {
-    // Likewise.
+  unsubscribed(): boolean {
+    return true;
   }
 
-  fromServer(_server: string, method: string, params: Params | undefined): Notification {
-    return { method, params };
+  fromServer(_server: string, method: string, params: Params | undefined): readonly Notification[] {
+    return [{ method, params }];
   }
 
   get #known(): ServerInfo {

@@ -45,14 +45,16 @@ export interface Shown {
   infoOf(server: string): ServerInfo | Promise<ServerInfo>;
   /** The name under which the client knows a server's tool. */
   toolName(server: string, tool: string): string;
-  /** The servers that hear a notification of the client. */
-  hearers(method: string): string[];
-  /** The client watches a server's resource, under the address that it gave. */
+  /** The result of a server's tool as the client gets it. */
+  resultFrom(server: string, result: Params): Params;
+  /** The servers that get a notification of the client. */
+  notificationTargets(method: string): string[];
+  /** The client has subscribed to a server's resource, under the address that it gave. */
   subscribed(server: string, uri: string, given: string): void;
-  /** It does so no more. */
-  unsubscribed(server: string, uri: string): void;
-  /** A server's notification as the client gets it; `undefined` if it is not for the client. */
-  fromServer(server: string, method: string, params: Params | undefined): Notification | undefined;
+  /** It does not use this address any more; tells whether the subscription at the server can end. */
+  unsubscribed(server: string, uri: string, given: string): boolean;
+  /** A server's notification as the client gets it: once for each address that it subscribed with. */
+  fromServer(server: string, method: string, params: Params | undefined): readonly Notification[];
 }
 
 /**

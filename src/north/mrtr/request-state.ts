@@ -24,14 +24,38 @@ export type Waiting = { task: string } | { request: string };
  * What a client without sessions carries from one round to the next: what waits for it, signed with the key of its session, so
  * that another client cannot use it and a changed one is refused.
  */
-function signState(key: string, waiting: Waiting): string {
+function signState(key: string, waiting: Waiting | BoundState): string {
   // Each round gets another one.
   const once = randomBytes(6).toString('base64url');
   const payload = Buffer.from(JSON.stringify({ ...waiting, once })).toString('base64url');
   return `${payload}.${signature(key, payload).toString('base64url')}`;
 }
 
+/** The state of a server, and which server's it is: a request that any of several could answer goes on at that one. */
+export interface BoundState {
+  server: string;
+  state: unknown;
+}
+
+export function bindState(key: string, bound: BoundState): string {
+  return signState(key, bound);
+}
+
+/** `undefined` if the state was not bound to a server. */
+export function boundStateIn(key: string, given: unknown): BoundState | undefined {
+  const { server, state } = verified(key, given) ?? {};
+  return typeof server === 'string' ? { server, state } : undefined;
+}
+
 export function readState(key: string, state: unknown): Waiting {
+  const { task, request } = verified(key, state) ?? {};
+  if (typeof task === 'string') return { task };
+  if (typeof request === 'string') return { request };
+  throw new RpcError(INVALID_PARAMS, 'requestState is invalid; send the request again without requestState');
+}
+
+/** What was signed; `undefined` if it was not, or was changed. */
+function verified(key: string, state: unknown): Record<string, unknown> | undefined {
   const [payload = '', signed = '', ...more] = typeof state === 'string' ? state.split('.') : [];
   const given = Buffer.from(signed, 'base64url');
   const expected = signature(key, payload);
@@ -41,17 +65,9 @@ export function readState(key: string, state: unknown): Waiting {
     timingSafeEqual(given, expected) &&
     // Another spelling of the same bytes was not signed by us.
     given.toString('base64url') === signed;
-  if (!genuine)
-    throw new RpcError(INVALID_PARAMS, 'requestState is invalid; send the request again without requestState');
-  const { task, request }: Record<string, unknown> = read(payload);
-  if (typeof task === 'string') return { task };
-  if (typeof request === 'string') return { request };
-  throw new RpcError(INVALID_PARAMS, 'requestState is invalid; send the request again without requestState');
-}
-
-function read(payload: string): Record<string, unknown> {
+  if (!genuine) return undefined;
   const value: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
-  return isObject(value) ? value : {};
+  return isObject(value) ? value : undefined;
 }
 
 function signature(key: string, payload: string): Buffer {
