@@ -25,7 +25,7 @@ export function modernView(parts: ModernViewParts): ModernEndpoint {
       const { client, params } = call;
       clientState.capabilities = client.capabilities;
       try {
-        return await replyWhenStored(session, () => withinLimits(session, params, async () => answer(parts, call)));
+        return await replyWhenStored(session, () => withinLimits(session, params, () => answer(parts, call)));
       } catch (error) {
         throw wireError(shown.label, error, session);
       }

@@ -61,13 +61,17 @@ export interface Shown {
  * Sends a request to its server, or to one after the other until one has what it is about. Servers have many ways to say that
  * they do not have it.
  */
-export async function sendTo<T>(targets: Targets, send: (target: Target) => Promise<T>): Promise<T> {
+export function sendTo<T>(targets: Targets, send: (target: Target) => Promise<T>): Promise<T> {
+  return targets.length === 1 ? send(targets[0]) : sendToEach(targets, send);
+}
+
+async function sendToEach<T>(targets: Targets, send: (target: Target) => Promise<T>): Promise<T> {
   const failures: (Error & RpcFailure)[] = [];
   for (const target of targets) {
     try {
       return await send(target);
     } catch (error) {
-      if (targets.length === 1 || !hasRpcCode(error)) throw error;
+      if (!hasRpcCode(error)) throw error;
       failures.push(error);
     }
   }
