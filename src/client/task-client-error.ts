@@ -1,5 +1,5 @@
 import type { CallOutcome } from '../core/ports.ts';
-import { unlessAborted } from '../lib/abort.ts';
+import { unlessAborted, type StopSignal } from '../lib/abort.ts';
 import { failureKindOf, type ServerFailureKind } from '../lib/server-failure.ts';
 import { failure } from '../south/call/channel.ts';
 
@@ -32,7 +32,7 @@ export class TaskClientError extends Error {
 }
 
 /** The error of a request that belongs to no call. */
-export function requestError(thrown: unknown, signal: AbortSignal | undefined): TaskClientError {
+export function requestError(thrown: unknown, signal: StopSignal | undefined): TaskClientError {
   if (thrown instanceof TaskClientError) return thrown;
   if (signal?.aborted) return new TaskClientError('cancelled', 'the request was cancelled');
   const outcome = failure(thrown);
@@ -61,6 +61,6 @@ export async function asTold<T>(work: Promise<T>): Promise<T> {
 }
 
 /** The value of the promise; rejects when the signal is aborted. */
-export async function unlessCancelled<T>(signal: AbortSignal | undefined, promise: Promise<T>): Promise<T> {
+export async function unlessCancelled<T>(signal: StopSignal | undefined, promise: Promise<T>): Promise<T> {
   return unlessAborted(promise, signal, () => new TaskClientError('cancelled', 'the caller does not wait any more'));
 }

@@ -7,7 +7,7 @@ import type {
   ServerInfo,
 } from '../core/ports.ts';
 import type { Answer, InteractionKind } from '../core/interaction/interaction.ts';
-import { whenAborted } from '../lib/abort.ts';
+import { whenAborted, type StopSignal } from '../lib/abort.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLog, messageOf } from '../lib/log.ts';
 import { readAllPages } from '../lib/pages.ts';
@@ -273,7 +273,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     });
   }
 
-  async #refuseTaskOnly(toolName: string, signal: AbortSignal): Promise<void> {
+  async #refuseTaskOnly(toolName: string, signal: StopSignal): Promise<void> {
     await this.connect();
     const attempt = await this.#connection.channel.attempt();
     if (attempt.offer?.generation !== 'core') return;

@@ -1,5 +1,6 @@
 /** What the core needs from outside. `south` and `store` implement it, `main.ts` puts them together. */
 
+import type { StopSignal } from '../lib/abort.ts';
 import type { BigNumber } from '../lib/exact-json.ts';
 import type { ServerFailureKind } from '../lib/server-failure.ts';
 import type { SessionEvent } from './event/event.ts';
@@ -171,7 +172,7 @@ export interface OutgoingCall {
   /** How long the server should keep such a task. */
   taskTtlMs?: number;
   /** Aborted to stop the work on the server, unless for the reason `LEAVE_RUNNING`. */
-  signal: AbortSignal;
+  signal: StopSignal;
   onProgress: (progress: Progress) => void;
   /** The server keeps the call as this task; told again whenever the task changes. */
   onTask: (task: ServerTask) => void;

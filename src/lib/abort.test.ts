@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
-import { unlessAborted, whenAborted } from './abort.ts';
+import { abortSignalOf, Stopper, unlessAborted, whenAborted } from './abort.ts';
 
 const never = new Promise<never>(() => {});
 const why = (): Error => new Error('nobody waits');
@@ -26,6 +26,32 @@ test('T-4: a promise brings what it brings unless the signal is aborted first', 
   await expect(waiting).rejects.toThrow('nobody waits');
   await expect(unlessAborted(never, signal, why)).rejects.toThrow('nobody waits');
   expect(await unlessAborted(Promise.resolve('done'), undefined, why)).toBe('done');
+});
+
+test('T-4: a stopper tells its listeners once, unless they have left, and says why', () => {
+  const stopper = new Stopper();
+  const told: string[] = [];
+  whenAborted(stopper, () => told.push('before'));
+  whenAborted(stopper, () => told.push('forgotten'))();
+  expect(() => stopper.throwIfAborted()).not.toThrow();
+  stopper.abort(new Error('enough'));
+  stopper.abort(new Error('again'));
+  whenAborted(stopper, () => told.push('after'));
+  expect(told).toEqual(['before', 'after']);
+  expect(stopper).toMatchObject({ aborted: true, reason: { message: 'enough' } });
+  expect(() => stopper.throwIfAborted()).toThrow('enough');
+});
+
+test('T-4: a stopper has a signal for those that need one, whenever they ask for it', () => {
+  const [before, after] = [new Stopper(), new Stopper()];
+  const signal = abortSignalOf(before);
+  expect(abortSignalOf(before)).toBe(signal);
+  expect(abortSignalOf(signal)).toBe(signal);
+  expect(signal.aborted).toBe(false);
+  for (const stopper of [before, after]) stopper.abort('enough');
+  for (const stopper of [before, after]) {
+    expect(abortSignalOf(stopper)).toMatchObject({ aborted: true, reason: 'enough' });
+  }
 });
 
 function controlled(): { signal: AbortSignal; abort: () => void } {

@@ -1,5 +1,64 @@
+/** What most code needs of an `AbortSignal`. */
+export interface StopSignal {
+  readonly aborted: boolean;
+  readonly reason: unknown;
+  throwIfAborted(): void;
+  addEventListener(type: 'abort', listener: () => void, options?: { once: boolean }): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
+}
+
+/**
+ * An `AbortController` and its signal in one, for every call: the originals take more time than anything else of a fast call
+ * that is not stopped. Listeners are called once.
+ */
+export class Stopper implements StopSignal {
+  aborted = false;
+  reason: unknown;
+  #listeners: (() => void)[] = [];
+  #original: AbortController | undefined;
+
+  abort(reason: unknown): void {
+    if (this.aborted) return;
+    this.aborted = true;
+    this.reason = reason;
+    const listeners = this.#listeners;
+    this.#listeners = [];
+    for (const listener of listeners) listener();
+    this.#original?.abort(reason);
+  }
+
+  throwIfAborted(): void {
+    if (this.aborted) throw this.reason;
+  }
+
+  addEventListener(_type: 'abort', listener: () => void): void {
+    if (!this.aborted) this.#listeners.push(listener);
+  }
+
+  removeEventListener(_type: 'abort', listener: () => void): void {
+    const at = this.#listeners.indexOf(listener);
+    if (at >= 0) this.#listeners.splice(at, 1);
+  }
+
+  /** The same for code that takes nothing else. */
+  get original(): AbortSignal {
+    if (this.#original === undefined) {
+      this.#original = new AbortController();
+      if (this.aborted) this.#original.abort(this.reason);
+    }
+    return this.#original.signal;
+  }
+}
+
+/** An `AbortSignal` that is aborted with this one. */
+export function abortSignalOf(signal: StopSignal): AbortSignal {
+  if (signal instanceof AbortSignal) return signal;
+  if (signal instanceof Stopper) return signal.original;
+  throw new TypeError('not a signal');
+}
+
 /** Acts when the signal is aborted, at once if it is already; the returned function prevents it. */
-export function whenAborted(signal: AbortSignal | undefined, act: () => void): () => void {
+export function whenAborted(signal: StopSignal | undefined, act: () => void): () => void {
   if (signal?.aborted) act();
   else signal?.addEventListener('abort', act, { once: true });
   return () => signal?.removeEventListener('abort', act);
@@ -8,7 +67,7 @@ export function whenAborted(signal: AbortSignal | undefined, act: () => void): (
 /** The value of the promise; rejects if the signal is aborted first. The work behind the promise goes on. */
 export async function unlessAborted<T>(
   promise: Promise<T>,
-  signal: AbortSignal | undefined,
+  signal: StopSignal | undefined,
   why: () => Error,
 ): Promise<T> {
   let forget = (): void => {};

@@ -6,6 +6,7 @@ import { messageOf } from '../lib/log.ts';
 import { rpcFailure, RpcError } from '../lib/rpc-error.ts';
 import { sendQuestion, type Capabilities } from './client-question.ts';
 import { inAppTask } from './resume-point.ts';
+import { abortSignalOf } from '../lib/abort.ts';
 import { failed, reasonOf } from './run.ts';
 import type { StoredTasks } from './task-controller.ts';
 
@@ -44,7 +45,7 @@ export async function followAppTask(
   });
   call.onAllAsked?.();
   try {
-    const task = await tasks.until(taskId, hasEnded, { signal: call.signal });
+    const task = await tasks.until(taskId, hasEnded, { signal: abortSignalOf(call.signal) });
     if (hasEnded(task)) return outcomeOf(task);
     // The call ended before its task, or the task controller was closed.
     const stopped = call.signal.aborted && call.signal.reason !== LEAVE_RUNNING;

@@ -1,6 +1,6 @@
 import { LEAVE_RUNNING, type CallOutcome, type ConnectionSink, type OutgoingCall } from '../core/ports.ts';
 import type { Answer, InteractionKind } from '../core/interaction/interaction.ts';
-import { unlessAborted } from '../lib/abort.ts';
+import { unlessAborted, abortSignalOf, type StopSignal } from '../lib/abort.ts';
 import { messageOf } from '../lib/log.ts';
 import { hasRpcCode, rpcFailure, type RpcFailure } from '../lib/rpc-error.ts';
 import { isObject } from '../lib/values.ts';
@@ -51,7 +51,7 @@ class HandledTask implements RunningTask {
   #over = false;
 
   constructor(tool: Tool, call: OutgoingCall, sink: ConnectionSink, capabilities: Capabilities | undefined) {
-    this.signal = call.signal;
+    this.signal = abortSignalOf(call.signal);
     this.#tool = tool;
     this.#call = call;
     this.#sink = sink;
@@ -113,7 +113,7 @@ function handled<T>(promise: Promise<T>): Promise<T> {
 }
 
 /** Why a call was aborted, in words. */
-export function reasonOf({ reason }: AbortSignal): string {
+export function reasonOf({ reason }: StopSignal): string {
   return reason === LEAVE_RUNNING ? 'the server is closing' : messageOf(reason);
 }
 

@@ -1,7 +1,7 @@
 import type { ClientCapabilities, RequestId } from '@modelcontextprotocol/client';
 import type { IncomingQuestion, OutgoingCall } from '../core/ports.ts';
 import type { Answer } from '../core/interaction/interaction.ts';
-import { unlessAborted } from '../lib/abort.ts';
+import { unlessAborted, type StopSignal } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { CLIENT_CAPABILITIES_KEY, LOG_LEVEL_KEY } from '../lib/protocol.ts';
@@ -96,7 +96,7 @@ export class ServerChannel implements CallChannel {
     await this.#readTools();
   }
 
-  async taskSupport(tool: string, signal?: AbortSignal): Promise<TaskSupport> {
+  async taskSupport(tool: string, signal?: StopSignal): Promise<TaskSupport> {
     signal?.throwIfAborted();
     // Other calls may wait for the list, too.
     await unlessAborted(this.#readTools(), signal, () => new Error('the call does not wait any more'));
@@ -257,7 +257,7 @@ class ServerAttempt implements Attempt {
     return this.#live.peer.isModern ? this.#channel.callMeta(tasks) : undefined;
   }
 
-  async taskSupport(tool: string, signal?: AbortSignal): Promise<TaskSupport> {
+  async taskSupport(tool: string, signal?: StopSignal): Promise<TaskSupport> {
     return this.#channel.taskSupport(tool, signal);
   }
 

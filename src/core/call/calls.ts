@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { Stopper } from '../../lib/abort.ts';
 import { secretId } from '../../lib/ids.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { roughSize } from '../../lib/rough-size.ts';
@@ -90,7 +91,7 @@ export class Calls {
       const call: LiveCall = {
         id: request.id ?? secretId(),
         request,
-        abort: new AbortController(),
+        stop: new Stopper(),
         startedAt: this.#clock.now(),
         bytes,
         answered: false,
@@ -154,7 +155,7 @@ export class Calls {
     const call: LiveCall = {
       id: secretId(),
       request: { server, tool, args, timeoutMs: 0 },
-      abort: new AbortController(),
+      stop: new Stopper(),
       startedAt: this.#clock.now(),
       bytes: 0,
       taskId,
@@ -223,7 +224,7 @@ export class Calls {
       call.answer({ kind: 'cancelled' });
       // The next start goes on with it, unless the server answers the round that is on its way in time.
       if (by === 'gateway' && call.taskId !== undefined && (call.checkpoint !== undefined || call.sendsAnswers)) {
-        call.abort.abort(LEAVE_RUNNING);
+        call.stop.abort(LEAVE_RUNNING);
         kept.add(call.request.server);
         continue;
       }
@@ -314,7 +315,7 @@ export class Calls {
       args,
       tasks,
       taskTtlMs: this.#remoteTtlMs,
-      signal: call.abort.signal,
+      signal: call.stop,
       onProgress: (progress) => this.#progressed(call, progress),
       onTask: (task) => this.#taskChanged(call, task),
       onSending: () => this.#sending(call),
@@ -427,7 +428,7 @@ export class Calls {
   #abandon(call: LiveCall, reason: Error): void {
     // First the questions, so that they end for this reason and not because the stopped call withdraws them.
     this.#interactions.callStopped(call.id, reason.message);
-    call.abort.abort(reason);
+    call.stop.abort(reason);
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Stopper } from '../../lib/abort.ts';
 import type { Because, Caller, CallReply, CallRequest } from './request.ts';
 import type { ResumePoint } from '../task/task.ts';
 
@@ -6,7 +7,7 @@ export interface LiveCall {
   /** What it is known by on its connection. */
   id: string;
   request: CallRequest;
-  abort: AbortController;
+  stop: Stopper;
   startedAt: number;
   /** What its arguments take of the budget, until they belong to a task. */
   bytes: number;

@@ -331,8 +331,8 @@ export class InteractionRouter {
   }
 
   /** A call has ended: fewer calls may have asked what it may have asked. */
-  callEnded({ id, abort }: LiveCall): void {
-    this.#requestClosed(id, abort.signal.aborted);
+  callEnded({ id, stop }: LiveCall): void {
+    this.#requestClosed(id, stop.aborted);
   }
 
   #requestClosed(callId: string, aborted: boolean): void {

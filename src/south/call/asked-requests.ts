@@ -1,5 +1,6 @@
 import type { RequestId } from '@modelcontextprotocol/client';
 import type { IncomingQuestion } from '../../core/ports.ts';
+import { abortSignalOf } from '../../lib/abort.ts';
 import { messageOf } from '../../lib/log.ts';
 import { NOT_ANSWERED } from '../../lib/rpc-error.ts';
 import { ConnectionClosed } from '../peer/errors.ts';
@@ -90,7 +91,7 @@ export class AskedRequests {
   async #askAgain(asked: Required<PendingRequest>): Promise<void> {
     const { request, key, taken, withdraw } = asked;
     const { call } = this.#live;
-    const withdrawn = AbortSignal.any([call.signal, withdraw.signal]);
+    const withdrawn = AbortSignal.any([abortSignalOf(call.signal), withdraw.signal]);
     const fate = { key, callId: call.id, withdrawn, taken: taken.signal };
     const response = await answerOne({ ...request }, fate, this.#channel).then(
       (result) => ({ result: answerTo(request.params, result) }),

@@ -1,6 +1,7 @@
 import type { RequestId } from '@modelcontextprotocol/client';
 import type { CallOutcome, IncomingQuestion, OutgoingCall } from '../../core/ports.ts';
 import type { Answer } from '../../core/interaction/interaction.ts';
+import type { StopSignal } from '../../lib/abort.ts';
 import { backoffDelay, type BackoffSettings } from '../../lib/backoff.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/log.ts';
@@ -23,7 +24,7 @@ export interface Attempt {
   /** The `_meta` that this server's protocol requires in a call, if any; `avoid` does not offer to take tasks. */
   callMeta(tasks: 'use' | 'avoid'): Record<string, unknown> | undefined;
   /** Whether this tool may, must or must not be asked to run as a task. */
-  taskSupport(tool: string, signal?: AbortSignal): Promise<'forbidden' | 'optional' | 'required'>;
+  taskSupport(tool: string, signal?: StopSignal): Promise<'forbidden' | 'optional' | 'required'>;
   /** The arguments that the tool expects as headers, too, as far as known. */
   paramHeaders(call: OutgoingCall): Record<string, string> | undefined;
   /** Reads the list of tools again, which says what `paramHeaders` should be. */
@@ -64,7 +65,7 @@ export class ServerUnavailable extends Error {
 /** Repeats work that failed because the server was not available, until it is back or has been away too long. */
 export async function retryThroughDisconnects<T>(
   channel: CallChannel,
-  signal: AbortSignal,
+  signal: StopSignal,
   work: () => Promise<T>,
   kinds: readonly ServerUnavailable['kind'][] = ['unreachable', 'lost'],
 ): Promise<T> {

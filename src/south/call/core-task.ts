@@ -1,4 +1,5 @@
 import type { CallOutcome, ServerTask } from '../../core/ports.ts';
+import { abortSignalOf } from '../../lib/abort.ts';
 import { within } from '../../lib/timers.ts';
 import { withoutRelatedTask } from '../../lib/meta.ts';
 import { hasEnded, ProtocolViolation } from '../server-task.ts';
@@ -97,7 +98,7 @@ export class CoreTask implements TaskKind {
       const result = await this.#channel.request(
         'tasks/result',
         { taskId: this.#taskId },
-        { callId: call.id, signal: AbortSignal.any([call.signal, unwanted]) },
+        { callId: call.id, signal: AbortSignal.any([abortSignalOf(call.signal), unwanted]) },
       );
       this.#outcome ??= { kind: 'result', result: withoutRelatedTask(result) };
     } catch (error) {

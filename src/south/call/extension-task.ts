@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CallOutcome, ServerTask } from '../../core/ports.ts';
+import { abortSignalOf } from '../../lib/abort.ts';
 import { isObject } from '../../lib/values.ts';
 import { ErrorResponse } from '../peer/errors.ts';
 import { hasEnded, ProtocolViolation } from '../server-task.ts';
@@ -127,7 +128,7 @@ export class ExtensionTask implements TaskKind {
 
   async #answer(key: string, asked: PendingInput): Promise<void> {
     const { call } = this.#live;
-    const withdrawn = AbortSignal.any([call.signal, asked.withdraw.signal]);
+    const withdrawn = AbortSignal.any([abortSignalOf(call.signal), asked.withdraw.signal]);
     const taken = new AbortController();
     const fate = { key, callId: call.id, withdrawn, taken: taken.signal };
     const answer = await answerOne(asked.request, fate, this.#channel);

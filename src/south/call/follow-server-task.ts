@@ -1,4 +1,5 @@
 import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../../core/ports.ts';
+import type { StopSignal } from '../../lib/abort.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../lib/rpc-error.ts';
 import { timeoutSignal } from '../../lib/timers.ts';
 import { ErrorResponse } from '../peer/errors.ts';
@@ -120,7 +121,7 @@ async function tellEnd(channel: CallChannel, call: OutgoingCall, taskId: string)
 }
 
 /** Polls the task. */
-async function read(channel: CallChannel, taskId: string, signal: AbortSignal): Promise<Record<string, unknown>> {
+async function read(channel: CallChannel, taskId: string, signal: StopSignal): Promise<Record<string, unknown>> {
   for (let silences = 1; ; silences += 1) {
     try {
       return await channel.request('tasks/get', { taskId }, { signal, timeoutMs: channel.pollTimeoutMs });

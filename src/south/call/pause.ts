@@ -1,11 +1,11 @@
-import { whenAborted } from '../../lib/abort.ts';
+import { whenAborted, type StopSignal } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 
 /** Waits for a while, or until there is news; throws the signal's reason once that is aborted. */
 export async function pause(
   clock: Clock,
   ms: number,
-  signal: AbortSignal,
+  signal: StopSignal,
   ...news: (Promise<unknown> | undefined)[]
 ): Promise<void> {
   signal.throwIfAborted();

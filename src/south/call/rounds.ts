@@ -1,5 +1,5 @@
 import type { IncomingQuestion } from '../../core/ports.ts';
-import { unlessAborted } from '../../lib/abort.ts';
+import { unlessAborted, abortSignalOf, type StopSignal } from '../../lib/abort.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import { readQuestion } from '../questions.ts';
@@ -23,7 +23,7 @@ export interface Answered {
 /** The request that asks in rounds. */
 interface AskingRequest {
   id: string;
-  signal: AbortSignal;
+  signal: StopSignal;
 }
 
 /** Sends a request that is no tool call, and again with the answers each time the server asks. */
@@ -54,7 +54,7 @@ export async function answerRound(round: InputRequired, call: AskingRequest, cha
   const asked = Object.entries(readInputRequests(round.inputRequests));
   // If one question of a round fails, the others are withdrawn: their answers could not be sent.
   const over = new AbortController();
-  const withdrawn = AbortSignal.any([call.signal, over.signal]);
+  const withdrawn = AbortSignal.any([abortSignalOf(call.signal), over.signal]);
   const taken = new AbortController();
   const fate = { callId: call.id, withdrawn, taken: taken.signal };
   try {

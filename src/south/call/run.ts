@@ -1,5 +1,5 @@
 import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../../core/ports.ts';
-import { whenAborted } from '../../lib/abort.ts';
+import { whenAborted, type StopSignal } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ErrorResponse } from '../peer/errors.ts';
 import { readServerTask, ProtocolViolation } from '../server-task.ts';
@@ -181,7 +181,7 @@ function sendWithGrace(
   what: 'first' | 'answers',
 ): Promise<Reply> {
   const headers = attempt.paramHeaders(call);
-  const request = (signal: AbortSignal): Promise<Reply> =>
+  const request = (signal: StopSignal): Promise<Reply> =>
     attempt.request('tools/call', params, { callId: call.id, signal, headers, mayAsk: true });
   const mayBeTask = attempt.offer?.generation === 'extension';
   if (!mayBeTask && what === 'first') return request(call.signal);
@@ -198,7 +198,7 @@ function sendWithGrace(
  */
 async function withGrace<T>(
   clock: Clock,
-  signal: AbortSignal,
+  signal: StopSignal,
   graceMs: () => number,
   send: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {

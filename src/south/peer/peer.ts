@@ -6,7 +6,7 @@ import type {
   JSONRPCResponse,
   RequestId,
 } from '@modelcontextprotocol/client';
-import { whenAborted } from '../../lib/abort.ts';
+import { whenAborted, type StopSignal } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { InFlight } from '../../lib/in-flight.ts';
 import { messageOf } from '../../lib/log.ts';
@@ -37,7 +37,7 @@ export interface Introduction {
 }
 
 export interface RequestOptions extends SendOptions {
-  signal?: AbortSignal | undefined;
+  signal?: StopSignal | undefined;
   /** No limit if absent. */
   timeoutMs?: number | undefined;
   /** Whether the server may respond with `input_required`. */
