@@ -6,13 +6,13 @@ import type { MessageLimit } from './message-size.ts';
 export function readText(body: HttpBody, limit: MessageLimit): Promise<string> {
   return new Promise<string>((resolve, reject) => {
     // A text of several pieces is decoded as they come: a large one would take long at once.
-    let text = '';
+    const pieces: string[] = [];
     let last: Buffer | undefined;
     let decoder: StringDecoder | undefined;
     const take = (chunk: Buffer): void => {
       if (last !== undefined) {
         decoder ??= new StringDecoder('utf8');
-        text += decoder.write(last);
+        pieces.push(decoder.write(last));
       }
       last = chunk;
     };
@@ -29,7 +29,8 @@ export function readText(body: HttpBody, limit: MessageLimit): Promise<string> {
       onClose: (error) => {
         counter.reset();
         if (error) reject(new Error('the connection broke in the middle of the answer', { cause: error }));
-        else resolve(decoder === undefined ? (last?.toString('utf8') ?? '') : text + decoder.end(last));
+        else if (decoder === undefined) resolve(last?.toString('utf8') ?? '');
+        else resolve([...pieces, decoder.end(last)].join(''));
       },
     });
   });
