@@ -6,6 +6,7 @@ import { StdioClientTransport as V1Stdio } from '@modelcontextprotocol/sdk/clien
 import { StreamableHTTPClientTransport as V1Http } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { StandardSchemaV1 } from '@modelcontextprotocol/client';
+import type { Clock } from '../../src/lib/clock.ts';
 import { VALIDATOR } from '../servers/shared/validator.ts';
 import { configFile, stdioGateway, type Servers, type SettingsInput } from './gateway.ts';
 import { owned } from './owned.ts';
@@ -97,8 +98,9 @@ export async function hubOverStdio(
   servers: Servers,
   settings: SettingsInput = {},
   kind: ClientKind = 'v1',
+  clock?: Clock,
 ): Promise<HubClient> {
-  const transport = new StdioTransport(await stdioGateway(servers, settings));
+  const transport = new StdioTransport(await stdioGateway(servers, settings, undefined, clock));
   return kind === 'v1' ? connectV1(transport) : connectV2(transport, kind);
 }
 

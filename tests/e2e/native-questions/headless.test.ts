@@ -1,10 +1,10 @@
 /** Clients without a person in front of them answer what they are asked at once: the question is then left to the tools. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { httpGateway } from '../../support/gateway.ts';
 import { taskIdOf, type Json, type Reply } from '../../support/hub.ts';
+import { JumpingClock } from '../../support/jumping-clock.ts';
 import { owned } from '../../support/owned.ts';
 import { textOf } from '../direct/answered.ts';
 import { LegacyWire } from '../direct/legacy-wire.ts';
@@ -46,11 +46,12 @@ test.each(WAYS.flatMap((way) => ACTIONS.map((action) => ({ ...way, action }))))(
 
 test.each(KINDS)('H-13: a decline that took as long as a person needs is the answer (%s)', async (kind) => {
   const server = owned(await startV1Http());
-  const settings = { questions: { minDeclineMs: 100 } };
-  const hub = await askableThrough({ door: 'http', kind }, { one: { url: server.url } }, settings);
+  const clock = new JumpingClock();
+  const settings = { questions: { minDeclineMs: 10_000 } };
+  const hub = await askableThrough({ door: 'http', kind }, { one: { url: server.url } }, settings, undefined, clock);
   const call = hub.call('execute_tool', ASK);
   const asked = await hub.person.question();
-  await delay(200);
+  clock.jump(settings.questions.minDeclineMs);
   asked.answer({ action: 'decline' });
   expect((await call).text).toBe('declined');
   expect(await tasksOf(hub)).toEqual([]);

@@ -1,3 +1,4 @@
+import type { Clock } from '../../../../src/lib/clock.ts';
 import { startTasksV2Http, type TasksV2Http } from '../../../servers/tasks-v2-http.ts';
 import { startV1Http, type V1Http } from '../../../servers/v1-http.ts';
 import { httpGateway, type SettingsInput, type TestGateway } from '../../../support/gateway.ts';
@@ -14,10 +15,11 @@ export interface Behind {
   ext: string;
 }
 
-export async function behind(settings: SettingsInput = {}): Promise<Behind> {
+export async function behind(settings: SettingsInput = {}, clock?: Clock): Promise<Behind> {
   const plain = owned(await startV1Http());
   const keeper = owned(await startTasksV2Http());
   const direct = { taskAfterMs: 500 };
-  const running = await httpGateway({ one: { url: plain.url }, ext: { url: keeper.url } }, { direct, ...settings });
+  const servers = { one: { url: plain.url }, ext: { url: keeper.url } };
+  const running = await httpGateway(servers, { direct, ...settings }, clock);
   return { plain, keeper, running, one: `${running.url}/one`, ext: `${running.url}/ext` };
 }

@@ -1,5 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { JumpingClock } from '../../../support/jumping-clock.ts';
+import { soon } from '../../flows/watch.ts';
 import { textOf } from '../answered.ts';
 import { accept, ModernWire, onlyQuestion, ROUNDS } from '../modern-wire.ts';
 import { behind } from './behind.ts';
@@ -52,12 +53,20 @@ test('D-4: a state belongs to the tool that was called', async () => {
 });
 
 test('D-4, T-2: a state whose call has ended and is forgotten says so', async () => {
-  const { one } = await behind({ tasks: { ttlMs: 1000, keepMs: 10, cleanupMs: 10 }, questions: { timeoutMs: 200 } });
+  const clock = new JumpingClock();
+  const settings = { tasks: { keepMs: 1000, cleanupMs: 1000 }, questions: { timeoutMs: 60_000 } };
+  const { one, running } = await behind(settings, clock);
   const wire = new ModernWire(one, { capabilities: ROUNDS });
   const round = await wire.ask('ask');
   const { key } = onlyQuestion(round);
   const inputResponses = { [key]: accept({ name: 'Ada' }) };
-  await delay(500);
+  const tasks = (): number => running.gateway.sessions.flatMap((session) => session.tasks.list()).length;
+  expect(tasks()).toBe(1);
+  clock.jump(settings.questions.timeoutMs);
+  const working = (): number => running.gateway.sessions.flatMap((session) => session.tasks.atWork()).length;
+  await soon(working).toBe(0);
+  clock.jump(2 * settings.tasks.keepMs);
+  await soon(tasks).toBe(0);
   const error = await wire.error('tools/call', {
     name: 'ask',
     arguments: {},
