@@ -9,7 +9,7 @@ import { oddServer, textResult } from '../robust/odd-server.ts';
 import { LightClient } from './light-client.ts';
 import { storedIn } from '../../support/records.ts';
 
-const CALLS = 10_000;
+const CALLS = 5000;
 const WARM_UP = 1000;
 const AT_A_TIME = 20;
 const MEGABYTE = 2 ** 20;
@@ -38,7 +38,7 @@ async function call(client: LightClient, count: number): Promise<unknown[]> {
   return others;
 }
 
-test('H-4, P-3: ten thousand fast calls leave no task, no write and no memory', { timeout: 120_000 }, async () => {
+test('H-4, P-3: thousands of fast calls leave no task, no write and no memory', { timeout: 120_000 }, async () => {
   // By hand: a server of an SDK would take most of the time.
   const server = await oddServer({
     'tools/call': ({ params, reply }) => reply(textResult((params['arguments'] as { text: string }).text)),
@@ -73,5 +73,5 @@ test('H-4, P-3: ten thousand fast calls leave no task, no write and no memory', 
   expect(session?.calls.size).toBe(0);
   expect(session?.tasks.list()).toEqual([]);
   // What the last replies held may take a moment to go.
-  await vi.waitFor(() => expect((heapUsed() - before.heap) / MEGABYTE).toBeLessThan(3), { timeout: 5000 });
+  await vi.waitFor(() => expect((heapUsed() - before.heap) / MEGABYTE).toBeLessThan(1.5), { timeout: 5000 });
 });
