@@ -1,16 +1,15 @@
 /** The official conformance suite: brought here on first use, and started with a Node that is new enough for it. */
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { alone, installBeside, WORKSHOP } from '../support/side-package.ts';
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const MODULES = join(FOLDER, 'node_modules');
-const WORKSHOP = fileURLToPath(new URL('../../node_modules/.cache/meanwhile-tests', import.meta.url));
 const PACKAGE = '@modelcontextprotocol/conformance';
 const SCRIPT = join(MODULES, PACKAGE, 'dist/index.js');
 /** One file of it, beside the original because it looks for its requirements from there: it starts in half the time. */
@@ -18,8 +17,6 @@ const BUNDLE = join(MODULES, PACKAGE, 'dist/bundle.mjs');
 const OLDEST_NODE = 22;
 /** In megabytes: the suite starts often, and builds so many schemas then that a fifth of its time would be garbage collection. */
 const YOUNG_GENERATION = ['--min-semi-space-size=32', '--max-semi-space-size=32'];
-/** How long the install may take; a test that was killed does not keep others waiting for ever. */
-const INSTALL_MS = 120_000;
 
 export type Revision = '2025-11-25' | '2026-07-28';
 
@@ -49,8 +46,8 @@ export async function openSuite(): Promise<Suite> {
   const isThere = (): boolean => isInstalled() && existsSync(node);
   const isReady = (): boolean => isThere() && existsSync(BUNDLE);
   if (!isReady()) {
-    await alone(isReady, async () => {
-      if (!isThere()) await installBeside(ownNode ? ['--omit=optional'] : []);
+    await alone('conformance', isReady, async () => {
+      if (!isThere()) await installBeside(FOLDER, 'conformance', ownNode ? ['--omit=optional'] : []);
       await bundleSuite();
     });
   }
@@ -94,49 +91,6 @@ function isInstalled(): boolean {
 
 function readJson(path: string): unknown {
   return JSON.parse(readFileSync(path, 'utf8'));
-}
-
-/** Another test may want the suite at the same time: one of them makes it ready, and the other waits. */
-async function alone(isReady: () => boolean, makeReady: () => Promise<void>): Promise<void> {
-  await mkdir(WORKSHOP, { recursive: true });
-  const mine = join(WORKSHOP, 'conformance-install');
-  try {
-    await mkdir(mine);
-  } catch {
-    for (const end = Date.now() + INSTALL_MS; Date.now() < end && existsSync(mine) && !isReady();) await delay(200);
-    if (isReady()) return;
-  }
-  try {
-    await makeReady();
-  } finally {
-    await rm(mine, { recursive: true, force: true });
-  }
-}
-
-/** Beside its place, and then into it at once. */
-async function installBeside(options: string[]): Promise<void> {
-  const folder = await mkdtemp(join(WORKSHOP, 'conformance-'));
-  try {
-    for (const file of ['package.json', 'package-lock.json']) await copyFile(join(FOLDER, file), join(folder, file));
-    await npmCi(folder, options);
-    await rm(MODULES, { recursive: true, force: true });
-    await rename(join(folder, 'node_modules'), MODULES);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-async function npmCi(cwd: string, options: string[]): Promise<void> {
-  const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error', ...options];
-  const shell = process.platform === 'win32';
-  const npm = spawn('npm', args, { cwd, stdio: ['ignore', 'ignore', 'inherit'], shell });
-  await new Promise<void>((resolve, reject) => {
-    npm.once('error', reject);
-    npm.once('exit', (code) => {
-      if (code === 0) resolve();
-      else reject(new Error(`npm ci for the conformance suite ended with ${String(code)}`));
-    });
-  });
 }
 
 async function bundleSuite(): Promise<void> {
