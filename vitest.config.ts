@@ -2,12 +2,13 @@ import { dirname } from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Tests that start no program, and so need no build. */
+/** Tests that do not start the program, and so need no build. */
 const UNIT = [
   'src/**/*.test.ts',
   'tests/*.test.ts',
   'tests/contract/{store,scripted-connection}.test.ts',
   'tests/crash/checker.test.ts',
+  'tests/postgres/*.test.ts',
 ];
 
 /** Where the longest files are. */

@@ -134,7 +134,7 @@ export function concerns(change: Change, sessionId: string | undefined): boolean
 }
 
 /** The session of a record; a session belongs to itself, a server to none. */
-function ownerOf(change: Change): string | undefined {
+export function ownerOf(change: Change): string | undefined {
   if (change.op === 'drop') return change.sessionId;
   if (change.op === 'drop_session') return change.id;
   const { kind, record } = change;

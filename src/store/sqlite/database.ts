@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type Libsql from 'libsql';
 import { codeOf, messageOf } from '../../lib/log.ts';
+import { isPostgresUrl, withoutSecrets } from '../../lib/postgres-url.ts';
 import { StoreError } from '../store-error.ts';
 import { APPLICATION_ID, assertNotNewer, migrate } from './migrations.ts';
 
@@ -67,6 +68,7 @@ export async function createFile(file: string, store = file): Promise<void> {
 
 /** Resolves links: the lock and the log beside the file have the name of the file itself. */
 export async function fileOf(path: string): Promise<string> {
+  if (isPostgresUrl(path)) throw notAFile(path);
   if (path === ':memory:') return path;
   try {
     return await realpath(path);
@@ -157,6 +159,13 @@ function damaged(path: string, error: unknown): StoreError {
 
 function notOurs(path: string, what: string): StoreError {
   return new StoreError('STORE_NOT_OURS', `${path}: ${what}; nothing was changed; give another path as the store`);
+}
+
+function notAFile(url: string): StoreError {
+  return new StoreError(
+    'STORE_UNUSABLE',
+    `${withoutSecrets(url)}: only the gateway itself works on PostgreSQL so far; give a file as the store`,
+  );
 }
 
 export function unusable(path: string, error: unknown): StoreError {

@@ -1,0 +1,147 @@
+/** The one statement that writes the changes of a turn, if the sessions are still claimed. */
+
+import { resumes } from '../../core/session/kind.ts';
+import { hasEnded } from '../../core/task/task.ts';
+import { stringifyExact } from '../../lib/exact-json.ts';
+import type { Change, Put, RecordKind } from '../queue.ts';
+import { OWNED_BY_A_SESSION, TABLES } from '../records.ts';
+import { keyOf } from './key.ts';
+import { SCHEMA } from './schema.ts';
+
+/** Told on it that servers have changed, with the id of the gateway that changed them. */
+export const SERVERS_CHANNEL = 'meanwhile_servers';
+
+export interface Claim {
+  readonly sessionId: string;
+  readonly fence: number;
+  /** Another gateway has claimed the session since. */
+  lost: boolean;
+}
+
+/** A change with the JSON of its record. */
+export interface Write {
+  change: Change;
+  data: string;
+}
+
+/** Changes that are made together or not at all: of one session, or of servers. */
+export interface Piece {
+  /** Absent for servers, which belong to all gateways. */
+  claim?: Claim;
+  writes: Write[];
+  /** The claim ends with these changes. */
+  ends: boolean;
+  /** It has a statement of its own: together with others it could not be written. */
+  alone?: boolean;
+}
+
+type Rows = Record<string, Record<string, unknown>[]>;
+
+/** The columns of each table, besides `id` and `data`. */
+const COLUMNS: Record<RecordKind, Record<string, string>> = {
+  session: { principal: 'text', owner_kind: 'text', last_active_at: 'double precision', resumes: 'boolean' },
+  task: { session_id: 'text', keep_until: 'double precision' },
+  question: { session_id: 'text' },
+  event: { session_id: 'text' },
+  subscription: { session_id: 'text' },
+  server: {},
+};
+
+export interface CommitStatement {
+  sql: string;
+  /** All rows, as JSON. */
+  rows: string;
+}
+
+/** Returns the keys of the sessions that are claimed: the changes of others are not made. */
+export function commitStatement(pieces: readonly Piece[], gateway: string): CommitStatement {
+  const rows: Rows = {};
+  const add = (name: string, row: Record<string, unknown>): void => {
+    (rows[name] ??= []).push(row);
+  };
+  for (const { claim, writes, ends } of pieces) {
+    const session = claim && keyOf(claim.sessionId);
+    if (claim) add('claimed', { session_id: session, fence: claim.fence });
+    if (ends) add('ended', { session_id: session });
+    for (const { change, data } of writes) addWrite(add, change, data, session);
+  }
+  const parts = Object.keys(rows).map((name) => `${name} AS (${partOf(name)})`);
+  const serversChanged = 'put_server' in rows || 'drop_server' in rows;
+  const results = [
+    ...('claimed' in rows ? ['SELECT session_id FROM held'] : []),
+    ...(serversChanged ? [`SELECT pg_notify('${SERVERS_CHANNEL}', '${gateway}')::text`] : []),
+  ];
+  const sql = `WITH batch AS (SELECT $1::text::json AS rows), ${parts.join(', ')} ${results.join(' UNION ALL ')}`;
+  return { sql, rows: stringifyExact(rows) };
+}
+
+function addWrite(
+  add: (name: string, row: Record<string, unknown>) => void,
+  change: Change,
+  data: string,
+  session: string | undefined,
+): void {
+  switch (change.op) {
+    case 'put':
+      add(`put_${change.kind}`, { id: keyOf(change.record.id), data, ...columnsOf(change), session_id: session });
+      return;
+    case 'drop':
+      add(`drop_${change.kind}`, { id: keyOf(change.id), session_id: session });
+      return;
+    case 'drop_session':
+      add('erased', { session_id: session });
+      for (const kind of OWNED_BY_A_SESSION) add(`erase_${kind}`, {});
+      return;
+  }
+}
+
+/** What a name in the rows stands for. */
+function partOf(name: string): string {
+  if (name === 'claimed') {
+    // The lock keeps another gateway from claiming the session before this is committed. A weaker one would not.
+    return `${rowsOf(name, { session_id: 'text', fence: 'bigint' })}), held AS MATERIALIZED (
+      SELECT session_id FROM ${SCHEMA}.claims JOIN claimed USING (session_id, fence) FOR SHARE OF claims`;
+  }
+  if (name === 'ended') return `DELETE FROM ${SCHEMA}.claims WHERE session_id IN (${heldOf(name)})`;
+  if (name === 'erased') return `DELETE FROM ${SCHEMA}.sessions WHERE id IN (${heldOf(name)})`;
+  const [op, kind] = name.split('_') as [string, RecordKind];
+  const table = `${SCHEMA}.${TABLES[kind]}`;
+  if (op === 'erase') return `DELETE FROM ${table} WHERE session_id IN (${heldOf('erased')})`;
+  const held = kind === 'server' ? '' : 'JOIN held USING (session_id)';
+  if (op === 'drop') {
+    return `DELETE FROM ${table} WHERE id IN (SELECT id FROM (${rowsOf(name, { id: 'text', session_id: 'text' })}) r ${held})`;
+  }
+  const columns = COLUMNS[kind];
+  const names = ['id', 'data', ...Object.keys(columns)];
+  const typed = rowsOf(name, { id: 'text', data: 'text', session_id: 'text', ...columns });
+  const changed = names.slice(1).map((column) => `${column} = excluded.${column}`);
+  return `INSERT INTO ${table} (${names.join(', ')}) SELECT ${names.join(', ')} FROM (${typed}) r ${held}
+    ON CONFLICT (id) DO UPDATE SET ${changed.join(', ')}`;
+}
+
+function rowsOf(name: string, columns: Record<string, string>): string {
+  const typed = Object.entries(columns).map(([column, type]) => `${column} ${type}`);
+  return `SELECT each.* FROM batch CROSS JOIN LATERAL json_to_recordset(rows->'${name}') AS each(${typed.join(', ')})`;
+}
+
+const heldOf = (name: string): string =>
+  `SELECT session_id FROM (${rowsOf(name, { session_id: 'text' })}) r JOIN held USING (session_id)`;
+
+function columnsOf({ kind, record }: Put): Record<string, unknown> {
+  switch (kind) {
+    case 'session':
+      return {
+        principal: keyOf(record.principal),
+        owner_kind: record.owner.kind,
+        last_active_at: record.lastActiveAt,
+        resumes: resumes(record),
+      };
+    case 'task':
+      return { keep_until: hasEnded(record) ? record.keepUntil : null };
+    case 'question':
+    case 'event':
+    case 'subscription':
+    case 'server':
+      return {};
+  }
+}

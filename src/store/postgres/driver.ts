@@ -1,0 +1,45 @@
+/** The driver, loaded on first use: it is an optional dependency, and who uses SQLite does not pay for it. */
+
+import { codeOf } from '../../lib/log.ts';
+import { StoreError } from '../store-error.ts';
+
+export type Value = string | number | null;
+export type Row = Record<string, unknown>;
+
+/** The part of `postgres` that the store uses. */
+export interface Client {
+  unsafe(sql: string, values?: Value[], options?: { prepare?: boolean }): Promise<Row[]>;
+  /** Ends the connections once they are idle, or after so many seconds. */
+  end(options: { timeout: number }): Promise<void>;
+}
+
+export interface ClientOptions {
+  max: number;
+  connect_timeout: number;
+  backoff: number;
+  max_lifetime: null;
+  fetch_types: boolean;
+  connection: Record<string, string>;
+  onnotice: () => void;
+  onnotify?: (channel: string, payload: string) => void;
+  onclose?: () => void;
+}
+
+export type Driver = (url: string, options: ClientOptions) => Client;
+
+/** Not a literal: it must neither be bundled, nor be needed to check the types. */
+const DRIVER: string = 'postgres';
+
+export async function loadDriver(store: string): Promise<Driver> {
+  try {
+    const { default: driver } = (await import(/* @vite-ignore */ DRIVER)) as { default: Driver };
+    return driver;
+  } catch (error) {
+    if (codeOf(error) !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new StoreError(
+      'STORE_UNUSABLE',
+      `${store}: the driver for PostgreSQL is not installed; run \`npm install postgres@3\` where meanwhile is installed ` +
+        '(with --global, if meanwhile is)',
+    );
+  }
+}

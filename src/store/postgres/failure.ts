@@ -1,0 +1,51 @@
+/** What a failure of the database means, and what to do about it. Passwords never appear in a message. */
+
+import { codeOf, messageOf } from '../../lib/log.ts';
+import { StoreError, type StoreErrorCode } from '../store-error.ts';
+
+/** What a failure to open the store is about, by the code of the error. */
+const ON_OPENING: readonly [codes: RegExp, code: StoreErrorCode, fix: string][] = [
+  [
+    /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ECONNRESET|ENOENT|CONNECT_TIMEOUT)$/,
+    'STORE_UNUSABLE',
+    'check host and port, and that PostgreSQL is running',
+  ],
+  [/^28/, 'STORE_UNUSABLE', 'check user and password in the URL, and pg_hba.conf of the server'],
+  [/^3D000$/, 'STORE_MISSING', 'create the database, or check its name in the URL'],
+  [/^42501$/, 'STORE_UNUSABLE', 'let the user create the schema: GRANT CREATE ON DATABASE … TO …'],
+  [/^25006$/, 'STORE_UNUSABLE', 'the database can only be read: give the URL of the primary'],
+  [/^53300$/, 'STORE_UNUSABLE', 'raise max_connections of the server, or stop others that use it'],
+];
+
+const CHECK_URL = 'check the URL: postgres://user:password@host:5432/database';
+
+export function openFailure(store: string, error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  const about = ON_OPENING.find(([codes]) => codes.test(String(codeOf(error))));
+  const [, code = 'STORE_UNUSABLE', fix = CHECK_URL] = about ?? [];
+  return new StoreError(code, `${store}: the store cannot be opened: ${reasonOf(error)}; ${fix}`);
+}
+
+/** A connection that failed on several addresses tells nothing in its own words. */
+function reasonOf(error: unknown): string {
+  const message = messageOf(error);
+  return message === '' ? String(codeOf(error)) : message;
+}
+
+export function readFailure(store: string, error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  return new StoreError('STORE_UNUSABLE', `${store}: the store cannot be read: ${reasonOf(error)}; check the database`);
+}
+
+/** PostgreSQL gives every error a code of five characters; others are of the connection. */
+const isAnswer = (error: unknown): boolean => /^[0-9A-Z]{5}$/.test(String(codeOf(error)));
+
+/** The statement may succeed when it is made again: the connection was lost, or the server is stopping or starting. */
+export function mayPass(error: unknown): boolean {
+  return !isAnswer(error) || /^(?:08|57P|40|55P03)/.test(String(codeOf(error)));
+}
+
+/** It is the record that cannot be stored, and never will be: it is too large, say. */
+export function isOfTheRecord(error: unknown): boolean {
+  return /^(?:21|22|23|54)/.test(String(codeOf(error)));
+}

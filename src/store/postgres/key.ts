@@ -1,0 +1,16 @@
+import { createHash } from 'node:crypto';
+
+/** Longer ones may not fit into an index. */
+const MAX_LENGTH = 512;
+
+/**
+ * The id of a record, or the name of a principal, in a column: as it is, or its hash if PostgreSQL could not keep it. Begins
+ * with a quote if it is a hash, and only then; the record itself has the id as it was.
+ */
+export function keyOf(id: string): string {
+  const isKept = id.length <= MAX_LENGTH && !id.startsWith('"') && !/\0|\p{Surrogate}/u.test(id);
+  // As JSON, since in UTF-8 all halves of a surrogate pair would be the same.
+  return isKept ? id : `"${createHash('sha256').update(JSON.stringify(id)).digest('hex')}`;
+}
+
+export const isHashed = (key: string): boolean => key.startsWith('"');

@@ -1,0 +1,101 @@
+/** Reads the records of the store. */
+
+import type { SessionRecord, StoredSession } from '../../core/ports.ts';
+import { messageOf } from '../../lib/log.ts';
+import type { OwnedKind, RecordKind, Records } from '../queue.ts';
+import { readRecord, TABLES, type UnreadableRecord } from '../records.ts';
+import type { Database } from './database.ts';
+import type { Row } from './driver.ts';
+import { isHashed, keyOf } from './key.ts';
+import { SCHEMA } from './schema.ts';
+
+/** The record is read only where the columns do not have the ids as they are. */
+const SESSIONS_TO_RESUME = `SELECT id, principal, CASE WHEN id LIKE '"%' OR principal LIKE '"%' THEN data END AS data
+  FROM ${SCHEMA}.sessions WHERE id IN (SELECT id FROM ${SCHEMA}.sessions WHERE resumes
+    UNION ALL SELECT session_id FROM ${SCHEMA}.tasks WHERE keep_until IS NULL) ORDER BY id`;
+
+export class RecordReader {
+  readonly #db: Database;
+  readonly #onUnreadable: (record: UnreadableRecord) => void;
+
+  constructor(db: Database, onUnreadable: (record: UnreadableRecord) => void) {
+    this.#db = db;
+    this.#onUnreadable = onUnreadable;
+  }
+
+  async session(id: string): Promise<SessionRecord | undefined> {
+    return this.byKey('session', keyOf(id));
+  }
+
+  async contents(sessionId: string): Promise<StoredSession> {
+    const of = async <K extends OwnedKind>(kind: K): Promise<Records[K][]> => {
+      const sql = `SELECT id, data FROM ${SCHEMA}.${TABLES[kind]} WHERE session_id = $1 ORDER BY id`;
+      return this.#records(kind, await this.#db.read(sql, [keyOf(sessionId)]));
+    };
+    const [tasks, questions, events, subscriptions] = await Promise.all([
+      of('task'),
+      of('question'),
+      of('event'),
+      of('subscription'),
+    ]);
+    return { tasks, questions, events, subscriptions };
+  }
+
+  async sessionsToResume(): Promise<Pick<SessionRecord, 'id' | 'principal'>[]> {
+    const rows = await this.#db.read(SESSIONS_TO_RESUME);
+    const hashed = await this.#records(
+      'session',
+      rows.filter(({ data }) => data !== null),
+    );
+    const known = new Map(hashed.map(({ id, principal }) => [keyOf(id), { id, principal }]));
+    return rows.flatMap(({ id: key, principal, data }) => {
+      const found = data === null ? { id: String(key), principal: String(principal) } : known.get(String(key));
+      return found ? [found] : [];
+    });
+  }
+
+  async states(principal: string): Promise<SessionRecord[]> {
+    const sql = `SELECT id, data FROM ${SCHEMA}.sessions WHERE principal = $1 AND owner_kind = 'state' ORDER BY id`;
+    return this.#records('session', await this.#db.read(sql, [keyOf(principal)]));
+  }
+
+  /** With the text of each, by which changes are noticed. */
+  async servers(): Promise<{ record: Records['server']; data: string }[]> {
+    const rows = await this.#db.read(`SELECT id, data FROM ${SCHEMA}.servers ORDER BY id`);
+    const records = await Promise.all(rows.map(async (row) => this.#records('server', [row])));
+    return records.flatMap(([record], index) => (record ? [{ record, data: String(rows[index]?.['data']) }] : []));
+  }
+
+  async byKey<K extends RecordKind>(kind: K, key: string): Promise<Records[K] | undefined> {
+    const rows = await this.#db.read(`SELECT id, data FROM ${SCHEMA}.${TABLES[kind]} WHERE id = $1`, [key]);
+    return (await this.#records(kind, rows))[0];
+  }
+
+  /** The id of a record from its key; nothing if it cannot be read. */
+  async idOf(kind: RecordKind, key: string): Promise<string | undefined> {
+    return isHashed(key) ? (await this.byKey(kind, key))?.id : key;
+  }
+
+  /** A row that cannot be read is set aside, since otherwise it would keep its session, or the program, from starting. */
+  async #records<K extends RecordKind>(kind: K, rows: readonly Row[]): Promise<Records[K][]> {
+    const records: Records[K][] = [];
+    for (const { id, data } of rows) {
+      try {
+        records.push(readRecord(kind, String(data)));
+      } catch (error) {
+        await this.#setAside(kind, String(id), messageOf(error));
+      }
+    }
+    return records;
+  }
+
+  async #setAside(kind: RecordKind, id: string, reason: string): Promise<void> {
+    await this.#db.read(
+      `WITH gone AS (DELETE FROM ${SCHEMA}.${TABLES[kind]} WHERE id = $1 RETURNING id, data)
+       INSERT INTO ${SCHEMA}.set_aside (kind, id, data, reason) SELECT $2, id, data, $3 FROM gone
+       ON CONFLICT (kind, id) DO UPDATE SET data = excluded.data, reason = excluded.reason`,
+      [id, kind, reason],
+    );
+    this.#onUnreadable({ kind, id, reason });
+  }
+}

@@ -1,0 +1,108 @@
+/** The shape of the store, as steps. A step that was released never changes; a new shape is a new step. */
+
+import { codeOf, messageOf } from '../../lib/log.ts';
+import { StoreError } from '../store-error.ts';
+import type { Database } from './database.ts';
+import { openFailure } from './failure.ts';
+
+const PERMISSION_DENIED = '42501';
+
+export const SCHEMA = 'meanwhile';
+
+/** Whoever creates or changes the schema has this lock of the database: "Mnwl" in ASCII. */
+const MIGRATION_LOCK = 0x4d6e776c;
+
+/**
+ * Step `n` (from 1) brings a store from version `n - 1` to version `n`. Records are text, not jsonb, which would change
+ * numbers; what they are looked up by is in columns. Ids are compared as bytes, like those in memory.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE meanwhile.sessions (id text COLLATE "C" PRIMARY KEY, data text NOT NULL, principal text COLLATE "C" NOT NULL,
+    owner_kind text NOT NULL, last_active_at double precision NOT NULL, resumes boolean NOT NULL);
+  CREATE INDEX sessions_by_principal ON meanwhile.sessions (principal, owner_kind);
+  CREATE INDEX sessions_by_activity ON meanwhile.sessions (last_active_at);
+  CREATE INDEX sessions_to_resume ON meanwhile.sessions (id) WHERE resumes;
+  CREATE TABLE meanwhile.tasks (id text COLLATE "C" PRIMARY KEY, session_id text COLLATE "C" NOT NULL, data text NOT NULL,
+    keep_until double precision);
+  CREATE INDEX tasks_by_session ON meanwhile.tasks (session_id);
+  CREATE INDEX tasks_by_end ON meanwhile.tasks (keep_until) WHERE keep_until IS NOT NULL;
+  CREATE INDEX tasks_at_work ON meanwhile.tasks (session_id) WHERE keep_until IS NULL;
+  CREATE TABLE meanwhile.questions (id text COLLATE "C" PRIMARY KEY, session_id text COLLATE "C" NOT NULL, data text NOT NULL);
+  CREATE INDEX questions_by_session ON meanwhile.questions (session_id);
+  CREATE TABLE meanwhile.events (id text COLLATE "C" PRIMARY KEY, session_id text COLLATE "C" NOT NULL, data text NOT NULL);
+  CREATE INDEX events_by_session ON meanwhile.events (session_id);
+  CREATE TABLE meanwhile.subscriptions (id text COLLATE "C" PRIMARY KEY, session_id text COLLATE "C" NOT NULL,
+    data text NOT NULL);
+  CREATE INDEX subscriptions_by_session ON meanwhile.subscriptions (session_id);
+  CREATE TABLE meanwhile.servers (id text COLLATE "C" PRIMARY KEY, data text NOT NULL);
+  CREATE TABLE meanwhile.set_aside (kind text NOT NULL, id text COLLATE "C" NOT NULL, data text NOT NULL,
+    reason text NOT NULL, PRIMARY KEY (kind, id));
+  CREATE SEQUENCE meanwhile.fences;
+  CREATE TABLE meanwhile.claims (session_id text COLLATE "C" PRIMARY KEY, gateway text NOT NULL, fence bigint NOT NULL,
+    until timestamptz NOT NULL);
+  CREATE INDEX claims_by_gateway ON meanwhile.claims (gateway);
+  `,
+];
+
+const FIND = `SELECT to_regnamespace('${SCHEMA}') IS NOT NULL AS has_schema, coalesce((SELECT array_agg(attname ORDER BY attname)
+    = '{application,version}' FROM pg_attribute WHERE attrelid = to_regclass('${SCHEMA}.store') AND attnum > 0), false) AS is_ours,
+  EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace('${SCHEMA}')) AS has_tables`;
+
+/** Creates the schema, brings it up to date with all steps or none, or refuses it untouched. */
+export async function migrate(db: Database, migrations: readonly string[] = MIGRATIONS): Promise<void> {
+  for (;;) {
+    const found = await versionIn(db, migrations);
+    if (found === migrations.length) return;
+    if (await step(db, found, migrations)) return;
+  }
+}
+
+/** 0 if there is no store yet; `undefined` in its place if there is not even a schema for it. */
+async function versionIn(db: Database, migrations: readonly string[]): Promise<number | undefined> {
+  const [row] = await db.greet(FIND);
+  if (row?.['is_ours'] !== true) {
+    if (row?.['has_tables'] === true) throw notOurs(db);
+    return row?.['has_schema'] === true ? 0 : undefined;
+  }
+  const [mark] = await db.greet(`SELECT application, version FROM ${SCHEMA}.store`);
+  const version = Number(mark?.['version']);
+  if (mark?.['application'] !== 'meanwhile' || !Number.isSafeInteger(version)) throw notOurs(db);
+  if (version <= migrations.length) return version;
+  throw new StoreError(
+    'STORE_TOO_NEW',
+    `${db.name}: the store has schema version ${version}, and this version of meanwhile knows ${migrations.length} at most; ` +
+      'update meanwhile, or give another database as the store',
+  );
+}
+
+/** False if another gateway was faster. */
+async function step(db: Database, found: number | undefined, migrations: readonly string[]): Promise<boolean> {
+  const steps = migrations.slice(found ?? 0).join(';');
+  // Fails if another gateway was faster: the table is there, or it has another version.
+  const begin =
+    found === undefined || found === 0
+      ? `${found === undefined ? `CREATE SCHEMA ${SCHEMA};` : ''}
+        CREATE TABLE ${SCHEMA}.store (application text NOT NULL, version integer NOT NULL);
+        INSERT INTO ${SCHEMA}.store VALUES ('meanwhile', 0);`
+      : `SELECT 1 / (SELECT count(*) FROM ${SCHEMA}.store WHERE version = ${found});`;
+  const end = `UPDATE ${SCHEMA}.store SET version = ${migrations.length}`;
+  try {
+    await db.script(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK}); ${begin} ${steps}; ${end}`);
+    return true;
+  } catch (error) {
+    if ((await versionIn(db, migrations)) !== found) return false;
+    if (codeOf(error) === PERMISSION_DENIED) throw openFailure(db.name, error);
+    throw new StoreError(
+      'STORE_MIGRATION_FAILED',
+      `${db.name}: the step to schema version ${migrations.length} failed and the store is as it was: ${messageOf(error)}`,
+    );
+  }
+}
+
+function notOurs(db: Database): StoreError {
+  return new StoreError(
+    'STORE_NOT_OURS',
+    `${db.name}: the schema "${SCHEMA}" belongs to another program; nothing was changed; give another database as the store`,
+  );
+}

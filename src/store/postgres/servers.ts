@@ -1,0 +1,73 @@
+/** The servers that clients added, at any gateway. */
+
+import type { ServerRecord, ServerWatcher } from '../../core/ports.ts';
+import type { RecordReader } from './records.ts';
+import type { Writer } from './writer.ts';
+
+/** In case that a notification was lost. */
+const POLL_MS = 5000;
+
+export class SharedServers {
+  readonly #gateway: string;
+  readonly #reader: RecordReader;
+  readonly #watchers = new Set<ServerWatcher>();
+  /** The text of each as it was last read, or written by this gateway. */
+  readonly #known = new Map<string, string>();
+  #poll: NodeJS.Timeout | undefined;
+
+  constructor(gateway: string, reader: RecordReader) {
+    this.#gateway = gateway;
+    this.#reader = reader;
+  }
+
+  /** An own change was written. */
+  written(id: string, data: string | undefined): void {
+    if (data === undefined) this.#known.delete(id);
+    else this.#known.set(id, data);
+  }
+
+  /** Reads them all, and reports those that other gateways have changed: own changes are known. */
+  async all(writer: Writer): Promise<ServerRecord[]> {
+    await writer.written(undefined);
+    return writer.between(async () => {
+      const found = await this.#reader.servers();
+      for (const { record, data } of found) {
+        if (this.#known.get(record.id) === data) continue;
+        this.#known.set(record.id, data);
+        this.#report(record.id, record);
+      }
+      const ids = new Set(found.map(({ record }) => record.id));
+      for (const id of this.#known.keys()) {
+        if (ids.has(id)) continue;
+        this.#known.delete(id);
+        this.#report(id, undefined);
+      }
+      return found.map(({ record }) => record);
+    });
+  }
+
+  watch(watcher: ServerWatcher, writer: Writer): () => void {
+    this.#watchers.add(watcher);
+    this.#poll ??= setInterval(() => this.changed(undefined, writer), POLL_MS).unref();
+    return () => {
+      this.#watchers.delete(watcher);
+      if (this.#watchers.size === 0) this.close();
+    };
+  }
+
+  /** A gateway has changed servers, or some gateway may have. */
+  changed(gateway: string | undefined, writer: Writer): void {
+    if (gateway === this.#gateway || this.#watchers.size === 0) return;
+    // Failures are those of the database, which is asked again soon.
+    void this.all(writer).catch(() => {});
+  }
+
+  #report(id: string, record: ServerRecord | undefined): void {
+    for (const watcher of this.#watchers) watcher(id, record);
+  }
+
+  close(): void {
+    clearInterval(this.#poll);
+    this.#poll = undefined;
+  }
+}

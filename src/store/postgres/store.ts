@@ -1,0 +1,296 @@
+/** The store on PostgreSQL, which several gateways may share. */
+
+import { randomUUID } from 'node:crypto';
+import type {
+  ClaimedSession,
+  ServerRecord,
+  ServerWatcher,
+  SessionRecord,
+  Store,
+  StoredSession,
+  Trimmed,
+} from '../../core/ports.ts';
+import type { Task } from '../../core/task/task.ts';
+import type { Log } from '../../lib/log.ts';
+import type { Records } from '../queue.ts';
+import { TOO_LARGE } from '../trim.ts';
+import type { Claim } from './commit.ts';
+import { Database } from './database.ts';
+import { openFailure } from './failure.ts';
+import { excessOf } from './fit.ts';
+import { keyOf } from './key.ts';
+import { Presence } from './presence.ts';
+import { RecordReader } from './records.ts';
+import { migrate, SCHEMA } from './schema.ts';
+import { SharedServers } from './servers.ts';
+import { claimLost, Writer } from './writer.ts';
+
+/** How long a claim holds without being renewed. */
+const LEASE_MS = 10_000;
+/** How many idle sessions are deleted at once. */
+const IDLE_CHUNK = 1000;
+
+export interface PostgresStoreOptions {
+  /** `postgres://user:password@host/database` */
+  url: string;
+  log: Log;
+  /** Refuses the store while another gateway uses it; claims of gateways that are gone end at once. */
+  alone?: boolean;
+  leaseMs?: number;
+}
+
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
+  const { url, log, alone = false, leaseMs = LEASE_MS } = options;
+  const db = await Database.open(url);
+  try {
+    await migrate(db);
+    const store = new PostgresStore(db, log, leaseMs);
+    await store.join(alone);
+    return store;
+  } catch (error) {
+    await db.close();
+    throw openFailure(db.name, error);
+  }
+}
+
+/** The time of the database decides, never that of a gateway. */
+const LEASE_END = `clock_timestamp() + $3 * interval '1 millisecond'`;
+
+/** A claim of this gateway that it does not know of was made on a connection that was lost before the answer came. */
+const CLAIM = `INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence, until)
+  VALUES ($1, $2, nextval('${SCHEMA}.fences'), ${LEASE_END})
+  ON CONFLICT (session_id) DO UPDATE SET gateway = excluded.gateway, fence = excluded.fence, until = excluded.until
+    WHERE claims.until <= clock_timestamp() OR claims.gateway = excluded.gateway
+  RETURNING fence`;
+
+const CLAIM_IDLE = `INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence, until)
+  SELECT id, $2, nextval('${SCHEMA}.fences'), ${LEASE_END} FROM ${SCHEMA}.sessions
+    WHERE last_active_at <= $1 AND NOT EXISTS (SELECT FROM ${SCHEMA}.claims WHERE session_id = id
+      AND (until > clock_timestamp() OR gateway = $2)) LIMIT ${IDLE_CHUNK}
+  ON CONFLICT (session_id) DO UPDATE SET gateway = excluded.gateway, fence = excluded.fence, until = excluded.until
+    WHERE claims.until <= clock_timestamp() AND claims.gateway <> excluded.gateway
+  RETURNING session_id, fence`;
+
+const RENEW = `WITH renewed AS (UPDATE ${SCHEMA}.claims SET until = clock_timestamp() + $2 * interval '1 millisecond'
+  WHERE gateway = $1 RETURNING 1) SELECT count(*) AS count FROM renewed`;
+
+export class PostgresStore implements Store {
+  readonly problem = undefined;
+  readonly leaseMs: number;
+  readonly #db: Database;
+  readonly #log: Log;
+  /** Tells this gateway from others. */
+  readonly #gateway: string = randomUUID();
+  readonly #reader: RecordReader;
+  readonly #writer: Writer;
+  readonly #servers: SharedServers;
+  /** `undefined` while it is being claimed. */
+  readonly #claims = new Map<string, Claim | undefined>();
+  #presence: Presence | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(db: Database, log: Log, leaseMs: number) {
+    this.#db = db;
+    this.#log = log;
+    this.leaseMs = leaseMs;
+    this.#reader = new RecordReader(db, (record) => {
+      const fix = `it is in the table ${SCHEMA}.set_aside of ${db.name}; the rest goes on`;
+      log.error('record_set_aside', { ...record, fix });
+    });
+    this.#servers = new SharedServers(this.#gateway, this.#reader);
+    const onServer = (id: string, data: string | undefined): void => this.#servers.written(id, data);
+    this.#writer = new Writer({ db, log, gateway: this.#gateway, onServer });
+  }
+
+  async join(alone: boolean): Promise<void> {
+    const onServersChanged = (gateway: string | undefined): void => this.#servers.changed(gateway, this.#writer);
+    this.#presence = await Presence.open({ db: this.#db, log: this.#log, alone, onServersChanged });
+    if (alone) await this.#db.run(`DELETE FROM ${SCHEMA}.claims`);
+  }
+
+  async claim(sessionId: string): Promise<ClaimedSession | undefined> {
+    if (this.#claims.has(sessionId) && this.#claims.get(sessionId)?.lost !== true) return undefined;
+    this.#claims.set(sessionId, undefined);
+    let claim: Claim | undefined;
+    try {
+      await this.#writer.written(sessionId);
+      const [row] = await this.#db.read(CLAIM, [keyOf(sessionId), this.#gateway, this.leaseMs]);
+      if (row === undefined) {
+        this.#claims.delete(sessionId);
+        return undefined;
+      }
+      claim = { sessionId, fence: Number(row['fence']), lost: false };
+      this.#claims.set(sessionId, claim);
+      // After the claim, in a statement of its own: what the holder before wrote last is seen only then.
+      return this.#claimedSession(claim, await this.#reader.session(sessionId));
+    } catch (error) {
+      this.#claims.delete(sessionId);
+      if (claim) this.#writer.release(claim);
+      throw error;
+    }
+  }
+
+  #claimedSession(claim: Claim, record: SessionRecord | undefined): ClaimedSession {
+    const { sessionId, fence } = claim;
+    const writer = this.#writer;
+    let erased = false;
+    return {
+      fence,
+      record,
+      put: (kind, changed) => {
+        // Each kind of a session's records is one of the store's.
+        if (!erased) writer.put(claim, kind, changed as Records[typeof kind]);
+      },
+      drop: (kind, id) => {
+        if (!erased) writer.drop(claim, kind, id);
+      },
+      settled: () => this.#settled(claim),
+      trim: async (maxBytes, keepTasksUntil) => this.#trim(claim, maxBytes, keepTasksUntil),
+      load: async () => this.#load(sessionId),
+      erase: () => {
+        if (erased) return;
+        erased = true;
+        writer.erase(claim);
+        this.#forget(claim);
+      },
+      release: async () => {
+        if (erased) {
+          await writer.settled(sessionId).catch(() => {});
+          return;
+        }
+        writer.release(claim);
+        await writer.settled(sessionId).catch(() => {});
+        this.#forget(claim);
+      },
+    };
+  }
+
+  /** Another claim of the same session may have followed. */
+  #forget(claim: Claim): void {
+    if (this.#claims.get(claim.sessionId) === claim) this.#claims.delete(claim.sessionId);
+  }
+
+  #settled(claim: Claim): Promise<void> {
+    if (!claim.lost || this.#writer.isQueued(claim.sessionId)) return this.#writer.settled(claim.sessionId);
+    const lost = Promise.reject(claimLost(claim));
+    // Like any commit: one that nobody waits for must not crash the process.
+    lost.catch(() => {});
+    return lost;
+  }
+
+  async #load(sessionId: string): Promise<StoredSession> {
+    await this.#writer.written(sessionId);
+    return this.#reader.contents(sessionId);
+  }
+
+  /** What goes is dropped like anything else: only if the session is still claimed. */
+  async #trim(claim: Claim, maxBytes: number, keepUntil: number): Promise<Trimmed> {
+    const { sessionId } = claim;
+    await this.#writer.written(sessionId);
+    const { bytes, keys } = await excessOf(this.#db, sessionId, maxBytes);
+    if (bytes <= maxBytes) return { bytes, events: 0, questions: 0, tasks: 0 };
+    for (const kind of ['event', 'question'] as const) {
+      for (const key of keys[kind]) {
+        const id = await this.#reader.idOf(kind, key);
+        if (id !== undefined) this.#writer.drop(claim, kind, id);
+      }
+    }
+    for (const key of keys.task) {
+      // One at a time: each may be large.
+      const task = await this.#reader.byKey('task', key);
+      if (task) this.#writer.put(claim, 'task', withoutContents(task, keepUntil));
+      await this.#writer.settled(sessionId);
+    }
+    await this.#writer.settled(sessionId);
+    const { bytes: left } = await excessOf(this.#db, sessionId, maxBytes);
+    return { bytes: left, events: keys.event.length, questions: keys.question.length, tasks: keys.task.length };
+  }
+
+  async renew(): Promise<string[]> {
+    const held = [...this.#claims.values()].filter((claim) => claim !== undefined);
+    const [row] = await this.#db.read(RENEW, [this.#gateway, this.leaseMs]);
+    if (Number(row?.['count']) !== held.length) await this.#findLost(held);
+    const lost = held.filter((claim) => claim.lost && this.#claims.get(claim.sessionId) === claim);
+    for (const claim of lost) this.#forget(claim);
+    return lost.map(({ sessionId }) => sessionId);
+  }
+
+  async #findLost(held: readonly Claim[]): Promise<void> {
+    const rows = await this.#db.read(`SELECT fence FROM ${SCHEMA}.claims WHERE gateway = $1`, [this.#gateway]);
+    const fences = new Set(rows.map(({ fence }) => Number(fence)));
+    for (const claim of held) if (!fences.has(claim.fence)) claim.lost = true;
+  }
+
+  async sessionsToResume(): Promise<Pick<SessionRecord, 'id' | 'principal'>[]> {
+    await this.#writer.written(undefined);
+    return this.#reader.sessionsToResume();
+  }
+
+  async states(principal: string): Promise<SessionRecord[]> {
+    await this.#writer.written(undefined);
+    return this.#reader.states(principal);
+  }
+
+  async dropIdle(before: number): Promise<void> {
+    await this.#writer.written(undefined);
+    for (;;) {
+      const rows = await this.#db.read(CLAIM_IDLE, [before, this.#gateway, this.leaseMs]);
+      for (const { session_id: key, fence } of rows) {
+        const sessionId = await this.#reader.idOf('session', String(key));
+        if (sessionId !== undefined) this.#writer.erase({ sessionId, fence: Number(fence), lost: false });
+      }
+      if (rows.length < IDLE_CHUNK) return;
+      await this.#writer.written(undefined);
+    }
+  }
+
+  async dropOverdue(now: number): Promise<void> {
+    await this.#writer.written(undefined);
+    await this.#db.read(`DELETE FROM ${SCHEMA}.tasks WHERE keep_until <= $1`, [now]);
+  }
+
+  async servers(): Promise<ServerRecord[]> {
+    return this.#servers.all(this.#writer);
+  }
+
+  putServer(record: ServerRecord): void {
+    this.#writer.changeServer({ put: record });
+  }
+
+  dropServer(id: string): void {
+    this.#writer.changeServer({ drop: id });
+  }
+
+  watchServers(watcher: ServerWatcher): () => void {
+    return this.#servers.watch(watcher, this.#writer);
+  }
+
+  settled(): Promise<void> {
+    return this.#writer.settled();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#servers.close();
+    const failure = await this.#writer.close();
+    // Otherwise they end by themselves.
+    if (!failure)
+      await this.#db.run(`DELETE FROM ${SCHEMA}.claims WHERE gateway = $1`, [this.#gateway]).catch(() => {});
+    await this.#presence?.close();
+    await this.#db.close();
+    if (failure) throw failure;
+  }
+}
+
+/** What a failed task does not have, and what may be large. */
+const GONE: ReadonlySet<string> = new Set(['result', 'checkpoint', 'deadline', 'remainingMs', 'unsent']);
+
+/** Clients know the ids of tasks: they are told that the task failed. */
+function withoutContents(task: Task, keepUntil: number): Task {
+  const facts = Object.fromEntries(Object.entries(task).filter(([field]) => !GONE.has(field))) as unknown as Task;
+  return { ...facts, args: {}, status: 'failed', keepUntil, error: { code: -32_000, message: TOO_LARGE } };
+}

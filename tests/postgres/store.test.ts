@@ -1,0 +1,321 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { ClaimedSession } from '../../src/core/ports.ts';
+import { parseExact, stringifyExact } from '../../src/lib/exact-json.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { Database } from '../../src/store/postgres/database.ts';
+import { migrate, MIGRATIONS } from '../../src/store/postgres/schema.ts';
+import { openPostgresStore, type PostgresStore } from '../../src/store/postgres/store.ts';
+import { storeContract } from '../contract/store.contract.ts';
+import { event, server as serverRecord, session, task } from '../support/records.ts';
+import { PostgresServer } from './server.ts';
+
+const log = createLog('silent');
+let server: PostgresServer;
+let admin: Database;
+
+beforeAll(async () => {
+  server = await PostgresServer.start();
+  admin = await Database.open(server.url());
+}, 120_000);
+afterAll(async () => {
+  await admin.close();
+  await server.remove();
+});
+
+const empty = async (): Promise<void> => admin.script('DROP SCHEMA IF EXISTS meanwhile CASCADE');
+const open = async (options: { alone?: boolean } = {}) => openPostgresStore({ url: server.url(), log, ...options });
+const expireClaims = async (): Promise<void> => {
+  await admin.run('UPDATE meanwhile.claims SET until = now()');
+};
+
+storeContract(
+  'postgres',
+  async () => {
+    await empty();
+    const [store, another] = [await open(), await open()];
+    return { store, another, expireClaims };
+  },
+  { shared: true },
+);
+
+describe('a store on PostgreSQL', () => {
+  let store: PostgresStore;
+  let another: PostgresStore;
+  beforeEach(async () => {
+    await empty();
+    [store, another] = await Promise.all([open(), open()]);
+  });
+  afterEach(async () => {
+    await store.close();
+    await another.close();
+  });
+
+  async function claim(id: string, from = store): Promise<ClaimedSession> {
+    const claimed = await from.claim(id);
+    if (claimed === undefined) throw new Error(`session ${id} is claimed already`);
+    return claimed;
+  }
+
+  const ids = (records: { id: string }[]): string[] => records.map(({ id }) => id);
+
+  it('K-2: of gateways that claim a session at the same moment, one gets it', async () => {
+    const sessions = Array.from({ length: 20 }, (_, index) => `s${index}`);
+    const claims = await Promise.all(
+      sessions.flatMap((id) => [store, another, store].map(async (each) => each.claim(id))),
+    );
+    const got = sessions.map((_, index) => claims.slice(3 * index, 3 * index + 3).filter(Boolean).length);
+    expect(got).toEqual(sessions.map(() => 1));
+    const fences = claims.flatMap((each) => (each ? [each.fence] : []));
+    expect(new Set(fences).size).toBe(20);
+  });
+
+  it('K-2: what a holder says is stored is there after a take-over, and nothing else', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const id = `s${round}`;
+      const holder = await claim(id);
+      await expireClaims();
+      holder.put('event', event(`e${round}`, id));
+      const [written, taken] = await Promise.all([
+        holder.settled().then(
+          () => true,
+          (error: unknown) => expect(error).toMatchObject({ code: 'STORE_CLAIM_LOST' }),
+        ),
+        claim(id, another),
+      ]);
+      expect((await taken.load()).events).toHaveLength(written === true ? 1 : 0);
+    }
+  });
+
+  it('K-2: a claim that was taken over fails alone, whatever is written with it', async () => {
+    const [lost, kept] = [await claim('lost'), await claim('kept')];
+    await expireClaims();
+    const taken = await claim('lost', another);
+    lost.put('event', event('a', 'lost'));
+    kept.put('event', event('b', 'kept'));
+    store.putServer(serverRecord('c'));
+    await Promise.all([
+      expect(lost.settled()).rejects.toMatchObject({ code: 'STORE_CLAIM_LOST' }),
+      kept.settled(),
+      expect(store.settled()).rejects.toMatchObject({ code: 'STORE_CLAIM_LOST' }),
+    ]);
+    await expect(lost.settled()).rejects.toMatchObject({ code: 'STORE_CLAIM_LOST' });
+    expect((await taken.load()).events).toEqual([]);
+    expect(ids((await kept.load()).events)).toEqual(['b']);
+    expect(ids(await another.servers())).toEqual(['c']);
+    lost.erase();
+    await expect(lost.settled()).rejects.toMatchObject({ code: 'STORE_CLAIM_LOST' });
+    expect(await another.renew()).toEqual([]);
+  });
+
+  it('K-2: a claim that nobody took can be renewed although it expired, and lasts by the clock of the database', async () => {
+    await claim('s');
+    await expireClaims();
+    expect(await store.renew()).toEqual([]);
+    expect(await another.claim('s')).toBeUndefined();
+    const left = 'SELECT extract(epoch FROM until - clock_timestamp()) * 1000 AS ms FROM meanwhile.claims';
+    const [row] = await admin.run(left);
+    expect(Number(row?.['ms'])).toBeGreaterThan(store.leaseMs / 2);
+    expect(Number(row?.['ms'])).toBeLessThanOrEqual(store.leaseMs);
+  });
+
+  it('K-2: idle sessions are not deleted while another gateway has them, and are when its claim has expired', async () => {
+    const holder = await claim('s', another);
+    holder.put('session', session('s'));
+    await holder.settled();
+    await store.dropIdle(10);
+    await expireClaims();
+    await store.dropIdle(10);
+    holder.put('event', event('late', 's'));
+    await expect(holder.settled()).rejects.toMatchObject({ code: 'STORE_CLAIM_LOST' });
+    const next = await claim('s');
+    expect(next.record).toBeUndefined();
+    expect((await next.load()).events).toEqual([]);
+  });
+
+  describe('connections', () => {
+    const cut = async (): Promise<void> => {
+      await admin.run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()
+        AND application_name LIKE 'meanwhile%'`);
+    };
+
+    it('K-7: that are cut cost nothing: what is written and read meanwhile succeeds', async () => {
+      const claimed = await claim('s');
+      for (let round = 0; round < 10; round += 1) {
+        claimed.put('event', event(`e${round}`, 's'));
+        const settled = claimed.settled();
+        await Promise.all([settled, cut(), claimed.load()]);
+      }
+      expect((await claimed.load()).events).toHaveLength(10);
+      expect(await store.claim('s')).toBeUndefined();
+      await claimed.release();
+      expect(await another.claim('s')).toBeDefined();
+    });
+
+    it('K-7, S-3: changes of servers are still reported after they were cut', async () => {
+      const seen: string[] = [];
+      store.watchServers((id) => seen.push(id));
+      await cut();
+      another.putServer(serverRecord('a'));
+      await expect.poll(() => seen).toEqual(['a']);
+    });
+
+    it('K-7: nothing is said to be stored while the database is down, and all is stored when it is back', async () => {
+      const claimed = await claim('s');
+      await server.down();
+      try {
+        claimed.put('task', task('t', 's'));
+        await expect(claimed.settled()).rejects.toMatchObject({ code: 'STORE_WRITE_FAILED' });
+        await expect(claimed.load()).rejects.toMatchObject({ name: 'StoreError' });
+        await expect(store.states('ada')).rejects.toMatchObject({ name: 'StoreError' });
+      } finally {
+        await server.up();
+      }
+      await expect.poll(async () => claimed.settled().then(() => true, String)).toBe(true);
+      expect(ids((await claimed.load()).tasks)).toEqual(['t']);
+    });
+  });
+
+  it('P-1: numbers come back as they were, however long', async () => {
+    const claimed = await claim('s');
+    const data = parseExact('{"n":12345678901234567890,"m":-9007199254740993}') as Record<string, unknown>;
+    claimed.put('event', { ...event('e', 's'), data });
+    const [read] = (await claimed.load()).events;
+    expect(stringifyExact(read?.data)).toBe('{"n":12345678901234567890,"m":-9007199254740993}');
+  });
+
+  it('X-4: ids that PostgreSQL could not keep are those of sessions, tasks and subscriptions like others', async () => {
+    const odd = ['nul \0', 'half \ud83d', '"quoted', 'x'.repeat(9000)];
+    for (const id of odd) {
+      const claimed = await claim(id);
+      claimed.put('session', { ...session(id), principal: id, preferences: { demo: { logLevel: 'info' } } });
+      claimed.put('subscription', { id: `${id}/uri`, sessionId: id, server: 'demo', uri: id });
+      expect(await another.claim(id)).toBeUndefined();
+      expect(ids((await claimed.load()).subscriptions)).toEqual([`${id}/uri`]);
+      claimed.drop('subscription', `${id}/uri`);
+      expect((await claimed.load()).subscriptions).toEqual([]);
+      expect(ids(await store.states(id))).toEqual([]);
+      await claimed.release();
+    }
+    const known = odd.map((id) => ({ id, principal: id }));
+    expect(await store.sessionsToResume()).toEqual(expect.arrayContaining(known));
+    await store.dropIdle(10);
+    expect(await store.sessionsToResume()).toEqual([]);
+  });
+
+  it('P-4: a record that cannot be read is set aside, and the rest goes on', async () => {
+    const claimed = await claim('s');
+    claimed.put('event', event('a', 's'));
+    claimed.put('event', event('b', 's'));
+    await claimed.settled();
+    await admin.run(`UPDATE meanwhile.events SET data = '{' WHERE id = 'a'`);
+    expect(ids((await claimed.load()).events)).toEqual(['b']);
+    expect(await admin.run('SELECT kind, id, data FROM meanwhile.set_aside')).toMatchObject([
+      { kind: 'event', id: 'a', data: '{' },
+    ]);
+  });
+
+  it('X-4: a record that the database refuses fails its own session, and no other', async () => {
+    const [a, b] = [await claim('a'), await claim('b')];
+    await admin.script(`ALTER TABLE meanwhile.events ADD CHECK (id <> 'refused')`);
+    for (const id of ['a1', 'refused', 'a2']) a.put('event', event(id, 'a'));
+    b.put('event', event('b1', 'b'));
+    await Promise.all([expect(a.settled()).rejects.toMatchObject({ code: 'STORE_WRITE_FAILED' }), b.settled()]);
+    expect(ids((await a.load()).events)).toEqual(['a1', 'a2']);
+    expect(ids((await b.load()).events)).toEqual(['b1']);
+  });
+
+  it('K-1: one gateway alone refuses others, and takes over at once what one that is gone had claimed', async () => {
+    await claim('s');
+    const only = await open({ alone: true });
+    try {
+      expect(await only.claim('s')).toBeDefined();
+      await expect(open({ alone: true })).rejects.toMatchObject({
+        code: 'STORE_IN_USE',
+        message: expect.stringContaining('stop it'),
+      });
+    } finally {
+      await only.close();
+    }
+    await (await open({ alone: true })).close();
+  });
+});
+
+describe('opening', () => {
+  beforeEach(empty);
+
+  const failure = async (url: string): Promise<{ code: string; message: string }> => {
+    const opened = openPostgresStore({ url, log });
+    const error = await opened.then(
+      async (store) => store.close().then(() => undefined),
+      (error: unknown) => error as { code: string; message: string },
+    );
+    if (error === undefined) throw new Error('the store was opened');
+    expect(error).toMatchObject({ name: 'StoreError' });
+    expect(JSON.stringify([error, error.message, String((error as { cause?: unknown }).cause)])).not.toContain(
+      'hunter2',
+    );
+    return error;
+  };
+
+  it('K-1: names what is wrong with the URL, and never the password', async () => {
+    expect(await failure(server.url('postgres', 'ann:hunter22'))).toMatchObject({
+      code: 'STORE_UNUSABLE',
+      message: expect.stringContaining('check user and password'),
+    });
+    expect(await failure(server.url('nothing'))).toMatchObject({
+      code: 'STORE_MISSING',
+      message: expect.stringMatching(/"nothing" does not exist; create the database/),
+    });
+    expect(await failure('postgres://ann:hunter2@127.0.0.1:1/x')).toMatchObject({
+      code: 'STORE_UNUSABLE',
+      message: expect.stringMatching(/^postgres:\/\/127\.0\.0\.1:1\/x: .*ECONNREFUSED.*; check host and port/),
+    });
+    expect(await failure('postgres://ann:hunter2@host:port/x')).toMatchObject({
+      code: 'STORE_UNUSABLE',
+      message: expect.stringContaining('expected postgres://user:password@host:5432/database'),
+    });
+  });
+
+  it('K-1: names the privilege that is missing, and does without it where the schema is there', async () => {
+    await admin.script(`DROP ROLE IF EXISTS bob; CREATE ROLE bob LOGIN PASSWORD 'hunter2'`);
+    const url = server.url('postgres', 'bob:hunter2');
+    expect(await failure(url)).toMatchObject({
+      code: 'STORE_UNUSABLE',
+      message: expect.stringMatching(/permission denied.*GRANT CREATE ON DATABASE/),
+    });
+    await admin.script('CREATE SCHEMA meanwhile AUTHORIZATION bob');
+    const store = await openPostgresStore({ url, log });
+    expect(await store.servers()).toEqual([]);
+    await store.close();
+    await admin.script('DROP SCHEMA meanwhile CASCADE; DROP ROLE bob');
+  });
+
+  it('P-4, K-1: refuses what is not ours, or newer, untouched', async () => {
+    await admin.script('CREATE SCHEMA meanwhile; CREATE TABLE meanwhile.precious (x int)');
+    expect(await failure(server.url())).toMatchObject({ code: 'STORE_NOT_OURS' });
+    expect(await admin.run('SELECT x FROM meanwhile.precious')).toEqual([]);
+    await empty();
+    await (await open()).close();
+    await admin.run('UPDATE meanwhile.store SET version = 99');
+    expect(await failure(server.url())).toMatchObject({
+      code: 'STORE_TOO_NEW',
+      message: expect.stringMatching(/version 99, .*update meanwhile/),
+    });
+  });
+
+  it('P-4, K-1: gateways that start at the same moment create the store once', async () => {
+    const stores = await Promise.all([open(), open(), open(), open()]);
+    for (const store of stores) expect(await store.servers()).toEqual([]);
+    await Promise.all(stores.map(async (store) => store.close()));
+  });
+
+  it('P-4: brings an older store up to date, with all steps or none', async () => {
+    await migrate(admin);
+    await admin.run(`INSERT INTO meanwhile.servers VALUES ('a', '{}')`);
+    const broken = [...MIGRATIONS, 'CREATE TABLE meanwhile.later (x int); CREATE TABLE meanwhile.servers (x int)'];
+    await expect(migrate(admin, broken)).rejects.toMatchObject({ code: 'STORE_MIGRATION_FAILED' });
+    await Promise.all([1, 2].map(async () => migrate(admin, [...MIGRATIONS, 'CREATE TABLE meanwhile.later (x int)'])));
+    const found = await admin.run('SELECT (SELECT version FROM meanwhile.store), id FROM meanwhile.servers');
+    expect(found).toMatchObject([{ version: MIGRATIONS.length + 1, id: 'a' }]);
+  });
+});
