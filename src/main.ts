@@ -3,9 +3,11 @@
 import { ConfigError } from './config/config-error.ts';
 import type { Config } from './config/schema.ts';
 import type { Gateway } from './core/gateway.ts';
+import type { Store } from './core/ports.ts';
 import { shareConnections } from './core/session/shared-connections.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
 import { stderrLog, type Log } from './lib/log.ts';
+import { isPostgresUrl } from './lib/postgres-url.ts';
 import type { HttpListener } from './north/http/listener.ts';
 import { clashIn } from './north/all/clashes.ts';
 import { Hub } from './north/hub/hub.ts';
@@ -103,6 +105,12 @@ async function assertNoClash(
   if (clashes.length > 0) throw new ConfigError(clashes.map((clash) => `${file}: ${clash}`));
 }
 
+async function openStore(given: string, log: Log, maxBytes: number): Promise<Store> {
+  if (!isPostgresUrl(given)) return openSqliteStore({ path: given, log, maxBytes });
+  const { openPostgresStore } = await import('./store/postgres/store.ts');
+  return openPostgresStore({ url: given, log, alone: true });
+}
+
 async function startProgram(
   { settings, servers }: Pick<Config, 'settings' | 'servers'>,
   log: Log,
@@ -113,7 +121,7 @@ async function startProgram(
   return Program.start({
     kind: 'gateway',
     openStore: async () => {
-      const store = await openSqliteStore({ path: settings.store, log, maxBytes: storeBytes });
+      const store = await openStore(settings.store, log, storeBytes);
       return { store, close: async () => store.close() };
     },
     backends: shareConnections(connections, log, clock),

@@ -2,6 +2,7 @@
 
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { ALL_SERVERS } from '../core/groups.ts';
+import { isPostgresUrl, withoutSecrets } from '../lib/postgres-url.ts';
 import { VERSION } from '../lib/version.ts';
 import { chooseConfig, configHint, type ProgramConfig } from './config.ts';
 import type { CommandLine } from './flags.ts';
@@ -31,7 +32,7 @@ export function serveBanner(config: ProgramConfig, url: string, options: BannerO
     ['Hub', [url]],
     ['Servers', serverLines([...config.servers.keys()], url)],
     ['Config', wrap(describeConfig(config, cwd), columns - INDENT.length - LABEL_COLUMNS)],
-    ['Store', [settings.store === ':memory:' ? settings.store : short(settings.store, home, '~')]],
+    ['Store', [describeStore(settings.store, home)]],
   ];
   const lines = rows.flatMap(([label, values]) =>
     values.map((value, index) => INDENT + style.faint(pad(index === 0 ? label : '', LABEL_COLUMNS)) + clean(value)),
@@ -59,6 +60,11 @@ function describeConfig(config: Pick<ProgramConfig, 'source' | 'file' | 'unusedF
     case 'none':
       return `none; ${configHint(config)}`;
   }
+}
+
+function describeStore(store: string, home: string): string {
+  if (isPostgresUrl(store)) return withoutSecrets(store);
+  return store === ':memory:' ? store : short(store, home, '~');
 }
 
 function serverLines(names: readonly string[], url: string): string[] {

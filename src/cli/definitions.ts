@@ -26,7 +26,12 @@ export const FLAGS = {
   config: { value: 'FILE', env: 'MEANWHILE_CONFIG', help: 'servers and settings', complete: 'files' },
   port: { value: 'N', env: 'MEANWHILE_PORT', help: 'the port; 0 takes any free one' },
   host: { value: 'NAME', env: 'MEANWHILE_HOST', help: 'the address to listen on' },
-  store: { value: 'PATH', env: 'MEANWHILE_STORE', help: 'the file for tasks, or :memory:', complete: 'files' },
+  store: {
+    value: 'PATH',
+    env: 'MEANWHILE_STORE',
+    help: 'the file for tasks, :memory:, or a postgres:// URL',
+    complete: 'files',
+  },
   'log-level': {
     value: 'LEVEL',
     env: 'MEANWHILE_LOG_LEVEL',

@@ -229,13 +229,23 @@ describe('files of other programs', () => {
 });
 
 describe('the store', () => {
-  it.each(['postgres://ann:hunter2@db/x', 'redis://x', 'sqlite:x.db', 'file:/x.db'])(
+  it.each(['mysql://ann:hunter2@db/x', 'redis://x', 'sqlite:x.db', 'file:/x.db'])(
     'P-1: %s is not taken for the name of a file',
     async (store) => {
       for (const found of [await mistakes({}, { store }), await mistakes(settings({ store }))]) {
-        expect(found).toEqual([expect.stringMatching(/(--store|meanwhile\.store): expected a file or `:memory:`/)]);
+        expect(found).toEqual([
+          expect.stringMatching(/(--store|meanwhile\.store): expected a file, `:memory:`, or postgres:/),
+        ]);
         expect(found.join()).not.toContain('hunter2');
       }
+    },
+  );
+
+  it.each(['postgres://ann:hunter2@db/x', 'postgresql://db:5432/x?sslmode=require'])(
+    'K-1: %s is a database, in the file and as a flag',
+    async (store) => {
+      expect((await load({}, { store })).settings.store).toBe(store);
+      expect((await load(settings({ store }))).settings.store).toBe(store);
     },
   );
 

@@ -6,6 +6,7 @@ import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { ServerConfig } from '../core/ports.ts';
 import { codeOf, messageOf } from '../lib/log.ts';
+import { isPostgresUrl } from '../lib/postgres-url.ts';
 import { isObject } from '../lib/values.ts';
 import { ConfigError } from './config-error.ts';
 import { expand, type Mistake } from './expand.ts';
@@ -160,7 +161,8 @@ function projectOf(place: string, server: string | undefined): string {
 }
 
 function storePath(store: string | undefined, base: string): string | undefined {
-  return store === undefined || store === ':memory:' ? store : resolve(base, store);
+  if (store === undefined || store === ':memory:' || isPostgresUrl(store)) return store;
+  return resolve(base, store);
 }
 
 function serverConfigs(file: FileValue, { folder }: Here): { servers: Config['servers']; mistakes: Mistake[] } {

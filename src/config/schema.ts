@@ -5,6 +5,7 @@
 
 import * as z from 'zod';
 import type { ServerConfig } from '../core/ports.ts';
+import { isPostgresUrl } from '../lib/postgres-url.ts';
 import { isAddressRange } from '../lib/addresses.ts';
 import { LOG_FORMATS, LOG_LEVELS, type LogLevel } from '../lib/log.ts';
 import { serverNameSchema as name } from '../lib/server-name.ts';
@@ -139,12 +140,13 @@ const settings = group('The settings of meanwhile itself.', {
     .string()
     .min(1)
     .refine(
-      (text) => !/^[a-z][a-z0-9+.-]+:/i.test(text),
-      'expected a file or `:memory:`; other stores are not supported',
+      (text) => isPostgresUrl(text) || !/^[a-z][a-z0-9+.-]+:/i.test(text),
+      'expected a file, `:memory:`, or postgres://user:password@host/database; other stores are not supported',
     )
     .optional()
     .describe(
-      'The file that keeps sessions, tasks and questions, relative to the folder of this file, or `:memory:`. ' +
+      'The file that keeps sessions, tasks and questions, relative to the folder of this file, or `:memory:`, or a database: ' +
+        '`postgres://user:password@host/database`. ' +
         'By default in the data folder of the user: `meanwhile/meanwhile.db`, or on stdio one for each project.',
     ),
   logLevel: z
