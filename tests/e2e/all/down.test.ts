@@ -1,9 +1,11 @@
+import { join } from 'node:path';
+import Database from 'libsql';
 import { expect, test } from 'vitest';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { startV2Http } from '../../servers/v2-http.ts';
-import { httpGateway } from '../../support/gateway.ts';
+import { httpGateway, temporaryFolder } from '../../support/gateway.ts';
 import { clientAt, ERAS, toolsOf, watch } from '../../support/group-clients.ts';
-import { owned } from '../../support/owned.ts';
+import { defer, owned } from '../../support/owned.ts';
 import { portToReturnTo } from '../../support/port-to-return-to.ts';
 import { textOf } from '../direct/answered.ts';
 
@@ -47,6 +49,25 @@ test('M-4: a server that starts late, goes and comes back is no matter to the ot
 });
 
 const echo = { name: 'late__echo', arguments: { text: 'again' } };
+
+test('M-4, P-3: a store that cannot be written delays what is stored, and not the lists', async () => {
+  const one = owned(await startV1Http());
+  const store = join(await temporaryFolder(), 'store.db');
+  const { url } = await httpGateway({ one: { url: one.url } }, { store });
+  const client = await clientAt('legacy', `${url}/all`);
+  const other = new Database(store);
+  defer(async () => void other.close());
+  other.exec('BEGIN IMMEDIATE');
+  let told = false;
+  const setting = client.send('logging/setLevel', { level: 'info' }).finally(() => {
+    told = true;
+  });
+  await expect.poll(() => [...one.state.sessions].map(({ logLevel }) => logLevel)).toContain('info');
+  expect(await toolsOf(client)).toContain('one__echo');
+  expect(told).toBe(false);
+  other.exec('COMMIT');
+  expect((await setting).result).toEqual({});
+});
 
 test.each(ERAS)('M-6: a hidden tool is not shown among several servers, and cannot be called (%s)', async (era) => {
   const one = owned(await startV1Http());
