@@ -1,8 +1,11 @@
+import { tmpdir } from 'node:os';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ClaimedSession } from '../../src/core/ports.ts';
 import { parseExact, stringifyExact } from '../../src/lib/exact-json.ts';
 import { createLog } from '../../src/lib/log.ts';
+import { loadConfig, startHttp, type HttpGateway } from '../../src/main.ts';
 import { Database } from '../../src/store/postgres/database.ts';
+import { loadDriver } from '../../src/store/postgres/driver.ts';
 import { migrate, MIGRATIONS } from '../../src/store/postgres/schema.ts';
 import { openPostgresStore, type PostgresStore } from '../../src/store/postgres/store.ts';
 import { storeContract } from '../contract/store.contract.ts';
@@ -240,6 +243,39 @@ describe('a store on PostgreSQL', () => {
   });
 });
 
+describe('a gateway', () => {
+  beforeEach(empty);
+
+  const start = async (): Promise<HttpGateway> =>
+    startHttp(await loadConfig({ flags: { store: server.url(), port: '0' }, env: {}, cwd: tmpdir() }), log);
+
+  async function send({ url }: HttpGateway, message: object, session?: string): Promise<Response> {
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...(session !== undefined && { 'mcp-session-id': session }),
+    };
+    return fetch(url, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }) });
+  }
+
+  it('K-1, P-1: keeps its sessions on PostgreSQL', async () => {
+    const first = await start();
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+    const hello = await send(first, { method: 'initialize', params });
+    const id = hello.headers.get('mcp-session-id') ?? '';
+    await hello.text();
+    await expect(start()).rejects.toMatchObject({ code: 'STORE_IN_USE' });
+    await first.close();
+    const second = await start();
+    try {
+      const listed = await send(second, { method: 'tools/list' }, id);
+      expect(await listed.text()).toContain('execute_tool');
+    } finally {
+      await second.close();
+    }
+  });
+});
+
 describe('opening', () => {
   beforeEach(empty);
 
@@ -273,6 +309,13 @@ describe('opening', () => {
     expect(await failure('postgres://ann:hunter2@host:port/x')).toMatchObject({
       code: 'STORE_UNUSABLE',
       message: expect.stringContaining('expected postgres://user:password@host:5432/database'),
+    });
+  });
+
+  it('K-1: names the command that installs the driver', async () => {
+    await expect(loadDriver('postgres://host/x', 'a-driver-that-is-not-there')).rejects.toMatchObject({
+      code: 'STORE_UNUSABLE',
+      message: expect.stringMatching(/^postgres:\/\/host\/x: .*npm install postgres@3/),
     });
   });
 

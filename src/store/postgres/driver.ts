@@ -30,9 +30,10 @@ export type Driver = (url: string, options: ClientOptions) => Client;
 /** Not a literal: it must neither be bundled, nor be needed to check the types. */
 const DRIVER: string = 'postgres';
 
-export async function loadDriver(store: string): Promise<Driver> {
+/** `store` is for messages. */
+export async function loadDriver(store: string, module = DRIVER): Promise<Driver> {
   try {
-    const { default: driver } = (await import(/* @vite-ignore */ DRIVER)) as { default: Driver };
+    const { default: driver } = (await import(/* @vite-ignore */ module)) as { default: Driver };
     return driver;
   } catch (error) {
     if (codeOf(error) !== 'ERR_MODULE_NOT_FOUND') throw error;
