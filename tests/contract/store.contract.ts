@@ -7,8 +7,8 @@ import { event, question, server, session, task } from '../support/records.ts';
 
 export interface StoreUnderTest {
   store: Store;
-  /** Another gateway on the same data; absent where there can be only one. */
-  another?: Store;
+  /** Opens another gateway on the same data; absent where there can be only one. */
+  openAnother?: () => Promise<Store>;
   /** Lets the claims of all gateways that do not renew them expire. */
   expireClaims?: () => void | Promise<void>;
 }
@@ -29,7 +29,6 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
     });
     afterEach(async () => {
       await store.close();
-      await under.another?.close();
     });
 
     async function claim(id: string, from = store): Promise<ClaimedSession> {
@@ -376,10 +375,11 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
 
     describe('several gateways', () => {
       let another: Store;
-      beforeEach(() => {
-        if (under.another === undefined) throw new Error('the store is said to be shared');
-        another = under.another;
+      beforeEach(async () => {
+        if (under.openAnother === undefined) throw new Error('the store is said to be shared');
+        another = await under.openAnother();
       });
+      afterEach(async () => another.close());
 
       it('K-2: a session that one gateway has claimed is not claimed by another', async () => {
         const claimed = await claim('s');

@@ -24,7 +24,11 @@ storeContract(
   'shared by gateways of one process',
   async () => {
     const database = new MemoryDatabase();
-    return { store: database.open(), another: database.open(), expireClaims: () => database.expireClaims() };
+    return {
+      store: database.open(),
+      openAnother: async () => database.open(),
+      expireClaims: () => database.expireClaims(),
+    };
   },
   { shared: true },
 );

@@ -35,8 +35,7 @@ storeContract(
   'postgres',
   async () => {
     await empty();
-    const [store, another] = [await open(), await open()];
-    return { store, another, expireClaims };
+    return { store: await open(), openAnother: open, expireClaims };
   },
   { shared: true },
 );
@@ -87,6 +86,21 @@ describe('a store on PostgreSQL', () => {
       ]);
       expect((await taken.load()).events).toHaveLength(written === true ? 1 : 0);
     }
+  });
+
+  it('K-2: a take-over waits for what its holder is just writing', async () => {
+    await admin.script(`CREATE FUNCTION meanwhile.slowly() RETURNS trigger LANGUAGE plpgsql
+      AS 'BEGIN PERFORM pg_sleep(0.5); RETURN new; END';
+      CREATE TRIGGER slowly BEFORE INSERT ON meanwhile.events FOR EACH ROW EXECUTE FUNCTION meanwhile.slowly()`);
+    const holder = await claim('s');
+    await expireClaims();
+    holder.put('event', event('e', 's'));
+    const written = holder.settled();
+    const sleeping = `SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep'`;
+    await expect.poll(async () => admin.run(sleeping), { interval: 10 }).toHaveLength(1);
+    const taken = await claim('s', another);
+    expect((await taken.load()).events).toHaveLength(1);
+    await written;
   });
 
   it('K-2: a claim that was taken over fails alone, whatever is written with it', async () => {
