@@ -44,7 +44,7 @@ export const FLAGS = {
     help: 'auto (text on a terminal, else json), json, text',
     complete: LOG_FORMATS,
   },
-  all: { help: 'serve all servers as one, with their own tools' },
+  all: { help: 'serve all servers as one' },
   group: { value: 'NAME', help: 'serve this group of servers as one' },
   server: { value: 'NAME', help: 'serve only this server' },
   args: {

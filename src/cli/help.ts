@@ -59,9 +59,9 @@ const GATEWAY_FLAGS = 'Flags, also as environment variables and in the config fi
 const PROSE: Partial<Record<CommandName, Prose>> = {
   stdio: {
     usage: '[stdio] [flags]',
-    about: `Run as an MCP server on standard input and output, as a client starts it. It offers the tools of the hub; with --all it
-serves all servers of the config file as one, with their own tools; with --group NAME a group of them, and with --server
-NAME one. It ends when its input ends. Only warnings and errors are logged unless a level is given. A meanwhile.json in the current folder is not used: name it with --config.`,
+    about: `Run as an MCP server on standard input and output, as a client starts it, until its input ends. It offers the tools of
+the hub; with --all, --group or --server the own tools of all servers, of a group, or of one. Only warnings and errors
+are logged unless a level is given. A meanwhile.json in the current folder is not used: name it with --config.`,
     envFlags: GATEWAY_FLAGS,
     examples: ['meanwhile stdio --config ~/meanwhile.json', 'meanwhile stdio --config ~/meanwhile.json --all'],
     exitCodes: GATEWAY_EXIT_CODES,
