@@ -44,10 +44,10 @@ test('L-2: compose runs one gateway, and Postgres with two gateways as a profile
   expect(named['gateway']).not.toContain('profiles');
   expect(named['gateway']).toContain('- data:/data');
   expect(named['gateway-1']).toContain('profiles: [cluster]');
-  expect(text).toContain('Not available yet');
-  // As long as this holds, the profile cannot work.
-  const env = { HOME: ROOT, MEANWHILE_STORE: 'postgres://meanwhile@postgres/meanwhile' };
-  await expect(loadConfig({ flags: {}, env, cwd: ROOT })).rejects.toThrow('other stores are not supported');
+  expect(text).toContain('Only one gateway at a time uses a database so far');
+  const store = /MEANWHILE_STORE: (postgres:.*)$/m.exec(named['gateway-1'] ?? '')?.[1]?.replace(/\$\{.*?\}/, 'secret');
+  const { settings } = await loadConfig({ flags: {}, env: { HOME: ROOT, MEANWHILE_STORE: store }, cwd: ROOT });
+  expect(settings.store).toBe('postgres://meanwhile:secret@postgres/meanwhile');
 });
 
 test('L-2: the unit starts the gateway with data of its own and few rights', async () => {
