@@ -46,7 +46,7 @@ describe('of a server that cannot be reached', () => {
       `meanwhile: cannot reach ${url}/broken: server 'broken' cannot be reached: command 'no-such-program' was not found`,
     );
     const unknown = await runCommand(['tools', `${url}/nix`]);
-    expect(unknown.stderr).toBe(`meanwhile: cannot reach ${url}/nix: no server 'nix'; known: broken`);
+    expect(unknown.stderr).toBe(`meanwhile: cannot reach ${url}/nix: no server 'nix'; known: broken; groups: all`);
   });
 
   test('C-3: a wrong token gets other advice than none', async () => {
