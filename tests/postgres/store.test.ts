@@ -4,6 +4,7 @@ import type { ClaimedSession } from '../../src/core/ports.ts';
 import { parseExact, stringifyExact } from '../../src/lib/exact-json.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { loadConfig, startHttp, type HttpGateway } from '../../src/main.ts';
+import { commitStatement, type Piece } from '../../src/store/postgres/commit.ts';
 import { Database } from '../../src/store/postgres/database.ts';
 import { loadDriver } from '../../src/store/postgres/driver.ts';
 import { migrate, MIGRATIONS } from '../../src/store/postgres/schema.ts';
@@ -101,6 +102,30 @@ describe('a store on PostgreSQL', () => {
     const taken = await claim('s', another);
     expect((await taken.load()).events).toHaveLength(1);
     await written;
+  });
+
+  it('K-2, K-7: a statement that arrives late, after others of its gateway, writes nothing', async () => {
+    const claimed = await claim('s');
+    const put = async (type: string): Promise<void> => {
+      claimed.put('event', { ...event('e', 's'), data: { type } });
+      await claimed.settled();
+    };
+    await put('first');
+    await put('second');
+    const [row] = await admin.run('SELECT id FROM meanwhile.gateways WHERE commits > 0');
+    const late: Piece[] = [
+      {
+        claim: { sessionId: 's', fence: claimed.fence, lost: false },
+        writes: [{ change: { op: 'drop', kind: 'event', id: 'e', sessionId: 's' }, data: '' }],
+        ends: true,
+      },
+      { writes: [{ change: { op: 'put', kind: 'server', record: serverRecord('a') }, data: '{}' }], ends: false },
+    ];
+    const { sql, values } = commitStatement(late, String(row?.['id']), 1);
+    expect(await admin.run(sql, values)).toEqual([]);
+    expect((await claimed.load()).events).toMatchObject([{ data: { type: 'second' } }]);
+    expect(await store.servers()).toEqual([]);
+    expect(await another.claim('s')).toBeUndefined();
   });
 
   it('K-2: a claim that was taken over fails alone, whatever is written with it', async () => {

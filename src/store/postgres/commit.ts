@@ -5,6 +5,7 @@ import { hasEnded } from '../../core/task/task.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import type { Change, Put, RecordKind } from '../queue.ts';
 import { OWNED_BY_A_SESSION, TABLES } from '../records.ts';
+import type { Value } from './driver.ts';
 import { keyOf } from './key.ts';
 import { SCHEMA } from './schema.ts';
 
@@ -49,12 +50,21 @@ const COLUMNS: Record<RecordKind, Record<string, string>> = {
 
 export interface CommitStatement {
   sql: string;
-  /** All rows, as JSON. */
-  rows: string;
+  values: Value[];
 }
 
-/** Returns the keys of the sessions that are claimed: the changes of others are not made. */
-export function commitStatement(pieces: readonly Piece[], gateway: string): CommitStatement {
+/**
+ * Nothing is written out of turn: a statement that was given up on a connection without an answer may still arrive there,
+ * after later ones.
+ */
+const TURN = `UPDATE ${SCHEMA}.gateways SET commits = $3::bigint WHERE id = $2 AND commits < $3::bigint RETURNING id`;
+const IN_TURN = 'WHERE EXISTS (SELECT FROM turn)';
+
+/**
+ * Returns the keys of the sessions that are claimed, and an empty one if servers were changed: nothing else is written.
+ * `turn` grows with each statement of the gateway.
+ */
+export function commitStatement(pieces: readonly Piece[], gateway: string, turn: number): CommitStatement {
   const rows: Rows = {};
   const add = (name: string, row: Record<string, unknown>): void => {
     (rows[name] ??= []).push(row);
@@ -69,10 +79,11 @@ export function commitStatement(pieces: readonly Piece[], gateway: string): Comm
   const serversChanged = 'put_server' in rows || 'drop_server' in rows;
   const results = [
     ...('claimed' in rows ? ['SELECT session_id FROM held'] : []),
-    ...(serversChanged ? [`SELECT pg_notify('${SERVERS_CHANNEL}', '${gateway}')::text`] : []),
+    ...(serversChanged ? [`SELECT pg_notify('${SERVERS_CHANNEL}', $2)::text ${IN_TURN}`] : []),
   ];
-  const sql = `WITH batch AS (SELECT $1::text::json AS rows), ${parts.join(', ')} ${results.join(' UNION ALL ')}`;
-  return { sql, rows: stringifyExact(rows) };
+  const inputs = `batch AS (SELECT $1::text::json AS rows), turn AS (${TURN})`;
+  const sql = `WITH ${inputs}, ${parts.join(', ')} ${results.join(' UNION ALL ')}`;
+  return { sql, values: [stringifyExact(rows), gateway, turn] };
 }
 
 function addWrite(
@@ -100,22 +111,22 @@ function partOf(name: string): string {
   if (name === 'claimed') {
     // The lock keeps another gateway from claiming the session before this is committed. A weaker one would not.
     return `${rowsOf(name, { session_id: 'text', fence: 'bigint' })}), held AS MATERIALIZED (
-      SELECT session_id FROM ${SCHEMA}.claims JOIN claimed USING (session_id, fence) FOR SHARE OF claims`;
+      SELECT session_id FROM ${SCHEMA}.claims JOIN claimed USING (session_id, fence) ${IN_TURN} FOR SHARE OF claims`;
   }
   if (name === 'ended') return `DELETE FROM ${SCHEMA}.claims WHERE session_id IN (${heldOf(name)})`;
   if (name === 'erased') return `DELETE FROM ${SCHEMA}.sessions WHERE id IN (${heldOf(name)})`;
   const [op, kind] = name.split('_') as [string, RecordKind];
   const table = `${SCHEMA}.${TABLES[kind]}`;
   if (op === 'erase') return `DELETE FROM ${table} WHERE session_id IN (${heldOf('erased')})`;
-  const held = kind === 'server' ? '' : 'JOIN held USING (session_id)';
+  const allowed = kind === 'server' ? IN_TURN : 'JOIN held USING (session_id)';
   if (op === 'drop') {
-    return `DELETE FROM ${table} WHERE id IN (SELECT id FROM (${rowsOf(name, { id: 'text', session_id: 'text' })}) r ${held})`;
+    return `DELETE FROM ${table} WHERE id IN (SELECT id FROM (${rowsOf(name, { id: 'text', session_id: 'text' })}) r ${allowed})`;
   }
   const columns = COLUMNS[kind];
   const names = ['id', 'data', ...Object.keys(columns)];
   const typed = rowsOf(name, { id: 'text', data: 'text', session_id: 'text', ...columns });
   const changed = names.slice(1).map((column) => `${column} = excluded.${column}`);
-  return `INSERT INTO ${table} (${names.join(', ')}) SELECT ${names.join(', ')} FROM (${typed}) r ${held}
+  return `INSERT INTO ${table} (${names.join(', ')}) SELECT ${names.join(', ')} FROM (${typed}) r ${allowed}
     ON CONFLICT (id) DO UPDATE SET ${changed.join(', ')}`;
 }
 

@@ -38,6 +38,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE meanwhile.servers (id text COLLATE "C" PRIMARY KEY, data text NOT NULL);
   CREATE TABLE meanwhile.set_aside (kind text NOT NULL, id text COLLATE "C" NOT NULL, data text NOT NULL,
     reason text NOT NULL, PRIMARY KEY (kind, id));
+  CREATE TABLE meanwhile.gateways (id text PRIMARY KEY, commits bigint NOT NULL);
   CREATE SEQUENCE meanwhile.fences;
   CREATE TABLE meanwhile.claims (session_id text COLLATE "C" PRIMARY KEY, gateway text NOT NULL, fence bigint NOT NULL,
     until timestamptz NOT NULL);

@@ -74,6 +74,9 @@ const CLAIM_IDLE = `INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence, un
 const RENEW = `WITH renewed AS (UPDATE ${SCHEMA}.claims SET until = clock_timestamp() + $2 * interval '1 millisecond'
   WHERE gateway = $1 RETURNING 1) SELECT count(*) AS count FROM renewed`;
 
+const LEAVE = `WITH left_by AS (DELETE FROM ${SCHEMA}.gateways WHERE id = $1 RETURNING id)
+  DELETE FROM ${SCHEMA}.claims USING left_by WHERE gateway = left_by.id`;
+
 export class PostgresStore implements Store {
   readonly problem = undefined;
   readonly leaseMs: number;
@@ -105,7 +108,8 @@ export class PostgresStore implements Store {
   async join(alone: boolean): Promise<void> {
     const onServersChanged = (gateway: string | undefined): void => this.#servers.changed(gateway, this.#writer);
     this.#presence = await Presence.open({ db: this.#db, log: this.#log, alone, onServersChanged });
-    if (alone) await this.#db.run(`DELETE FROM ${SCHEMA}.claims`);
+    if (alone) await this.#db.script(`DELETE FROM ${SCHEMA}.claims; DELETE FROM ${SCHEMA}.gateways`);
+    await this.#db.run(`INSERT INTO ${SCHEMA}.gateways (id, commits) VALUES ($1, 0)`, [this.#gateway]);
   }
 
   async claim(sessionId: string): Promise<ClaimedSession | undefined> {
@@ -278,8 +282,7 @@ export class PostgresStore implements Store {
     this.#servers.close();
     const failure = await this.#writer.close();
     // Otherwise they end by themselves.
-    if (!failure)
-      await this.#db.run(`DELETE FROM ${SCHEMA}.claims WHERE gateway = $1`, [this.#gateway]).catch(() => {});
+    if (!failure) await this.#db.run(LEAVE, [this.#gateway]).catch(() => {});
     await this.#presence?.close();
     await this.#db.close();
     if (failure) throw failure;

@@ -90,6 +90,8 @@ export class Writer {
   #scheduled = false;
   readonly #stopping = new AbortController();
   #failing = false;
+  /** The number of the last statement. */
+  #turn = 0;
   /** Statements that must not overlap. */
   #lastStatement: Promise<unknown> = Promise.resolve();
 
@@ -257,12 +259,19 @@ export class Writer {
   }
 
   async #commit(batch: Batch, pieces: readonly Piece[]): Promise<void> {
-    const { sql, rows } = commitStatement(pieces, this.#gateway);
-    const held = new Set((await this.#db.run(sql, [rows])).map((row) => row['session_id']));
+    this.#turn += 1;
+    const { sql, values } = commitStatement(pieces, this.#gateway, this.#turn);
+    const held = new Set((await this.#db.run(sql, values)).flatMap((row) => Object.values(row)));
     for (const { claim, writes } of pieces) {
       if (claim && !held.has(keyOf(claim.sessionId))) {
         claim.lost = true;
         batch.failures.set(claim.sessionId, claimLost(claim));
+        continue;
+      }
+      if (!claim && !held.has('')) {
+        const message = `${this.#db.name}: another gateway has taken over the store; restart this one`;
+        batch.failures.set(undefined, new StoreError('STORE_CLAIM_LOST', message));
+        continue;
       }
       for (const { change, data } of writes) {
         if (change.op === 'put' && change.kind === 'server') this.#onServer(change.record.id, data);
