@@ -58,3 +58,21 @@ function controlled(): { signal: AbortSignal; abort: () => void } {
   const controller = new AbortController();
   return { signal: controller.signal, abort: () => controller.abort() };
 }
+
+test('T-4: a stopper calls each listener that is still there, also after one that failed', () => {
+  const stopper = new Stopper();
+  const called: string[] = [];
+  const removed = (): void => void called.push('removed');
+  stopper.addEventListener('abort', () => {
+    called.push('first');
+    stopper.removeEventListener('abort', removed);
+  });
+  stopper.addEventListener('abort', removed);
+  stopper.addEventListener('abort', () => {
+    throw new Error('failed');
+  });
+  const { original } = stopper;
+  expect(() => stopper.abort('enough')).toThrow('failed');
+  expect(called).toEqual(['first']);
+  expect([original.aborted, original.reason]).toEqual([true, 'enough']);
+});

@@ -21,10 +21,12 @@ export class Stopper implements StopSignal {
     if (this.aborted) return;
     this.aborted = true;
     this.reason = reason;
-    const listeners = this.#listeners;
-    this.#listeners = [];
-    for (const listener of listeners) listener();
-    this.#original?.abort(reason);
+    try {
+      // A listener may remove others, which then are not called.
+      for (let listener = this.#listeners.shift(); listener; listener = this.#listeners.shift()) listener();
+    } finally {
+      this.#original?.abort(reason);
+    }
   }
 
   throwIfAborted(): void {

@@ -42,3 +42,26 @@ test('H-4: it may become empty, entry by entry or at once, and fill again', () =
   inFlight.add('d', 2);
   expect(inFlight.keys()).toEqual(['d']);
 });
+
+test.each([1, 2, 3, 4, 5])('H-4: each of %i is found, and nothing else', (count) => {
+  const keys = Array.from({ length: count }, (_, index) => `k${index}`);
+  const inFlight = filled(...keys);
+  expect(keys.map((key) => inFlight.get(key))).toEqual(keys.map((_, index) => index));
+  expect(inFlight.get('x')).toBeUndefined();
+});
+
+test('D-5: the search from the oldest on ends at the first that is no candidate', () => {
+  const inFlight = filled('a', 'b', 'c');
+  expect(
+    inFlight.findOldest(
+      (value) => value < 2,
+      (value) => value > 0,
+    ),
+  ).toBe(1);
+  expect(
+    inFlight.findOldest(
+      (value) => value < 1,
+      (value) => value > 0,
+    ),
+  ).toBeUndefined();
+});

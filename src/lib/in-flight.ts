@@ -11,7 +11,8 @@ interface Entry<K, V> {
  * make the garbage collector slow. It gets a new table now and then, V8 links the old table to the new one, and once a table
  * is in the old generation, each later one is promoted, too, with all that is in flight.
  *
- * This is a list, which is searched from the newest entry on: not much is in flight, and most of it not for long.
+ * This is a list, which is searched from both ends: most of what ends is among the newest, or is the oldest because all take
+ * the same time.
  */
 export class InFlight<K, V> {
   #newest: Entry<K, V> | undefined;
@@ -73,6 +74,14 @@ export class InFlight<K, V> {
     return this.#all(({ value }) => value);
   }
 
+  /** The oldest for which it holds, of those before the first that is no candidate. */
+  findOldest(isCandidate: (value: V) => boolean, holds: (value: V) => boolean): V | undefined {
+    for (let entry = this.#oldest; entry !== undefined && isCandidate(entry.value); entry = entry.newer) {
+      if (holds(entry.value)) return entry.value;
+    }
+    return undefined;
+  }
+
   #all<T>(pick: (entry: Entry<K, V>) => T): T[] {
     const all: T[] = [];
     for (let entry = this.#oldest; entry !== undefined; entry = entry.newer) all.push(pick(entry));
@@ -80,8 +89,14 @@ export class InFlight<K, V> {
   }
 
   #find(key: K): Entry<K, V> | undefined {
-    let entry = this.#newest;
-    while (entry !== undefined && entry.key !== key) entry = entry.older;
-    return entry;
+    let newer = this.#newest;
+    let older = this.#oldest;
+    for (let left = this.#size; left > 0 && newer !== undefined && older !== undefined; left -= 2) {
+      if (newer.key === key) return newer;
+      if (older.key === key) return older;
+      newer = newer.older;
+      older = older.newer;
+    }
+    return undefined;
   }
 }

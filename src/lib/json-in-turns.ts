@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isText, stringifyExact } from './exact-json.ts';
+import { isText, plainText, stringifyExact } from './exact-json.ts';
 import { roughSize } from './rough-size.ts';
 
 /** How much is written in one turn: about two milliseconds' worth. */
@@ -25,7 +25,7 @@ export async function stringifyInTurns(value: object, piece = PIECE): Promise<st
 }
 
 function* piecesOf(value: unknown, piece: number): Generator<string> {
-  if (isText(value) && value.length > piece) yield* piecesOfText(value, piece);
+  if (isText(value) && value.length > piece) yield* piecesOfText(plainText(value), piece);
   else if (typeof value !== 'object' || value === null || roughSize(value, piece) <= piece) {
     yield stringifyExact(value) ?? 'null';
   } else if (Array.isArray(value)) yield* piecesOfList(value, piece);

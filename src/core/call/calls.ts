@@ -257,14 +257,14 @@ export class Calls {
     forMs: number,
   ): boolean {
     const before = this.#clock.now() - forMs;
+    const isSame = ({ answered, request }: LiveCall): boolean =>
+      !answered &&
+      request.program === program &&
+      request.server === server &&
+      request.tool === tool &&
+      isDeepStrictEqual(request.args, args);
     // The oldest come first, and usually none is so old.
-    if ((this.#live.oldest?.value.startedAt ?? Infinity) > before) return false;
-    for (const { answered, startedAt, request } of this.#live.values()) {
-      if (startedAt > before) return false;
-      const isSame = request.program === program && request.server === server && request.tool === tool;
-      if (!answered && isSame && isDeepStrictEqual(request.args, args)) return true;
-    }
-    return false;
+    return this.#live.findOldest(({ startedAt }) => startedAt <= before, isSame) !== undefined;
   }
 
   /** What the call behind a task is known by on its connection, while it is at work. */
