@@ -1,8 +1,12 @@
 /** Files that are read and replaced as a whole. */
 
 import {
+  accessSync,
   chmodSync,
+  constants,
   closeSync,
+  fchownSync,
+  fstatSync,
   fsyncSync,
   lstatSync,
   mkdirSync,
@@ -13,7 +17,8 @@ import {
   rmdirSync,
   rmSync,
   statSync,
-  writeSync,
+  type Stats,
+  writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { codeOf, messageOf } from '../../lib/log.ts';
@@ -22,6 +27,7 @@ import { NotUnderstood } from './format.ts';
 /** For files that may contain secrets. */
 const PRIVATE = 0o600;
 const PERMISSIONS = 0o777;
+const ANY_WRITER = 0o222;
 
 /** `undefined` if there is no file. Throws `NotUnderstood` if it is no text. */
 export function readText(file: string): string | undefined {
@@ -41,15 +47,16 @@ const isLink = (file: string): boolean => lstatSync(file, { throwIfNoEntry: fals
 
 /**
  * Writes beside the file and renames: a reader finds the old text or the new one. A link stays a link, and the permissions
- * stay. Returns the first folder that had to be made.
+ * and the owner stay. Returns the first folder that had to be made.
  */
 export function replaceFile(file: string, text: string): string | undefined {
   const target = isLink(file) ? realpathSync(file) : file;
   const madeFolder = mkdirSync(dirname(target), { recursive: true });
-  const mode = statSync(target, { throwIfNoEntry: false })?.mode ?? PRIVATE;
+  const old = statSync(target, { throwIfNoEntry: false });
+  if (old !== undefined) checkWritable(target, old);
   const temporary = `${target}.${process.pid}.tmp`;
   try {
-    writeNew(temporary, text, mode & PERMISSIONS);
+    writeNew(temporary, text, old);
     renameSync(temporary, target);
   } catch (error) {
     rmSync(temporary, { force: true });
@@ -58,20 +65,30 @@ export function replaceFile(file: string, text: string): string | undefined {
   return madeFolder;
 }
 
-function writeNew(file: string, text: string, mode: number): void {
+function writeNew(file: string, text: string, old: Stats | undefined): void {
   const fd = openSync(file, 'wx', PRIVATE);
   try {
-    writeSync(fd, text);
+    writeFileSync(fd, text);
     fsyncSync(fd);
+    const { size, uid, gid } = fstatSync(fd);
+    if (size !== Buffer.byteLength(text)) throw new Error('only a part could be written; is the disk full?');
+    if (old !== undefined && (old.uid !== uid || old.gid !== gid)) fchownSync(fd, old.uid, old.gid);
   } finally {
     closeSync(fd);
   }
   // Not with `open`, whose mode the umask reduces.
-  chmodSync(file, mode);
+  chmodSync(file, (old?.mode ?? PRIVATE) & PERMISSIONS);
+}
+
+/** A file can be replaced whatever its own permissions are; who has made it read-only does not expect that. */
+function checkWritable(file: string, { mode }: Stats): void {
+  if ((mode & ANY_WRITER) === 0) throw new Error(`it is read-only; chmod u+w ${file} makes it writable`);
+  accessSync(file, constants.W_OK);
 }
 
 /** Removes a file, and the folders that were made for it if nothing else is in them. */
 export function removeFile(file: string, madeFolder: string | undefined): void {
+  checkWritable(file, statSync(file));
   rmSync(file);
   if (madeFolder === undefined) return;
   try {
