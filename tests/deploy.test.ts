@@ -1,10 +1,13 @@
 /** The files in deploy/ cannot be run here; this checks what they promise, and that they fit the program. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
 import { COMMANDS, FLAGS, type FlagDefinition } from '../src/cli/definitions.ts';
 import { loadConfig } from '../src/config/load.ts';
+import { temporaryFolder } from './support/gateway.ts';
 import { ROOT } from './support/imports.ts';
 
 const read = async (name: string): Promise<string> => readFile(join(ROOT, 'deploy', name), 'utf8');
@@ -25,6 +28,23 @@ test('L-2: the image is small, runs as a user, keeps its data in a volume and ch
   expect(stage).toContain(`node_modules/meanwhile/${packageJson.bin.meanwhile}"`);
   expect(Object.keys(COMMANDS)).toContain(/^CMD \["(\w+)"\]$/m.exec(stage)?.[1]);
   for (const [name] of stage.matchAll(/MEANWHILE_\w+/g)) expect(VARIABLES).toContain(name);
+});
+
+test('L-2: files with secrets come into neither the package nor the image nor the repository', async () => {
+  const folder = await temporaryFolder();
+  mkdirSync(join(folder, 'deploy'));
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(packageJson));
+  for (const name of ['.env', '.env.local', 'compose.yaml']) writeFileSync(join(folder, 'deploy', name), '');
+  const packed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts', '--offline'], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  const [{ files }] = JSON.parse(packed) as [{ files: { path: string }[] }];
+  expect(files.map(({ path }) => path).toSorted()).toEqual(['deploy/compose.yaml', 'package.json']);
+  const lines = (await read('Dockerfile.dockerignore')).split('\n');
+  expect(lines).toEqual(expect.arrayContaining(['**/.env', '**/.env.*']));
+  const ignored = (await readFile(join(ROOT, '.gitignore'), 'utf8')).split('\n');
+  expect(ignored).toEqual(expect.arrayContaining(['.env', '.env.*']));
 });
 
 test('L-2: the config file of the image lets a container listen', async () => {
@@ -53,8 +73,8 @@ test('L-2: compose runs one gateway, and Postgres with two gateways as a profile
 test('L-2: the unit starts the gateway with data of its own and few rights', async () => {
   const text = await read('meanwhile.service');
   const settings = new Map([...text.matchAll(/^(\w+)=(.*)$/gm)].map(([, key = '', value = '']) => [key, value]));
-  const [program, command = '', ...flags] = settings.get('ExecStart')?.split(' ') ?? [];
-  expect(program).toBe('/usr/bin/meanwhile');
+  const [env, program, command = '', ...flags] = settings.get('ExecStart')?.split(' ') ?? [];
+  expect([env, program]).toEqual(['/usr/bin/env', 'meanwhile']);
   expect(command).toBe('serve');
   const known = COMMANDS.serve.flags.map((name) => `--${name}`);
   expect(known).toEqual(expect.arrayContaining(flags.filter((flag) => flag.startsWith('--'))));
