@@ -29,7 +29,7 @@ export const FLAGS = {
   store: {
     value: 'PATH',
     env: 'MEANWHILE_STORE',
-    help: 'the file for tasks, :memory:, or a postgres:// URL',
+    help: 'file, :memory: or postgres:// URL',
     complete: 'files',
   },
   'log-level': {
@@ -41,7 +41,7 @@ export const FLAGS = {
   'log-format': {
     value: 'FORMAT',
     env: 'MEANWHILE_LOG_FORMAT',
-    help: 'auto (text on a terminal, else json), json, text',
+    help: 'auto, json or text',
     complete: LOG_FORMATS,
   },
   all: { help: 'serve all servers as one' },

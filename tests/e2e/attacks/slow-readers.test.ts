@@ -93,7 +93,8 @@ async function largeReplies(
 
 /** Reads them to their ends; tells how many arrive in full. */
 async function complete(replies: IncomingMessage[]): Promise<number> {
-  await Promise.all(replies.map((reply) => new Promise((resolve) => reply.resume().once('close', resolve))));
+  const open = replies.filter(({ closed }) => !closed);
+  await Promise.all(open.map((reply) => new Promise((resolve) => reply.resume().once('close', resolve))));
   return replies.filter((reply) => reply.complete).length;
 }
 
@@ -104,6 +105,9 @@ test.each(Object.entries(CALLS))(
     const attack = await attacked(hostileChild());
     const { url } = attack;
     const replies = await largeReplies({ url, client: await rawSession(url), count: 12, call });
+    // Large replies are written piece by piece: before the last pieces, the gateway does not know that nobody reads.
+    const isCutOff = (): boolean => attack.program.stderr.some((line) => line.includes('slow_client_disconnected'));
+    await expect.poll(isCutOff, LONG).toBe(true);
     expect(await complete(replies)).toBeLessThan(12);
     await attack.expectUnharmed();
   },

@@ -15,7 +15,7 @@ const STORY = [
   ': the client is free meanwhile',
   '<- Report on lemonade: ',
   '-> demo__book_table ',
-  '<- elicitation/create: "Book a table for 2 at Luigi\'s, tonight 19:30?"',
+  '<- elicitation/create: "demo: Book a table for 2 at Luigi\'s, tonight 19:30?"',
   'without a terminal the demo says yes',
   "<- Booked: Luigi's, tonight 19:30, 2 people, inside.",
   '-> execute_tool {"server":"demo","tool":"slow_report"',
