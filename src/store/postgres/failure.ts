@@ -37,15 +37,18 @@ export function readFailure(store: string, error: unknown): StoreError {
   return new StoreError('STORE_UNUSABLE', `${store}: the store cannot be read: ${reasonOf(error)}; check the database`);
 }
 
-/** PostgreSQL gives every error a code of five characters; others are of the connection. */
-const isAnswer = (error: unknown): boolean => /^[0-9A-Z]{5}$/.test(String(codeOf(error)));
+/** PostgreSQL gives every error a code of five characters, with a digit: not so EPIPE. Others are of the connection. */
+const isAnswer = (error: unknown): boolean => /^(?=.*\d)[0-9A-Z]{5}$/.test(String(codeOf(error)));
 
 /** The statement may succeed when it is made again: the connection was lost, or the server is stopping or starting. */
 export function mayPass(error: unknown): boolean {
   return !isAnswer(error) || /^(?:08|57P|40|55P03)/.test(String(codeOf(error)));
 }
 
-/** It is the record that cannot be stored, and never will be: it is too large, say. */
+/**
+ * It is the record that cannot be stored, and never will be: it is too large, say, for a statement, or for the memory of the
+ * server (XX000).
+ */
 export function isOfTheRecord(error: unknown): boolean {
-  return /^(?:21|22|23|54)/.test(String(codeOf(error)));
+  return error instanceof RangeError || /^(?:21|22|23|54|XX000$)/.test(String(codeOf(error)));
 }

@@ -25,7 +25,7 @@ export async function excessOf(db: Database, sessionId: string, maxBytes: number
   for (const kind of KINDS) {
     const share = maxBytes * SHARE[`${kind}s`];
     const rows = await db.read(
-      `SELECT id, CASE WHEN octet_length(data) > $2 THEN octet_length(data)
+      `SELECT id, CASE WHEN octet_length(data) > $2::float8 THEN octet_length(data)
          ELSE greatest(length(data), octet_length(data) / 2) END AS bytes
        FROM ${SCHEMA}.${TABLES[kind]} WHERE session_id = $1 ORDER BY id DESC`,
       [keyOf(sessionId), BYTES_PER_UNIT * share],
