@@ -115,7 +115,7 @@ describe('a store on PostgreSQL', () => {
     const [row] = await admin.run('SELECT id FROM meanwhile.gateways WHERE commits > 0');
     const late: Piece[] = [
       {
-        claim: { sessionId: 's', fence: claimed.fence, lost: false },
+        claim: { sessionId: 's', fence: claimed.fence, lost: false, ended: false },
         writes: [{ change: { op: 'drop', kind: 'event', id: 'e', sessionId: 's' }, data: '' }],
         ends: true,
       },
@@ -126,6 +126,48 @@ describe('a store on PostgreSQL', () => {
     expect((await claimed.load()).events).toMatchObject([{ data: { type: 'second' } }]);
     expect(await store.servers()).toEqual([]);
     expect(await another.claim('s')).toBeUndefined();
+  });
+
+  it('K-2: a claim that is over changes nothing under the next claim of the same gateway', async () => {
+    const old = await claim('s');
+    old.put('session', session('s'));
+    old.put('event', event('a', 's'));
+    await old.settled();
+    await expireClaims();
+    await (await claim('s', another)).release();
+    old.put('event', event('late', 's'));
+    await expect(old.settled()).rejects.toMatchObject({ code: 'STORE_CLAIM_LOST' });
+    const released = await claim('s');
+    await released.release();
+    const next = await claim('s');
+    for (const over of [old, released]) {
+      over.drop('event', 'a');
+      over.erase();
+    }
+    next.put('event', event('b', 's'));
+    await next.settled();
+    expect(ids((await next.load()).events)).toEqual(['a', 'b']);
+    expect(await store.renew()).toEqual([]);
+  });
+
+  it('K-2: of two claims of a session in one statement only the newer one writes', async () => {
+    const claimed = await claim('s');
+    claimed.put('session', session('s'));
+    await claimed.settled();
+    const [row] = await admin.run('SELECT id FROM meanwhile.gateways WHERE commits > 0');
+    const at = (fence: number) => ({ sessionId: 's', fence, lost: false, ended: false });
+    const put = { op: 'put', kind: 'event', record: event('e', 's') } as const;
+    const pieces: Piece[] = [
+      { claim: at(claimed.fence - 1), writes: [{ change: { op: 'drop_session', id: 's' }, data: '' }], ends: true },
+      { claim: at(claimed.fence), writes: [{ change: put, data: stringifyExact(put.record) }], ends: false },
+    ];
+    const { sql, values } = commitStatement(pieces, String(row?.['id']), 1000);
+    expect((await admin.run(sql, values)).map(({ fence }) => fence)).toEqual([String(claimed.fence)]);
+    expect(commitStatement(pieces.toReversed(), 'g', 1).sql).toBe(sql);
+    expect(ids((await claimed.load()).events)).toEqual(['e']);
+    expect(await admin.run('SELECT id FROM meanwhile.sessions')).toHaveLength(1);
+    expect(await store.renew()).toEqual([]);
+    await admin.run('UPDATE meanwhile.gateways SET commits = 0');
   });
 
   it('K-2: a claim that was taken over fails alone, whatever is written with it', async () => {
@@ -256,9 +298,32 @@ describe('a store on PostgreSQL', () => {
     ]);
   });
 
-  it('X-4: a record that the database refuses fails its own session, and no other', async () => {
+  it('X-3: a session that has more than fits in one statement is written by several', async () => {
+    const claimed = await claim('s');
+    const text = 'x'.repeat(7 * 1024 * 1024);
+    for (const id of ['a', 'b', 'c']) claimed.put('event', { ...event(id, 's'), data: { text } });
+    await claimed.release();
+    expect(ids((await (await claim('s', another)).load()).events)).toEqual(['a', 'b', 'c']);
+  });
+
+  it('X-3: records are made to fit into any number of bytes', async () => {
+    const claimed = await claim('s');
+    claimed.put('event', { ...event('e', 's'), data: { text: 'x'.repeat(1000) } });
+    expect(await claimed.trim(101.7, 0)).toMatchObject({ events: 1 });
+  });
+
+  it.each([
+    ['by a rule', `ALTER TABLE meanwhile.events ADD CHECK (id <> 'refused')`],
+    [
+      'for want of memory',
+      `CREATE FUNCTION meanwhile.refuse() RETURNS trigger LANGUAGE plpgsql
+         AS 'BEGIN RAISE EXCEPTION ''invalid memory alloc request size'' USING ERRCODE = ''XX000''; END';
+       CREATE TRIGGER refuse BEFORE INSERT ON meanwhile.events FOR EACH ROW WHEN (new.id = 'refused')
+         EXECUTE FUNCTION meanwhile.refuse()`,
+    ],
+  ])('X-4: a record that the database refuses %s fails its own session, and no other', async (_, refusal) => {
     const [a, b] = [await claim('a'), await claim('b')];
-    await admin.script(`ALTER TABLE meanwhile.events ADD CHECK (id <> 'refused')`);
+    await admin.script(refusal);
     for (const id of ['a1', 'refused', 'a2']) a.put('event', event(id, 'a'));
     b.put('event', event('b1', 'b'));
     await Promise.all([expect(a.settled()).rejects.toMatchObject({ code: 'STORE_WRITE_FAILED' }), b.settled()]);

@@ -17,6 +17,8 @@ export interface Claim {
   readonly fence: number;
   /** Another gateway has claimed the session since. */
   lost: boolean;
+  /** It was given back: nothing more is changed under it. */
+  ended: boolean;
 }
 
 /** A change with the JSON of its record. */
@@ -38,13 +40,13 @@ export interface Piece {
 
 type Rows = Record<string, Record<string, unknown>[]>;
 
-/** The columns of each table, besides `id` and `data`. */
+/** The columns of each table, besides `id`, `data` and `session_id`. */
 const COLUMNS: Record<RecordKind, Record<string, string>> = {
   session: { principal: 'text', owner_kind: 'text', last_active_at: 'double precision', resumes: 'boolean' },
-  task: { session_id: 'text', keep_until: 'double precision' },
-  question: { session_id: 'text' },
-  event: { session_id: 'text' },
-  subscription: { session_id: 'text' },
+  task: { keep_until: 'double precision' },
+  question: {},
+  event: {},
+  subscription: {},
   server: {},
 };
 
@@ -61,7 +63,7 @@ const TURN = `UPDATE ${SCHEMA}.gateways SET commits = $3::bigint WHERE id = $2 A
 const IN_TURN = 'WHERE EXISTS (SELECT FROM turn)';
 
 /**
- * Returns the keys of the sessions that are claimed, and an empty one if servers were changed: nothing else is written.
+ * Returns the fences of the claims that still hold, and an empty one if servers were changed: nothing else is written.
  * `turn` grows with each statement of the gateway.
  */
 export function commitStatement(pieces: readonly Piece[], gateway: string, turn: number): CommitStatement {
@@ -70,15 +72,17 @@ export function commitStatement(pieces: readonly Piece[], gateway: string, turn:
     (rows[name] ??= []).push(row);
   };
   for (const { claim, writes, ends } of pieces) {
-    const session = claim && keyOf(claim.sessionId);
-    if (claim) add('claimed', { session_id: session, fence: claim.fence });
-    if (ends) add('ended', { session_id: session });
-    for (const { change, data } of writes) addWrite(add, change, data, session);
+    const fence = claim?.fence;
+    if (claim) add('claimed', { session_id: keyOf(claim.sessionId), fence });
+    if (ends) add('ended', { fence });
+    for (const { change, data } of writes) addWrite(add, change, data, fence);
   }
-  const parts = Object.keys(rows).map((name) => `${name} AS (${partOf(name)})`);
+  // Sorted, so that the same changes are the same prepared statement; `claimed`, which others need, is the first.
+  const names = Object.keys(rows).toSorted();
+  const parts = names.map((name) => `${name} AS (${partOf(name)})`);
   const serversChanged = 'put_server' in rows || 'drop_server' in rows;
   const results = [
-    ...('claimed' in rows ? ['SELECT session_id FROM held'] : []),
+    ...('claimed' in rows ? ['SELECT fence::text FROM held'] : []),
     ...(serversChanged ? [`SELECT pg_notify('${SERVERS_CHANNEL}', $2)::text ${IN_TURN}`] : []),
   ];
   const inputs = `batch AS (SELECT $1::text::json AS rows), turn AS (${TURN})`;
@@ -90,17 +94,17 @@ function addWrite(
   add: (name: string, row: Record<string, unknown>) => void,
   change: Change,
   data: string,
-  session: string | undefined,
+  fence: number | undefined,
 ): void {
   switch (change.op) {
     case 'put':
-      add(`put_${change.kind}`, { id: keyOf(change.record.id), data, ...columnsOf(change), session_id: session });
+      add(`put_${change.kind}`, { id: keyOf(change.record.id), data, ...columnsOf(change), fence });
       return;
     case 'drop':
-      add(`drop_${change.kind}`, { id: keyOf(change.id), session_id: session });
+      add(`drop_${change.kind}`, { id: keyOf(change.id), fence });
       return;
     case 'drop_session':
-      add('erased', { session_id: session });
+      add('erased', { fence });
       for (const kind of OWNED_BY_A_SESSION) add(`erase_${kind}`, {});
       return;
   }
@@ -111,20 +115,21 @@ function partOf(name: string): string {
   if (name === 'claimed') {
     // The lock keeps another gateway from claiming the session before this is committed. A weaker one would not.
     return `${rowsOf(name, { session_id: 'text', fence: 'bigint' })}), held AS MATERIALIZED (
-      SELECT session_id FROM ${SCHEMA}.claims JOIN claimed USING (session_id, fence) ${IN_TURN} FOR SHARE OF claims`;
+      SELECT session_id, fence FROM ${SCHEMA}.claims JOIN claimed USING (session_id, fence) ${IN_TURN} FOR SHARE OF claims`;
   }
   if (name === 'ended') return `DELETE FROM ${SCHEMA}.claims WHERE session_id IN (${heldOf(name)})`;
   if (name === 'erased') return `DELETE FROM ${SCHEMA}.sessions WHERE id IN (${heldOf(name)})`;
   const [op, kind] = name.split('_') as [string, RecordKind];
   const table = `${SCHEMA}.${TABLES[kind]}`;
   if (op === 'erase') return `DELETE FROM ${table} WHERE session_id IN (${heldOf('erased')})`;
-  const allowed = kind === 'server' ? IN_TURN : 'JOIN held USING (session_id)';
+  const allowed = kind === 'server' ? IN_TURN : 'JOIN held USING (fence)';
   if (op === 'drop') {
-    return `DELETE FROM ${table} WHERE id IN (SELECT id FROM (${rowsOf(name, { id: 'text', session_id: 'text' })}) r ${allowed})`;
+    return `DELETE FROM ${table} WHERE id IN (SELECT id FROM (${rowsOf(name, { id: 'text', fence: 'bigint' })}) r ${allowed})`;
   }
   const columns = COLUMNS[kind];
-  const names = ['id', 'data', ...Object.keys(columns)];
-  const typed = rowsOf(name, { id: 'text', data: 'text', session_id: 'text', ...columns });
+  const owner = kind === 'session' || kind === 'server' ? [] : ['session_id'];
+  const names = ['id', 'data', ...owner, ...Object.keys(columns)];
+  const typed = rowsOf(name, { id: 'text', data: 'text', fence: 'bigint', ...columns });
   const changed = names.slice(1).map((column) => `${column} = excluded.${column}`);
   return `INSERT INTO ${table} (${names.join(', ')}) SELECT ${names.join(', ')} FROM (${typed}) r ${allowed}
     ON CONFLICT (id) DO UPDATE SET ${changed.join(', ')}`;
@@ -136,7 +141,7 @@ function rowsOf(name: string, columns: Record<string, string>): string {
 }
 
 const heldOf = (name: string): string =>
-  `SELECT session_id FROM (${rowsOf(name, { session_id: 'text' })}) r JOIN held USING (session_id)`;
+  `SELECT session_id FROM (${rowsOf(name, { fence: 'bigint' })}) r JOIN held USING (fence)`;
 
 function columnsOf({ kind, record }: Put): Record<string, unknown> {
   switch (kind) {

@@ -117,13 +117,13 @@ export class PostgresStore implements Store {
     this.#claims.set(sessionId, undefined);
     let claim: Claim | undefined;
     try {
-      await this.#writer.written(sessionId);
+      await this.#writer.writtenOf(sessionId);
       const [row] = await this.#db.read(CLAIM, [keyOf(sessionId), this.#gateway, this.leaseMs]);
       if (row === undefined) {
         this.#claims.delete(sessionId);
         return undefined;
       }
-      claim = { sessionId, fence: Number(row['fence']), lost: false };
+      claim = { sessionId, fence: Number(row['fence']), lost: false, ended: false };
       this.#claims.set(sessionId, claim);
       // After the claim, in a statement of its own: what the holder before wrote last is seen only then.
       return this.#claimedSession(claim, await this.#reader.session(sessionId));
@@ -135,35 +135,25 @@ export class PostgresStore implements Store {
   }
 
   #claimedSession(claim: Claim, record: SessionRecord | undefined): ClaimedSession {
-    const { sessionId, fence } = claim;
     const writer = this.#writer;
-    let erased = false;
     return {
-      fence,
+      fence: claim.fence,
       record,
       put: (kind, changed) => {
         // Each kind of a session's records is one of the store's.
-        if (!erased) writer.put(claim, kind, changed as Records[typeof kind]);
+        writer.put(claim, kind, changed as Records[typeof kind]);
       },
-      drop: (kind, id) => {
-        if (!erased) writer.drop(claim, kind, id);
-      },
+      drop: (kind, id) => writer.drop(claim, kind, id),
       settled: () => this.#settled(claim),
       trim: async (maxBytes, keepTasksUntil) => this.#trim(claim, maxBytes, keepTasksUntil),
-      load: async () => this.#load(sessionId),
+      load: async () => this.#load(claim),
       erase: () => {
-        if (erased) return;
-        erased = true;
         writer.erase(claim);
         this.#forget(claim);
       },
       release: async () => {
-        if (erased) {
-          await writer.settled(sessionId).catch(() => {});
-          return;
-        }
         writer.release(claim);
-        await writer.settled(sessionId).catch(() => {});
+        await writer.settled(claim).catch(() => {});
         this.#forget(claim);
       },
     };
@@ -175,22 +165,22 @@ export class PostgresStore implements Store {
   }
 
   #settled(claim: Claim): Promise<void> {
-    if (!claim.lost || this.#writer.isQueued(claim.sessionId)) return this.#writer.settled(claim.sessionId);
+    if (!claim.lost || this.#writer.isQueued(claim)) return this.#writer.settled(claim);
     const lost = Promise.reject(claimLost(claim));
     // Like any commit: one that nobody waits for must not crash the process.
     lost.catch(() => {});
     return lost;
   }
 
-  async #load(sessionId: string): Promise<StoredSession> {
-    await this.#writer.written(sessionId);
-    return this.#reader.contents(sessionId);
+  async #load(claim: Claim): Promise<StoredSession> {
+    await this.#writer.written(claim);
+    return this.#reader.contents(claim.sessionId);
   }
 
   /** What goes is dropped like anything else: only if the session is still claimed. */
   async #trim(claim: Claim, maxBytes: number, keepUntil: number): Promise<Trimmed> {
     const { sessionId } = claim;
-    await this.#writer.written(sessionId);
+    await this.#writer.written(claim);
     const { bytes, keys } = await excessOf(this.#db, sessionId, maxBytes);
     if (bytes <= maxBytes) return { bytes, events: 0, questions: 0, tasks: 0 };
     for (const kind of ['event', 'question'] as const) {
@@ -203,9 +193,9 @@ export class PostgresStore implements Store {
       // One at a time: each may be large.
       const task = await this.#reader.byKey('task', key);
       if (task) this.#writer.put(claim, 'task', withoutContents(task, keepUntil));
-      await this.#writer.settled(sessionId);
+      await this.#writer.settled(claim);
     }
-    await this.#writer.settled(sessionId);
+    await this.#writer.settled(claim);
     const { bytes: left } = await excessOf(this.#db, sessionId, maxBytes);
     return { bytes: left, events: keys.event.length, questions: keys.question.length, tasks: keys.task.length };
   }
@@ -241,7 +231,7 @@ export class PostgresStore implements Store {
       const rows = await this.#db.read(CLAIM_IDLE, [before, this.#gateway, this.leaseMs]);
       for (const { session_id: key, fence } of rows) {
         const sessionId = await this.#reader.idOf('session', String(key));
-        if (sessionId !== undefined) this.#writer.erase({ sessionId, fence: Number(fence), lost: false });
+        if (sessionId !== undefined) this.#writer.erase({ sessionId, fence: Number(fence), lost: false, ended: false });
       }
       if (rows.length < IDLE_CHUNK) return;
       await this.#writer.written(undefined);

@@ -11,46 +11,60 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import { type Log, messageOf } from '../../lib/log.ts';
 import { newPendingCommit, NOTHING_QUEUED, type PendingCommit } from '../pending-commit.ts';
-import { type Change, ChangeQueue, ownerOf, type RecordKind, type Records } from '../queue.ts';
+import { type Change, ChangeQueue, type RecordKind, type Records } from '../queue.ts';
 import { StoreError } from '../store-error.ts';
-import { commitStatement, type Claim, type Piece } from './commit.ts';
+import { commitStatement, type Claim, type Piece, type Write } from './commit.ts';
 import { type Database, PATIENCE_MS, RETRY_MS } from './database.ts';
 import { isOfTheRecord, mayPass } from './failure.ts';
-import { keyOf } from './key.ts';
 
 /** How often writing to a failing database is retried. */
 const FAILING_RETRY_MS = 1000;
-/** What one statement may hold; a session that has more is written by itself. */
+/** What one statement may hold; a session that has more is written by several. */
 const STATEMENT_CHARS = 16 * 1024 * 1024;
 
 type SessionKind = Exclude<RecordKind, 'server'>;
 
-/** The changes of one turn, or of the time that the last statement took. */
+/**
+ * The changes of one turn, or of the time that the last statement took. They are kept by claim, not by session: a session
+ * that was claimed again must not be changed in the name of its claim before.
+ */
 class Batch {
-  readonly changes = new ChangeQueue();
-  readonly claims = new Map<string, Claim>();
-  /** The sessions whose claims end. */
-  readonly ending = new Set<string>();
-  changesServers = false;
-  /** By the session whose changes they wait for; `undefined` for all. */
-  waiting = new Map<string | undefined, PendingCommit>();
-  /** Why something was not stored, by the session that it is of. */
-  readonly failures = new Map<string | undefined, StoreError>();
+  /** `undefined` for servers. */
+  readonly changes = new Map<Claim | undefined, ChangeQueue>();
+  /** By the claim whose changes they wait for; `undefined` for all. */
+  waiting = new Map<Claim | undefined, PendingCommit>();
+  /** Why something was not stored, by the claim that it is of. */
+  readonly failures = new Map<Claim | undefined, StoreError>();
   /** What is still to be written, once it has begun. */
   pieces: Piece[] | undefined;
 
+  get size(): number {
+    return [...this.changes.values()].reduce((sum, { size }) => sum + size, 0);
+  }
+
   get isEmpty(): boolean {
-    return this.claims.size === 0 && !this.changesServers;
+    return this.changes.size === 0;
+  }
+
+  changesOf(claim: Claim | undefined): ChangeQueue {
+    const changes = this.changes.get(claim) ?? new ChangeQueue();
+    this.changes.set(claim, changes);
+    return changes;
   }
 
   /** Servers concern every session. */
-  concerns(sessionId: string | undefined): boolean {
-    return sessionId === undefined ? !this.isEmpty : this.changesServers || this.claims.has(sessionId);
+  concerns(claim: Claim | undefined): boolean {
+    return claim === undefined ? !this.isEmpty : this.changes.has(undefined) || this.changes.has(claim);
   }
 
-  settled(sessionId: string | undefined): Promise<void> {
-    const waiting = this.waiting.get(sessionId) ?? newPendingCommit();
-    this.waiting.set(sessionId, waiting);
+  claimOf(sessionId: string): Claim | undefined {
+    for (const claim of this.changes.keys()) if (claim?.sessionId === sessionId) return claim;
+    return undefined;
+  }
+
+  settled(claim: Claim | undefined): Promise<void> {
+    const waiting = this.waiting.get(claim) ?? newPendingCommit();
+    this.waiting.set(claim, waiting);
     return waiting.promise;
   }
 
@@ -58,16 +72,16 @@ class Batch {
   tell(failure?: StoreError): void {
     const { waiting } = this;
     this.waiting = new Map();
-    for (const [sessionId, { resolve, reject }] of waiting) {
-      const own = failure ?? this.#failureOf(sessionId);
+    for (const [claim, { resolve, reject }] of waiting) {
+      const own = failure ?? this.#failureOf(claim);
       if (own) reject(own);
       else resolve();
     }
   }
 
-  #failureOf(sessionId: string | undefined): StoreError | undefined {
-    if (sessionId === undefined) return [...this.failures.values()][0];
-    return this.failures.get(sessionId) ?? this.failures.get(undefined);
+  #failureOf(claim: Claim | undefined): StoreError | undefined {
+    if (claim === undefined) return [...this.failures.values()][0];
+    return this.failures.get(claim) ?? this.failures.get(undefined);
   }
 }
 
@@ -103,58 +117,69 @@ export class Writer {
   }
 
   put<K extends SessionKind>(claim: Claim, kind: K, record: Records[K]): void {
-    this.#next.claims.set(claim.sessionId, claim);
+    if (claim.lost || claim.ended) return;
     // A change is the union of exactly these pairs.
-    this.#next.changes.put({ op: 'put', kind, record } as unknown as Change & { op: 'put' });
+    this.#next.changesOf(claim).put({ op: 'put', kind, record } as unknown as Change & { op: 'put' });
     this.#schedule();
   }
 
   drop(claim: Claim, kind: Exclude<SessionKind, 'session'>, id: string): void {
-    this.#next.claims.set(claim.sessionId, claim);
-    this.#next.changes.drop(kind, id, claim.sessionId);
+    if (claim.lost || claim.ended) return;
+    this.#next.changesOf(claim).drop(kind, id, claim.sessionId);
     this.#schedule();
   }
 
   /** Deletes the session, and ends the claim. */
   erase(claim: Claim): void {
-    this.#next.changes.drop('session', claim.sessionId);
+    if (claim.lost || claim.ended) return;
+    this.#next.changesOf(claim).drop('session', claim.sessionId);
     this.release(claim);
   }
 
-  /** Ends the claim together with the last changes. */
+  /** Ends the claim together with the last changes: others that follow are ignored. */
   release(claim: Claim): void {
-    this.#next.claims.set(claim.sessionId, claim);
-    this.#next.ending.add(claim.sessionId);
+    if (claim.lost || claim.ended) return;
+    claim.ended = true;
+    this.#next.changesOf(claim);
     this.#schedule();
   }
 
   changeServer(change: { put: Records['server'] } | { drop: string }): void {
-    this.#next.changesServers = true;
-    if ('put' in change) this.#next.changes.put({ op: 'put', kind: 'server', record: change.put });
-    else this.#next.changes.drop('server', change.drop);
+    const changes = this.#next.changesOf(undefined);
+    if ('put' in change) changes.put({ op: 'put', kind: 'server', record: change.put });
+    else changes.drop('server', change.drop);
     this.#schedule();
   }
 
-  isQueued(sessionId: string | undefined): boolean {
-    return this.#next.concerns(sessionId) || this.#writing?.concerns(sessionId) === true;
+  isQueued(claim: Claim | undefined): boolean {
+    return this.#next.concerns(claim) || this.#writing?.concerns(claim) === true;
   }
 
-  settled(sessionId?: string): Promise<void> {
-    const batch = [this.#next, this.#writing].find((each) => each?.concerns(sessionId));
+  settled(claim?: Claim): Promise<void> {
+    const batch = [this.#next, this.#writing].find((each) => each?.concerns(claim));
     if (batch === undefined) return NOTHING_QUEUED;
-    const settled = batch.settled(sessionId);
+    const settled = batch.settled(claim);
     if (this.#stopping.signal.aborted) batch.tell(this.#db.closed());
     return settled;
   }
 
-  /** Resolves when the changes of the session can be read; those that cannot be stored are left out. */
-  async written(sessionId: string | undefined): Promise<void> {
-    while (this.isQueued(sessionId)) {
+  /** Resolves when the changes can be read; those that cannot be stored are left out. */
+  async written(claim: Claim | undefined): Promise<void> {
+    while (this.isQueued(claim)) {
       try {
-        await this.settled(sessionId);
+        await this.settled(claim);
       } catch (error) {
-        if (this.isQueued(sessionId)) throw error;
+        if (this.isQueued(claim)) throw error;
       }
+    }
+  }
+
+  /** Resolves when no claim of the session has changes left to be written. */
+  async writtenOf(sessionId: string): Promise<void> {
+    for (;;) {
+      const claim = this.#next.claimOf(sessionId) ?? this.#writing?.claimOf(sessionId);
+      if (claim === undefined) return;
+      await this.written(claim);
     }
   }
 
@@ -196,7 +221,7 @@ export class Writer {
       await delay(pause, undefined, { signal: this.#stopping.signal }).catch(() => {});
     }
     this.#writing = undefined;
-    if (this.#failing) this.#log.info('store_write_recovered', { changes: batch.changes.size });
+    if (this.#failing) this.#log.info('store_write_recovered', { changes: batch.size });
     this.#failing = false;
     batch.tell();
     if (!this.#next.isEmpty) this.#schedule();
@@ -220,34 +245,27 @@ export class Writer {
   }
 
   #piecesOf(batch: Batch): Piece[] {
-    const pieces = new Map<Claim | undefined, Piece>();
-    const pieceOf = (claim: Claim | undefined): Piece => {
-      let piece = pieces.get(claim);
-      if (piece === undefined) {
-        piece = { ...(claim && { claim }), writes: [], ends: claim !== undefined && batch.ending.has(claim.sessionId) };
-        pieces.set(claim, piece);
+    const pieces: Piece[] = [];
+    for (const [claim, changes] of batch.changes) {
+      const writes: Write[] = [];
+      for (const change of changes) {
+        try {
+          writes.push({ change, data: change.op === 'put' ? stringifyExact(change.record) : '' });
+        } catch (error) {
+          // A record that has no JSON: it is nested too deeply, say.
+          this.#refuse(batch, claim, change, error);
+        }
       }
-      return piece;
-    };
-    for (const claim of batch.claims.values()) pieceOf(claim);
-    for (const change of batch.changes) {
-      const sessionId = ownerOf(change);
-      const claim = sessionId === undefined ? undefined : batch.claims.get(sessionId);
-      try {
-        const data = change.op === 'put' ? stringifyExact(change.record) : '';
-        pieceOf(claim).writes.push({ change, data });
-      } catch (error) {
-        // A record that has no JSON: it is nested too deeply, say.
-        this.#refuse(batch, change, error);
-      }
+      const piece = { ...(claim && { claim }), writes, ends: claim?.ended === true };
+      pieces.push(...split(piece, countWithin));
     }
-    return [...pieces.values()];
+    return pieces;
   }
 
   /** Removes what was written from the pieces. */
   async #make(batch: Batch, pieces: Piece[]): Promise<void> {
     while (pieces.length > 0) {
-      const some = pieces.slice(0, countWithin(pieces));
+      const some = pieces.slice(0, countTogether(pieces));
       try {
         await this.between(async () => this.#commit(batch, some));
         pieces.splice(0, some.length);
@@ -263,9 +281,9 @@ export class Writer {
     const { sql, values } = commitStatement(pieces, this.#gateway, this.#turn);
     const held = new Set((await this.#db.run(sql, values)).flatMap((row) => Object.values(row)));
     for (const { claim, writes } of pieces) {
-      if (claim && !held.has(keyOf(claim.sessionId))) {
+      if (claim && !held.has(String(claim.fence))) {
         claim.lost = true;
-        batch.failures.set(claim.sessionId, claimLost(claim));
+        batch.failures.set(claim, claimLost(claim));
         continue;
       }
       if (!claim && !held.has('')) {
@@ -287,45 +305,61 @@ export class Writer {
     if (failed.length > 1) {
       for (const piece of failed) piece.alone = true;
     } else if (first.writes.length > 1) {
-      const last = first.writes.length - 1;
-      const split = first.writes.map((write, index) => ({
-        ...first,
-        writes: [write],
-        ends: first.ends && index === last,
-        alone: true,
-      }));
-      pieces.splice(0, 1, ...split);
+      pieces.splice(0, 1, ...split(first, () => 1));
     } else {
-      for (const { change } of first.writes) this.#refuse(batch, change, error);
+      for (const { change } of first.writes) this.#refuse(batch, first.claim, change, error);
       pieces.splice(0, 1, ...(first.ends ? [{ ...first, writes: [] }] : []));
     }
   }
 
-  #refuse(batch: Batch, change: Change, error: unknown): void {
+  #refuse(batch: Batch, claim: Claim | undefined, change: Change, error: unknown): void {
     const { kind, id } =
       change.op === 'put' ? { kind: change.kind, id: change.record.id } : { kind: change.op, id: change.id };
     this.#log.error('store_record_refused', { kind, id, error: messageOf(error) });
     const failure = new StoreError('STORE_WRITE_FAILED', `${kind} ${id} cannot be stored: ${messageOf(error)}`);
-    batch.failures.set(ownerOf(change), failure);
+    batch.failures.set(claim, failure);
   }
 
   #notWritten(batch: Batch, error: unknown): StoreError {
     return new StoreError(
       'STORE_WRITE_FAILED',
-      `${this.#db.name}: ${batch.changes.size} changes could not be written and are kept for the next try: ${messageOf(error)}`,
+      `${this.#db.name}: ${batch.size} changes could not be written and are kept for the next try: ${messageOf(error)}`,
     );
   }
 }
 
 /** How many of the first pieces one statement holds. */
-function countWithin(pieces: readonly Piece[]): number {
+function countTogether(pieces: readonly Piece[]): number {
   let chars = 0;
   for (const [index, { writes, alone }] of pieces.entries()) {
-    for (const { data } of writes) chars += data.length;
+    chars += charsOf(writes);
     if (index > 0 && (alone === true || chars > STATEMENT_CHARS)) return index;
     if (alone === true) return 1;
   }
   return pieces.length;
+}
+
+/** How many of the first writes one statement holds. */
+function countWithin(writes: readonly Write[]): number {
+  let chars = 0;
+  for (const [index, { data }] of writes.entries()) {
+    chars += data.length;
+    if (index > 0 && chars > STATEMENT_CHARS) return index;
+  }
+  return writes.length;
+}
+
+const charsOf = (writes: readonly Write[]): number => writes.reduce((sum, { data }) => sum + data.length, 0);
+
+/** The same in several statements, if it has to be: those of one claim must not be in the same. */
+function split(piece: Piece, countOf: (writes: readonly Write[]) => number): Piece[] {
+  const parts: Piece[] = [];
+  let rest = piece.writes;
+  for (let count = countOf(rest); count < rest.length; count = countOf(rest)) {
+    parts.push({ ...piece, writes: rest.slice(0, count), ends: false, alone: true });
+    rest = rest.slice(count);
+  }
+  return [...parts, { ...piece, writes: rest, ...(parts.length > 0 && { alone: true }) }];
 }
 
 export function claimLost({ sessionId }: Claim): StoreError {
