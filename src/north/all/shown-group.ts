@@ -5,7 +5,6 @@ import type { Gateway } from '../../core/gateway.ts';
 import { LISTS, type ListName } from '../../core/session/catalog.ts';
 import type { Session } from '../../core/session/session.ts';
 import { closest } from '../../lib/closest.ts';
-import { secretId } from '../../lib/ids.ts';
 import { isLevel } from '../../lib/levels.ts';
 import type { ListItem } from '../../lib/pages.ts';
 import { selection, type Selection } from '../../lib/pattern.ts';
@@ -13,6 +12,7 @@ import { TASKS_EXTENSION } from '../../lib/protocol.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, RpcError } from '../../lib/rpc-error.ts';
 import { within } from '../../lib/timers.ts';
 import { isObject, quotable } from '../../lib/values.ts';
+import { setLogLevel } from '../direct/log-level.ts';
 import { asOfItsVersion, CORE_TASKS, serverInfo } from '../direct/shown-server.ts';
 import type { Notification, Shown, Target, Targets } from '../direct/shown.ts';
 import { HUB_INFO } from '../hub-endpoint.ts';
@@ -267,16 +267,8 @@ export class ShownGroup implements Shown {
     if (!this.#untold.delete(server) && !isNew) return;
     const { capabilities, traits } = connection.status.info;
     if (capabilities['logging'] === undefined || traits.declaredPerRequest) return;
-    const signal = new AbortController().signal;
-    const request = {
-      id: secretId(),
-      method: 'logging/setLevel',
-      params: { level },
-      signal,
-      onProgress: (): void => {},
-    };
     // A server that refuses its level does not keep the others from theirs.
-    connection.relay({ ...request, rounds: 'return' }).catch(() => {});
+    setLogLevel(connection, level).catch(() => {});
   }
 
   async #named(list: 'tools' | 'prompts', params: Params): Promise<Targets> {

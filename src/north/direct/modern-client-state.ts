@@ -2,12 +2,12 @@ import type { RelatedRequest } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 import { InFlight } from '../../lib/in-flight.ts';
-import { secretId } from '../../lib/ids.ts';
 import { InputKeys } from '../mrtr/input-keys.ts';
 import type { Params } from '../message.ts';
 import { HeldRequests } from './held-requests.ts';
 import { includes, isLevel } from '../../lib/levels.ts';
 import { sendTo, type Notification, type Recipient, type Shown } from './shown.ts';
+import { setLogLevel } from './log-level.ts';
 import { detailedTask } from './task-views.ts';
 
 type Tell = (method: string, params: Params | undefined) => void;
@@ -77,18 +77,9 @@ export class ModernClientState {
     if (info.traits.declaredPerRequest || info.capabilities['logging'] === undefined || !isLevel(level)) return;
     const told = this.#session.logLevel(server);
     if (told !== undefined && includes(told, level)) return;
-    const signal = new AbortController().signal;
-    const request = {
-      id: secretId(),
-      method: 'logging/setLevel',
-      params: { level },
-      signal,
-      onProgress: (): void => {},
-      rounds: 'return' as const,
-    };
     // Known before it is sent: requests that come meanwhile must not ask for less.
     this.#session.setLogLevel(server, level);
-    await this.#session.connection(server).relay(request);
+    await setLogLevel(this.#session.connection(server), level);
   }
 
   /** Subscribes to a resource, until the last listener leaves it; `undefined` if the server refuses. */
