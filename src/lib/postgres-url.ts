@@ -4,7 +4,15 @@ export function isPostgresUrl(store: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(store);
 }
 
-/** For messages: without user, password and parameters, of which some are secrets. */
+const HIDDEN = 'postgres://…';
+
+/**
+ * For messages: without user, password and parameters, of which some are secrets. Nothing is shown of what is not certain:
+ * an `@` behind the host may belong to a password that is not percent-encoded.
+ */
 export function withoutSecrets(url: string): string {
-  return url.replace(/^(\w+:\/\/)(?:.*@)?/s, '$1').replace(/[?#].*$/s, '');
+  const parsed = URL.parse(url);
+  if (parsed === null || !isPostgresUrl(url)) return HIDDEN;
+  const { protocol, host, pathname, search, hash } = parsed;
+  return `${pathname}${search}${hash}`.includes('@') ? HIDDEN : `${protocol}//${host}${pathname}`;
 }
