@@ -46,7 +46,7 @@ export const MIGRATIONS: readonly string[] = [
   `,
 ];
 
-const FIND = `SELECT to_regnamespace('${SCHEMA}') IS NOT NULL AS has_schema, coalesce((SELECT array_agg(attname ORDER BY attname)
+const FIND = `SELECT getdatabaseencoding() AS encoding, to_regnamespace('${SCHEMA}') IS NOT NULL AS has_schema, coalesce((SELECT array_agg(attname ORDER BY attname)
     = '{application,version}' FROM pg_attribute WHERE attrelid = to_regclass('${SCHEMA}.store') AND attnum > 0), false) AS is_ours,
   EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace('${SCHEMA}')) AS has_tables`;
 
@@ -62,6 +62,7 @@ export async function migrate(db: Database, migrations: readonly string[] = MIGR
 /** 0 if there is no store yet; `undefined` in its place if there is not even a schema for it. */
 async function versionIn(db: Database, migrations: readonly string[]): Promise<number | undefined> {
   const [row] = await db.greet(FIND);
+  if (row?.['encoding'] !== 'UTF8') throw notUnicode(db, String(row?.['encoding']));
   if (row?.['is_ours'] !== true) {
     if (row?.['has_tables'] === true) throw notOurs(db);
     return row?.['has_schema'] === true ? 0 : undefined;
@@ -99,6 +100,15 @@ async function step(db: Database, found: number | undefined, migrations: readonl
       `${db.name}: the step to schema version ${migrations.length} failed and the store is as it was: ${messageOf(error)}`,
     );
   }
+}
+
+/** It could not keep every text, or would count its bytes as characters. */
+function notUnicode(db: Database, encoding: string): StoreError {
+  return new StoreError(
+    'STORE_UNUSABLE',
+    `${db.name}: the encoding of the database is ${encoding}; give one with UTF8 as the store: ` +
+      `CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`,
+  );
 }
 
 function notOurs(db: Database): StoreError {
