@@ -202,6 +202,26 @@ describe('a store on PostgreSQL', () => {
     expect(Number(row?.['ms'])).toBeLessThanOrEqual(store.leaseMs);
   });
 
+  it('K-2: a claim that its gateway does not know of is not renewed', async () => {
+    await claim('known');
+    await admin.run(`INSERT INTO meanwhile.claims SELECT 'unknown', gateway, nextval('meanwhile.fences'), until
+      FROM meanwhile.claims`);
+    await expireClaims();
+    expect(await store.renew()).toEqual([]);
+    expect(await another.claim('known')).toBeUndefined();
+    expect(await another.claim('unknown')).toBeDefined();
+  });
+
+  it('K-2, T-2: overdue tasks stay while another gateway has their session', async () => {
+    const holder = await claim('s', another);
+    holder.put('task', { ...task('t', 's'), status: 'completed', result: { content: [] }, keepUntil: 10 });
+    await holder.settled();
+    await store.dropOverdue(10);
+    expect((await holder.load()).tasks).toHaveLength(1);
+    await another.dropOverdue(10);
+    expect((await holder.load()).tasks).toEqual([]);
+  });
+
   it('K-2: idle sessions are not deleted while another gateway has them, and are when its claim has expired', async () => {
     const holder = await claim('s', another);
     holder.put('session', session('s'));
@@ -435,6 +455,14 @@ describe('opening', () => {
     expect(await store.servers()).toEqual([]);
     await store.close();
     await admin.script('DROP SCHEMA meanwhile CASCADE; DROP ROLE bob');
+  });
+
+  it('K-1: refuses a database that cannot keep every text, and names the fix', async () => {
+    await admin.script(`CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0`);
+    expect(await failure(server.url('ascii'))).toMatchObject({
+      code: 'STORE_UNUSABLE',
+      message: expect.stringMatching(/SQL_ASCII; .*CREATE DATABASE … ENCODING 'UTF8'/),
+    });
   });
 
   it('P-4, K-1: refuses what is not ours, or newer, untouched', async () => {

@@ -71,8 +71,13 @@ const CLAIM_IDLE = `INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence, un
     WHERE claims.until <= clock_timestamp() AND claims.gateway <> excluded.gateway
   RETURNING session_id, fence`;
 
+/** Not those that this gateway does not know of, which end by themselves. */
 const RENEW = `WITH renewed AS (UPDATE ${SCHEMA}.claims SET until = clock_timestamp() + $2 * interval '1 millisecond'
-  WHERE gateway = $1 RETURNING 1) SELECT count(*) AS count FROM renewed`;
+  WHERE gateway = $1 AND fence = ANY ($3::text::bigint[]) RETURNING 1) SELECT count(*) AS count FROM renewed`;
+
+/** Who has claimed a session decides by its own clock. */
+const DROP_OVERDUE = `DELETE FROM ${SCHEMA}.tasks WHERE keep_until <= $1 AND NOT EXISTS (SELECT FROM ${SCHEMA}.claims
+  WHERE claims.session_id = tasks.session_id AND gateway <> $2 AND until > clock_timestamp())`;
 
 const LEAVE = `WITH left_by AS (DELETE FROM ${SCHEMA}.gateways WHERE id = $1 RETURNING id)
   DELETE FROM ${SCHEMA}.claims USING left_by WHERE gateway = left_by.id`;
@@ -202,7 +207,8 @@ export class PostgresStore implements Store {
 
   async renew(): Promise<string[]> {
     const held = [...this.#claims.values()].filter((claim) => claim !== undefined);
-    const [row] = await this.#db.read(RENEW, [this.#gateway, this.leaseMs]);
+    const fences = `{${held.map(({ fence }) => fence).join(',')}}`;
+    const [row] = await this.#db.read(RENEW, [this.#gateway, this.leaseMs, fences]);
     if (Number(row?.['count']) !== held.length) await this.#findLost(held);
     const lost = held.filter((claim) => claim.lost && this.#claims.get(claim.sessionId) === claim);
     for (const claim of lost) this.#forget(claim);
@@ -212,7 +218,7 @@ export class PostgresStore implements Store {
   async #findLost(held: readonly Claim[]): Promise<void> {
     const rows = await this.#db.read(`SELECT fence FROM ${SCHEMA}.claims WHERE gateway = $1`, [this.#gateway]);
     const fences = new Set(rows.map(({ fence }) => Number(fence)));
-    for (const claim of held) if (!fences.has(claim.fence)) claim.lost = true;
+    for (const claim of held) if (!claim.ended && !fences.has(claim.fence)) claim.lost = true;
   }
 
   async sessionsToResume(): Promise<Pick<SessionRecord, 'id' | 'principal'>[]> {
@@ -240,7 +246,7 @@ export class PostgresStore implements Store {
 
   async dropOverdue(now: number): Promise<void> {
     await this.#writer.written(undefined);
-    await this.#db.read(`DELETE FROM ${SCHEMA}.tasks WHERE keep_until <= $1`, [now]);
+    await this.#db.read(DROP_OVERDUE, [now, this.#gateway]);
   }
 
   async servers(): Promise<ServerRecord[]> {
