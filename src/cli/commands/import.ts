@@ -4,11 +4,12 @@ import { EXIT_CODES, Failure, RESULT } from '../failure.ts';
 import type { CommandLine } from '../flags.ts';
 import { confirm, make, showChange } from '../link/changes.ts';
 import { clientsNamed } from '../link/choose.ts';
-import { collect, openServerValues, type Remark } from '../link/collect.ts';
+import { collect, type Remark } from '../link/collect.ts';
 import { readText } from '../link/files.ts';
 import { NotUnderstood, type Format } from '../link/format.ts';
 import { jsonFormat } from '../link/json-format.ts';
 import { thisMachine } from '../link/machine.ts';
+import { openValues } from '../link/open-values.ts';
 import { LinkRecords } from '../link/records.ts';
 import { clean, cleanLine } from '../terminal/clean.ts';
 import { Screen } from '../terminal/screen.ts';
@@ -26,9 +27,10 @@ export async function importServers({ operands, flags }: CommandLine): Promise<n
     screen.note(failed ? 'nothing was imported' : 'there is nothing to import');
     return failed ? EXIT_CODES.unexpected : RESULT;
   }
-  let after = before ?? '';
-  for (const [name, entry] of servers) after = format.set(after, name, entry);
-  const change = { title: 'Config file', file, before, after, isOpen: openServerValues(servers) };
+  const after = naming(file, () =>
+    [...servers].reduce((text, [name, entry]) => format.set(text, name, entry), before ?? ''),
+  );
+  const change = { title: 'Config file', file, before, after, isOpen: openValues(servers.values()) };
   showChange(change, screen);
   await confirm(1, flags, screen);
   try {
@@ -56,7 +58,7 @@ interface Target {
 
 /** A file of VS Code, which may be used as the config file too, has its servers under another key. */
 function target(file: string): Target {
-  try {
+  return naming(file, () => {
     const before = readText(file);
     const [usual, ofVscode] = [jsonFormat('mcpServers', 'jsonc'), jsonFormat('servers', 'jsonc')] as const;
     const existing = usual.read(before ?? '');
@@ -64,6 +66,13 @@ function target(file: string): Target {
     return Object.keys(others).length > 0
       ? { before, format: ofVscode, existing: others }
       : { before, format: usual, existing };
+  });
+}
+
+/** Says which file is not understood. */
+function naming<T>(file: string, work: () => T): T {
+  try {
+    return work();
   } catch (error) {
     if (error instanceof NotUnderstood) throw new Failure('config', `${file}: ${error.message}`, {}, { cause: error });
     throw error;

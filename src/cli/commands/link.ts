@@ -1,16 +1,18 @@
 import { resolve } from 'node:path';
 import { messageOf } from '../../lib/log.ts';
+import { isObject } from '../../lib/values.ts';
 import { configFor, configHint, programPath } from '../config.ts';
 import { EXIT_CODES, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine, type Flags } from '../flags.ts';
-import { confirm, make, openValues, showChange, type Change } from '../link/changes.ts';
+import { confirm, make, showChange, type Change } from '../link/changes.ts';
 import { clientsNamed, presentClients } from '../link/choose.ts';
 import { CLIENTS, type Client, type Start } from '../link/clients.ts';
 import { readText } from '../link/files.ts';
-import { isSameEntry, NotUnderstood } from '../link/format.ts';
+import { isSameEntry, NotUnderstood, type Entry } from '../link/format.ts';
 import { thisMachine } from '../link/machine.ts';
 import { ENTRY_NAME, type ClientName } from '../link/names.ts';
-import { exactUndo, hashOf, LinkRecords } from '../link/records.ts';
+import { openValues } from '../link/open-values.ts';
+import { exactUndo, hashOf, LinkRecords, type LinkRecord } from '../link/records.ts';
 import { commandStart, thisProgram, urlStart } from '../link/start.ts';
 import { parseHeaders } from '../server/find-server.ts';
 import { cleanLine } from '../terminal/clean.ts';
@@ -29,7 +31,7 @@ type Outcome = { kind: 'change'; link: Link } | { kind: 'linked' } | { kind: 'pr
 export async function link(line: CommandLine): Promise<number> {
   const { operands, flags } = line;
   if (flags.all && flags.hub) throw new UsageError('either --all or --hub');
-  if (flags.header !== undefined && flags.url === undefined) throw new UsageError('--header is for --url');
+  if (flags.header !== undefined && flags.url === undefined) throw new UsageError('--header needs --url');
   const machine = thisMachine();
   const names = operands.length > 0 ? clientsNamed(operands) : presentClients(machine);
   if (names.length === 0) {
@@ -56,8 +58,9 @@ export async function link(line: CommandLine): Promise<number> {
   if (links.length > 0) {
     await confirm(links.length, flags, screen);
     const records = new LinkRecords(machine);
-    for (const each of links) failed = !linkOne(each, records, screen) || failed;
-    screen.note('meanwhile doctor checks the entries; meanwhile unlink undoes the changes');
+    const linked = links.filter((each) => linkOne(each, records, screen));
+    failed ||= linked.length < links.length;
+    if (linked.length > 0) screen.note('meanwhile doctor checks the entries; meanwhile unlink undoes the changes');
   }
   return failed ? EXIT_CODES.unexpected : RESULT;
 }
@@ -85,14 +88,40 @@ function plan(name: ClientName, client: Client, file: string, start: Start): Out
   try {
     const before = readText(file);
     const existing = client.format.read(before ?? '')[ENTRY_NAME];
-    if (isSameEntry(existing, entry)) return { kind: 'linked' };
-    const after = client.format.set(before ?? '', ENTRY_NAME, entry);
-    const change = { title: client.title, file, before, after, isOpen: openValues(entry) };
+    const kept = keptKeys(client, existing, start);
+    if (isObject(existing) && isSameEntry(without(existing, kept), entry)) return { kind: 'linked' };
+    const after = client.format.set(before ?? '', ENTRY_NAME, entry, kept);
+    const change = { title: client.title, file, before, after, isOpen: openIn(entry, start) };
     return { kind: 'change', link: { ...change, name, client, isLinked: existing !== undefined } };
   } catch (error) {
     if (error instanceof NotUnderstood) return { kind: 'problem', problem: error.message };
     throw error;
   }
+}
+
+/** Keys of a server that is a command, and of one with a URL. Some clients refuse those of the other kind. */
+const COMMAND_KEYS = ['cwd', 'env', 'environment', 'envFile', 'env_vars'];
+const URL_SERVER_KEYS = ['auth', 'bearer_token_env_var', 'env_http_headers', 'oauth'];
+
+/** What the person or the client has added to the entry, such as a time limit. */
+export function keptKeys(client: Client, existing: unknown, start: Start): string[] {
+  const starts: Start[] = [
+    { command: '', args: [] },
+    { url: '', headers: {} },
+  ];
+  const owned = new Set(starts.flatMap((each) => Object.keys(client.entryFor(each) ?? {})));
+  const unfit = 'command' in start ? URL_SERVER_KEYS : COMMAND_KEYS;
+  return Object.keys(isObject(existing) ? existing : {}).filter((key) => !owned.has(key) && !unfit.includes(key));
+}
+
+const without = (entry: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(entry).filter(([key]) => !keys.includes(key)));
+
+/** All words of our own command may be shown. */
+function openIn(entry: Entry, start: Start): (value: string) => boolean {
+  const isOpen = openValues([entry]);
+  const words = 'command' in start ? [start.command, ...start.args] : [];
+  return (value) => words.includes(value) || isOpen(value);
 }
 
 function linkOne(each: Link, records: LinkRecords, screen: Screen): boolean {
@@ -102,19 +131,32 @@ function linkOne(each: Link, records: LinkRecords, screen: Screen): boolean {
   const untouched = earlier === undefined || exactUndo(earlier, before ?? '') !== undefined;
   try {
     const backup = before === undefined ? null : records.backUp(name, file, before);
-    const madeFolder = make(each) ?? earlier?.madeFolder;
-    records.save({
+    const record: LinkRecord = {
       client: name,
       file,
       backup: earlier === undefined ? backup : earlier.backup,
       ...(untouched && { sha256: hashOf(after) }),
-      ...(madeFolder !== undefined && { madeFolder }),
-    });
+      ...(earlier?.madeFolder !== undefined && { madeFolder: earlier.madeFolder }),
+    };
+    makeRecorded(each, record, earlier, records);
     const kept = backup === null ? '' : `; the file before: ${cleanLine(backup)}`;
     screen.printOwn(`${screen.style.good('✓')} ${client.title} is linked: ${client.afterwards}${kept}`);
     return true;
   } catch (error) {
     screen.note(`meanwhile: ${client.title} is not linked: ${file}: ${messageOf(error)}`);
     return false;
+  }
+}
+
+/** The record comes first: without it unlink would not find a change that was made. */
+function makeRecorded(change: Change, record: LinkRecord, earlier: LinkRecord | undefined, records: LinkRecords): void {
+  records.save(record);
+  try {
+    const madeFolder = make(change);
+    if (madeFolder !== undefined) records.save({ ...record, madeFolder });
+  } catch (error) {
+    if (earlier === undefined) records.drop(record, true);
+    else records.save(earlier);
+    throw error;
   }
 }

@@ -1,13 +1,14 @@
 import { messageOf } from '../../lib/log.ts';
 import { EXIT_CODES, RESULT } from '../failure.ts';
 import type { CommandLine } from '../flags.ts';
-import { confirm, make, openValues, showChange, type Change } from '../link/changes.ts';
+import { confirm, make, showChange, type Change } from '../link/changes.ts';
 import { clientsNamed } from '../link/choose.ts';
 import { CLIENTS, type Client } from '../link/clients.ts';
 import { readText } from '../link/files.ts';
-import { NotUnderstood, type Entry } from '../link/format.ts';
+import { NotUnderstood } from '../link/format.ts';
 import { thisMachine, type Machine } from '../link/machine.ts';
 import { ENTRY_NAME, type ClientName } from '../link/names.ts';
+import { openValues } from '../link/open-values.ts';
 import { exactUndo, LinkRecords, type LinkRecord } from '../link/records.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { Screen } from '../terminal/screen.ts';
@@ -33,8 +34,7 @@ export async function unlink({ operands, flags }: CommandLine): Promise<number> 
         const record = records.find(name, file);
         const undo = plan(name, CLIENTS[name], file, record);
         if (undo !== undefined) undos.push(undo);
-        // The person or the client took the entry out.
-        else if (record !== undefined) records.drop(record, false);
+        else if (record !== undefined) forget(record, records, title, operands.length > 0, screen);
         found ||= undo !== undefined;
       } catch (error) {
         if (!(error instanceof NotUnderstood)) throw error;
@@ -55,6 +55,13 @@ export async function unlink({ operands, flags }: CommandLine): Promise<number> 
   return failed ? EXIT_CODES.unexpected : RESULT;
 }
 
+/** The person or the client took the entry out, or the file is gone, perhaps only for now. */
+function forget(record: LinkRecord, records: LinkRecords, title: string, isNamed: boolean, screen: Screen): void {
+  if (isNamed || readText(record.file) !== undefined) return records.drop(record, false);
+  const way = `meanwhile unlink ${record.client}`;
+  screen.note(`meanwhile: ${title} has no file any more: ${record.file}; ${way} forgets it`);
+}
+
 /**
  * The files at the time of linking, since a variable may have moved the folder of the client. For a client that was named
  * also its file now, whoever wrote the entry.
@@ -68,25 +75,41 @@ function plan(name: ClientName, client: Client, file: string, record: LinkRecord
   const current = readText(file);
   if (current === undefined) return undefined;
   const existing = client.format.read(current)[ENTRY_NAME];
-  const isOpen = openValues(existing);
+  const isOpen = openValues([existing]);
   const common = { name, title: client.title, file, before: current, isOpen, record };
   const original = record && exactUndo(record, current);
   if (original !== undefined) {
     return { ...common, after: original.before, madeFolder: record?.madeFolder, exact: true };
   }
   if (existing === undefined) return undefined;
-  const replaced = record && entryBefore(client, record);
-  const after =
-    replaced === undefined
-      ? client.format.remove(current, ENTRY_NAME)
-      : client.format.set(current, ENTRY_NAME, replaced);
-  return { ...common, after, exact: false };
+  const after = withoutLink(client, current, record && textBefore(client, record));
+  const isNothingLeft = record?.backup === null && NOTHING.test(after);
+  return isNothingLeft
+    ? { ...common, after: undefined, madeFolder: record.madeFolder, exact: false }
+    : { ...common, after, exact: false };
 }
 
-/** An entry of this name that was there before. */
-function entryBefore(client: Client, { backup }: LinkRecord): Entry | undefined {
-  const text = backup === null ? undefined : readText(backup);
-  return text === undefined ? undefined : (client.format.read(text)[ENTRY_NAME] as Entry | undefined);
+/** An empty object, or nothing at all. */
+const NOTHING = /^\s*(?:\{\s*\}\s*)?$/;
+
+/** The text without the entry, or with the one that was there before. */
+export function withoutLink({ format }: Client, current: string, original: string | undefined): string {
+  return original !== undefined && format.read(original)[ENTRY_NAME] !== undefined
+    ? format.restore(current, ENTRY_NAME, original)
+    : format.remove(current, ENTRY_NAME, original);
+}
+
+/** The file before the first `link`, if that is still known. */
+function textBefore({ format }: Client, { backup }: LinkRecord): string | undefined {
+  if (backup === null) return '';
+  try {
+    const text = readText(backup);
+    format.read(text ?? '');
+    return text;
+  } catch (error) {
+    if (error instanceof NotUnderstood) return undefined;
+    throw error;
+  }
 }
 
 function unlinkOne(undo: Undo, records: LinkRecords, screen: Screen): boolean {

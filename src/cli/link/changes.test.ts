@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../../tests/support/gateway.ts';
 import { make, type Change } from './changes.ts';
 import { diff } from './diff.ts';
+import { openValues } from './open-values.ts';
 
 const change = (file: string, before: string | undefined, after: string | undefined): Change => ({
   title: 'Test',
@@ -45,6 +46,47 @@ test('L-1: a diff shows what changes, with values only where they may be shown',
   ]);
   expect(diff('', 'a = \'x\'\nb = "y"\n', () => true)).toEqual(["+ a = 'x'", '+ b = "y"']);
   expect(diff('', "a = 'x'\n", () => false)).toEqual(['+ a = "***"']);
+});
+
+test('L-1: a diff shows no comments, and no lines of longer texts', () => {
+  const before = [
+    'a = """',
+    'hunter2',
+    'c2VjcmV0==',
+    'pass is "hunter2"',
+    '"""',
+    '[b."x y"] # hunter2',
+    'c.d = 1.5',
+    '  // { "old": "hunter2" }',
+    '/* hunter2',
+    '  hunter2 */',
+    '"key": [true, -1e5, null], // hunter2',
+  ];
+  expect(diff(before.join('\n'), '', () => false)).toEqual([
+    '- ***',
+    '- ***',
+    '- ***',
+    '- ***',
+    '- ***',
+    '- [b."x y"] # ***',
+    '- c.d = 1.5',
+    '-   // ***',
+    '- /* ***',
+    '-   ***',
+    '- "key": [true, -1e5, null], // ***',
+  ]);
+});
+
+test('L-1: passwords and keys in commands and URLs are not shown', () => {
+  const entry = {
+    command: 'npx',
+    args: ['-y', 'server', '--passwd', 'pw1', '--pat', 'pw2', '-p', 'pw3', '--pwd=pw4', '--path', '/a', '--key', 'pw5'],
+  };
+  const isOpen = openValues([entry, { url: 'http://u:pw6@h/' }, { command: ['run', '--token', 'pw7'] }]);
+  const shown = ['npx', '-y', 'server', '/a', 'run', '--path', '${KEY}', '${KEY:-}'];
+  expect(shown.filter((value) => !isOpen(value))).toEqual([]);
+  const hidden = ['pw1', 'pw2', 'pw3', '--pwd=pw4', 'pw5', 'http://u:pw6@h/', 'pw7'];
+  expect(hidden.filter(isOpen)).toEqual([]);
 });
 
 test('L-1: of a long line the diff shows the part that changes', () => {

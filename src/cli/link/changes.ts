@@ -1,7 +1,6 @@
 /** Changes to files of the user: shown as a diff and confirmed before they are made. */
 
 import { messageOf } from '../../lib/log.ts';
-import { isObject } from '../../lib/values.ts';
 import { Failure } from '../failure.ts';
 import type { Flags } from '../flags.ts';
 import { Prompter } from '../terminal/prompter.ts';
@@ -22,14 +21,6 @@ export interface Change {
   /** A folder that was made for the file and goes with it. */
   madeFolder?: string | undefined;
 }
-
-/** The values of an entry that may be shown: those of variables and headers may be secret. */
-export function openValues(entry: unknown): (value: string) => boolean {
-  const open = new Set(isObject(entry) ? Object.values(entry).flat() : []);
-  return (value) => open.has(value) || isFlag(value);
-}
-
-const isFlag = (value: string): boolean => /^--[a-z-]+$/.test(value);
 
 export function showChange(change: Change, screen: Screen): void {
   const { style } = screen;

@@ -1,7 +1,6 @@
 /** Collects the servers of clients, for `meanwhile import`. */
 
 import { serverNameSchema } from '../../lib/server-name.ts';
-import { looksSecret, redactUrl } from '../../lib/redact.ts';
 import { CLIENTS } from './clients.ts';
 import { readText } from './files.ts';
 import { isSameEntry, NotUnderstood, type Entry } from './format.ts';
@@ -114,31 +113,3 @@ function nameFor(given: string): string {
     .trim();
   return serverNameSchema.safeParse(name).success ? name : 'server';
 }
-
-/** The values of entries that may be shown: no variables, headers, passwords, keys. */
-export function openServerValues(servers: ReadonlyMap<string, Entry>): (value: string) => boolean {
-  const open = new Set<unknown>();
-  for (const { command, args, cwd, envFile, url } of servers.values()) {
-    for (const value of [command, cwd, envFile]) open.add(value);
-    if (Array.isArray(args))
-      for (const [index, value] of args.entries()) if (isOpenArgument(value, args[index - 1])) open.add(value);
-    if (typeof url === 'string' && isOpenUrl(url)) open.add(url);
-  }
-  return (value) => open.has(value) || isVariable(value);
-}
-
-const SECRET_FLAG = /key|token|secret|password|auth|credential|header/i;
-
-function isOpenArgument(value: string, before = ''): boolean {
-  if (isVariable(value)) return true;
-  if (SECRET_FLAG.test(before) && before.startsWith('-')) return false;
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) return isOpenUrl(value);
-  const [flag = '', ...assigned] = value.split('=');
-  return assigned.length === 0
-    ? !value.split(/[\\/]/).some(looksSecret)
-    : !SECRET_FLAG.test(flag) && !looksSecret(assigned.join('='));
-}
-
-const isOpenUrl = (url: string): boolean => URL.canParse(url) && redactUrl(url) === new URL(url).href;
-
-const isVariable = (value: string): boolean => /^(?:Bearer )?\$\{[\w:]+\}$/.test(value);

@@ -1,7 +1,22 @@
 const CONTEXT = 2;
 
-/** A string in JSON or TOML. */
-const STRING = /"(?:[^"\\]|\\.)*"|'[^']*'/g;
+/**
+ * The parts of a line in JSON or TOML. A line with anything else, such as the middle of a long comment or of a text with
+ * several lines, is not shown.
+ */
+const PART = new RegExp(
+  [
+    /(?<string>"(?:[^"\\]|\\.)*"|'[^']*')/,
+    /(?<comment>\/\/|#|\/\*).*/,
+    /^\s*\[{1,2}(?:[\w.-]|"[^"]*")+\]{1,2}/,
+    /[\w-]+(?:\.[\w-]+)*(?=\s*=\s*[^\s=])/,
+    /[+-]?\d[\d._:TZeE+-]*(?![A-Za-z])|true|false|null/,
+    /[\s{}[\],:=]/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'y',
+);
 
 /** Longer lines are shown around the place that differs: some programs write their file in one line. */
 const LONGEST = 160;
@@ -50,10 +65,17 @@ function linesOf(text: string): string[] {
 }
 
 function masked(line: string, isOpen: (value: string) => boolean): string {
-  return line.replaceAll(STRING, (literal, at: number) => {
-    const isKey = /^\s*[:=]/.test(line.slice(at + literal.length));
-    return isKey || isOpen(textOf(literal)) ? literal : '"***"';
-  });
+  let shown = '';
+  PART.lastIndex = 0;
+  while (PART.lastIndex < line.length) {
+    const found = PART.exec(line);
+    if (found === null) return `${/^\s*/.exec(line)?.[0]}***`;
+    const { string, comment } = found.groups ?? {};
+    const isKey = /^\s*[:=]/.test(line.slice(PART.lastIndex, PART.lastIndex + LONGEST));
+    if (comment !== undefined) shown += `${comment} ***`;
+    else shown += string === undefined || isKey || isOpen(textOf(string)) ? found[0] : '"***"';
+  }
+  return shown;
 }
 
 function textOf(literal: string): string {

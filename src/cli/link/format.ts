@@ -1,12 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isObject } from '../../lib/values.ts';
 
 /** The servers in the config file of a client, read and edited as text, so that all else stays as it is. */
 export interface Format {
-  /** The entries by name. All three throw `NotUnderstood`. */
+  /** The entries by name. All of these throw `NotUnderstood`. */
   read: (text: string) => Record<string, unknown>;
-  /** Adds an entry, or replaces the one of that name. */
-  set: (text: string, name: string, entry: Entry) => string;
-  remove: (text: string, name: string) => string;
+  /** Adds an entry, or replaces the one of that name except for the keys to keep. */
+  set: (text: string, name: string, entry: Entry, keep?: readonly string[]) => string;
+  /** Also removes what contained the entry if nothing is left in it and the original text has no such thing. */
+  remove: (text: string, name: string, original?: string) => string;
+  /** Replaces the entry by the one in the original text, as it is written there. */
+  restore: (text: string, name: string, original: string) => string;
 }
 
 export type Entry = Record<string, string | boolean | string[] | Record<string, string>>;
@@ -21,6 +25,24 @@ export function isSameEntry(one: unknown, other: unknown): boolean {
   const plain = (value: unknown): unknown => (value === undefined ? value : JSON.parse(JSON.stringify(value)));
   return isDeepStrictEqual(plain(one), plain(other));
 }
+
+/** Throws unless the entry is in the file now, with the values of the old one for the keys to keep. */
+export function checkEntry(now: unknown, entry: Entry, old: unknown, keep: readonly string[]): void {
+  const kept = isObject(old) ? keep.filter((key) => Object.hasOwn(old, key)) : [];
+  const isRight =
+    isObject(now) &&
+    Object.keys(now).length === Object.keys(entry).length + kept.length &&
+    Object.entries(entry).every(([key, value]) => isSameEntry(now[key], value)) &&
+    kept.every((key) => isDeepStrictEqual(now[key], (old as Record<string, unknown>)[key]));
+  if (!isRight) throw notSafe();
+}
+
+/** Throws unless the entry is the one before. */
+export function checkRestored(now: unknown, old: unknown): void {
+  if (!isDeepStrictEqual(now, old)) throw notSafe();
+}
+
+export const notSafe = (): NotUnderstood => new NotUnderstood('it cannot be changed safely');
 
 /** The line end that a text uses. */
 export const lineEndIn = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n');

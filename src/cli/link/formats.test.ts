@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { NOT_UNDERSTOOD, SAMPLES } from '../../../tests/support/client-files.ts';
+import { keptKeys } from '../commands/link.ts';
+import { withoutLink } from '../commands/unlink.ts';
 import { CLIENTS } from './clients.ts';
-import { NotUnderstood } from './format.ts';
+import { NotUnderstood, type Entry } from './format.ts';
 import { ENTRY_NAME } from './names.ts';
 
 const START = {
@@ -40,6 +42,9 @@ test.each(SAMPLES)('L-1: $client, $what: the entry comes in and goes out, and al
   const hadServers = Object.keys(format.read(text)).length > 0;
   if (hadServers && client !== 'codex') expect(removed).toBe(text);
   if (client === 'codex' && text.endsWith('\n')) expect(removed.trimEnd()).toBe(text.trimEnd());
+  // With the original, also the table goes.
+  if (client !== 'codex' && text.trim() !== '')
+    expect(essence(format.remove(after, ENTRY_NAME, text))).toBe(essence(text));
 });
 
 test.each(SAMPLES)('L-1: $client, $what: an entry of that name is replaced', ({ client, text }) => {
@@ -56,4 +61,88 @@ test.each(NOT_UNDERSTOOD)('L-1: $client, $what: such a file is refused', ({ clie
   const change = (): unknown => format.set(text, ENTRY_NAME, { command: 'x' });
   expect(change).toThrow(NotUnderstood);
   expect(change).toThrow(problem);
+});
+
+const CODEX_ENTRY = `[mcp_servers.meanwhile] # mine
+command = 'old'
+startup_timeout_sec = 20 # slow
+env.A = "1"
+args = [
+  "old",
+]
+
+[mcp_servers.meanwhile.http_headers]
+A = "b"
+
+[mcp_servers.meanwhile.tools.search]
+approval_mode = "approve"`;
+
+test('L-1: an entry in TOML keeps what is to be kept, as it is written', () => {
+  const { format } = CLIENTS.codex;
+  const text = `model = "x"\n\n${CODEX_ENTRY}\n\n[other]\na = 1\n`;
+  const kept = ['startup_timeout_sec', 'tools'];
+  const after = format.set(text, ENTRY_NAME, { command: 'new', args: ['a'] }, kept);
+  expect(after).toBe(`model = "x"
+
+[mcp_servers.meanwhile] # mine
+command = "new"
+args = ["a"]
+startup_timeout_sec = 20 # slow
+
+[mcp_servers.meanwhile.tools.search]
+approval_mode = "approve"
+
+[other]
+a = 1
+`);
+  expect(format.restore(`${after}b = 2\n`, ENTRY_NAME, text)).toBe(`${text}b = 2\n`);
+  const onlyTools = '[mcp_servers.meanwhile.tools.search]\na = 1';
+  expect(format.set(onlyTools, ENTRY_NAME, { command: 'new' }, kept)).toBe(
+    `[mcp_servers.meanwhile]\ncommand = "new"\n\n${onlyTools}`,
+  );
+});
+
+test('L-1: an entry in JSON keeps what is to be kept, and comes back as it was written', () => {
+  const { format } = CLIENTS.cursor;
+  const text = '{"mcpServers": {"meanwhile": {"command": "old", /* mine */ "trust": true, "timeout": 1e3}}}';
+  const after = format.set(text, ENTRY_NAME, { command: 'new' }, ['trust', 'timeout']);
+  expect(format.read(after)).toEqual({ meanwhile: { command: 'new', trust: true, timeout: 1000 } });
+  expect(format.restore(after, ENTRY_NAME, text)).toBe(text);
+});
+
+test('L-1: values that an entry cannot have are refused', () => {
+  for (const value of [20, { a: 1 }, { a: {} }]) {
+    const entry = { command: 'x', value } as unknown as Entry;
+    expect(() => CLIENTS.codex.format.set('', ENTRY_NAME, entry)).toThrow('cannot be written');
+  }
+});
+
+test('L-1: the indentation is that of the properties, not that of a comment', () => {
+  const text = '{\n  /*\n       * A comment\n   */\n\t"a": 1\n}\n';
+  expect(CLIENTS.cursor.format.set(text, ENTRY_NAME, { command: 'x' })).toContain(
+    '\n\t"mcpServers": {\n\t\t"meanwhile": {\n\t\t\t"command": "x"',
+  );
+});
+
+test('L-1: unlink takes out what link has made, also if the file was changed since', () => {
+  const { cursor, codex } = CLIENTS;
+  const entry = cursor.entryFor(START) ?? {};
+  expect(withoutLink(cursor, cursor.format.set('', ENTRY_NAME, entry), '')).toBe('{}\n');
+  const text = '{\n  "a": 1\n}\n';
+  const changed = cursor.format.set(text, ENTRY_NAME, entry).replace('1', '2');
+  expect(withoutLink(cursor, changed, text)).toBe(text.replace('1', '2'));
+  // Not if something else is in there by now.
+  const other = cursor.format.set(changed, 'other', { command: 'y' });
+  expect(cursor.format.read(withoutLink(cursor, other, text))).toEqual({ other: { command: 'y' } });
+  const old = `${CODEX_ENTRY}\n`;
+  const linked = codex.format.set(old, ENTRY_NAME, codex.entryFor(START) ?? {});
+  expect(withoutLink(codex, `${linked}\n[more]\na = 1\n`, old)).toBe(`${old}\n[more]\na = 1\n`);
+});
+
+test('L-1: linked again, an entry keeps the keys that its client or the person has added', () => {
+  const existing = { command: 'x', args: [], url: 'y', env: {}, timeout: 1, bearer_token_env_var: 'T' };
+  const [command, url] = [START, { url: 'http://h/' }];
+  expect(keptKeys(CLIENTS.codex, existing, command)).toEqual(['env', 'timeout']);
+  expect(keptKeys(CLIENTS.codex, existing, url)).toEqual(['timeout', 'bearer_token_env_var']);
+  expect(keptKeys(CLIENTS.codex, undefined, url)).toEqual([]);
 });

@@ -4,7 +4,17 @@ import { isDeepStrictEqual } from 'node:util';
 import { getNodeValue, parseTree, type Node } from 'jsonc-parser';
 import { JsonError, parseJsonAs } from '../../config/json.ts';
 import { isObject } from '../../lib/values.ts';
-import { applyEdits, lineEndIn, NotUnderstood, splitBom, type Edit, type Entry, type Format } from './format.ts';
+import {
+  applyEdits,
+  checkEntry,
+  checkRestored,
+  lineEndIn,
+  notSafe,
+  NotUnderstood,
+  splitBom,
+  type Edit,
+  type Format,
+} from './format.ts';
 
 /** What the client accepts in its file: nothing more than JSON, also comments, or also a comma after the last element. */
 export type Dialect = 'json' | 'comments' | 'jsonc';
@@ -12,10 +22,8 @@ export type Dialect = 'json' | 'comments' | 'jsonc';
 /** The servers are in the object with this key. */
 export function jsonFormat(key: string, dialect: Dialect): Format {
   const read = (text: string): Record<string, unknown> => {
-    const { body } = splitBom(text);
-    if (body.trim() === '') return {};
-    const servers = member(rootOf(body, dialect), key);
-    return servers === undefined ? {} : (getNodeValue(objectIn(servers, key)) as Record<string, unknown>);
+    const servers = serversNode(splitBom(text).body, dialect, key);
+    return servers === undefined ? {} : (getNodeValue(servers) as Record<string, unknown>);
   };
   const edit = (text: string, name: string, change: (body: string) => string): string => {
     const { bom, body } = splitBom(text);
@@ -25,33 +33,72 @@ export function jsonFormat(key: string, dialect: Dialect): Format {
   };
   return {
     read,
-    set: (text, name, entry) => edit(text, name, (body) => withEntry(body, dialect, key, name, entry)),
-    remove: (text, name) => edit(text, name, (body) => withoutEntry(body, dialect, key, name)),
+    set: (text, name, entry, keep = []) => {
+      const old = read(text)[name];
+      const kept = isObject(old) ? Object.entries(old).filter(([field]) => keep.includes(field)) : [];
+      const value = { ...entry, ...Object.fromEntries(kept) };
+      const after = edit(text, name, (body) => withEntry(body, dialect, key, name, value));
+      checkEntry(read(after)[name], entry, old, keep);
+      return after;
+    },
+    remove: (text, name, original) =>
+      edit(text, name, (body) => {
+        const after = withoutEntry(body, dialect, key, name);
+        const isNew = original !== undefined && serversNode(splitBom(original).body, dialect, key) === undefined;
+        return isNew && after !== body ? withoutEmpty(after, dialect, key) : after;
+      }),
+    restore: (text, name, original) => {
+      const after = edit(text, name, (body) => withOriginal(body, dialect, key, name, splitBom(original).body));
+      checkRestored(read(after)[name], read(original)[name]);
+      return after;
+    },
   };
 }
 
-function withEntry(body: string, dialect: Dialect, key: string, name: string, entry: Entry): string {
+function withEntry(body: string, dialect: Dialect, key: string, name: string, entry: unknown): string {
   const eol = lineEndIn(body);
-  if (body.trim() === '') return `${rendered({ [key]: { [name]: entry } }, layoutOf(body), '')}${eol}`;
+  if (body.trim() === '') return `${rendered({ [key]: { [name]: entry } }, { eol, indent: '  ' }, '')}${eol}`;
   const root = rootOf(body, dialect);
   const servers = member(root, key);
-  if (servers === undefined) return applyEdits(body, insertion(body, root, key, { [name]: entry }));
+  if (servers === undefined) return applyEdits(body, insertion(body, root, root, key, { [name]: entry }));
   const object = objectIn(servers, key);
   const existing = member(object, name);
-  if (existing === undefined) return applyEdits(body, insertion(body, object, name, entry));
+  if (existing === undefined) return applyEdits(body, insertion(body, root, object, name, entry));
   const property = propertyOf(existing);
   const insert = isOnOwnLine(body, property)
-    ? rendered(entry, layoutOf(body), indentAt(body, property.offset))
+    ? rendered(entry, layoutOf(body, root), indentAt(body, property.offset))
     : JSON.stringify(entry);
   return applyEdits(body, [{ at: existing.offset, remove: existing.length, insert }]);
 }
 
 function withoutEntry(body: string, dialect: Dialect, key: string, name: string): string {
-  const servers = body.trim() === '' ? undefined : member(rootOf(body, dialect), key);
-  const value = servers && member(objectIn(servers, key), name);
+  const servers = serversNode(body, dialect, key);
+  const value = servers && member(servers, name);
   return servers === undefined || value === undefined
     ? body
     : applyEdits(body, removal(body, servers, propertyOf(value)));
+}
+
+/** Without the object of the servers if there is nothing in it, not even a comment. */
+function withoutEmpty(body: string, dialect: Dialect, key: string): string {
+  const root = rootOf(body, dialect);
+  const servers = member(root, key);
+  if (servers === undefined || body.slice(servers.offset + 1, servers.offset + servers.length - 1).trim() !== '') {
+    return body;
+  }
+  return applyEdits(body, removal(body, root, propertyOf(servers)));
+}
+
+function withOriginal(body: string, dialect: Dialect, key: string, name: string, original: string): string {
+  const entryIn = (text: string): Node => {
+    const servers = serversNode(text, dialect, key);
+    const value = servers && member(servers, name);
+    if (value === undefined) throw notSafe();
+    return value;
+  };
+  const [now, before] = [entryIn(body), entryIn(original)];
+  const insert = original.slice(before.offset, before.offset + before.length);
+  return applyEdits(body, [{ at: now.offset, remove: now.length, insert }]);
 }
 
 /** Nothing but the one entry may have changed: compared as values, whatever was done to the text. */
@@ -63,7 +110,7 @@ function checkOthers(before: string, after: string, key: string, name: string, d
     const { [name]: _entry, ...entries } = isObject(servers) ? servers : {};
     return { rest, entries };
   };
-  if (!isDeepStrictEqual(others(before), others(after))) throw new NotUnderstood('it cannot be changed safely');
+  if (!isDeepStrictEqual(others(before), others(after))) throw notSafe();
 }
 
 // --- Reading ---
@@ -79,6 +126,12 @@ function rootOf(body: string, dialect: Dialect): Node {
   const root = parseTree(body, [], { allowTrailingComma: true });
   if (root?.type !== 'object') throw new NotUnderstood('expected a JSON object');
   return root;
+}
+
+/** The object of the servers. */
+function serversNode(body: string, dialect: Dialect, key: string): Node | undefined {
+  const servers = body.trim() === '' ? undefined : member(rootOf(body, dialect), key);
+  return servers && objectIn(servers, key);
 }
 
 /** The value of a key. Of a key that is there twice, programs read one or the other. */
@@ -106,10 +159,16 @@ interface Layout {
   indent: string | undefined;
 }
 
-function layoutOf(body: string): Layout {
+function layoutOf(body: string, root: Node): Layout {
   const eol = lineEndIn(body);
   const oneLine = !body.trim().includes('\n') && /[^\s{}]/.test(body);
-  return { eol, indent: oneLine ? undefined : (/^(?:\t|[ ]+)(?=\S)/m.exec(body)?.[0] ?? '  ') };
+  return { eol, indent: oneLine ? undefined : (levelIn(body, root) ?? '  ') };
+}
+
+/** The white space before the first property that is on a line of its own. */
+function levelIn(body: string, root: Node): string | undefined {
+  const first = root.children?.find((property) => isOnOwnLine(body, property));
+  return (first && indentAt(body, first.offset).slice(indentAt(body, root.offset).length)) || undefined;
 }
 
 function rendered(value: unknown, { eol, indent }: Layout, outer: string): string {
@@ -129,8 +188,8 @@ function isOnOwnLine(body: string, { offset }: Node): boolean {
 
 // --- Editing ---
 
-function insertion(body: string, object: Node, key: string, value: unknown): Edit[] {
-  const layout = layoutOf(body);
+function insertion(body: string, root: Node, object: Node, key: string, value: unknown): Edit[] {
+  const layout = layoutOf(body, root);
   const last = object.children?.at(-1);
   if (last === undefined) return [intoEmpty(body, object, key, value, layout)];
   const end = last.offset + last.length;

@@ -5,6 +5,7 @@ import { rmSync } from 'node:fs';
 import { basename } from 'node:path';
 import * as z from 'zod';
 import { dataFolder } from '../../config/paths.ts';
+import { Failure } from '../failure.ts';
 import { NotUnderstood } from './format.ts';
 import { readText, replaceFile } from './files.ts';
 import { join, type Machine } from './machine.ts';
@@ -21,9 +22,14 @@ const recordSchema = z.object({
   madeFolder: z.string().optional(),
 });
 
-const fileSchema = z.object({ links: z.array(recordSchema) });
+const fileSchema = z.object({ links: z.array(z.unknown()) });
+
+/** Of each file. */
+const KEPT_BACKUPS = 5;
 
 export type LinkRecord = z.infer<typeof recordSchema>;
+
+const recordIn = (link: unknown): LinkRecord | undefined => recordSchema.safeParse(link).data;
 
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -38,12 +44,19 @@ export class LinkRecords {
     this.#file = join(machine, this.#folder, 'links.json');
   }
 
-  /** None if the file is missing or damaged: `unlink` can do without. */
   all(): LinkRecord[] {
+    return this.#links().flatMap((link) => recordIn(link) ?? []);
+  }
+
+  /** Also those that another version has written, and that this one does not know. */
+  #links(): unknown[] {
+    const text = readText(this.#file);
+    if (text === undefined) return [];
     try {
-      return fileSchema.parse(JSON.parse(readText(this.#file) ?? '{"links":[]}')).links;
-    } catch {
-      return [];
+      return fileSchema.parse(JSON.parse(text)).links;
+    } catch (error) {
+      const what = `${this.#file}, the list of linked clients, is damaged; remove it`;
+      throw new Failure('unexpected', `${what} and name the clients: meanwhile unlink CLIENT`, {}, { cause: error });
     }
   }
 
@@ -66,14 +79,28 @@ export class LinkRecords {
     const time = new Date().toISOString().replaceAll(/[:.]/g, '-');
     const path = join(this.#machine, this.#folder, 'backups', `${label}-${time}-${basename(file)}`);
     replaceFile(path, text);
+    this.#removeOldBackups(label, basename(file));
     return path;
   }
 
-  #others({ client, file }: LinkRecord): LinkRecord[] {
-    return this.all().filter((record) => record.client !== client || record.file !== file);
+  /** Those that `unlink` needs stay. */
+  #removeOldBackups(label: string, name: string): void {
+    const folder = join(this.#machine, this.#folder, 'backups');
+    const needed = new Set(this.all().map(({ backup }) => backup));
+    const paths = this.#machine
+      .list(folder)
+      .filter((each) => each.startsWith(`${label}-2`) && each.endsWith(`Z-${name}`))
+      .toSorted()
+      .map((each) => join(this.#machine, folder, each));
+    for (const path of paths.slice(0, -KEPT_BACKUPS)) if (!needed.has(path)) rmSync(path, { force: true });
   }
 
-  #write(links: LinkRecord[]): void {
+  #others({ client, file }: LinkRecord): unknown[] {
+    const isOther = (record: LinkRecord | undefined): boolean => record?.client !== client || record.file !== file;
+    return this.#links().filter((link) => isOther(recordIn(link)));
+  }
+
+  #write(links: unknown[]): void {
     replaceFile(this.#file, `${JSON.stringify({ links }, undefined, 2)}\n`);
   }
 }

@@ -206,7 +206,7 @@ test.each([
   [['notepad'], "no client 'notepad'"],
   [['cursr'], "did you mean 'cursor'?"],
   [['cursor', '--all', '--hub'], 'either --all or --hub'],
-  [['cursor', '--header', 'A: b'], '--header is for --url'],
+  [['cursor', '--header', 'A: b'], '--header needs --url'],
   [['cursor', '--url', 'localhost:8080'], '--url: '],
   [['cursor', '--config', 'nowhere.json'], 'nowhere.json: there is no such file'],
 ])('L-1: link %j is refused', async (args, message) => {
