@@ -11,8 +11,7 @@ const HIDDEN = 'postgres://…';
  * an `@` behind the host may belong to a password that is not percent-encoded.
  */
 export function withoutSecrets(url: string): string {
-  const parsed = URL.parse(url);
-  if (parsed === null || !isPostgresUrl(url)) return HIDDEN;
-  const { protocol, host, pathname, search, hash } = parsed;
+  if (!isPostgresUrl(url) || !URL.canParse(url)) return HIDDEN;
+  const { protocol, host, pathname, search, hash } = new URL(url);
   return `${pathname}${search}${hash}`.includes('@') ? HIDDEN : `${protocol}//${host}${pathname}`;
 }

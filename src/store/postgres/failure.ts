@@ -3,6 +3,9 @@
 import { codeOf, messageOf } from '../../lib/log.ts';
 import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
+/** The database can only be read. */
+export const READ_ONLY = '25006';
+
 /** What a failure to open the store is about, by the code of the error. */
 const ON_OPENING: readonly [codes: RegExp, code: StoreErrorCode, fix: string][] = [
   [
@@ -14,6 +17,11 @@ const ON_OPENING: readonly [codes: RegExp, code: StoreErrorCode, fix: string][] 
   [/^3D000$/, 'STORE_MISSING', 'create the database, or check its name in the URL'],
   [/^42501$/, 'STORE_UNUSABLE', 'let the user create the schema: GRANT CREATE ON DATABASE … TO …'],
   [/^25006$/, 'STORE_UNUSABLE', 'the database can only be read: give the URL of the primary'],
+  [
+    /^08P01$/,
+    'STORE_UNUSABLE',
+    'a pooler must let parameters of connections pass: with PgBouncer, set ignore_startup_parameters = statement_timeout',
+  ],
   [/^53300$/, 'STORE_UNUSABLE', 'raise max_connections of the server, or stop others that use it'],
 ];
 
@@ -40,9 +48,12 @@ export function readFailure(store: string, error: unknown): StoreError {
 /** PostgreSQL gives every error a code of five characters, with a digit: not so EPIPE. Others are of the connection. */
 const isAnswer = (error: unknown): boolean => /^(?=.*\d)[0-9A-Z]{5}$/.test(String(codeOf(error)));
 
-/** The statement may succeed when it is made again: the connection was lost, or the server is stopping or starting. */
+/**
+ * The statement may succeed when it is made again: the connection was lost, it took too long (57014), or the server is
+ * stopping, starting, or not the primary any more.
+ */
 export function mayPass(error: unknown): boolean {
-  return !isAnswer(error) || /^(?:08|57P|40|55P03)/.test(String(codeOf(error)));
+  return !isAnswer(error) || /^(?:08|57P|57014|40|55P03|25006)/.test(String(codeOf(error)));
 }
 
 /**
