@@ -345,8 +345,11 @@ export interface ClaimedSession extends SessionStore {
   release(): Promise<void>;
 }
 
-/** Found while the store is in use: it is damaged, or its file was deleted or replaced. */
-export type StoreProblem = 'damaged' | 'gone';
+/**
+ * Found while the store is in use: it is damaged, its file was deleted or replaced, the database cannot be reached, or another
+ * gateway uses it in place of this one.
+ */
+export type StoreProblem = 'damaged' | 'gone' | 'unreachable' | 'taken-over';
 
 /** A change of a server by another gateway: its new record, or `undefined` if it was removed. */
 export type ServerWatcher = (id: string, record: ServerRecord | undefined) => void;

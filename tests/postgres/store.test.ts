@@ -255,6 +255,37 @@ describe('a store on PostgreSQL', () => {
       expect(await another.claim('s')).toBeDefined();
     });
 
+    it('K-7: that can only read after a failover are replaced', async () => {
+      const db = await Database.open(server.url());
+      try {
+        const readOnly = `SELECT set_config('default_transaction_read_only', 'on', false), pg_sleep(0.1)`;
+        await Promise.all(Array.from({ length: 4 }, async () => db.run(readOnly)));
+        const put = `INSERT INTO meanwhile.servers VALUES ('a', '{}')`;
+        await expect(db.run(put)).rejects.toMatchObject({ code: '25006' });
+        await db.read(put);
+      } finally {
+        await db.close();
+      }
+    });
+
+    it('K-7: are limited in number and time, and more statements than connections wait', async () => {
+      const shown = await Promise.all(Array.from({ length: 20 }, async () => admin.run('SHOW statement_timeout')));
+      expect(shown.flat()).toEqual(shown.map(() => ({ statement_timeout: '8s' })));
+    });
+
+    it('K-1, K-7: a gateway that another one replaced meanwhile says so, and claims and writes nothing', async () => {
+      const claimed = await claim('s');
+      await admin.script('DELETE FROM meanwhile.gateways; DELETE FROM meanwhile.claims');
+      await cut();
+      await expect.poll(() => store.problem).toBe('taken-over');
+      await expect(store.claim('r')).rejects.toMatchObject({ code: 'STORE_TAKEN_OVER' });
+      claimed.put('event', event('e', 's'));
+      await expect(claimed.settled()).rejects.toMatchObject({ code: 'STORE_CLAIM_LOST' });
+      store.putServer(serverRecord('a'));
+      await expect(store.settled()).rejects.toMatchObject({ code: 'STORE_TAKEN_OVER' });
+      expect(await admin.read('SELECT id FROM meanwhile.servers')).toEqual([]);
+    });
+
     it('K-7, S-3: changes of servers are still reported after they were cut', async () => {
       const seen: string[] = [];
       store.watchServers((id) => seen.push(id));
@@ -271,9 +302,12 @@ describe('a store on PostgreSQL', () => {
         await expect(claimed.settled()).rejects.toMatchObject({ code: 'STORE_WRITE_FAILED' });
         await expect(claimed.load()).rejects.toMatchObject({ name: 'StoreError' });
         await expect(store.states('ada')).rejects.toMatchObject({ name: 'StoreError' });
+        // Also of a store that has nothing to write.
+        await expect.poll(() => another.problem).toBe('unreachable');
       } finally {
         await server.up();
       }
+      await expect.poll(() => another.problem).toBeUndefined();
       await expect.poll(async () => claimed.settled().then(() => true, String)).toBe(true);
       expect(ids((await claimed.load()).tasks)).toEqual(['t']);
     });

@@ -267,6 +267,8 @@ export class HttpListener {
 const STORE_PROBLEMS = {
   damaged: 'the store is damaged; restart the gateway: it moves the file aside and creates a new one',
   gone: 'the store file was deleted or replaced; restart the gateway',
+  unreachable: 'the database of the store cannot be reached; the log says why',
+  'taken-over': 'another gateway has taken over the store; stop it, and restart this one',
 };
 
 async function storeProblem(store: Store): Promise<string | undefined> {

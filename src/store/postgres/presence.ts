@@ -22,12 +22,16 @@ export interface PresenceOptions {
   alone: boolean;
   /** Told the id of the gateway that changed servers; nothing if something may have been missed. */
   onServersChanged: (gateway: string | undefined) => void;
+  /** Asked when the connection was lost: whether no other gateway has taken over the store since. */
+  isMember: () => Promise<boolean>;
 }
 
 export class Presence {
   readonly #options: PresenceOptions;
   readonly #closing = new AbortController();
   #client: Client | undefined;
+  /** The database cannot be reached, for longer than a moment. */
+  isAway = false;
 
   private constructor(options: PresenceOptions) {
     this.#options = options;
@@ -85,17 +89,21 @@ export class Presence {
 
   async #comeBack(lost: Client): Promise<void> {
     void lost.end({ timeout: 0 });
-    const { log, db, onServersChanged } = this.#options;
+    const { log, db, onServersChanged, isMember } = this.#options;
     const { signal } = this.#closing;
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       try {
         await delay(attempt === 1 ? RETRY_MS : RETURN_MS, undefined, { signal });
+        // Before the lock, which the other gateway may have, or have had.
+        if (!(await isMember())) return;
         await this.#connect();
         if (attempt > 1) log.info('store_reachable', { path: db.name });
+        this.isAway = false;
         onServersChanged(undefined);
         return;
       } catch (error) {
         if (attempt === 2) log.warn('store_unreachable', { path: db.name, error: messageOf(error) });
+        this.isAway = attempt > 1 && !signal.aborted;
       }
     }
   }

@@ -8,6 +8,7 @@ import type {
   SessionRecord,
   Store,
   StoredSession,
+  StoreProblem,
   Trimmed,
 } from '../../core/ports.ts';
 import type { Task } from '../../core/task/task.ts';
@@ -23,7 +24,7 @@ import { Presence } from './presence.ts';
 import { RecordReader } from './records.ts';
 import { migrate, SCHEMA } from './schema.ts';
 import { SharedServers } from './servers.ts';
-import { claimLost, Writer } from './writer.ts';
+import { claimLost, takenOver, Writer } from './writer.ts';
 
 /** How long a claim holds without being renewed. */
 const LEASE_MS = 10_000;
@@ -58,14 +59,14 @@ const LEASE_END = `clock_timestamp() + $3 * interval '1 millisecond'`;
 
 /** A claim of this gateway that it does not know of was made on a connection that was lost before the answer came. */
 const CLAIM = `INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence, until)
-  VALUES ($1, $2, nextval('${SCHEMA}.fences'), ${LEASE_END})
+  SELECT $1, id, nextval('${SCHEMA}.fences'), ${LEASE_END} FROM ${SCHEMA}.gateways WHERE id = $2 FOR KEY SHARE
   ON CONFLICT (session_id) DO UPDATE SET gateway = excluded.gateway, fence = excluded.fence, until = excluded.until
     WHERE claims.until <= clock_timestamp() OR claims.gateway = excluded.gateway
   RETURNING fence`;
 
 const CLAIM_IDLE = `INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence, until)
   SELECT id, $2, nextval('${SCHEMA}.fences'), ${LEASE_END} FROM ${SCHEMA}.sessions
-    WHERE last_active_at <= $1 AND NOT EXISTS (SELECT FROM ${SCHEMA}.claims WHERE session_id = id
+    WHERE last_active_at <= $1 AND EXISTS (SELECT FROM ${SCHEMA}.gateways WHERE gateways.id = $2) AND NOT EXISTS (SELECT FROM ${SCHEMA}.claims WHERE session_id = id
       AND (until > clock_timestamp() OR gateway = $2)) LIMIT ${IDLE_CHUNK}
   ON CONFLICT (session_id) DO UPDATE SET gateway = excluded.gateway, fence = excluded.fence, until = excluded.until
     WHERE claims.until <= clock_timestamp() AND claims.gateway <> excluded.gateway
@@ -83,7 +84,6 @@ const LEAVE = `WITH left_by AS (DELETE FROM ${SCHEMA}.gateways WHERE id = $1 RET
   DELETE FROM ${SCHEMA}.claims USING left_by WHERE gateway = left_by.id`;
 
 export class PostgresStore implements Store {
-  readonly problem = undefined;
   readonly leaseMs: number;
   readonly #db: Database;
   readonly #log: Log;
@@ -95,6 +95,8 @@ export class PostgresStore implements Store {
   /** `undefined` while it is being claimed. */
   readonly #claims = new Map<string, Claim | undefined>();
   #presence: Presence | undefined;
+  #hasJoined = false;
+  #isTakenOver = false;
   #closing: Promise<void> | undefined;
 
   constructor(db: Database, log: Log, leaseMs: number) {
@@ -112,9 +114,27 @@ export class PostgresStore implements Store {
 
   async join(alone: boolean): Promise<void> {
     const onServersChanged = (gateway: string | undefined): void => this.#servers.changed(gateway, this.#writer);
-    this.#presence = await Presence.open({ db: this.#db, log: this.#log, alone, onServersChanged });
-    if (alone) await this.#db.script(`DELETE FROM ${SCHEMA}.claims; DELETE FROM ${SCHEMA}.gateways`);
+    const isMember = async (): Promise<boolean> => this.#isMember();
+    this.#presence = await Presence.open({ db: this.#db, log: this.#log, alone, onServersChanged, isMember });
+    // Gateways first: one that is just writing or claiming is waited for.
+    if (alone) await this.#db.script(`DELETE FROM ${SCHEMA}.gateways; DELETE FROM ${SCHEMA}.claims`);
     await this.#db.run(`INSERT INTO ${SCHEMA}.gateways (id, commits) VALUES ($1, 0)`, [this.#gateway]);
+    this.#hasJoined = true;
+  }
+
+  /** A gateway that uses the store alone removes all others. */
+  async #isMember(): Promise<boolean> {
+    if (!this.#hasJoined) return true;
+    const rows = await this.#db.run(`SELECT FROM ${SCHEMA}.gateways WHERE id = $1`, [this.#gateway]);
+    if (rows.length > 0) return true;
+    if (!this.#isTakenOver) this.#log.error('store_taken_over', { error: takenOver(this.#db.name).message });
+    this.#isTakenOver = true;
+    return false;
+  }
+
+  get problem(): StoreProblem | undefined {
+    if (this.#isTakenOver) return 'taken-over';
+    return this.#presence?.isAway === true ? 'unreachable' : undefined;
   }
 
   async claim(sessionId: string): Promise<ClaimedSession | undefined> {
@@ -126,7 +146,8 @@ export class PostgresStore implements Store {
       const [row] = await this.#db.read(CLAIM, [keyOf(sessionId), this.#gateway, this.leaseMs]);
       if (row === undefined) {
         this.#claims.delete(sessionId);
-        return undefined;
+        if (await this.#isMember().catch(() => true)) return undefined;
+        throw takenOver(this.#db.name);
       }
       claim = { sessionId, fence: Number(row['fence']), lost: false, ended: false };
       this.#claims.set(sessionId, claim);

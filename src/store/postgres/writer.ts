@@ -287,8 +287,7 @@ export class Writer {
         continue;
       }
       if (!claim && !held.has('')) {
-        const message = `${this.#db.name}: another gateway has taken over the store; restart this one`;
-        batch.failures.set(undefined, new StoreError('STORE_CLAIM_LOST', message));
+        batch.failures.set(undefined, takenOver(this.#db.name));
         continue;
       }
       for (const { change, data } of writes) {
@@ -364,4 +363,10 @@ function split(piece: Piece, countOf: (writes: readonly Write[]) => number): Pie
 
 export function claimLost({ sessionId }: Claim): StoreError {
   return new StoreError('STORE_CLAIM_LOST', `another gateway has claimed session ${sessionId}`);
+}
+
+/** This gateway lost its connection, and with it the store, to one that uses it alone. */
+export function takenOver(store: string): StoreError {
+  const message = `${store}: another gateway has taken over the store; stop it, and restart this one`;
+  return new StoreError('STORE_TAKEN_OVER', message);
 }
