@@ -53,14 +53,14 @@ async function userToRunAs(): Promise<User | undefined> {
 }
 
 export class PostgresServer {
-  readonly port: number;
+  #port: number;
   readonly #folder: string;
   readonly #native: string;
   readonly #user: User | undefined;
   #process: ChildProcess | undefined;
 
   private constructor(port: number, folder: string, native: string, user: User | undefined) {
-    this.port = port;
+    this.#port = port;
     this.#folder = folder;
     this.#native = native;
     this.#user = user;
@@ -68,9 +68,19 @@ export class PostgresServer {
 
   static async start(): Promise<PostgresServer> {
     const user = await userToRunAs();
+    const native = await programs();
     const folder = await mkdtemp(join(tmpdir(), 'meanwhile-postgres-'));
-    if (user) await chown(folder, user.uid, user.gid);
-    const server = new PostgresServer(await freePort(), folder, await usableBy(user, await programs(), folder), user);
+    try {
+      if (user) await chown(folder, user.uid, user.gid);
+      return await PostgresServer.#startIn(folder, await usableBy(user, native, folder), user);
+    } catch (error) {
+      await rm(folder, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  static async #startIn(folder: string, native: string, user: User | undefined): Promise<PostgresServer> {
+    const server = new PostgresServer(await freePort(), folder, native, user);
     try {
       const passwordFile = join(folder, 'password');
       await writeFile(passwordFile, 'hunter2\n');
@@ -80,22 +90,26 @@ export class PostgresServer {
         env: { PATH: process.env['PATH'], LC_ALL: 'C' },
         cwd: folder,
       });
-      await server.up();
+      await server.up().catch(async () => {
+        // Another program may have taken the port meanwhile.
+        server.#port = await freePort();
+        await server.up();
+      });
       return server;
     } catch (error) {
-      await server.remove();
+      await server.down();
       throw error;
     }
   }
 
   /** Of a user who may do everything. */
   url(database = 'postgres', user = 'ann:hunter2'): string {
-    return `postgres://${user}@127.0.0.1:${this.port}/${database}`;
+    return `postgres://${user}@127.0.0.1:${this.#port}/${database}`;
   }
 
   async up(): Promise<void> {
     const settings = ['fsync=off', 'shared_buffers=16MB', 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
-    const args = ['-D', this.#data, '-p', String(this.port), ...settings.flatMap((setting) => ['-c', setting])];
+    const args = ['-D', this.#data, '-p', String(this.#port), ...settings.flatMap((setting) => ['-c', setting])];
     const started = spawn(this.#program('postgres'), args, {
       ...this.#user,
       cwd: this.#folder,

@@ -17,13 +17,18 @@ const log = createLog('silent');
 let server: PostgresServer;
 let admin: Database;
 
+/** What was started, also if something failed then. */
+const started: (() => Promise<void>)[] = [];
+
 beforeAll(async () => {
   server = await PostgresServer.start();
-  admin = await Database.open(server.url());
+  started.push(async () => server.remove());
+  // By its name its connections are told from those of stores.
+  admin = await Database.open(`${server.url()}?application_name=admin`);
+  started.push(async () => admin.close());
 }, 120_000);
 afterAll(async () => {
-  await admin.close();
-  await server.remove();
+  for (const stop of started.toReversed()) await stop();
 });
 
 const empty = async (): Promise<void> => admin.script('DROP SCHEMA IF EXISTS meanwhile CASCADE');
@@ -238,8 +243,9 @@ describe('a store on PostgreSQL', () => {
 
   describe('connections', () => {
     const cut = async (): Promise<void> => {
-      await admin.run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()
-        AND application_name LIKE 'meanwhile%'`);
+      await admin.run(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'meanwhile%'`,
+      );
     };
 
     it('K-7: that are cut cost nothing: what is written and read meanwhile succeeds', async () => {
