@@ -64,11 +64,12 @@ class Collector implements Collected {
     const remark = (kind: Remark['kind'], text: string): void => {
       this.remarks.push({ kind, text: `${given} (${title})${text}` });
     };
-    if (given === ENTRY_NAME || isMeanwhile(raw)) return;
-    const translation = translate(client, raw);
+    if (given === ENTRY_NAME) return remark('left out', ': it is Meanwhile itself');
+    const translation = translate(client, raw, (variable) => Boolean(this.#env[variable]));
     if (translation.kind === 'skipped') return remark('left out', `: ${translation.why}`);
     if (translation.kind === 'problem') return remark('problem', `: ${translation.problem}`);
     const { entry, variables, notes } = translation;
+    if (isMeanwhile(entry)) return remark('left out', ': it is Meanwhile itself');
     const name = nameFor(given);
     const same = this.#sameAs(name, entry);
     if (same !== undefined) return remark('left out', `: the same as ${same}`);
@@ -80,30 +81,50 @@ class Collector implements Collected {
     this.#origin.set(name, title);
     remark('added', name === given ? '' : `: as ${name}, because a name has only A-Z a-z 0-9 _ . - and spaces`);
     for (const note of notes) remark('note', `: ${note}`);
-    const unset = variables.filter(
-      (variable) => !this.#env[variable] && !notes.some((note) => note.includes(variable)),
-    );
-    if (unset.length > 0) remark('note', `: needs ${unset.join(', ')} in the environment of Meanwhile`);
+    const unset = variables.filter((variable) => !this.#env[variable]);
+    if (unset.length > 0) {
+      remark('note', `: needs ${unset.join(', ')} in the environment of Meanwhile; empty as long as it is not set`);
+    }
   }
 
   /** A server with the same entry, under this name or another. */
   #sameAs(name: string, entry: Entry): string | undefined {
-    if (isSameEntry(this.#existing[name], entry)) return `${name} in the config file`;
+    if (isSameServer(this.#existing[name], entry)) return `'${name}' in the config file`;
     const known: [string, unknown][] = [...this.servers, ...Object.entries(this.#existing)];
-    const found = known.find(([, each]) => isSameEntry(each, entry))?.[0];
+    const found = known.find(([, each]) => isSameServer(each, entry))?.[0];
     return found === undefined
       ? undefined
-      : `${found}${this.#origin.has(found) ? ` of ${this.#origin.get(found)}` : ' in the config file'}`;
+      : `'${found}'${this.#origin.has(found) ? ` of ${this.#origin.get(found)}` : ' in the config file'}`;
   }
 }
 
-/** Meanwhile under another name. */
-function isMeanwhile(raw: unknown): boolean {
-  const words = typeof raw === 'object' && raw !== null ? Object.values(raw).flat() : [];
-  return words.some(
-    (word) => typeof word === 'string' && /(?:^|[\\/])meanwhile(?:@[\w.-]+|[\\/]dist[\\/]cli\.js)?$/.test(word),
-  );
+/** Whether a variable has an empty default depends on whether it was set at that time. */
+function isSameServer(one: unknown, other: unknown): boolean {
+  const plain = (entry: unknown): unknown =>
+    entry === undefined ? entry : JSON.parse(JSON.stringify(entry).replaceAll(':-}', '}'));
+  return isSameEntry(plain(one), plain(other));
 }
+
+/** Programs that run a package, and the words of those that do other things as well. */
+const RUNNERS = ['npx', 'bunx', 'pnpx', 'npm', 'pnpm', 'yarn', 'bun'];
+const RUN_WORDS = ['exec', 'dlx', 'x'];
+
+/** Meanwhile under another name. */
+export function isMeanwhile({ command, args }: Entry): boolean {
+  if (typeof command !== 'string') return false;
+  const words = Array.isArray(args) ? args : [];
+  const program = nameOf(command);
+  if (program === 'meanwhile') return true;
+  const [first = ''] = words.filter((word) => !word.startsWith('-') && !RUN_WORDS.includes(word));
+  if (RUNNERS.includes(program)) return /^meanwhile(?:@.+)?$/.test(first);
+  return [command, first].some((word) => /[\\/]meanwhile[\\/]dist[\\/]cli\.js$/.test(word));
+}
+
+const nameOf = (path: string): string =>
+  path
+    .split(/[\\/]/)
+    .at(-1)
+    ?.replace(/\.(?:exe|cmd)$/i, '') ?? '';
 
 function nameFor(given: string): string {
   if (serverNameSchema.safeParse(given).success) return given;

@@ -1,5 +1,5 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../../tests/support/gateway.ts';
 import { commandStart, thisProgram, urlStart } from './start.ts';
@@ -16,13 +16,24 @@ test('L-1: of the paths to Node the one that survives an update is taken, and of
   for (const file of [execPath, cli]) writeFileSync(file, '');
   for (const each of [bin, shell]) symlinkSync(execPath, join(each, 'node'));
   symlinkSync(cli, join(bin, 'meanwhile'));
-  const path = ['', '/nowhere', shell, bin].join(delimiter);
+  const path = ['', relative(process.cwd(), bin), '/nowhere', shell, bin].join(delimiter);
   expect(thisProgram(join(bin, 'meanwhile'), execPath, path)).toEqual({ node: join(bin, 'node'), cli });
   expect(thisProgram(cli, execPath, shell)).toEqual({ node: execPath, cli });
 });
 
-test('L-1: a copy in the cache of npx is not linked', async () => {
-  const folder = join(await temporaryFolder(), '_npx', 'abc');
+test('L-1: of a program that pnpm has installed the path without the version is taken', async () => {
+  const folder = await temporaryFolder();
+  const real = join(folder, '.pnpm/meanwhile@1.0.0/node_modules/meanwhile');
+  mkdirSync(real, { recursive: true });
+  writeFileSync(join(real, 'cli.js'), '');
+  symlinkSync(real, join(folder, 'meanwhile'));
+  symlinkSync(join(real, 'cli.js'), join(folder, 'bin'));
+  expect(thisProgram(join(folder, 'meanwhile/cli.js')).cli).toBe(join(folder, 'meanwhile/cli.js'));
+  expect(thisProgram(join(folder, 'bin')).cli).toBe(join(real, 'cli.js'));
+});
+
+test.each(['_npx', 'dlx', 'dlx-123', 'bunx-0-meanwhile'])('L-1: a copy below %s is not linked', async (name) => {
+  const folder = join(await temporaryFolder(), name, 'abc');
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'cli.js'), '');
   expect(() => thisProgram(join(folder, 'cli.js'))).toThrow('install it first: npm install -g meanwhile');

@@ -1,7 +1,7 @@
 /** How a client starts this program: a path that is still there tomorrow, and that needs no PATH. */
 
 import { realpathSync } from 'node:fs';
-import { delimiter, join, sep } from 'node:path';
+import { basename, delimiter, isAbsolute, join, sep } from 'node:path';
 import { UsageError } from '../flags.ts';
 import type { Start } from './clients.ts';
 
@@ -10,19 +10,25 @@ export interface Program {
   cli: string;
 }
 
+/** Of programs that run a package once: npx, pnpm dlx, yarn dlx, bunx. */
+const ONE_TIME_FOLDER = /^(?:_npx|dlx|dlx-.*|bunx-.*)$/;
+
 export function thisProgram(
   cli: string,
   execPath: string = process.execPath,
   path = process.env['PATH'] ?? '',
 ): Program {
   const real = realpathSync(cli);
-  if (real.split(sep).includes('_npx')) {
+  const folders = real.split(sep);
+  if (folders.some((folder) => ONE_TIME_FOLDER.test(folder))) {
     throw new UsageError(
-      'this copy is in the cache of npx, where npm may delete it at any time, and the clients would not find it\n' +
+      'this copy is in the cache of npx or the like, which may be emptied at any time; the clients would not find it\n' +
         'install it first: npm install -g meanwhile; or link to a running gateway with --url http://127.0.0.1:8080',
     );
   }
-  return { node: stableNode(execPath, path), cli: real };
+  // pnpm has a folder for each version, and a path without the version that leads there.
+  const isStable = folders.includes('.pnpm') && isAbsolute(cli) && basename(cli) === basename(real);
+  return { node: stableNode(execPath, path), cli: isStable ? cli : real };
 }
 
 /**
@@ -33,7 +39,8 @@ function stableNode(execPath: string, path: string): string {
   const candidates = path
     .split(delimiter)
     // fnm makes such a folder for each shell.
-    .filter((folder) => folder !== '' && !folder.includes('fnm_multishells'))
+    // A relative folder is another one for the client.
+    .filter((folder) => isAbsolute(folder) && !folder.includes('fnm_multishells'))
     .map((folder) => join(folder, process.platform === 'win32' ? 'node.exe' : 'node'));
   return candidates.find((candidate) => isSameFile(candidate, execPath)) ?? execPath;
 }
@@ -54,7 +61,7 @@ export function commandStart({ node, cli }: Program, endpoint: 'all' | 'hub', co
 /** Without a path the URL is that of a gateway, and the endpoint is added. */
 export function urlStart(text: string, endpoint: 'all' | 'hub', headers: Record<string, string>): Start {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text))
-    throw new UsageError(`--url: '${text}' is no http:// or https:// URL`);
+    throw new UsageError(`--url: '${text}' must be an http:// or https:// URL`);
   const url = new URL(text);
   if (url.pathname === '/') url.pathname = endpoint === 'all' ? '/mcp/all' : '/mcp';
   return { url: url.href, ...(Object.keys(headers).length > 0 && { headers }) };

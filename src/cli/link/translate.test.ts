@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { realFile } from '../../../tests/support/client-files.ts';
 import { CLIENTS } from './clients.ts';
+import type { Entry } from './format.ts';
 import { CLIENT_NAMES, type ClientName } from './names.ts';
 import { translate, type Translation } from './translate.ts';
 
@@ -110,6 +111,7 @@ const PROBLEMS: [ClientName, unknown, string][] = [
   ['gemini', { url: 'ws://x' }, 'its URL does not begin with http:// or https://'],
   ['opencode', { command: ['x'], environment: { A: '{file:~/a}' } }, 'it takes a value from a file'],
   ['zed', { command: 'x', args: ['${A}'] }, 'it contains ${…} as text'],
+  ['opencode', { command: ['x', '${HOME}/a'] }, 'it contains ${…} as text'],
   ['codex', { command: 'x', args: ['${A}'] }, 'it contains ${…} as text'],
 ];
 
@@ -121,6 +123,30 @@ test('L-1: Codex names variables in keys of their own', () => {
   const entry = { url: 'https://x/', env_http_headers: { 'X-A': 'A' } };
   expect(translate('codex', entry)).toEqual(server({ url: 'https://x/', headers: { 'X-A': '${A}' } }, ['A']));
   expect(translate('codex', { command: 'x', env_vars: ['B'], env: { C: 1 } })).toEqual(
-    server({ command: 'x', env: { B: '${B}', C: '1' } }, ['B']),
+    server({ command: 'x', env: { B: '${B:-}', C: '1' } }, ['B']),
   );
+});
+
+test('L-1: variables of Codex may be objects', () => {
+  const entry = { command: 'x', env_vars: [{ name: 'A' }, { name: 'B', source: 'remote' }] };
+  expect(translate('codex', entry)).toMatchObject({
+    entry: { env: { A: '${A:-}' } },
+    notes: ['a variable in its "env_vars" cannot be imported, because it is not one of this machine'],
+  });
+});
+
+test('L-1: a variable that is not set now is written with an empty default', () => {
+  const ofClient = (client: ClientName, entry: unknown): unknown => {
+    const { entry: written } = translate(client, entry, (name) => name === 'SET') as { entry: Entry };
+    return written;
+  };
+  expect(ofClient('gemini', { command: '$RUN', args: ['$SET', 'a$B'] })).toEqual({
+    command: '${RUN}',
+    args: ['${SET}', 'a${B:-}'],
+  });
+  expect(ofClient('vscode', { command: 'x', env: { A: '${input:key}', B: '${env:C}', D: '${E:-1}' } })).toEqual({
+    command: 'x',
+    env: { A: '${KEY:-}', B: '${env:C:-}', D: '${E:-1}' },
+  });
+  expect(ofClient('opencode', { url: 'https://x/{env:A}' })).toEqual({ url: 'https://x/${A:-}' });
 });

@@ -21,22 +21,35 @@ export type Translation =
 
 type Raw = Record<string, unknown>;
 
+/** Without what is needed a default would not help: there is no program or host of an empty name. */
+type TextWriter = (value: string, isNeeded?: boolean) => string;
+
+const NO_TEXT = ':-';
+
 class Untranslatable extends Error {}
 
-export function translate(client: ClientName, given: unknown): Translation {
+/** A variable that is not set would keep the gateway from starting; it is written with an empty default. */
+export function translate(
+  client: ClientName,
+  given: unknown,
+  isSet: (variable: string) => boolean = () => true,
+): Translation {
   if (!isObject(given)) return { kind: 'problem', problem: 'it is not an object' };
   if (given['disabled'] === true || given['enabled'] === false) return { kind: 'skipped', why: 'it is disabled there' };
   const notes: string[] = [];
   const variables = new Set<string>();
-  const text = (value: string): string => {
-    const written = VARIABLES[client](value, (note) => notes.push(note));
+  const note = (added: string): void => void notes.push(added);
+  const text: TextWriter = (value, isNeeded = false) => {
+    const written = VARIABLES[client](value, note);
     for (const [, name = '', fallback] of written.matchAll(/\$\{(?:env:)?(\w+)(:-[^}]*)?\}/g)) {
-      if (fallback === undefined) variables.add(name);
+      if (fallback === undefined || fallback === NO_TEXT) variables.add(name);
     }
-    return written;
+    return written.replaceAll(/\$\{(?:env:)?([A-Za-z_]\w*)\}/g, (whole, name: string, at: number) =>
+      isSet(name) || (at === 0 && isNeeded) ? whole : `${whole.slice(0, -1)}${NO_TEXT}}`,
+    );
   };
   try {
-    const entry = entryOf(SHAPES[client]?.(given) ?? given, text, notes);
+    const entry = entryOf(SHAPES[client]?.(given, note) ?? given, text, notes);
     if (entry === undefined) return { kind: 'skipped', why: 'it has neither a command nor a URL' };
     return { kind: 'server', entry, variables: [...variables], notes: [...new Set(notes)] };
   } catch (error) {
@@ -48,7 +61,7 @@ export function translate(client: ClientName, given: unknown): Translation {
 /** Keys that change how a server is reached, and that Meanwhile does not know. */
 const UNKNOWN_KEYS = ['oauth', 'auth', 'headersHelper', 'authProviderType'];
 
-function entryOf(raw: Raw, text: (value: string) => string, notes: string[]): Entry | undefined {
+function entryOf(raw: Raw, text: TextWriter, notes: string[]): Entry | undefined {
   const ignored = UNKNOWN_KEYS.filter((key) => raw[key] !== undefined);
   if (ignored.length > 0)
     notes.push(`${ignored.join(', ')} cannot be imported: give it headers if it asks who you are`);
@@ -59,8 +72,8 @@ function entryOf(raw: Raw, text: (value: string) => string, notes: string[]): En
       notes.push('its "cwd" is relative: now to the folder of meanwhile.json');
     }
     return {
-      command: text(command),
-      ...(hasElements(args) && { args: strings(args, 'args').map(text) }),
+      command: text(command, true),
+      ...(hasElements(args) && { args: strings(args, 'args').map((each) => text(each)) }),
       ...(hasElements(env) && { env: texts(env, 'env', text) }),
       ...(typeof cwd === 'string' && { cwd: text(cwd) }),
       ...(typeof envFile === 'string' && { envFile: text(envFile) }),
@@ -69,7 +82,7 @@ function entryOf(raw: Raw, text: (value: string) => string, notes: string[]): En
   if (typeof url !== 'string') return undefined;
   if (!/^(?:https?:|\$\{)/i.test(url)) throw new Untranslatable('its URL does not begin with http:// or https://');
   const { headers } = raw;
-  return { url: text(url), ...(hasElements(headers) && { headers: texts(headers, 'headers', text) }) };
+  return { url: text(url, true), ...(hasElements(headers) && { headers: texts(headers, 'headers', text) }) };
 }
 
 const hasElements = (value: unknown): boolean =>
@@ -90,7 +103,7 @@ function texts(value: unknown, key: string, text: (value: string) => string): Re
 
 // --- Shapes of clients that differ from the usual one ---
 
-const SHAPES: Partial<Record<ClientName, (given: Raw) => Raw>> = {
+const SHAPES: Partial<Record<ClientName, (given: Raw, note: (text: string) => void) => Raw>> = {
   zed: ({ command, ...rest }) => {
     if (!isObject(command)) return { command, ...rest };
     const { path, ...more } = command;
@@ -101,7 +114,7 @@ const SHAPES: Partial<Record<ClientName, (given: Raw) => Raw>> = {
     const [program, ...args] = command as unknown[];
     return { ...rest, command: program, args, env: environment };
   },
-  codex: (given) => {
+  codex: (given, note) => {
     literal(JSON.stringify(given), () => {});
     const { bearer_token_env_var: token, http_headers: fixed, env_http_headers: named, env_vars: passed } = given;
     const fromVariables = Object.entries(isObject(named) ? named : {}).map(([header, name]) => [
@@ -113,9 +126,14 @@ const SHAPES: Partial<Record<ClientName, (given: Raw) => Raw>> = {
       ...Object.fromEntries(fromVariables),
       ...(typeof token === 'string' && { Authorization: `Bearer \${${token}}` }),
     };
-    const names = Array.isArray(passed) ? passed.filter((name) => typeof name === 'string') : [];
+    const names = (Array.isArray(passed) ? passed : []).flatMap((each: unknown) => {
+      const name = isObject(each) && each['source'] !== 'remote' ? each['name'] : each;
+      if (typeof name === 'string') return [name];
+      note('a variable in its "env_vars" cannot be imported, because it is not one of this machine');
+      return [];
+    });
     const env = {
-      ...Object.fromEntries(names.map((name) => [name, `\${${name}}`])),
+      ...Object.fromEntries(names.map((name) => [name, `\${${name}${NO_TEXT}}`])),
       ...(isObject(given['env']) && given['env']),
     };
     return { ...given, headers, env };
@@ -154,9 +172,9 @@ const ofEditors: Writer = (value, note) => {
 
 const ofGemini: Writer = (value) => value.replaceAll(/\$([A-Za-z_]\w*)/g, '${$1}');
 
-const ofOpencode: Writer = (value) => {
+const ofOpencode: Writer = (value, note) => {
   if (/\{file:[^}]*\}/.test(value)) throw new Untranslatable('it takes a value from a file ({file:…})');
-  return value.replaceAll(/\{env:(\w+)\}/g, '${$1}');
+  return literal(value, note).replaceAll(/\{env:(\w+)\}/g, '${$1}');
 };
 
 /** How the variables of each client are written here. */

@@ -17,13 +17,13 @@ test('L-1: import collects the servers of all clients in a config file that the 
   expect(code, stderr).toBe(0);
   expect(stdout).toContain('✓ 15 servers were imported');
   expect(stdout).toContain('- figma (Windsurf): it is disabled there');
-  expect(stdout).toContain('! github (Claude Code): needs GITHUB_TOKEN in the environment of Meanwhile');
+  expect(stdout).toContain('! github (Claude Code): needs GITHUB_TOKEN in the environment of Meanwhile; empty as');
   expect(stdout).toContain('! perplexity (VS Code): the editor asks for perplexity-key');
   expect(stderr).toContain('meanwhile link adds Meanwhile to the clients');
   // Secrets are in the file, which is private, and not on the screen.
   expect(stdout).not.toMatch(/sk-cursor|c7-secret/);
   expect(stdout).toContain('"API_KEY": "***"');
-  expect(stdout).toContain('"Authorization": "Bearer ${GITHUB_TOKEN}"');
+  expect(stdout).toContain('"Authorization": "Bearer ${GITHUB_TOKEN:-}"');
   const file = join(home, 'meanwhile.json');
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   const env = { HOME: home, ...Object.fromEntries(VARIABLES.map((name) => [name, `value of ${name}`])) };
@@ -37,7 +37,7 @@ test('L-1: import collects the servers of all clients in a config file that the 
 
   const again = await run('import', '--yes');
   expect(again).toMatchObject({ code: 0, stderr: 'there is nothing to import' });
-  expect(again.stdout).toContain('- github (Claude Code): the same as github in the config file');
+  expect(again.stdout).toContain("- github (Claude Code): the same as 'github' in the config file");
 });
 
 test('L-1: import extends a config file and keeps its comments; other servers of the same name are reported', async () => {
@@ -55,7 +55,7 @@ test('L-1: import extends a config file and keeps its comments; other servers of
   const { code, stdout } = await run('import', '--yes', '--config', file);
   expect(code).toBe(1);
   expect(stdout).toContain('✗ db (Cursor): the config file has another server of this name; rename one of them');
-  expect(stdout).toContain('- linear (Cursor): the same as lin of Claude Desktop');
+  expect(stdout).toContain("- linear (Cursor): the same as 'lin' of Claude Desktop");
   expect(stdout).toContain('+ a/b (Claude Desktop): as a-b, because');
   expect(await readFile(file, 'utf8')).toBe(
     text.replace(
