@@ -30,6 +30,9 @@ function flagsOf(command: CommandName): [name: FlagName, flag: FlagDefinition][]
   return [...names].map((name) => [name, { ...FLAGS[name], help: flagHelp[name] ?? FLAGS[name].help }]);
 }
 
+/** Whether all operands are of the same kind. */
+const takesMany = (command: CommandName): boolean => definitionOf(command).operands?.includes('…') ?? false;
+
 const operandsOf = (command: CommandName): Completion | undefined => definitionOf(command).complete;
 
 /** The first sentence; a menu has one line for each flag. */
@@ -58,9 +61,11 @@ function bash(): string {
 _meanwhile() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command='' words='' i
   COMPREPLY=()
+  # bash splits --flag=value into three words.
+  if [[ $cur == = ]]; then cur=''; elif [[ $prev == = ]]; then prev=\${COMP_WORDS[COMP_CWORD-2]}; fi
   for ((i = 1; i < COMP_CWORD; i++)); do
     case \${COMP_WORDS[i]} in
-      ${withValue.map(([name]) => `--${name}`).join('|')}) ((i++)) ;;
+      ${withValue.map(([name]) => `--${name}`).join('|')}) ((i++)); if [[ \${COMP_WORDS[i]} == = ]]; then ((i++)); fi ;;
       -*) ;;
       *) command=\${COMP_WORDS[i]}; break ;;
     esac
@@ -106,8 +111,8 @@ function zsh(): string {
     const operands = operandsOf(name);
     const parts = [
       ...flagsOf(name).map(zshFlag),
-      ...(operands === undefined ? [] : [quoted(`1: :${zshValues(operands)}`)]),
-      quoted('*: :_files'),
+      ...(operands === undefined ? [] : [quoted(`${takesMany(name) ? '*' : '1'}: :${zshValues(operands)}`)]),
+      ...(operands !== undefined && takesMany(name) ? [] : [quoted('*: :_files')]),
     ];
     return `        ${name}) _arguments ${parts.join(' ')} ;;`;
   });
@@ -151,8 +156,10 @@ function fishFlag(condition: string, [name, { value, short, help, complete }]: [
 function fish(): string {
   const names = SUMMARIES.map(([name]) => name).join(' ');
   const seen = (name: string): string => `__fish_seen_subcommand_from ${name}`;
-  const offer = (name: string, words: readonly string[]): string =>
-    `complete -c meanwhile -n '${seen(name)}; and not ${seen(words.join(' '))}' -a '${words.join(' ')}'`;
+  const offer = (name: CommandName, words: readonly string[]): string => {
+    const before = takesMany(name) ? '' : `; and not ${seen(words.join(' '))}`;
+    return `complete -c meanwhile -n '${seen(name)}${before}' -a '${words.join(' ')}'`;
+  };
   const commands = PUBLIC_COMMANDS.flatMap((name) => {
     const operands = operandsOf(name);
     return [

@@ -157,7 +157,7 @@ export const COMMANDS = {
   unlink: {
     group: 'setup',
     operands: '[client …]',
-    summary: 'undo that',
+    summary: 'remove Meanwhile from clients',
     flags: ['yes', 'no-color'],
     complete: CLIENT_NAMES,
   },

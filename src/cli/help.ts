@@ -48,7 +48,7 @@ const GATEWAY_EXIT_CODES = 'Exit codes: 0 stopped, 1 cannot start, 2 wrong usage
 
 const LINK_EXIT_CODES = `Exit codes
     0  done, or nothing to do
-    1  a file was not understood or cannot be written; the others were changed
+    1  a file cannot be parsed or written, and is not changed; the others were changed
     2  wrong usage or configuration
     4  you said no
     6  there was no terminal to ask on, and no --yes

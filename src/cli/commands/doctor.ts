@@ -6,7 +6,7 @@ import { UsageError, type CommandLine, type Flags } from '../flags.ts';
 import { examine, type Findings, type Limit } from '../server/examine.ts';
 import { configuredServer, findServer, type FoundServer } from '../server/find-server.ts';
 import { labelOf } from '../server/label.ts';
-import { linkedClients, type LinkedClient } from '../link/linked.ts';
+import { linkedClients, linkFix, type LinkedClient } from '../link/linked.ts';
 import type { ClientName } from '../link/names.ts';
 import { Stop } from '../stop.ts';
 import { clean, cleanLine } from '../terminal/clean.ts';
@@ -107,20 +107,15 @@ async function linkedServers(): Promise<{ linked: FoundServer[]; findings: Diagn
     ),
     findings: clients.flatMap((each): Diagnosis[] => {
       if ('config' in each.start) return [];
-      const problems = [{ problem: each.start.problem, fix: linkAgain(each.client) }];
-      return [{ server: nameOf(each), kind: 'command', linkedIn: each.client, problems }];
+      return [{ server: nameOf(each), kind: 'command', linkedIn: each.client, problems: [each.start] }];
     }),
   };
 }
 
-const linkAgain = (client: ClientName): string => `link it again: meanwhile link ${client}`;
-
-/** A linked program may have moved, and a linked gateway may not be running. */
 function withLinkFix({ linkedIn, config }: FoundServer, findings: Findings): Findings {
   if (linkedIn === undefined || findings.info !== undefined) return findings;
-  const other = 'url' in config ? 'start the gateway with meanwhile serve, or ' : 'Node or Meanwhile may have moved: ';
-  const problems = findings.problems.map((each) => ({ ...each, fix: `${other}${linkAgain(linkedIn)}` }));
-  return { ...findings, problems };
+  const fix = linkFix(linkedIn, config);
+  return fix === undefined ? findings : { ...findings, problems: findings.problems.map((each) => ({ ...each, fix })) };
 }
 
 function whereFrom(config: ProgramConfig): string | undefined {

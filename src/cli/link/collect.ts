@@ -106,8 +106,8 @@ function isSameServer(one: unknown, other: unknown): boolean {
 }
 
 /** Programs that run a package, and the words of those that do other things as well. */
-const RUNNERS = ['npx', 'bunx', 'pnpx', 'npm', 'pnpm', 'yarn', 'bun'];
-const RUN_WORDS = ['exec', 'dlx', 'x'];
+const RUNNERS = new Set(['npx', 'bunx', 'pnpx', 'npm', 'pnpm', 'yarn', 'bun']);
+const RUN_WORDS = new Set(['exec', 'dlx', 'x']);
 
 /** Meanwhile under another name. */
 export function isMeanwhile({ command, args }: Entry): boolean {
@@ -115,8 +115,8 @@ export function isMeanwhile({ command, args }: Entry): boolean {
   const words = Array.isArray(args) ? args : [];
   const program = nameOf(command);
   if (program === 'meanwhile') return true;
-  const [first = ''] = words.filter((word) => !word.startsWith('-') && !RUN_WORDS.includes(word));
-  if (RUNNERS.includes(program)) return /^meanwhile(?:@.+)?$/.test(first);
+  const first = words.find((word) => !word.startsWith('-') && !RUN_WORDS.has(word)) ?? '';
+  if (RUNNERS.has(program)) return /^meanwhile(?:@.+)?$/.test(first);
   return [command, first].some((word) => /[\\/]meanwhile[\\/]dist[\\/]cli\.js$/.test(word));
 }
 

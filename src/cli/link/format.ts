@@ -15,7 +15,7 @@ export interface Format {
 
 export type Entry = Record<string, string | boolean | string[] | Record<string, string>>;
 
-/** The file has mistakes, or another shape than its client reads. Such a file is not changed. */
+/** The file has mistakes, or another shape than its client reads. A file that Meanwhile cannot parse is not changed. */
 export class NotUnderstood extends Error {
   override readonly name = 'NotUnderstood';
 }

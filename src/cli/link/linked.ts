@@ -1,6 +1,10 @@
 /** The entries of Meanwhile in the files of clients, for `meanwhile doctor`. */
 
+import { existsSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import type { ServerConfig } from '../../core/ports.ts';
+import { redactUrl } from '../../lib/redact.ts';
+import { quoteWord } from '../server/shell-words.ts';
 import { readText } from './files.ts';
 import { NotUnderstood, type Entry } from './format.ts';
 import { thisMachine } from './machine.ts';
@@ -11,7 +15,7 @@ export interface LinkedClient {
   client: ClientName;
   title: string;
   /** What the client starts or connects to, or why that is not known. */
-  start: { config: ServerConfig } | { problem: string };
+  start: { config: ServerConfig } | { problem: string; fix: string };
 }
 
 /** The clients that were linked. */
@@ -23,11 +27,12 @@ export async function linkedClients(): Promise<LinkedClient[]> {
   const { translate } = await import('./translate.ts');
   const startOf = ({ client, file }: LinkRecord): LinkedClient['start'] => {
     const entry = CLIENTS[client].format.read(readText(file) ?? '')[ENTRY_NAME];
-    if (entry === undefined) return { problem: `its file has no entry for Meanwhile any more: ${file}` };
+    if (entry === undefined)
+      return { problem: `its file has no entry for Meanwhile any more: ${file}`, fix: linkAgain(client) };
     const translation = translate(client, entry);
     if (translation.kind === 'server') return { config: configOf(translation.entry) };
     const why = translation.kind === 'skipped' ? translation.why : translation.problem;
-    return { problem: `the entry for Meanwhile in ${file} cannot be used: ${why}` };
+    return { problem: `the entry for Meanwhile in ${file} cannot be used: ${why}`, fix: linkAgain(client) };
   };
   return records.map((record) => {
     const { client, file } = record;
@@ -36,9 +41,30 @@ export async function linkedClients(): Promise<LinkedClient[]> {
       return { client, title, start: startOf(record) };
     } catch (error) {
       if (!(error instanceof NotUnderstood)) throw error;
-      return { client, title, start: { problem: `${file}: ${error.message}` } };
+      return { client, title, start: { problem: `${file}: ${error.message}`, fix: 'correct the file' } };
     }
   });
+}
+
+const linkAgain = (client: ClientName, flags: readonly string[] = []): string =>
+  `link it again: ${['meanwhile', 'link', client, ...flags].map(quoteWord).join(' ')}`;
+
+/** A linked program may have moved, and a linked gateway may not be running. Otherwise linking again would not help. */
+export function linkFix(client: ClientName, config: ServerConfig): string | undefined {
+  if ('url' in config) {
+    const headers = Object.keys(config.headers ?? {}).flatMap((name) => ['--header', `${name}: …`]);
+    const again = linkAgain(client, ['--url', redactUrl(config.url), ...headers]);
+    return `start the gateway with meanwhile serve, or ${again}`;
+  }
+  const { command, args = [] } = config;
+  const isMissing = (path: string): boolean => isAbsolute(path) && !existsSync(path);
+  if (![command, ...args.slice(0, 1)].some(isMissing)) return undefined;
+  const file = args[args.indexOf('--config') + 1];
+  const flags = [
+    ...(args.includes('--all') ? ['--all'] : ['--hub']),
+    ...(args.includes('--config') && file !== undefined ? ['--config', file] : []),
+  ];
+  return `Node or Meanwhile has moved: ${linkAgain(client, flags)}`;
 }
 
 function configOf({ url, headers, command, args, env, cwd }: Entry): ServerConfig {

@@ -19,6 +19,11 @@ test('L-2: bash completes commands, flags, their values and the words of a comma
   expect(await offeredByBash('serve', '--po')).toEqual(['--port']);
   expect(await offeredByBash('stdio', '--po')).toEqual([]);
   expect(await offeredByBash('serve', '--log-level', 'de')).toEqual(['debug']);
+  // With = in a word bash has three.
+  expect(await offeredByBash('--config', '=', 'x', 'ser')).toEqual(['serve']);
+  expect(await offeredByBash('serve', '--log-level', '=', 'de')).toEqual(['debug']);
+  expect(await offeredByBash('serve', '--log-level', '=')).toContain('debug');
+  expect(await offeredByBash('link', 'cursor', 'cod')).toEqual(['codex']);
   expect(await offeredByBash('store', 'pr')).toEqual(['prune']);
   expect(await offeredByBash('help', 'exit')).toEqual(['exit-codes']);
   // Files are completed by bash itself.
@@ -39,6 +44,13 @@ test.each(['bash', 'zsh', 'fish'])('L-2: the script for %s has all commands and 
       .replaceAll(String.raw`\'`, '')
       .match(/'/g)?.length ?? 0,
   ).toSatisfy((count: number) => count % 2 === 0);
+});
+
+test('L-2: zsh and fish offer the clients also after the first', async () => {
+  const { stdout: zsh } = await runCommand(['completion', 'zsh']);
+  expect(zsh).toMatch(/^ *unlink\) .* '\*: :\(claude-code [^)]*\)' ;;$/m);
+  const { stdout: fish } = await runCommand(['completion', 'fish']);
+  expect(fish).toMatch(/^complete -c meanwhile -n '__fish_seen_subcommand_from unlink' -a 'claude-code /m);
 });
 
 test.each([[[]], [['csh']], [['bash', 'zsh']]])(

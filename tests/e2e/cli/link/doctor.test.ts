@@ -10,14 +10,14 @@ test('L-1: doctor starts what the linked clients start, and says how to mend wha
   for (const client of ['claude-code', 'codex', 'cursor', 'zed'] as const) await write(client, realFile(client));
   expect((await run('link', '--yes')).code).toBe(0);
   // The second has another path by now, the third a broken file, the fourth no entry.
-  await write('codex', (await read('codex')).replaceAll('"stdio"', '"nothing"'));
+  await write('codex', (await read('codex')).replace('args = ["/', 'args = ["/gone/'));
   await write('cursor', `${await read('cursor')}}`);
   await write('zed', realFile('zed'));
   const { code, stdout } = await run('doctor');
   expect(code).toBe(1);
   expect(stdout).toMatch(/^✓ Claude Code \(linked\) {2}command, protocol .*, meanwhile \d/m);
   expect(stdout).toMatch(
-    /^✗ Codex \(linked\)\n {2}problem: [^]*?\n {2}fix: .*moved: link it again: meanwhile link codex$/m,
+    /^✗ Codex \(linked\)\n {2}problem: [^]*?\n {2}fix: .*moved: link it again: meanwhile link codex --hub --config \S+$/m,
   );
   expect(stdout).toMatch(/^✗ Cursor \(linked\)\n {2}problem: .*not valid JSON/m);
   expect(stdout).toMatch(
