@@ -120,7 +120,7 @@ describe('a store on PostgreSQL', () => {
     const [row] = await admin.run('SELECT id FROM meanwhile.gateways WHERE commits > 0');
     const late: Piece[] = [
       {
-        claim: { sessionId: 's', fence: claimed.fence, lost: false, ended: false },
+        claim: { sessionId: 's', fence: claimed.fence, lost: false },
         writes: [{ change: { op: 'drop', kind: 'event', id: 'e', sessionId: 's' }, data: '' }],
         ends: true,
       },
@@ -148,6 +148,7 @@ describe('a store on PostgreSQL', () => {
     for (const over of [old, released]) {
       over.drop('event', 'a');
       over.erase();
+      await expect(over.settled()).rejects.toMatchObject({ code: 'STORE_CLAIM_LOST' });
     }
     next.put('event', event('b', 's'));
     await next.settled();
@@ -160,7 +161,7 @@ describe('a store on PostgreSQL', () => {
     claimed.put('session', session('s'));
     await claimed.settled();
     const [row] = await admin.run('SELECT id FROM meanwhile.gateways WHERE commits > 0');
-    const at = (fence: number) => ({ sessionId: 's', fence, lost: false, ended: false });
+    const at = (fence: number) => ({ sessionId: 's', fence, lost: false });
     const put = { op: 'put', kind: 'event', record: event('e', 's') } as const;
     const pieces: Piece[] = [
       { claim: at(claimed.fence - 1), writes: [{ change: { op: 'drop_session', id: 's' }, data: '' }], ends: true },
@@ -391,6 +392,17 @@ describe('a store on PostgreSQL', () => {
     expect(ids((await b.load()).events)).toEqual(['b1']);
   });
 
+  it('X-4: a record that is refused while others are put is not taken for stored', async () => {
+    const claimed = await claim('s');
+    await admin.script(`ALTER TABLE meanwhile.events ADD CHECK (id <> 'refused')`);
+    claimed.put('event', event('refused', 's'));
+    // It is being written now.
+    await new Promise(setImmediate);
+    claimed.put('event', event('a', 's'));
+    await expect(claimed.settled()).rejects.toMatchObject({ code: 'STORE_WRITE_FAILED' });
+    expect(ids((await claimed.load()).events)).toEqual(['a']);
+  });
+
   it('K-1: one gateway alone refuses others, and takes over at once what one that is gone had claimed', async () => {
     await claim('s');
     const only = await open({ alone: true });
@@ -422,7 +434,7 @@ describe('a gateway', () => {
     return fetch(url, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }) });
   }
 
-  it('K-1, P-1: keeps its sessions on PostgreSQL', async () => {
+  it('K-1, K-7, P-1: keeps its sessions on PostgreSQL, and is ready while that is', async () => {
     const first = await start();
     const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
     const hello = await send(first, { method: 'initialize', params });
@@ -431,9 +443,15 @@ describe('a gateway', () => {
     await expect(start()).rejects.toMatchObject({ code: 'STORE_IN_USE' });
     await first.close();
     const second = await start();
+    const isReady = async (): Promise<number> => (await fetch(new URL('/readyz', second.url))).status;
     try {
+      expect(await isReady()).toBe(200);
       const listed = await send(second, { method: 'tools/list' }, id);
       expect(await listed.text()).toContain('execute_tool');
+      await server.down();
+      await expect.poll(isReady).toBe(503);
+      await server.up();
+      await expect.poll(isReady).toBe(200);
     } finally {
       await second.close();
     }

@@ -17,8 +17,8 @@ export interface Claim {
   readonly fence: number;
   /** Another gateway has claimed the session since. */
   lost: boolean;
-  /** It was given back: nothing more is changed under it. */
-  ended: boolean;
+  /** Nothing more is changed under it. */
+  ended?: 'released' | 'erased';
 }
 
 /** A change with the JSON of its record. */

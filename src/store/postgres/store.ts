@@ -149,7 +149,7 @@ export class PostgresStore implements Store {
         if (await this.#isMember().catch(() => true)) return undefined;
         throw takenOver(this.#db.name);
       }
-      claim = { sessionId, fence: Number(row['fence']), lost: false, ended: false };
+      claim = { sessionId, fence: Number(row['fence']), lost: false };
       this.#claims.set(sessionId, claim);
       // After the claim, in a statement of its own: what the holder before wrote last is seen only then.
       return this.#claimedSession(claim, await this.#reader.session(sessionId));
@@ -258,7 +258,7 @@ export class PostgresStore implements Store {
       const rows = await this.#db.read(CLAIM_IDLE, [before, this.#gateway, this.leaseMs]);
       for (const { session_id: key, fence } of rows) {
         const sessionId = await this.#reader.idOf('session', String(key));
-        if (sessionId !== undefined) this.#writer.erase({ sessionId, fence: Number(fence), lost: false, ended: false });
+        if (sessionId !== undefined) this.#writer.erase({ sessionId, fence: Number(fence), lost: false });
       }
       if (rows.length < IDLE_CHUNK) return;
       await this.#writer.written(undefined);

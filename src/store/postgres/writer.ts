@@ -79,6 +79,15 @@ class Batch {
     }
   }
 
+  /** Who waits here waits also for what was being written then. */
+  inherit(failures: ReadonlyMap<Claim | undefined, StoreError>): void {
+    for (const [claim, failure] of failures) {
+      const isAwaited =
+        claim === undefined ? this.waiting.size > 0 : this.waiting.has(claim) || this.waiting.has(undefined);
+      if (isAwaited) this.failures.set(claim, failure);
+    }
+  }
+
   #failureOf(claim: Claim | undefined): StoreError | undefined {
     if (claim === undefined) return [...this.failures.values()][0];
     return this.failures.get(claim) ?? this.failures.get(undefined);
@@ -117,14 +126,14 @@ export class Writer {
   }
 
   put<K extends SessionKind>(claim: Claim, kind: K, record: Records[K]): void {
-    if (claim.lost || claim.ended) return;
+    if (!this.#takes(claim)) return;
     // A change is the union of exactly these pairs.
     this.#next.changesOf(claim).put({ op: 'put', kind, record } as unknown as Change & { op: 'put' });
     this.#schedule();
   }
 
   drop(claim: Claim, kind: Exclude<SessionKind, 'session'>, id: string): void {
-    if (claim.lost || claim.ended) return;
+    if (!this.#takes(claim)) return;
     this.#next.changesOf(claim).drop(kind, id, claim.sessionId);
     this.#schedule();
   }
@@ -133,15 +142,24 @@ export class Writer {
   erase(claim: Claim): void {
     if (claim.lost || claim.ended) return;
     this.#next.changesOf(claim).drop('session', claim.sessionId);
-    this.release(claim);
+    this.#end(claim, 'erased');
   }
 
   /** Ends the claim together with the last changes: others that follow are ignored. */
   release(claim: Claim): void {
-    if (claim.lost || claim.ended) return;
-    claim.ended = true;
+    if (!claim.lost && !claim.ended) this.#end(claim, 'released');
+  }
+
+  #end(claim: Claim, how: 'released' | 'erased'): void {
+    claim.ended = how;
     this.#next.changesOf(claim);
     this.#schedule();
+  }
+
+  #takes(claim: Claim): boolean {
+    // Who changes a session that was given back must not take it for stored.
+    if (claim.ended === 'released') claim.lost = true;
+    return !claim.lost && !claim.ended;
   }
 
   changeServer(change: { put: Records['server'] } | { drop: string }): void {
@@ -224,6 +242,7 @@ export class Writer {
     if (this.#failing) this.#log.info('store_write_recovered', { changes: batch.size });
     this.#failing = false;
     batch.tell();
+    this.#next.inherit(batch.failures);
     if (!this.#next.isEmpty) this.#schedule();
   }
 
@@ -256,7 +275,7 @@ export class Writer {
           this.#refuse(batch, claim, change, error);
         }
       }
-      const piece = { ...(claim && { claim }), writes, ends: claim?.ended === true };
+      const piece = { ...(claim && { claim }), writes, ends: claim?.ended !== undefined };
       pieces.push(...split(piece, countWithin));
     }
     return pieces;
@@ -362,7 +381,10 @@ function split(piece: Piece, countOf: (writes: readonly Write[]) => number): Pie
 }
 
 export function claimLost({ sessionId }: Claim): StoreError {
-  return new StoreError('STORE_CLAIM_LOST', `another gateway has claimed session ${sessionId}`);
+  return new StoreError(
+    'STORE_CLAIM_LOST',
+    `the claim of session ${sessionId} is over; another gateway may have it now`,
+  );
 }
 
 /** This gateway lost its connection, and with it the store, to one that uses it alone. */
