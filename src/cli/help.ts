@@ -165,8 +165,8 @@ The store is the one that serve would use. show and export change nothing, and m
     about: `Adds Meanwhile to the config file of each client, or of those given, so that the client starts it: ${CLIENT_NAMES.join(', ')}.
 Without names it takes the clients that it finds on this machine.
 
-The change is shown first and made after you confirm it. Everything else in the file stays as it is. A file that cannot be
-read without doubt is not changed. meanwhile unlink undoes the change; meanwhile doctor checks that the entry works.`,
+The change is shown first and made after you confirm it. Everything else in the file stays as it is. A file that
+Meanwhile cannot parse is not changed. meanwhile unlink undoes the change; meanwhile doctor checks that the entry works.`,
     examples: [
       'meanwhile link',
       'meanwhile link claude-code cursor --config ~/meanwhile.json',

@@ -151,12 +151,13 @@ function linkOne(each: Link, records: LinkRecords, screen: Screen): boolean {
 /** The record comes first: without it unlink would not find a change that was made. */
 function makeRecorded(change: Change, record: LinkRecord, earlier: LinkRecord | undefined, records: LinkRecords): void {
   records.save(record);
+  let madeFolder: string | undefined;
   try {
-    const madeFolder = make(change);
-    if (madeFolder !== undefined) records.save({ ...record, madeFolder });
+    madeFolder = make(change);
   } catch (error) {
     if (earlier === undefined) records.drop(record, true);
     else records.save(earlier);
     throw error;
   }
+  if (madeFolder !== undefined) records.save({ ...record, madeFolder });
 }

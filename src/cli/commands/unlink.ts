@@ -45,7 +45,7 @@ export async function unlink({ operands, flags }: CommandLine): Promise<number> 
     if (operands.length > 0 && !found) screen.printOwn(`${screen.style.strong(title)}  is not linked`);
   }
   if (undos.length === 0) {
-    if (!failed && operands.length === 0) screen.printOwn('no client is linked');
+    if (!failed && operands.length === 0 && records.all().length === 0) screen.printOwn('no client is linked');
     return failed ? EXIT_CODES.unexpected : RESULT;
   }
   for (const undo of undos) showChange(undo, screen);

@@ -147,6 +147,44 @@ test('L-1: a file that was linked twice, and changed in between, has no entry af
   expect(await read('claude-code')).toBe(realFile('claude-code').replace('184', '185'));
 });
 
+test('L-1: a file that link made goes also if its client has written it anew since', async () => {
+  const { run, write, read, home } = await newHome();
+  await run('link', 'cursor', 'codex', '--yes');
+  await write('cursor', JSON.stringify(JSON.parse(await read('cursor'))));
+  await write('codex', `${await read('codex')}\n`);
+  expect((await run('unlink', '--yes')).code).toBe(0);
+  expect(await filesIn(home)).toEqual([]);
+});
+
+test('L-1: linked again, an entry keeps what was added to it', async () => {
+  const { run, write, read, entryOf } = await newHome();
+  await run('link', 'codex', 'gemini', '--yes');
+  await write('codex', `${await read('codex')}startup_timeout_sec = 20\n`);
+  await write('gemini', (await read('gemini')).replace('"command"', '"trust": true,\n"command"'));
+  expect((await run('link', 'codex', 'gemini', '--yes')).stdout.match(/linked already/g)).toHaveLength(2);
+  expect((await run('link', 'codex', 'gemini', '--all', '--yes')).code).toBe(0);
+  expect(await entryOf('codex')).toMatchObject({ args: [QUICK_PROGRAM, 'stdio', '--all'], startup_timeout_sec: 20 });
+  expect(await entryOf('gemini')).toMatchObject({ args: [QUICK_PROGRAM, 'stdio', '--all'], trust: true });
+});
+
+test('L-1: a change that fails leaves no link; a file that is missing is not forgotten', async () => {
+  const { run, write, fileOf } = await newHome();
+  await chmod(await write('cursor', realFile('cursor')), 0o444);
+  const { code, stderr } = await run('link', 'cursor', '--yes');
+  expect(code).toBe(1);
+  expect(stderr).toContain(`it cannot be written: it is read-only; chmod u+w ${fileOf('cursor')} makes it writable`);
+  expect(stderr).not.toContain('meanwhile doctor');
+  expect((await run('unlink')).stdout).toBe('no client is linked');
+
+  await run('link', 'zed', '--yes');
+  await rename(fileOf('zed'), `${fileOf('zed')}.away`);
+  const kept = await run('unlink', '--yes');
+  expect(kept).toMatchObject({ code: 0, stdout: '' });
+  expect(kept.stderr).toContain('meanwhile unlink zed forgets it');
+  await rename(`${fileOf('zed')}.away`, fileOf('zed'));
+  expect((await run('unlink', '--yes')).stdout).toContain('✓ Zed is not linked any more');
+});
+
 test('L-1: an entry of that name that was there before comes back', async () => {
   const { run, write, read, entryOf } = await newHome();
   const own = { command: 'node', args: ['/my/own/cli.js'] };
