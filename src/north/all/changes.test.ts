@@ -67,7 +67,7 @@ describe.each(ERAS)('M-1: a %s client', (era) => {
     for (const program of ['first', 'second']) {
       expect(await toolsOf(await clientAt(era, `${url}/data`, { program }))).toEqual(['one__read', 'one__write']);
     }
-    const warned = logs.filter(({ event }) => event === 'pattern_unused');
+    const warned = logs.filter(({ event }) => event === 'group_pattern_unmatched');
     expect(warned.map(({ level, data }) => [level, data])).toEqual([
       ['warn', { group: 'data', pattern: 'two__read' }],
       ['warn', { group: 'data', pattern: '*__writ' }],

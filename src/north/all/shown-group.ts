@@ -238,7 +238,7 @@ export class ShownGroup implements Shown {
     const { view } = this.#session;
     const group = view.kind === 'group' ? view.group : '';
     for (const pattern of this.#selection.unmatched([...this.#tools]))
-      this.#report('pattern_unused', { group, pattern });
+      this.#report('group_pattern_unmatched', { group, pattern });
     this.#tools.clear();
   }
 
