@@ -63,8 +63,8 @@ function forget(record: LinkRecord, records: LinkRecords, title: string, isNamed
 }
 
 /**
- * The files at the time of linking, since a variable may have moved the folder of the client. For a client that was named
- * also its file now, whoever wrote the entry.
+ * The files at the time of linking, since a variable may have moved the folder of the client. If the user
+ * named a client, also the file that it reads now, even if the entry was written by hand.
  */
 function filesOf(name: ClientName, machine: Machine, records: LinkRecords, isNamed: boolean): Set<string> {
   const linked = records.all().filter(({ client }) => client === name);

@@ -78,7 +78,7 @@ export class Attachment implements ConnectionSink {
     this.notifications = new Ring({ count: events.notificationsPerServer, bytes }, budget);
     this.logs = new Ring({ count: events.logsPerServer, bytes }, budget);
     this.connection = connect(this);
-    // A short time after which calls become tasks is none for lists.
+    // With a short `calls.timeoutMs`, calls become tasks, but lists would fail.
     const timeoutMs = Math.max(calls.timeoutMs, all.listTimeoutMs);
     this.catalog = new Catalog(this.connection, timeoutMs, budget, host.clock);
   }

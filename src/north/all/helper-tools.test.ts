@@ -72,7 +72,7 @@ describe('M-5: a client that declared neither tasks nor elicitation', () => {
     expect((await call(client, 'list_tasks', { include_completed: true })).body['tasks']).toHaveLength(1);
   });
 
-  test('H-5: is told of a question in the reply, and answers it', async () => {
+  test('H-5: finds a question in the reply, and answers it', async () => {
     const { group, two } = await setUp();
     const client = await plainClient(group);
     const calling = call(client, 'two__work');
@@ -204,7 +204,7 @@ describe('M-5: the setting all.helperTools', () => {
     expect(textOf((await calling) ?? {})).toBe('done');
   });
 
-  test('never: nobody has them, and a slow call stays open', async () => {
+  test('never: no client has them, and a slow call stays open', async () => {
     const { group, one } = await setUp({ all: { helperTools: 'never' } });
     const client = await plainClient(group);
     expect(await toolsOf(client)).toHaveLength(3);
