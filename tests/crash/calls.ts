@@ -2,7 +2,7 @@
 import type { Random } from './random.ts';
 import type { Json } from './told.ts';
 
-export type ServerKind = 'plain' | 'rounds' | 'core' | 'ext';
+export type ServerKind = 'plain' | 'rounds' | 'core' | 'ext' | 'child';
 
 export interface CallKind {
   server: ServerKind;
@@ -86,6 +86,14 @@ export const CALL_KINDS: readonly [CallKind, ...CallKind[]] = [
   sample('ext'),
 ];
 
+/** Of a server that is a child of its gateway, and ends with it. */
+export const CHILD_KINDS: readonly [CallKind, ...CallKind[]] = [
+  echo('child'),
+  slow('child', 20, 1500, short),
+  ask('child'),
+  sample('child'),
+];
+
 export function kindOf(server: string, tool: string): CallKind | undefined {
-  return CALL_KINDS.find((kind) => kind.server === server && kind.tool === tool);
+  return [...CALL_KINDS, ...CHILD_KINDS].find((kind) => kind.server === server && kind.tool === tool);
 }

@@ -8,11 +8,10 @@ import { readReply, type Json } from './told.ts';
 class Story {
   readonly history = new History();
   readonly seen: Seen = { calls: new Map(), answers: new Map(), followed: new Set() };
-  run = 1;
 
   /** Asked and answered. */
   told(tool: string, args: Json, body: Json | string, more: Json[] = [], call?: LoadCall, client = 'one'): Exchange {
-    const exchange = this.history.begin({ client, run: this.run, tool, args, ...(call && { call }) });
+    const exchange = this.history.begin({ client, tool, args, ...(call && { call }) });
     const blocks = [body, ...more].map((block) => (typeof block === 'string' ? block : JSON.stringify(block)));
     exchange.received = this.history.moment();
     const isError = typeof body !== 'string' && 'error' in body;
@@ -21,8 +20,7 @@ class Story {
   }
 
   kill(): void {
-    this.history.killed();
-    this.run += 1;
+    this.history.fault('kill')();
   }
 
   violations(): string[] {

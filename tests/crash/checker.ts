@@ -1,11 +1,12 @@
 /** Compares what clients were told with what holds in the end. Each line it returns is a promise that was broken. */
-import { checkEvents, checkEventsOfTasks, checkNotifications, checkOrder } from './check/events.ts';
+import { checkEvents, checkEventsOfTasks, checkIncreasing, checkNotifications, checkOrder } from './check/events.ts';
+import { Faults } from './check/faults.ts';
 import { groupBy } from './check/group.ts';
 import { checkIds, checkQuestions } from './check/questions.ts';
 import { checkSeparation } from './check/separation.ts';
 import { checkServers } from './check/servers.ts';
 import { answeredOnly, eventStories, hasEnded, questionStories, taskStories } from './check/stories.ts';
-import { checkCalls, checkOutcomes, checkStuck, checkTasks } from './check/tasks.ts';
+import { checkCalls, checkFailures, checkOutcomes, checkStuck, checkTasks } from './check/tasks.ts';
 import type { History } from './history.ts';
 import type { Seen } from './servers.ts';
 
@@ -15,7 +16,8 @@ export interface Verdict {
   counts: Record<string, number>;
 }
 
-export function check({ exchanges, refusals, kills, stuck }: History, seen: Seen): Verdict {
+export function check({ exchanges, refusals, faults: done, stuck }: History, seen: Seen): Verdict {
+  const faults = new Faults(done);
   const answered = answeredOnly(exchanges);
   const tasks = taskStories(exchanges, answered);
   const questions = questionStories(exchanges, answered);
@@ -23,12 +25,14 @@ export function check({ exchanges, refusals, kills, stuck }: History, seen: Seen
   const violations = [
     ...refusals.map(({ client, what }) => `${client}: ${what}`),
     ...checkSeparation(answered),
-    ...checkCalls(answered),
+    ...checkCalls(answered, faults),
+    ...checkFailures(exchanges, faults),
     ...checkTasks(tasks),
-    ...checkOutcomes(tasks, questions, kills, seen),
+    ...checkOutcomes(tasks, questions, faults, seen),
     ...checkStuck(tasks, questions, stuck),
-    ...checkEvents(events, answered),
+    ...checkEvents(events, answered, faults),
     ...checkOrder(answered),
+    ...checkIncreasing(tasks, events, answered),
     ...checkEventsOfTasks(tasks, events),
     ...checkNotifications(exchanges, events),
     ...checkQuestions(questions, events),
@@ -38,7 +42,8 @@ export function check({ exchanges, refusals, kills, stuck }: History, seen: Seen
   const ends = groupBy(tasks, ({ states }) => states.find(({ status }) => hasEnded(status))?.status ?? 'working');
   const tellings = events.flatMap((event) => event.tellings);
   const counts = {
-    kills: kills.length,
+    faults: done.length,
+    ...Object.fromEntries([...groupBy(done, ({ kind }) => kind)].map(([kind, of]) => [kind, of.length])),
     requests: exchanges.length,
     unanswered: exchanges.length - answered.length,
     tasks: tasks.length,

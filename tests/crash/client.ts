@@ -1,16 +1,30 @@
 /** A client that writes down all it is told. It keeps its session over restarts and sends nothing twice by itself. */
 import { Agent, request, type IncomingMessage } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
-import type { KillableGateway } from './gateway.ts';
 import type { Exchange, History, LoadCall } from './history.ts';
 import { object, readReply, type Json, type Told, type ToldQuestion } from './told.ts';
 
 const VERSION = { legacy: '2025-11-25', modern: '2026-07-28' } as const;
 const CLIENT_INFO = { name: 'crash', version: '1.0.0' };
 
+/** Longer than anything takes; a request without an answer would hold up its lane for ever. */
+const PATIENCE_MS = 60_000;
+const RETRY_MS = 50;
+
+/** Of replies of a gateway that says why it cannot serve a request now. */
+const UNSERVED = /^HTTP 50[234] /;
+
+/** Where a client sends its requests: it looks for each of them. */
+export interface Target {
+  readonly url: string;
+}
+
 type Answer =
   | { kind: 'message'; message: Json; headers: IncomingMessage['headers'] }
-  | { kind: 'refused'; what: string };
+  | { kind: 'refused'; what: string }
+  /** Nobody was there to take it. */
+  | { kind: 'unsent' };
 
 export class CrashClient {
   readonly name: string;
@@ -22,17 +36,17 @@ export class CrashClient {
   open: ToldQuestion[] = [];
   #lastId = 0;
   readonly #token: string;
-  readonly #gateway: KillableGateway;
+  readonly #target: Target;
   readonly #history: History;
   readonly #agent = new Agent({ keepAlive: true });
   /** Called as soon as a reply is there. */
   onTold: () => void = () => {};
 
-  constructor(name: string, era: 'legacy' | 'modern', token: string, gateway: KillableGateway, history: History) {
+  constructor(name: string, era: 'legacy' | 'modern', token: string, target: Target, history: History) {
     this.name = name;
     this.era = era;
     this.#token = token;
-    this.#gateway = gateway;
+    this.#target = target;
     this.#history = history;
   }
 
@@ -41,31 +55,34 @@ export class CrashClient {
     if (this.era === 'modern') return true;
     const params = { protocolVersion: VERSION.legacy, capabilities: {}, clientInfo: CLIENT_INFO };
     const answer = await this.#post({ method: 'initialize', params }, {});
-    if (answer === undefined) return false;
-    if (answer.kind === 'refused') {
+    if (answer?.kind === 'refused' && !UNSERVED.test(answer.what)) {
       this.#history.refused(this.name, `initialize: ${answer.what}`);
-      return false;
     }
+    if (answer?.kind !== 'message') return false;
     this.sessionId = String(answer.headers['mcp-session-id']);
     return true;
   }
 
   /** What the gateway replies; nothing if the reply did not arrive. */
   async call(tool: string, args: Json = {}, call?: LoadCall): Promise<Told | undefined> {
-    const { run } = this.#gateway;
-    const exchange = this.#history.begin({ client: this.name, run, tool, args, ...(call && { call }) });
+    const exchange = this.#history.begin({ client: this.name, tool, args, ...(call && { call }) });
     const answer = await this.#post(
       { method: 'tools/call', params: this.#params(tool, args) },
       this.#toolHeaders(tool),
     );
-    if (answer === undefined) return undefined;
+    if (answer === undefined || answer.kind === 'unsent') return undefined;
     const result = answer.kind === 'message' ? answer.message['result'] : undefined;
     if (result === undefined) {
       const what = answer.kind === 'refused' ? answer.what : JSON.stringify(answer.message['error']);
-      this.#history.refused(this.name, `${tool}: ${what}`);
+      if (UNSERVED.test(what)) exchange.failed = { at: this.#history.moment(), why: what };
+      else this.#history.refused(this.name, `${tool}: ${what}`);
       return undefined;
     }
     const told = readReply(object(result));
+    if (isClosing(told)) {
+      exchange.failed = { at: this.#history.moment(), why: told.text };
+      return undefined;
+    }
     this.#learn(exchange, told);
     return told;
   }
@@ -78,7 +95,8 @@ export class CrashClient {
   /** Whether the gateway knows its session; nothing if it did not answer. */
   async isKnown(): Promise<boolean | undefined> {
     const answer = await this.#post({ method: 'ping' }, this.#sessionHeaders());
-    return answer && answer.kind === 'message';
+    if (answer?.kind === 'message') return true;
+    return answer?.kind === 'refused' && !UNSERVED.test(answer.what) ? false : undefined;
   }
 
   /** Lets go of the connections to a gateway that is not there any more. */
@@ -122,15 +140,32 @@ export class CrashClient {
     return this.#exchange('POST', { jsonrpc: '2.0', id: this.#lastId, ...message }, headers);
   }
 
-  /** Nothing when the connection broke before the whole answer was there. */
+  /** What is not taken is sent once more, as by a balancer that finds a gateway gone. */
   async #exchange(
     method: 'POST' | 'DELETE',
     message: Json | undefined,
     headers: Record<string, string>,
   ): Promise<Answer | undefined> {
-    return new Promise((resolve) => {
+    const first = await this.#send(method, message, headers);
+    if (first?.kind !== 'unsent') return first;
+    await delay(RETRY_MS);
+    return this.#send(method, message, headers);
+  }
+
+  /** Nothing when the connection broke before the whole answer was there. */
+  async #send(
+    method: 'POST' | 'DELETE',
+    message: Json | undefined,
+    headers: Record<string, string>,
+  ): Promise<Answer | undefined> {
+    let late: NodeJS.Timeout | undefined;
+    const answer = new Promise<Answer | undefined>((resolve) => {
       const nothing = (): void => resolve(undefined);
-      const sent = request(this.#gateway.url, {
+      late = setTimeout(() => {
+        resolve({ kind: 'refused', what: `no answer in ${PATIENCE_MS} ms to ${JSON.stringify(message)}` });
+        sent.destroy();
+      }, PATIENCE_MS);
+      const sent = request(this.#target.url, {
         method,
         agent: this.#agent,
         headers: {
@@ -140,7 +175,9 @@ export class CrashClient {
           ...headers,
         },
       });
-      sent.once('error', nothing);
+      sent.once('error', ({ code }: NodeJS.ErrnoException) =>
+        resolve(code === 'ECONNREFUSED' ? { kind: 'unsent' } : undefined),
+      );
       sent.once('response', (response) => {
         response.once('error', nothing);
         response.once('close', nothing);
@@ -148,7 +185,14 @@ export class CrashClient {
       });
       sent.end(message && JSON.stringify(message));
     });
+    return answer.finally(() => clearTimeout(late));
   }
+}
+
+/** The gateway is asked to stop, and takes no more work. Of a call that it has begun it names the tool. */
+function isClosing({ isError, body }: Told): boolean {
+  const { code, details } = object(body['error']);
+  return isError && code === 'TOOL_ERR_SHUTTING_DOWN' && details === undefined;
 }
 
 function readAnswer(response: IncomingMessage, id: unknown, done: (answer: Answer) => void): void {

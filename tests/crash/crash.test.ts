@@ -16,7 +16,7 @@ test('P-1, P-2, P-3, E-1, S-1, B-3: nothing is lost, nothing is told or done twi
   const { violations, counts } = await crashRound({ seed, kills: KILLS });
   expect(violations, `${JSON.stringify(counts)}; ${repeat} makes the same choices again`).toEqual([]);
   // It was a test only if something happened.
-  expect(counts['kills']).toBe(KILLS);
+  expect(counts['kill']).toBe(KILLS);
   expect(counts['tasks']).toBeGreaterThan(0);
   expect(counts['events']).toBeGreaterThan(0);
   await vi.waitFor(() => expect(handles()).toEqual(before), 10_000);

@@ -4,12 +4,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { CALL_KINDS } from './calls.ts';
 import { check } from './checker.ts';
 import { CrashClient } from './client.ts';
+import { drain } from './drain.ts';
 import { KillableGateway } from './gateway.ts';
 import { History } from './history.ts';
 import {
-  answerOne,
   callerLane,
   checkRegistered,
   followerLane,
@@ -20,23 +21,19 @@ import {
 } from './load.ts';
 import { Random } from './random.ts';
 import { startServers } from './servers.ts';
-import type { ToldTask } from './told.ts';
 
 // The servers of the SDK that keep tasks add one listener for each look at a task that somebody waits for.
 setMaxListeners(0);
 
-const TOKENS = { alice: 'the-token-of-alice', bob: 'the-token-of-bob-2' };
+export const TOKENS = { alice: 'the-token-of-alice', bob: 'the-token-of-bob-2' };
 
 /** Nothing that the checker will ask for may go because of its age or number. */
-const SETTINGS = {
+export const SETTINGS = {
   auth: { tokens: TOKENS },
   tasks: { perSession: 100_000, keepMs: 3_600_000, ttlMs: 600_000 },
   questions: { perSession: 100_000 },
   events: { perSession: 100_000, notificationsPerServer: 10_000 },
 };
-
-/** Nothing in the load takes so long that nothing would happen for this time. */
-const STILL_MS = 5000;
 
 export interface RoundOptions {
   seed: number;
@@ -77,6 +74,7 @@ export async function crashRound({ seed, kills }: RoundOptions): Promise<RoundRe
     const load: Load = {
       gateway,
       history,
+      kinds: CALL_KINDS,
       next,
       get stopping() {
         return stopping;
@@ -118,7 +116,7 @@ interface Scene {
 
 async function killAgainAndAgain(kills: number, scene: Scene, random: Random): Promise<void> {
   const { gateway, history, everybody } = scene;
-  while (history.kills.length < kills) {
+  while (history.faults.length < kills) {
     await (random.chance(0.5) ? delay(random.int(5, 400)) : afterReplies(random.int(1, 60), everybody));
     let up = false;
     while (!up) {
@@ -127,7 +125,7 @@ async function killAgainAndAgain(kills: number, scene: Scene, random: Random): P
       if (random.chance(0.3)) await delay(random.int(0, 500));
       const starting = gateway.start();
       // Before it is there again, or just when it is.
-      if (history.kills.length < kills && random.chance(0.15)) {
+      if (history.faults.length < kills && random.chance(0.15)) {
         await Promise.race([delay(random.int(30, 300)), starting.then(() => delay(random.int(0, 20)))]);
       } else up = await starting;
     }
@@ -136,7 +134,7 @@ async function killAgainAndAgain(kills: number, scene: Scene, random: Random): P
 
 async function kill({ gateway, history }: Scene): Promise<void> {
   gateway.kill();
-  history.killed();
+  history.fault('kill')();
   const code = await gateway.gone();
   if (code !== null) history.refused('gateway', `ended by itself with ${code}`);
 }
@@ -156,39 +154,4 @@ async function afterReplies(count: number, clients: CrashClient[]): Promise<void
     }
   });
   for (const client of clients) client.onTold = () => {};
-}
-
-/** Answers what is asked until all has ended, then hears all there is to be heard. */
-async function drain(client: CrashClient, random: Random, load: Load): Promise<void> {
-  let left = '';
-  let since = Date.now();
-  for (;;) {
-    const told = await client.call('list_tasks');
-    const [question] = told?.questions ?? [];
-    if (question !== undefined) await answerOne(client, question, random, load);
-    const tasks = told?.tasks ?? [];
-    if (tasks.length === 0 && question === undefined) break;
-    const now = tasks.map(({ id }) => id).join(' ');
-    if (now !== left || question !== undefined) {
-      left = now;
-      since = Date.now();
-    } else if (Date.now() - since > STILL_MS) {
-      await giveUp(client, tasks, load);
-      break;
-    }
-    await client.call('await_activity', { timeout_ms: 200 });
-  }
-  const all = await client.call('list_tasks', { include_completed: true });
-  for (const { id } of all?.tasks ?? []) await client.call('get_task_result', { task_id: id, timeout_ms: 0 });
-  for (;;) {
-    const told = await client.call('await_activity', { timeout_ms: 0 });
-    if (told === undefined || told.events.length === 0) return;
-  }
-}
-
-async function giveUp(client: CrashClient, tasks: ToldTask[], { history }: Load): Promise<void> {
-  for (const { id } of tasks) {
-    history.stuck.add(id);
-    await client.call('cancel_task', { task_id: id });
-  }
 }

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { ServerConfig } from '../../src/core/ports.ts';
 import { clockAhead } from '../support/clock-ahead.ts';
 import { portToReturnTo } from '../support/port-to-return-to.ts';
 
@@ -18,7 +19,9 @@ export interface GatewayOptions {
   /** Its path; by default that of the built program. */
   program?: string;
   folder: string;
-  servers: Record<string, { url: string }>;
+  /** By default a file in the folder. */
+  store?: string;
+  servers: Record<string, ServerConfig>;
   settings: Record<string, unknown>;
 }
 
@@ -37,10 +40,10 @@ export class KillableGateway {
   readonly #config: string;
   readonly #folder: string;
 
-  private constructor(port: number, { program = BUILT, folder }: GatewayOptions) {
+  private constructor(port: number, { program = BUILT, folder, store = join(folder, 'store.db') }: GatewayOptions) {
     this.#program = program;
     this.url = `http://127.0.0.1:${port}/mcp`;
-    this.store = join(folder, 'store.db');
+    this.store = store;
     this.#config = join(folder, 'meanwhile.json');
     this.#folder = folder;
   }
@@ -87,6 +90,24 @@ export class KillableGateway {
   kill(): void {
     this.#up = false;
     this.#child?.kill('SIGKILL');
+  }
+
+  /** It does nothing, and does not know it, until it is resumed. */
+  pause(): void {
+    this.#child?.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#child?.kill('SIGCONT');
+  }
+
+  /** It runs, and was not asked to end. */
+  get isUp(): boolean {
+    return this.#up;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
   }
 
   async gone(): Promise<number | null> {

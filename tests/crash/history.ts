@@ -1,4 +1,4 @@
-/** What clients asked, what they were told, and when the gateway was killed, all in one order. */
+/** What clients asked, what they were told, and what was done to the gateways, all in one order. */
 import type { Json, Told } from './told.ts';
 
 /** A call of a tool behind the gateway; its label is in what it sends and in what it gets. */
@@ -10,8 +10,6 @@ export interface LoadCall {
 
 export interface Exchange {
   client: string;
-  /** The run of the gateway that it was sent to. */
-  run: number;
   sent: number;
   tool: string;
   args: Json;
@@ -20,6 +18,27 @@ export interface Exchange {
   /** There only if the whole reply has arrived. */
   received?: number;
   told?: Told;
+  /** Why there is no reply, in the words of a gateway that could not serve it. */
+  failed?: { at: number; why: string };
+}
+
+/** What is done to gateways, or to their database. */
+export type FaultKind =
+  | 'kill'
+  /** Stopped beyond its lease, then continued. */
+  | 'pause'
+  | 'stop'
+  /** Without the database beyond its lease. */
+  | 'partition'
+  | 'cut'
+  | 'database restart'
+  | 'slow database';
+
+export interface Fault {
+  kind: FaultKind;
+  from: number;
+  /** When all was well again. */
+  to: number;
 }
 
 /** A client was told something that no client should be told, such as that its session is not known. */
@@ -32,7 +51,7 @@ export interface Refusal {
 export class History {
   readonly exchanges: Exchange[] = [];
   readonly refusals: Refusal[] = [];
-  readonly kills: number[] = [];
+  readonly faults: Fault[] = [];
   /** Tasks that would not end. */
   readonly stuck = new Set<string>();
   #now = 0;
@@ -43,24 +62,29 @@ export class History {
     return this.#now;
   }
 
-  begin(start: Pick<Exchange, 'client' | 'run' | 'tool' | 'args' | 'call'>): Exchange {
+  begin(start: Pick<Exchange, 'client' | 'tool' | 'args' | 'call'>): Exchange {
     const exchange: Exchange = { ...start, sent: this.moment() };
     this.exchanges.push(exchange);
     return exchange;
   }
 
-  killed(): void {
-    this.kills.push(this.moment());
+  /** Begins a fault; what it returns ends it. */
+  fault(kind: FaultKind): () => void {
+    const fault: Fault = { kind, from: this.moment(), to: Infinity };
+    this.faults.push(fault);
+    return () => {
+      fault.to = this.moment();
+    };
   }
 
   /** To be read by people. */
   lines(): string[] {
-    const kills = this.kills.map((at): [number, string] => [at, `${at} KILLED`]);
-    const exchanges = this.exchanges.map(({ client, run, sent, received, tool, args, told }): [number, string] => {
-      const said = told === undefined ? 'nothing' : JSON.stringify(told);
-      return [sent, `${sent}-${received ?? '?'} run ${run} ${client} ${tool} ${JSON.stringify(args)} => ${said}`];
+    const faults = this.faults.map(({ kind, from, to }): [number, string] => [from, `${from}-${to} FAULT ${kind}`]);
+    const exchanges = this.exchanges.map(({ client, sent, received, tool, args, told, failed }): [number, string] => {
+      const said = told === undefined ? (failed?.why ?? 'nothing') : JSON.stringify(told);
+      return [sent, `${sent}-${received ?? '?'} ${client} ${tool} ${JSON.stringify(args)} => ${said}`];
     });
-    return [...kills, ...exchanges].toSorted(([a], [b]) => a - b).map(([, line]) => line);
+    return [...faults, ...exchanges].toSorted(([a], [b]) => a - b).map(([, line]) => line);
   }
 
   refused(client: string, what: string): void {

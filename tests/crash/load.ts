@@ -1,17 +1,20 @@
 /** What clients do all the time: call, look, answer, cancel. Each lane does one thing after the other, as it likes. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { CALL_KINDS } from './calls.ts';
+import type { CallKind } from './calls.ts';
 import type { CrashClient } from './client.ts';
-import type { KillableGateway } from './gateway.ts';
 import type { History, LoadCall } from './history.ts';
 import type { Random } from './random.ts';
+import { ANSWER } from './servers.ts';
 import { object, type Told, type ToldQuestion } from './told.ts';
 
 const ENDED = new Set(['completed', 'failed', 'cancelled', 'expired']);
 
 export interface Load {
-  gateway: KillableGateway;
+  /** Resolves once there is a gateway to talk to. */
+  gateway: { up(): Promise<void> };
   history: History;
+  /** What is called. */
+  kinds: readonly [CallKind, ...CallKind[]];
   /** Numbers that are given once. */
   next: () => number;
   readonly stopping: boolean;
@@ -45,8 +48,8 @@ export function followerLane(client: CrashClient, random: Random, load: Load): P
   return lane(client, random, load, (choice) => choice.pick(FOLLOWER_ACTIONS));
 }
 
-const call: Action = async (client, random, { next }) => {
-  const kind = random.pick(CALL_KINDS);
+const call: Action = async (client, random, { next, kinds }) => {
+  const kind = random.pick(kinds);
   const label = `${client.name}-${next()}`;
   const { server, tool } = kind;
   const args = { server, tool, args: kind.args(label, random), timeout_ms: kind.timeoutMs(random) };
@@ -111,7 +114,7 @@ export async function answerOne(
   random: Random,
   { next }: Pick<Load, 'next'>,
 ): Promise<Told | undefined> {
-  const said = `answer-${next()}`;
+  const said = `${ANSWER}${next()}`;
   if (kind === 'sampling') {
     const content = { type: 'text', text: said };
     return client.call('respond_to_sampling', { request_id, role: 'assistant', model: 'test', content });

@@ -35,6 +35,13 @@ export class Random {
   pick<T>(from: readonly T[]): T | undefined {
     return from[Math.floor(this.next() * from.length)];
   }
+
+  shuffled<T>(items: readonly T[]): T[] {
+    return items
+      .map((item) => ({ item, at: this.next() }))
+      .toSorted((a, b) => a.at - b.at)
+      .map(({ item }) => item);
+  }
 }
 
 /** FNV-1a. */

@@ -19,10 +19,10 @@ const first = values.seed === undefined ? Math.floor(Math.random() * 1_000_000) 
 const totals: Record<string, number> = {};
 let broken = 0;
 
-for (let round = 0; (totals['kills'] ?? 0) < kills; round += 1) {
+for (let round = 0; (totals['kill'] ?? 0) < kills; round += 1) {
   const seed = first + round;
   process.stdout.write(`seed ${seed}: `);
-  const report = await crashRound({ seed, kills: Math.min(perRound, kills - (totals['kills'] ?? 0)) });
+  const report = await crashRound({ seed, kills: Math.min(perRound, kills - (totals['kill'] ?? 0)) });
   for (const [name, count] of Object.entries(report.counts)) totals[name] = (totals[name] ?? 0) + count;
   broken += report.violations.length;
   process.stdout.write(`${summary(report.counts)}\n`);

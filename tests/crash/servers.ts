@@ -1,4 +1,5 @@
-/** The servers behind the gateway. They live in this process, so that they survive what the gateway does not. */
+/** The servers behind the gateway. They live in this process, so that they survive what the gateway does not; but for one. */
+import { existsSync, readFileSync } from 'node:fs';
 import { startTasksV1Http } from '../servers/tasks-v1-http.ts';
 import { newTasksV1State } from '../servers/tasks-v1-server.ts';
 import { startTasksV2Http } from '../servers/tasks-v2-http.ts';
@@ -6,7 +7,7 @@ import { newTasksV2State } from '../servers/tasks-v2-server.ts';
 import type { Received } from '../servers/tasks/state.ts';
 import { startV1Http } from '../servers/v1-http.ts';
 import { startV2Http } from '../servers/v2-http.ts';
-import { list, object, type Json } from './told.ts';
+import { list, object, parsed, type Json } from './told.ts';
 
 /** What the servers saw of the gateway, by the labels in what it sent. */
 export interface Seen {
@@ -18,6 +19,9 @@ export interface Seen {
   followed: Set<string>;
 }
 
+/** How each answer begins that no other one is like. */
+export const ANSWER = 'answer-';
+
 export interface CrashServers {
   /** plain: answers or asks on the stream. rounds: MRTR. core, ext: tasks of either generation. */
   urls: Record<'plain' | 'rounds' | 'core' | 'ext' | 'more', string>;
@@ -25,7 +29,8 @@ export interface CrashServers {
   close(): Promise<void>;
 }
 
-export async function startServers(): Promise<CrashServers> {
+/** `record` is the file in which a server writes that is a child of the gateway, if there is one. */
+export async function startServers(record?: string): Promise<CrashServers> {
   const remote = new Map<string, string>();
   const plain = await startV1Http();
   const rounds = await startV2Http({ era: 'modern' });
@@ -41,8 +46,9 @@ export async function startServers(): Promise<CrashServers> {
         for (const { args } of servers[server].state.calls) count(seen.calls, `${server} ${labelIn(args)}`);
       }
       for (const server of ['core', 'ext'] as const) {
-        readTasksServer(server, servers[server].state.received, remote, seen);
+        readMessages(server, servers[server].state.received, remote, seen);
       }
+      if (record !== undefined) readMessages('child', readRecord(record), remote, seen);
       return seen;
     },
     close: async () => {
@@ -79,7 +85,22 @@ function bare(label: string): string {
   return label.slice(label.indexOf(':') + 1);
 }
 
-function readTasksServer(server: string, received: readonly Received[], remote: Map<string, string>, seen: Seen): void {
+function readRecord(file: string): Pick<Received, 'message'>[] {
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, 'utf8').split('\n');
+  // The last one may be on its way, and of a child that was killed there may be half of one.
+  return lines.flatMap((line) => {
+    const { received } = parsed(line) ?? {};
+    return received === undefined ? [] : [{ message: received as Received['message'] }];
+  });
+}
+
+function readMessages(
+  server: string,
+  received: readonly Pick<Received, 'message'>[],
+  remote: Map<string, string>,
+  seen: Seen,
+): void {
   const responses = new Set<string>();
   for (const { message } of received) {
     const { method, params = {} } = message;
@@ -102,7 +123,8 @@ function readTasksServer(server: string, received: readonly Received[], remote: 
 
 function arrived(answer: Json, { answers }: Seen): void {
   const said = whatItSays(answer);
-  if (said !== undefined) count(answers, said);
+  // Only those that say something of their own can be told apart.
+  if (said?.startsWith(ANSWER)) count(answers, said);
 }
 
 export function labelIn(args: Json): string {

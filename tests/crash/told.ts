@@ -66,7 +66,9 @@ export function readReply(result: Json): Told {
 }
 
 function tasksIn(body: Json): ToldTask[] {
-  const details = object(object(body['error'])['details']);
+  const error = object(body['error']);
+  // One that could not be stored goes on only as long as its gateway.
+  const details = error['code'] === 'TOOL_ERR_STORE' ? {} : object(error['details']);
   return [
     ...[body['proxy_task'], body['task'], details['task']].filter((task) => task !== undefined).map(object),
     ...list(body['tasks']),
@@ -125,7 +127,8 @@ function taskIdOf({ taskId }: Json): { taskId?: string } {
   return typeof taskId === 'string' ? { taskId } : {};
 }
 
-function parsed(text: unknown): Json | undefined {
+/** Text that is a JSON object. */
+export function parsed(text: unknown): Json | undefined {
   if (typeof text !== 'string' || !text.startsWith('{')) return undefined;
   try {
     return JSON.parse(text) as Json;

@@ -1,24 +1,31 @@
 /** No event is told twice unless the first telling may not have arrived, and none is lost. */
 import type { Exchange } from '../history.ts';
 import { object } from '../told.ts';
+import { MOVES, type Faults } from './faults.ts';
 import { groupBy } from './group.ts';
 import { nameOf, TASK_END, type Answered, type EventStory, type TaskStory } from './stories.ts';
 
-export function checkEvents(events: readonly EventStory[], answered: readonly Answered[]): string[] {
+export function checkEvents(events: readonly EventStory[], answered: readonly Answered[], faults: Faults): string[] {
   const ofClient = groupBy(answered, ({ client }) => client);
   return events.flatMap(({ event, client, tellings: [first, ...again] }) => {
     const name = `${client}: event ${event.id} (${event.type})`;
-    return again.flatMap(({ marked, exchange: { run } }) => {
+    return again.flatMap(({ marked, exchange }) => {
       if (first === undefined) return [];
       if (!marked) return [`${name} was told twice`];
-      if (run === first.exchange.run) return [`${name} was told twice by the same run`];
+      const { sent, received } = first.exchange;
+      if (!faults.between(sent, exchange.received, MOVES)) return [`${name} was told twice by the same run`];
       // What the client asked next came to a gateway that had seen the first telling leave.
       const later = ofClient
         .get(client)
-        ?.find((other) => other.sent > first.exchange.received && other.run === first.exchange.run);
+        ?.find((other) => other.sent > received && tellsState(other) && !faults.between(sent, other.received, MOVES));
       return later ? [`${name} was told again, although ${later.tool} was answered since`] : [];
     });
   });
+}
+
+/** The result of a fast call leaves whatever becomes of other changes; any other reply waits for them to be stored. */
+function tellsState({ call, told }: Answered): boolean {
+  return call === undefined || 'proxy_task' in told.body;
 }
 
 export function checkOrder(answered: readonly Answered[]): string[] {
@@ -29,6 +36,36 @@ export function checkOrder(answered: readonly Answered[]): string[] {
       group.every(({ id }, index) => index === 0 || id > idAt(group, index - 1)),
     );
     return sorted ? [] : [`${client}: ${tool} told events out of order`];
+  });
+}
+
+/** What happens later has a greater id, at whatever gateway: clients may ask for all events after one that they know. */
+export function checkIncreasing(
+  tasks: readonly TaskStory[],
+  events: readonly EventStory[],
+  answered: readonly Answered[],
+): string[] {
+  const ofTask = groupBy(events, ({ event }) => String(event.data['taskId']));
+  const ofClient = groupBy(
+    answered.filter(({ told }) => told.events.length > 0),
+    ({ client }) => client,
+  );
+  return tasks.flatMap((task) => {
+    const ofThis = ofTask.get(task.id) ?? [];
+    const begun = ofThis.find(({ event }) => event.type === 'task_created')?.event.id;
+    const end = ofThis.find(({ event }) => TASK_END.test(event.type))?.event.id;
+    const sent = task.call?.sent ?? 0;
+    const before = (ofClient.get(task.client) ?? []).filter(({ received }) => received < sent);
+    const last =
+      before
+        .flatMap(({ told }) => told.events.map(({ id }) => id))
+        .toSorted()
+        .at(-1) ?? '';
+    const wrong = [
+      begun !== undefined && end !== undefined && begun > end && `ended with event ${end}, but began with ${begun}`,
+      ...ofThis.map(({ event }) => event.id < last && `has event ${event.id}, after ${last} had been told`),
+    ];
+    return wrong.filter((what) => what !== false).map((what) => `${nameOf(task)} ${what}`);
   });
 }
 

@@ -25,7 +25,9 @@ export function checkQuestions(questions: readonly QuestionStory[], events: read
 
 /** Those that outlive a restart keep their id. */
 export function checkIds(questions: readonly QuestionStory[]): string[] {
-  const outlive = questions.filter(({ question }) => question.server !== 'plain' && question.taskId !== undefined);
+  const outlive = questions.filter(
+    ({ question }) => question.server !== 'plain' && question.server !== 'child' && question.taskId !== undefined,
+  );
   return [...groupBy(outlive, keyOf).values()].flatMap(([first, ...others]) =>
     first === undefined || others.length === 0
       ? []

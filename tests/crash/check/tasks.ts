@@ -3,16 +3,19 @@ import { kindOf, type CallKind } from '../calls.ts';
 import type { Exchange, LoadCall } from '../history.ts';
 import { whatItSays, type Seen } from '../servers.ts';
 import { object } from '../told.ts';
+import { ENDS_CALLS, MOVES, OF_THE_DATABASE, type Faults } from './faults.ts';
 import { groupBy } from './group.ts';
 import { firstTold, hasEnded, nameOf, type Answered, type QuestionStory, type TaskStory } from './stories.ts';
 
-const RESTARTED = 'gateway restarted';
+const RESTARTED = /gateway restarted|the gateway is shutting down/;
 
 /** A call that was answered at once has its own result. */
-export function checkCalls(answered: readonly Answered[]): string[] {
-  return answered.flatMap(({ client, call, told }) => {
+export function checkCalls(answered: readonly Answered[], faults: Faults): string[] {
+  return answered.flatMap(({ client, call, told, sent, received }) => {
     if (call === undefined || 'proxy_task' in told.body) return [];
     const name = `${client}: ${call.server}.${call.tool} ${call.label}`;
+    const couldNotBeStored = told.isError && told.text.includes('TOOL_ERR_STORE');
+    if (couldNotBeStored && faults.between(sent, received, OF_THE_DATABASE)) return [];
     if (told.isError) return [`${name} failed: ${told.text}`];
     const right = call.tool === 'notify' ? told.text.startsWith('sent ') : told.text === call.label;
     return right ? [] : [`${name} got ${told.text}`];
@@ -40,17 +43,27 @@ export function checkTasks(tasks: readonly TaskStory[]): string[] {
   });
 }
 
+/** A gateway fails to serve a request only when something was done to it, or to another that it needs. */
+export function checkFailures(exchanges: readonly Exchange[], faults: Faults): string[] {
+  return exchanges.flatMap(({ client, tool, sent, failed }) =>
+    failed === undefined || faults.between(sent, failed.at)
+      ? []
+      : [`${client}: ${tool} failed without a reason to: ${failed.why}`],
+  );
+}
+
 /** Each call that became a task ended with the true result, or for a reason that there was. */
 export function checkOutcomes(
   tasks: readonly TaskStory[],
   questions: readonly QuestionStory[],
-  kills: readonly number[],
+  faults: Faults,
   seen: Seen,
 ): string[] {
   const asked = groupBy(questions, ({ question }) => question.taskId);
   return tasks.flatMap((task) => {
     const { call, cancels, states, results } = task;
-    const end = states.find(({ status }) => hasEnded(status))?.status;
+    const ended = states.find(({ status }) => hasEnded(status));
+    const end = ended?.status;
     const kind = call && kindOf(call.server, call.tool);
     if (end === undefined || call === undefined || kind === undefined) return [];
     const name = nameOf(task);
@@ -65,8 +78,11 @@ export function checkOutcomes(
         return cancels.length > 0 ? [] : [`${name} was cancelled by nobody`];
       case 'failed': {
         const error = states.find((state) => state.error !== undefined)?.error ?? 'no reason';
-        if (!error.includes(RESTARTED)) return [`${name} failed for another reason than a restart: ${error}`];
-        if (!kills.some((kill) => kill > call.sent)) return [`${name} failed for a restart that was not: ${error}`];
+        if (!RESTARTED.test(error)) return [`${name} failed for another reason than a restart: ${error}`];
+        // Nobody can wait for an answer that may never come.
+        const reasons = kind.questions > 0 ? MOVES : ENDS_CALLS;
+        if (!faults.between(call.sent, ended?.received ?? Infinity, reasons))
+          return [`${name} failed for a restart that was not: ${error}`];
         return mayEndWithARestart(kind, call, asks, seen) ? [] : [`${name} could have gone on, but failed: ${error}`];
       }
       default:
@@ -105,6 +121,7 @@ function mayEndWithARestart(
 ): boolean {
   switch (server) {
     case 'plain':
+    case 'child':
       return true;
     case 'rounds':
       return (asks.at(-1)?.attempts.length ?? 1) > 0;
