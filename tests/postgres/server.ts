@@ -102,9 +102,13 @@ export class PostgresServer {
     }
   }
 
-  /** Of a user who may do everything. */
-  url(database = 'postgres', user = 'ann:hunter2'): string {
-    return `postgres://${user}@127.0.0.1:${this.#port}/${database}`;
+  get port(): number {
+    return this.#port;
+  }
+
+  /** Of a user who may do everything. Another port is that of a proxy. */
+  url(database = 'postgres', user = 'ann:hunter2', port = this.#port): string {
+    return `postgres://${user}@127.0.0.1:${port}/${database}`;
   }
 
   async up(): Promise<void> {

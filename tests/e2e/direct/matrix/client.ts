@@ -36,7 +36,10 @@ export interface MatrixClient {
   close(): Promise<void>;
 }
 
-export type Open = (config: ServerConfig) => Promise<MatrixClient>;
+/** Sends the requests of a client, where it does not do so itself. */
+export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+export type Open = (config: ServerConfig, fetch?: Fetch) => Promise<MatrixClient>;
 
 export const INFO = { name: 'matrix', version: '1.0.0' };
 

@@ -12,7 +12,7 @@ import type { Json } from '../../../../support/hub.ts';
 import { owned } from '../../../../support/owned.ts';
 import { answerTo, nameIn } from '../answers.ts';
 import type { Via } from '../cells.ts';
-import { calledWith, INFO, note, type Asked, type MatrixClient } from '../client.ts';
+import { calledWith, INFO, note, type Asked, type Fetch, type MatrixClient } from '../client.ts';
 import { rawDispatch } from './raw-dispatch.ts';
 import { MODERN, pidOf, v2Transport } from './v2.ts';
 
@@ -26,9 +26,9 @@ const METHODS = { elicitation: 'elicitation/create', sampling: 'sampling/createM
 
 const VIA: Record<string, Via> = { 'peer-request': 'request', 'request-retry': 'round', 'task-update': 'task' };
 
-export async function extTasks(config: ServerConfig): Promise<MatrixClient> {
+export async function extTasks(config: ServerConfig, fetch?: Fetch): Promise<MatrixClient> {
   const client = new Client(INFO, { capabilities: CAPABILITIES, versionNegotiation: { mode: { pin: MODERN } } });
-  const transport = v2Transport(config);
+  const transport = v2Transport(config, fetch);
   await owned(client).connect(transport);
   const asked: Asked[] = [];
   const session = createTaskSessionFromClient<string>(client, {

@@ -15,34 +15,43 @@ import type { ServerConfig } from '../../../../../src/core/ports.ts';
 import type { Json } from '../../../../support/hub.ts';
 import { owned } from '../../../../support/owned.ts';
 import { answerTo, nameIn } from '../answers.ts';
-import { calledWith, INFO, note, type Asked, type CallOptions, type Called, type MatrixClient } from '../client.ts';
+import {
+  calledWith,
+  INFO,
+  note,
+  type Asked,
+  type CallOptions,
+  type Called,
+  type Fetch,
+  type MatrixClient,
+} from '../client.ts';
 
 type Transport = StreamableHTTPClientTransport | StdioClientTransport;
 type Call = MatrixClient['call'];
 
 /** Can do nothing but call tools. Whoever asks it all the same is written down and refused. */
-export async function v1ToolsOnly(config: ServerConfig): Promise<MatrixClient> {
+export async function v1ToolsOnly(config: ServerConfig, fetch?: Fetch): Promise<MatrixClient> {
   const client = new Client(INFO);
   const asked: Asked[] = [];
   client.fallbackRequestHandler = async ({ method, params = {} }) => {
     asked.push(note(method, params, 'request'));
     throw new Error(`cannot do ${method}`);
   };
-  const transport = await connect(client, config);
+  const transport = await connect(client, config, fetch);
   return face(client, transport, asked, plainCall(client));
 }
 
-export async function v1Asked(config: ServerConfig): Promise<MatrixClient> {
+export async function v1Asked(config: ServerConfig, fetch?: Fetch): Promise<MatrixClient> {
   const { client, asked } = askable(() => undefined);
-  const transport = await connect(client, config);
+  const transport = await connect(client, config, fetch);
   return face(client, transport, asked, plainCall(client));
 }
 
 /** Asks for a task wherever it may have one. */
-export async function v1Tasks(config: ServerConfig): Promise<MatrixClient> {
+export async function v1Tasks(config: ServerConfig, fetch?: Fetch): Promise<MatrixClient> {
   const callOf = new Map<string, string>();
   const { client, asked } = askable((taskId) => callOf.get(taskId));
-  const transport = await connect(client, config);
+  const transport = await connect(client, config, fetch);
   const never = await toolsWithoutTasks(client);
   const plain = plainCall(client);
   return face(client, transport, asked, async (tool, args = {}, options = {}) => {
@@ -131,10 +140,10 @@ async function callAsTask(client: Client, { tool, args, signal, created }: TaskC
   throw new Error('the stream of a call ended without a word');
 }
 
-async function connect(client: Client, config: ServerConfig): Promise<Transport> {
+async function connect(client: Client, config: ServerConfig, fetch?: Fetch): Promise<Transport> {
   const transport =
     'url' in config
-      ? new StreamableHTTPClientTransport(new URL(config.url))
+      ? new StreamableHTTPClientTransport(new URL(config.url), { ...(fetch && { fetch }) })
       : new StdioClientTransport({ ...config, stderr: 'inherit' });
   await owned(client).connect(transport);
   return transport;

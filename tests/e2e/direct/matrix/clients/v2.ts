@@ -7,7 +7,7 @@ import type { Json } from '../../../../support/hub.ts';
 import { owned } from '../../../../support/owned.ts';
 import { answerTo } from '../answers.ts';
 import type { Via } from '../cells.ts';
-import { calledWith, INFO, note, type Asked, type MatrixClient } from '../client.ts';
+import { calledWith, INFO, note, type Asked, type Fetch, type MatrixClient } from '../client.ts';
 
 export const MODERN = '2026-07-28';
 
@@ -16,12 +16,19 @@ const OF_ITS_OWN = 'Fulfilling input required';
 
 export type V2Transport = StreamableHTTPClientTransport | StdioClientTransport;
 
-export const v2Asked = async (config: ServerConfig): Promise<MatrixClient> => open(config, 'legacy', 'request');
+export const v2Asked = async (config: ServerConfig, fetch?: Fetch): Promise<MatrixClient> =>
+  open(config, 'legacy', 'request', fetch);
 
 /** Answers the rounds of its calls by itself. */
-export const v2Rounds = async (config: ServerConfig): Promise<MatrixClient> => open(config, { pin: MODERN }, 'round');
+export const v2Rounds = async (config: ServerConfig, fetch?: Fetch): Promise<MatrixClient> =>
+  open(config, { pin: MODERN }, 'round', fetch);
 
-async function open(config: ServerConfig, mode: 'legacy' | { pin: string }, via: Via): Promise<MatrixClient> {
+async function open(
+  config: ServerConfig,
+  mode: 'legacy' | { pin: string },
+  via: Via,
+  fetch?: Fetch,
+): Promise<MatrixClient> {
   const client = new Client(INFO, {
     capabilities: { elicitation: { form: {} }, sampling: {} },
     versionNegotiation: { mode },
@@ -36,7 +43,7 @@ async function open(config: ServerConfig, mode: 'legacy' | { pin: string }, via:
     'sampling/createMessage',
     ({ method, params }) => answer(method, params) as CreateMessageResult,
   );
-  const transport = v2Transport(config);
+  const transport = v2Transport(config, fetch);
   await owned(client).connect(transport);
   return {
     asked,
@@ -62,9 +69,9 @@ async function open(config: ServerConfig, mode: 'legacy' | { pin: string }, via:
   };
 }
 
-export function v2Transport(config: ServerConfig): V2Transport {
+export function v2Transport(config: ServerConfig, fetch?: Fetch): V2Transport {
   return 'url' in config
-    ? new StreamableHTTPClientTransport(new URL(config.url))
+    ? new StreamableHTTPClientTransport(new URL(config.url), { ...(fetch && { fetch }) })
     : new StdioClientTransport({ ...config, stderr: 'inherit' });
 }
 

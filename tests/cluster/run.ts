@@ -1,0 +1,58 @@
+/**
+ * `npm run test:cluster -- --faults 500 --seed 1`: rounds of faults on three gateways, each with a seed of its own that
+ * makes the same choices again. `--mutate NAME` runs them on a program with a mistake, to see that it is found.
+ */
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { bundle } from '../support/build.ts';
+import { clusterRound } from './round.ts';
+
+const { values } = parseArgs({
+  options: {
+    faults: { type: 'string', default: '500' },
+    seed: { type: 'string' },
+    /** Faults of one round. */
+    round: { type: 'string', default: '25' },
+    lease: { type: 'string', default: '2000' },
+    gateways: { type: 'string', default: '3' },
+  },
+});
+const faults = Number(values.faults);
+const perRound = Number(values.round);
+const first = values.seed === undefined ? Math.floor(Math.random() * 1_000_000) : Number(values.seed);
+const totals: Record<string, number> = {};
+let broken = 0;
+
+await bundle('v1-stdio');
+for (let round = 0; (totals['faults'] ?? 0) < faults; round += 1) {
+  const seed = first + round;
+  process.stdout.write(`seed ${seed}: `);
+  const begun = Date.now();
+  const report = await clusterRound({
+    seed,
+    faults: Math.min(perRound, faults - (totals['faults'] ?? 0)),
+    leaseMs: Number(values.lease),
+    gateways: Number(values.gateways),
+  });
+  for (const [name, count] of Object.entries(report.counts)) totals[name] = (totals[name] ?? 0) + count;
+  broken += report.violations.length;
+  process.stdout.write(`${summary(report.counts)}, ${Math.round((Date.now() - begun) / 1000)} s\n`);
+  for (const violation of report.violations) process.stdout.write(`  BROKEN ${violation}\n`);
+  if (report.violations.length > 0) {
+    const file = join(tmpdir(), `meanwhile-cluster-${seed}.log`);
+    await writeFile(file, report.log.join('\n'));
+    process.stdout.write(
+      `  everything is in ${file}; --seed ${seed} --faults ${perRound} makes the same choices again\n`,
+    );
+  }
+}
+process.stdout.write(`${broken === 0 ? 'nothing was lost' : `${broken} promises were broken`}: ${summary(totals)}\n`);
+process.exitCode = broken === 0 ? 0 : 1;
+
+function summary(counts: Record<string, number>): string {
+  return Object.entries(counts)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(', ');
+}
