@@ -8,6 +8,7 @@ import { PrincipalBudgets, type Budget } from './budget.ts';
 import { GatewayError, shuttingDown } from './errors.ts';
 import { requireGroup } from './groups.ts';
 import type { EventSink } from './event/log.ts';
+import type { Observed } from './observer.ts';
 import type { Backends, ClaimedSession, ServerConfig, SessionRecord, Store, Trimmed } from './ports.ts';
 import { isSameView, type Owner, type View } from './session/kind.ts';
 import { ServerRegistry } from './session/registry.ts';
@@ -23,6 +24,8 @@ export interface GatewayParts {
   log: Log;
   /** Those who are known to use the gateway; each gets a share of its limits. */
   principals?: readonly string[];
+  /** Metrics and traces, once they are in use. */
+  observed?: Observed;
   clock?: Clock;
 }
 
@@ -57,6 +60,7 @@ export class Gateway {
   readonly settings: CoreSettings;
   readonly log: Log;
   readonly clock: Clock;
+  readonly observed: Observed;
   readonly store: Store;
   readonly #backends: Backends;
   readonly #limits: GatewayLimits;
@@ -82,8 +86,10 @@ export class Gateway {
   /** Told after a session has ended, so that a listener can let go of what it keeps for it. */
   readonly onSessionEnded = new Set<(session: Session) => void>();
 
-  constructor({ store, backends, settings, log, principals = [], clock = systemClock }: GatewayParts) {
+  constructor(parts: GatewayParts) {
+    const { store, backends, settings, log, principals = [], observed = {}, clock = systemClock } = parts;
     this.store = store;
+    this.observed = observed;
     this.settings = settings;
     const { totalBytes, principalShare: reserved } = settings.limits;
     this.#memory = new PrincipalBudgets(totalBytes, 'limits.totalBytes', { names: principals, reserved });
@@ -141,7 +147,7 @@ export class Gateway {
     about: Pick<SessionParts, 'id' | 'principal' | 'createdAt' | 'key' | 'view' | 'owner' | 'preferences'>,
     store: ClaimedSession,
   ): Session {
-    const { settings, log, clock, registry } = this;
+    const { settings, log, observed, clock, registry } = this;
     const notifyHub: EventSink['add'] = (type, server, data) => {
       for (const hub of this.#sessions.values()) {
         if (hub.view.kind === 'hub' && hub.principal === about.principal) hub.events.add(type, server, data);
@@ -167,6 +173,7 @@ export class Gateway {
       servers,
       settings,
       log,
+      observed,
       clock,
     });
   }

@@ -6,6 +6,7 @@ import type { Carrier } from './carrier.ts';
 import { replyWhenStored } from './commit-gate.ts';
 import type { ModernCall, ModernEndpoint } from './modern/endpoint.ts';
 import { readState } from './mrtr/request-state.ts';
+import { observed } from './observed.ts';
 import { ClientPeer, type LegacyEndpoint } from './peer.ts';
 import { HUB_CAPABILITIES, HUB_INSTRUCTIONS, type Hub } from './hub/hub.ts';
 import type { Asking } from './hub/tool.ts';
@@ -25,11 +26,14 @@ export function hubPeer(parts: HubParts & { gateway: Gateway; carrier: Carrier }
   const { hub, gateway, session, carrier, mayRunCommands } = parts;
   const endpoint: LegacyEndpoint = {
     introduce: (protocolVersion) => ({ ...INTRODUCTION, protocolVersion, serverInfo: HUB_INFO }),
-    handle: ({ id, method, params, exchange }) => {
+    handle: (request) => {
+      const { id, method, params: given, exchange } = request;
       const capabilities = session.client?.capabilities ?? {};
       const asking: Asking = { by: 'request', capabilities, peer, on: id };
       const caller = { session, exchange, mayRunCommands, asking };
-      return replyWhenStored(session, () => hub.handle(method, params, caller));
+      return observed(session, request, given, (params) =>
+        replyWhenStored(session, () => hub.handle(method, params, caller)),
+      );
     },
     onNotification: () => {},
   };
@@ -50,7 +54,9 @@ export function modernHub(parts: HubParts & { reader?: EventReader | undefined }
     handle: (call) => {
       const { exchange, method } = call.request;
       const caller = { session, exchange, mayRunCommands, reader, asking: askingByRound(session, call) };
-      return replyWhenStored(session, () => hub.handle(method, call.params, caller));
+      return observed(session, call.request, call.params, (params) =>
+        replyWhenStored(session, () => hub.handle(method, params, caller)),
+      );
     },
     onNotification: () => {},
   };

@@ -11,6 +11,7 @@ import type {
   ServerInfo,
   ServerPreferences,
 } from '../core/ports.ts';
+import type { Observed } from '../core/observer.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, withFields, type Log } from '../lib/log.ts';
 import { redactUrl } from '../lib/redact.ts';
@@ -24,6 +25,7 @@ import { RunningCalls, type RunningCall } from './call/running-calls.ts';
 import type { Dialler } from './dial.ts';
 import { ask, incomingHandlers } from './incoming.ts';
 import { LostRequests } from './lost-requests.ts';
+import { ObservedServer } from './observed.ts';
 import type { Peer } from './peer/peer.ts';
 import { TaskReceiver } from './receiver.ts';
 import { Reconnector, type Live, type ReconnectorHooks, type ReconnectSettings } from './reconnector.ts';
@@ -41,6 +43,7 @@ export interface ConnectionSettings extends ReconnectSettings {
   pollTimeoutMs: number;
   /** A pattern in the `include` or `exclude` of a server matches none of its tools. */
   onUnmatchedPattern?: (server: string, pattern: string) => void;
+  observed?: Observed;
 }
 
 const SET_LEVEL = 'logging/setLevel';
@@ -69,6 +72,7 @@ export class ServerConnection implements Connection {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #tellsRoots: boolean;
+  readonly #observed: ObservedServer | undefined;
 
   constructor(
     server: string,
@@ -85,6 +89,7 @@ export class ServerConnection implements Connection {
     this.#clock = settings.clock;
     this.#log = log;
     this.#tellsRoots = dialler.capabilities.roots !== undefined;
+    this.#observed = settings.observed && new ObservedServer(server, config, settings.observed);
     this.#logLevel = settings.preferences?.logLevel;
     this.#subscriptions = new Subscriptions(
       settings.preferences?.uris,
@@ -152,7 +157,9 @@ export class ServerConnection implements Connection {
   }
 
   call(call: OutgoingCall): Promise<CallOutcome> {
-    return this.#run(call, { resumed: false }, (running) => runCall(this.channel, running));
+    return this.#observe(call, false, (sent) =>
+      this.#run(sent, { resumed: false }, (running) => runCall(this.channel, running)),
+    );
   }
 
   async resume(from: ResumePoint, call: OutgoingCall): Promise<CallOutcome> {
@@ -163,11 +170,23 @@ export class ServerConnection implements Connection {
       return failure(error);
     }
     if ('round' in checkpoint) {
-      return this.#run(call, { resumed: true }, (running) => runCall(this.channel, running, checkpoint.round));
+      return this.#observe(call, true, (sent) =>
+        this.#run(sent, { resumed: true }, (running) => runCall(this.channel, running, checkpoint.round)),
+      );
     }
     const { task } = checkpoint;
     this.#reconnector.adoptSession(task.sessionId);
-    return this.#run(call, { resumed: true }, (running) => followServerTask(this.channel, running, task));
+    return this.#observe(call, true, (sent) =>
+      this.#run(sent, { resumed: true }, (running) => followServerTask(this.channel, running, task)),
+    );
+  }
+
+  #observe(
+    call: OutgoingCall,
+    resumed: boolean,
+    run: (call: OutgoingCall) => Promise<CallOutcome>,
+  ): Promise<CallOutcome> {
+    return this.#observed === undefined ? run(call) : this.#observed.call(call, resumed, run);
   }
 
   async #run(
@@ -190,10 +209,19 @@ export class ServerConnection implements Connection {
     params: Record<string, unknown>,
     signal?: AbortSignal,
   ): Promise<Record<string, unknown>> {
-    return this.channel.send(await this.#reconnector.live(), method, params, { signal });
+    const send = async (sent: Record<string, unknown>): Promise<Record<string, unknown>> =>
+      this.channel.send(await this.#reconnector.live(), method, sent, { signal });
+    return this.#observed === undefined ? send(params) : this.#observed.request(method, params, send);
   }
 
   async relay(request: OutgoingRequest): Promise<Record<string, unknown>> {
+    const { id, method, params } = request;
+    const send = (sent: Record<string, unknown>): Promise<Record<string, unknown>> =>
+      this.#relay(sent === params ? request : { ...request, params: sent });
+    return this.#observed === undefined ? send(params) : this.#observed.request(method, params, send, id);
+  }
+
+  async #relay(request: OutgoingRequest): Promise<Record<string, unknown>> {
     const { id, method, params, signal, onProgress, rounds } = request;
     await this.#reconnector.live();
     const done = this.#calls.beginOther({ id, onProgress });

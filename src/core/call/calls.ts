@@ -4,6 +4,7 @@ import { secretId } from '../../lib/ids.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { roughSize } from '../../lib/rough-size.ts';
 import { shortenText } from '../../lib/shorten.ts';
+import { traceparentIn } from '../../lib/trace-context.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { InFlight } from '../../lib/in-flight.ts';
 import { UNLIMITED, type Budget } from '../budget.ts';
@@ -17,6 +18,7 @@ import {
   type ServerTask,
   type SessionStore,
 } from '../ports.ts';
+import type { Observed } from '../observer.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
 import type { CallResult, Task, TaskEvent, WorkingTask, ResumePoint } from '../task/task.ts';
@@ -43,6 +45,7 @@ export interface CallsParts {
   settings: CoreSettings;
   log: Log;
   budget?: Budget;
+  observed?: Observed;
   clock: Clock;
 }
 
@@ -63,10 +66,13 @@ export class Calls {
   readonly #remoteTtlMs: number;
   readonly #store: SessionStore;
   readonly #log: Log;
+  readonly #observed: Observed;
   readonly #clock: Clock;
 
-  constructor({ live, tasks, interactions, store, settings, log, budget = UNLIMITED, clock }: CallsParts) {
+  constructor(parts: CallsParts) {
+    const { live, tasks, interactions, store, settings, log, budget = UNLIMITED, observed = {}, clock } = parts;
     this.#live = live;
+    this.#observed = observed;
     this.#budget = budget;
     this.#tasks = tasks;
     this.#store = store;
@@ -136,7 +142,7 @@ export class Calls {
 
   /** Goes on with a task of an earlier run of the program; one without a checkpoint died with that run. */
   resume(task: WorkingTask, connectionTo: (server: string) => Connection): void {
-    const { id: taskId, server, tool, args, checkpoint } = task;
+    const { id: taskId, server, tool, args, trace, checkpoint } = task;
     const lost = (message: string): void => {
       this.#interactions.taskEnded(taskId);
       this.#tasks.apply(taskId, { type: 'fail', error: { code: -32000, message } });
@@ -154,7 +160,7 @@ export class Calls {
     }
     const call: LiveCall = {
       id: secretId(),
-      request: { server, tool, args, timeoutMs: 0 },
+      request: { server, tool, args, timeoutMs: 0, ...(trace !== undefined && { meta: { traceparent: trace } }) },
       stop: new Stopper(),
       startedAt: this.#clock.now(),
       bytes: 0,
@@ -267,6 +273,11 @@ export class Calls {
     return this.#live.findOldest(({ startedAt }) => startedAt <= before, isSame) !== undefined;
   }
 
+  /** The server of each call that is at work. */
+  get servers(): string[] {
+    return this.#live.values().map(({ request }) => request.server);
+  }
+
   /** What the call behind a task is known by on its connection, while it is at work. */
   idOf(taskId: string): string | undefined {
     return this.#live.values().find((call) => call.taskId === taskId)?.id;
@@ -338,7 +349,8 @@ export class Calls {
 
   #promote(call: LiveCall, because: Because): void {
     if (call.answered) return;
-    const { server, tool, args, program, ttlMs, exposed } = call.request;
+    const { server, tool, args, program, ttlMs, exposed, meta } = call.request;
+    const trace = traceparentIn(meta);
     // From now on the task counts them.
     this.#budget.give(call.bytes);
     call.bytes = 0;
@@ -347,6 +359,7 @@ export class Calls {
       tool,
       args,
       ...(program !== undefined && { program }),
+      ...(trace !== undefined && { trace }),
       ...(ttlMs !== undefined && { ttlMs }),
       // A client that is gone, or gets a question instead, is not given the task.
       ...(exposed && because !== 'gone' && because !== 'question' && { exposed }),
@@ -358,6 +371,7 @@ export class Calls {
     if (call.checkpoint) this.#tasks.apply(id, { type: 'checkpoint', checkpoint: call.checkpoint });
     if (call.native) this.#tasks.apply(id, { type: 'native' });
     this.#log.info('tool_execution_timeout', { server, tool, taskId: id, because });
+    this.#observed.observer?.callPromoted(server, because);
     call.answer({ kind: 'task', task: this.#tasks.get(id), because });
   }
 

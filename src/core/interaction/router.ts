@@ -9,6 +9,7 @@ import { UNLIMITED, type Budget } from '../budget.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import { GatewayError } from '../errors.ts';
 import type { EventSink } from '../event/log.ts';
+import type { AnsweredVia, Observed, ObservedQuestion } from '../observer.ts';
 import type { IncomingQuestion, SessionStore } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
@@ -47,6 +48,7 @@ export interface RouterParts {
   budget?: Budget;
   /** The largest question that is taken. */
   questionBytes?: number;
+  observed?: Observed;
   clock: Clock;
 }
 
@@ -72,6 +74,8 @@ interface Entry {
   bytes: number;
   /** Absent after a restart, until the server has asked again. */
   asker?: Asker;
+  /** By which way an answer or a refusal came. */
+  via?: AnsweredVia;
 }
 
 /**
@@ -95,6 +99,7 @@ export class InteractionRouter {
       onOccupied: () => {},
       budget: UNLIMITED,
       questionBytes: Infinity,
+      observed: {},
       ...parts,
     };
     this.#alarm = new Alarm(() => this.sweep(), this.#parts.clock);
@@ -231,10 +236,11 @@ export class InteractionRouter {
    * Settles the interaction; the answer travels on to the server once it is stored. Throws if the answer does not fit, and
    * the interaction stays open; or if it has ended before the answer was stored, and the answer reaches nobody.
    */
-  async answer(id: string, kind: InteractionKind, answer: unknown): Promise<Interaction> {
+  async answer(id: string, kind: InteractionKind, answer: unknown, via: AnsweredVia = 'request'): Promise<Interaction> {
     const interaction = this.get(id, kind);
     const mistake = answerMistake(interaction, answer);
     if (mistake !== undefined) throw new InvalidAnswer(interaction, mistake);
+    this.#noteVia(id, via);
     this.#dispatch(id, { type: 'answered', answer: answer as Answer });
     const { store, log, clock } = this.#parts;
     try {
@@ -254,10 +260,16 @@ export class InteractionRouter {
   }
 
   /** The client answered with an error, which goes back to the server; `false` if the interaction is over already. */
-  refuse(id: string, error: RpcFailure): boolean {
+  refuse(id: string, error: RpcFailure, via: AnsweredVia = 'request'): boolean {
     if (this.find(id) === undefined) return false;
+    this.#noteVia(id, via);
     this.#dispatch(id, { type: 'refused', error });
     return true;
+  }
+
+  #noteVia(id: string, via: AnsweredVia): void {
+    const entry = this.#entries.get(id);
+    if (entry !== undefined) entry.via = via;
   }
 
   /** No person answered: only the tools of the hub answer it now, and every call that may wait for it becomes a task. */
@@ -490,6 +502,9 @@ export class InteractionRouter {
     if (state === undefined) this.#forget(id);
     else entry.state = state;
     if (before.phase === 'open' && state?.phase !== 'open') this.#closed(entry);
+    if (before.phase !== 'settled' && (state === undefined || state.phase === 'settled')) {
+      this.#observe(entry, before, event);
+    }
     this.#updateBlocking(before, state);
     for (const effect of effects) {
       // It may have ended while an earlier effect ran.
@@ -509,6 +524,24 @@ export class InteractionRouter {
   #closed(entry: Entry): void {
     this.#parts.budget.give(entry.bytes);
     entry.bytes = 0;
+  }
+
+  /** Tells the observer that an interaction is over. */
+  #observe({ via }: Entry, before: Exclude<RoutedInteraction, { phase: 'settled' }>, event: RouterEvent): void {
+    const { observed, clock, tasks } = this.#parts;
+    if (observed.observer === undefined) return;
+    const { kind, server, createdAt, link } = before.interaction;
+    const { callId, taskId } = requestOf(link) ?? {};
+    observed.observer.questionEnded({
+      kind,
+      server,
+      createdAt,
+      endedAt: clock.now(),
+      outcome: outcomeOf(before, event),
+      via,
+      callId,
+      taskTrace: taskId === undefined ? undefined : tasks.find(taskId)?.trace,
+    });
   }
 
   #run(entry: Entry, effect: Effect): void {
@@ -611,6 +644,14 @@ const NOT_BLOCKED: ReadonlyMap<string, Blocking> = new Map();
 
 function tasksBlockedBy(state: RoutedInteraction | undefined): ReadonlyMap<string, Blocking> {
   return state?.phase === 'open' ? blockedTasks(state.interaction.link) : NOT_BLOCKED;
+}
+
+function outcomeOf(
+  before: Exclude<RoutedInteraction, { phase: 'settled' }>,
+  event: RouterEvent,
+): ObservedQuestion['outcome'] {
+  if (before.phase === 'answering') return before.overtakenBy === undefined ? before.interaction.status : 'rejected';
+  return event.type === 'expired' || event.type === 'refused' ? event.type : 'rejected';
 }
 
 function concernsOpen(effect: Effect): boolean {

@@ -10,6 +10,7 @@ import { Budget } from '../budget.ts';
 import { Calls } from '../call/calls.ts';
 import type { Ending } from '../call/request.ts';
 import type { SessionQuotas } from '../gateway-limits.ts';
+import type { Observed } from '../observer.ts';
 import { hasHubTools, shownServers } from '../groups.ts';
 import { GatewayError, shuttingDown } from '../errors.ts';
 import { EventLog, type EventSink } from '../event/log.ts';
@@ -66,6 +67,7 @@ export interface SessionParts {
   servers: VisibleServers;
   settings: CoreSettings;
   log: Log;
+  observed?: Observed;
   clock: Clock;
 }
 
@@ -87,6 +89,7 @@ export class Session {
   readonly servers: VisibleServers;
   readonly quotas: SessionQuotas;
   readonly clock: Clock;
+  readonly observed: Observed;
   readonly events: EventLog;
   readonly tasks: TaskBook;
   readonly interactions: InteractionRouter;
@@ -120,8 +123,9 @@ export class Session {
   readonly #parts: SessionParts;
 
   constructor(parts: SessionParts) {
-    const { id, principal, settings, log, clock, store } = parts;
+    const { id, principal, settings, log, observed = {}, clock, store } = parts;
     this.#parts = parts;
+    this.observed = observed;
     this.id = id;
     this.principal = principal;
     this.servers = parts.servers;
@@ -166,6 +170,7 @@ export class Session {
       log,
       advice: isHub ? HUB_ADVICE : PROTOCOL_ADVICE,
       budget,
+      observed,
       clock,
     });
     const live = new InFlight<string, LiveCall>();
@@ -184,10 +189,11 @@ export class Session {
       log,
       budget,
       questionBytes,
+      observed,
       clock,
     });
     const { tasks, interactions } = this;
-    this.calls = new Calls({ live, tasks, interactions, store, settings, log, budget, clock });
+    this.calls = new Calls({ live, tasks, interactions, store, settings, log, budget, observed, clock });
   }
 
   /** Brings back what an earlier run of the program left of this session, and goes on with what can go on. */
@@ -298,6 +304,11 @@ export class Session {
   /** The status of a server that this session may not have touched yet. */
   connectionIfAny(server: string): Connection | undefined {
     return this.#attachments.get(server)?.connection;
+  }
+
+  /** Its connections to servers, by the names of these. */
+  get connections(): [server: string, connection: Connection][] {
+    return [...this.#attachments].map(([server, { connection }]) => [server, connection]);
   }
 
   /** A client without a session says what it wants to hear with each request, and asks again after a restart. */

@@ -7,6 +7,7 @@ import { Alarm } from '../../lib/timers.ts';
 import { UNLIMITED, type Budget } from '../budget.ts';
 import { GatewayError } from '../errors.ts';
 import type { EventSink } from '../event/log.ts';
+import type { Observed } from '../observer.ts';
 import type { SessionStore } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { Quota } from '../shared-limit.ts';
@@ -45,6 +46,7 @@ export interface TaskBookParts {
   /** What the client can do about a limit. */
   advice?: TaskAdvice;
   budget?: Budget;
+  observed?: Observed;
   clock: Clock;
 }
 
@@ -72,7 +74,7 @@ export class TaskBook {
   readonly #bytes = new Map<string, number>();
 
   constructor(parts: TaskBookParts) {
-    this.#parts = { advice: PROTOCOL_ADVICE, budget: UNLIMITED, ...parts };
+    this.#parts = { advice: PROTOCOL_ADVICE, budget: UNLIMITED, observed: {}, ...parts };
     this.#alarm = new Alarm(() => this.#expireDue(), this.#parts.clock);
   }
 
@@ -311,6 +313,7 @@ export class TaskBook {
   }
 
   #announceEnd(task: EndedTask): void {
+    this.#parts.observed.observer?.taskEnded(task);
     const data = { taskId: task.id, toolName: task.tool };
     const about = { taskId: task.id, server: task.server, tool: task.tool };
     switch (task.status) {

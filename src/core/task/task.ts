@@ -37,6 +37,8 @@ export interface CallDescription {
   args: Record<string, unknown>;
   /** The name of the client program that made the call, where that is known. */
   program?: string;
+  /** The `traceparent` of the request that made the call. */
+  trace?: string;
 }
 
 interface TaskFacts extends CallDescription {

@@ -7,6 +7,7 @@ import { call, type LegacyCallParts } from './legacy-calls.ts';
 import { LegacyResponder } from './legacy-responder.ts';
 import { LegacyRelay } from './legacy-relay.ts';
 import type { Params } from '../message.ts';
+import { observed } from '../observed.ts';
 import { ClientPeer } from '../peer.ts';
 import { LegacyRequest, pingsTo, tellClient, type LegacyViewParts, type Pings } from './legacy-request.ts';
 import { LegacyTasks } from './legacy-tasks.ts';
@@ -33,7 +34,8 @@ export class LegacyView {
     const { gateway, session, shown, carrier } = parts;
     const endpoint = {
       introduce: (version: string) => shown.initializeResult(version),
-      handle: (request: ClientRequest) => this.#answer(request),
+      handle: (request: ClientRequest) =>
+        observed(session, request, request.params, (params) => this.#answer(request, params)),
       onNotification: (method: string, params: Params | undefined) => this.#parts.relay.tell(method, params),
     };
     this.peer = new ClientPeer(carrier, endpoint, {
@@ -85,9 +87,9 @@ export class LegacyView {
     );
   }
 
-  async #answer(request: ClientRequest): Promise<Params> {
+  async #answer(request: ClientRequest, params: Params): Promise<Params> {
     const { session, shown } = this.#parts;
-    const { method, params } = request;
+    const { method } = request;
     if (MODERN_METHODS.has(method)) throw new RpcError(METHOD_NOT_FOUND, 'Method not found');
     const own = new LegacyRequest(request, session.clock, this.#pings);
     const handle = (): Promise<Reply> => this.#handle(own, method, params);

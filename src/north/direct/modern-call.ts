@@ -78,8 +78,8 @@ function execute(request: ModernRequest, wanted: CallRequest): Promise<CallReply
 /** Answers a question with what the client sent before it was asked. */
 function answerAtOnce({ parts: { session } }: ModernRequest, question: Interaction, answer: unknown): boolean {
   if (answer === undefined) return false;
-  session.interactions.answer(question.id, question.kind, answer).catch((error: unknown) => {
-    session.interactions.refuse(question.id, { code: INVALID_PARAMS, message: messageOf(error) });
+  session.interactions.answer(question.id, question.kind, answer, 'round').catch((error: unknown) => {
+    session.interactions.refuse(question.id, { code: INVALID_PARAMS, message: messageOf(error) }, 'round');
   });
   return true;
 }

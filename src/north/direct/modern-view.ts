@@ -7,6 +7,7 @@ import { askingByRound } from '../hub-endpoint.ts';
 import { madeOf } from '../kept-results.ts';
 import type { Params } from '../message.ts';
 import { requireTasks } from '../modern-client.ts';
+import { observed } from '../observed.ts';
 import { bindState, boundStateIn, type BoundState } from '../mrtr/request-state.ts';
 import type { ModernCall, ModernEndpoint } from '../modern/endpoint.ts';
 import { call } from './modern-call.ts';
@@ -21,14 +22,16 @@ export function modernView(parts: ModernViewParts): ModernEndpoint {
   return {
     serverInfo: shown.implementation,
     introduce: () => shown.discoverResult(),
-    handle: async (call) => {
-      const { client, params } = call;
-      clientState.capabilities = client.capabilities;
-      try {
-        return await replyWhenStored(session, () => withinLimits(session, params, () => answer(parts, call)));
-      } catch (error) {
-        throw wireError(shown.label, error, session);
-      }
+    handle: (call) => {
+      clientState.capabilities = call.client.capabilities;
+      return observed(session, call.request, call.params, async (params) => {
+        const received = params === call.params ? call : { ...call, params };
+        try {
+          return await replyWhenStored(session, () => withinLimits(session, params, () => answer(parts, received)));
+        } catch (error) {
+          throw wireError(shown.label, error, session);
+        }
+      });
     },
     onNotification: (method, params) => {
       for (const server of shown.notificationTargets(method)) session.connectionIfAny(server)?.notify(method, params);

@@ -9,6 +9,7 @@ import { withinLimits } from '../carrier.ts';
 import { passOn, type Reply } from '../commit-gate.ts';
 import { isBigNumber, nearestNumber } from '../../lib/exact-json.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../../lib/rpc-error.ts';
+import { traceContextIn } from '../../lib/trace-context.ts';
 import { isObject, quotable } from '../../lib/values.ts';
 import { mistakes, noSuchTool } from './mistakes.ts';
 import { buildReply, errorReply } from './reply.ts';
@@ -103,7 +104,8 @@ export class Hub {
     const { name, arguments: given = {} } = params;
     const found = typeof name === 'string' ? this.#tools.get(name) : undefined;
     if (found === undefined) throw new RpcError(INVALID_PARAMS, noSuchTool(quotable(name), [...this.#tools.keys()]));
-    return this.#replyTo(caller, found.name, (context) => {
+    const trace = traceContextIn(params);
+    return this.#replyTo(trace === undefined ? caller : { ...caller, trace }, found.name, (context) => {
       const run = (): Promise<ToolReply> => found.run(checked(found, given), context);
       return this.#run(found.name, given, context, run, found.showsServers);
     });

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { EventReader } from '../../core/event/reader.ts';
 import type { Gateway } from '../../core/gateway.ts';
+import type { TraceContext } from '../../core/observer.ts';
 import type { Progress } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { CoreSettings } from '../../core/settings.ts';
@@ -21,6 +22,8 @@ export interface HubCaller {
   asking: Asking;
   /** Its request counts towards the limits already. */
   isCounted?: true;
+  /** The trace context of its request, which goes on to servers. */
+  trace?: TraceContext | undefined;
 }
 
 /** The request that a tool of the hub serves. */

@@ -67,7 +67,7 @@ export class InputKeys {
       // It may have been answered elsewhere in the meantime.
       if (question === undefined || this.#interactions.find(question.id) === undefined) continue;
       if (leavesOpen(question, answer)) continue;
-      await this.#interactions.answer(question.id, question.kind, answer).catch((error: unknown) => {
+      await this.#interactions.answer(question.id, question.kind, answer, 'round').catch((error: unknown) => {
         // It ended while the answer was being stored. The other answers still count.
         if (!(error instanceof GatewayError) || error.code !== 'TOOL_ERR_REQUEST_NOT_FOUND') throw error;
       });

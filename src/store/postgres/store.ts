@@ -1,6 +1,7 @@
 /** The store on PostgreSQL, which several gateways may share. */
 
 import { randomUUID } from 'node:crypto';
+import type { Observed } from '../../core/observer.ts';
 import type {
   ClaimedSession,
   ServerRecord,
@@ -38,14 +39,15 @@ export interface PostgresStoreOptions {
   /** Refuses the store while another gateway uses it; claims of gateways that are gone end at once. */
   alone?: boolean;
   leaseMs?: number;
+  observed?: Observed;
 }
 
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
-  const { url, log, alone = false, leaseMs = LEASE_MS } = options;
+  const { url, log, alone = false, leaseMs = LEASE_MS, observed } = options;
   const db = await Database.open(url);
   try {
     await migrate(db);
-    const store = new PostgresStore(db, log, leaseMs);
+    const store = new PostgresStore(db, log, leaseMs, observed);
     await store.join(alone);
     return store;
   } catch (error) {
@@ -99,7 +101,7 @@ export class PostgresStore implements Store {
   #isTakenOver = false;
   #closing: Promise<void> | undefined;
 
-  constructor(db: Database, log: Log, leaseMs: number) {
+  constructor(db: Database, log: Log, leaseMs: number, observed: Observed = {}) {
     this.#db = db;
     this.#log = log;
     this.leaseMs = leaseMs;
@@ -109,7 +111,7 @@ export class PostgresStore implements Store {
     });
     this.#servers = new SharedServers(this.#gateway, this.#reader);
     const onServer = (id: string, data: string | undefined): void => this.#servers.written(id, data);
-    this.#writer = new Writer({ db, log, gateway: this.#gateway, onServer });
+    this.#writer = new Writer({ db, log, gateway: this.#gateway, onServer, observed });
   }
 
   async join(alone: boolean): Promise<void> {

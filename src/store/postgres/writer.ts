@@ -8,6 +8,7 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Observed } from '../../core/observer.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import { type Log, messageOf } from '../../lib/log.ts';
 import { newPendingCommit, NOTHING_QUEUED, type PendingCommit } from '../pending-commit.ts';
@@ -101,6 +102,7 @@ export interface WriterOptions {
   gateway: string;
   /** Told when own changes of servers are durable. */
   onServer: (id: string, data: string | undefined) => void;
+  observed?: Observed;
 }
 
 export class Writer {
@@ -108,6 +110,7 @@ export class Writer {
   readonly #log: Log;
   readonly #gateway: string;
   readonly #onServer: WriterOptions['onServer'];
+  readonly #observed: Observed;
   #next = new Batch();
   #writing: Batch | undefined;
   #scheduled = false;
@@ -118,11 +121,12 @@ export class Writer {
   /** Statements that must not overlap. */
   #lastStatement: Promise<unknown> = Promise.resolve();
 
-  constructor({ db, log, gateway, onServer }: WriterOptions) {
+  constructor({ db, log, gateway, onServer, observed = {} }: WriterOptions) {
     this.#db = db;
     this.#log = log;
     this.#gateway = gateway;
     this.#onServer = onServer;
+    this.#observed = observed;
   }
 
   put<K extends SessionKind>(claim: Claim, kind: K, record: Records[K]): void {
@@ -286,12 +290,25 @@ export class Writer {
     while (pieces.length > 0) {
       const some = pieces.slice(0, countTogether(pieces));
       try {
-        await this.between(async () => this.#commit(batch, some));
+        await this.between(async () => this.#commitObserved(batch, some));
         pieces.splice(0, some.length);
       } catch (error) {
         if (!isOfTheRecord(error)) throw error;
         this.#separate(batch, pieces, some, error);
       }
+    }
+  }
+
+  async #commitObserved(batch: Batch, pieces: readonly Piece[]): Promise<void> {
+    const { observer } = this.#observed;
+    if (observer === undefined) return this.#commit(batch, pieces);
+    const begun = performance.now();
+    let outcome: 'stored' | 'failed' = 'failed';
+    try {
+      await this.#commit(batch, pieces);
+      outcome = 'stored';
+    } finally {
+      observer.storeCommitted((performance.now() - begun) / 1000, outcome);
     }
   }
 

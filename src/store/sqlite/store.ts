@@ -3,6 +3,7 @@
 import { rename } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type Libsql from 'libsql';
+import type { Observed } from '../../core/observer.ts';
 import type { ClaimedSession, ServerRecord, SessionRecord, Store, StoreProblem } from '../../core/ports.ts';
 import type { Log } from '../../lib/log.ts';
 import { StoreError } from '../store-error.ts';
@@ -21,16 +22,13 @@ export interface SqliteStoreOptions {
   shared?: boolean;
   /** How large the file may become. */
   maxBytes?: number;
+  observed?: Observed;
 }
 
-export async function openSqliteStore({
-  path: given,
-  log,
-  shared = false,
-  maxBytes = Infinity,
-}: SqliteStoreOptions): Promise<SqliteStore> {
-  const path = await fileOf(given);
-  if (shared || path === ':memory:') return new SqliteStore(await openDatabase(path), path, log, undefined, maxBytes);
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
+  const { log, shared = false } = options;
+  const path = await fileOf(options.path);
+  if (shared || path === ':memory:') return new SqliteStore(await openDatabase(path), { ...options, path }, undefined);
   const lock = await lockStore(path);
   try {
     const db = await openDatabase(path).catch(async (error: unknown) => reopenAside(path, log, error));
@@ -40,7 +38,7 @@ export async function openSqliteStore({
       db.close();
       throw toStoreError(path, error);
     }
-    return new SqliteStore(db, path, log, lock, maxBytes);
+    return new SqliteStore(db, { ...options, path }, lock);
   } catch (error) {
     lock.release();
     throw error;
@@ -78,7 +76,8 @@ export class SqliteStore implements Store {
   readonly #lock: StoreLock | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(db: Libsql.Database, path: string, log: Log, lock: StoreLock | undefined, maxBytes: number) {
+  constructor(db: Libsql.Database, options: SqliteStoreOptions, lock: StoreLock | undefined) {
+    const { path, log, maxBytes = Infinity, observed = {} } = options;
     this.#db = db;
     this.#lock = lock;
     const prepared = new PreparedStatements(db);
@@ -86,7 +85,7 @@ export class SqliteStore implements Store {
       log.error('record_set_aside', { ...record, fix: `it is in the table set_aside of ${path}; the rest goes on` });
     });
     this.#fitting = new Fitting(prepared);
-    this.#writer = new Writer(db, this.#statements, { path, log, maxBytes });
+    this.#writer = new Writer(db, this.#statements, { path, log, maxBytes, observed });
   }
 
   async claim(sessionId: string): Promise<ClaimedSession | undefined> {

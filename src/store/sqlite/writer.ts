@@ -11,6 +11,7 @@
 
 import { statSync, type Stats } from 'node:fs';
 import type Libsql from 'libsql';
+import type { Observed } from '../../core/observer.ts';
 import type { StoreProblem } from '../../core/ports.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import { type Log, messageOf } from '../../lib/log.ts';
@@ -49,12 +50,14 @@ interface WriterOptions {
   path: string;
   log: Log;
   maxBytes: number;
+  observed?: Observed;
 }
 
 export class Writer {
   readonly #db: Libsql.Database;
   readonly #path: string;
   readonly #log: Log;
+  readonly #observed: Observed;
   readonly #statements: Statements;
   readonly #maxBytes: number;
   readonly #room: Room;
@@ -80,11 +83,12 @@ export class Writer {
   #refusals: { put: Put; error: StoreError }[] = [];
   #closed = false;
 
-  constructor(db: Libsql.Database, statements: Statements, { path, log, maxBytes }: WriterOptions) {
+  constructor(db: Libsql.Database, statements: Statements, { path, log, maxBytes, observed = {} }: WriterOptions) {
     this.#db = db;
     this.#statements = statements;
     this.#path = path;
     this.#log = log;
+    this.#observed = observed;
     this.#maxBytes = maxBytes;
     this.#room = new Room(db, maxBytes);
     if (path !== ':memory:') this.#file = statSync(path, { throwIfNoEntry: false });
@@ -202,7 +206,7 @@ export class Writer {
     clearImmediate(this.#turn);
     clearTimeout(this.#retry);
     this.#turn = undefined;
-    const failure = this.#queue.size === 0 ? undefined : this.#write();
+    const failure = this.#queue.size === 0 ? undefined : this.#writeObserved();
     if (this.#queue.size === 0) this.#busySince = undefined;
     else if (!this.#closed) {
       const patient = this.#busySince !== undefined && !this.#failing;
@@ -231,6 +235,15 @@ export class Writer {
     if (this.#full === undefined || !this.#queue.isAside(sessionId)) return undefined;
     const limit = this.#full.atLimit ? ` (limits.storeBytes = ${this.#maxBytes})` : '';
     return this.#notWritten(this.#full.error, this.#queue.asideCount, limit);
+  }
+
+  #writeObserved(): StoreError | undefined {
+    const { observer } = this.#observed;
+    if (observer === undefined) return this.#write();
+    const begun = performance.now();
+    const failure = this.#write();
+    observer.storeCommitted((performance.now() - begun) / 1000, failure === undefined ? 'stored' : 'failed');
+    return failure;
   }
 
   #write(): StoreError | undefined {

@@ -27,7 +27,7 @@ export const elicitationTools = [
     run: async ({ request_id, action, content }, context) => {
       const { interactions } = await ownerOfQuestion(context, request_id);
       const answer = action === 'accept' && content !== undefined ? { action, content } : { action };
-      await interactions.answer(request_id, 'elicitation', answer);
+      await interactions.answer(request_id, 'elicitation', answer, 'tools');
       return json({ success: true, message: `answered ${request_id} with ${action}` });
     },
   }),

@@ -93,6 +93,7 @@ export const executionTools = [
       const timeoutMs = Math.min(timeout_ms ?? defaultTimeoutMs(settings), settings.limits.waitMs);
       const request: CallRequest = { server, tool: name, args, timeoutMs };
       if (task_ttl_ms !== undefined) request.ttlMs = task_ttl_ms;
+      if (context.trace !== undefined) request.meta = context.trace;
       return makeCall(context, request);
     },
   }),

@@ -4,6 +4,7 @@ import { messageOf } from '../../../lib/log.ts';
 import { hasRpcCode, rpcFailure } from '../../../lib/rpc-error.ts';
 import { failureKindOf } from '../../../lib/server-failure.ts';
 import { timeoutSignal } from '../../../lib/timers.ts';
+import { withTraceContext } from '../../../lib/trace-context.ts';
 import type { ToolContext } from '../tool.ts';
 
 /** One request to a server that is not a tool call. */
@@ -13,7 +14,8 @@ export async function requestOn(
   method: string,
   params: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
-  return onServer(context, server, method, async (connection, signal) => connection.request(method, params, signal));
+  const sent = withTraceContext(params, context.trace);
+  return onServer(context, server, method, async (connection, signal) => connection.request(method, sent, signal));
 }
 
 /** Works on a server until `calls.timeoutMs` is over, or the client has left for good. */

@@ -59,7 +59,8 @@ export const samplingTools = [
       const { interactions } = await ownerOfQuestion(context, request_id);
       const question = interactions.get(request_id, 'sampling');
       if (action === 'decline') {
-        interactions.refuse(request_id, { code: USER_REJECTED, message: reason ?? 'User rejected sampling request' });
+        const error = { code: USER_REJECTED, message: reason ?? 'User rejected sampling request' };
+        interactions.refuse(request_id, error, 'tools');
         // No event tells the client what it did itself.
         leaveOut(context, ({ data: { requestId } }) => requestId === request_id);
         return json({ success: true, message: `declined ${request_id}` });
@@ -76,7 +77,7 @@ export const samplingTools = [
       );
       checkTools(question, used);
       const stopReason = stop_reason ?? (used.length > 0 ? 'toolUse' : 'endTurn');
-      await interactions.answer(request_id, 'sampling', { role, content, model, stopReason });
+      await interactions.answer(request_id, 'sampling', { role, content, model, stopReason }, 'tools');
       return json({ success: true, message: `answered ${request_id}` });
     },
   }),
