@@ -3,6 +3,7 @@
 import { ConfigError } from './config/config-error.ts';
 import type { Config } from './config/schema.ts';
 import type { Gateway } from './core/gateway.ts';
+import type { Observed } from './core/observer.ts';
 import type { Store } from './core/ports.ts';
 import { shareConnections } from './core/session/shared-connections.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
@@ -49,9 +50,11 @@ export async function startHttp(
   logWarnings(config, log);
   const program = await startProgram(config, log, clock);
   const { gateway } = program;
+  const metrics = async (): Promise<{ contentType: string; text: string }> =>
+    (await import('./telemetry/start.ts')).metricsText(gateway, config.servers);
   try {
     await assertNoClash(config, gateway);
-    const { listener, url } = await program.listen({ hub: new Hub(gateway) }, config.settings);
+    const { listener, url } = await program.listen({ hub: new Hub(gateway) }, { ...config.settings, metrics });
     log.info('listening', { url });
     return { gateway, log, url, listener, close: async () => program.close() };
   } catch (error) {
@@ -105,10 +108,10 @@ async function assertNoClash(
   if (clashes.length > 0) throw new ConfigError(clashes.map((clash) => `${file}: ${clash}`));
 }
 
-async function openStore(given: string, log: Log, maxBytes: number): Promise<Store> {
-  if (!isPostgresUrl(given)) return openSqliteStore({ path: given, log, maxBytes });
+async function openStore(given: string, log: Log, maxBytes: number, observed: Observed): Promise<Store> {
+  if (!isPostgresUrl(given)) return openSqliteStore({ path: given, log, maxBytes, observed });
   const { openPostgresStore } = await import('./store/postgres/store.ts');
-  return openPostgresStore({ url: given, log, alone: true });
+  return openPostgresStore({ url: given, log, alone: true, observed });
 }
 
 async function startProgram(
@@ -117,13 +120,16 @@ async function startProgram(
   clock: Clock,
 ): Promise<Program> {
   const { messageBytes, storeBytes } = settings.limits;
-  const connections = createBackends({ ...settings.servers, messageBytes, clock }, settings.addServerAddresses, log);
+  const observed: Observed = {};
+  const southbound = { ...settings.servers, messageBytes, clock, observed };
+  const connections = createBackends(southbound, settings.addServerAddresses, log);
   return Program.start({
     kind: 'gateway',
     openStore: async () => {
-      const store = await openStore(settings.store, log, storeBytes);
+      const store = await openStore(settings.store, log, storeBytes, observed);
       return { store, close: async () => store.close() };
     },
+    observed,
     backends: shareConnections(connections, log, clock),
     servers,
     settings,

@@ -20,9 +20,10 @@ const DOORS: Record<string, readonly string[]> = {
   client: ['core', 'lib', 'south'],
   store: ['core', 'lib'],
   config: ['core', 'lib'],
+  telemetry: ['core', 'lib'],
   program: ['core', 'lib', 'north', 'store'],
   server: ['config', 'core', 'lib', 'north', 'program', 'store'],
-  main: ['config', 'core', 'lib', 'north', 'program', 'south', 'store'],
+  main: ['config', 'core', 'lib', 'north', 'program', 'south', 'store', 'telemetry'],
   demo: ['client', 'config', 'core', 'lib', 'main', 'cli'],
   cli: ['client', 'config', 'core', 'demo', 'lib', 'main'],
 };

@@ -24,6 +24,8 @@ export interface HttpSettings extends GuardSettings {
   allowCommands: boolean;
   direct: { taskAfterMs: number };
   limits: { bodyBytes: number };
+  /** What `/metrics` answers; without it, there is no such path. */
+  metrics?: () => Promise<{ contentType: string; text: string }>;
 }
 
 /** Bodies up to this size are not counted. */
@@ -130,6 +132,10 @@ export class HttpListener {
       if (!(error instanceof GatewayError)) throw error;
       const headers = error.code === 'TOOL_ERR_UNAUTHORIZED' ? { 'www-authenticate': 'Bearer' } : {};
       respondGatewayError(res, error, { headers: { ...headers, connection: 'close' } });
+      return;
+    }
+    if (path === '/metrics' && this.#settings.metrics !== undefined) {
+      await respondMetrics(req, res, this.#settings.metrics);
       return;
     }
     const view = path === '/mcp' ? this.#root : this.#viewAt(path);
@@ -262,6 +268,20 @@ export class HttpListener {
     const body = JSON.stringify(problem === undefined ? { status: 'ready' } : { status: 'not ready', problem });
     respondJson(res, problem === undefined ? 200 : 503, body);
   }
+}
+
+async function respondMetrics(
+  { method }: IncomingMessage,
+  res: ServerResponse,
+  metrics: NonNullable<HttpSettings['metrics']>,
+): Promise<void> {
+  if (method !== 'GET' && method !== 'HEAD') {
+    respondError(res, 405, -32000, `method ${method} is not allowed`, { headers: { allow: 'GET, HEAD' } });
+    return;
+  }
+  const { contentType, text } = await metrics();
+  res.writeHead(200, { 'content-type': contentType, 'content-length': Buffer.byteLength(text) });
+  res.end(method === 'HEAD' ? undefined : text);
 }
 
 const STORE_PROBLEMS = {
