@@ -2,15 +2,21 @@
  * The server scenarios of the official conformance suite, against the direct endpoint of the gateway: with a backend of
  * each era, over HTTP and over stdio; and against the endpoint of a group with that backend as its only server.
  *
- * `npm run conformance`, with `-- --scenario NAME` for one scenario, `-- --target legacy-stdio` for one backend.
+ * `npm run conformance`, with `-- --scenario NAME` for one scenario, `-- --target legacy-stdio` for one backend, and
+ * `-- --gateways 3` for several gateways on one PostgreSQL, of which each request goes to another.
  */
 import { parseArgs } from 'node:util';
 import { conformanceOfServers } from './server-runs.ts';
 
-const { values } = parseArgs({ options: { scenario: { type: 'string' }, target: { type: 'string' } } });
+const { values } = parseArgs({
+  options: { scenario: { type: 'string' }, target: { type: 'string' }, gateways: { type: 'string' } },
+});
 
 const began = Date.now();
-const { findings, surprises, table } = await conformanceOfServers(values);
+const { findings, surprises, table } = await conformanceOfServers({
+  ...values,
+  gateways: values.gateways === undefined ? undefined : Number(values.gateways),
+});
 for (const { set, target, scenario, exception } of findings) {
   if (exception === undefined) continue;
   console.log(`known  ${set.name}/${scenario}, ${target.era} backend on ${target.transport}: ${exception.reason}`);

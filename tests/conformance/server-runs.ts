@@ -25,6 +25,8 @@ export interface Wanted {
   scenario?: string | undefined;
   /** Only backends with this in their name, as in `legacy-stdio`. */
   target?: string | undefined;
+  /** How many of them, behind a balancer. */
+  gateways?: number | undefined;
 }
 
 /** Most of a run is waiting for tasks. */
@@ -39,14 +41,14 @@ const NO_EXCEPTIONS: ServerExceptions = { sameEra: {}, otherEra: {} };
 /** Gives up on streams after half a second, which says something of the gateway only on a machine that is not busy. */
 const TIMED = 'server-stateless';
 
-export async function conformanceOfServers({ scenario, target: only = '' }: Wanted = {}): Promise<Report> {
+export async function conformanceOfServers({ scenario, target: only = '', gateways }: Wanted = {}): Promise<Report> {
   const suite = await openSuite();
   const sets = scenarioSets(suite)
     .map((set) => ({ ...set, scenarios: set.scenarios.filter((name) => scenario === undefined || name === scenario) }))
     .filter(({ scenarios }) => scenarios.length > 0);
   const whole = scenario === undefined && only === '';
   const exceptions = readServerExceptions();
-  const targets = await openTargets();
+  const targets = await openTargets(gateways);
   try {
     const behind = targets.behind.filter(({ era, transport }) => `${era}-${transport}`.includes(only));
     const found = new Map<string, Checks>();

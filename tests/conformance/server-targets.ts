@@ -7,6 +7,8 @@ import { createLog } from '../../src/lib/log.ts';
 import { loadConfig, startHttp, type HttpGateway } from '../../src/main.ts';
 import { startLegacyHttp } from '../servers/conformance-legacy-http.ts';
 import { startModernHttp } from '../servers/conformance-modern-http.ts';
+import { PostgresServer } from '../postgres/server.ts';
+import { startBalancer } from '../support/balancer.ts';
 import { bundle } from '../support/build.ts';
 import { conformanceStdio } from '../support/servers.ts';
 import type { Era } from './server-sets.ts';
@@ -40,7 +42,8 @@ const SETTINGS = {
   groups: Object.fromEntries(ERAS.map((era) => [`${era}-group`, { servers: [`${era}-http`], prefix: false }])),
 };
 
-export async function openTargets(): Promise<Targets> {
+/** With several gateways, all requests of the suite go to one after the other. */
+export async function openTargets(gateways = 1): Promise<Targets> {
   await Promise.all(ERAS.map((era) => bundle(`conformance-${era}-stdio`)));
   const backends = { legacy: await startLegacyHttp(), modern: await startModernHttp() };
   const alone = { legacy: backends.legacy.url, modern: backends.modern.url };
@@ -52,7 +55,8 @@ export async function openTargets(): Promise<Targets> {
   const closeBackends = async (): Promise<void> => {
     await Promise.all([backends.legacy.close(), backends.modern.close()]);
   };
-  const gateway = await startGateway(Object.fromEntries(servers)).catch(async (error: unknown) => {
+  const start = gateways === 1 ? startGateway : startCluster(gateways);
+  const gateway = await start(Object.fromEntries(servers)).catch(async (error: unknown) => {
     await closeBackends();
     throw error;
   });
@@ -69,12 +73,40 @@ export async function openTargets(): Promise<Targets> {
   };
 }
 
+type Endpoint = Pick<HttpGateway, 'url' | 'close'>;
+
+/** On one database, behind a balancer that knows nothing of sessions. */
+function startCluster(count: number): (mcpServers: Record<string, ServerConfig>) => Promise<Endpoint> {
+  return async (mcpServers) => {
+    const closing: (() => Promise<unknown>)[] = [];
+    const close = async (): Promise<void> => {
+      for (const each of closing.splice(0).toReversed()) await each();
+    };
+    try {
+      const postgres = await PostgresServer.start();
+      closing.push(() => postgres.remove());
+      const origins: string[] = [];
+      for (let index = 0; index < count; index += 1) {
+        const gateway = await startGateway(mcpServers, postgres.url());
+        closing.push(() => gateway.close());
+        origins.push(new URL(gateway.url).origin);
+      }
+      const balancer = await startBalancer(origins);
+      closing.push(() => balancer.close());
+      return { url: `${balancer.origin}/mcp`, close };
+    } catch (error) {
+      await close();
+      throw error;
+    }
+  };
+}
+
 /** Nothing of the machine's own configuration gets in. */
-async function startGateway(mcpServers: Record<string, ServerConfig>): Promise<HttpGateway> {
+async function startGateway(mcpServers: Record<string, ServerConfig>, store = ':memory:'): Promise<HttpGateway> {
   const folder = await mkdtemp(join(tmpdir(), 'meanwhile-conformance-'));
   try {
     const file = join(folder, 'meanwhile.json');
-    await writeFile(file, JSON.stringify({ mcpServers, meanwhile: { port: 0, store: ':memory:', ...SETTINGS } }));
+    await writeFile(file, JSON.stringify({ mcpServers, meanwhile: { port: 0, store, ...SETTINGS } }));
     const config = await loadConfig({ flags: { config: file }, env: {}, cwd: folder });
     return await startHttp(config, createLog('silent'));
   } finally {
