@@ -7,7 +7,7 @@ export interface Lane<P extends string> {
   era: Era;
   client: Load;
   /** Whose CPU time is counted. */
-  child: Child;
+  child: Pick<Child, 'usage'>;
 }
 
 export interface Cell<P extends string> extends Lane<P> {

@@ -32,6 +32,8 @@ export interface Target {
 
 export interface HttpTarget extends Target {
   url: string;
+  /** A session that another client has opened. */
+  sessionId?: string | undefined;
 }
 
 export interface Sample {
@@ -123,11 +125,12 @@ export class LoadClient implements Load {
   readonly #calls: PreparedCalls;
   readonly #open = new Set<Connection>();
   readonly #idle: Connection[] = [];
+  sessionId: string | undefined;
   /** The first line and the headers of each request, up to the value of `content-length`. */
   #head: string;
 
   constructor(target: HttpTarget) {
-    const { url, era, server, tool = 'echo' } = target;
+    const { url, era, server, tool = 'echo', sessionId } = target;
     this.#era = era;
     this.#url = new URL(url);
     this.#calls = new PreparedCalls(target);
@@ -143,14 +146,20 @@ export class LoadClient implements Load {
       'content-length: ',
     ];
     this.#head = lines.join('\r\n');
+    if (sessionId !== undefined) this.#joinSession(sessionId);
   }
 
   async open(): Promise<void> {
-    if (this.#era === 'modern') return;
+    if (this.#era === 'modern' || this.sessionId !== undefined) return;
     for (const message of GREETING) {
       const { sessionId } = await this.post(message);
-      if (sessionId !== undefined) this.#head = this.#head.replace('\r\n', `\r\nmcp-session-id: ${sessionId}\r\n`);
+      if (sessionId !== undefined) this.#joinSession(sessionId);
     }
+  }
+
+  #joinSession(id: string): void {
+    this.sessionId = id;
+    this.#head = this.#head.replace('\r\n', `\r\nmcp-session-id: ${id}\r\n`);
   }
 
   async run(parallel: number, ms: number): Promise<Sample> {

@@ -15,7 +15,7 @@ export interface Goal {
   what: string;
   measured: number;
   target: number;
-  unit: '' | 'KB' | 'ms';
+  unit: '' | 'KB' | 'MB' | 'ms' | 's';
   /** The figures that it was computed from. */
   from: string;
 }
@@ -139,17 +139,21 @@ function median(sorted: readonly number[]): number {
 
 const ms = (value: number): string => `${value.toFixed(3)} ms`;
 
-export function targetsText({ goals, costs, huge }: Targets): string {
+export function goalsTable(goals: readonly Goal[]): string[] {
   const cells = goals.map(({ what, measured, target, unit, from }) => {
-    const digits = unit === 'KB' ? 0 : 2;
+    const digits = unit === 'KB' || unit === 'MB' ? 0 : 2;
     const holds = measured <= target ? 'holds' : 'no';
     return [what, `${measured.toFixed(digits)} ${unit}`.trim(), `≤ ${target} ${unit}`.trim(), holds, from];
   });
+  return table(['what', 'measured', 'target', '', 'from'], cells, ['left', 'right', 'right', 'left', 'left']);
+}
+
+export function targetsText({ goals, costs, huge }: Targets): string {
   const relays = RELAYS.map((relay) => `${relay} ${costs.relays[relay].toFixed(3)}`);
   const turns = Object.entries(huge.longestTurnMs).map(([path, turn]) => `${path} server ${turn.toFixed(0)}`);
   return [
     'Targets',
-    ...table(['what', 'measured', 'target', '', 'from'], cells, ['left', 'right', 'right', 'left', 'left']),
+    ...goalsTable(goals),
     '',
     `CPU ms of a call through the relays, 16 in parallel: ${relays.join(', ')}. undici is the reference.`,
     `Longest turn of the event loop while a result of 10 MB passes, in ms: ${turns.join(', ')}; to parse it takes ${huge.parseMs.toFixed(0)}.`,

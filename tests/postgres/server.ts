@@ -57,30 +57,38 @@ export class PostgresServer {
   readonly #folder: string;
   readonly #native: string;
   readonly #user: User | undefined;
+  readonly #durable: boolean;
   #process: ChildProcess | undefined;
 
-  private constructor(port: number, folder: string, native: string, user: User | undefined) {
+  private constructor(port: number, folder: string, native: string, user: User | undefined, durable: boolean) {
     this.#port = port;
     this.#folder = folder;
     this.#native = native;
     this.#user = user;
+    this.#durable = durable;
   }
 
-  static async start(): Promise<PostgresServer> {
+  /** What is committed in a `durable` one is on the disk, as in any that is of use. */
+  static async start({ durable = false } = {}): Promise<PostgresServer> {
     const user = await userToRunAs();
     const native = await programs();
     const folder = await mkdtemp(join(tmpdir(), 'meanwhile-postgres-'));
     try {
       if (user) await chown(folder, user.uid, user.gid);
-      return await PostgresServer.#startIn(folder, await usableBy(user, native, folder), user);
+      return await PostgresServer.#startIn(folder, await usableBy(user, native, folder), user, durable);
     } catch (error) {
       await rm(folder, { recursive: true, force: true });
       throw error;
     }
   }
 
-  static async #startIn(folder: string, native: string, user: User | undefined): Promise<PostgresServer> {
-    const server = new PostgresServer(await freePort(), folder, native, user);
+  static async #startIn(
+    folder: string,
+    native: string,
+    user: User | undefined,
+    durable: boolean,
+  ): Promise<PostgresServer> {
+    const server = new PostgresServer(await freePort(), folder, native, user, durable);
     try {
       const passwordFile = join(folder, 'password');
       await writeFile(passwordFile, 'hunter2\n');
@@ -112,7 +120,11 @@ export class PostgresServer {
   }
 
   async up(): Promise<void> {
-    const settings = ['fsync=off', 'shared_buffers=16MB', 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
+    const settings = [
+      ...(this.#durable ? ['shared_buffers=256MB', 'max_wal_size=4GB'] : ['fsync=off', 'shared_buffers=16MB']),
+      'listen_addresses=127.0.0.1',
+      'unix_socket_directories=',
+    ];
     const args = ['-D', this.#data, '-p', String(this.#port), ...settings.flatMap((setting) => ['-c', setting])];
     const started = spawn(this.#program('postgres'), args, {
       ...this.#user,

@@ -6,6 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 export class TcpProxy {
   /** How much later everything arrives, in either direction. */
   delayMs = 0;
+  /** How often the program has said something; often that is a statement. */
+  said = 0;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #held: { released: Promise<void>; release: () => void } | undefined;
@@ -13,6 +15,7 @@ export class TcpProxy {
   private constructor(port: number) {
     this.#server = createServer({ allowHalfOpen: true }, (near) => {
       const far = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+      near.on('data', () => (this.said += 1));
       for (const [from, to] of [
         [near, far],
         [far, near],
