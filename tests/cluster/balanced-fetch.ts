@@ -23,6 +23,8 @@ const REPEATABLE = new Set([
   'tasks/cancel',
   'tasks/update',
 ]);
+/** The gateway that had the request was lost. */
+const LOST = /was lost while this request was open/;
 const RETRY_MS = 50;
 const PATIENCE_MS = 30_000;
 const MODERN = '2026-07-28';
@@ -52,7 +54,9 @@ export function balancedFetch({ target, token, onBroken }: BalancedOptions): Fet
 async function maySendAgain(response: Response, mayRepeat: boolean): Promise<boolean> {
   if (mayRepeat && [502, 504].includes(response.status)) return true;
   if (!response.headers.get('content-type')?.startsWith('application/json')) return response.status === 503;
-  const data = object(object(parsed(await response.clone().text())?.['error'])['data']);
+  const { message, data: given } = object(parsed(await response.clone().text())?.['error']);
+  const data = object(given);
+  if (mayRepeat && typeof message === 'string' && LOST.test(message)) return true;
   if ('task' in data || 'tool' in data) return false;
   return response.status === 503 || data['code'] === 'TOOL_ERR_SHUTTING_DOWN';
 }

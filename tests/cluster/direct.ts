@@ -167,7 +167,7 @@ async function make(
 /** The client had no connection any more, and cannot know what became of its call. */
 const BROKEN = /fetch failed|terminated|ECONNRESET|EPIPE|other side closed|UND_ERR_SOCKET|HTTP 50[234]/;
 /** The gateway says what was the end of it. */
-const ENDED = /gateway restarted|shutting down|could not write to its store/;
+const ENDED = /gateway restarted|was lost while this request was open|shutting down|could not write to its store/;
 
 export function checkDirect(calls: readonly DirectCall[], { faults: done }: History, { calls: seen, followed }: Seen) {
   const faults = new Faults(done);

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bundle } from '../support/build.ts';
+import { buildMutant } from './mutations.ts';
 import { clusterRound } from './round.ts';
 
 const { values } = parseArgs({
@@ -17,6 +18,7 @@ const { values } = parseArgs({
     round: { type: 'string', default: '25' },
     lease: { type: 'string', default: '2000' },
     gateways: { type: 'string', default: '3' },
+    mutate: { type: 'string' },
   },
 });
 const faults = Number(values.faults);
@@ -26,6 +28,7 @@ const totals: Record<string, number> = {};
 let broken = 0;
 
 await bundle('v1-stdio');
+const program = values.mutate === undefined ? undefined : await buildMutant(values.mutate);
 for (let round = 0; (totals['faults'] ?? 0) < faults; round += 1) {
   const seed = first + round;
   process.stdout.write(`seed ${seed}: `);
@@ -35,6 +38,7 @@ for (let round = 0; (totals['faults'] ?? 0) < faults; round += 1) {
     faults: Math.min(perRound, faults - (totals['faults'] ?? 0)),
     leaseMs: Number(values.lease),
     gateways: Number(values.gateways),
+    program,
   });
   for (const [name, count] of Object.entries(report.counts)) totals[name] = (totals[name] ?? 0) + count;
   broken += report.violations.length;

@@ -12,8 +12,8 @@ const CLIENT_INFO = { name: 'crash', version: '1.0.0' };
 const PATIENCE_MS = 60_000;
 const RETRY_MS = 50;
 
-/** Of replies of a gateway that says why it cannot serve a request now. */
-const UNSERVED = /^HTTP 50[234] /;
+/** A gateway says that it cannot serve a request now, or that another one, which had it, is lost. */
+const UNSERVED = /^HTTP 50[234] |was lost while this request was open/;
 
 /** Where a client sends its requests: it looks for each of them. */
 export interface Target {
