@@ -114,13 +114,20 @@ async function openStore(given: string, log: Log, maxBytes: number, observed: Ob
   return openPostgresStore({ url: given, log, alone: true, observed });
 }
 
+/** Traces begin before anything is restored, and end after everything else. */
+async function startTraces(otel: Config['otel'], observed: Observed, log: Log): Promise<() => Promise<void>> {
+  const stop = otel && (await import('./telemetry/start.ts')).startTraces(observed, otel, log);
+  return stop ?? (async () => {});
+}
+
 async function startProgram(
-  { settings, servers }: Pick<Config, 'settings' | 'servers'>,
+  { settings, servers, otel }: Pick<Config, 'settings' | 'servers' | 'otel'>,
   log: Log,
   clock: Clock,
 ): Promise<Program> {
   const { messageBytes, storeBytes } = settings.limits;
   const observed: Observed = {};
+  const stopTraces = await startTraces(otel, observed, log);
   const southbound = { ...settings.servers, messageBytes, clock, observed };
   const connections = createBackends(southbound, settings.addServerAddresses, log);
   return Program.start({
@@ -130,6 +137,7 @@ async function startProgram(
       return { store, close: async () => store.close() };
     },
     observed,
+    onClosed: stopTraces,
     backends: shareConnections(connections, log, clock),
     servers,
     settings,

@@ -13,6 +13,8 @@ export interface ProgramOptions extends Omit<GatewayParts, 'store'> {
   servers: ReadonlyMap<string, ServerConfig>;
   /** In `the … is shutting down`, which clients read. */
   kind: 'gateway' | 'server';
+  /** Called when everything else is closed. */
+  onClosed?: () => Promise<void>;
 }
 
 export interface OpenStore {
@@ -24,18 +26,20 @@ export class Program {
   readonly gateway: Gateway;
   readonly #kind: ProgramOptions['kind'];
   readonly #closeStore: () => Promise<void>;
+  readonly #onClosed: () => Promise<void>;
   readonly #http = new Set<HttpListener>();
   readonly #stdio = new Set<StdioListener>();
   #closing: Promise<void> | undefined;
 
-  private constructor(gateway: Gateway, kind: ProgramOptions['kind'], closeStore: () => Promise<void>) {
+  private constructor(gateway: Gateway, options: ProgramOptions, closeStore: () => Promise<void>) {
     this.gateway = gateway;
-    this.#kind = kind;
+    this.#kind = options.kind;
     this.#closeStore = closeStore;
+    this.#onClosed = options.onClosed ?? (async () => {});
   }
 
   static async start(options: ProgramOptions, attempt = 1): Promise<Program> {
-    const { openStore, servers, kind, ...others } = options;
+    const { openStore, servers, kind: _kind, onClosed, ...others } = options;
     const { store, close } = await openStore();
     const gateway = new Gateway({ ...others, store });
     try {
@@ -46,9 +50,10 @@ export class Program {
       await close();
       const damaged = error instanceof StoreError && error.code === 'STORE_DAMAGED';
       if (damaged && attempt === 1) return Program.start(options, 2);
+      await onClosed?.();
       throw error;
     }
-    return new Program(gateway, kind, close);
+    return new Program(gateway, options, close);
   }
 
   /** Serves clients over HTTP: the hub and every server, or only one server. */
@@ -83,6 +88,10 @@ export class Program {
     // Before the HTTP connections, so that clients get a last reply.
     await this.gateway.close(`the ${this.#kind} is shutting down`);
     for (const listener of this.#http) await listener.close();
-    await this.#closeStore();
+    try {
+      await this.#closeStore();
+    } finally {
+      await this.#onClosed();
+    }
   }
 }

@@ -97,7 +97,16 @@ export async function loadConfig({ flags, env, cwd, transport = 'http', server }
     disabled,
     warnings: lines(value.warnings),
     ...(file !== undefined && { file }),
+    ...(COLLECTORS.some((name) => env[name]) && { otel: otelVariables(env) }),
   };
+}
+
+/** Each of these names a collector for traces. */
+const COLLECTORS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
+
+function otelVariables(env: Environment): Record<string, string> {
+  const own = Object.entries(env).filter(([name, value]) => name.startsWith('OTEL_') && value !== undefined);
+  return Object.fromEntries(own) as Record<string, string>;
 }
 
 type Understood =

@@ -405,6 +405,8 @@ export interface Config {
   ownStore: boolean;
   /** The file it was read from, if there was one. */
   file?: string;
+  /** The variables of OpenTelemetry, if they name a collector for traces. */
+  otel?: Readonly<Record<string, string>>;
 }
 
 // --- Made from the schema ----------------------------------------------------------------------------------------

@@ -9,27 +9,35 @@ import type {
 } from '../core/observer.ts';
 import type { EndedTask } from '../core/task/task.ts';
 import type { Metrics } from './metrics/metrics.ts';
+import type { Tracer } from './traces/tracer.ts';
 
-/** The observer of a gateway: passes what it is told to the metrics. */
+/** The observer of a gateway: passes what it is told to metrics and traces, whichever of them is in use. */
 export class Telemetry implements Observer {
   metrics: Metrics | undefined;
+  tracer: Tracer | undefined;
 
   clientRequest(request: ObservedRequest): Operation {
     const begun = performance.now();
+    const span = this.tracer?.clientRequest(request);
     return {
+      context: span?.context,
       end: (errorType) => {
         const seconds = (performance.now() - begun) / 1000;
         this.metrics?.clientRequestEnded(seconds, request.method, request.view, errorType);
+        span?.end(errorType);
       },
     };
   }
 
   serverRequest(request: ObservedServerRequest): Operation {
     const begun = performance.now();
+    const span = this.tracer?.serverRequest(request);
     return {
+      context: span?.context,
       end: (errorType) => {
         const seconds = (performance.now() - begun) / 1000;
         this.metrics?.serverRequestEnded(seconds, request.method, request.server, errorType);
+        span?.end(errorType);
       },
     };
   }
@@ -44,6 +52,7 @@ export class Telemetry implements Observer {
 
   questionEnded(question: ObservedQuestion): void {
     this.metrics?.questionEnded(question);
+    this.tracer?.questionEnded(question);
   }
 
   storeCommitted(seconds: number, outcome: 'stored' | 'failed'): void {
