@@ -108,10 +108,10 @@ async function assertNoClash(
   if (clashes.length > 0) throw new ConfigError(clashes.map((clash) => `${file}: ${clash}`));
 }
 
-async function openStore(given: string, log: Log, maxBytes: number, observed: Observed): Promise<Store> {
-  if (!isPostgresUrl(given)) return openSqliteStore({ path: given, log, maxBytes, observed });
+async function openStore({ store, limits, cluster }: Config['settings'], log: Log, observed: Observed): Promise<Store> {
+  if (!isPostgresUrl(store)) return openSqliteStore({ path: store, log, maxBytes: limits.storeBytes, observed });
   const { openPostgresStore } = await import('./store/postgres/store.ts');
-  return openPostgresStore({ url: given, log, alone: true, observed });
+  return openPostgresStore({ url: store, log, leaseMs: cluster.leaseMs, observed });
 }
 
 /** Traces begin before anything is restored, and end after everything else. */
@@ -125,7 +125,7 @@ async function startProgram(
   log: Log,
   clock: Clock,
 ): Promise<Program> {
-  const { messageBytes, storeBytes } = settings.limits;
+  const { messageBytes } = settings.limits;
   const observed: Observed = {};
   const stopTraces = await startTraces(otel, observed, log);
   const southbound = { ...settings.servers, messageBytes, clock, observed };
@@ -133,7 +133,7 @@ async function startProgram(
   return Program.start({
     kind: 'gateway',
     openStore: async () => {
-      const store = await openStore(settings.store, log, storeBytes, observed);
+      const store = await openStore(settings, log, observed);
       return { store, close: async () => store.close() };
     },
     observed,

@@ -82,6 +82,8 @@ export class Program {
   }
 
   async #close(): Promise<void> {
+    // Sessions that others go on with are reached here until their calls have ended.
+    if (this.#http.size > 0) await this.gateway.drain();
     for (const listener of this.#http) listener.stopListening();
     // A session on stdio ends with its connection; those over HTTP are restored when the program starts again.
     for (const listener of this.#stdio) await listener.close();

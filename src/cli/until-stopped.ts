@@ -14,12 +14,13 @@ export async function untilStopped(other: Promise<void> = new Promise(() => {}))
   });
 }
 
-/** Closes, but gives up before a process manager would kill the program. */
-export async function closeInTime(close: () => Promise<void>, log: Log): Promise<number> {
+/** Closes, but gives up before a process manager would kill the program; `drainMs` is what calls may take before. */
+export async function closeInTime(close: () => Promise<void>, log: Log, drainMs = 0): Promise<number> {
+  const deadlineMs = drainMs + DEADLINE_MS;
   const closed = await within(
-    DEADLINE_MS,
+    deadlineMs,
     close().then(() => true),
   );
-  if (!closed) log.warn('shutdown_incomplete', { deadlineMs: DEADLINE_MS });
+  if (!closed) log.warn('shutdown_incomplete', { deadlineMs });
   return 0;
 }

@@ -304,6 +304,19 @@ const settings = group('The settings of meanwhile itself.', {
       'Selections of servers and tools by name, each at `/mcp/<name>`: `{"servers", "include", "exclude", "prefix"}`, all ' +
         'optional. `include` and `exclude` are patterns of `<server>__<tool>`; `"prefix": false` shows tools under their own names.',
     ),
+  cluster: group('Several gateways on one PostgreSQL database.', {
+    leaseMs: ms(
+      10_000,
+      'How long after a gateway was last heard of others go on with its work; the same at all gateways.',
+      1000,
+    ),
+    drainMs: ms(
+      5000,
+      'How long a gateway that is stopped waits for calls to end that no other gateway can go on with. A process manager ' +
+        'should give it five seconds more.',
+      0,
+    ),
+  }).prefault({}),
   sessions: group('Sessions of clients.', {
     idleMs: ms(1_800_000, 'How long a session may be idle before it ends.'),
     checkMs: every(300_000, 'How often idle sessions are looked for.'),

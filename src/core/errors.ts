@@ -1,6 +1,7 @@
 import type { RpcFailure } from '../lib/rpc-error.ts';
 import type { ServerFailureKind } from '../lib/server-failure.ts';
 import { shortenText } from '../lib/shorten.ts';
+import type { GatewayAddress } from './ports.ts';
 
 /**
  * Every error the gateway itself raises: one closed set, one table. `rpc` is the JSON-RPC code where the error leaves as
@@ -51,6 +52,20 @@ export function failureOfGateway({ code, message, details }: GatewayError): RpcF
 /** Refuses work because the program ends; the client may repeat it once the program is back. */
 export function shuttingDown(details?: Record<string, unknown>): GatewayError {
   return new GatewayError('TOOL_ERR_SHUTTING_DOWN', 'the gateway is shutting down; try again later', details);
+}
+
+/** Another gateway has the session that a request is for. */
+export class OwnedElsewhere extends Error {
+  override readonly name = 'OwnedElsewhere';
+  /** What it has claimed. */
+  readonly key: string;
+  readonly owner: GatewayAddress;
+
+  constructor(key: string, owner: GatewayAddress) {
+    super(`gateway ${owner.id} has the session`);
+    this.key = key;
+    this.owner = owner;
+  }
 }
 
 /** "known: a, b" or "there are none", for messages that name the fix. */

@@ -2,15 +2,16 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import { secretId } from '../lib/ids.ts';
 import { messageOf, type Log } from '../lib/log.ts';
-import { every } from '../lib/timers.ts';
+import { every, sleep } from '../lib/timers.ts';
 import type { Ending } from './call/request.ts';
 import { PrincipalBudgets, type Budget } from './budget.ts';
-import { GatewayError, shuttingDown } from './errors.ts';
+import { GatewayError, OwnedElsewhere, shuttingDown } from './errors.ts';
 import { requireGroup } from './groups.ts';
 import type { EventSink } from './event/log.ts';
 import type { Observed } from './observer.ts';
 import type { Backends, ClaimedSession, ServerConfig, SessionRecord, Store, Trimmed } from './ports.ts';
-import { isSameView, type Owner, type View } from './session/kind.ts';
+import { Ownership } from './ownership.ts';
+import { CONNECTION_SESSION, isSameView, type Owner, type View } from './session/kind.ts';
 import { ServerRegistry } from './session/registry.ts';
 import { ServerChanges } from './server-changes.ts';
 import { Session, type SessionParts } from './session/session.ts';
@@ -38,6 +39,11 @@ export interface OpenOptions {
 }
 
 const NOBODY: ReadonlySet<Session> = new Set();
+/** How many sessions of a gateway that is gone are restored at the same time. */
+const AT_ONCE = 8;
+const CLAIM_ATTEMPTS = 3;
+/** How often it is looked whether calls have ended. */
+const DRAIN_MS = 50;
 
 /** The state of a client that has no session in the protocol. */
 export interface StateAddress {
@@ -46,9 +52,6 @@ export interface StateAddress {
   /** Which of the principal's states it is; without a colon. */
   name: string;
 }
-
-/** How the ids of sessions begin that belong to a connection, of which there is one. */
-export const CONNECTION_SESSION = 'connection:';
 
 /** Whether a client can have been given this id; those of sessions that it reaches in another way have a colon. */
 export const canBeNamed = (id: string): boolean => !id.includes(':');
@@ -83,8 +86,13 @@ export class Gateway {
   readonly #ending = new Set<Promise<void>>();
   readonly #stopTimers: (() => void)[] = [];
   #closing = false;
-  /** Told after a session has ended, so that a listener can let go of what it keeps for it. */
-  readonly onSessionEnded = new Set<(session: Session) => void>();
+  #draining = false;
+  /** Absent if no other gateway can use the store. */
+  readonly #ownership: Ownership | undefined;
+  /** Principals whose states this gateway has claimed, all of them together. */
+  readonly #principals = new Map<string, Promise<ClaimedSession>>();
+  /** Told when a session has ended here, so that a listener can let go of what it keeps for it. */
+  readonly onSessionEnded = new Set<(session: Session, ending: Ending) => void>();
 
   constructor(parts: GatewayParts) {
     const { store, backends, settings, log, principals = [], observed = {}, clock = systemClock } = parts;
@@ -105,13 +113,35 @@ export class Gateway {
       end: async (session, reason) => this.end(session, reason),
     });
     this.#limits = gatewayLimits(settings, principals);
+    const { cluster } = store;
+    this.#ownership =
+      cluster &&
+      new Ownership({
+        cluster,
+        clock,
+        log,
+        onLost: (ids) => this.#lost(ids),
+        onGone: async () => this.#takeOver(),
+      });
   }
 
   async start(servers: ReadonlyMap<string, ServerConfig>): Promise<void> {
     this.#startedAt = this.clock.now();
     await this.registry.load(servers);
-    await this.store.dropOverdue(this.#startedAt);
-    for (const { id, principal } of await this.store.sessionsToResume()) await this.#restoreIfPossible(id, principal);
+    if (this.#ownership) {
+      // Neither old tasks nor the sessions of others delay the start.
+      this.#ownership.start();
+      this.#stopTimers.push(
+        this.store.watchServers((id, record) => {
+          this.servers.follow(id, record).catch((error: unknown) => {
+            this.log.error('server_change_failed', { server: id, error: messageOf(error) });
+          });
+        }),
+      );
+    } else {
+      await this.store.dropOverdue(this.#startedAt);
+      for (const { id, principal } of await this.store.sessionsToResume()) await this.#restoreIfPossible(id, principal);
+    }
     const { sessions, tasks } = this.settings;
     this.#stopTimers.push(
       every(sessions.checkMs, () => this.#endIdle(), this.clock),
@@ -119,15 +149,152 @@ export class Gateway {
     );
   }
 
+  // --- Several gateways ---
+
+  /** Others reach this gateway here from now on: it takes part in going on with the work of those that are gone. */
+  async announce(address: string): Promise<void> {
+    await this.store.cluster?.announce(address);
+    this.#ownership?.takePart();
+  }
+
+  /** Whether another gateway may have the sessions: nothing may be said or done in them before `certain` has resolved. */
+  get isInDoubt(): boolean {
+    return this.#ownership?.isInDoubt === true;
+  }
+
+  async certain(): Promise<void> {
+    await this.#ownership?.renew();
+  }
+
+  /** Other gateways have these now: this one must not say another word about them. */
+  #lost(ids: readonly string[]): void {
+    const lost = new Set(ids);
+    const principals = new Set([...this.#principals.keys()].filter((principal) => lost.has(statesKey(principal))));
+    for (const principal of principals) this.#principals.delete(principal);
+    for (const session of this.sessions) {
+      // Who has the states of a principal must get all of them.
+      const goesAlong = isState(session) && principals.has(session.principal);
+      if (lost.has(session.id) || goesAlong) this.#leave(session);
+    }
+  }
+
+  #leave(session: Session): void {
+    this.#finish(session, { by: 'successor', reason: 'another gateway has the session' })
+      .then(async () => session.release())
+      .catch((error: unknown) => {
+        this.log.error('session_end_failed', { sessionId: session.id, error: messageOf(error) });
+      });
+  }
+
+  /** Goes on with unfinished sessions that no gateway has, as after a restart. */
+  async #takeOver(): Promise<void> {
+    for (;;) {
+      const found = (await this.store.sessionsToResume()).filter(({ id }) => !this.#sessions.has(id));
+      let taken = 0;
+      while (found.length > 0 && !this.#closing && !this.#draining) {
+        const some = found.splice(0, AT_ONCE);
+        const restored = await Promise.all(
+          some.map(async ({ id, principal }) => this.#restoreIfPossible(id, principal)),
+        );
+        taken += restored.filter(Boolean).length;
+      }
+      // What could not be restored is tried again when the next gateway is gone, or its client comes back.
+      if (taken === 0) return;
+    }
+  }
+
+  /**
+   * Claims something that is stored, or new; `undefined` while this gateway is ending it. Throws if another gateway has it.
+   */
+  async #claim(id: string): Promise<ClaimedSession | undefined> {
+    const { cluster } = this.store;
+    for (let attempt = 1; ; attempt += 1) {
+      if (this.#closing) throw shuttingDown();
+      const claimed = this.#draining ? undefined : await orStoreFailed(this.store.claim(id));
+      if (claimed !== undefined || cluster === undefined) return claimed;
+      const owner = await orStoreFailed(cluster.ownerOf(id));
+      if (owner !== undefined && owner.id !== cluster.gatewayId) throw new OwnedElsewhere(id, owner);
+      if (this.#draining) throw shuttingDown();
+      // Its owner has just let go of it, unless that was this gateway.
+      if (owner !== undefined || attempt === CLAIM_ATTEMPTS) return undefined;
+    }
+  }
+
+  /** All states of a principal are at one gateway: its programs find the tasks of each other. */
+  async #claimStates(principal: string): Promise<void> {
+    if (this.store.cluster === undefined) return;
+    const claiming = this.#principals.get(principal) ?? this.#claimNewStates(principal);
+    this.#principals.set(principal, claiming);
+    try {
+      await claiming;
+    } catch (error) {
+      if (this.#principals.get(principal) === claiming) this.#principals.delete(principal);
+      throw error;
+    }
+  }
+
+  async #claimNewStates(principal: string): Promise<ClaimedSession> {
+    const claimed = await this.#claim(statesKey(principal));
+    if (claimed === undefined) throw new GatewayError('TOOL_ERR_STORE', 'the state is in use; try again');
+    return claimed;
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  /**
+   * Leaves all sessions to other gateways: at once, or when their calls have ended that nobody else could go on with. Calls that
+   * take longer than `cluster.drainMs` are lost.
+   */
+  async drain(): Promise<void> {
+    const { cluster } = this.store;
+    if (cluster === undefined) return;
+    this.#draining = true;
+    const deadline = this.clock.now() + this.settings.cluster.drainMs;
+    const keys = new Set([...this.sessions.map(claimKey), ...[...this.#principals.keys()].map(statesKey)]);
+    const isBusy = (key: string): boolean => this.#claimedAs(key).some(({ calls }) => calls.anyPlain);
+    const busy = [...keys].filter(isBusy);
+    for (const key of busy) keys.delete(key);
+    await Promise.all([...keys].map(async (key) => this.#handOver(key)));
+    await cluster.handOver();
+    await Promise.all(
+      busy.map(async (key) => {
+        while (isBusy(key) && this.clock.now() < deadline) await sleep(DRAIN_MS, this.clock);
+        await this.#handOver(key);
+        await cluster.handOver();
+      }),
+    );
+  }
+
+  #claimedAs(key: string): Session[] {
+    return this.sessions.filter((session) => claimKey(session) === key);
+  }
+
+  /** Gives up a session, or the states of a principal. */
+  async #handOver(key: string): Promise<void> {
+    await Promise.all(
+      this.#claimedAs(key).map(async (session) => {
+        await this.#finish(session, { by: 'gateway', reason: 'the gateway is shutting down' });
+        await session.release();
+      }),
+    );
+    const principal = [...this.#principals.keys()].find((each) => statesKey(each) === key);
+    if (principal === undefined) return;
+    const claiming = this.#principals.get(principal);
+    this.#principals.delete(principal);
+    await (await claiming)?.release();
+  }
+
   // --- Sessions ---
 
   async open(principal: string, { id = secretId(), view, owner, later = false }: OpenOptions): Promise<Session> {
     // A request of another state may be looking for it, and has it claimed meanwhile.
     while (this.#restoring.has(id)) await this.#restoring.get(id)?.catch(() => {});
-    const claimed = await orStoreFailed(this.store.claim(id));
+    const claimed = await this.#claim(id);
     if (claimed === undefined) throw new GatewayError('TOOL_ERR_STORE', 'the session is in use; try again');
     try {
-      if (this.#closing) throw shuttingDown();
+      if (this.#closing || this.#draining) throw shuttingDown();
       this.#limits.sessions.quotaFor(principal).assertRoom();
       if (view.kind === 'direct') this.registry.of(principal).require(view.server);
       if (view.kind === 'group') requireGroup(view.group, this.settings);
@@ -237,6 +404,7 @@ export class Gateway {
   async #openState(address: StateAddress): Promise<Session> {
     const { principal, view, name } = address;
     const id = this.#adopted.get(stateId(address)) ?? stateId(address);
+    await this.#claimStates(principal);
     await this.#endingById.get(id)?.catch(() => {});
     const earlier = (await this.restore(id, principal)) ?? (await this.#adopt(address));
     return earlier ?? this.open(principal, { id, view, owner: { kind: 'state', name } });
@@ -284,17 +452,20 @@ export class Gateway {
   }
 
   /** A session that cannot be restored does not affect others; its client may come back for it. */
-  async #restoreIfPossible(id: string, principal: string): Promise<void> {
+  async #restoreIfPossible(id: string, principal: string): Promise<boolean> {
     try {
-      await this.restore(id, principal);
+      return (await this.restore(id, principal)) !== undefined;
     } catch (error) {
+      if (error instanceof OwnedElsewhere) return false;
       if (this.store.problem !== undefined) throw error;
       this.log.error('session_not_restored', { sessionId: id, error: messageOf(error) });
+      return false;
     }
   }
 
   async #restore(id: string, principal: string): Promise<Session | undefined> {
-    const claimed = await orStoreFailed(this.store.claim(id));
+    if (isStateId(id)) await this.#claimStates(principal);
+    const claimed = await this.#claim(id);
     if (claimed === undefined) return undefined;
     const { record } = claimed;
     try {
@@ -379,6 +550,7 @@ export class Gateway {
   async close(reason: string): Promise<void> {
     this.#closing = true;
     for (const stop of this.#stopTimers) stop();
+    this.#ownership?.stop();
     this.log.info('registry_shutdown_start', { serverCount: this.registry.size });
     await Promise.allSettled(this.#restoring.values());
     // What is stored stays: the clients may come back to it.
@@ -396,6 +568,8 @@ export class Gateway {
   async #finish(session: Session, ending: Ending): Promise<void> {
     if (!this.#remove(session)) return;
     this.log.info('session_destroying', { sessionId: session.id, reason: ending.reason });
+    // Its client must not hear how it ends here.
+    if (ending.by === 'successor') this.#tellEnded(session, ending);
     const closing = session.close(ending);
     this.#ending.add(closing);
     try {
@@ -404,9 +578,13 @@ export class Gateway {
       if (ending.by === 'gateway') await this.repliesSent();
     } finally {
       this.#ending.delete(closing);
-      for (const told of this.onSessionEnded) told(session);
+      if (ending.by !== 'successor') this.#tellEnded(session, ending);
       this.log.info('session_destroyed', { sessionId: session.id });
     }
+  }
+
+  #tellEnded(session: Session, ending: Ending): void {
+    for (const told of this.onSessionEnded) told(session, ending);
   }
 
   /** Resolves when the replies to requests that were answered just now have been written. */
@@ -451,6 +629,14 @@ export class Gateway {
     }
   }
 }
+
+/** What is claimed for all states of a principal. */
+const statesKey = (principal: string): string => `states:${principal}`;
+
+/** By what a session is claimed by one gateway as a whole. */
+const claimKey = (session: Session): string => (isState(session) ? statesKey(session.principal) : session.id);
+
+const isStateId = (id: string): boolean => !canBeNamed(id) && !id.startsWith(CONNECTION_SESSION);
 
 /** Neither names of principals nor of servers and groups have a colon. */
 function stateId({ principal, view, name }: StateAddress): string {

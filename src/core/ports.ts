@@ -219,8 +219,11 @@ export interface Connection {
   /** Bring what the server says to it. */
   subscribe(uri: string, signal?: AbortSignal): Promise<Record<string, unknown>>;
   unsubscribe(uri: string, signal?: AbortSignal): Promise<Record<string, unknown>>;
-  /** With `keepSession` the server is not told that we leave, so that somebody can go on with the session later. */
-  close(options?: { keepSession?: boolean }): Promise<void>;
+  /**
+   * With `keepSession` the server is not told that we leave, so that somebody can go on with the session later; with
+   * `silently` it is told nothing at all, because somebody does so already.
+   */
+  close(options?: { keepSession?: boolean; silently?: boolean }): Promise<void>;
 }
 
 /** What a client asked a server for until it says otherwise. */
@@ -336,6 +339,8 @@ export interface ClaimedSession extends SessionStore {
   readonly fence: number;
   /** As it was stored when it was claimed; absent if it is new. */
   readonly record: SessionRecord | undefined;
+  /** A time that no gateway's clock had reached when it was claimed; absent if no other gateway can use the store. */
+  readonly after?: number;
   /** Makes its records fit into so many bytes: the oldest events go first; tasks that are too large fail. */
   trim(maxBytes: number, keepTasksUntil: number): Promise<Trimmed>;
   load(): Promise<StoredSession>;
@@ -345,26 +350,50 @@ export interface ClaimedSession extends SessionStore {
   release(): Promise<void>;
 }
 
-/**
- * Found while the store is in use: it is damaged, its file was deleted or replaced, the database cannot be reached, or another
- * gateway uses it in place of this one.
- */
-export type StoreProblem = 'damaged' | 'gone' | 'unreachable' | 'taken-over';
+/** Found while the store is in use: it is damaged, its file was deleted or replaced, or the database cannot be reached. */
+export type StoreProblem = 'damaged' | 'gone' | 'unreachable';
 
 /** A change of a server by another gateway: its new record, or `undefined` if it was removed. */
 export type ServerWatcher = (id: string, record: ServerRecord | undefined) => void;
+
+/** A gateway, and where others reach it; one that serves standard input cannot be reached. */
+export interface GatewayAddress {
+  id: string;
+  address?: string;
+}
+
+/** What the gateways on one store know of each other. A claim holds as long as the lease of its gateway, which is renewed. */
+export interface ClusterStore {
+  /** Tells this gateway from others. */
+  readonly gatewayId: string;
+  /** Signs what gateways tell each other; the same for all of them. */
+  readonly key: Buffer;
+  /** How long a lease holds without being renewed. */
+  readonly leaseMs: number;
+  /** Makes known where others reach this gateway. One that was there before is gone: what it claimed can be claimed. */
+  announce(address: string): Promise<void>;
+  /** The gateway that has claimed this, if its lease holds. */
+  ownerOf(id: string): Promise<GatewayAddress | undefined>;
+  /** Renews the lease; resolves with what other gateways have claimed since. */
+  renew(): Promise<string[]>;
+  /** Whether a gateway has left or its lease has ended since this was last asked, so that somebody has to go on with its work. */
+  anyGone(): Promise<boolean>;
+  /** Tells other gateways that there may be work to go on with. */
+  handOver(): Promise<void>;
+}
 
 /** The durable state of all sessions, which several gateways may share. A session belongs to the gateway that claimed it. */
 export interface Store {
   /** Why nothing new should come, while what is there goes on. */
   readonly problem: StoreProblem | undefined;
-  /** How long a claim holds without being renewed; absent if no other gateway can use the store. */
-  readonly leaseMs: number | undefined;
+  /** Absent if no other gateway can use the store. */
+  readonly cluster: ClusterStore | undefined;
   /** Claims a session, stored or new; `undefined` while it is claimed already, here or by another gateway. */
   claim(sessionId: string): Promise<ClaimedSession | undefined>;
-  /** Renews all claims; resolves with the ids of the sessions that other gateways have claimed since. */
-  renew(): Promise<string[]>;
-  /** The sessions that go on without their clients: `resumes` holds for them, or they have a task that has not ended. */
+  /**
+   * The sessions that go on without their clients: `resumes` holds for them, or they have a task that has not ended. Those that
+   * another gateway has claimed are left out, and of very many some.
+   */
   sessionsToResume(): Promise<Pick<SessionRecord, 'id' | 'principal'>[]>;
   /** The sessions of a principal that belong to a state. */
   states(principal: string): Promise<SessionRecord[]>;

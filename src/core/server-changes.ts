@@ -4,8 +4,8 @@ import type { ListItem } from '../lib/pages.ts';
 import { redactUrl } from '../lib/redact.ts';
 import { failureKindOf } from '../lib/server-failure.ts';
 import { GatewayError } from './errors.ts';
-import type { ServerConfig, ServerInfo } from './ports.ts';
-import type { Audience, ServerRegistry } from './session/registry.ts';
+import type { ServerConfig, ServerInfo, ServerRecord } from './ports.ts';
+import { partsOf, type Audience, type ServerRegistry } from './session/registry.ts';
 import type { Session } from './session/session.ts';
 
 export interface AddedServer {
@@ -64,21 +64,8 @@ export class ServerChanges {
       }
       this.#registry.set(principal, name, config, caller.id);
       const audience = this.#registry.audienceOf(principal, name);
-      const affected = this.#sessionsOf(audience);
-      const inUse = new Set(affected.filter((session) => session.connectionIfAny(name) !== undefined));
-      await detachAll(affected, name, { reason: `server '${name}' was replaced`, replaced: true });
-      await keep();
-      for (const session of this.#sessionsOf(audience)) {
-        if (session === caller) continue;
-        const replaced = before !== undefined;
-        const url = 'url' in config ? { url: redactUrl(config.url) } : {};
-        if (session.view.kind === 'hub') {
-          session.events.add('server_added', name, { name, ...url, addedBy: 'another session', replaced });
-        }
-        if (inUse.has(session) || (session.view.kind === 'group' && session.shown.includes(name))) {
-          session.connectInBackground(name);
-        } else if (session.view.kind === 'hub') session.connectIfEager(name);
-      }
+      const added = { name, config, replaced: before !== undefined, addedBy: 'another session' };
+      await this.#replace(audience, added, { caller, keep });
     });
     this.#log.info(before ? 'server_config_updated' : 'server_config_added', { server: name });
     return { info, tools };
@@ -89,20 +76,65 @@ export class ServerChanges {
     await this.#inTurn(async () => {
       this.#registry.assertMayRemove(principal, name);
       const audience = this.#registry.audienceOf(principal, name);
-      const shownIn = new Set(this.#sessionsOf(audience).filter(({ shown }) => shown.includes(name)));
+      const shownIn = this.#shownIn(audience, name);
       this.#registry.remove(principal, name);
-      await detachAll(this.#sessionsOf(audience), name, { reason: `server '${name}' was removed`, replaced: false });
-      for (const session of this.#sessionsOf(audience)) {
-        const removedBy = session === caller ? 'this session' : 'another session';
-        const { view } = session;
-        if (view.kind === 'hub') session.events.add('server_removed', name, { name, removedBy });
-        if (view.kind === 'group' && shownIn.has(session)) session.notifyListsChanged();
-        if (view.kind === 'direct' && view.server === name) {
-          await this.#end(session, `server '${name}' was removed`);
-        }
-      }
+      await this.#takeAway(audience, name, shownIn, (session) =>
+        session === caller ? 'this session' : 'another session',
+      );
     });
     this.#log.info('server_config_removed', { server: name });
+  }
+
+  /** Another gateway on the same store has added, replaced or removed a server. */
+  async follow(key: string, record: ServerRecord | undefined): Promise<void> {
+    await this.#inTurn(async () => {
+      const { owner: principal, name } = record ?? partsOf(key);
+      const before = this.#registry.of(principal).get(name);
+      // It is everyone's if it takes the place of a server of the config file.
+      const audience = this.#registry.audienceOf(principal, name);
+      const shownIn = this.#shownIn(audience, name);
+      this.#registry.follow(key, record);
+      if (record === undefined) await this.#takeAway(audience, name, shownIn, () => 'another gateway');
+      else {
+        const { config } = record;
+        await this.#replace(audience, { name, config, replaced: before !== undefined, addedBy: 'another gateway' });
+      }
+    });
+  }
+
+  /** Puts a server in the place of the one of that name, for all who see it. */
+  async #replace(
+    audience: Audience,
+    { name, config, replaced, addedBy }: { name: string; config: ServerConfig; replaced: boolean; addedBy: string },
+    by?: { caller: Session; keep: () => Promise<void> },
+  ): Promise<void> {
+    const affected = this.#sessionsOf(audience);
+    const inUse = new Set(affected.filter((session) => session.connectionIfAny(name) !== undefined));
+    await detachAll(affected, name, { reason: `server '${name}' was replaced`, replaced: true });
+    await by?.keep();
+    const url = 'url' in config ? { url: redactUrl(config.url) } : {};
+    for (const session of this.#sessionsOf(audience)) {
+      if (session === by?.caller) continue;
+      if (session.view.kind === 'hub') session.events.add('server_added', name, { name, ...url, addedBy, replaced });
+      if (inUse.has(session) || (session.view.kind === 'group' && session.shown.includes(name))) {
+        session.connectInBackground(name);
+      } else if (session.view.kind === 'hub') session.connectIfEager(name);
+    }
+  }
+
+  async #takeAway(
+    audience: Audience,
+    name: string,
+    shownIn: ReadonlySet<Session>,
+    remover: (session: Session) => string,
+  ): Promise<void> {
+    await detachAll(this.#sessionsOf(audience), name, { reason: `server '${name}' was removed`, replaced: false });
+    for (const session of this.#sessionsOf(audience)) {
+      const { view } = session;
+      if (view.kind === 'hub') session.events.add('server_removed', name, { name, removedBy: remover(session) });
+      if (view.kind === 'group' && shownIn.has(session)) session.notifyListsChanged();
+      if (view.kind === 'direct' && view.server === name) await this.#end(session, `server '${name}' was removed`);
+    }
   }
 
   /** Changes of the servers one after the other, so that all sessions see the same last word. */
@@ -111,6 +143,11 @@ export class ServerChanges {
     // The failure of a change is reported to its caller, not to the next one.
     this.#lastChange = turn.catch(() => {});
     return turn;
+  }
+
+  /** The sessions whose clients see it as it is, or as a part of a group. */
+  #shownIn(audience: Audience, name: string): Set<Session> {
+    return new Set(this.#sessionsOf(audience).filter(({ shown }) => shown.includes(name)));
   }
 
   #sessionsOf(audience: Audience): Session[] {

@@ -24,6 +24,7 @@ export interface CoreSettings {
   all: { listTimeoutMs: number; listBytes: number; maxNameLength: number; helperTools: 'auto' | 'always' | 'never' };
   groups: Record<string, GroupSettings>;
   servers: { connect: { commands: ConnectMode; urls: ConnectMode } };
+  cluster: { drainMs: number };
   sessions: { idleMs: number; checkMs: number; max: number };
   events: { perSession: number; total: number; notificationsPerServer: number; logsPerServer: number };
   limits: {

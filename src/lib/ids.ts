@@ -24,7 +24,12 @@ export const orderedId = (): string => ordered(Math.max(Date.now(), notBefore));
 
 /** Ids of an earlier run stay below those of this one, even if the clock was set back in between. */
 export function continueAfter(id: string): void {
-  notBefore = Math.max(notBefore, decodeTime(id) + 1);
+  continueFrom(decodeTime(id) + 1);
+}
+
+/** Ids that another program made by then, by its own clock, stay below those of this one. */
+export function continueFrom(time: number): void {
+  notBefore = Math.max(notBefore, Math.ceil(time));
 }
 
 const ordered = monotonicFactory(random);

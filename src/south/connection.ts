@@ -255,7 +255,9 @@ export class ServerConnection implements Connection {
     });
   }
 
-  async close({ keepSession = false } = {}): Promise<void> {
+  async close({ keepSession = false, silently = false } = {}): Promise<void> {
+    // Before anything else, so that no rejection or cancellation can leave.
+    if (silently) await this.#reconnector.close(true, async () => {});
     const serverWaits = this.#requests.hasOpen;
     // The cancellation of a native task must arrive, even if the server has not named the task yet: it would work in vain.
     const cancelled = this.#calls.cancelledOutcomes();

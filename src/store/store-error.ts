@@ -9,8 +9,7 @@ export type StoreErrorCode =
   | 'STORE_MIGRATION_FAILED'
   | 'STORE_WRITE_FAILED'
   | 'STORE_CLOSED'
-  | 'STORE_CLAIM_LOST'
-  | 'STORE_TAKEN_OVER';
+  | 'STORE_CLAIM_LOST';
 
 /** A failure of the store. The code is stable; the message names the file and the fix. */
 export class StoreError extends Error {

@@ -25,8 +25,8 @@ storeContract(
   async () => {
     const database = new MemoryDatabase();
     return {
-      store: database.open(),
-      openAnother: async () => database.open(),
+      store: database.open({ shared: true }),
+      openAnother: async () => database.open({ shared: true }),
       expireClaims: () => database.expireClaims(),
     };
   },

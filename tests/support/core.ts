@@ -18,6 +18,8 @@ export interface CoreOptions {
   principals?: readonly string[];
   /** That of an earlier core. */
   database?: MemoryDatabase;
+  /** Other cores use the database at the same time. */
+  shared?: boolean;
   clock?: TestClock;
   backends?: ScriptedBackends;
 }
@@ -44,8 +46,8 @@ export const LEGACY_CLIENT: ClientRecord = {
 
 export async function startCore(options: CoreOptions = {}): Promise<Core> {
   const { clock = new TestClock(), backends = new ScriptedBackends(), servers = { one: ONE } } = options;
-  const { database = new MemoryDatabase(), principals = [] } = options;
-  const store = database.open();
+  const { database = new MemoryDatabase(), principals = [], shared = false } = options;
+  const store = database.open({ shared });
   const logged: string[] = [];
   const log = createLog('debug', (line) => logged.push((JSON.parse(line) as { event: string }).event));
   const settings = coreSettings({ servers: { connect: { urls: 'lazy' } }, ...options.settings });

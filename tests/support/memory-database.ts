@@ -1,7 +1,9 @@
 /** A store in memory that several gateways of one process share, with claims that expire and fences that are checked. */
 
+import { randomUUID } from 'node:crypto';
 import type {
   ClaimedSession,
+  ClusterStore,
   ServerRecord,
   ServerWatcher,
   SessionRecord,
@@ -40,8 +42,9 @@ export class MemoryDatabase {
   readonly watchers = new Map<ServerWatcher, MemoryStore>();
   #lastFence = 0;
 
-  open(): Store {
-    return new MemoryStore(this);
+  /** For one gateway after the other, or for several at once. */
+  open({ shared = false } = {}): Store {
+    return new MemoryStore(this, shared);
   }
 
   expireClaims(): void {
@@ -69,14 +72,32 @@ const NOTHING_QUEUED = Promise.resolve();
 
 class MemoryStore implements Store {
   readonly problem = undefined;
-  readonly leaseMs = 10_000;
+  readonly cluster: ClusterStore | undefined;
   readonly #database: MemoryDatabase;
   #queue: { change: Change; claim: Claim | undefined; sessionId: string }[] = [];
   #commit: Promise<void> | undefined;
   #closed = false;
 
-  constructor(database: MemoryDatabase) {
+  constructor(database: MemoryDatabase, shared: boolean) {
     this.#database = database;
+    this.cluster = shared ? this.#newCluster() : undefined;
+  }
+
+  #newCluster(): ClusterStore {
+    return {
+      gatewayId: randomUUID(),
+      key: Buffer.alloc(32, 1),
+      leaseMs: 10_000,
+      announce: async () => {},
+      ownerOf: async (id) => {
+        const claim = this.#database.claims.get(id);
+        const owner = claim?.expired === false ? claim.gateway.cluster : undefined;
+        return owner && { id: owner.gatewayId };
+      },
+      renew: async () => this.#renew(),
+      anyGone: async () => [...this.#database.claims.values()].some(({ expired }) => expired),
+      handOver: async () => {},
+    };
   }
 
   async claim(sessionId: string): Promise<ClaimedSession | undefined> {
@@ -86,6 +107,7 @@ class MemoryStore implements Store {
     if (held !== undefined && !held.expired) return undefined;
     const claim: Claim = { gateway: this, fence: this.#database.nextFence(), expired: false };
     claims.set(sessionId, claim);
+    this.#mine.add(sessionId);
     return this.#claimed(sessionId, claim, sessions.get(sessionId));
   }
 
@@ -134,22 +156,26 @@ class MemoryStore implements Store {
         queue(() => {
           database.erase(id);
           database.claims.delete(id);
+          this.#mine.delete(id);
         });
       },
       release: async () => {
         await this.settled().catch(() => {});
-        if (database.claims.get(id) === claim) database.claims.delete(id);
+        if (database.claims.get(id) !== claim) return;
+        database.claims.delete(id);
+        this.#mine.delete(id);
       },
     };
   }
 
-  async renew(): Promise<string[]> {
+  #renew(): string[] {
     const lost: string[] = [];
     for (const id of this.#mine) {
       const claim = this.#database.claims.get(id);
       if (claim?.gateway === this) claim.expired = false;
       else lost.push(id);
     }
+    for (const id of lost) this.#mine.delete(id);
     return lost;
   }
 
@@ -158,8 +184,17 @@ class MemoryStore implements Store {
   async sessionsToResume(): Promise<Pick<SessionRecord, 'id' | 'principal'>[]> {
     await this.settled();
     const isAtWork = (task: Task): boolean => !hasEnded(task);
+    const isElsewhere = ({ id }: SessionRecord): boolean => {
+      const claim = this.#database.claims.get(id);
+      return claim !== undefined && claim.gateway !== this && !claim.expired;
+    };
     return inOrder(this.#database.sessions.values())
-      .filter((record) => resumes(record) || [...this.#database.rowsOf(record.id).task.values()].some(isAtWork))
+      .filter((record) => !isElsewhere(record))
+      .filter(
+        (record) =>
+          (this.cluster ? record.preferences !== undefined : resumes(record)) ||
+          [...this.#database.rowsOf(record.id).task.values()].some(isAtWork),
+      )
       .map(({ id, principal }) => ({ id, principal }));
   }
 
@@ -224,7 +259,6 @@ class MemoryStore implements Store {
   }
 
   #enqueue(sessionId: string, change: Change, claim?: Claim): void {
-    if (claim) this.#mine.add(sessionId);
     this.#queue.push({ change, claim, sessionId });
     if (this.#commit !== undefined) return;
     this.#commit = Promise.resolve().then(() => this.#write());

@@ -95,7 +95,7 @@ export class ScriptedConnection implements Connection {
   readonly told: { method: string; params: Params | undefined }[] = [];
   readonly subscribed = new Set<string>();
   /** How it was closed. */
-  closedWith: { keepSession?: boolean } | undefined;
+  closedWith: { keepSession?: boolean; silently?: boolean } | undefined;
   readonly about: { server: string; config: ServerConfig; traits: ClientTraits };
   readonly sink: ConnectionSink;
   readonly #backends: ScriptedBackends;
@@ -163,7 +163,7 @@ export class ScriptedConnection implements Connection {
     return {};
   }
 
-  async close(options: { keepSession?: boolean } = {}): Promise<void> {
+  async close(options: { keepSession?: boolean; silently?: boolean } = {}): Promise<void> {
     if (this.status.state === 'closed') return;
     this.closedWith = options;
     this.status = { state: 'closed' };

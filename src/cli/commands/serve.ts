@@ -10,7 +10,8 @@ import { closeInTime, untilStopped } from '../until-stopped.ts';
 export async function serve(line: CommandLine): Promise<number> {
   const { running, stopped } = await start(line);
   running.log.info('stopping', { reason: await stopped });
-  return closeInTime(() => running.close(), running.log);
+  const { store, settings } = running.gateway;
+  return closeInTime(() => running.close(), running.log, store.cluster && settings.cluster.drainMs);
 }
 
 /** If the start fails, only the reason is printed, not the log of the cleanup. */

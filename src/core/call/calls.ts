@@ -58,6 +58,7 @@ export class Calls {
   readonly #live: InFlight<string, LiveCall>;
   readonly #progressOf = new Map<string, Set<(progress: Progress) => void>>();
   #closed = false;
+  #left = false;
   readonly #tasks: TaskBook;
   readonly #interactions: InteractionRouter;
   readonly #budget: Budget;
@@ -229,7 +230,7 @@ export class Calls {
     for (const call of this.#live.values()) {
       call.answer({ kind: 'cancelled' });
       // The next start goes on with it, unless the server answers the round that is on its way in time.
-      if (by === 'gateway' && call.taskId !== undefined && (call.checkpoint !== undefined || call.sendsAnswers)) {
+      if (by === 'successor' || (by === 'gateway' && canGoOn(call))) {
         call.stop.abort(LEAVE_RUNNING);
         kept.add(call.request.server);
         continue;
@@ -245,6 +246,12 @@ export class Calls {
     return kept;
   }
 
+  /** Another gateway has the session: what becomes of the calls here is nobody's business any more. */
+  leave(): void {
+    this.#closed = true;
+    this.#left = true;
+  }
+
   /** Tells every client that waits for a call that the program ends. */
   refuseOpen(reason: string): void {
     for (const call of this.#live.values()) {
@@ -255,6 +262,12 @@ export class Calls {
 
   get size(): number {
     return this.#live.size;
+  }
+
+  /** Whether some would be lost if the session were left to another gateway. */
+  get anyPlain(): boolean {
+    for (const call of this.#live.values()) if (!canGoOn(call)) return true;
+    return false;
   }
 
   /** Whether the same program has been waiting for just such a call for so long. */
@@ -304,6 +317,10 @@ export class Calls {
     }
     this.#live.delete(call.id);
     this.#budget.give(call.bytes);
+    if (this.#left) {
+      call.answer({ kind: 'cancelled' });
+      return;
+    }
     // A job that the call has started may ask after its end.
     this.#interactions.serverUsed(call.request.server);
     if (!this.#closed) this.#interactions.callEnded(call);
@@ -444,6 +461,11 @@ export class Calls {
     this.#interactions.callStopped(call.id, reason.message);
     call.stop.abort(reason);
   }
+}
+
+/** Whether it can go on elsewhere. */
+function canGoOn({ taskId, checkpoint, sendsAnswers }: LiveCall): boolean {
+  return taskId !== undefined && (checkpoint !== undefined || sendsAnswers === true);
 }
 
 function whatIsLost(sent: boolean): string {

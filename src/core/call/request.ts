@@ -69,8 +69,11 @@ export type CallReply =
   | { kind: 'failed'; error: GatewayError; outcome: Exclude<CallOutcome, { kind: 'result' }> }
   | { kind: 'cancelled' };
 
-/** A client that leaves wants its work stopped; a gateway that stops leaves work undone. */
+/**
+ * A client that leaves wants its work stopped; a gateway that stops leaves work undone. If another gateway has the session
+ * already, neither the client nor a server may hear anything more from this one.
+ */
 export interface Ending {
-  by: 'client' | 'gateway';
+  by: 'client' | 'gateway' | 'successor';
   reason: string;
 }

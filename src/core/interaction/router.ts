@@ -483,13 +483,23 @@ export class InteractionRouter {
       const { taskId } = requestOf(link) ?? {};
       return key !== undefined && taskId !== undefined && keeps(taskId);
     };
-    for (const interaction of this.#open().filter(isKept)) {
-      // Nothing more: the server would take a rejection for an answer.
-      this.#entries.get(interaction.id)?.asker?.stopListening();
-      this.#forget(interaction.id);
-    }
+    this.#leaveWhere(isKept);
     this.rejectWhere((interaction) => !isKept(interaction), reason);
     this.#alarm.stop();
+  }
+
+  /** Another gateway has the session, and its questions. */
+  leave(): void {
+    this.#leaveWhere(() => true);
+    this.#alarm.stop();
+  }
+
+  #leaveWhere(isLeft: (interaction: Interaction) => boolean): void {
+    for (const { id } of this.#open().filter(isLeft)) {
+      // Nothing more: the server would take a rejection for an answer.
+      this.#entries.get(id)?.asker?.stopListening();
+      this.#forget(id);
+    }
   }
 
   // --- The shell around the reducer ---

@@ -48,3 +48,6 @@ export type Owner =
  */
 export const resumes = ({ view, preferences }: { view: View; preferences?: unknown }): boolean =>
   view.kind !== 'hub' || preferences !== undefined;
+
+/** How the ids of sessions begin that belong to a connection, of which there is one. */
+export const CONNECTION_SESSION = 'connection:';

@@ -132,12 +132,27 @@ export class ServerRegistry {
       addedBy,
     };
     this.#store.putServer(record);
-    const servers = this.#shared.has(name) ? this.#shared : this.#addedBy(principal);
-    servers.set(name, { name, config, addedBy: 'client' });
+    this.#know(record);
   }
 
   remove(principal: string, name: string): void {
     this.#store.dropServer(serverKey(principal, name));
+    this.#forget(principal, name);
+  }
+
+  /** Another gateway has stored a server, or removed one. */
+  follow(key: string, record: ServerRecord | undefined): void {
+    const { owner, name } = partsOf(key);
+    if (record === undefined) this.#forget(owner, name);
+    else this.#know(record);
+  }
+
+  #know({ owner, name, config }: ServerRecord): void {
+    const servers = this.#shared.has(name) ? this.#shared : this.#addedBy(owner);
+    servers.set(name, { name, config, addedBy: 'client' });
+  }
+
+  #forget(principal: string, name: string): void {
     if (!this.#shared.delete(name)) this.#added.get(principal)?.delete(name);
   }
 
@@ -151,6 +166,12 @@ export class ServerRegistry {
 /** The key of a stored server: two principals may use the same name. */
 function serverKey(owner: string, name: string): string {
   return `${encodeURIComponent(owner)}/${name}`;
+}
+
+/** Whose server a key names. */
+export function partsOf(key: string): { owner: string; name: string } {
+  const end = key.indexOf('/');
+  return { owner: decodeURIComponent(key.slice(0, end)), name: key.slice(end + 1) };
 }
 
 function fromConfigFile(name: string, what: string): GatewayError {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../../lib/log.ts';
+import { continueFrom } from '../../lib/ids.ts';
 import { InFlight } from '../../lib/in-flight.ts';
 import { timeoutSignal } from '../../lib/timers.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -198,6 +199,8 @@ export class Session {
 
   /** Brings back what an earlier run of the program left of this session, and goes on with what can go on. */
   restore({ tasks, questions, events, subscriptions }: StoredSession): void {
+    const { after } = this.#parts.store;
+    if (after !== undefined) continueFrom(after);
     this.#preferences.restore(subscriptions);
     this.events.restore(events);
     this.tasks.restore(tasks);
@@ -489,25 +492,40 @@ export class Session {
 
   async close(ending: Ending): Promise<void> {
     this.#open = false;
-    this.#comesBack = ending.by === 'gateway';
-    this.interactions.close(ending.reason, (taskId) => {
-      if (ending.by === 'client') return false;
-      return this.tasks.atWork().some((task) => task.id === taskId && task.checkpoint !== undefined);
-    });
+    this.#comesBack = ending.by !== 'client';
+    const attached = [...this.#attachments];
+    this.#attachments.clear();
+    const trials = [...this.#trials];
+    if (ending.by === 'successor') {
+      this.interactions.leave();
+      this.calls.leave();
+      const connections = [...attached.map(([, { connection }]) => connection), ...trials];
+      await Promise.all(connections.map(async (connection) => connection.close({ silently: true })));
+      this.#closeParts(ending);
+    } else {
+      this.interactions.close(ending.reason, (taskId) => {
+        if (ending.by === 'client') return false;
+        return this.tasks.atWork().some((task) => task.id === taskId && task.checkpoint !== undefined);
+      });
+      const kept = this.#closeParts(ending);
+      await Promise.all([
+        ...attached.map(([server, { connection }]) => connection.close({ keepSession: kept.has(server) })),
+        ...trials.map((connection) => connection.close()),
+      ]);
+    }
+    // Nothing of it is used any more.
+    this.budget.close();
+    this.events.release();
+  }
+
+  /** Tells which servers keep something for later. */
+  #closeParts(ending: Ending): Set<string> {
     const kept = this.calls.close(ending);
     this.tasks.close();
     this.quotas.tasks.close();
     this.quotas.requests.close();
     this.events.close();
-    const attached = [...this.#attachments];
-    this.#attachments.clear();
-    await Promise.all([
-      ...attached.map(([server, { connection }]) => connection.close({ keepSession: kept.has(server) })),
-      ...[...this.#trials].map((connection) => connection.close()),
-    ]);
-    // Nothing of it is used any more.
-    this.budget.close();
-    this.events.release();
+    return kept;
   }
 
   #attachment(server: string): Attachment {

@@ -308,8 +308,8 @@ class SharedConnection implements Connection, Member {
     return this.#track(Symbol(uri), async () => this.#shared.unsubscribe(this, uri, signal));
   }
 
-  async close({ keepSession = false } = {}): Promise<void> {
-    this.#closing ??= this.#leave(keepSession);
+  async close({ keepSession = false, silently = false } = {}): Promise<void> {
+    this.#closing ??= this.#leave(keepSession || silently);
     return this.#closing;
   }
 

@@ -119,6 +119,7 @@ export class HttpListener {
       await this.#readiness(res);
       return;
     }
+    if (this.#gateway.isInDoubt) await this.#gateway.certain();
     let principal: string;
     try {
       this.#guard.checkOrigin(req);
@@ -263,8 +264,13 @@ export class HttpListener {
     }
   }
 
+  /** Whether new clients should come here. */
+  get #isOpen(): boolean {
+    return this.#ready && !this.#gateway.draining;
+  }
+
   async #readiness(res: ServerResponse): Promise<void> {
-    const problem = this.#ready ? await storeProblem(this.#gateway.store) : 'not listening';
+    const problem = this.#isOpen ? await storeProblem(this.#gateway.store) : 'shutting down';
     const body = JSON.stringify(problem === undefined ? { status: 'ready' } : { status: 'not ready', problem });
     respondJson(res, problem === undefined ? 200 : 503, body);
   }
@@ -288,7 +294,6 @@ const STORE_PROBLEMS = {
   damaged: 'the store is damaged; restart the gateway: it moves the file aside and creates a new one',
   gone: 'the store file was deleted or replaced; restart the gateway',
   unreachable: 'the database of the store cannot be reached; the log says why',
-  'taken-over': 'another gateway has taken over the store; stop it, and restart this one',
 };
 
 async function storeProblem(store: Store): Promise<string | undefined> {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError, shuttingDown } from '../../core/errors.ts';
 import { canBeNamed, type Gateway } from '../../core/gateway.ts';
+import type { Ending } from '../../core/call/request.ts';
 import type { Session } from '../../core/session/session.ts';
 import { SESSION_VERSIONS } from '../../lib/protocol.ts';
 import { REQUEST_LEFT } from '../cancel-reasons.ts';
@@ -36,14 +37,14 @@ interface LegacyOptions {
 export class LegacySessions {
   readonly #served = new Map<string, Served>();
   readonly #options: LegacyOptions;
-  readonly #onSessionEnded: (session: Session) => void;
+  readonly #onSessionEnded: (session: Session, ending: Ending) => void;
 
   constructor(options: LegacyOptions) {
     this.#options = options;
-    this.#onSessionEnded = ({ id }) => {
+    this.#onSessionEnded = ({ id }, { by }) => {
       const transport = this.#served.get(id)?.transport;
       if (transport === undefined) return;
-      transport.comesBack = options.gateway.closing;
+      transport.comesBack = by !== 'client';
       transport.close();
     };
     options.gateway.onSessionEnded.add(this.#onSessionEnded);
@@ -105,6 +106,7 @@ export class LegacySessions {
 
   #serve(session: Session, restored: boolean, shown?: Shown): Served {
     const transport = new LegacyTransport(session.id, {
+      isInDoubt: () => this.#options.gateway.isInDoubt,
       primesStreams: understandsEmptyEvents(session.client),
       lost: restored ? lostIn(session) : undefined,
     });

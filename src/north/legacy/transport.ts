@@ -32,6 +32,8 @@ const RETRY_MS = 1000;
 const MAX_MISSED = 100;
 
 interface LegacyTransportOptions {
+  /** Whether another gateway may have the session, so that nothing may be said in it. */
+  isInDoubt?: () => boolean;
   /** Whether the client understands events without content. */
   primesStreams: boolean;
   /** The error for requests of an earlier run of the program, if the session was begun in one. */
@@ -254,6 +256,7 @@ export class LegacyTransport implements Carrier {
 
   send(message: OutgoingMessage, on?: RequestId): void {
     if (this.#closed) return;
+    if (this.#options.isInDoubt?.() === true) this.#hangUp();
     if (!('method' in message)) {
       this.#reply(message);
       return;
@@ -412,6 +415,16 @@ export class LegacyTransport implements Carrier {
     this.onUnreachable(waiting);
     const resumable = stream.id !== undefined;
     for (const id of waiting) this.#requests.get(id)?.exchange?.clientLeft({ resumable });
+  }
+
+  /** Breaks all streams: the client comes back for what it does not get, here or at another gateway. */
+  #hangUp(): void {
+    for (const stream of this.#streams.values()) {
+      const { res } = stream;
+      if (res === undefined) continue;
+      res.destroy();
+      this.#clientLeft(stream, res);
+    }
   }
 
   #forget(stream: Stream): void {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from '../../core/errors.ts';
+import type { Ending } from '../../core/call/request.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { NativeView } from '../../core/session/kind.ts';
 import type { Session } from '../../core/session/session.ts';
@@ -42,15 +43,18 @@ export class ModernRequests {
   readonly #windows: Windows;
   readonly #open = new InFlight<RequestTransport, RequestTransport>();
   readonly #listening = new Map<ServerResponse, Session>();
-  readonly #onSessionEnded: (session: Session) => void;
+  readonly #onSessionEnded: (session: Session, ending: Ending) => void;
+  readonly #isInDoubt = (): boolean => this.#gateway.isInDoubt;
   readonly #onOver = (transport: RequestTransport): void => void this.#open.delete(transport);
 
   constructor(options: ModernOptions) {
     this.#options = options;
     this.#gateway = options.gateway;
     this.#windows = new Windows(options.gateway.clock);
-    this.#onSessionEnded = (ended) => {
+    this.#onSessionEnded = (ended, { by }) => {
       for (const [res, session] of this.#listening) if (session === ended) res.end();
+      if (by !== 'successor') return;
+      for (const transport of this.#open.values()) if (transport.session === ended) transport.stop();
     };
     options.gateway.onSessionEnded.add(this.#onSessionEnded);
   }
@@ -85,10 +89,11 @@ export class ModernRequests {
   }
 
   async #answer(req: IncomingMessage, res: ServerResponse, message: RequestMessage, whom: Addressed): Promise<void> {
-    const transport = new RequestTransport(res, this.#onOver);
+    const transport = new RequestTransport(res, this.#onOver, this.#isInDoubt);
     this.#open.add(transport, transport);
     const found = this.#gateway.stateOf({ ...whom, name: stateOf(whom.as, metaOf(message.params ?? {})) });
     const session = found instanceof Promise ? await found : found;
+    transport.session = session;
     const endpoint =
       whom.view.kind === 'hub'
         ? this.#hubEndpoint(session, message, req.socket)

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { Session } from '../../core/session/session.ts';
 import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
 import { beginStream, frame, onceHandedOver, respondError, respondJson, writeEvent } from '../http/response.ts';
@@ -17,11 +18,18 @@ export function statusOf(code: number, otherwise: number): number {
 /** The response to one request of a client without sessions: plain JSON, or a stream if anything is sent before the reply. */
 export class RequestTransport implements Carrier {
   readonly #res: ServerResponse;
+  readonly #isInDoubt: () => boolean;
   #exchange: Exchange | undefined;
+  /** Whose request it is, once that is known. */
+  session: Session | undefined;
 
-  /** `onOver` is called when the answer is out, or the client gone. */
-  constructor(res: ServerResponse, onOver: (transport: RequestTransport) => void) {
+  /**
+   * `onOver` is called when the answer is out, or the client gone. While it is in doubt whether another gateway has the session,
+   * nothing may be said.
+   */
+  constructor(res: ServerResponse, onOver: (transport: RequestTransport) => void, isInDoubt = () => false) {
     this.#res = res;
+    this.#isInDoubt = isInDoubt;
     onceHandedOver(res, (complete) => {
       onOver(this);
       if (complete) this.#exchange?.settle(true);
@@ -44,6 +52,10 @@ export class RequestTransport implements Carrier {
   send(message: OutgoingMessage): void {
     const res = this.#res;
     if (this.over) return;
+    if (this.#isInDoubt()) {
+      res.destroy();
+      return;
+    }
     if ('method' in message) {
       if (!res.headersSent) beginStream(res);
       writeEvent(res, frame(messageText(message)));
@@ -57,7 +69,7 @@ export class RequestTransport implements Carrier {
     respondJson(res, 'error' in message ? statusOf(message.error.code, 200) : 200, messageText(message));
   }
 
-  /** The program ends. */
+  /** The program ends, or another gateway has the session. */
   stop(): void {
     this.#exchange?.clientLeft();
     // Whatever goes out now is not its reply.

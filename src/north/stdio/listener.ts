@@ -1,6 +1,13 @@
 import type { Readable, Writable } from 'node:stream';
-import { CONNECTION_SESSION, type Gateway, type OpenOptions } from '../../core/gateway.ts';
-import { directView, groupView, HUB_VIEW, type NativeView, type View } from '../../core/session/kind.ts';
+import type { Gateway, OpenOptions } from '../../core/gateway.ts';
+import {
+  CONNECTION_SESSION,
+  directView,
+  groupView,
+  HUB_VIEW,
+  type NativeView,
+  type View,
+} from '../../core/session/kind.ts';
 import type { Session } from '../../core/session/session.ts';
 import { messageOf } from '../../lib/log.ts';
 import { LOCAL_PRINCIPAL } from '../http/guard.ts';

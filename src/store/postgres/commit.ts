@@ -1,6 +1,5 @@
 /** The one statement that writes the changes of a turn, if the sessions are still claimed. */
 
-import { resumes } from '../../core/session/kind.ts';
 import { hasEnded } from '../../core/task/task.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import type { Change, Put, RecordKind } from '../queue.ts';
@@ -150,7 +149,8 @@ function columnsOf({ kind, record }: Put): Record<string, unknown> {
         principal: keyOf(record.principal),
         owner_kind: record.owner.kind,
         last_active_at: record.lastActiveAt,
-        resumes: resumes(record),
+        // What clients of the servers themselves have left, the hub finds in the store.
+        resumes: record.preferences !== undefined,
       };
     case 'task':
       return { keep_until: hasEnded(record) ? record.keepUntil : null };

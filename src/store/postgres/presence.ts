@@ -1,29 +1,21 @@
-/**
- * The connection that lasts as long as the store is open: other gateways tell on it that servers have changed, and it has
- * the lock of the only gateway. Comes back by itself.
- */
+/** The connection that lasts as long as the store is open: other gateways tell something on it. Comes back by itself. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Log, messageOf } from '../../lib/log.ts';
-import { StoreError } from '../store-error.ts';
+import { WORK_CHANNEL } from './cluster.ts';
 import { SERVERS_CHANNEL } from './commit.ts';
-import { type Database, PATIENCE_MS, RETRY_MS } from './database.ts';
+import { type Database, RETRY_MS } from './database.ts';
 import type { Client } from './driver.ts';
 
 const RETURN_MS = 1000;
 
-/** "Mnwl" in ASCII, as the second of two numbers: the first tells what is locked. */
-const ONLY_GATEWAY_LOCK = '1, 1299085164';
-
 export interface PresenceOptions {
   db: Database;
   log: Log;
-  /** No other gateway may use the store at the same time. */
-  alone: boolean;
   /** Told the id of the gateway that changed servers; nothing if something may have been missed. */
   onServersChanged: (gateway: string | undefined) => void;
-  /** Asked when the connection was lost: whether no other gateway has taken over the store since. */
-  isMember: () => Promise<boolean>;
+  /** Told the id of the gateway that left work. */
+  onWorkLeft: (gateway: string) => void;
 }
 
 export class Presence {
@@ -54,12 +46,12 @@ export class Presence {
   }
 
   async #connect(): Promise<void> {
-    const { db, alone, onServersChanged } = this.#options;
+    const { db, onServersChanged, onWorkLeft } = this.#options;
     // A connection that is lost before it is of use fails the statements here.
     let isUsed = false;
     const client = db.connect({
       max: 1,
-      onnotify: (_, gateway) => onServersChanged(gateway),
+      onnotify: (channel, gateway) => (channel === WORK_CHANNEL ? onWorkLeft(gateway) : onServersChanged(gateway)),
       onclose: () => {
         if (isUsed) void this.#comeBack(client);
         isUsed = false;
@@ -68,7 +60,7 @@ export class Presence {
     this.#client = client;
     try {
       await client.unsafe(`LISTEN ${SERVERS_CHANNEL}`);
-      if (alone) await this.#lock(client);
+      await client.unsafe(`LISTEN ${WORK_CHANNEL}`);
       isUsed = true;
     } catch (error) {
       void client.end({ timeout: 0 });
@@ -76,26 +68,13 @@ export class Presence {
     }
   }
 
-  async #lock(client: Client): Promise<void> {
-    // The server must notice soon that a gateway is gone whose machine has lost its power.
-    await client.unsafe('SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3');
-    // A program that was just stopped may need a moment to let go.
-    for (const begun = Date.now(); ; await delay(RETRY_MS)) {
-      const [row] = await client.unsafe(`SELECT pg_try_advisory_lock(${ONLY_GATEWAY_LOCK}) AS locked`);
-      if (row?.['locked'] === true) return;
-      if (Date.now() - begun > PATIENCE_MS) throw inUse(this.#options.db.name);
-    }
-  }
-
   async #comeBack(lost: Client): Promise<void> {
     void lost.end({ timeout: 0 });
-    const { log, db, onServersChanged, isMember } = this.#options;
+    const { log, db, onServersChanged } = this.#options;
     const { signal } = this.#closing;
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       try {
         await delay(attempt === 1 ? RETRY_MS : RETURN_MS, undefined, { signal });
-        // Before the lock, which the other gateway may have, or have had.
-        if (!(await isMember())) return;
         await this.#connect();
         if (attempt > 1) log.info('store_reachable', { path: db.name });
         this.isAway = false;
@@ -107,11 +86,4 @@ export class Presence {
       }
     }
   }
-}
-
-function inUse(store: string): StoreError {
-  return new StoreError(
-    'STORE_IN_USE',
-    `${store}: another meanwhile is using this store; stop it, or give this one another \`store\``,
-  );
 }

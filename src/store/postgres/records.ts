@@ -1,18 +1,28 @@
 /** Reads the records of the store. */
 
 import type { SessionRecord, StoredSession } from '../../core/ports.ts';
+import { CONNECTION_SESSION } from '../../core/session/kind.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { OwnedKind, RecordKind, Records } from '../queue.ts';
 import { readRecord, TABLES, type UnreadableRecord } from '../records.ts';
+import { CLAIM_HOLDS } from './cluster.ts';
 import type { Database } from './database.ts';
 import type { Row } from './driver.ts';
 import { isHashed, keyOf } from './key.ts';
 import { SCHEMA } from './schema.ts';
 
-/** The record is read only where the columns do not have the ids as they are. */
+/** How many sessions one gateway takes over at once, so that others take their part. */
+const RESUME_CHUNK = 100;
+
+/**
+ * Those that no other gateway has, and that clients reach at any of them: not that of a connection. The record is read only where the columns do not have the ids as they are. In any order, so that
+ * several gateways do not all begin with the same one.
+ */
 const SESSIONS_TO_RESUME = `SELECT id, principal, CASE WHEN id LIKE '"%' OR principal LIKE '"%' THEN data END AS data
   FROM ${SCHEMA}.sessions WHERE id IN (SELECT id FROM ${SCHEMA}.sessions WHERE resumes
-    UNION ALL SELECT session_id FROM ${SCHEMA}.tasks WHERE keep_until IS NULL) ORDER BY id`;
+    UNION ALL SELECT session_id FROM ${SCHEMA}.tasks WHERE keep_until IS NULL)
+  AND id NOT LIKE '${CONNECTION_SESSION}%' AND NOT EXISTS (SELECT FROM ${SCHEMA}.claims WHERE session_id = id AND (gateway = $1 OR ${CLAIM_HOLDS}))
+  ORDER BY random() LIMIT ${RESUME_CHUNK}`;
 
 export class RecordReader {
   readonly #db: Database;
@@ -41,8 +51,8 @@ export class RecordReader {
     return { tasks, questions, events, subscriptions };
   }
 
-  async sessionsToResume(): Promise<Pick<SessionRecord, 'id' | 'principal'>[]> {
-    const rows = await this.#db.read(SESSIONS_TO_RESUME);
+  async sessionsToResume(gateway: string): Promise<Pick<SessionRecord, 'id' | 'principal'>[]> {
+    const rows = await this.#db.read(SESSIONS_TO_RESUME, [gateway]);
     const hashed = await this.#records(
       'session',
       rows.filter(({ data }) => data !== null),

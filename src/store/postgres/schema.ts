@@ -44,6 +44,13 @@ export const MIGRATIONS: readonly string[] = [
     until timestamptz NOT NULL);
   CREATE INDEX claims_by_gateway ON meanwhile.claims (gateway);
   `,
+  // A claim lasts as long as the lease of its gateway: one row to renew, however many sessions there are.
+  `
+  CREATE TABLE meanwhile.leases (gateway text PRIMARY KEY, address text, until timestamptz NOT NULL);
+  ALTER TABLE meanwhile.claims DROP COLUMN until;
+  CREATE TABLE meanwhile.secrets (name text PRIMARY KEY, value text NOT NULL);
+  INSERT INTO meanwhile.secrets VALUES ('gateways', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''));
+  `,
 ];
 
 const FIND = `SELECT getdatabaseencoding() AS encoding, to_regnamespace('${SCHEMA}') IS NOT NULL AS has_schema, coalesce((SELECT array_agg(attname ORDER BY attname)

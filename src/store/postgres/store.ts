@@ -1,6 +1,5 @@
 /** The store on PostgreSQL, which several gateways may share. */
 
-import { randomUUID } from 'node:crypto';
 import type { Observed } from '../../core/observer.ts';
 import type {
   ClaimedSession,
@@ -16,6 +15,7 @@ import type { Task } from '../../core/task/task.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Records } from '../queue.ts';
 import { TOO_LARGE } from '../trim.ts';
+import { CLAIM_HOLDS, Cluster, MAX_CLOCK_DIFFERENCE_MS } from './cluster.ts';
 import type { Claim } from './commit.ts';
 import { Database } from './database.ts';
 import { openFailure } from './failure.ts';
@@ -25,10 +25,8 @@ import { Presence } from './presence.ts';
 import { RecordReader } from './records.ts';
 import { migrate, SCHEMA } from './schema.ts';
 import { SharedServers } from './servers.ts';
-import { claimLost, takenOver, Writer } from './writer.ts';
+import { claimLost, Writer } from './writer.ts';
 
-/** How long a claim holds without being renewed. */
-const LEASE_MS = 10_000;
 /** How many idle sessions are deleted at once. */
 const IDLE_CHUNK = 1000;
 
@@ -36,19 +34,18 @@ export interface PostgresStoreOptions {
   /** `postgres://user:password@host/database` */
   url: string;
   log: Log;
-  /** Refuses the store while another gateway uses it; claims of gateways that are gone end at once. */
-  alone?: boolean;
-  leaseMs?: number;
+  /** How long the lease of a gateway holds without being renewed. */
+  leaseMs: number;
   observed?: Observed;
 }
 
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
-  const { url, log, alone = false, leaseMs = LEASE_MS, observed } = options;
+  const { url, log, leaseMs, observed } = options;
   const db = await Database.open(url);
   try {
     await migrate(db);
     const store = new PostgresStore(db, log, leaseMs, observed);
-    await store.join(alone);
+    await store.join();
     return store;
   } catch (error) {
     await db.close();
@@ -56,86 +53,75 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 }
 
-/** The time of the database decides, never that of a gateway. */
-const LEASE_END = `clock_timestamp() + $3 * interval '1 millisecond'`;
-
 /** A claim of this gateway that it does not know of was made on a connection that was lost before the answer came. */
-const CLAIM = `INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence, until)
-  SELECT $1, id, nextval('${SCHEMA}.fences'), ${LEASE_END} FROM ${SCHEMA}.gateways WHERE id = $2 FOR KEY SHARE
-  ON CONFLICT (session_id) DO UPDATE SET gateway = excluded.gateway, fence = excluded.fence, until = excluded.until
-    WHERE claims.until <= clock_timestamp() OR claims.gateway = excluded.gateway
-  RETURNING fence`;
+const CLAIM = `INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence)
+  SELECT $1, id, nextval('${SCHEMA}.fences') FROM ${SCHEMA}.gateways WHERE id = $2 FOR KEY SHARE
+  ON CONFLICT (session_id) DO UPDATE SET gateway = excluded.gateway, fence = excluded.fence
+    WHERE claims.gateway = excluded.gateway OR NOT ${CLAIM_HOLDS}
+  RETURNING fence, extract(epoch FROM clock_timestamp()) * 1000 AS now`;
 
-const CLAIM_IDLE = `INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence, until)
-  SELECT id, $2, nextval('${SCHEMA}.fences'), ${LEASE_END} FROM ${SCHEMA}.sessions
-    WHERE last_active_at <= $1 AND EXISTS (SELECT FROM ${SCHEMA}.gateways WHERE gateways.id = $2) AND NOT EXISTS (SELECT FROM ${SCHEMA}.claims WHERE session_id = id
-      AND (until > clock_timestamp() OR gateway = $2)) LIMIT ${IDLE_CHUNK}
-  ON CONFLICT (session_id) DO UPDATE SET gateway = excluded.gateway, fence = excluded.fence, until = excluded.until
-    WHERE claims.until <= clock_timestamp() AND claims.gateway <> excluded.gateway
+const CLAIM_IDLE = `INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence)
+  SELECT id, $2, nextval('${SCHEMA}.fences') FROM ${SCHEMA}.sessions
+    WHERE last_active_at <= $1 AND EXISTS (SELECT FROM ${SCHEMA}.gateways WHERE gateways.id = $2)
+      AND NOT EXISTS (SELECT FROM ${SCHEMA}.claims WHERE session_id = id AND (gateway = $2 OR ${CLAIM_HOLDS}))
+    LIMIT ${IDLE_CHUNK}
+  ON CONFLICT (session_id) DO UPDATE SET gateway = excluded.gateway, fence = excluded.fence
+    WHERE claims.gateway <> excluded.gateway AND NOT ${CLAIM_HOLDS}
   RETURNING session_id, fence`;
-
-/** Not those that this gateway does not know of, which end by themselves. */
-const RENEW = `WITH renewed AS (UPDATE ${SCHEMA}.claims SET until = clock_timestamp() + $2 * interval '1 millisecond'
-  WHERE gateway = $1 AND fence = ANY ($3::text::bigint[]) RETURNING 1) SELECT count(*) AS count FROM renewed`;
 
 /** Who has claimed a session decides by its own clock. */
 const DROP_OVERDUE = `DELETE FROM ${SCHEMA}.tasks WHERE keep_until <= $1 AND NOT EXISTS (SELECT FROM ${SCHEMA}.claims
-  WHERE claims.session_id = tasks.session_id AND gateway <> $2 AND until > clock_timestamp())`;
-
-const LEAVE = `WITH left_by AS (DELETE FROM ${SCHEMA}.gateways WHERE id = $1 RETURNING id)
-  DELETE FROM ${SCHEMA}.claims USING left_by WHERE gateway = left_by.id`;
+  WHERE claims.session_id = tasks.session_id AND gateway <> $2 AND ${CLAIM_HOLDS})`;
 
 export class PostgresStore implements Store {
-  readonly leaseMs: number;
+  readonly cluster: Cluster;
   readonly #db: Database;
   readonly #log: Log;
-  /** Tells this gateway from others. */
-  readonly #gateway: string = randomUUID();
   readonly #reader: RecordReader;
   readonly #writer: Writer;
   readonly #servers: SharedServers;
   /** `undefined` while it is being claimed. */
   readonly #claims = new Map<string, Claim | undefined>();
   #presence: Presence | undefined;
-  #hasJoined = false;
-  #isTakenOver = false;
   #closing: Promise<void> | undefined;
 
   constructor(db: Database, log: Log, leaseMs: number, observed: Observed = {}) {
     this.#db = db;
     this.#log = log;
-    this.leaseMs = leaseMs;
+    this.cluster = new Cluster({
+      db,
+      log,
+      leaseMs,
+      held: () => [...this.#claims.values()].filter((claim) => claim !== undefined),
+      forget: (claim) => this.#forget(claim),
+      lastTurn: () => this.#writer.turn,
+    });
     this.#reader = new RecordReader(db, (record) => {
       const fix = `it is in the table ${SCHEMA}.set_aside of ${db.name}; the rest goes on`;
       log.error('record_set_aside', { ...record, fix });
     });
-    this.#servers = new SharedServers(this.#gateway, this.#reader);
+    const { gatewayId: gateway } = this.cluster;
+    this.#servers = new SharedServers(gateway, this.#reader);
     const onServer = (id: string, data: string | undefined): void => this.#servers.written(id, data);
-    this.#writer = new Writer({ db, log, gateway: this.#gateway, onServer, observed });
+    this.#writer = new Writer({ db, log, gateway, onServer, observed });
   }
 
-  async join(alone: boolean): Promise<void> {
-    const onServersChanged = (gateway: string | undefined): void => this.#servers.changed(gateway, this.#writer);
-    const isMember = async (): Promise<boolean> => this.#isMember();
-    this.#presence = await Presence.open({ db: this.#db, log: this.#log, alone, onServersChanged, isMember });
-    // Gateways first: one that is just writing or claiming is waited for.
-    if (alone) await this.#db.script(`DELETE FROM ${SCHEMA}.gateways; DELETE FROM ${SCHEMA}.claims`);
-    await this.#db.run(`INSERT INTO ${SCHEMA}.gateways (id, commits) VALUES ($1, 0)`, [this.#gateway]);
-    this.#hasJoined = true;
-  }
-
-  /** A gateway that uses the store alone removes all others. */
-  async #isMember(): Promise<boolean> {
-    if (!this.#hasJoined) return true;
-    const rows = await this.#db.run(`SELECT FROM ${SCHEMA}.gateways WHERE id = $1`, [this.#gateway]);
-    if (rows.length > 0) return true;
-    if (!this.#isTakenOver) this.#log.error('store_taken_over', { error: takenOver(this.#db.name).message });
-    this.#isTakenOver = true;
-    return false;
+  async join(): Promise<void> {
+    this.#presence = await Presence.open({
+      db: this.#db,
+      log: this.#log,
+      onServersChanged: (gateway) => this.#servers.changed(gateway, this.#writer),
+      onWorkLeft: (gateway) => this.cluster.workLeft(gateway),
+    });
+    try {
+      await this.cluster.join();
+    } catch (error) {
+      await this.#presence.close();
+      throw error;
+    }
   }
 
   get problem(): StoreProblem | undefined {
-    if (this.#isTakenOver) return 'taken-over';
     return this.#presence?.isAway === true ? 'unreachable' : undefined;
   }
 
@@ -145,16 +131,16 @@ export class PostgresStore implements Store {
     let claim: Claim | undefined;
     try {
       await this.#writer.writtenOf(sessionId);
-      const [row] = await this.#db.read(CLAIM, [keyOf(sessionId), this.#gateway, this.leaseMs]);
+      const [row] = await this.#db.read(CLAIM, [keyOf(sessionId), this.cluster.gatewayId]);
       if (row === undefined) {
         this.#claims.delete(sessionId);
-        if (await this.#isMember().catch(() => true)) return undefined;
-        throw takenOver(this.#db.name);
+        return undefined;
       }
       claim = { sessionId, fence: Number(row['fence']), lost: false };
       this.#claims.set(sessionId, claim);
+      const after = Number(row['now']) + MAX_CLOCK_DIFFERENCE_MS;
       // After the claim, in a statement of its own: what the holder before wrote last is seen only then.
-      return this.#claimedSession(claim, await this.#reader.session(sessionId));
+      return this.#claimedSession(claim, await this.#reader.session(sessionId), after);
     } catch (error) {
       this.#claims.delete(sessionId);
       if (claim) this.#writer.release(claim);
@@ -162,11 +148,12 @@ export class PostgresStore implements Store {
     }
   }
 
-  #claimedSession(claim: Claim, record: SessionRecord | undefined): ClaimedSession {
+  #claimedSession(claim: Claim, record: SessionRecord | undefined, after: number): ClaimedSession {
     const writer = this.#writer;
     return {
       fence: claim.fence,
       record,
+      after,
       put: (kind, changed) => {
         // Each kind of a session's records is one of the store's.
         writer.put(claim, kind, changed as Records[typeof kind]);
@@ -228,25 +215,9 @@ export class PostgresStore implements Store {
     return { bytes: left, events: keys.event.length, questions: keys.question.length, tasks: keys.task.length };
   }
 
-  async renew(): Promise<string[]> {
-    const held = [...this.#claims.values()].filter((claim) => claim !== undefined);
-    const fences = `{${held.map(({ fence }) => fence).join(',')}}`;
-    const [row] = await this.#db.read(RENEW, [this.#gateway, this.leaseMs, fences]);
-    if (Number(row?.['count']) !== held.length) await this.#findLost(held);
-    const lost = held.filter((claim) => claim.lost && this.#claims.get(claim.sessionId) === claim);
-    for (const claim of lost) this.#forget(claim);
-    return lost.map(({ sessionId }) => sessionId);
-  }
-
-  async #findLost(held: readonly Claim[]): Promise<void> {
-    const rows = await this.#db.read(`SELECT fence FROM ${SCHEMA}.claims WHERE gateway = $1`, [this.#gateway]);
-    const fences = new Set(rows.map(({ fence }) => Number(fence)));
-    for (const claim of held) if (!claim.ended && !fences.has(claim.fence)) claim.lost = true;
-  }
-
   async sessionsToResume(): Promise<Pick<SessionRecord, 'id' | 'principal'>[]> {
     await this.#writer.written(undefined);
-    return this.#reader.sessionsToResume();
+    return this.#reader.sessionsToResume(this.cluster.gatewayId);
   }
 
   async states(principal: string): Promise<SessionRecord[]> {
@@ -257,7 +228,7 @@ export class PostgresStore implements Store {
   async dropIdle(before: number): Promise<void> {
     await this.#writer.written(undefined);
     for (;;) {
-      const rows = await this.#db.read(CLAIM_IDLE, [before, this.#gateway, this.leaseMs]);
+      const rows = await this.#db.read(CLAIM_IDLE, [before, this.cluster.gatewayId]);
       for (const { session_id: key, fence } of rows) {
         const sessionId = await this.#reader.idOf('session', String(key));
         if (sessionId !== undefined) this.#writer.erase({ sessionId, fence: Number(fence), lost: false });
@@ -269,7 +240,7 @@ export class PostgresStore implements Store {
 
   async dropOverdue(now: number): Promise<void> {
     await this.#writer.written(undefined);
-    await this.#db.read(DROP_OVERDUE, [now, this.#gateway]);
+    await this.#db.read(DROP_OVERDUE, [now, this.cluster.gatewayId]);
   }
 
   async servers(): Promise<ServerRecord[]> {
@@ -301,7 +272,7 @@ export class PostgresStore implements Store {
     this.#servers.close();
     const failure = await this.#writer.close();
     // Otherwise they end by themselves.
-    if (!failure) await this.#db.run(LEAVE, [this.#gateway]).catch(() => {});
+    if (!failure) await this.cluster.leave().catch(() => {});
     await this.#presence?.close();
     await this.#db.close();
     if (failure) throw failure;

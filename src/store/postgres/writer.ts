@@ -116,7 +116,6 @@ export class Writer {
   #scheduled = false;
   readonly #stopping = new AbortController();
   #failing = false;
-  /** The number of the last statement. */
   #turn = 0;
   /** Statements that must not overlap. */
   #lastStatement: Promise<unknown> = Promise.resolve();
@@ -171,6 +170,11 @@ export class Writer {
     if ('put' in change) changes.put({ op: 'put', kind: 'server', record: change.put });
     else changes.drop('server', change.drop);
     this.#schedule();
+  }
+
+  /** The number of the last statement. */
+  get turn(): number {
+    return this.#turn;
   }
 
   isQueued(claim: Claim | undefined): boolean {
@@ -323,7 +327,7 @@ export class Writer {
         continue;
       }
       if (!claim && !held.has('')) {
-        batch.failures.set(undefined, takenOver(this.#db.name));
+        batch.failures.set(undefined, removed(this.#db.name));
         continue;
       }
       for (const { change, data } of writes) {
@@ -404,8 +408,7 @@ export function claimLost({ sessionId }: Claim): StoreError {
   );
 }
 
-/** This gateway lost its connection, and with it the store, to one that uses it alone. */
-export function takenOver(store: string): StoreError {
-  const message = `${store}: another gateway has taken over the store; stop it, and restart this one`;
-  return new StoreError('STORE_TAKEN_OVER', message);
+/** Others have removed this gateway, because it did not renew its lease for long. */
+function removed(store: string): StoreError {
+  return new StoreError('STORE_WRITE_FAILED', `${store}: this gateway was away for too long; make the change again`);
 }

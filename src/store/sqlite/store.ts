@@ -66,7 +66,7 @@ const CONSTANT_FENCE = 1;
 
 /** Only one gateway at a time uses the file, so a claim always holds, and the fence is constant. */
 export class SqliteStore implements Store {
-  readonly leaseMs = undefined;
+  readonly cluster = undefined;
   readonly #claimed = new Set<string>();
   readonly #db: Libsql.Database;
   readonly #statements: Statements;
@@ -134,10 +134,6 @@ export class SqliteStore implements Store {
         if (!erased) this.#claimed.delete(id);
       },
     };
-  }
-
-  async renew(): Promise<string[]> {
-    return [];
   }
 
   async sessionsToResume(): Promise<Pick<SessionRecord, 'id' | 'principal'>[]> {
