@@ -1,32 +1,73 @@
 /**
- * What the conformance suite starts as its client: `client-driver client|gateway URL`, with the scenario in the
- * environment. What it does there is judged by the suite; here only that nothing failed.
+ * Does what the conformance suite wants of a client, for `client-command.mjs`, which the suite starts. What happens then is
+ * judged by the suite; here only that nothing failed.
  */
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { messageOf } from '../../src/lib/log.ts';
 import { direct } from './driver/direct.ts';
 import { scenario } from './driver/scenarios.ts';
 import { throughGateway } from './driver/through-gateway.ts';
 import type { Json, Way } from './driver/way.ts';
 
-async function main(): Promise<void> {
-  const [through, url] = process.argv.slice(2);
-  const { MCP_CONFORMANCE_SCENARIO: name = '', MCP_CONFORMANCE_CONTEXT: context = '{}' } = process.env;
-  if (url === undefined) throw new Error('usage: client-driver client|gateway URL');
+/** Our client alone, or the gateway with a plain client in front of it. */
+export type Through = 'client' | 'gateway';
 
-  // Before the suite's own limit, which would end the shell around this process only.
-  setTimeout(() => process.exit(1), 55_000).unref();
+export interface Driver {
+  /** What the suite has to start. */
+  command: string;
+  close(): Promise<void>;
+}
 
+interface Wanted {
+  /** The suite's server. */
+  url: string;
+  /** Of the scenario. */
+  name: string;
+  context: Json;
+}
+
+const COMMAND = fileURLToPath(new URL('client-command.mjs', import.meta.url));
+
+export async function openDriver(through: Through): Promise<Driver> {
+  const server = createServer((socket) => void serve(socket, through));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    command: `"${process.execPath}" "${COMMAND}" ${port}`,
+    close: async () => {
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** Replies with a complaint, if there is one. */
+async function serve(socket: Socket, through: Through): Promise<void> {
+  const left = once(socket, 'close').then(() => {
+    throw new Error('the suite did not wait for the end');
+  });
+  left.catch(() => {});
+  let complaint: string | null = null;
+  try {
+    const [line] = (await once(createInterface({ input: socket }), 'line')) as [string];
+    await drive(JSON.parse(line) as Wanted, through, left);
+  } catch (error) {
+    complaint = messageOf(error);
+  }
+  socket.end(JSON.stringify({ complaint }));
+}
+
+async function drive({ url, name, context }: Wanted, through: Through, left: Promise<never>): Promise<void> {
   const { run, beforeAnswer } = scenario(name);
   const hook = async (): Promise<unknown> => beforeAnswer?.(way);
   const way: Way = through === 'gateway' ? await throughGateway(url, hook) : direct(url, hook);
   try {
-    await run(way, JSON.parse(context) as Json);
-  } catch (error) {
-    console.error(messageOf(error));
-    process.exitCode = 1;
+    await Promise.race([run(way, context), left]);
   } finally {
     await way.close();
   }
 }
-
-void main();

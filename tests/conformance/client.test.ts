@@ -1,7 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
-import { bundleDriver, type Through } from './bundle-driver.ts';
+import { openDriver, type Through } from './client-driver.ts';
 import { allRuns, applicable, runAll, runScenario, type Run } from './client-runs.ts';
 import { entryFor, idleEntries, readExceptions } from './exceptions.ts';
+import { owned } from '../support/owned.ts';
 import { openSuite, type Suite } from './suite.ts';
 
 const exceptions = readExceptions();
@@ -16,9 +17,9 @@ beforeAll(async () => {
 test.each<Through>(['client', 'gateway'])(
   'B-1, B-6, C-1: the official conformance suite finds what it wants of a client (%s), but for known gaps',
   async (through) => {
-    const driver = await bundleDriver(through);
+    const { command } = owned(await openDriver(through));
     const runs = applicable(all, exceptions);
-    const verdicts = await runAll(runs, 2, (run) => runScenario(suite, run, driver, exceptions));
+    const verdicts = await runAll(runs, 2, (run) => runScenario(suite, run, command, exceptions));
     const failed = verdicts.filter(({ verdict }) => verdict !== 'pass');
     const isGap = ({ scenario }: Run): boolean => entryFor(exceptions.gaps, scenario) !== undefined;
     expect(failed.filter((run) => !isGap(run))).toEqual([]);

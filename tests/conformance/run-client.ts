@@ -5,7 +5,7 @@
  * `-- --applicable` to leave out what does not apply, `-- --scenario NAME` for one.
  */
 import { parseArgs } from 'node:util';
-import { bundleDriver } from './bundle-driver.ts';
+import { openDriver } from './client-driver.ts';
 import { allRuns, applicable, runAll, runScenario, type Verdict } from './client-runs.ts';
 import { entryFor, idleEntries, readExceptions } from './exceptions.ts';
 import { openSuite } from './suite.ts';
@@ -43,11 +43,12 @@ function tell({ scenario, revision, verdict, passed, checks, complaints }: Verdi
 const began = Date.now();
 const suite = await openSuite();
 const all = await allRuns(suite);
-const driver = await bundleDriver(through);
+const driver = await openDriver(through);
 const wanted = (values.applicable ? applicable(all, exceptions) : all).filter(
   ({ scenario }) => values.scenario === undefined || values.scenario === scenario,
 );
-const verdicts = await runAll(wanted, AT_ONCE, (run) => runScenario(suite, run, driver, exceptions), tell);
+const verdicts = await runAll(wanted, AT_ONCE, (run) => runScenario(suite, run, driver.command, exceptions), tell);
+await driver.close();
 
 const names = all.map(({ scenario }) => scenario);
 for (const name of idleEntries(exceptions, names)) {

@@ -6,6 +6,7 @@
  * `-- --gateways 3` for several gateways on one PostgreSQL, of which each request goes to another.
  */
 import { parseArgs } from 'node:util';
+import { bundle } from '../support/build.ts';
 import { conformanceOfServers } from './server-runs.ts';
 
 const { values } = parseArgs({
@@ -13,6 +14,7 @@ const { values } = parseArgs({
 });
 
 const began = Date.now();
+await Promise.all([bundle('conformance-legacy-stdio'), bundle('conformance-modern-stdio')]);
 const { findings, surprises, table } = await conformanceOfServers({
   ...values,
   gateways: values.gateways === undefined ? undefined : Number(values.gateways),

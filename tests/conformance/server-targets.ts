@@ -9,7 +9,6 @@ import { startLegacyHttp } from '../servers/conformance-legacy-http.ts';
 import { startModernHttp } from '../servers/conformance-modern-http.ts';
 import { PostgresServer } from '../postgres/server.ts';
 import { startBalancer } from '../support/balancer.ts';
-import { bundle } from '../support/build.ts';
 import { conformanceStdio } from '../support/servers.ts';
 import type { Era } from './server-sets.ts';
 
@@ -44,7 +43,6 @@ const SETTINGS = {
 
 /** With several gateways, all requests of the suite go to one after the other. */
 export async function openTargets(gateways = 1): Promise<Targets> {
-  await Promise.all(ERAS.map((era) => bundle(`conformance-${era}-stdio`)));
   const backends = { legacy: await startLegacyHttp(), modern: await startModernHttp() };
   const alone = { legacy: backends.legacy.url, modern: backends.modern.url };
   const pairs = ERAS.flatMap((era) => TRANSPORTS.map((transport) => ({ era, transport })));

@@ -1,22 +1,18 @@
-/** The official conformance suite: brought here on first use, and started with a Node that is new enough for it. */
+/** The official conformance suite, brought here on first use. */
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { rename } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
-import { alone, installBeside, WORKSHOP } from '../support/side-package.ts';
+import { bundleProgram } from '../support/bundle-program.ts';
+import { alone, installBeside } from '../support/side-package.ts';
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const MODULES = join(FOLDER, 'node_modules');
 const PACKAGE = '@modelcontextprotocol/conformance';
 const SCRIPT = join(MODULES, PACKAGE, 'dist/index.js');
-/** One file of it, beside the original because it looks for its requirements from there: it starts in half the time. */
-const BUNDLE = join(MODULES, PACKAGE, 'dist/bundle.mjs');
-const OLDEST_NODE = 22;
-/** In megabytes: the suite starts often, and builds so many schemas then that a fifth of its time would be garbage collection. */
-const YOUNG_GENERATION = ['--min-semi-space-size=32', '--max-semi-space-size=32'];
+/** Beside the original, because it looks for its requirements from there. */
+const BUNDLE = join(MODULES, PACKAGE, 'dist/bundle.cjs');
 
 export type Revision = '2025-11-25' | '2026-07-28';
 
@@ -41,26 +37,21 @@ export interface Suite {
 
 /** Needs the network once. */
 export async function openSuite(): Promise<Suite> {
-  const ownNode = Number(process.versions.node.split('.')[0]) >= OLDEST_NODE;
-  const node = ownNode ? process.execPath : packagedNode();
-  const isThere = (): boolean => isInstalled() && existsSync(node);
-  const isReady = (): boolean => isThere() && existsSync(BUNDLE);
+  const isReady = (): boolean => isInstalled() && existsSync(BUNDLE);
   if (!isReady()) {
     await alone('conformance', isReady, async () => {
-      if (!isThere()) await installBeside(FOLDER, 'conformance', ownNode ? ['--omit=optional'] : []);
-      await bundleSuite();
+      if (!isInstalled()) await installBeside(FOLDER, 'conformance', []);
+      await bundleProgram(SCRIPT, BUNDLE, { args: ['list'] });
     });
   }
-  if (!existsSync(node)) throw new Error(`the conformance suite needs Node ${OLDEST_NODE} or newer`);
   const { PATH = '', HOME = '' } = process.env;
-  const env = { PATH, HOME, NODE_COMPILE_CACHE: join(WORKSHOP, 'conformance-cache') };
   return {
     run: async (args, timeout = 0) =>
       new Promise((resolve) => {
         execFile(
-          node,
-          [...YOUNG_GENERATION, BUNDLE, ...args],
-          { env, maxBuffer: 64 * 1024 * 1024, timeout },
+          process.execPath,
+          [BUNDLE, ...args],
+          { env: { PATH, HOME }, maxBuffer: 64 * 1024 * 1024, timeout },
           (error, stdout, stderr) => {
             const code = typeof error?.code === 'number' ? error.code : 1;
             resolve({ code: error === null ? 0 : code, stdout, stderr });
@@ -74,14 +65,6 @@ export async function openSuite(): Promise<Suite> {
   };
 }
 
-/** The Node that npm installs beside the suite, where there is one for this platform. */
-function packagedNode(): string {
-  const { platform, arch } = process;
-  if (platform === 'win32') return join(MODULES, `node-win-${arch}`, 'bin', 'node.exe');
-  const prefix = platform === 'darwin' && arch === 'arm64' ? 'node-bin' : 'node';
-  return join(MODULES, `${prefix}-${platform}-${arch}`, 'bin', 'node');
-}
-
 function isInstalled(): boolean {
   const installed = join(MODULES, PACKAGE, 'package.json');
   if (!existsSync(installed)) return false;
@@ -91,21 +74,4 @@ function isInstalled(): boolean {
 
 function readJson(path: string): unknown {
   return JSON.parse(readFileSync(path, 'utf8'));
-}
-
-async function bundleSuite(): Promise<void> {
-  const unfinished = `${BUNDLE}.${process.pid}`;
-  await build({
-    entryPoints: [SCRIPT],
-    outfile: unfinished,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: `node${OLDEST_NODE}`,
-    banner: {
-      js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
-    },
-    logLevel: 'error',
-  });
-  await rename(unfinished, BUNDLE);
 }
