@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import { secretId } from '../lib/ids.ts';
 import { messageOf, type Log } from '../lib/log.ts';
-import { every, sleep } from '../lib/timers.ts';
+import { every, sleep, timeoutSignal } from '../lib/timers.ts';
 import type { Ending } from './call/request.ts';
 import { PrincipalBudgets, type Budget } from './budget.ts';
 import { GatewayError, OwnedElsewhere, shuttingDown } from './errors.ts';
@@ -10,6 +10,7 @@ import { requireGroup } from './groups.ts';
 import type { EventSink } from './event/log.ts';
 import type { Observed } from './observer.ts';
 import type { Backends, ClaimedSession, ServerConfig, SessionRecord, Store, Trimmed } from './ports.ts';
+import { NeighbourUnreachable, type NeighbourRequest, type Neighbours } from './neighbours.ts';
 import { Ownership } from './ownership.ts';
 import { CONNECTION_SESSION, isSameView, type Owner, type View } from './session/kind.ts';
 import { ServerRegistry } from './session/registry.ts';
@@ -42,6 +43,8 @@ const NOBODY: ReadonlySet<Session> = new Set();
 /** How many sessions of a gateway that is gone are restored at the same time. */
 const AT_ONCE = 8;
 const CLAIM_ATTEMPTS = 3;
+/** How long others may take to answer. */
+const ASK_MS = 2000;
 /** How often it is looked whether calls have ended. */
 const DRAIN_MS = 50;
 
@@ -89,6 +92,7 @@ export class Gateway {
   #draining = false;
   /** Absent if no other gateway can use the store. */
   readonly #ownership: Ownership | undefined;
+  #neighbours: Neighbours | undefined;
   /** Principals whose states this gateway has claimed, all of them together. */
   readonly #principals = new Map<string, Promise<ClaimedSession>>();
   /** Told when a session has ended here, so that a listener can let go of what it keeps for it. */
@@ -152,9 +156,71 @@ export class Gateway {
   // --- Several gateways ---
 
   /** Others reach this gateway here from now on: it takes part in going on with the work of those that are gone. */
-  async announce(address: string): Promise<void> {
+  async announce(address: string, neighbours?: Neighbours): Promise<void> {
+    this.#neighbours = neighbours;
     await this.store.cluster?.announce(address);
     this.#ownership?.takePart();
+  }
+
+  /** What the other gateways answer that have sessions of the principal; those that do not are left out. */
+  async askOthers(principal: string, request: NeighbourRequest): Promise<unknown[]> {
+    const neighbours = this.#neighbours;
+    if (neighbours === undefined) return [];
+    const others = (await orStoreFailed(this.store.cluster?.gatewaysOf(principal) ?? Promise.resolve([]))).filter(
+      ({ address }) => address !== undefined,
+    );
+    const answers = await Promise.all(
+      others.map(async (other) => {
+        const { signal, cancel } = timeoutSignal(ASK_MS, this.clock);
+        try {
+          return await neighbours.ask(other, principal, request, signal);
+        } catch (error) {
+          this.log.warn('gateway_not_asked', { gateway: other.id, ask: request.ask, error: messageOf(error) });
+          return undefined;
+        } finally {
+          cancel();
+        }
+      }),
+    );
+    return answers.filter((answer) => answer !== undefined);
+  }
+
+  /** Has another gateway run a tool in a session that it has; as long as that takes. */
+  async runElsewhere(
+    { key: session, owner }: OwnedElsewhere,
+    principal: string,
+    work: { tool: string; args: unknown },
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    if (this.#neighbours === undefined || owner.address === undefined) {
+      throw new NeighbourUnreachable(`gateway ${owner.id} has no address`);
+    }
+    return this.#neighbours.ask(owner, principal, { ask: 'tool', session, ...work }, signal);
+  }
+
+  /** Restores the sessions of a principal that have something left, and that no gateway has. */
+  async wakeLeft(principal: string): Promise<void> {
+    const { cluster } = this.store;
+    if (cluster === undefined || this.#draining) return;
+    for (const id of await orStoreFailed(cluster.leftOf(principal))) await this.#restoreIfPossible(id, principal);
+  }
+
+  /**
+   * The session with a task or a question of a client of the principal that sees servers as they are; throws if another gateway
+   * has it. Only the store knows of those that are not here.
+   */
+  async nativeSessionWith(kind: 'task' | 'question', id: string, principal: string): Promise<Session | undefined> {
+    const { cluster } = this.store;
+    if (cluster === undefined) return undefined;
+    const record = await orStoreFailed(cluster.sessionWith(kind, id, principal));
+    return record === undefined || record.view.kind === 'hub' ? undefined : this.restore(record.id, principal);
+  }
+
+  /** Tells the clients of the hub of a principal what happened in a session of another gateway. */
+  tellHub(principal: string, ...event: Parameters<EventSink['add']>): void {
+    for (const hub of this.#sessions.values()) {
+      if (hub.view.kind === 'hub' && hub.principal === principal) hub.events.add(...event);
+    }
   }
 
   /** Whether another gateway may have the sessions: nothing may be said or done in them before `certain` has resolved. */
@@ -316,9 +382,11 @@ export class Gateway {
   ): Session {
     const { settings, log, observed, clock, registry } = this;
     const notifyHub: EventSink['add'] = (type, server, data) => {
-      for (const hub of this.#sessions.values()) {
-        if (hub.view.kind === 'hub' && hub.principal === about.principal) hub.events.add(type, server, data);
-      }
+      this.tellHub(about.principal, type, server, data);
+      if (this.#neighbours === undefined) return;
+      this.askOthers(about.principal, { ask: 'event', type, server, data }).catch((error: unknown) => {
+        this.log.warn('gateways_not_told', { error: messageOf(error) });
+      });
     };
     const servers = registry.of(about.principal);
     const quotas = {
@@ -351,7 +419,7 @@ export class Gateway {
   }
 
   /** The native sessions of the same principal: the hub looks after what their clients leave. */
-  nativeSessionsOf({ principal }: Session): ReadonlySet<Session> {
+  nativeSessionsOf({ principal }: Pick<Session, 'principal'>): ReadonlySet<Session> {
     return this.#native.get(principal) ?? NOBODY;
   }
 

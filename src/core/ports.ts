@@ -380,6 +380,12 @@ export interface ClusterStore {
   anyGone(): Promise<boolean>;
   /** Tells other gateways that there may be work to go on with. */
   handOver(): Promise<void>;
+  /** The other gateways that have sessions of a principal. */
+  gatewaysOf(principal: string): Promise<GatewayAddress[]>;
+  /** The ids of the sessions of a principal that have tasks or questions, and that no gateway has. */
+  leftOf(principal: string): Promise<string[]>;
+  /** The session of a principal that has this task or question. */
+  sessionWith(kind: 'task' | 'question', id: string, principal: string): Promise<SessionRecord | undefined>;
 }
 
 /** The durable state of all sessions, which several gateways may share. A session belongs to the gateway that claimed it. */

@@ -92,11 +92,34 @@ class MemoryStore implements Store {
       ownerOf: async (id) => {
         const claim = this.#database.claims.get(id);
         const owner = claim?.expired === false ? claim.gateway.cluster : undefined;
-        return owner && { id: owner.gatewayId };
+        return owner && { id: owner.gatewayId, address: 'memory:' };
       },
       renew: async () => this.#renew(),
       anyGone: async () => [...this.#database.claims.values()].some(({ expired }) => expired),
       handOver: async () => {},
+      gatewaysOf: async (principal) => {
+        const claims = [...this.#database.claims].filter(
+          ([id, claim]) => this.#database.sessions.get(id)?.principal === principal && !claim.expired,
+        );
+        const others = new Set(claims.map(([, { gateway }]) => gateway));
+        others.delete(this);
+        return [...others].flatMap(({ cluster }) => (cluster ? [{ id: cluster.gatewayId, address: 'memory:' }] : []));
+      },
+      leftOf: async (principal) => {
+        await this.settled();
+        const isLeft = ({ id }: SessionRecord): boolean => this.#database.claims.get(id)?.expired !== false;
+        const hasAny = ({ id }: SessionRecord): boolean => {
+          const { task, question } = this.#database.rowsOf(id);
+          return task.size + question.size > 0;
+        };
+        return inOrder(this.#database.sessions.values())
+          .filter((record) => record.principal === principal && isLeft(record) && hasAny(record))
+          .map(({ id }) => id);
+      },
+      sessionWith: async (kind, id, principal) => {
+        const has = (record: SessionRecord): boolean => this.#database.rowsOf(record.id)[kind].has(id);
+        return [...this.#database.sessions.values()].find((each) => each.principal === principal && has(each));
+      },
     };
   }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { CallRequest } from '../../core/call/request.ts';
-import { GatewayError } from '../../core/errors.ts';
+import { GatewayError, OwnedElsewhere } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { ServerConfig } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
@@ -11,6 +11,8 @@ import { isBigNumber, nearestNumber } from '../../lib/exact-json.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../../lib/rpc-error.ts';
 import { traceContextIn } from '../../lib/trace-context.ts';
 import { isObject, quotable } from '../../lib/values.ts';
+import type { Exchange } from '../exchange.ts';
+import { runAnywhere } from './elsewhere.ts';
 import { mistakes, noSuchTool } from './mistakes.ts';
 import { buildReply, errorReply } from './reply.ts';
 import { DIAGRAMS_URI, diagramsResource, readDiagrams } from './resources/diagrams.ts';
@@ -144,12 +146,34 @@ export class Hub {
     try {
       reply = await (context.isCounted ? work() : withinLimits(context.session, given, work));
     } catch (error) {
-      if (!(error instanceof GatewayError)) {
-        this.#gateway.log.debug('tool_failed', { tool, error: String(error) });
-      }
-      reply = errorReply(withFix(error, serverIn(given, context.session)));
+      reply =
+        error instanceof OwnedElsewhere
+          ? await runAnywhere(context, { tool, args: given }, work).catch((failure: unknown) =>
+              this.#failed(tool, given, context, failure),
+            )
+          : this.#failed(tool, given, context, error);
     }
     return buildReply(context, reply, showsServers ? serversShown(reply, given) : undefined);
+  }
+
+  #failed(tool: string, given: unknown, { session }: Pick<ToolContext, 'session'>, error: unknown): ToolReply {
+    if (!(error instanceof GatewayError)) this.#gateway.log.debug('tool_failed', { tool, error: String(error) });
+    return errorReply(withFix(error, serverIn(given, session)));
+  }
+
+  /** Runs a tool for the client of another gateway, in a session that this gateway has. */
+  async runIn(session: Session, { tool, args }: { tool: string; args: unknown }, exchange: Exchange): Promise<unknown> {
+    const found = HELPER_TOOLS.find(({ name }) => name === tool);
+    if (found === undefined) throw new RpcError(INVALID_PARAMS, noSuchTool(tool, []));
+    const asking: Asking = { by: 'round', capabilities: {}, answers: {} };
+    const gateway = this.#gateway;
+    const context = { session, exchange, asking, mayRunCommands: false, gateway, onProgress: () => {} };
+    try {
+      return (await found.run(checked(found, args), context)).result;
+    } catch (error) {
+      if (error instanceof OwnedElsewhere) throw error;
+      return this.#failed(tool, args, context, error).result;
+    }
   }
 }
 

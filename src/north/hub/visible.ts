@@ -22,17 +22,31 @@ export async function ownerOfTask(context: ToolContext, taskId: string): Promise
   const { gateway, session } = context;
   const has = ({ tasks }: Session): boolean => tasks.find(taskId) !== undefined;
   if (has(session)) return session;
-  const owner = nativeSessions(context).find(has) ?? (await gateway.otherStates(session)).find(has) ?? session;
+  const owner =
+    nativeSessions(context).find(has) ??
+    (await gateway.otherStates(session)).find(has) ??
+    (await nativeSessionWith(context, 'task', taskId)) ??
+    session;
   (context.alsoReports ??= []).push(owner);
   return owner;
 }
 
-export function tasksIn(visible: Visible): Task[] {
-  return [...visible.session.tasks.list(), ...nativeSessions(visible).flatMap(({ tasks }) => tasks.list())];
+/** One that is not here; throws if another gateway has it. */
+async function nativeSessionWith(
+  { gateway, session }: Visible,
+  kind: 'task' | 'question',
+  id: string,
+): Promise<Session | undefined> {
+  return session.view.kind === 'hub' ? gateway.nativeSessionWith(kind, id, session.principal) : undefined;
 }
 
-export function tasksAtWork(visible: Visible): Task[] {
-  return [...visible.session.tasks.atWork(), ...nativeSessions(visible).flatMap(({ tasks }) => tasks.atWork())];
+export function tasksIn(visible: Visible): Task[] {
+  const { gateway, session } = visible;
+  return [...session.tasks.list(), ...(session.view.kind === 'hub' ? nativeTasks(gateway, session) : [])];
+}
+
+export function nativeTasks(gateway: Gateway, whose: Pick<Session, 'principal'>): Task[] {
+  return [...gateway.nativeSessionsOf(whose)].flatMap(({ tasks }) => tasks.list());
 }
 
 /** The session that an open question belongs to, as for tasks. */
@@ -45,14 +59,27 @@ export async function ownerOfQuestion(visible: Visible, id: string): Promise<Ses
     ownQuestions({ gateway, session: other }, 'elicitation')
       .concat(ownQuestions({ gateway, session: other }, 'sampling'))
       .some((question) => question.id === id);
-  return (await gateway.otherStates(session)).find(isOpen) ?? session;
+  return (
+    (await gateway.otherStates(session)).find(isOpen) ?? (await nativeSessionWith(visible, 'question', id)) ?? session
+  );
 }
 
 export function questionsIn(visible: Visible, kind: InteractionKind, server?: string): Interaction[] {
-  const left = nativeSessions(visible).flatMap((other) =>
+  const { gateway, session } = visible;
+  const left = session.view.kind === 'hub' ? leftQuestions(gateway, session, kind, server) : [];
+  return [...ownQuestions(visible, kind, server), ...left];
+}
+
+/** The questions to clients that see servers as they are, and that no responder presents to them. */
+export function leftQuestions(
+  gateway: Gateway,
+  whose: Pick<Session, 'principal'>,
+  kind: InteractionKind,
+  server?: string,
+): Interaction[] {
+  return [...gateway.nativeSessionsOf(whose)].flatMap((other) =>
     other.interactions.list(kind, server).filter((question) => isLeft(other, question)),
   );
-  return [...ownQuestions(visible, kind, server), ...left];
 }
 
 /** The questions of the client's own calls; if it answers questions itself, only those that it is not being asked. */

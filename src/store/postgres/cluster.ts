@@ -1,8 +1,9 @@
 /** The gateways on one store: each has a lease, and its claims hold as long as that. */
 
 import { randomUUID } from 'node:crypto';
-import type { ClusterStore, GatewayAddress } from '../../core/ports.ts';
+import type { ClusterStore, GatewayAddress, SessionRecord } from '../../core/ports.ts';
 import type { Log } from '../../lib/log.ts';
+import { TABLES } from '../records.ts';
 import { StoreError } from '../store-error.ts';
 import type { Claim } from './commit.ts';
 import type { Database } from './database.ts';
@@ -43,6 +44,18 @@ const ANNOUNCE = `WITH before AS (DELETE FROM ${SCHEMA}.leases WHERE address = $
 const OWNER = `SELECT gateway, address FROM ${SCHEMA}.claims JOIN ${SCHEMA}.leases USING (gateway)
   WHERE session_id = $1 AND until > clock_timestamp()`;
 
+const GATEWAYS_OF = `SELECT DISTINCT gateway, address FROM ${SCHEMA}.sessions JOIN ${SCHEMA}.claims ON session_id = id
+  JOIN ${SCHEMA}.leases USING (gateway) WHERE principal = $1 AND gateway <> $2 AND until > clock_timestamp()`;
+
+/** How many sessions of a principal are looked at. */
+const MAX_LEFT = 100;
+
+const LEFT_OF = `SELECT id FROM ${SCHEMA}.sessions WHERE principal = $1 AND (
+    EXISTS (SELECT FROM ${SCHEMA}.tasks WHERE session_id = sessions.id)
+    OR EXISTS (SELECT FROM ${SCHEMA}.questions WHERE session_id = sessions.id))
+  AND NOT EXISTS (SELECT FROM ${SCHEMA}.claims WHERE session_id = sessions.id AND (gateway = $2 OR ${CLAIM_HOLDS}))
+  ORDER BY last_active_at DESC LIMIT ${MAX_LEFT}`;
+
 const FORGET = `WITH gone AS (DELETE FROM ${SCHEMA}.leases WHERE until < clock_timestamp() - ${FORGET_AFTER} RETURNING gateway),
   members AS (DELETE FROM ${SCHEMA}.gateways WHERE id IN (SELECT gateway FROM gone))
   DELETE FROM ${SCHEMA}.claims WHERE gateway IN (SELECT gateway FROM gone)`;
@@ -61,6 +74,7 @@ export interface ClusterOptions {
   forget: (claim: Claim) => void;
   /** The number of its last commit. */
   lastTurn: () => number;
+  sessionAt: (key: string) => Promise<SessionRecord | undefined>;
 }
 
 export class Cluster implements ClusterStore {
@@ -115,9 +129,26 @@ export class Cluster implements ClusterStore {
 
   async ownerOf(id: string): Promise<GatewayAddress | undefined> {
     const [row] = await this.#options.db.read(OWNER, [keyOf(id)]);
-    if (row === undefined) return undefined;
-    const { gateway, address } = row;
-    return { id: String(gateway), ...(typeof address === 'string' && { address }) };
+    return row && addressIn(row);
+  }
+
+  async gatewaysOf(principal: string): Promise<GatewayAddress[]> {
+    return (await this.#options.db.read(GATEWAYS_OF, [keyOf(principal), this.gatewayId])).map(addressIn);
+  }
+
+  async leftOf(principal: string): Promise<string[]> {
+    const { db, sessionAt } = this.#options;
+    const rows = await db.read(LEFT_OF, [keyOf(principal), this.gatewayId]);
+    const sessions = await Promise.all(rows.map(async ({ id }) => sessionAt(String(id))));
+    return sessions.flatMap((session) => (session ? [session.id] : []));
+  }
+
+  async sessionWith(kind: 'task' | 'question', id: string, principal: string): Promise<SessionRecord | undefined> {
+    const { db, sessionAt } = this.#options;
+    const sql = `SELECT session_id FROM ${SCHEMA}.${TABLES[kind]} found JOIN ${SCHEMA}.sessions ON session_id = sessions.id
+      WHERE found.id = $1 AND principal = $2`;
+    const [row] = await db.read(sql, [keyOf(id), keyOf(principal)]);
+    return row && sessionAt(String(row['session_id']));
   }
 
   async renew(): Promise<string[]> {
@@ -167,6 +198,10 @@ export class Cluster implements ClusterStore {
   async handOver(): Promise<void> {
     await this.#options.db.read(`SELECT pg_notify('${WORK_CHANNEL}', $1)`, [this.gatewayId]);
   }
+}
+
+function addressIn({ gateway, address }: Row): GatewayAddress {
+  return { id: String(gateway), ...(typeof address === 'string' && { address }) };
 }
 
 /** Deadlines are times of the clock, and whichever gateway has a session decides by its own. */

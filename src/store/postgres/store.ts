@@ -95,6 +95,7 @@ export class PostgresStore implements Store {
       held: () => [...this.#claims.values()].filter((claim) => claim !== undefined),
       forget: (claim) => this.#forget(claim),
       lastTurn: () => this.#writer.turn,
+      sessionAt: async (key) => this.#reader.byKey('session', key),
     });
     this.#reader = new RecordReader(db, (record) => {
       const fix = `it is in the table ${SCHEMA}.set_aside of ${db.name}; the rest goes on`;

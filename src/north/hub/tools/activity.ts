@@ -1,6 +1,7 @@
 import * as z from 'zod';
+import { hasEnded } from '../../../core/task/task.ts';
 import type { Delivery } from '../../../core/event/log.ts';
-import { questionsIn, tasksAtWork, type Visible } from '../visible.ts';
+import { everythingIn, type Everything } from '../elsewhere.ts';
 import { settleWith } from '../reply.ts';
 import { json, READS, tool, type ToolContext } from '../tool.ts';
 import { elicitationBrief, eventView, workingTask } from '../views.ts';
@@ -25,14 +26,15 @@ export const activityTools = [
       if (delivery) settleWith(context, delivery);
       const events = delivery?.events ?? [];
       const lastEventId = events.at(-1)?.id ?? last_event_id;
+      const { tasks, questions } = await everythingIn(context);
       return json({
         triggers,
         events: byServer(events).map(({ server, items }) => ({ server, events: items.map(eventView) })),
-        pending_server: byServer(tasksAtWork(context)).map(({ server, items }) => ({
+        pending_server: byServer(tasks.filter((task) => !hasEnded(task))).map(({ server, items }) => ({
           server,
           working_tasks: items.map(workingTask),
         })),
-        pending_client: pendingClient(context),
+        pending_client: pendingClient(questions),
         ...(lastEventId !== undefined && { lastEventId }),
       });
     },
@@ -74,9 +76,9 @@ function byServer<T extends { server: string }>(items: T[]): { server: string; i
   return [...groups].map(([server, group]) => ({ server, items: group }));
 }
 
-function pendingClient(visible: Visible): Record<string, unknown[]> {
+function pendingClient(questions: Everything['questions']): Record<string, unknown[]> {
   return {
-    elicitations: questionsIn(visible, 'elicitation').map(elicitationBrief),
-    sampling_requests: questionsIn(visible, 'sampling').map(({ id, server }) => ({ requestId: id, server })),
+    elicitations: questions('elicitation').map(elicitationBrief),
+    sampling_requests: questions('sampling').map(({ id, server }) => ({ requestId: id, server })),
   };
 }

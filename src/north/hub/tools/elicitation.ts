@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { ownerOfQuestion, questionsIn } from '../visible.ts';
+import { everythingIn } from '../elsewhere.ts';
+import { ownerOfQuestion } from '../visible.ts';
 import { json, READS, tool } from '../tool.ts';
 import { elicitationView } from '../views.ts';
 import { serverName, shortText } from './arguments.ts';
@@ -11,7 +12,7 @@ export const elicitationTools = [
     input: () => z.object({ server: serverName.optional() }),
     annotations: READS,
     run: async ({ server }, context) =>
-      json({ elicitations: questionsIn(context, 'elicitation', server).map(elicitationView) }),
+      json({ elicitations: (await everythingIn(context)).questions('elicitation', server).map(elicitationView) }),
   }),
   tool({
     name: 'respond_to_elicitation',

@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { GatewayError, known } from '../../../core/errors.ts';
 import type { Interaction } from '../../../core/interaction/interaction.ts';
 import { quotable } from '../../../lib/values.ts';
-import { ownerOfQuestion, questionsIn } from '../visible.ts';
+import { everythingIn } from '../elsewhere.ts';
+import { ownerOfQuestion } from '../visible.ts';
 import { leaveOut } from '../reply.ts';
 import { json, READS, tool } from '../tool.ts';
 import { samplingView } from '../views.ts';
@@ -39,7 +40,7 @@ export const samplingTools = [
     input: () => z.object({ server: serverName.optional() }),
     annotations: READS,
     run: async ({ server }, context) =>
-      json({ sampling_requests: questionsIn(context, 'sampling', server).map(samplingView) }),
+      json({ sampling_requests: (await everythingIn(context)).questions('sampling', server).map(samplingView) }),
   }),
   tool({
     name: 'respond_to_sampling',

@@ -2,7 +2,8 @@ import * as z from 'zod';
 import type { Session } from '../../../core/session/session.ts';
 import { hasEnded, type Task } from '../../../core/task/task.ts';
 import { noResult } from '../call-reply.ts';
-import { ownerOfTask, ownQuestions, questionsIn, tasksIn } from '../visible.ts';
+import { everythingIn } from '../elsewhere.ts';
+import { ownerOfTask, ownQuestions, questionsIn } from '../visible.ts';
 import { fromServer, json, own, READS, tool, type ToolContext, type ToolReply } from '../tool.ts';
 import { elicitationBrief, elicitationView, shownStatus, taskView, taskWithArgs } from '../views.ts';
 import { shortText, waitMs } from './arguments.ts';
@@ -27,7 +28,7 @@ export const taskTools = [
       const wanted = (task: Task): boolean =>
         (server === undefined || task.server === server) &&
         (status === undefined ? include_completed || !hasEnded(task) : shownStatus(task) === status);
-      return json({ tasks: tasksIn(context).filter(wanted).map(taskWithArgs) });
+      return json({ tasks: (await everythingIn(context)).tasks.filter(wanted).map(taskWithArgs) });
     },
   }),
   tool({
