@@ -26,6 +26,11 @@ export const FLAGS = {
   config: { value: 'FILE', env: 'MEANWHILE_CONFIG', help: 'servers and settings', complete: 'files' },
   port: { value: 'N', env: 'MEANWHILE_PORT', help: 'the port; 0 takes any free one' },
   host: { value: 'NAME', env: 'MEANWHILE_HOST', help: 'the address to listen on' },
+  advertise: {
+    value: 'URL',
+    env: 'MEANWHILE_ADVERTISE',
+    help: 'where other gateways on the same postgres:// store reach this one',
+  },
   store: {
     value: 'PATH',
     env: 'MEANWHILE_STORE',
@@ -110,7 +115,7 @@ export const COMMANDS = {
   serve: {
     group: 'gateway',
     summary: 'run as an MCP server over HTTP, at http://127.0.0.1:8080/mcp',
-    flags: ['config', 'port', 'host', 'store', ...LOG],
+    flags: ['config', 'port', 'host', 'store', 'advertise', ...LOG],
   },
   stdio: {
     group: 'gateway',

@@ -161,6 +161,23 @@ describe('precedence', () => {
     expect(await picked(flags, env)).toEqual({ port: 3, host: 'flag', logLevel: 'debug', store: join(cwd, 'flag.db') });
   });
 
+  it('K-3: the address for other gateways is checked, and of use with a database only', async () => {
+    const store = 'postgres://ann:hunter2@db/meanwhile';
+    for (const advertise of ['http://gateway-1:8080', 'https://10.0.0.1/', 'http://[::1]:81']) {
+      const { settings: found, warnings } = await load(settings({ store }), { advertise });
+      expect([found.advertise, warnings]).toEqual([advertise, []]);
+    }
+    const wrong = ['gateway-1:8080', 'ftp://a', 'http://a/mcp', 'http://a?b', 'http://a/#', 'http://u:p@a', 'http://'];
+    for (const advertise of wrong) {
+      expect(await mistakes({}, { advertise }), advertise).toEqual([
+        expect.stringContaining('--advertise: expected an address such as http://gateway-1:8080, without a path,'),
+      ]);
+    }
+    expect((await load({}, {}, { MEANWHILE_ADVERTISE: 'http://a' })).warnings).toEqual([
+      'MEANWHILE_ADVERTISE: has no effect: only gateways that share a postgres:// store reach each other',
+    ]);
+  });
+
   it('an empty variable counts as not set', async () => {
     expect(await picked({}, { MEANWHILE_PORT: '', MEANWHILE_STORE: '' })).toMatchObject({ port: 1 });
   });

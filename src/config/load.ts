@@ -22,6 +22,7 @@ export interface ConfigFlags {
   config?: string;
   port?: string;
   host?: string;
+  advertise?: string;
   store?: string;
   'log-level'?: string;
   'log-format'?: string;
@@ -49,6 +50,7 @@ type Overrides = Map<string, Given>;
 const OVERRIDABLE = [
   ['host', 'host', 'MEANWHILE_HOST'],
   ['port', 'port', 'MEANWHILE_PORT'],
+  ['advertise', 'advertise', 'MEANWHILE_ADVERTISE'],
   ['store', 'store', 'MEANWHILE_STORE'],
   ['logLevel', 'log-level', 'MEANWHILE_LOG_LEVEL'],
   ['logFormat', 'log-format', 'MEANWHILE_LOG_FORMAT'],
@@ -129,7 +131,15 @@ function understand(enabled: unknown, disabled: readonly string[], overrides: Ov
   const { meanwhile } = parsed.data;
   const { mistakes: inGroups, warnings } = checkGroups(meanwhile.groups, Object.keys(parsed.data.mcpServers), disabled);
   const found = [...inServers, ...inGroups];
-  return found.length > 0 ? { mistakes: found } : { value: { meanwhile, servers, warnings } };
+  if (found.length > 0) return { mistakes: found };
+  return { value: { meanwhile, servers, warnings: [...warnings, ...uselessIn(meanwhile)] } };
+}
+
+/** Settings that do nothing beside the others. */
+function uselessIn({ advertise, store }: FileValue['meanwhile']): Mistake[] {
+  if (advertise === undefined || isPostgresUrl(store ?? '')) return [];
+  const message = 'has no effect: only gateways that share a postgres:// store reach each other';
+  return [{ path: ['meanwhile', 'advertise'], message }];
 }
 
 async function readConfigFile(file: string, source: Given, name: string): Promise<unknown> {

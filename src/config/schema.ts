@@ -16,6 +16,13 @@ import { URL_KEYS } from './server-entries.ts';
 
 const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
 
+/** The address of one gateway, not of what it serves. */
+function isGatewayAddress(text: string): boolean {
+  if (!isHttpUrl(text)) return false;
+  const { href, origin } = new URL(text);
+  return href === `${origin}/` && !/[?#]/.test(text);
+}
+
 const headerName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'not a valid name of a header');
 
 /** Checked here because it would otherwise fail at each request, far from its cause. */
@@ -136,6 +143,17 @@ const settings = group('The settings of meanwhile itself.', {
     .default('127.0.0.1')
     .describe('The address to listen on over HTTP. Any other than a local one needs `auth.tokens`.'),
   port: z.int().min(0).max(65_535).default(8080).describe('The port to listen on over HTTP; 0 takes any free one.'),
+  advertise: z
+    .string()
+    .refine(
+      isGatewayAddress,
+      'expected an address such as http://gateway-1:8080, without a path, a query or credentials',
+    )
+    .optional()
+    .describe(
+      'Where other gateways on the same `postgres://` store reach this one, such as `http://gateway-1:8080`. By default where it ' +
+        'listens, under the name of the machine if that is all addresses.',
+    ),
   store: z
     .string()
     .min(1)
