@@ -82,8 +82,10 @@ export class Program {
   }
 
   async #close(): Promise<void> {
-    // Sessions that others go on with are reached here until their calls have ended.
-    if (this.#http.size > 0) await this.gateway.drain();
+    // Sessions that others go on with are reached here until their calls have ended, and others from here.
+    const { drainMs } = this.gateway.settings.cluster;
+    const drained = [...this.#http].map(async (listener) => listener.drain(drainMs));
+    if (this.#http.size > 0) await Promise.all([this.gateway.drain(), ...drained]);
     for (const listener of this.#http) listener.stopListening();
     // A session on stdio ends with its connection; those over HTTP are restored when the program starts again.
     for (const listener of this.#stdio) await listener.close();

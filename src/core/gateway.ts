@@ -699,7 +699,7 @@ export class Gateway {
 }
 
 /** What is claimed for all states of a principal. */
-const statesKey = (principal: string): string => `states:${principal}`;
+export const statesKey = (principal: string): string => `states:${principal}`;
 
 /** By what a session is claimed by one gateway as a whole. */
 const claimKey = (session: Session): string => (isState(session) ? statesKey(session.principal) : session.id);

@@ -1,12 +1,29 @@
 import type { IncomingMessage } from 'node:http';
 import type { View } from '../../core/session/kind.ts';
 
+/** The connection of a client, as far as it tells one client from another. */
+export interface Connection {
+  readonly destroyed: boolean;
+}
+
+/** The header of a request that another gateway has forwarded. */
+export const FORWARDED = 'meanwhile-forwarded';
+
+/** A request that another gateway has received and forwarded. */
+export interface ForwardedRequest {
+  /** Stands for the connection of the client to that gateway. */
+  connection: Connection;
+  /** The size of its body. The request ends only when its client has the response. */
+  bodyBytes: number;
+}
+
 /** The sender and the recipient of a request. */
 export interface Addressed {
   principal: string;
   view: View;
   /** The name that a client without a protocol session gives to its state. */
   as?: string | undefined;
+  forwarded?: ForwardedRequest | undefined;
 }
 
 const UNNAMED = { as: undefined };

@@ -1,21 +1,22 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Budget } from '../../core/budget.ts';
-import { GatewayError, known } from '../../core/errors.ts';
+import { GatewayError, known, OwnedElsewhere } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Store } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '../../lib/rpc-error.ts';
+import type { Cluster } from '../cluster/cluster.ts';
 import type { Hub } from '../hub/hub.ts';
 import { ALL_SERVERS, findGroup } from '../../core/groups.ts';
 import { directView, groupView, HUB_VIEW, type View } from '../../core/session/kind.ts';
 import { LegacySessions } from '../legacy/sessions.ts';
 import { idOf } from '../message.ts';
 import { ModernRequests } from '../modern/requests.ts';
-import { readBody } from './body.ts';
+import { parseBody, readBody, readFirst } from './body.ts';
 import { Guard, type GuardSettings } from './guard.ts';
 import { eraOf, messageMistake } from './message.ts';
-import { stateNamed, type Addressed } from './addressed.ts';
+import { FORWARDED, stateNamed, type Addressed, type ForwardedRequest } from './addressed.ts';
 import { setRecipient, type Recipient } from './unread.ts';
 import { respondError, respondGatewayError, respondJson } from './response.ts';
 
@@ -26,6 +27,8 @@ export interface HttpSettings extends GuardSettings {
   limits: { bodyBytes: number };
   /** What `/metrics` answers; without it, there is no such path. */
   metrics?: () => Promise<{ contentType: string; text: string }>;
+  /** Where other gateways on the same store reach this one; by default where it listens. */
+  advertise?: string | undefined;
 }
 
 /** Bodies up to this size are not counted. */
@@ -46,6 +49,8 @@ export class HttpListener {
   readonly #root: View;
   /** By principal. */
   readonly #recipients = new Map<string, Recipient>();
+  /** The other gateways on the same store, if it can have any. */
+  #cluster: Cluster | undefined;
   #ready = false;
   #closed: Promise<void> = Promise.resolve();
 
@@ -73,7 +78,8 @@ export class HttpListener {
 
   /** Resolves with the address of the hub, or of the only server. */
   async listen(): Promise<string> {
-    const { host, port } = this.#settings;
+    const { host, port, advertise } = this.#settings;
+    this.#cluster = await this.#joinCluster();
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', (error: NodeJS.ErrnoException) => {
         const { code } = error;
@@ -85,7 +91,24 @@ export class HttpListener {
     });
     this.#ready = true;
     const { address, port: bound, family } = this.#server.address() as AddressInfo;
-    return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}/mcp`;
+    const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}/mcp`;
+    try {
+      await this.#cluster?.announce(url, advertise);
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+    return url;
+  }
+
+  async #joinCluster(): Promise<Cluster | undefined> {
+    const { clock, log, observed, store } = this.#gateway;
+    if (store.cluster === undefined) return undefined;
+    const { Cluster } = await import('../cluster/cluster.ts');
+    // The request of another gateway ends only when its client has the response.
+    this.#server.requestTimeout = 0;
+    const announce = async (address: string): Promise<void> => this.#gateway.announce(address);
+    return new Cluster({ store: store.cluster, clock, log, observed, announce });
   }
 
   /** Accepts no new connections. Requests that are open can finish. */
@@ -97,11 +120,17 @@ export class HttpListener {
     });
   }
 
+  /** Waits until requests have ended that are at other gateways, but not longer than this. */
+  async drain(ms: number): Promise<void> {
+    await this.#cluster?.drain(ms);
+  }
+
   async close(): Promise<void> {
     this.stopListening();
     this.#legacy.close();
     this.#modern.close();
     this.#server.closeAllConnections();
+    this.#cluster?.close();
     await this.#closed;
   }
 
@@ -120,6 +149,10 @@ export class HttpListener {
       return;
     }
     if (this.#gateway.isInDoubt) await this.#gateway.certain();
+    if (this.#cluster !== undefined && req.headers[FORWARDED] !== undefined) {
+      await this.#forwarded(this.#cluster, req, res, path);
+      return;
+    }
     let principal: string;
     try {
       this.#guard.checkOrigin(req);
@@ -139,6 +172,28 @@ export class HttpListener {
       await respondMetrics(req, res, this.#settings.metrics);
       return;
     }
+    await this.#at(path, req, res, principal);
+  }
+
+  /** A request that another gateway has checked. It is served here or nowhere. */
+  async #forwarded(cluster: Cluster, req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {
+    const received = cluster.receive(req, res);
+    if (received === undefined) return;
+    try {
+      await this.#at(path, req, res, received.principal, received);
+    } catch (error) {
+      if (!(error instanceof OwnedElsewhere) && !isShuttingDown(error)) throw error;
+      cluster.refuse(res);
+    }
+  }
+
+  #at(
+    path: string,
+    req: IncomingMessage,
+    res: ServerResponse,
+    principal: string,
+    forwarded?: ForwardedRequest,
+  ): Promise<void> | void {
     const view = path === '/mcp' ? this.#root : this.#viewAt(path);
     if (view === undefined) {
       const places =
@@ -146,16 +201,17 @@ export class HttpListener {
           ? 'the hub is at /mcp, each server at /mcp/<its name>, and all at /mcp/all'
           : 'try /mcp';
       respondError(res, 404, -32000, `path '${path}' not found; ${places}`);
-      return;
+      return undefined;
     }
     const missing = view.kind === 'direct' ? this.#missing(principal, view.server) : undefined;
     if (missing !== undefined) {
       respondError(res, 404, INVALID_PARAMS, missing);
-      return;
+      return undefined;
     }
     const named = stateNamed(req);
-    if ('mistake' in named) respondError(res, 400, INVALID_PARAMS, named.mistake);
-    else await this.#mcp(req, res, { principal, view, as: named.as });
+    if (!('mistake' in named)) return this.#mcp(req, res, { principal, view, as: named.as, forwarded });
+    respondError(res, 400, INVALID_PARAMS, named.mistake);
+    return undefined;
   }
 
   /** The view at a path. Some clients append `/mcp` to the address they are given. */
@@ -196,9 +252,9 @@ export class HttpListener {
           respondError(res, 406, -32000, 'Not Acceptable: the client must accept text/event-stream');
           return undefined;
         }
-        return this.#serve(this.#legacy, req, res, whom);
+        return this.#serveOrForward(req, res, whom, () => this.#serve(this.#legacy, req, res, whom));
       case 'DELETE':
-        return this.#serve(this.#legacy, req, res, whom);
+        return this.#serveOrForward(req, res, whom, () => this.#serve(this.#legacy, req, res, whom));
       case undefined:
       default:
         respondError(res, 405, -32000, `method ${req.method} is not allowed`, { headers: { allow: METHODS } });
@@ -217,7 +273,7 @@ export class HttpListener {
       return;
     }
     const { bodyBytes } = this.#settings.limits;
-    const body = await readBody(req, bodyBytes);
+    const body = await this.#read(req, whom.forwarded);
     switch (body.kind) {
       case 'too-large':
         respondError(res, 413, -32000, `the body is larger than limits.bodyBytes = ${bodyBytes}`, {
@@ -227,22 +283,50 @@ export class HttpListener {
       case 'broken':
         respondError(res, 400, PARSE_ERROR, `Parse error: ${body.why}`);
         return;
-      case 'json':
+      case 'complete':
         break;
     }
-    const shortage = body.bytes > SMALL_BODY ? holdBody(res, body.bytes, this.#gateway.memoryOf(whom.principal)) : '';
+    const { bytes } = body;
+    const { length } = bytes;
+    const shortage = length > SMALL_BODY ? holdBody(res, length, this.#gateway.memoryOf(whom.principal)) : '';
     if (shortage !== '') {
       const message = `too many large requests are open (${shortage}); try again later`;
-      respondGatewayError(res, new GatewayError('TOOL_ERR_LIMIT', message), { id: idOf(body.value) });
+      respondGatewayError(res, new GatewayError('TOOL_ERR_LIMIT', message), { id: idOf(parseBody(bytes).value) });
       return;
     }
-    if (eraOf(req, body.value) === 'modern') {
-      await this.#serve(this.#modern, req, res, whom, body.value);
-      return;
+    if (this.#cluster === undefined) await this.#message(req, res, whom, bytes);
+    else await this.#serveOrForward(req, res, whom, () => this.#message(req, res, whom, bytes), bytes);
+  }
+
+  #read(req: IncomingMessage, forwarded: ForwardedRequest | undefined): ReturnType<typeof readBody> {
+    const { bodyBytes } = this.#settings.limits;
+    if (this.#cluster === undefined) return readBody(req, bodyBytes);
+    return forwarded ? readFirst(req, forwarded.bodyBytes, bodyBytes) : this.#cluster.read(req, bodyBytes);
+  }
+
+  #message(req: IncomingMessage, res: ServerResponse, whom: Addressed, bytes: Buffer): Promise<void> | undefined {
+    const { value, mistake: broken } = parseBody(bytes);
+    if (broken !== undefined) {
+      respondError(res, 400, PARSE_ERROR, `Parse error: ${broken}`);
+      return undefined;
     }
-    const mistake = messageMistake(body.value);
-    if (mistake === undefined) await this.#serve(this.#legacy, req, res, whom, body.value);
-    else respondError(res, 400, INVALID_REQUEST, `Invalid Request: ${mistake}`);
+    if (eraOf(req, value) === 'modern') return this.#serve(this.#modern, req, res, whom, value);
+    const mistake = messageMistake(value);
+    if (mistake === undefined) return this.#serve(this.#legacy, req, res, whom, value);
+    respondError(res, 400, INVALID_REQUEST, `Invalid Request: ${mistake}`);
+    return undefined;
+  }
+
+  /** At the gateway that has the session. */
+  #serveOrForward(
+    req: IncomingMessage,
+    res: ServerResponse,
+    { principal, view, forwarded }: Addressed,
+    here: () => Promise<void> | undefined,
+    body?: Buffer,
+  ): Promise<void> | undefined {
+    if (this.#cluster === undefined || forwarded !== undefined) return here();
+    return this.#cluster.serve({ req, res, principal, hasHubTools: view.kind === 'hub', body }, here);
   }
 
   #serve(
@@ -253,7 +337,8 @@ export class HttpListener {
     body?: unknown,
   ): Promise<void> | undefined {
     const refuse = (error: unknown): void => {
-      if (!(error instanceof GatewayError)) throw error;
+      // The gateway that has forwarded the request finds out where the session is then.
+      if (!(error instanceof GatewayError) || (whom.forwarded && isShuttingDown(error))) throw error;
       respondGatewayError(res, error, { id: idOf(body) });
     };
     try {
@@ -288,6 +373,10 @@ async function respondMetrics(
   const { contentType, text } = await metrics();
   res.writeHead(200, { 'content-type': contentType, 'content-length': Buffer.byteLength(text) });
   res.end(method === 'HEAD' ? undefined : text);
+}
+
+function isShuttingDown(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === 'TOOL_ERR_SHUTTING_DOWN';
 }
 
 const STORE_PROBLEMS = {

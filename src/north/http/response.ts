@@ -85,11 +85,25 @@ export function frame(data: string, id?: string): string {
   return `event: message\n${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`;
 }
 
+/** Tells whether the client has the response, once it is known. */
+type Confirmation = (listener: (received: boolean) => void) => void;
+
+const CONFIRMATION = Symbol('confirmation');
+
+interface Confirmed extends ServerResponse {
+  [CONFIRMATION]?: Confirmation;
+}
+
+/** The response goes to another gateway, which tells whether the client has received it. */
+export function setConfirmation(res: Confirmed, confirmation: Confirmation): void {
+  res[CONFIRMATION] = confirmation;
+}
+
 /**
  * Tells once whether the whole response was handed to a client that was still there. Node calls a response finished also
  * when its connection broke while it was being written; only the socket knows, a moment later.
  */
-export function onceHandedOver(res: ServerResponse, listener: (complete: boolean) => void): void {
+export function onceHandedOver(res: Confirmed, listener: (complete: boolean) => void): void {
   const { socket } = res.req;
   let finished = false;
   let told = false;
@@ -100,7 +114,8 @@ export function onceHandedOver(res: ServerResponse, listener: (complete: boolean
   };
   res.on('finish', () => {
     finished = true;
-    process.nextTick(tell);
+    if (res[CONFIRMATION] === undefined) process.nextTick(tell);
+    else res[CONFIRMATION](listener);
   });
   // Also emitted after a finished response.
   res.on('close', () => {

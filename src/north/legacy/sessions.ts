@@ -17,6 +17,7 @@ import { hubPeer } from '../hub-endpoint.ts';
 import type { Hub } from '../hub/hub.ts';
 import { whenStored } from '../commit-gate.ts';
 import { idOf, type Message, type RequestId } from '../message.ts';
+import { lostRequest } from '../lost-request.ts';
 import type { ClientPeer } from '../peer.ts';
 import { clientRecord, understandsEmptyEvents } from './client.ts';
 import { LegacyTransport } from './transport.ts';
@@ -108,7 +109,7 @@ export class LegacySessions {
     const transport = new LegacyTransport(session.id, {
       isInDoubt: () => this.#options.gateway.isInDoubt,
       primesStreams: understandsEmptyEvents(session.client),
-      lost: restored ? lostIn(session) : undefined,
+      lost: restored ? lostRequest('gateway restarted', session.hasHubTools) : undefined,
     });
     transport.onStreamOpen = () => session.hold();
     const { peer, close } = this.#peerOf(session, transport, shown);
@@ -190,10 +191,4 @@ export class LegacySessions {
     }
     return undefined;
   }
-}
-
-/** The error for a request that was open when the program ended; it says how the client finds its work. */
-function lostIn({ hasHubTools }: Session): string {
-  const tasks = hasHubTools ? 'list_tasks shows' : 'make it again, unless tasks/list shows';
-  return `gateway restarted while this request was open; ${tasks} what became of its work`;
 }

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import { GatewayError } from '../../core/errors.ts';
 import type { Ending } from '../../core/call/request.ts';
 import type { Gateway } from '../../core/gateway.ts';
@@ -7,7 +6,7 @@ import type { NativeView } from '../../core/session/kind.ts';
 import type { Session } from '../../core/session/session.ts';
 import { InFlight } from '../../lib/in-flight.ts';
 import { metaOf } from '../../lib/meta.ts';
-import type { Addressed } from '../http/addressed.ts';
+import type { Addressed, Connection } from '../http/addressed.ts';
 import { ClientRequest } from '../client-request.ts';
 import { HelperTools } from '../all/helper-tools.ts';
 import { listen } from '../direct/listening.ts';
@@ -89,24 +88,27 @@ export class ModernRequests {
   }
 
   async #answer(req: IncomingMessage, res: ServerResponse, message: RequestMessage, whom: Addressed): Promise<void> {
-    const transport = new RequestTransport(res, this.#onOver, this.#isInDoubt);
-    this.#open.add(transport, transport);
-    const found = this.#gateway.stateOf({ ...whom, name: stateOf(whom.as, metaOf(message.params ?? {})) });
+    const { principal, view, as } = whom;
+    const found = this.#gateway.stateOf({ principal, view, name: stateOf(as, metaOf(message.params ?? {})) });
     const session = found instanceof Promise ? await found : found;
+    if (res.destroyed) return;
+    // Not before: another gateway may have the state, and then the request is forwarded.
+    const transport = new RequestTransport(res, this.#onOver, this.#isInDoubt);
     transport.session = session;
+    this.#open.add(transport, transport);
     const endpoint =
       whom.view.kind === 'hub'
-        ? this.#hubEndpoint(session, message, req.socket)
+        ? this.#hubEndpoint(session, message, whom.forwarded?.connection ?? req.socket)
         : await this.#nativeEndpoint(session, message, whom.view);
     if (transport.over) return;
     const request = new ClientRequest(message, transport, this.#gateway.settings.calls.onCancel);
     void answer(request, transport, () => modernResult(endpoint, request));
   }
 
-  #hubEndpoint(session: Session, { id }: RequestMessage, socket: Socket): ModernEndpoint {
+  #hubEndpoint(session: Session, { id }: RequestMessage, connection: Connection): ModernEndpoint {
     const { hub, mayRunCommands } = this.#options;
     if (hub === undefined) throw new Error('a hub request at a listener without a hub');
-    return modernHub({ hub, session, mayRunCommands, reader: this.#windows.readerOf(session, id, socket) });
+    return modernHub({ hub, session, mayRunCommands, reader: this.#windows.readerOf(session, id, connection) });
   }
 
   async #nativeEndpoint(

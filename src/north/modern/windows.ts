@@ -1,5 +1,5 @@
-import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
+import type { Connection } from '../http/addressed.ts';
 import type { RequestId } from '../message.ts';
 import { EventReader } from '../../core/event/reader.ts';
 
@@ -24,7 +24,7 @@ interface Window {
   missing: Map<number, number>;
   /** Whether it has sent more than one request. */
   returned: boolean;
-  socket: WeakRef<Socket>;
+  connection: WeakRef<Connection>;
 }
 
 /** How far parallel requests may be out of order when they arrive. */
@@ -36,7 +36,7 @@ interface Sent {
   prefix: string;
   /** NaN where the id does not end in a counter, but is random for example. */
   number: number;
-  socket: Socket;
+  connection: Connection;
   at: number;
 }
 
@@ -55,10 +55,10 @@ export class Windows {
   }
 
   /** The reader of the session's events that sends this request. */
-  readerOf(session: Readable, id: RequestId, socket: Socket): EventReader {
+  readerOf(session: Readable, id: RequestId, connection: Connection): EventReader {
     const windows = this.#windows.get(session) ?? [];
     this.#windows.set(session, windows);
-    const sent = { ...parsed(id), socket, at: this.#clock.now() };
+    const sent = { ...parsed(id), connection, at: this.#clock.now() };
     const known = find(session, windows, sent);
     const window = known ?? newWindow(sent);
     window.returned = known !== undefined;
@@ -80,8 +80,8 @@ function forgetOne({ events }: Readable, windows: Window[]): void {
   for (const { reader } of windows.splice(Math.max(0, at), 1)) events.forget(reader);
 }
 
-function isClosed({ socket }: Window): boolean {
-  return socket.deref()?.destroyed !== false;
+function isClosed({ connection }: Window): boolean {
+  return connection.deref()?.destroyed !== false;
 }
 
 function find({ events }: Readable, windows: Window[], sent: Sent): Window | undefined {
@@ -108,20 +108,20 @@ function isAhead(window: Window, sent: Sent): boolean {
 }
 
 /** Where ids are no sequence, or some requests went elsewhere, the connection tells, if it is not shared. */
-function onConnection(windows: Window[], { prefix, number, socket }: Sent): Window | undefined {
-  const [only, ...others] = windows.filter((each) => each.socket.deref() === socket);
+function onConnection(windows: Window[], { prefix, number, connection }: Sent): Window | undefined {
+  const [only, ...others] = windows.filter((each) => each.connection.deref() === connection);
   if (only === undefined || others.length > 0) return undefined;
   return Number.isNaN(number) || (only.prefix === prefix && only.last < number) ? only : undefined;
 }
 
 /** What came before its first request may still be on its way. */
-function newWindow({ prefix, number, socket, at }: Sent): Window {
+function newWindow({ prefix, number, connection, at }: Sent): Window {
   const last = Math.max(-1, number - OUT_OF_ORDER);
   const reader = new EventReader(at);
-  return { reader, prefix, last, missing: new Map(), returned: false, socket: weakly(socket) };
+  return { reader, prefix, last, missing: new Map(), returned: false, connection: weakly(connection) };
 }
 
-function advance(window: Window, { number, socket, at }: Sent): void {
+function advance(window: Window, { number, connection, at }: Sent): void {
   const { last, missing } = window;
   missing.delete(number);
   if (!(number <= last)) {
@@ -130,14 +130,14 @@ function advance(window: Window, { number, socket, at }: Sent): void {
       missing.set(each, at + LATE_MS);
     window.last = number;
   }
-  window.socket = weakly(socket);
+  window.connection = weakly(connection);
 }
 
 const WEAKLY = Symbol('weakly');
 
-/** One reference for each socket, since each request brings it along. */
-function weakly(socket: Socket & { [WEAKLY]?: WeakRef<Socket> }): WeakRef<Socket> {
-  return (socket[WEAKLY] ??= new WeakRef<Socket>(socket));
+/** One reference for each connection, since each request brings it along. */
+function weakly(connection: Connection & { [WEAKLY]?: WeakRef<Connection> }): WeakRef<Connection> {
+  return (connection[WEAKLY] ??= new WeakRef<Connection>(connection));
 }
 
 function parsed(id: RequestId): Pick<Sent, 'prefix' | 'number'> {

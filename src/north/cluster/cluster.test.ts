@@ -1,0 +1,440 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { expect, test, vi } from 'vitest';
+import { errorOf, openStream, post, send, type RawAnswer } from '../../../tests/support/raw-http.ts';
+import { Ownership, testPeer, type Here, type TestPeer } from '../../../tests/support/cluster.ts';
+import { defer } from '../../../tests/support/owned.ts';
+import { TestClock } from '../../../tests/support/test-clock.ts';
+import { OwnedElsewhere } from '../../core/errors.ts';
+import { onceHandedOver, respondJson } from '../http/response.ts';
+import { FORWARDED } from '../http/addressed.ts';
+import { forwardedHeader } from './forwarded-header.ts';
+
+const IN_SESSION = { 'mcp-session-id': 's1' };
+const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'x' } };
+
+interface Pair {
+  front: TestPeer;
+  owner: TestPeer;
+  ownership: Ownership;
+  clock: TestClock;
+  /** How often the front has tried to serve a request itself. */
+  tried: () => number;
+}
+
+/** Two gateways; the second one has the session `s1` and serves with `here`. The first one serves it once that one has lost it. */
+async function pair(here: Here): Promise<Pair> {
+  const ownership = new Ownership();
+  const clock = new TestClock();
+  const owner = await testPeer('owner', ownership, here, { clock });
+  ownership.owners.set('s1', { id: 'owner', address: owner.address });
+  let tried = 0;
+  const front = await testPeer(
+    'front',
+    ownership,
+    (req, res) => {
+      tried += 1;
+      const found = ownership.owners.get('s1');
+      if (found !== undefined && req.headers['mcp-session-id'] === 's1') throw new OwnedElsewhere('s1', found);
+      respondJson(res, 200, '{"served":"front"}');
+    },
+    { clock },
+  );
+  return { front, owner, ownership, clock, tried: () => tried };
+}
+
+/** Moves the time on as often as the condition needs. */
+async function until(clock: TestClock, holds: () => boolean): Promise<void> {
+  await vi.waitFor(
+    () => {
+      clock.advance(200);
+      expect(holds()).toBe(true);
+    },
+    { interval: 2, timeout: 10_000 },
+  );
+}
+
+/** The same until there is an answer. */
+async function answerOf(clock: TestClock, answering: Promise<RawAnswer>): Promise<RawAnswer> {
+  let isThere = false;
+  void answering.finally(() => (isThere = true)).catch(() => {});
+  await until(clock, () => isThere);
+  return answering;
+}
+
+test('K-3: a request is forwarded as it came, and the response returned as it is', async () => {
+  let seen: IncomingMessage | undefined;
+  let body = '';
+  const { front } = await pair((req, res, bytes) => {
+    seen = req;
+    body = bytes.toString();
+    res.removeHeader('access-control-allow-origin');
+    res.writeHead(207, { 'content-type': 'application/json', 'mcp-session-id': 's1', 'x-own': 'ä' }).end('{"é":1}');
+  });
+  const headers = {
+    ...IN_SESSION,
+    'content-type': 'application/json',
+    accept: '*/*',
+    authorization: 'Bearer secret',
+    cookie: 'a=b',
+    origin: 'http://localhost',
+    connection: 'keep-alive, x-hop',
+    'x-hop': '1',
+    'mcp-name': 'grün',
+  };
+  const text = '{ "as":  "it came", "n": 12345678901234567890.10 }';
+  const answer = await send(`${front.address}/mcp?as=desk`, { headers, body: text });
+  expect(body).toBe(text);
+  expect(seen?.url).toBe('/mcp?as=desk');
+  // Node writes UTF-8 and reads Latin-1.
+  expect(seen?.headers).toMatchObject({ ...IN_SESSION, accept: '*/*', 'mcp-name': 'gr\u00c3\u00bcn' });
+  for (const name of ['authorization', 'cookie', 'origin', 'x-hop']) expect(seen?.headers).not.toHaveProperty(name);
+  expect(answer).toMatchObject({ status: 207, text: '{"é":1}' });
+  expect(answer.headers).toMatchObject({
+    'mcp-session-id': 's1',
+    'x-own': 'ä',
+    'access-control-allow-origin': 'from-front',
+  });
+});
+
+test('K-3: the owner is asked for once, and then forwarded to without trying', async () => {
+  const { front, tried, ownership, clock } = await pair((_req, res) => respondJson(res, 200, '{"served":"owner"}'));
+  for (let i = 0; i < 3; i += 1) expect((await post(front.address, CALL, IN_SESSION)).text).toBe('{"served":"owner"}');
+  expect([tried(), ownership.asked]).toEqual([1, 0]);
+  // Its lease may have ended; the store knows.
+  clock.advance(6000);
+  expect((await post(front.address, CALL, IN_SESSION)).text).toBe('{"served":"owner"}');
+  expect([tried(), ownership.asked]).toEqual([1, 1]);
+  ownership.owners.clear();
+  clock.advance(6000);
+  expect((await post(front.address, CALL, IN_SESSION)).text).toBe('{"served":"front"}');
+});
+
+test('K-3: a request without a session is served where it arrives', async () => {
+  const { front } = await pair((_req, res) => respondJson(res, 200, '{"served":"owner"}'));
+  expect((await post(front.address, CALL)).text).toBe('{"served":"front"}');
+});
+
+test('K-3: a large body and a large response pass', async () => {
+  const large = 'x'.repeat(20_000_000);
+  const { front } = await pair((_req, res, bytes) => {
+    res.writeHead(200, { 'content-type': 'application/json' }).end(bytes);
+  });
+  const answer = await send(front.address, { headers: IN_SESSION, body: large });
+  expect(answer.text.length).toBe(large.length);
+});
+
+test('K-3: a stream passes event by event, and begins before the first one', async () => {
+  let stream: ServerResponse | undefined;
+  const { front } = await pair((_req, res) => {
+    stream = res;
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+  });
+  const opened = await openStream(front.address, { headers: IN_SESSION });
+  expect(opened.events).toEqual([]);
+  for (const data of ['one', 'two']) {
+    stream?.write(`id: ${data}\ndata: ${data}\n\n`);
+    await vi.waitFor(() => expect(opened.events.at(-1)).toEqual({ id: data, data }));
+  }
+  stream?.end();
+  await opened.ended;
+});
+
+test('K-3: a client that does not read stops the owner, and fills no memory on the way', async () => {
+  const chunk = Buffer.alloc(1 << 20);
+  const total = 64;
+  let written = 0;
+  const { front } = await pair(async (_req, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    while (written < total) {
+      written += 1;
+      if (!res.write(chunk)) await once(res, 'drain');
+    }
+    res.end();
+  });
+  let atFront: ServerResponse | undefined;
+  front.server.prependListener('request', (_req, res: ServerResponse) => (atFront = res));
+  const response = await new Promise<IncomingMessage>((resolve) => {
+    request(front.address, { headers: IN_SESSION }, resolve).end();
+  });
+  await vi.waitFor(() => expect(atFront?.writableNeedDrain).toBe(true));
+  expect(atFront?.writableLength).toBeLessThan(4 << 20);
+  expect(written).toBeLessThan(total);
+  let read = 0;
+  for await (const part of response) read += (part as Buffer).length;
+  expect(read).toBe(total << 20);
+});
+
+test('K-3: the owner learns when the client has the response, and not before', async () => {
+  const handedOver: boolean[] = [];
+  const { front } = await pair((_req, res) => {
+    onceHandedOver(res, (complete) => handedOver.push(complete));
+    respondJson(res, 200, '{"a":1}');
+  });
+  await post(front.address, CALL, IN_SESSION);
+  await vi.waitFor(() => expect(handedOver).toEqual([true]));
+  expect(front.forwards).toEqual(['answered']);
+});
+
+test('K-3: a response that the client did not take does not count as delivered', async () => {
+  const handedOver: boolean[] = [];
+  const large = 'x'.repeat(30_000_000);
+  const { front } = await pair((_req, res) => {
+    onceHandedOver(res, (complete) => handedOver.push(complete));
+    respondJson(res, 200, JSON.stringify(large));
+  });
+  const sent = request(front.address, { headers: IN_SESSION });
+  sent.on('error', () => {}).end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  response.on('error', () => {});
+  sent.destroy();
+  await vi.waitFor(() => expect(handedOver).toEqual([false]));
+});
+
+test('K-3: a gateway that dies with a response in its hands makes it no delivered one', async () => {
+  const handedOver: boolean[] = [];
+  const finished: boolean[] = [];
+  const ownership = new Ownership();
+  const owner = await testPeer('owner', ownership, (_req, res) => {
+    onceHandedOver(res, (complete) => handedOver.push(complete));
+    res.once('finish', () => finished.push(true));
+    respondJson(res, 200, '{"a":1}');
+  });
+  // Reads nothing, as a process that is stopped.
+  const fields = { principal: 'ann', sender: 'front', recipient: 'owner', key: 's1', connection: 1, bodyBytes: 0 };
+  const header = forwardedHeader(Buffer.alloc(32, 1), { method: 'GET', path: '/' }, fields, 1_000_000);
+  const headers = { ...IN_SESSION, [FORWARDED]: header, 'content-length': '1' };
+  const sent = request(owner.address, { headers });
+  sent.on('error', () => {}).flushHeaders();
+  await vi.waitFor(() => expect(finished).toEqual([true]));
+  expect(handedOver).toEqual([]);
+  sent.destroy();
+  await vi.waitFor(() => expect(handedOver).toEqual([false]));
+});
+
+test.each(['before the response', 'in the middle of it'])('K-3: the owner sees the client leave %s', async (when) => {
+  let left = false;
+  let arrived = false;
+  const { front } = await pair((_req, res) => {
+    arrived = true;
+    res.once('close', () => (left = true));
+    if (when !== 'before the response') res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+  });
+  const sent = request(front.address, { method: 'POST', headers: IN_SESSION });
+  sent.on('error', () => {}).end('{}');
+  if (when === 'before the response') await vi.waitFor(() => expect(arrived).toBe(true));
+  else (await once(sent, 'response').then(([response]) => response as IncomingMessage)).on('error', () => {});
+  expect(left).toBe(false);
+  sent.destroy();
+  await vi.waitFor(() => expect(left).toBe(true));
+  await vi.waitFor(() => expect(front.cluster.forwarding).toBe(0));
+});
+
+test('K-3: connections to the owner are used again', async () => {
+  const { front, owner } = await pair((_req, res) => respondJson(res, 200, '{}'));
+  let connections = 0;
+  owner.server.on('connection', () => (connections += 1));
+  for (let i = 0; i < 5; i += 1) await post(front.address, CALL, IN_SESSION);
+  expect(connections).toBe(1);
+});
+
+test('K-3: a gateway that has lost the session refuses, and the request is served elsewhere', async () => {
+  const { front, owner, ownership, clock } = await pair((_req, res) => {
+    ownership.owners.delete('s1');
+    owner.cluster.refuse(res);
+  });
+  expect((await answerOf(clock, post(front.address, CALL, IN_SESSION))).text).toBe('{"served":"front"}');
+  expect(front.logs.map(({ event }) => event)).toEqual(['forward_failed']);
+  expect(front.forwards).toEqual(['refused']);
+});
+
+test('K-3: a gateway that cannot be reached is taken over when its lease has ended', async () => {
+  const { front, ownership, clock, tried } = await pair(() => {});
+  ownership.owners.set('s1', { id: 'gone', address: 'http://127.0.0.1:1' });
+  const answered = post(front.address, CALL, IN_SESSION);
+  await until(clock, () => tried() >= 3);
+  ownership.owners.delete('s1');
+  expect((await answerOf(clock, answered)).text).toBe('{"served":"front"}');
+});
+
+test.each([
+  ['cannot be reached', { id: 'gone', address: 'http://127.0.0.1:1' }],
+  ['has no address', { id: 'on-stdio' }],
+])('K-3: a client is told when the owner lives but %s', async (_what, owner) => {
+  const { front, ownership, clock } = await pair(() => {});
+  ownership.owners.set('s1', owner);
+  const answer = await answerOf(clock, post(front.address, CALL, IN_SESSION));
+  expect(answer).toMatchObject({ status: 503, json: { id: 1 }, headers: { 'retry-after': '1' } });
+  expect(front.logs.find(({ event }) => event === 'owner_unreachable')?.data).toMatchObject(owner);
+  expect(new Set(front.forwards)).toEqual(new Set(['unreachable']));
+});
+
+/** A gateway that takes a request and ends. */
+async function dying(beforeEnd: (socket: Socket) => void = () => {}): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      beforeEnd(socket);
+      setImmediate(() => socket.destroy());
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  defer(async () => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test('K-3: a request that may have run is not run again: its client is told', async () => {
+  const { front, ownership, tried } = await pair(() => {});
+  ownership.owners.set('s1', { id: 'dying', address: await dying() });
+  const answer = await post(front.address, CALL, IN_SESSION);
+  expect(answer).toMatchObject({ status: 200, json: { jsonrpc: '2.0', id: 1 } });
+  expect(errorOf(answer)).toEqual({
+    code: -32000,
+    message:
+      'the gateway that had the session was lost while this request was open; list_tasks shows what became of its work',
+  });
+  expect(tried()).toBe(1);
+  const batch = await post(front.address, [CALL, { jsonrpc: '2.0', method: 'n' }, { ...CALL, id: 'b' }], IN_SESSION);
+  const replies = JSON.parse(batch.text) as { id: unknown }[];
+  expect(replies.map(({ id }) => id)).toEqual([1, 'b']);
+  const notified = await post(front.address, { jsonrpc: '2.0', method: 'notifications/cancelled' }, IN_SESSION);
+  expect(notified).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
+});
+
+test('K-3: a lost request for a stream is made again', async () => {
+  const { front, ownership, clock } = await pair(() => {});
+  ownership.owners.set('s1', { id: 'dying', address: await dying(() => void ownership.owners.delete('s1')) });
+  const answering = send(front.address, { method: 'GET', headers: IN_SESSION });
+  expect((await answerOf(clock, answering)).text).toBe('{"served":"front"}');
+  expect(front.logs.map(({ event }) => event)).toEqual(['forwarded_request_lost']);
+  expect(front.forwards).toEqual(['broken']);
+});
+
+test('K-3: a stream whose gateway is lost breaks off, so that the client resumes it', async () => {
+  const { front, owner } = await pair((_req, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).write('id: 1\ndata: one\n\n');
+  });
+  const response = await new Promise<IncomingMessage>((resolve) => {
+    request(front.address, { headers: IN_SESSION }, resolve).end();
+  });
+  await once(response, 'data');
+  owner.server.closeAllConnections();
+  await expect(once(response, 'end')).rejects.toThrow('aborted');
+  await vi.waitFor(() => expect(front.forwards).toEqual(['broken']));
+});
+
+test('K-3: a request to a gateway that is silent ends when its lease has ended', async () => {
+  let arrived = 0;
+  const { front, ownership, clock } = await pair(() => void (arrived += 1));
+  const answered = post(front.address, CALL, IN_SESSION);
+  await vi.waitFor(() => expect(arrived).toBe(1));
+  clock.advance(10_000);
+  await vi.waitFor(() => expect(ownership.asked).toBe(1));
+  expect(front.cluster.forwarding).toBe(1);
+  ownership.owners.set('s1', { id: 'front', address: front.address });
+  clock.advance(10_000);
+  expect(errorOf(await answered).message).toContain('was lost');
+});
+
+test('K-3, K-5: a gateway that is stopped waits for requests at other gateways, but not for streams of changes', async () => {
+  const open: ServerResponse[] = [];
+  const { front, clock, ownership, owner } = await pair((_req, res) => void open.push(res));
+  ownership.owners.set('states:ann', { id: 'owner', address: owner.address });
+  const answering = post(front.address, CALL, IN_SESSION);
+  const listening = openStream(front.address, {
+    method: 'POST',
+    headers: { ...IN_SESSION, 'mcp-method': 'subscriptions/listen' },
+  });
+  listening.catch(() => {});
+  await vi.waitFor(() => expect(open).toHaveLength(2));
+  let isDrained = false;
+  const draining = front.cluster.drain(5000).then(() => (isDrained = true));
+  clock.advance(1000);
+  expect(isDrained).toBe(false);
+  for (const res of open) if (res.req.headers['mcp-method'] === undefined) respondJson(res, 200, '{"late":1}');
+  expect((await answering).text).toBe('{"late":1}');
+  await until(clock, () => isDrained);
+  await draining;
+});
+
+test('K-3: a client cannot forward a request itself', async () => {
+  let served = false;
+  const { front } = await pair(() => void (served = true));
+  const fields = { principal: 'root', sender: 'x', recipient: 'front', key: 's1', connection: 1, bodyBytes: 0 };
+  const request = { method: 'POST', path: '/' };
+  const headers = { ...IN_SESSION, [FORWARDED]: forwardedHeader(Buffer.alloc(32), request, fields, 1_000_000) };
+  const answer = await post(front.address, CALL, headers);
+  expect(answer.status).toBe(403);
+  expect(served).toBe(false);
+});
+
+test('K-3: a gateway refuses a request that was meant for another one, or is about another session', async () => {
+  let served = false;
+  const { front } = await pair(() => void (served = true));
+  const attempt = async (changed: object): Promise<number> => {
+    const fields = { principal: 'ann', sender: 'x', recipient: 'front', key: 's1', connection: 1, bodyBytes: 0 };
+    const request = { method: 'GET', path: '/' };
+    const header = forwardedHeader(Buffer.alloc(32, 1), request, { ...fields, ...changed }, 1_000_000);
+    const { status } = await send(front.address, { method: 'GET', headers: { ...IN_SESSION, [FORWARDED]: header } });
+    return status;
+  };
+  expect(await attempt({ recipient: 'owner' })).toBe(421);
+  expect(await attempt({ key: 's2' })).toBe(403);
+  expect(await attempt({ key: 'states:bob' })).toBe(403);
+  expect(served).toBe(false);
+});
+
+test('K-3: clients of another gateway are told apart by their connections', async () => {
+  const ownership = new Ownership();
+  const clock = new TestClock();
+  const { cluster, address, server } = await testPeer('owner', ownership, () => {}, { clock });
+  const seen: { destroyed: boolean }[] = [];
+  server.removeAllListeners('request').on('request', (req: IncomingMessage, res: ServerResponse) => {
+    const received = cluster.receive(req, res);
+    if (received !== undefined) seen.push(received.connection);
+    res.end();
+  });
+  for (const [sender, connection] of [
+    ['a', 1],
+    ['a', 2],
+    ['b', 1],
+    ['a', 1],
+  ] as const) {
+    const fields = { principal: 'ann', sender, recipient: 'owner', key: 's1', connection, bodyBytes: 0 };
+    const header = forwardedHeader(Buffer.alloc(32, 1), { method: 'GET', path: '/' }, fields, clock.now());
+    await send(address, { method: 'GET', headers: { ...IN_SESSION, [FORWARDED]: header } });
+  }
+  expect(new Set(seen).size).toBe(3);
+  expect(seen[3]).toBe(seen[0]);
+  expect(seen.map(({ destroyed }) => destroyed)).toEqual([false, false, false, false]);
+  clock.advance(66_000);
+  expect(seen.map(({ destroyed }) => destroyed)).toEqual([true, true, true, true]);
+});
+
+test('K-3: a gateway makes sure that others reach it at its address, and not another gateway', async () => {
+  const ownership = new Ownership();
+  const announced: string[] = [];
+  const announce = async (address: string) => void announced.push(address);
+  const one = await testPeer('one', ownership, () => {}, { announce });
+  const two = await testPeer('two', ownership, () => {}, { announce });
+  await one.cluster.announce(`${one.address}/mcp`, undefined);
+  expect(announced).toEqual([one.address]);
+  expect(one.logs).toEqual([
+    expect.objectContaining({ event: 'advertised', data: { address: one.address, gateway: 'one' } }),
+  ]);
+  await expect(two.cluster.announce(`${two.address}/mcp`, `${one.address}/`)).rejects.toThrow(
+    /another gateway answers .*--advertise/,
+  );
+  expect(announced).toHaveLength(1);
+  await two.cluster.announce(`${two.address}/mcp`, 'http://127.0.0.1:1');
+  expect(announced).toEqual([one.address, 'http://127.0.0.1:1']);
+  expect(two.logs[0]).toMatchObject({
+    event: 'advertise_unreachable',
+    data: {
+      address: 'http://127.0.0.1:1',
+      error: expect.stringContaining('ECONNREFUSED'),
+      fix: expect.stringContaining('--advertise'),
+    },
+  });
+});

@@ -1,0 +1,108 @@
+/** What a listener needs where several gateways share a store. Loaded only there. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { GatewayError } from '../../core/errors.ts';
+import type { Observed } from '../../core/observer.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Log } from '../../lib/log.ts';
+import { Delayed } from '../../lib/timers.ts';
+import { readBody } from '../http/body.ts';
+import { addressOf, GATEWAY_PATH, whoAnswersAt } from './advertise.ts';
+import { Forwarder, type Incoming } from './forwarder.ts';
+import { GatewayClient } from './gateway-client.ts';
+import { Receiver, type Received } from './receiver.ts';
+import type { ForwardStore } from './owners.ts';
+
+/** As long as Node waits by default. */
+const READ_TIMEOUT_MS = 300_000;
+
+export interface ClusterParts {
+  store: ForwardStore;
+  clock: Clock;
+  log: Log;
+  observed: Observed;
+  /** Makes the address known to other gateways. */
+  announce: (address: string) => Promise<void>;
+}
+
+export class Cluster {
+  readonly #parts: ClusterParts;
+  readonly #client: GatewayClient;
+  readonly #forwarder: Forwarder;
+  readonly #receiver: Receiver;
+  /** Requests whose bodies are being read. */
+  readonly #reading: Delayed<IncomingMessage>;
+
+  constructor(parts: ClusterParts) {
+    this.#parts = parts;
+    this.#client = new GatewayClient(parts.clock);
+    this.#forwarder = new Forwarder(parts, this.#client);
+    this.#receiver = new Receiver(parts);
+    this.#reading = new Delayed(READ_TIMEOUT_MS, (req) => req.destroy(), parts.clock);
+  }
+
+  /** Makes known where other gateways reach this one, which listens at the URL. */
+  async announce(listening: string, advertise: string | undefined): Promise<void> {
+    const { store, log, announce } = this.#parts;
+    const address = addressOf(advertise ?? listening);
+    const answering = await whoAnswersAt(address, { ...this.#parts, client: this.#client });
+    switch (answering.kind) {
+      case 'this':
+        break;
+      case 'other':
+        throw new GatewayError(
+          'TOOL_ERR_INVALID_ARGUMENT',
+          `another gateway answers at ${address}, where others are to reach this one; ` +
+            'give each gateway an address of its own with --advertise',
+        );
+      case 'unknown': {
+        const fix = 'give the address at which other gateways reach this one with --advertise';
+        log.warn('advertise_unreachable', { address, error: answering.why, fix });
+      }
+    }
+    await announce(address);
+    log.info('advertised', { address, gateway: store.gatewayId });
+  }
+
+  /** Serves the request of a client here, or at the gateway that has its session. */
+  serve(incoming: Incoming, here: () => Promise<void> | undefined): Promise<void> {
+    return this.#forwarder.serve(incoming, here);
+  }
+
+  /** The request of another gateway's client; nothing if it was answered. */
+  receive(req: IncomingMessage, res: ServerResponse): Received | undefined {
+    const received = this.#receiver.receive(req, res);
+    if (req.url !== GATEWAY_PATH || received === undefined) return received;
+    res.writeHead(204).end();
+    return undefined;
+  }
+
+  refuse(res: ServerResponse): void {
+    this.#receiver.refuse(res);
+  }
+
+  /** Forwarded requests end late, so Node must not limit for how long a request may take. */
+  async read(req: IncomingMessage, limit: number): ReturnType<typeof readBody> {
+    this.#reading.add(req);
+    try {
+      return await readBody(req, limit);
+    } finally {
+      this.#reading.delete(req);
+    }
+  }
+
+  /** Waits until requests have ended at other gateways, but not longer than this. */
+  async drain(ms: number): Promise<void> {
+    await this.#forwarder.drain(ms);
+  }
+
+  /** How many requests are at other gateways. */
+  get forwarding(): number {
+    return this.#forwarder.open;
+  }
+
+  close(): void {
+    this.#forwarder.close();
+    this.#client.close();
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * The header with which a gateway forwards a request of its client to the gateway that has the session. It is signed with the
+ * key that the gateways of one store share, so it stands for the token that the first gateway has checked.
+ */
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { FORWARDED } from '../http/addressed.ts';
+
+export interface Forwarded {
+  principal: string;
+  /** The gateway that received the request from its client. */
+  sender: string;
+  /** The gateway that it takes for the owner of the session. */
+  recipient: string;
+  /** What the recipient has claimed: a session, or the states of the principal. */
+  key: string;
+  /** Tells the connections of the sender's clients from each other. */
+  connection: number;
+  /** How much of the body belongs to the message: the request itself ends only when the client has the response. */
+  bodyBytes: number;
+}
+
+/**
+ * Each clock differs by less than a minute from that of the database, so two of them by less than two minutes; the rest is
+ * for the way. An intercepted header is of no use after that.
+ */
+const MAX_AGE_MS = 150_000;
+
+/** So that no other text signed with the same key can pass for such a header. */
+const PURPOSE = 'meanwhile forwarded request 1';
+
+/** The request that the header belongs to. */
+export interface SignedRequest {
+  method: string;
+  /** With the query. */
+  path: string;
+}
+
+export function forwardedHeader(key: Buffer, request: SignedRequest, fields: Forwarded, now: number): string {
+  const { principal, sender, recipient, key: owned, connection, bodyBytes } = fields;
+  const names = [principal, sender, recipient, owned].map(encodeURIComponent).join();
+  const signed = `${names},${connection},${bodyBytes},${now}`;
+  return `${signed},${signatureOf(key, request, signed).toString('base64url')}`;
+}
+
+/** What the header says; throws the reason if it is not to be believed. */
+export function readForwarded(key: Buffer, request: SignedRequest, header: string, now: number): Forwarded {
+  const end = header.lastIndexOf(',');
+  const signed = header.slice(0, Math.max(0, end));
+  const presented = Buffer.from(header.slice(end + 1), 'base64url');
+  const expected = signatureOf(key, request, signed);
+  if (presented.length !== expected.length || !timingSafeEqual(presented, expected)) {
+    throw new Error(`no gateway of this store has signed the header ${FORWARDED}`);
+  }
+  const [principal = '', sender = '', recipient = '', owned = '', connection, bodyBytes, at] = signed.split(',');
+  if (!(Math.abs(now - Number(at)) <= MAX_AGE_MS)) {
+    throw new Error(`the header ${FORWARDED} is too old; the clocks of all gateways must agree`);
+  }
+  return {
+    principal: decodeURIComponent(principal),
+    sender: decodeURIComponent(sender),
+    recipient: decodeURIComponent(recipient),
+    key: decodeURIComponent(owned),
+    connection: Number(connection),
+    bodyBytes: Number(bodyBytes),
+  };
+}
+
+function signatureOf(key: Buffer, { method, path }: SignedRequest, signed: string): Buffer {
+  return createHmac('sha256', key).update(`${PURPOSE}\n${method} ${path}\n${signed}`).digest();
+}

@@ -1,0 +1,262 @@
+/** Serves requests of clients here, or forwards them to the gateway that has their session. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { OwnedElsewhere } from '../../core/errors.ts';
+import type { ForwardOutcome, Observed } from '../../core/observer.ts';
+import type { GatewayAddress } from '../../core/ports.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { stringifyExact } from '../../lib/exact-json.ts';
+import { messageOf, type Log } from '../../lib/log.ts';
+import { every, sleep } from '../../lib/timers.ts';
+import { parseBody } from '../http/body.ts';
+import { onceHandedOver, respondError, respondJson, STREAM_HEADERS } from '../http/response.ts';
+import { lostRequest } from '../lost-request.ts';
+import { idOf, isMessage, isRequest, type ErrorMessage } from '../message.ts';
+import { FORWARDED } from '../http/addressed.ts';
+import { forwardedHeader } from './forwarded-header.ts';
+import type { GatewayClient, Sending } from './gateway-client.ts';
+import { requestHeaders, responseHeaders } from './headers.ts';
+import { keyOf } from './key.ts';
+import { Owners, type ForwardStore } from './owners.ts';
+import { REFUSED_BY } from './receiver.ts';
+
+const RETRY_MS = 200;
+/** For how long a request waits beyond the lease of an owner that cannot be reached: another gateway takes the session over. */
+const TAKE_OVER_MS = 5000;
+
+/** How often it is looked whether requests have ended. */
+const DRAIN_MS = 50;
+const NO_ADDRESS = 'it has no address: it serves stdio, or is just starting';
+const UNREACHABLE_FIX = 'make that gateway reachable at its address, or start it with the right --advertise';
+
+/** A request of a client of this gateway. */
+export interface Incoming {
+  req: IncomingMessage;
+  res: ServerResponse;
+  principal: string;
+  hasHubTools: boolean;
+  body?: Buffer | undefined;
+}
+
+interface Owned {
+  key: string;
+  owner: GatewayAddress;
+}
+
+interface ForwarderParts {
+  store: ForwardStore;
+  clock: Clock;
+  log: Log;
+  observed: Observed;
+}
+
+/** Whether the response has begun; if not, why. */
+type Outcome = { kind: 'answered' } | { kind: Exclude<ForwardOutcome, 'answered'>; error: Error };
+
+/** A request that is at another gateway. */
+interface Open extends Owned {
+  sending: Sending;
+  /** A stream of changes does not end by itself. */
+  ends: boolean;
+}
+
+export class Forwarder {
+  readonly #store: ForwardStore;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #observed: Observed;
+  readonly #owners: Owners;
+  readonly #client: GatewayClient;
+  readonly #open = new Set<Open>();
+  readonly #stopChecking: () => void;
+  #closed = false;
+
+  constructor({ store, clock, log, observed }: ForwarderParts, client: GatewayClient) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+    this.#observed = observed;
+    this.#owners = new Owners(store, clock);
+    this.#client = client;
+    const onFailed = (error: unknown): void => log.warn('owner_check_failed', { error: messageOf(error) });
+    this.#stopChecking = every(store.leaseMs, () => void this.#endLost().catch(onFailed), clock);
+  }
+
+  /** How many requests are at other gateways. */
+  get open(): number {
+    return this.#open.size;
+  }
+
+  /** Waits until requests that will end have ended at other gateways, but not longer than this. */
+  async drain(ms: number): Promise<void> {
+    const deadline = this.#clock.now() + ms;
+    const isBusy = (): boolean => [...this.#open].some(({ ends }) => ends);
+    while (isBusy() && this.#clock.now() < deadline) await sleep(DRAIN_MS, this.#clock);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#stopChecking();
+    for (const { sending } of this.#open) sending.abort();
+  }
+
+  /** `here` serves the request in this gateway, and throws `OwnedElsewhere` if it cannot. */
+  async serve(incoming: Incoming, here: () => Promise<void> | undefined): Promise<void> {
+    const { req, res, principal } = incoming;
+    const key = keyOf(req, principal);
+    const found = key === undefined ? undefined : this.#owners.find(key);
+    const owner = found instanceof Promise ? await found : found;
+    let owned: Owned | undefined = key === undefined || owner === undefined ? undefined : { key, owner };
+    let giveUpAt: number | undefined;
+    for (;;) {
+      owned ??= await this.#tryHere(here);
+      if (owned === undefined) return;
+      const outcome = await this.#forward(incoming, owned);
+      if (outcome.kind === 'answered' || isOver(res)) return;
+      this.#owners.forget(owned.key);
+      this.#report(owned, outcome);
+      // To ask for a stream, or to end a session, again does no harm.
+      if (outcome.kind === 'broken' && req.method === 'POST') {
+        respondLost(incoming);
+        return;
+      }
+      giveUpAt ??= this.#clock.now() + this.#store.leaseMs + TAKE_OVER_MS;
+      if (this.#clock.now() >= giveUpAt || this.#closed) {
+        this.#log.warn('owner_unreachable', { ...owned.owner, error: outcome.error.message, fix: UNREACHABLE_FIX });
+        respondUnreachable(incoming);
+        return;
+      }
+      await sleep(RETRY_MS, this.#clock);
+      if (isOver(res)) return;
+      owned = undefined;
+    }
+  }
+
+  /** The owner, if it is another gateway. */
+  async #tryHere(here: () => Promise<void> | undefined): Promise<Owned | undefined> {
+    try {
+      await here();
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof OwnedElsewhere)) throw error;
+      const { key, owner } = error;
+      this.#owners.learn(key, owner);
+      return { key, owner };
+    }
+  }
+
+  /** Resolves when the response has begun, or will not come. */
+  async #forward(incoming: Incoming, owned: Owned): Promise<Outcome> {
+    const { res } = incoming;
+    const { key, owner } = owned;
+    if (owner.address === undefined) return { kind: 'unreachable', error: new Error(NO_ADDRESS) };
+    const sending = this.#send(incoming, key, { ...owner, address: owner.address });
+    const onLeft = (): void => sending.abort();
+    res.once('close', onLeft);
+    const outcome = await sending.outcome;
+    res.off('close', onLeft);
+    if (outcome.kind !== 'answered') return outcome;
+    const { response } = outcome;
+    const refusedBy = response.headers[REFUSED_BY];
+    if (refusedBy === undefined) {
+      this.#owners.learn(key, owner);
+      this.#passOn(response, res, sending);
+      return { kind: 'answered' };
+    }
+    response.resume();
+    sending.confirm();
+    const others = refusedBy === this.#store.gatewayId ? 'this gateway' : 'another gateway';
+    const reached = refusedBy === owner.id ? 'it' : others;
+    return { kind: 'refused', error: new Error(`${reached} answered with status ${response.statusCode}`) };
+  }
+
+  #send({ req, principal, body }: Incoming, key: string, owner: Required<GatewayAddress>): Sending {
+    const { method = '', url: path = '' } = req;
+    const { gatewayId: sender, key: secret } = this.#store;
+    const bodyBytes = body?.length ?? 0;
+    const fields = { principal, sender, recipient: owner.id, key, connection: numberOf(req.socket), bodyBytes };
+    const header = forwardedHeader(secret, { method, path }, fields, this.#clock.now());
+    const headers = { ...requestHeaders(req.headers), [FORWARDED]: header };
+    const sending = this.#client.send({ address: owner.address, method, path, headers, body });
+    const ends = method === 'POST' && req.headers['mcp-method'] !== 'subscriptions/listen';
+    const open = { key, owner, sending, ends };
+    this.#open.add(open);
+    sending.onClose(() => this.#open.delete(open));
+    return sending;
+  }
+
+  /** Passes on the response as it comes. */
+  #passOn(response: IncomingMessage, res: ServerResponse, sending: Sending): void {
+    const { observer } = this.#observed;
+    // The client resumes a stream that breaks off.
+    response.on('error', () => {
+      if (!isOver(res)) observer?.requestForwarded('broken');
+      res.destroy();
+    });
+    if (isOver(res)) {
+      sending.abort();
+      return;
+    }
+    response.once('end', () => observer?.requestForwarded('answered'));
+    onceHandedOver(res, (complete) => {
+      if (complete) sending.confirm();
+      else sending.abort();
+    });
+    res.writeHead(response.statusCode ?? 502, responseHeaders(response.headers));
+    // At once, even without an event: the client waits for the headers.
+    if (response.headers['content-type'] === STREAM_HEADERS['content-type']) res.flushHeaders();
+    response.pipe(res);
+  }
+
+  #report({ owner: { id: gateway, address } }: Owned, outcome: Exclude<Outcome, { kind: 'answered' }>): void {
+    const { kind, error } = outcome;
+    this.#observed.observer?.requestForwarded(kind);
+    const about = { gateway, address, error: error.message };
+    if (kind === 'broken') this.#log.warn('forwarded_request_lost', about);
+    else this.#log.debug('forward_failed', about);
+  }
+
+  /** Ends the requests whose gateways have lost the session, or are gone without a word. */
+  async #endLost(): Promise<void> {
+    // One answer tells for all requests of a gateway that it is there.
+    const alive = new Set<string>();
+    for (const open of this.#open) {
+      if (alive.has(open.owner.id)) continue;
+      const owner = await this.#store.ownerOf(open.key);
+      if (owner?.id === open.owner.id) alive.add(owner.id);
+      else open.sending.abort();
+    }
+  }
+}
+
+function isOver(res: ServerResponse): boolean {
+  return res.destroyed || res.writableEnded;
+}
+
+/** The owner may have run the request before it was lost; to run it again could do its work twice. */
+function respondLost({ res, body, hasHubTools }: Incoming): void {
+  const message = lostRequest('the gateway that had the session was lost', hasHubTools);
+  const value = body && parseBody(body).value;
+  const replies = (Array.isArray(value) ? value : [value])
+    .filter(isMessage)
+    .filter(isRequest)
+    .map(({ id }): ErrorMessage => ({ jsonrpc: '2.0', id, error: { code: -32000, message } }));
+  if (replies.length === 0) respondError(res, 503, -32000, message, { headers: { 'retry-after': '1' } });
+  else respondJson(res, 200, stringifyExact(Array.isArray(value) ? replies : replies[0]));
+}
+
+function respondUnreachable({ res, body }: Incoming): void {
+  const id = body && idOf(parseBody(body).value);
+  const message = 'another gateway has the session and cannot be reached; try again later (the log says more)';
+  respondError(res, 503, -32000, message, { id, headers: { 'retry-after': '1' } });
+}
+
+const NUMBER = Symbol('number');
+
+let connections = 0;
+
+/** Tells the connections of clients from each other. */
+function numberOf(socket: Socket & { [NUMBER]?: number }): number {
+  return (socket[NUMBER] ??= connections += 1);
+}
