@@ -1,0 +1,286 @@
+/** Two gateways on one database. Whichever a client talks to, its requests are served by the gateway that has its session. */
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { forwardedHeader } from '../../../src/north/cluster/forwarded-header.ts';
+import { FORWARDED } from '../../../src/north/http/addressed.ts';
+import { Database } from '../../../src/store/postgres/database.ts';
+import { PostgresServer } from '../../postgres/server.ts';
+import { startV1Http, type V1Http } from '../../servers/v1-http.ts';
+import { httpGateway, type SettingsInput, type TestGateway } from '../../support/gateway.ts';
+import { hubOverHttp, taskIdOf, type Json } from '../../support/hub.ts';
+import { defer, owned } from '../../support/owned.ts';
+import { portToReturnTo } from '../../support/port-to-return-to.ts';
+import {
+  errorOf,
+  firstEvents,
+  modernCall,
+  modernHeaders,
+  openStream,
+  post,
+  postAndLeave,
+  rawSession,
+  replyOf,
+  send,
+  toolCall,
+} from '../../support/raw-http.ts';
+import { TcpProxy } from '../../support/tcp-proxy.ts';
+import { whoIs } from '../direct/matrix/answers.ts';
+import type { Fetch, Open } from '../direct/matrix/client.ts';
+import { extTasks } from '../direct/matrix/clients/ext-tasks.ts';
+import { v1Asked, v1Tasks } from '../direct/matrix/clients/v1.ts';
+import { v2Asked, v2Rounds } from '../direct/matrix/clients/v2.ts';
+
+let postgres: PostgresServer;
+let admin: Database;
+
+beforeAll(async () => {
+  postgres = await PostgresServer.start();
+  admin = await Database.open(postgres.url());
+}, 120_000);
+beforeEach(async () => admin.script('DROP SCHEMA IF EXISTS meanwhile CASCADE'));
+afterAll(async () => {
+  await admin.close();
+  await postgres.remove();
+});
+
+interface Two {
+  server: V1Http;
+  /** The first to be asked, and so the owner. */
+  a: TestGateway;
+  b: TestGateway;
+  /** For the other one, it is as if the first had been killed, and its lease had ended. */
+  loseA: () => Promise<void>;
+}
+
+async function twoGateways(settings: SettingsInput = {}): Promise<Two> {
+  const server = owned(await startV1Http());
+  const shared = { store: postgres.url(), cluster: { drainMs: 0 }, ...settings };
+  const servers = { one: { url: server.url } };
+  const port = portToReturnTo();
+  const proxy = await TcpProxy.start(port);
+  let isClosed = false;
+  const closeProxy = async (): Promise<void> => {
+    if (!isClosed) await proxy.close();
+    isClosed = true;
+  };
+  defer(closeProxy);
+  const a = await httpGateway(servers, { ...shared, port, advertise: `http://127.0.0.1:${proxy.port}` });
+  const b = await httpGateway(servers, shared);
+  const loseA = async (): Promise<void> => {
+    await closeProxy();
+    await admin.run('DELETE FROM meanwhile.leases WHERE gateway = $1', [String(a.gateway.store.cluster?.gatewayId)]);
+  };
+  return { server, a, b, loseA };
+}
+
+/** Sends each request to the next gateway. */
+function inTurn(...gateways: TestGateway[]): Fetch {
+  let turn = 0;
+  return async (url, init) => {
+    const gateway = gateways[turn % gateways.length];
+    turn += 1;
+    const { pathname, search } = new URL(url);
+    return fetch(new URL(`${pathname}${search}`, gateway?.url), init);
+  };
+}
+
+const sessionsOf = (...gateways: TestGateway[]): number[] => gateways.map(({ gateway }) => gateway.sessions.length);
+
+test.each<[string, Open]>([
+  ['v1', v1Asked],
+  ['v1 with tasks', v1Tasks],
+  ['v2, initialize-based', v2Asked],
+  ['v2, 2026-07-28', v2Rounds],
+  ['2026-07-28 with tasks', extTasks],
+])('K-1, K-3: a client (%s) uses another gateway for each request, and is asked in between', async (_kind, open) => {
+  const { a, b } = await twoGateways();
+  const client = await open({ url: `${a.url}/one` }, inTurn(a, b));
+  for (const text of ['one', 'two', 'three']) {
+    expect((await client.call('echo', { text })).content).toEqual([{ type: 'text', text }]);
+  }
+  for (const name of ['Ada', 'Bob']) {
+    const { content } = await client.call('ask', { message: whoIs(name) });
+    expect(content).toEqual([{ type: 'text', text: `Hello ${name}` }]);
+  }
+  expect(client.asked.map(({ name }) => name)).toEqual(['Ada', 'Bob']);
+  const all = await Promise.all(
+    ['x', 'y', 'z'].map(async (name) => client.call('ask', { message: whoIs(name), ms: 20 })),
+  );
+  expect(all.map(({ content }) => content)).toEqual(
+    ['x', 'y', 'z'].map((name) => [{ type: 'text', text: `Hello ${name}` }]),
+  );
+  await client.close();
+  expect(sessionsOf(a, b).filter((count) => count > 0).length).toBeLessThanOrEqual(1);
+});
+
+const STEPS = { server: 'one', tool: 'slow', args: { ms: 400, steps: 4, text: 'slept' }, timeout_ms: 20_000 };
+
+test('K-3: a client without sessions gets progress from another gateway', async () => {
+  const { a, b } = await twoGateways();
+  await (await hubOverHttp(a.url, 'modern')).call('list_servers');
+  const hub = await hubOverHttp(b.url, 'modern');
+  const heard: number[] = [];
+  const reply = await hub.call('execute_tool', STEPS, { onprogress: ({ progress }) => heard.push(progress) });
+  expect(reply.text).toBe('slept');
+  expect(heard.length).toBeGreaterThanOrEqual(3);
+  expect(sessionsOf(b)).toEqual([0]);
+});
+
+test('K-3: a client with a session gets progress from another gateway as it comes', async () => {
+  const { a, b } = await twoGateways();
+  const { headers } = await rawSession(a.url);
+  const params = { name: 'execute_tool', arguments: STEPS, _meta: { progressToken: 7 } };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 99, method: 'tools/call', params });
+  const stream = await openStream(b.url, { method: 'POST', headers, body });
+  expect(stream.headers['content-type']).toBe('text/event-stream');
+  await firstEvents(stream, 2);
+  expect(stream.events.map(({ data }) => data).join()).not.toContain('slept');
+  await stream.ended;
+  const told = stream.events.filter(({ data }) => data !== '').map(({ data }) => JSON.parse(data) as Json);
+  expect(told.filter(({ method }) => method === 'notifications/progress').length).toBeGreaterThanOrEqual(3);
+  expect(told.at(-1)?.['id']).toBe(99);
+  expect(sessionsOf(b)).toEqual([0]);
+});
+
+test('K-3: a stream is resumed at another gateway, with nothing missing', async () => {
+  const { a, b } = await twoGateways();
+  const { headers } = await rawSession(a.url);
+  const slow = { name: 'execute_tool', arguments: { server: 'one', tool: 'slow', args: { ms: 700, text: 'slept' } } };
+  const call = { jsonrpc: '2.0', id: 5, method: 'tools/call', params: slow };
+  const stream = await openStream(b.url, { method: 'POST', headers, body: JSON.stringify(call) });
+  const [{ id = '' } = {}] = await firstEvents(stream, 1);
+  stream.destroy();
+  const rest = await openStream(b.url, { headers: { ...headers, 'last-event-id': id } });
+  await rest.ended;
+  expect(rest.events.map(({ data }) => JSON.parse(data) as unknown)).toEqual([expect.objectContaining({ id: 5 })]);
+});
+
+test('K-3: large requests and results pass', async () => {
+  const { a, b } = await twoGateways();
+  const { headers } = await rawSession(a.url);
+  const text = 'ä'.repeat(1_000_000);
+  const sent = await post(b.url, toolCall('execute_tool', { server: 'one', tool: 'echo', args: { text } }), headers);
+  expect(replyOf(sent).text).toBe(text);
+  const tooLarge = await twoGateways({ limits: { bodyBytes: 2048 } });
+  const { headers: ofOther } = await rawSession(tooLarge.a.url);
+  const refused = await post(
+    tooLarge.b.url,
+    toolCall('execute_tool', { server: 'one', tool: 'echo', args: { text } }),
+    ofOther,
+  );
+  expect(refused.status).toBe(413);
+});
+
+test.each(['legacy', 'modern'])(
+  'K-3: the owner sees when a %s client leaves, and keeps the result of its call',
+  async (era) => {
+    const { server, a, b } = await twoGateways();
+    const slow = { server: 'one', tool: 'slow', args: { ms: 60_000 }, timeout_ms: 55_000 };
+    let left: ReturnType<typeof postAndLeave>;
+    if (era === 'legacy') {
+      const { headers } = await rawSession(a.url);
+      left = postAndLeave(b.url, toolCall('execute_tool', slow), headers);
+    } else {
+      await post(a.url, modernCall('list_servers'), modernHeaders('list_servers'));
+      left = postAndLeave(b.url, modernCall('execute_tool', slow, 2), modernHeaders('execute_tool'));
+    }
+    await vi.waitFor(() => expect(server.state.calls.map(({ tool }) => tool)).toContain('slow'), { timeout: 10_000 });
+    left.destroy();
+    const [session] = a.gateway.sessions;
+    await vi.waitFor(() => expect(session?.tasks.list().map(({ status }) => status)).toEqual(['working']), {
+      timeout: 10_000,
+    });
+    expect(sessionsOf(b)).toEqual([0]);
+  },
+);
+
+test('K-3: a task is followed, answered and ended at any gateway', async () => {
+  const { a, b } = await twoGateways();
+  const atA = await hubOverHttp(a.url, 'modern');
+  const atB = await hubOverHttp(b.url, 'modern');
+  const task = taskIdOf(await atA.call('execute_tool', { server: 'one', tool: 'ask', args: {}, timeout_ms: 5000 }));
+  const { elicitations } = await atB.call('list_tasks');
+  expect(elicitations).toHaveLength(1);
+  const answer = { request_id: elicitations[0]?.requestId, action: 'accept', content: { name: 'Eve' } };
+  await atB.call('respond_to_elicitation', answer);
+  await vi.waitFor(async () => expect((await atB.call('get_task_result', { task_id: task })).text).toBe('Hello Eve'), {
+    timeout: 10_000,
+  });
+});
+
+test('K-3: a gateway that was forwarded a request does not forward it again', async () => {
+  const { a, b } = await twoGateways();
+  const { headers, id } = await rawSession(a.url);
+  const { cluster } = b.gateway.store;
+  if (cluster === undefined) throw new Error('no cluster');
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
+  const fields = {
+    principal: 'local',
+    sender: 'x',
+    recipient: cluster.gatewayId,
+    key: id,
+    connection: 1,
+    bodyBytes: body.length,
+  };
+  const header = forwardedHeader(cluster.key, { method: 'POST', path: '/mcp' }, fields, Date.now());
+  const answer = await send(b.url, { headers: { ...headers, [FORWARDED]: header }, body });
+  expect(answer.status).toBe(421);
+  expect(sessionsOf(a, b)).toEqual([1, 0]);
+});
+
+test('K-3, P-4: the first gateway checks the token, and the owner whose session it is', async () => {
+  const tokens = { ann: 'ann-0123456789abcdef', bob: 'bob-0123456789abcdef' };
+  const { a, b } = await twoGateways({ auth: { tokens } });
+  const as = (name: keyof typeof tokens) => ({ authorization: `Bearer ${tokens[name]}` });
+  const ann = await rawSession(a.url, as('ann'));
+  const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+  expect((await post(b.url, ping, ann.headers)).status).toBe(200);
+  expect((await post(b.url, ping, { ...ann.headers, ...as('bob') })).status).toBe(404);
+  expect((await post(b.url, ping, { ...ann.headers, authorization: 'Bearer no' })).status).toBe(401);
+  // With the header of a gateway, but without its key.
+  const forged = { ...ann.headers, authorization: '', [FORWARDED]: 'ann,x,y,z,1,1,1,AAAA' };
+  expect((await post(b.url, ping, forged)).status).toBe(403);
+  const page = await post(b.url, ping, { ...ann.headers, origin: 'http://localhost:5173' });
+  expect(page.headers).toMatchObject({ 'access-control-allow-origin': 'http://localhost:5173', vary: 'origin' });
+});
+
+test.each(['legacy', 'modern'])('K-3: the sessions of a gateway that is gone are taken over (%s)', async (era) => {
+  const { a, b, loseA } = await twoGateways();
+  const ask = { server: 'one', tool: 'slow', args: { ms: 50, text: 'kept' }, timeout_ms: 5 };
+  const legacy = era === 'legacy' ? await rawSession(a.url) : undefined;
+  const call = async (url: string, tool: string, args: object, id: number) =>
+    legacy === undefined
+      ? post(url, modernCall(tool, { ...args }, id), modernHeaders(tool))
+      : post(url, toolCall(tool, { ...args }, id), legacy.headers);
+  const task = taskIdOf(replyOf(await call(a.url, 'execute_tool', ask, 1)));
+  await vi.waitFor(() => expect(a.gateway.sessions[0]?.tasks.find(task)?.status).toBe('completed'), {
+    timeout: 10_000,
+  });
+  await a.gateway.store.settled();
+  await loseA();
+  expect(replyOf(await call(b.url, 'get_task_result', { task_id: task }, 2)).text).toBe('kept');
+});
+
+test.each<[string, Open]>([
+  ['v1', v1Asked],
+  ['v2', v2Asked],
+  ['2026-07-28', v2Rounds],
+])('K-3: a plain call whose gateway is lost fails with the reason (%s client)', async (_kind, open) => {
+  const { server, a, b, loseA } = await twoGateways();
+  const client = await open({ url: `${a.url}/one` }, inTurn(a, b, b, b, b, b, b, b, b, b, b, b, b, b, b, b, b, b));
+  const calling = client.call('slow', { ms: 60_000 });
+  calling.catch(() => {});
+  await vi.waitFor(() => expect(server.state.calls.map(({ tool }) => tool)).toContain('slow'), { timeout: 10_000 });
+  await loseA();
+  await expect(calling).rejects.toThrow(/while this request was open/);
+});
+
+test('K-3: two gateways at the same address are refused, and one that others cannot reach is warned of', async () => {
+  const { a } = await twoGateways();
+  const address = new URL(a.url).origin;
+  const settings = { store: postgres.url(), advertise: address };
+  await expect(httpGateway({}, settings)).rejects.toThrow(`another gateway answers at ${address}`);
+  const c = await httpGateway({}, { ...settings, advertise: 'http://127.0.0.1:1' });
+  expect(c.logs.map(({ event }) => event)).toEqual(expect.arrayContaining(['advertise_unreachable', 'advertised']));
+  const { headers } = await rawSession(a.url);
+  expect(errorOf(await post(c.url, { jsonrpc: '2.0', id: 1, method: 'ping' }, headers))).toEqual({});
+});
