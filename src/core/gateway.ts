@@ -9,7 +9,7 @@ import { GatewayError, OwnedElsewhere, shuttingDown } from './errors.ts';
 import { requireGroup } from './groups.ts';
 import type { EventSink } from './event/log.ts';
 import type { Observed } from './observer.ts';
-import type { Backends, ClaimedSession, ServerConfig, SessionRecord, Store, Trimmed } from './ports.ts';
+import type { Backends, ClaimedSession, ClusterStore, ServerConfig, SessionRecord, Store, Trimmed } from './ports.ts';
 import { NeighbourUnreachable, type NeighbourRequest, type Neighbours } from './neighbours.ts';
 import { Ownership } from './ownership.ts';
 import { CONNECTION_SESSION, isSameView, type Owner, type View } from './session/kind.ts';
@@ -89,7 +89,7 @@ export class Gateway {
   readonly #ending = new Set<Promise<void>>();
   readonly #stopTimers: (() => void)[] = [];
   #closing = false;
-  #draining = false;
+  #drained: Promise<void> | undefined;
   /** Absent if no other gateway can use the store. */
   readonly #ownership: Ownership | undefined;
   #neighbours: Neighbours | undefined;
@@ -277,13 +277,21 @@ export class Gateway {
     for (let attempt = 1; ; attempt += 1) {
       if (this.#closing) throw shuttingDown();
       const claimed = this.#draining ? undefined : await orStoreFailed(this.store.claim(id));
-      if (claimed !== undefined || cluster === undefined) return claimed;
+      if (cluster === undefined) return claimed;
+      if (claimed !== undefined && !this.#draining) return claimed;
+      await claimed?.release();
       const owner = await orStoreFailed(cluster.ownerOf(id));
       if (owner !== undefined && owner.id !== cluster.gatewayId) throw new OwnedElsewhere(id, owner);
-      if (this.#draining) throw shuttingDown();
+      if (this.#draining) throw await this.#elsewhere(id, cluster);
       // Its owner has just let go of it, unless that was this gateway.
       if (owner !== undefined || attempt === CLAIM_ATTEMPTS) return undefined;
     }
+  }
+
+  /** Another gateway takes what comes while this one is stopped, if there is one. */
+  async #elsewhere(id: string, cluster: ClusterStore): Promise<Error> {
+    const other = await orStoreFailed(cluster.anyOther());
+    return other === undefined ? shuttingDown() : new OwnedElsewhere(id, other);
   }
 
   /** All states of a principal are at one gateway: its programs find the tasks of each other. */
@@ -305,8 +313,8 @@ export class Gateway {
     return claimed;
   }
 
-  get draining(): boolean {
-    return this.#draining;
+  get #draining(): boolean {
+    return this.#drained !== undefined;
   }
 
   /**
@@ -316,8 +324,18 @@ export class Gateway {
   async drain(): Promise<void> {
     const { cluster } = this.store;
     if (cluster === undefined) return;
-    this.#draining = true;
+    this.#drained ??= this.#drain(cluster);
+    return this.#drained;
+  }
+
+  /** Resolves when all sessions are left to others, if this gateway is being stopped. */
+  get drained(): Promise<void> | undefined {
+    return this.#drained;
+  }
+
+  async #drain(cluster: ClusterStore): Promise<void> {
     const deadline = this.clock.now() + this.settings.cluster.drainMs;
+    await Promise.allSettled([...this.#restoring.values(), ...this.#opening.values()]);
     const keys = new Set([...this.sessions.map(claimKey), ...[...this.#principals.keys()].map(statesKey)]);
     const isBusy = (key: string): boolean => this.#claimedAs(key).some(({ calls }) => calls.anyPlain);
     const busy = [...keys].filter(isBusy);
@@ -347,9 +365,9 @@ export class Gateway {
     );
     const principal = [...this.#principals.keys()].find((each) => statesKey(each) === key);
     if (principal === undefined) return;
-    const claiming = this.#principals.get(principal);
+    const claimed = await this.#principals.get(principal)?.catch(() => undefined);
     this.#principals.delete(principal);
-    await (await claiming)?.release();
+    await claimed?.release();
   }
 
   // --- Sessions ---
@@ -357,6 +375,8 @@ export class Gateway {
   async open(principal: string, { id = secretId(), view, owner, later = false }: OpenOptions): Promise<Session> {
     // A request of another state may be looking for it, and has it claimed meanwhile.
     while (this.#restoring.has(id)) await this.#restoring.get(id)?.catch(() => {});
+    const { cluster } = this.store;
+    if (this.#draining && cluster) throw await this.#elsewhere('', cluster);
     const claimed = await this.#claim(id);
     if (claimed === undefined) throw new GatewayError('TOOL_ERR_STORE', 'the session is in use; try again');
     try {

@@ -374,6 +374,8 @@ export interface ClusterStore {
   announce(address: string): Promise<void>;
   /** The gateway that has claimed this, if its lease holds. */
   ownerOf(id: string): Promise<GatewayAddress | undefined>;
+  /** Some other gateway that can be reached. */
+  anyOther(): Promise<GatewayAddress | undefined>;
   /** Renews the lease; resolves with what other gateways have claimed since. */
   renew(): Promise<string[]>;
   /** Whether a gateway has left or its lease has ended since this was last asked, so that somebody has to go on with its work. */

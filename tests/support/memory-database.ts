@@ -94,6 +94,7 @@ class MemoryStore implements Store {
         const owner = claim?.expired === false ? claim.gateway.cluster : undefined;
         return owner && { id: owner.gatewayId, address: 'memory:' };
       },
+      anyOther: async () => undefined,
       renew: async () => this.#renew(),
       anyGone: async () => [...this.#database.claims.values()].some(({ expired }) => expired),
       handOver: async () => {},

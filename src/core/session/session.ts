@@ -493,12 +493,10 @@ export class Session {
   async close(ending: Ending): Promise<void> {
     this.#open = false;
     this.#comesBack = ending.by !== 'client';
-    const attached = [...this.#attachments];
-    this.#attachments.clear();
-    const trials = [...this.#trials];
     if (ending.by === 'successor') {
       this.interactions.leave();
       this.calls.leave();
+      const { attached, trials } = this.#detachAll();
       const connections = [...attached.map(([, { connection }]) => connection), ...trials];
       await Promise.all(connections.map(async (connection) => connection.close({ silently: true })));
       this.#closeParts(ending);
@@ -508,6 +506,7 @@ export class Session {
         return this.tasks.atWork().some((task) => task.id === taskId && task.checkpoint !== undefined);
       });
       const kept = this.#closeParts(ending);
+      const { attached, trials } = this.#detachAll();
       await Promise.all([
         ...attached.map(([server, { connection }]) => connection.close({ keepSession: kept.has(server) })),
         ...trials.map((connection) => connection.close()),
@@ -516,6 +515,12 @@ export class Session {
     // Nothing of it is used any more.
     this.budget.close();
     this.events.release();
+  }
+
+  #detachAll(): { attached: [server: string, Attachment][]; trials: Connection[] } {
+    const attached = [...this.#attachments];
+    this.#attachments.clear();
+    return { attached, trials: [...this.#trials] };
   }
 
   /** Tells which servers keep something for later. */

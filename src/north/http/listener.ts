@@ -351,7 +351,7 @@ export class HttpListener {
 
   /** Whether new clients should come here. */
   get #isOpen(): boolean {
-    return this.#ready && !this.#gateway.draining;
+    return this.#ready && this.#gateway.drained === undefined;
   }
 
   async #readiness(res: ServerResponse): Promise<void> {

@@ -44,6 +44,9 @@ const ANNOUNCE = `WITH before AS (DELETE FROM ${SCHEMA}.leases WHERE address = $
 const OWNER = `SELECT gateway, address FROM ${SCHEMA}.claims JOIN ${SCHEMA}.leases USING (gateway)
   WHERE session_id = $1 AND until > clock_timestamp()`;
 
+const ANY_OTHER = `SELECT gateway, address FROM ${SCHEMA}.leases WHERE gateway <> $1 AND address IS NOT NULL
+  AND until > clock_timestamp() ORDER BY random() LIMIT 1`;
+
 const GATEWAYS_OF = `SELECT DISTINCT gateway, address FROM ${SCHEMA}.sessions JOIN ${SCHEMA}.claims ON session_id = id
   JOIN ${SCHEMA}.leases USING (gateway) WHERE principal = $1 AND gateway <> $2 AND until > clock_timestamp()`;
 
@@ -129,6 +132,11 @@ export class Cluster implements ClusterStore {
 
   async ownerOf(id: string): Promise<GatewayAddress | undefined> {
     const [row] = await this.#options.db.read(OWNER, [keyOf(id)]);
+    return row && addressIn(row);
+  }
+
+  async anyOther(): Promise<GatewayAddress | undefined> {
+    const [row] = await this.#options.db.read(ANY_OTHER, [this.gatewayId]);
     return row && addressIn(row);
   }
 
