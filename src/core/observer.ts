@@ -43,7 +43,7 @@ export interface ObservedRequest {
   view: View['kind'];
   protocolVersion: string | undefined;
   /** The trace context of the task that the request is about. */
-  taskTrace: string | undefined;
+  taskTrace: () => string | undefined;
 }
 
 export interface ObservedServerRequest {

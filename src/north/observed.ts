@@ -33,7 +33,7 @@ async function watched(
     ...request,
     view: session.view.kind,
     protocolVersion: typeof version === 'string' ? version : undefined,
-    taskTrace: traceOfTask(session, request),
+    taskTrace: () => traceOfTask(session, request),
   });
   try {
     const result = await work(withTraceContext(params, operation.context));
@@ -46,7 +46,10 @@ async function watched(
 }
 
 /** A request that polls, answers or cancels a task names it, or a question of it. */
-function traceOfTask({ tasks, interactions }: Session, { method, params }: Pick<ClientRequest, 'method' | 'params'>) {
+function traceOfTask(
+  { tasks, interactions }: Session,
+  { method, params }: Pick<ClientRequest, 'method' | 'params'>,
+): string | undefined {
   const { arguments: args } = params;
   const { task_id, request_id } = method === 'tools/call' && isObject(args) ? args : {};
   const question = typeof request_id === 'string' ? interactions.find(request_id) : undefined;

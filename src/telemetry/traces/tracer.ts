@@ -49,7 +49,7 @@ export class Tracer {
           'meanwhile.view': view,
         },
         parent: contextIn(traceparentIn(metaOf(params))),
-        link: contextIn(taskTrace),
+        link: contextIn(taskTrace()),
       },
       isServerError,
     );
@@ -106,7 +106,7 @@ export class Tracer {
   }
 
   #begin(
-    { parent, link, ...rest }: Beginning,
+    { name, kind, attributes, parent, link }: Beginning,
     isFailure: (errorType: string) => boolean,
   ): Operation & { span: SpanContext } {
     const traceId = parent?.traceId ?? newTraceId();
@@ -116,22 +116,11 @@ export class Tracer {
     const end = (errorType?: string): void => {
       if (!sampled) return;
       const failed = errorType !== undefined && isFailure(errorType);
-      const attributes = {
-        ...rest.attributes,
-        'error.type': failed ? errorType : undefined,
-        'rpc.response.status_code': errorType !== undefined && isCode(errorType) ? errorType : undefined,
-      };
-      this.#parts.export({
-        ...rest,
-        traceId,
-        spanId: span.spanId,
-        parentId: parent?.spanId,
-        start,
-        end: now(),
-        attributes,
-        link,
-        failed,
-      });
+      if (failed) attributes['error.type'] = errorType;
+      if (errorType !== undefined && isCode(errorType)) attributes['rpc.response.status_code'] = errorType;
+      const { spanId } = span;
+      const parentId = parent?.spanId;
+      this.#parts.export({ traceId, spanId, parentId, name, kind, start, end: now(), attributes, link, failed });
     };
     return { span, context: { traceparent: formatContext(span) }, end };
   }
