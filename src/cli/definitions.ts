@@ -80,6 +80,9 @@ export const FLAGS = {
     value: 'URL',
     help: 'the address of a running gateway, such as http://127.0.0.1:8080, instead of a program to start',
   },
+  token: { value: 'TOKEN', env: 'MEANWHILE_TOKEN', help: 'a token of the gateway' },
+  interval: { value: 'TIME', help: 'how often to look, such as 500ms or 10s; default: 2s' },
+  once: { help: 'print the state once' },
   'with-secrets': { help: 'export: include headers, environment, arguments and URL credentials of added servers' },
 } as const satisfies Record<string, FlagDefinition>;
 
@@ -146,6 +149,13 @@ export const COMMANDS = {
         'one per line',
     },
     complete: ['show', 'prune', 'export'],
+  },
+  top: {
+    group: 'gateway',
+    operands: '[url]',
+    summary: 'show what a running gateway does',
+    flags: ['config', 'token', 'interval', 'once', 'json', 'no-color'],
+    flagHelp: { config: 'says where the gateway listens, and a token', json: 'the state once, as one JSON document' },
   },
   link: {
     group: 'setup',

@@ -32,6 +32,9 @@ export interface Flags extends ConfigFlags {
   yes?: boolean;
   hub?: boolean;
   url?: string;
+  token?: string;
+  interval?: string;
+  once?: boolean;
 }
 
 export interface CommandLine {

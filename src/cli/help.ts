@@ -161,6 +161,19 @@ The store is the one that serve would use. show and export change nothing, and m
   1  failed: no such store, in use, damaged, written by a newer version
   2  wrong usage or configuration`,
   },
+  top: {
+    about: `Shows what a running gateway does: its sessions, calls, tasks, questions, servers and store. On a terminal it looks again
+and again until you press q; elsewhere, and with --once or --json, it prints the state once.
+
+Without a URL it looks at the gateway of the config file, or at http://127.0.0.1:8080. The gateway begins to count calls
+when it is first asked (see docs/OBSERVABILITY.md).`,
+    envFlags: 'Flags',
+    examples: ['meanwhile top', 'meanwhile top http://gateway:8080 --token … --once', 'meanwhile top --json'],
+    exitCodes: `Exit codes
+  0  shown
+  1  the gateway cannot be reached, or refuses
+  2  wrong usage or configuration`,
+  },
   link: {
     about: `Adds Meanwhile to the config file of each client, or of those given, so that the client starts it: ${CLIENT_NAMES.join(', ')}.
 Without names it takes the clients that it finds on this machine.
@@ -237,7 +250,6 @@ function programHelp(): string {
     ...rowsOf(PUBLIC_COMMANDS.filter((name) => definitionOf(name).group === group)),
   ]);
   return `meanwhile ${VERSION}: an MCP gateway for slow calls and open questions
-
 Usage: meanwhile <command> [flags]
 
 ${groups.join('\n')}

@@ -21,6 +21,7 @@ const COMMANDS: Record<CommandName, () => Promise<Command>> = {
   prompts: async () => (await import('./commands/prompts.ts')).prompts,
   tasks: async () => (await import('./commands/tasks.ts')).tasks,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
+  top: async () => (await import('./commands/top.ts')).top,
   store: async () => (await import('./commands/store.ts')).store,
   link: async () => (await import('./commands/link.ts')).link,
   unlink: async () => (await import('./commands/unlink.ts')).unlink,

@@ -1,0 +1,106 @@
+import { messageOf } from '../../lib/log.ts';
+import { redactUrl } from '../../lib/redact.ts';
+import { configFor } from '../config.ts';
+import { Failure, RESULT } from '../failure.ts';
+import { UsageError, type CommandLine } from '../flags.ts';
+import { Stop } from '../stop.ts';
+import { canDraw } from '../terminal/capabilities.ts';
+import { FullScreen } from '../terminal/full-screen.ts';
+import { fit } from '../terminal/layout.ts';
+import { Screen } from '../terminal/screen.ts';
+import { configuredGateway, metricsUrl, readGateway, type WatchedGateway } from '../top/read-gateway.ts';
+import { summarize, type Summary } from '../top/summary.ts';
+import { view, type Rates } from '../top/view.ts';
+import { parseDuration } from '../units.ts';
+
+const INTERVAL = '2s';
+
+/** Shows what a gateway does: once, or again and again on a terminal. */
+export async function top(line: CommandLine): Promise<number> {
+  const { flags } = line;
+  const intervalMs = parseDuration(flags.interval ?? INTERVAL, 'interval');
+  const gateway = await gatewayFor(line);
+  const screen = new Screen(flags);
+  const first = summarize(await readGateway(gateway));
+  const where = shownAddress(gateway);
+  if (screen.json) screen.printJson({ url: where, ...first });
+  else if (flags.once || !process.stdout.isTTY || !canDraw()) {
+    const columns = process.stdout.isTTY ? process.stdout.columns : Infinity;
+    screen.printOwn(view(first, { where, style: screen.style, columns }).join('\n'));
+  } else await watch(gateway, first, intervalMs, screen);
+  return RESULT;
+}
+
+async function gatewayFor(line: CommandLine): Promise<WatchedGateway> {
+  const { operands, flags } = line;
+  const [address, extra] = operands;
+  if (extra !== undefined) throw new UsageError(`unexpected argument '${extra}'`);
+  const token = flags.token ?? (process.env['MEANWHILE_TOKEN'] || undefined);
+  if (address !== undefined) return { url: metricsUrl(address), token };
+  const configured = configuredGateway((await configFor(line)).settings);
+  return { ...configured, token: token ?? configured.token };
+}
+
+const shownAddress = ({ url }: WatchedGateway): string => redactUrl(url.href).replace(/\/metrics$/, '');
+
+/** Until the person presses q or Ctrl-C. A gateway that is away may come back. */
+async function watch(gateway: WatchedGateway, first: Summary, intervalMs: number, { style }: Screen): Promise<void> {
+  const where = shownAddress(gateway);
+  const stop = new Stop(undefined);
+  const screen = new FullScreen(process.stdin, process.stdout);
+  const left = new Promise<void>((resolve) => {
+    stop.onInterrupt(resolve);
+    stop.signal.addEventListener('abort', () => resolve(), { once: true });
+    screen.onKey = (key) => {
+      if (key === 'q' || key === '\u0003') resolve();
+    };
+  });
+  let latest = { summary: first, at: performance.now() };
+  let rates: Rates | undefined;
+  let problem = '';
+  const draw = (): void => {
+    const { columns, rows } = process.stdout;
+    const lines = view(latest.summary, { where, style, columns, rows: rows - 2, rates });
+    screen.draw([...lines, '', problem === '' ? style.faint('q quits') : style.bad(fit(problem, columns))]);
+  };
+  const look = async (): Promise<void> => {
+    try {
+      const summary = summarize(await readGateway(gateway));
+      const at = performance.now();
+      rates = { seconds: (at - latest.at) / 1000, before: latest.summary };
+      latest = { summary, at };
+      problem = '';
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      problem = messageOf(error);
+    }
+    draw();
+  };
+  screen.onResize = draw;
+  screen.open();
+  try {
+    draw();
+    await repeated(look, intervalMs, left);
+  } finally {
+    screen.close();
+    stop.close();
+  }
+}
+
+/** Runs it at intervals until the promise resolves. */
+async function repeated(run: () => Promise<void>, intervalMs: number, until: Promise<void>): Promise<void> {
+  let over = false;
+  const ended = until.then(() => {
+    over = true;
+  });
+  for (;;) {
+    let timer: NodeJS.Timeout | undefined;
+    const pause = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, intervalMs);
+    });
+    await Promise.race([pause, ended]);
+    clearTimeout(timer);
+    if (over) return;
+    await Promise.race([run(), ended]);
+  }
+}
