@@ -8,12 +8,11 @@ const UNIT = [
   'tests/*.test.ts',
   'tests/contract/{store,scripted-connection}.test.ts',
   'tests/crash/checker.test.ts',
-  'tests/postgres/*.test.ts',
 ];
 
 /** Where the longest files are. */
 const LONG =
-  /tests\/(conformance|crash|e2e\/(attacks|scale|native|direct\/matrix|client\/examples|restart\/tasks|direct\/give-up\/again))/;
+  /tests\/(postgres|conformance|crash\/crash|e2e\/(attacks|scale|native|direct\/matrix|client\/examples|restart\/tasks|direct\/give-up\/again))/;
 
 /** Begins with long files, so that none of them is left for the end, when the other workers are idle. */
 class LongFilesFirst extends BaseSequencer {
