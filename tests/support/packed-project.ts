@@ -1,4 +1,4 @@
-/** The project of a user who has done in an empty folder what a page of ours says. */
+/** The project of a user who has done in an empty folder what pages of ours say. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -20,17 +20,20 @@ export interface Project {
   env: Record<string, string>;
   /** The packed package. */
   tarball: string;
-  /** What the page says to type after the package is installed, block by block. */
-  next: string[];
+  /** What each page says to type after the package is installed, block by block. */
+  next: Record<string, string[]>;
   remove: () => Promise<void>;
 }
 
-/** Whoever makes it removes it. */
-export async function projectAsToldBy(page: string): Promise<Project> {
-  const [pack, install, ...next] = commandsIn(await readFile(join(ROOT, page), 'utf8'));
-  if (pack !== 'npm ci && npm pack --silent\n' || !install?.includes(CLONE)) {
-    throw new Error(`${page} does not begin with packing and installing`);
+/** The pages have to begin alike. Whoever makes it removes it. */
+export async function projectAsToldBy(pages: string[]): Promise<Project> {
+  const commands = await Promise.all(pages.map(async (page) => commandsIn(await readFile(join(ROOT, page), 'utf8'))));
+  const [pack, install] = commands[0] ?? [];
+  const beginAlike = commands.every((each) => each[0] === pack && each[1] === install);
+  if (!beginAlike || pack !== 'npm ci && npm pack --silent\n' || !install?.includes(CLONE)) {
+    throw new Error(`${pages.join(' and ')} do not begin with packing and installing`);
   }
+  const next = Object.fromEntries(pages.map((page, index) => [page, commands[index]?.slice(2) ?? []]));
   const registry = await localRegistry();
   const base = await mkdtemp(join(tmpdir(), 'meanwhile-user-'));
   const [folder, home, clone] = [join(base, 'project'), join(base, 'home'), join(base, 'clone')];

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
-import { runProgram } from '../../support/program.ts';
+import { runCommand } from '../../support/command.ts';
 import { coreTask, extensionTask, httpByHand, legacy, modern, text } from '../native/by-hand.ts';
 import { begin, GENERATIONS } from './begun.ts';
 
 test.each(GENERATIONS)('C-3: a task that had ended is not called cancelled (%s)', async (_generation, start) => {
   const { server, task, taskId } = await begin(start, 'hold', { text: 'kept' });
   server.state.release();
-  expect(await runProgram(['tasks', 'result', ...task])).toMatchObject({ code: 0, stdout: 'kept' });
-  const { code, stdout, stderr } = await runProgram(['tasks', 'cancel', ...task]);
+  expect(await runCommand(['tasks', 'result', ...task])).toMatchObject({ code: 0, stdout: 'kept' });
+  const { code, stdout, stderr } = await runCommand(['tasks', 'cancel', ...task]);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toContain('completed');
-  const json = await runProgram(['tasks', 'cancel', ...task, '--json']);
+  const json = await runCommand(['tasks', 'cancel', ...task, '--json']);
   expect(json.code).toBe(1);
   expect(JSON.parse(json.stdout)).toHaveProperty('error');
-  const state = await runProgram(['tasks', 'get', ...task, '--json']);
+  const state = await runCommand(['tasks', 'get', ...task, '--json']);
   expect(JSON.parse(state.stdout)).toMatchObject({ taskId, status: 'completed' });
 });
 
@@ -35,9 +35,9 @@ test.each(STUBBORN)(
   'C-3: nor is one at which its server still works after it took the cancel ($generation)',
   async ({ script }) => {
     const { config } = await httpByHand(script);
-    const said = await runProgram(['tasks', 'cancel', config.url, 't']);
+    const said = await runCommand(['tasks', 'cancel', config.url, 't']);
     expect(said).toMatchObject({ code: 0, stdout: 'asked to cancel t: still working' });
-    const json = await runProgram(['tasks', 'cancel', config.url, 't', '--json']);
+    const json = await runCommand(['tasks', 'cancel', config.url, 't', '--json']);
     expect(JSON.parse(json.stdout)).toEqual({ taskId: 't', cancelled: false, status: 'working' });
   },
 );
@@ -47,7 +47,7 @@ test('C-3: one that failed meanwhile is told with its state', async () => {
   const { config } = await httpByHand(
     modern({ 'tasks/get': (asker) => asker.reply(failed), 'tasks/result': (asker) => asker.reply(text('none')) }),
   );
-  const { code, stderr } = await runProgram(['tasks', 'cancel', config.url, 't']);
+  const { code, stderr } = await runCommand(['tasks', 'cancel', config.url, 't']);
   expect(code).toBe(1);
   expect(stderr).toContain('already failed');
 });

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { configFile, temporaryFolder } from '../../support/gateway.ts';
-import { runProgram } from '../../support/program.ts';
+import { runCommand } from '../../support/command.ts';
 import { v1Stdio } from '../../support/servers.ts';
 import { programInTerminal } from '../../support/terminal.ts';
 
@@ -39,7 +39,7 @@ test('C-3: doctor reports a server that writes text to standard output, with the
   const noisy = await server({
     before: `console.log('Server starting …'); console.log('\\u001B[32mready\\u001B[0m');`,
   });
-  const { code, stdout } = await runProgram(['doctor', noisy]);
+  const { code, stdout } = await runCommand(['doctor', noisy]);
   expect(code).toBe(1);
   expect(stdout).toMatch(/^✗ /m);
   expect(stdout).toContain(
@@ -47,13 +47,13 @@ test('C-3: doctor reports a server that writes text to standard output, with the
   );
   expect(stdout).toContain('and 1 more line');
   expect(stdout).toMatch(/fix: .*standard error/);
-  const json = await runProgram(['doctor', noisy, '--json']);
+  const json = await runCommand(['doctor', noisy, '--json']);
   const { servers } = JSON.parse(json.stdout) as Report;
   expect(servers[0]).toMatchObject({ ok: false, protocolVersion: '2025-11-25' });
 
   // Logs where they belong are no problem.
   const quiet = await server({ before: `console.error('Server starting …');` });
-  expect((await runProgram(['doctor', quiet])).code).toBe(0);
+  expect((await runCommand(['doctor', quiet])).code).toBe(0);
 });
 
 test('C-3: doctor shows the last output of a program that ends while it is examined', async () => {
@@ -61,27 +61,27 @@ test('C-3: doctor shows the last output of a program that ends while it is exami
   const dying = await server({
     onList: `console.error(${JSON.stringify(lines.join('\n'))}); console.error('the database is locked'); process.exit(4);`,
   });
-  const { code, stdout } = await runProgram(['doctor', dying]);
+  const { code, stdout } = await runCommand(['doctor', dying]);
   expect(code).toBe(1);
   expect(stdout).toContain('its tools cannot be listed: process exited with code 4');
   expect(stdout).toMatch(/ {2}output:\n {4}line 21\n(?: {4}line \d\d\n)+ {4}the database is locked\n {2}fix:/);
   expect(stdout).not.toContain('line 20');
-  const { servers } = JSON.parse((await runProgram(['doctor', dying, '--json'])).stdout) as Report;
+  const { servers } = JSON.parse((await runCommand(['doctor', dying, '--json'])).stdout) as Report;
   expect(servers[0]?.problems[0]?.output?.at(-1)).toBe('the database is locked');
 });
 
 test('C-3: doctor shows the last output of a program that ends at its start, once', async () => {
   const brief = await server({ before: `console.error('no API_KEY'); process.exit(3);` });
-  const short = await runProgram(['doctor', brief]);
+  const short = await runCommand(['doctor', brief]);
   expect(short.stdout.match(/no API_KEY/g)).toHaveLength(1);
   const long = await server({ before: `throw new TypeError('the shop is closed');` });
-  const { stdout } = await runProgram(['doctor', long]);
+  const { stdout } = await runCommand(['doctor', long]);
   expect(stdout).toMatch(/output:\n[\s\S]*throw new TypeError[\s\S]*at file:/);
 });
 
 test('C-3: of a program that ends during another command the last output is shown too', async () => {
   const dying = await server({ onList: `console.error('the database is locked'); process.exit(4);` });
-  const { code, stderr } = await runProgram(['tools', dying]);
+  const { code, stderr } = await runCommand(['tools', dying]);
   expect(code).toBe(1);
   expect(stderr).toMatch(/process exited with code 4\nits last output:\n {2}the database is locked$/);
 });
@@ -96,6 +96,6 @@ test('C-3, X-4: what a program prints cannot move the cursor', async () => {
 
 test('C-3: doctor calls a server by its name in the config file, also one with spaces', async () => {
   const config = await configFile({ 'my files': v1Stdio() });
-  expect((await runProgram(['doctor', '--config', config])).stdout).toMatch(/^✓ my files {2}/m);
-  expect((await runProgram(['doctor', 'my files', '--config', config])).stdout).toMatch(/^✓ my files {2}/m);
+  expect((await runCommand(['doctor', '--config', config])).stdout).toMatch(/^✓ my files {2}/m);
+  expect((await runCommand(['doctor', 'my files', '--config', config])).stdout).toMatch(/^✓ my files {2}/m);
 });

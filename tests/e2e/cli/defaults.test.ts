@@ -1,18 +1,18 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { runProgram } from '../../support/program.ts';
+import { runCommand } from '../../support/command.ts';
 
 const SERVER = `${process.execPath} ${fileURLToPath(new URL('defaults-server.mjs', import.meta.url))}`;
 
 test('C-3: a required argument with a default need not be given, and is sent with its default', async () => {
-  const filled = await runProgram(['call', SERVER, 'forecast', 'city=Oslo']);
+  const filled = await runCommand(['call', SERVER, 'forecast', 'city=Oslo']);
   expect(filled).toEqual({ code: 0, stdout: '{"city":"Oslo","units":"metric","days":3}', stderr: '' });
-  const given = await runProgram(['call', SERVER, 'forecast', 'city=Oslo', 'days=5', '--args', '{"units":"imperial"}']);
+  const given = await runCommand(['call', SERVER, 'forecast', 'city=Oslo', 'days=5', '--args', '{"units":"imperial"}']);
   expect(JSON.parse(given.stdout)).toEqual({ city: 'Oslo', units: 'imperial', days: 5 });
 });
 
 test('C-3: the usage of a tool marks only arguments without a default as required', async () => {
-  const { code, stderr } = await runProgram(['call', SERVER, 'forecast']);
+  const { code, stderr } = await runCommand(['call', SERVER, 'forecast']);
   expect(code).toBe(2);
   expect(stderr).toContain("'city' is missing");
   expect(stderr).not.toMatch(/'(?:units|days)' is missing/);

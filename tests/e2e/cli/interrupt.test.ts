@@ -4,9 +4,10 @@ import { describe, expect, test } from 'vitest';
 import { startTasksV1Http } from '../../servers/tasks-v1-http.ts';
 import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
 import { startV1Http } from '../../servers/v1-http.ts';
+import { runCommand } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/gateway.ts';
 import { owned } from '../../support/owned.ts';
-import { runProgram, startProgram } from '../../support/program.ts';
+import { startProgram } from '../../support/program.ts';
 import { tasksV1Stdio, v1Stdio } from '../../support/servers.ts';
 import { programInTerminal } from '../../support/terminal.ts';
 import { begin, GENERATIONS } from './begun.ts';
@@ -88,10 +89,10 @@ test.each([
   const [tasks, result, url, taskId = '', ...session] = back.split(' ');
   expect([tasks, result, url]).toEqual(['tasks', 'result', server.url]);
   expect(session.length).toBe(generation === '2025-11-25' ? 2 : 0);
-  const state = await runProgram(['tasks', 'get', server.url, taskId, ...session, '--json']);
+  const state = await runCommand(['tasks', 'get', server.url, taskId, ...session, '--json']);
   expect(JSON.parse(state.stdout)).toMatchObject({ taskId, status: 'working' });
   server.state.release();
-  expect(await runProgram(back.split(' '))).toMatchObject({ code: 0, stdout: 'kept' });
+  expect(await runCommand(back.split(' '))).toMatchObject({ code: 0, stdout: 'kept' });
 });
 
 test('C-3: a task that waits for an answer can be left where the server asks again, and only there', async () => {
@@ -104,7 +105,7 @@ test('C-3: a task that waits for an answer can be left where the server asks aga
   await leaving.shows('● Leave it running');
   leaving.press('Enter');
   const [, back = ''] = /come back with: node \S+ (.*)$/m.exec((await leaving.ended()).screen) ?? [];
-  const answered = await runProgram([...back.split(' '), '--answer', '{"name":"Ada"}']);
+  const answered = await runCommand([...back.split(' '), '--answer', '{"name":"Ada"}']);
   expect(answered).toMatchObject({ code: 0, stdout: 'Hello Ada' });
 
   const old = owned(await startTasksV1Http());
@@ -157,7 +158,7 @@ describe.each(GENERATIONS)('a task that is only looked at (%s)', (_generation, s
       expect(screen).toContain(`tasks result ${server.url} ${taskId}`);
       expect(server.state.cancelled).toEqual([]);
       server.state.release();
-      expect(await runProgram(['tasks', 'result', ...task])).toMatchObject({ code: 0, stdout: 'kept' });
+      expect(await runCommand(['tasks', 'result', ...task])).toMatchObject({ code: 0, stdout: 'kept' });
     },
   );
 

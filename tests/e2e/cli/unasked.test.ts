@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/gateway.ts';
-import { runProgram } from '../../support/program.ts';
+import { runCommand } from '../../support/command.ts';
 
 /** Asks the client for something before it reads a resource, and says what it heard. */
 const ASKING = `
@@ -26,7 +26,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
 test('C-3: a command that asks nobody is not held up by a server that asks', async () => {
   const file = join(await temporaryFolder(), 'asking.cjs');
   await writeFile(file, ASKING);
-  const { code, stdout } = await runProgram(['resources', `${process.execPath} ${file}`, 'x:y']);
+  const { code, stdout } = await runCommand(['resources', `${process.execPath} ${file}`, 'x:y']);
   expect(stdout).toContain('{"action":"cancel"}');
   expect(code).toBe(0);
 });
@@ -35,7 +35,7 @@ test('C-3: what may be secret in a command is not shown when it is used wrongly'
   const file = join(await temporaryFolder(), 'asking.cjs');
   await writeFile(file, ASKING);
   const server = `KEY=hunter2 ${process.execPath} ${file} --token hunter3`;
-  const { code, stderr } = await runProgram(['call', server, 'nothing']);
+  const { code, stderr } = await runCommand(['call', server, 'nothing']);
   expect(code).not.toBe(0);
   expect(stderr).not.toMatch(/hunter/);
 });

@@ -2,9 +2,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { runCommand } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/gateway.ts';
 import { hubOverHttp, type Json } from '../../support/hub.ts';
-import { logged, logLines, runProgram, serveProgram, startProgram } from '../../support/program.ts';
+import { logged, logLines, serveProgram, startProgram } from '../../support/program.ts';
 import { v1Stdio } from '../../support/servers.ts';
 
 const FLAGS = ['--port', '0', '--store', ':memory:'];
@@ -20,16 +21,16 @@ async function folderWithFile(text?: string): Promise<string> {
 
 test('C-3: commands use the meanwhile.json of the current folder', async () => {
   const cwd = await folderWithFile();
-  expect(await runProgram(['call', 'files', 'echo', 'text=hi'], { cwd })).toEqual({
+  expect(await runCommand(['call', 'files', 'echo', 'text=hi'], { cwd })).toEqual({
     code: 0,
     stdout: 'hi',
     stderr: '',
   });
-  const unknown = await runProgram(['tools', 'demo'], { cwd });
+  const unknown = await runCommand(['tools', 'demo'], { cwd });
   expect(unknown.code).toBe(2);
   expect(unknown.stderr).toContain(`it has files (${join(cwd, 'meanwhile.json')})`);
 
-  const examined = await runProgram(['doctor'], { cwd });
+  const examined = await runCommand(['doctor'], { cwd });
   expect(examined).toMatchObject({
     code: 0,
     stderr: 'meanwhile: examining the servers of meanwhile.json in this folder',
@@ -40,14 +41,14 @@ test('C-3: commands use the meanwhile.json of the current folder', async () => {
 test('C-3: a file that is named wins over the one in the folder', async () => {
   const cwd = await folderWithFile();
   await writeFile(join(cwd, 'other.json'), JSON.stringify({ mcpServers: { other: v1Stdio() } }));
-  expect((await runProgram(['tools', 'other', '--config', 'other.json'], { cwd })).code).toBe(0);
-  expect((await runProgram(['tools', 'other'], { cwd, env: { MEANWHILE_CONFIG: 'other.json' } })).code).toBe(0);
-  expect((await runProgram(['tools', 'files', '--config', 'other.json'], { cwd })).code).toBe(2);
+  expect((await runCommand(['tools', 'other', '--config', 'other.json'], { cwd })).code).toBe(0);
+  expect((await runCommand(['tools', 'other'], { cwd, env: { MEANWHILE_CONFIG: 'other.json' } })).code).toBe(0);
+  expect((await runCommand(['tools', 'files', '--config', 'other.json'], { cwd })).code).toBe(2);
 });
 
 test('X-4: a mistake in the file of the folder says why that file is read', async () => {
   for (const args of [['tools', 'files'], ['doctor'], ['serve'], ['store']]) {
-    const { code, stderr } = await runProgram(args, { cwd: await folderWithFile('{"mcpServers": []}') });
+    const { code, stderr } = await runCommand(args, { cwd: await folderWithFile('{"mcpServers": []}') });
     expect(code).toBe(2);
     expect(stderr).toContain('meanwhile.json: mcpServers: ');
     expect(stderr).toContain('meanwhile.json is used because it is in this folder; --config FILE names another');
@@ -55,13 +56,13 @@ test('X-4: a mistake in the file of the folder says why that file is read', asyn
   // A server that is a URL or a command needs no file.
   const { command, args } = v1Stdio();
   const cwd = await folderWithFile('{');
-  expect((await runProgram(['tools', `${command} ${args[0]}`], { cwd })).code).toBe(0);
+  expect((await runCommand(['tools', `${command} ${args[0]}`], { cwd })).code).toBe(0);
 });
 
 test('C-3: a folder of that name is no config file', async () => {
   const cwd = await temporaryFolder();
   await mkdir(join(cwd, 'meanwhile.json'));
-  expect((await runProgram(['tools', 'demo'], { cwd })).code).toBe(0);
+  expect((await runCommand(['tools', 'demo'], { cwd })).code).toBe(0);
 });
 
 test('O-1: serve uses the file of the folder and logs which one; stdio does not use it, and says so', async () => {
@@ -83,9 +84,9 @@ test('O-1: serve uses the file of the folder and logs which one; stdio does not 
 });
 
 test('C-3: without any file there is the demo server, and the way to a file is named', async () => {
-  const unknown = await runProgram(['tools', 'files']);
+  const unknown = await runCommand(['tools', 'files']);
   expect(unknown.stderr).toContain(`there is no config file, and without one only demo; ${NONE}`);
-  const examined = await runProgram(['doctor', '--json']);
+  const examined = await runCommand(['doctor', '--json']);
   const lead = 'meanwhile: there is no config file, so only the demo server is examined';
   expect(examined).toMatchObject({ code: 0, stderr: `${lead}; ${NONE}` });
   expect(JSON.parse(examined.stdout)).toMatchObject({ servers: [{ server: 'demo' }] });
