@@ -300,3 +300,56 @@ describe('P-3: questions', () => {
     expect(story.violations()).toContainEqual(expect.stringMatching(complaint));
   });
 });
+
+describe('what is complained about of several gateways', () => {
+  test('K-8: a call that no gateway could serve, without a fault', () => {
+    const story = new Story();
+    const failing = (): void => {
+      const exchange = story.history.begin({ client: 'one', tool: 'list_tasks', args: {} });
+      exchange.failed = { at: story.history.moment(), why: 'HTTP 503 later' };
+    };
+    const end = story.history.fault('cut');
+    failing();
+    end();
+    expect(story.violations()).toEqual([]);
+    failing();
+    expect(story.violations()).toEqual([expect.stringContaining('failed without a reason to: HTTP 503')]);
+  });
+
+  test('K-7: a call that could not be stored, without a fault of the database', () => {
+    const call = { label: 'L', server: 'ext', tool: 'slow' };
+    const unstored = { error: { code: 'TOOL_ERR_STORE', details: { task: task('working') } } };
+    const story = new Story();
+    const end = story.history.fault('database restart');
+    story.told('execute_tool', {}, unstored, [], call);
+    end();
+    expect(story.violations()).toEqual([]);
+    story.kill();
+    story.told('execute_tool', {}, unstored, [], call);
+    expect(story.violations()).toEqual([expect.stringContaining('TOOL_ERR_STORE')]);
+  });
+
+  test('K-5: a plain call that did not end before its gateway was stopped', () => {
+    const story = new Story();
+    slowTask(story, { label: 'L', server: 'plain', tool: 'slow' });
+    story.history.fault('stop')();
+    end(story, failedTask('the gateway is shutting down'));
+    expect(story.violations()).toEqual([expect.stringContaining('a restart that was not')]);
+    story.kill();
+    story.told('get_task', { task_id: 'T' }, { task: task('failed') });
+    expect(story.violations()).toHaveLength(1);
+  });
+
+  test('K-6: events whose ids do not increase', () => {
+    const backwards = new Story();
+    slowTask(backwards);
+    end(backwards, { events: [event('0', 'task_completed', { taskId: 'T' })] });
+    expect(backwards.violations()).toEqual([expect.stringContaining('ended with event 0, but began with 1')]);
+
+    const older = new Story();
+    older.told('await_activity', {}, {}, [events(event('7', 'server_added', {}))]);
+    slowTask(older);
+    end(older);
+    expect(older.violations()).toContainEqual(expect.stringContaining('has event 1, after 7 had been told'));
+  });
+});
