@@ -56,7 +56,7 @@ export async function clusterRound(options: ClusterRoundOptions): Promise<Cluste
     ...SETTINGS,
     auth: { tokens: { ...TOKENS, carol: CAROL } },
     all: { helperTools: 'never' },
-    ...(gateways > 1 && { cluster: { leaseMs } }),
+    cluster: { leaseMs },
   };
   const cluster = await Cluster.prepare({
     gateways,
