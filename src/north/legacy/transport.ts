@@ -195,6 +195,8 @@ export class LegacyTransport implements Carrier {
     stream.res?.end();
     this.#attach(stream, res);
     for (const { id, data } of rest.events) res.write(frame(data, id));
+    // SDK 1 forgets where it was when the stream breaks again before it has received an event.
+    if (rest.events.length === 0) this.#prime(stream);
     const waiting = this.#waitingOn(stream);
     for (const id of waiting) this.#requests.get(id)?.exchange?.clientReturned();
     if (stream === this.#standing) this.onStandingAgain();
