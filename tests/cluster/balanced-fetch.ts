@@ -7,6 +7,8 @@ import type { Fetch } from '../e2e/direct/matrix/client.ts';
 export interface BalancedOptions {
   target: Target;
   token: string;
+  /** Told what was sent where, and what came of it, to be read by people. */
+  onTried: (line: string) => void;
   /** A response stream that nobody can resume broke before the reply was there. */
   onBroken: () => void;
 }
@@ -29,7 +31,7 @@ const RETRY_MS = 50;
 const PATIENCE_MS = 30_000;
 const MODERN = '2026-07-28';
 
-export function balancedFetch({ target, token, onBroken }: BalancedOptions): Fetch {
+export function balancedFetch({ target, token, onTried, onBroken }: BalancedOptions): Fetch {
   return async (_url, init = {}) => {
     const { method = init.method } = (parsed(init.body) ?? {}) as { method?: string };
     const headers = new Headers(init.headers);
@@ -39,7 +41,14 @@ export function balancedFetch({ target, token, onBroken }: BalancedOptions): Fet
     for (const begun = Date.now(); ; await delay(RETRY_MS)) {
       const isLast = Date.now() - begun > PATIENCE_MS;
       try {
-        const response = await fetch(target.url, { ...init, headers });
+        const { url } = target;
+        const what = typeof init.body === 'string' ? init.body : (headers.get('last-event-id') ?? '');
+        const sent = `${method} ${what} to ${url}`;
+        const response = await fetch(url, { ...init, headers }).catch((error: unknown) => {
+          onTried(`${sent}: ${String(error)}`);
+          throw error;
+        });
+        onTried(`${sent}: ${response.status} ${response.headers.get('content-type')}`);
         if (!isLast && (await maySendAgain(response, mayRepeat))) continue;
         if (!isModern) return response;
         return mayRepeat ? await whole(response) : watched(response, onBroken);

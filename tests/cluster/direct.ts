@@ -66,6 +66,8 @@ export interface DirectLoad {
   /** No call is under way any more. */
   readonly isOver: boolean;
   calls: DirectCall[];
+  /** What was sent where, to be read by people. */
+  tried: string[];
 }
 
 export function directLanes(random: Random, load: DirectLoad): Promise<void>[] {
@@ -80,6 +82,7 @@ async function directLane({ name, open, at }: Player, random: Random, load: Dire
   const fetch = balancedFetch({
     target: cluster.inTurn(`/${endpoint}`),
     token: load.token,
+    onTried: (line) => load.tried.push(`${history.moment()} ${client} ${line}`),
     onBroken: () => broken(),
   });
   const connected = await open({ url: cluster.inTurn(`/${endpoint}`).url }, fetch);
@@ -167,7 +170,8 @@ async function make(
 /** The client had no connection any more, and cannot know what became of its call. */
 const BROKEN = /fetch failed|terminated|ECONNRESET|EPIPE|other side closed|UND_ERR_SOCKET|HTTP 50[234]/;
 /** The gateway says what was the end of it. */
-const ENDED = /gateway restarted|was lost while this request was open|shutting down|could not write to its store/;
+const ENDED =
+  /gateway restarted|Task \S+ failed|was lost while this request was open|shutting down|could not write to its store/;
 
 export function checkDirect(calls: readonly DirectCall[], { faults: done }: History, { calls: seen, followed }: Seen) {
   const faults = new Faults(done);

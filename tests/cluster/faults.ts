@@ -143,17 +143,24 @@ function endLater(end: () => void): void {
 }
 
 /** Each kind once, in any order; then as the deck has them. */
-function* dealt(random: Random): Generator<FaultKind> {
-  const kinds = Object.keys(DECK) as FaultKind[];
+function* dealt(kinds: readonly FaultKind[], random: Random): Generator<FaultKind> {
   yield* random.shuffled(kinds);
   for (;;) yield* random.shuffled(kinds.flatMap((kind) => Array<FaultKind>(DECK[kind]).fill(kind)));
 }
 
+export const FAULT_KINDS = Object.keys(DECK) as FaultKind[];
+
+export interface Wanted {
+  count: number;
+  /** Only these; by default all. */
+  kinds?: readonly FaultKind[] | undefined;
+}
+
 /** One fault after the other, some of them two at a time, until there were so many. All is well again when it returns. */
-export async function breakThings(count: number, scene: Scene, random: Random): Promise<void> {
+export async function breakThings({ count, kinds = FAULT_KINDS }: Wanted, scene: Scene, random: Random): Promise<void> {
   const { busy, cluster, history } = scene;
   const underWay = new Set<Promise<void>>();
-  for (const kind of dealt(random)) {
+  for (const kind of dealt(kinds, random)) {
     if (history.faults.length >= count) break;
     await delay(random.int(100, 900));
     const ofAGateway = OF_A_GATEWAY.has(kind);

@@ -8,7 +8,7 @@ import { check, type Verdict } from '../crash/checker.ts';
 import { CrashClient } from '../crash/client.ts';
 import { SETTINGS, TOKENS } from '../crash/crash.ts';
 import { drain } from '../crash/drain.ts';
-import { History } from '../crash/history.ts';
+import { History, type FaultKind } from '../crash/history.ts';
 import {
   callerLane,
   checkRegistered,
@@ -33,6 +33,7 @@ const CAROL = 'the-token-of-carol';
 export interface ClusterRoundOptions {
   seed: number;
   faults: number;
+  kinds?: readonly FaultKind[] | undefined;
   leaseMs: number;
   gateways?: number;
   /** Its path; by default that of the built program. */
@@ -46,7 +47,7 @@ export interface ClusterReport extends Verdict {
 }
 
 export async function clusterRound(options: ClusterRoundOptions): Promise<ClusterReport> {
-  const { seed, faults, leaseMs, gateways = 3, program } = options;
+  const { seed, faults, kinds, leaseMs, gateways = 3, program } = options;
   const folder = await mkdtemp(join(tmpdir(), 'meanwhile-cluster-'));
   const record = join(folder, 'child-record');
   const servers = await startServers(record);
@@ -78,7 +79,8 @@ export async function clusterRound(options: ClusterRoundOptions): Promise<Cluste
   ];
   const operator = client('operator', 'legacy', TOKENS.alice);
   // What it is told of belongs to the clients of the direct endpoints.
-  const desk = client('desk', 'modern', CAROL, new History());
+  const deskHistory = new History();
+  const desk = client('desk', 'modern', CAROL, deskHistory);
   const everybody = [...clients, operator, desk];
   const state = { stopping: false, isOver: false };
   try {
@@ -101,6 +103,7 @@ export async function clusterRound(options: ClusterRoundOptions): Promise<Cluste
       token: CAROL,
       next,
       calls: [],
+      tried: [],
       get stopping() {
         return state.stopping;
       },
@@ -121,7 +124,7 @@ export async function clusterRound(options: ClusterRoundOptions): Promise<Cluste
     const running = Promise.all(lanes);
     await Promise.race([
       running,
-      breakThings(faults, { cluster, history, leaseMs, busy: new Set() }, random.fork('faults')),
+      breakThings({ count: faults, kinds }, { cluster, history, leaseMs, busy: new Set() }, random.fork('faults')),
     ]);
     state.stopping = true;
     await running;
@@ -143,7 +146,13 @@ export async function clusterRound(options: ClusterRoundOptions): Promise<Cluste
         direct: direct.calls.length,
         directFailed: direct.calls.filter(({ failed }) => failed !== undefined).length,
       },
-      log: [...cluster.log(), ...history.lines(), ...direct.calls.map((call) => JSON.stringify(call))],
+      log: [
+        ...cluster.log(),
+        ...history.lines(),
+        ...deskHistory.lines(),
+        ...direct.tried,
+        ...direct.calls.map((call) => JSON.stringify(call)),
+      ],
     };
   } finally {
     Object.assign(state, { stopping: true, isOver: true });

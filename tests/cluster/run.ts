@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bundle } from '../support/build.ts';
+import type { FaultKind } from '../crash/history.ts';
+import { FAULT_KINDS } from './faults.ts';
 import { buildMutant } from './mutations.ts';
 import { clusterRound } from './round.ts';
 
@@ -18,6 +20,8 @@ const { values } = parseArgs({
     round: { type: 'string', default: '25' },
     lease: { type: 'string', default: '2000' },
     gateways: { type: 'string', default: '3' },
+    /** Kinds of faults, with commas between them. */
+    only: { type: 'string' },
     mutate: { type: 'string' },
   },
 });
@@ -36,6 +40,7 @@ for (let round = 0; (totals['faults'] ?? 0) < faults; round += 1) {
   const report = await clusterRound({
     seed,
     faults: Math.min(perRound, faults - (totals['faults'] ?? 0)),
+    kinds: values.only?.split(',').map(kindOf),
     leaseMs: Number(values.lease),
     gateways: Number(values.gateways),
     program,
@@ -54,6 +59,12 @@ for (let round = 0; (totals['faults'] ?? 0) < faults; round += 1) {
 }
 process.stdout.write(`${broken === 0 ? 'nothing was lost' : `${broken} promises were broken`}: ${summary(totals)}\n`);
 process.exitCode = broken === 0 ? 0 : 1;
+
+function kindOf(name: string): FaultKind {
+  const kind = FAULT_KINDS.find((each) => each === name);
+  if (kind === undefined) throw new Error(`--only takes ${FAULT_KINDS.join(', ')}, not '${name}'`);
+  return kind;
+}
 
 function summary(counts: Record<string, number>): string {
   return Object.entries(counts)

@@ -54,12 +54,17 @@ export class History {
   readonly faults: Fault[] = [];
   /** Tasks that would not end. */
   readonly stuck = new Set<string>();
-  #now = 0;
+  /** When each moment was, in seconds of its minute, as in logs; only for people. */
+  readonly #clock: string[] = ['0'];
 
   /** The next moment: moments only say what was earlier. */
   moment(): number {
-    this.#now += 1;
-    return this.#now;
+    this.#clock.push(new Date().toISOString().slice(17, 23));
+    return this.#clock.length - 1;
+  }
+
+  #when(moment: number | undefined): string {
+    return moment === undefined ? '?' : `${moment}@${this.#clock[moment] ?? ''}`;
   }
 
   begin(start: Pick<Exchange, 'client' | 'tool' | 'args' | 'call'>): Exchange {
@@ -79,10 +84,16 @@ export class History {
 
   /** To be read by people. */
   lines(): string[] {
-    const faults = this.faults.map(({ kind, from, to }): [number, string] => [from, `${from}-${to} FAULT ${kind}`]);
+    const faults = this.faults.map(({ kind, from, to }): [number, string] => [
+      from,
+      `${this.#when(from)}-${this.#when(to)} FAULT ${kind}`,
+    ]);
     const exchanges = this.exchanges.map(({ client, sent, received, tool, args, told, failed }): [number, string] => {
       const said = told === undefined ? (failed?.why ?? 'nothing') : JSON.stringify(told);
-      return [sent, `${sent}-${received ?? '?'} ${client} ${tool} ${JSON.stringify(args)} => ${said}`];
+      return [
+        sent,
+        `${this.#when(sent)}-${this.#when(received ?? failed?.at)} ${client} ${tool} ${JSON.stringify(args)} => ${said}`,
+      ];
     });
     return [...faults, ...exchanges].toSorted(([a], [b]) => a - b).map(([, line]) => line);
   }
