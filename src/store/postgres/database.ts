@@ -5,42 +5,54 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { withoutSecrets } from '../../lib/postgres-url.ts';
-import { codeOf } from '../../lib/log.ts';
 import { VERSION } from '../../lib/version.ts';
 import { StoreError } from '../store-error.ts';
+import { Connections, LAST_SECONDS } from './connections.ts';
 import { loadDriver, type Client, type ClientOptions, type Driver, type Row, type Value } from './driver.ts';
-import { mayPass, openFailure, READ_ONLY, readFailure } from './failure.ts';
+import { mayPass, openFailure, readFailure } from './failure.ts';
 
-/** Also the number of statements that the database works on at once. */
-const CONNECTIONS = 4;
 const CONNECT_SECONDS = 5;
-/** The server ends a statement that takes longer. */
-const STATEMENT_MS = 8000;
-/** Without an answer by then the connection hangs, as on a network that lost it without a word. */
-const ANSWER_MS = 10_000;
+
+/** What statements are for: the lease is renewed on a connection of its own, however busy the others are. */
+export type Lane = 'records' | 'lease';
+
+interface LaneLimits {
+  connections: number;
+  /** The server ends a statement that takes longer. */
+  statementMs: number;
+  /** Without an answer by then the connection hangs. */
+  answerMs: number;
+}
+
+const LANES: Record<Lane, LaneLimits> = {
+  records: { connections: 4, statementMs: 8000, answerMs: 10_000 },
+  lease: { connections: 1, statementMs: 2500, answerMs: 3000 },
+};
+
 /** How long reads and commits wait for a database that cannot be reached before they fail. */
 export const PATIENCE_MS = 2000;
 /** How soon a statement is made again that may pass. */
 export const RETRY_MS = 50;
-/** How long statements of replaced connections may still take. */
-const LAST_SECONDS = 1;
 
 export class Database {
   /** For messages. */
   readonly name: string;
   readonly #url: string;
   readonly #driver: Driver;
-  #client: Client;
-  #inFlight = 0;
-  /** Statements that wait for a connection. */
-  readonly #waiting: (() => void)[] = [];
+  readonly #lanes: Record<Lane, Connections>;
   #closing: Promise<void> | undefined;
 
   private constructor(url: string, driver: Driver) {
     this.#url = url;
     this.#driver = driver;
     this.name = withoutSecrets(url);
-    this.#client = this.#connectAll();
+    this.#lanes = { records: this.#newLane('records'), lease: this.#newLane('lease') };
+  }
+
+  #newLane(lane: Lane): Connections {
+    const { connections: max, statementMs, answerMs } = LANES[lane];
+    const parameters = { statement_timeout: String(statementMs) };
+    return new Connections({ max, answerMs, connect: () => this.connect({ max, parameters }) });
   }
 
   static async open(url: string): Promise<Database> {
@@ -74,51 +86,23 @@ export class Database {
     });
   }
 
-  #connectAll(): Client {
-    return this.connect({ max: CONNECTIONS, parameters: { statement_timeout: String(STATEMENT_MS) } });
+  /** Fails now, not in the middle of the work, if the server does not accept as many connections. */
+  async connectAll(): Promise<void> {
+    await Promise.all(Object.values(this.#lanes).map(async (lane) => lane.open()));
   }
 
   /** Makes a statement once. */
-  async run(sql: string, values: Value[] = []): Promise<Row[]> {
-    // Waits here, not in the driver: the time that an answer may take begins with a connection.
-    if (this.#inFlight >= CONNECTIONS) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#inFlight += 1;
-    try {
-      return await this.#make(sql, values);
-    } finally {
-      // The next one has its place.
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#inFlight -= 1;
-    }
-  }
-
-  async #make(sql: string, values: Value[]): Promise<Row[]> {
+  async run(sql: string, values: Value[] = [], lane: Lane = 'records'): Promise<Row[]> {
     if (this.#closing) throw this.closed();
-    const client = this.#client;
-    const hung = new AbortController();
-    const timeout = delay(ANSWER_MS, undefined, { signal: hung.signal, ref: false }).then(() => {
-      this.#replace(client);
-      throw new Error(`no answer within ${ANSWER_MS / 1000} seconds`);
-    });
-    timeout.catch(() => {});
-    try {
-      return await Promise.race([client.unsafe(sql, values, { prepare: true }), timeout]);
-    } catch (error) {
-      // After a failover: others lead to the new primary.
-      if (codeOf(error) === READ_ONLY) this.#replace(client);
-      throw error;
-    } finally {
-      hung.abort();
-    }
+    return this.#lanes[lane].run(sql, values);
   }
 
   /** Makes a statement that may be made twice, again if the connection is lost. */
-  async read(sql: string, values: Value[] = []): Promise<Row[]> {
+  async read(sql: string, values: Value[] = [], lane: Lane = 'records'): Promise<Row[]> {
     const begun = Date.now();
     for (;;) {
       try {
-        return await this.run(sql, values);
+        return await this.run(sql, values, lane);
       } catch (error) {
         if (!mayPass(error) || error instanceof StoreError || Date.now() - begun > PATIENCE_MS) {
           throw readFailure(this.name, error);
@@ -147,18 +131,12 @@ export class Database {
     }
   }
 
-  #replace(client: Client): void {
-    if (client !== this.#client || this.#closing) return;
-    this.#client = this.#connectAll();
-    void client.end({ timeout: 0 });
-  }
-
   closed(): StoreError {
     return new StoreError('STORE_CLOSED', `${this.name}: the store is closed`);
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#client.end({ timeout: LAST_SECONDS });
+    this.#closing ??= Promise.all(Object.values(this.#lanes).map(async (lane) => lane.close())).then(() => {});
     return this.#closing;
   }
 }

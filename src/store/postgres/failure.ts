@@ -15,14 +15,23 @@ const ON_OPENING: readonly [codes: RegExp, code: StoreErrorCode, fix: string][] 
   ],
   [/^28/, 'STORE_UNUSABLE', 'check user and password in the URL, and pg_hba.conf of the server'],
   [/^3D000$/, 'STORE_MISSING', 'create the database, or check its name in the URL'],
-  [/^42501$/, 'STORE_UNUSABLE', 'let the user create the schema: GRANT CREATE ON DATABASE … TO …'],
+  [
+    /^42501$/,
+    'STORE_UNUSABLE',
+    'connect as the owner of the schema "meanwhile", or give the user the rights of the owner: GRANT <owner> TO <user>',
+  ],
   [/^25006$/, 'STORE_UNUSABLE', 'the database can only be read: give the URL of the primary'],
   [
     /^08P01$/,
     'STORE_UNUSABLE',
     'a pooler must let parameters of connections pass: with PgBouncer, set ignore_startup_parameters = statement_timeout',
   ],
-  [/^53300$/, 'STORE_UNUSABLE', 'raise max_connections of the server, or stop others that use it'],
+  [
+    /^53300$/,
+    'STORE_UNUSABLE',
+    'a gateway needs 6 connections: raise max_connections of the server and CONNECTION LIMIT of user and database, or stop ' +
+      'others that use them',
+  ],
 ];
 
 const CHECK_URL = 'check the URL: postgres://user:password@host:5432/database';
@@ -49,11 +58,11 @@ export function readFailure(store: string, error: unknown): StoreError {
 const isAnswer = (error: unknown): boolean => /^(?=.*\d)[0-9A-Z]{5}$/.test(String(codeOf(error)));
 
 /**
- * The statement may succeed when it is made again: the connection was lost, it took too long (57014), or the server is
- * stopping, starting, or not the primary any more.
+ * The statement may succeed when it is made again: the connection was lost, it took too long (57014), others have all
+ * connections (53300), or the server is stopping, starting, or not the primary any more.
  */
 export function mayPass(error: unknown): boolean {
-  return !isAnswer(error) || /^(?:08|57P|57014|40|55P03|25006)/.test(String(codeOf(error)));
+  return !isAnswer(error) || /^(?:08|53300|57P|57014|40|55P03|25006)/.test(String(codeOf(error)));
 }
 
 /**

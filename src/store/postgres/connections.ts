@@ -1,0 +1,80 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { codeOf } from '../../lib/log.ts';
+import type { Client, Row, Value } from './driver.ts';
+import { READ_ONLY } from './failure.ts';
+
+/** How long statements of replaced connections may still take. */
+export const LAST_SECONDS = 1;
+
+export interface ConnectionsOptions {
+  connect: () => Client;
+  /** Also the number of statements that the database works on at once. */
+  max: number;
+  /** Without an answer by then the connection hangs, as on a network that lost it without a word. */
+  answerMs: number;
+}
+
+/** Some connections to the database. They are opened on use, and replaced when they are of no use any more. */
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  #client: Client;
+  #inFlight = 0;
+  /** Statements that wait for a connection. */
+  readonly #waiting: (() => void)[] = [];
+  #closing: Promise<void> | undefined;
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+    this.#client = options.connect();
+  }
+
+  /** Opens all of them. */
+  async open(): Promise<void> {
+    await Promise.all(Array.from({ length: this.#options.max }, async () => this.run('SELECT', [])));
+  }
+
+  async run(sql: string, values: Value[]): Promise<Row[]> {
+    // Waits here, not in the driver: the time that an answer may take begins with a connection.
+    if (this.#inFlight >= this.#options.max) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#inFlight += 1;
+    try {
+      return await this.#make(sql, values);
+    } finally {
+      // The next one has its place.
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#inFlight -= 1;
+    }
+  }
+
+  async #make(sql: string, values: Value[]): Promise<Row[]> {
+    const client = this.#client;
+    const { answerMs } = this.#options;
+    const hung = new AbortController();
+    const timeout = delay(answerMs, undefined, { signal: hung.signal, ref: false }).then(() => {
+      this.#replace(client);
+      throw new Error(`no answer within ${answerMs / 1000} seconds`);
+    });
+    timeout.catch(() => {});
+    try {
+      return await Promise.race([client.unsafe(sql, values, { prepare: true }), timeout]);
+    } catch (error) {
+      // After a failover: others lead to the new primary.
+      if (codeOf(error) === READ_ONLY) this.#replace(client);
+      throw error;
+    } finally {
+      hung.abort();
+    }
+  }
+
+  #replace(client: Client): void {
+    if (client !== this.#client || this.#closing) return;
+    this.#client = this.#options.connect();
+    void client.end({ timeout: 0 });
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#client.end({ timeout: LAST_SECONDS });
+    return this.#closing;
+  }
+}
