@@ -108,10 +108,15 @@ async function assertNoClash(
   if (clashes.length > 0) throw new ConfigError(clashes.map((clash) => `${file}: ${clash}`));
 }
 
-async function openStore({ store, limits, cluster }: Config['settings'], log: Log, observed: Observed): Promise<Store> {
+async function openStore(
+  { store, limits, cluster }: Config['settings'],
+  log: Log,
+  observed: Observed,
+  clock: Clock,
+): Promise<Store> {
   if (!isPostgresUrl(store)) return openSqliteStore({ path: store, log, maxBytes: limits.storeBytes, observed });
   const { openPostgresStore } = await import('./store/postgres/store.ts');
-  return openPostgresStore({ url: store, log, leaseMs: cluster.leaseMs, observed });
+  return openPostgresStore({ url: store, log, leaseMs: cluster.leaseMs, observed, clock });
 }
 
 /** Traces begin before anything is restored, and end after everything else. */
@@ -133,7 +138,7 @@ async function startProgram(
   return Program.start({
     kind: 'gateway',
     openStore: async () => {
-      const store = await openStore(settings, log, observed);
+      const store = await openStore(settings, log, observed, clock);
       return { store, close: async () => store.close() };
     },
     observed,

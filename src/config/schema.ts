@@ -252,7 +252,7 @@ const settings = group('The settings of meanwhile itself.', {
       100,
       'How many tasks a session may have. While so many are at work, new calls are refused; a call in flight may still become a task.',
     ),
-    max: count(10_000, 'How many tasks of all sessions may be at work.'),
+    max: count(10_000, 'How many tasks of all sessions may be at work, at all gateways on a store together.'),
   })
     .check(notMore('ttlMs', 'maxTtlMs'))
     .prefault({}),
@@ -338,11 +338,11 @@ const settings = group('The settings of meanwhile itself.', {
   sessions: group('Sessions of clients.', {
     idleMs: ms(1_800_000, 'How long a session may be idle before it ends.'),
     checkMs: every(300_000, 'How often idle sessions are looked for.'),
-    max: count(1000, 'How many sessions there may be at once.'),
+    max: count(1000, 'How many sessions there may be at once, at all gateways on a store together.'),
   }).prefault({}),
   events: group('What is kept until the client has seen it.', {
     perSession: count(1000, 'How many undelivered events a session keeps.'),
-    total: count(100_000, 'How many events all sessions together keep.'),
+    total: count(100_000, 'How many events all sessions of a gateway together keep.'),
     notificationsPerServer: count(100, 'How many notifications of one server a session keeps.'),
     logsPerServer: count(500, 'How many log lines of one server a session keeps.'),
   }).prefault({}),
@@ -377,7 +377,7 @@ const settings = group('The settings of meanwhile itself.', {
     ),
     questionBytes: bytes(4_194_304, 'The largest question of a server.'),
     sessionBytes: bytes(33_554_432, 'What one session may keep in memory: arguments, tasks, questions and events.'),
-    totalBytes: bytes(134_217_728, 'What all sessions together may keep in memory.'),
+    totalBytes: bytes(134_217_728, 'What all sessions of a gateway together may keep in memory.'),
     storeBytes: z
       .int()
       .min(1_048_576)
@@ -386,7 +386,7 @@ const settings = group('The settings of meanwhile itself.', {
       .describe('How large the file of the store may become. When it is full, no new tasks are made.'),
     waitMs: ms(1_800_000, 'The longest a client may wait in one request.'),
     requestsPerSession: count(1000, 'Requests of one session, tool calls included, that may be open at once.'),
-    requests: count(10_000, 'Requests of all sessions that may be open at once.'),
+    requests: count(10_000, 'Requests of all sessions that may be open at once, at all gateways on a store together.'),
     principalShare: z
       .number()
       .min(0)

@@ -1,7 +1,8 @@
+import type { LimitUsage } from './ports.ts';
 import type { CoreSettings } from './settings.ts';
 import { SharedLimit, type Quota } from './shared-limit.ts';
 
-/** Limits of the whole gateway, in which every principal has a share. */
+/** Limits of all gateways on a store together, in which every principal has a share. */
 export interface GatewayLimits {
   sessions: SharedLimit;
   requests: SharedLimit;
@@ -40,4 +41,21 @@ export function gatewayLimits({ sessions, tasks, limits }: CoreSettings, names: 
       principals,
     ),
   };
+}
+
+/** What this gateway uses, without the limits of which it uses nothing. */
+export function usageOf(limits: GatewayLimits): LimitUsage {
+  const used = Object.entries(limits).map(([name, limit]: [string, SharedLimit]) => [name, limit.usedHere] as const);
+  return Object.fromEntries(used.filter(([, byPrincipal]) => Object.keys(byPrincipal).length > 0));
+}
+
+/** What other gateways use counts here, too. */
+export function noteElsewhere(limits: GatewayLimits, others: readonly LimitUsage[]): void {
+  for (const [name, limit] of Object.entries(limits) as [string, SharedLimit][]) {
+    const elsewhere = new Map<string, number>();
+    for (const [principal, count] of others.flatMap((usage) => Object.entries(usage[name] ?? {}))) {
+      elsewhere.set(principal, (elsewhere.get(principal) ?? 0) + count);
+    }
+    limit.setElsewhere(elsewhere);
+  }
 }

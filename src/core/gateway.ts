@@ -16,7 +16,7 @@ import { CONNECTION_SESSION, isSameView, type Owner, type View } from './session
 import { ServerRegistry } from './session/registry.ts';
 import { ServerChanges } from './server-changes.ts';
 import { Session, type SessionParts } from './session/session.ts';
-import { gatewayLimits, type GatewayLimits } from './gateway-limits.ts';
+import { gatewayLimits, noteElsewhere, usageOf, type GatewayLimits } from './gateway-limits.ts';
 import type { CoreSettings } from './settings.ts';
 
 export interface GatewayParts {
@@ -124,6 +124,8 @@ export class Gateway {
         cluster,
         clock,
         log,
+        usage: () => usageOf(this.#limits),
+        onUsage: (others) => noteElsewhere(this.#limits, others),
         onLost: (ids) => this.#lost(ids),
         onGone: async () => this.#takeOver(),
       });

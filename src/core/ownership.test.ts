@@ -9,6 +9,7 @@ import {
   startCore,
   startTask,
 } from '../../tests/support/core.ts';
+import { TestClock } from '../../tests/support/test-clock.ts';
 import { turn } from '../../tests/support/turn.ts';
 import { OwnedElsewhere } from './errors.ts';
 import { HUB_VIEW } from './session/kind.ts';
@@ -183,4 +184,78 @@ test('K-6: a server added at one gateway is there at all of them, and removed li
   ]);
   await other.gateway.servers.remove(there, 'two');
   await expect.poll(() => here.servers.get('two')).toBeUndefined();
+});
+
+/** Both renew their leases. */
+async function renewBoth(...cores: Core[]): Promise<void> {
+  for (const { gateway } of cores) await gateway.certain();
+}
+
+test('K-6: limits hold for all gateways together, as of the last renewal of their leases', async () => {
+  const settings = { sessions: { max: 3 }, tasks: { max: 2 } };
+  const [one, other] = await startTwo({ settings });
+  const [first] = [await hubSession(one.gateway), await hubSession(one.gateway)];
+  await startTask(first);
+  await renewBoth(one, other);
+  const there = await hubSession(other.gateway);
+  await expect(hubSession(other.gateway)).rejects.toMatchObject({
+    code: 'TOOL_ERR_LIMIT',
+    message: expect.stringContaining('3 sessions are open (limit sessions.max = 3)'),
+  });
+  await startTask(there);
+  await expect(startTask(there)).rejects.toMatchObject({ message: expect.stringContaining('tasks.max = 2') });
+  await one.gateway.end(first, 'the client left');
+  await renewBoth(one, other);
+  await hubSession(other.gateway);
+  await startTask(there);
+});
+
+test('K-6: the share of a principal is reserved at all gateways, and what a gateway used that is gone is free', async () => {
+  const [one, other] = await startTwo({ settings: { sessions: { max: 4 } }, principals: ['ada', 'ben'] });
+  for (let count = 0; count < 3; count += 1) await hubSession(one.gateway, 'ada');
+  await renewBoth(one, other);
+  await expect(hubSession(other.gateway, 'ada')).rejects.toMatchObject({
+    message: expect.stringContaining("3 sessions of 'ada' are open"),
+  });
+  await hubSession(other.gateway, 'ben');
+  one.database.expireClaims();
+  await renewBoth(other);
+  await hubSession(other.gateway, 'ada');
+});
+
+test('K-6: the deadline of a task and the time of a question stay what they were when another gateway has them', async () => {
+  const clock = new TestClock();
+  const settings = { tasks: { ttlMs: 60_000 }, questions: { timeoutMs: 40_000 } };
+  const [one, other] = await startTwo({ settings, clock });
+  const session = await hubSession(one.gateway);
+  const task = await startTask(session);
+  await one.backends.last.last.keepAsTask();
+  const asking = await startTask(session);
+  await one.backends.last.last.keepAsTask({ taskId: 'asks' });
+  void one.backends.last.last.ask({ message: 'Size?' }, { detached: true, key: 'size' }).catch(() => {});
+  await turn();
+  clock.advance(30_000);
+  await turn();
+  one.database.expireClaims();
+  const taken = await other.gateway.restore(session.id, 'local');
+  if (taken === undefined) throw new Error('the session is there');
+  await turn();
+  const asks = other.backends.last.calls.find(({ resumedFrom }) => JSON.stringify(resumedFrom).includes('asks'));
+  if (asks === undefined) throw new Error('the call goes on');
+  const again = asks.ask({ message: 'Size?' }, { detached: true, key: 'size' });
+  again.catch(() => {});
+  await turn();
+  clock.advance(9000);
+  expect([task, asking].map((id) => taken.tasks.get(id).status)).toEqual(['working', 'input_required']);
+  clock.advance(1000);
+  await expect(again).rejects.toThrow('not answered in time');
+  expect(taken.interactions.list('elicitation')).toEqual([]);
+  clock.advance(19_000);
+  expect(taken.tasks.get(task).status).toBe('working');
+  clock.advance(1000);
+  expect(taken.tasks.get(task).status).toBe('expired');
+  // Its time stood still while it waited for an answer.
+  expect(taken.tasks.get(asking).status).toBe('working');
+  clock.advance(40_000);
+  expect(taken.tasks.get(asking).status).toBe('expired');
 });

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { every } from '../lib/timers.ts';
-import type { ClusterStore } from './ports.ts';
+import type { ClusterStore, LimitUsage } from './ports.ts';
 
 /** Parts of the lease: how often it is renewed, and how often it is looked whether a gateway is gone. */
 const RENEW = 1 / 3;
@@ -14,6 +14,10 @@ export interface OwnershipParts {
   cluster: ClusterStore;
   clock: Clock;
   log: Log;
+  /** What this gateway uses of the limits. */
+  usage: () => LimitUsage;
+  /** What each of the others does. */
+  onUsage: (others: readonly LimitUsage[]) => void;
   /** Other gateways have these sessions now. */
   onLost: (ids: readonly string[]) => void;
   /** Somebody has to go on with the work of a gateway that is gone. */
@@ -42,6 +46,8 @@ export class Ownership {
       every(cluster.leaseMs * BEAT, () => this.#beat(), clock),
       every(cluster.leaseMs * RENEW, () => void this.renew(), clock),
     );
+    // Learns what others use.
+    void this.renew();
   }
 
   /** Takes part in going on with the work of gateways that are gone. */
@@ -87,10 +93,11 @@ export class Ownership {
   }
 
   async #renew(): Promise<void> {
-    const { cluster, clock, log, onLost } = this.#parts;
+    const { cluster, clock, log, usage, onUsage, onLost } = this.#parts;
     const begun = clock.now();
     try {
-      const lost = await cluster.renew();
+      const { lost, others } = await cluster.renew(usage());
+      onUsage(others);
       if (lost.length > 0) {
         log.warn('sessions_taken_over', { sessions: lost.length });
         onLost(lost);

@@ -362,6 +362,16 @@ export interface GatewayAddress {
   address?: string;
 }
 
+/** How much of each limit of the gateways is in use, by the name of the limit and by principal. */
+export type LimitUsage = Record<string, Record<string, number>>;
+
+export interface Renewal {
+  /** What other gateways have claimed since. */
+  lost: string[];
+  /** What each of the other gateways used when it last renewed its lease. */
+  others: LimitUsage[];
+}
+
 /** What the gateways on one store know of each other. A claim holds as long as the lease of its gateway, which is renewed. */
 export interface ClusterStore {
   /** Tells this gateway from others. */
@@ -376,8 +386,8 @@ export interface ClusterStore {
   ownerOf(id: string): Promise<GatewayAddress | undefined>;
   /** Some other gateway that can be reached. */
   anyOther(): Promise<GatewayAddress | undefined>;
-  /** Renews the lease; resolves with what other gateways have claimed since. */
-  renew(): Promise<string[]>;
+  /** Renews the lease, and tells others what this gateway uses. */
+  renew(usage: LimitUsage): Promise<Renewal>;
   /** Whether a gateway has left or its lease has ended since this was last asked, so that somebody has to go on with its work. */
   anyGone(): Promise<boolean>;
   /** Tells other gateways that there may be work to go on with. */

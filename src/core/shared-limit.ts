@@ -17,13 +17,16 @@ export interface Principals {
 }
 
 interface Usage {
+  /** Here and elsewhere. */
   used: number;
+  /** By other gateways on the same store. */
+  elsewhere: number;
   /** What nobody else can take. */
   share: number;
 }
 
 /**
- * A limit of the whole gateway. With several principals, each has a share that nobody else can take, so that each can always
+ * A limit of the whole gateway, or of all gateways on a store together. With several principals, each has a share that nobody else can take, so that each can always
  * get in; the rest goes to whoever comes first.
  */
 export class SharedLimit {
@@ -47,17 +50,36 @@ export class SharedLimit {
 
   /** Where one session, or whoever else uses it for a principal, takes and gives back. */
   quotaFor(principal: string): Quota {
-    const usage = this.#usage.get(principal) ?? {
-      used: 0,
-      share: this.#principals.has(principal) ? this.#share : 0,
-    };
-    this.#usage.set(principal, usage);
+    const usage = this.#usageOf(principal);
     return new Quota({
       add: (count) => this.#add(usage, count),
       assertRoom: () => {
         if (usage.used >= usage.share && this.#commonUsed >= this.#common) throw this.#full(principal, usage);
       },
     });
+  }
+
+  /** What is in use at this gateway, by principal. */
+  get usedHere(): Record<string, number> {
+    const counts = [...this.#usage].map(([principal, { used, elsewhere }]) => [principal, used - elsewhere] as const);
+    return Object.fromEntries(counts.filter(([, count]) => count > 0));
+  }
+
+  /** By principal; replaces what was said before. */
+  setElsewhere(counts: ReadonlyMap<string, number>): void {
+    for (const principal of new Set([...this.#usage.keys(), ...counts.keys()])) {
+      const usage = this.#usageOf(principal);
+      const count = counts.get(principal) ?? 0;
+      this.#add(usage, count - usage.elsewhere);
+      usage.elsewhere = count;
+    }
+  }
+
+  #usageOf(principal: string): Usage {
+    const share = this.#principals.has(principal) ? this.#share : 0;
+    const usage = this.#usage.get(principal) ?? { used: 0, elsewhere: 0, share };
+    this.#usage.set(principal, usage);
+    return usage;
   }
 
   #add(usage: Usage, count: number): void {

@@ -8,7 +8,7 @@ import { commitStatement, type Piece } from '../../src/store/postgres/commit.ts'
 import { Database } from '../../src/store/postgres/database.ts';
 import { loadDriver } from '../../src/store/postgres/driver.ts';
 import { migrate, MIGRATIONS } from '../../src/store/postgres/schema.ts';
-import { openPostgresStore, type PostgresStore } from '../../src/store/postgres/store.ts';
+import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/store.ts';
 import { storeContract } from '../contract/store.contract.ts';
 import { event, server as serverRecord, session, task } from '../support/records.ts';
 import { PostgresServer } from './server.ts';
@@ -153,7 +153,7 @@ describe('a store on PostgreSQL', () => {
     next.put('event', event('b', 's'));
     await next.settled();
     expect(ids((await next.load()).events)).toEqual(['a', 'b']);
-    expect(await store.cluster.renew()).toEqual([]);
+    expect(await store.cluster.renew({})).toMatchObject({ lost: [] });
   });
 
   it('K-2: of two claims of a session in one statement only the newer one writes', async () => {
@@ -172,7 +172,7 @@ describe('a store on PostgreSQL', () => {
     expect(commitStatement(pieces.toReversed(), 'g', 1).sql).toBe(sql);
     expect(ids((await claimed.load()).events)).toEqual(['e']);
     expect(await admin.run('SELECT id FROM meanwhile.sessions')).toHaveLength(1);
-    expect(await store.cluster.renew()).toEqual([]);
+    expect(await store.cluster.renew({})).toMatchObject({ lost: [] });
     await admin.run('UPDATE meanwhile.gateways SET commits = 0');
   });
 
@@ -194,13 +194,13 @@ describe('a store on PostgreSQL', () => {
     expect(ids(await another.servers())).toEqual(['c']);
     lost.erase();
     await expect(lost.settled()).rejects.toMatchObject({ code: 'STORE_CLAIM_LOST' });
-    expect(await another.cluster.renew()).toEqual([]);
+    expect(await another.cluster.renew({})).toMatchObject({ lost: [] });
   });
 
   it('K-2: a claim that nobody took can be renewed although it expired, and lasts by the clock of the database', async () => {
     await claim('s');
     await expireClaims();
-    expect(await store.cluster.renew()).toEqual([]);
+    expect(await store.cluster.renew({})).toMatchObject({ lost: [] });
     expect(await another.claim('s')).toBeUndefined();
     const left = `SELECT extract(epoch FROM max(until) - clock_timestamp()) * 1000 AS ms FROM meanwhile.leases`;
     const [row] = await admin.run(left);
@@ -235,7 +235,7 @@ describe('a store on PostgreSQL', () => {
     expect(await another.claim('s')).toBeUndefined();
     await another.cluster.announce('http://gateway-1:8080');
     expect(await another.claim('s')).toBeDefined();
-    expect(await store.cluster.renew()).toEqual(['s']);
+    expect(await store.cluster.renew({})).toMatchObject({ lost: ['s'] });
   });
 
   it('K-5: a gateway learns once that another one is gone, or has left work', async () => {
@@ -259,11 +259,58 @@ describe('a store on PostgreSQL', () => {
     await another.cluster.anyGone();
     expect(await admin.run('SELECT session_id FROM meanwhile.claims')).toEqual([]);
     expect(await admin.run('SELECT id FROM meanwhile.gateways')).toEqual([{ id: another.cluster.gatewayId }]);
-    expect(await store.cluster.renew()).toEqual(['s']);
+    expect(await store.cluster.renew({})).toMatchObject({ lost: ['s'] });
     const claimed = await claim('s');
     claimed.put('event', event('e', 's'));
     await claimed.settled();
     expect(await another.claim('s')).toBeUndefined();
+  });
+
+  it('K-7: the lease is renewed however busy the connections are, and the gateway is not ready while it cannot be', async () => {
+    const other = admin.connect({ max: 1 });
+    try {
+      await other.unsafe('BEGIN; LOCK TABLE meanwhile.sessions');
+      const reading = Array.from({ length: 8 }, async () => store.states('ada'));
+      const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
+      await expect.poll(async () => admin.run(waiting)).toHaveLength(4);
+      expect(await store.cluster.renew({})).toEqual({ lost: [], others: [] });
+      await other.unsafe('ROLLBACK');
+      await Promise.all(reading);
+      await other.unsafe('BEGIN; LOCK TABLE meanwhile.leases');
+      await expect(store.cluster.renew({})).rejects.toMatchObject({ name: 'StoreError' });
+      expect(store.problem).toBe('unreachable');
+      await other.unsafe('ROLLBACK');
+      await store.cluster.renew({});
+      expect(store.problem).toBeUndefined();
+    } finally {
+      await other.end({ timeout: 0 });
+    }
+  });
+
+  it('K-6: gateways know what the others use of the limits, as long as their leases hold', async () => {
+    const usage = { sessions: { ada: 2 }, tasks: { ben: 1 } };
+    expect(await store.cluster.renew(usage)).toEqual({ lost: [], others: [] });
+    expect(await another.cluster.renew({})).toEqual({ lost: [], others: [usage] });
+    expect(await store.cluster.renew({})).toMatchObject({ others: [] });
+    expect(await another.cluster.renew({ tasks: { ada: 1 } })).toMatchObject({ others: [] });
+    await admin.run('UPDATE meanwhile.leases SET until = now() WHERE gateway = $1', [another.cluster.gatewayId]);
+    expect(await store.cluster.renew({})).toMatchObject({ others: [] });
+  });
+
+  it('K-9: very many records are looked through and deleted some at a time', async () => {
+    const { gatewayId } = another.cluster;
+    await admin.script(`
+      INSERT INTO meanwhile.sessions SELECT 's' || n, '{"id":"s' || n || '"}', 'ada', 'client', n, true FROM generate_series(1, 4500) n;
+      INSERT INTO meanwhile.claims SELECT id, '${gatewayId}', nextval('meanwhile.fences') FROM meanwhile.sessions WHERE id <> 's999';
+      INSERT INTO meanwhile.tasks SELECT 't' || n, 's' || n, '{}', n FROM generate_series(1, 2500) n`);
+    expect(await store.sessionsToResume()).toEqual([{ id: 's999', principal: 'ada' }]);
+    expect(await store.cleanUp.dropOverdue(2200)).toBe(1);
+    expect(await another.cleanUp.dropOverdue(2200)).toBe(2199);
+    await admin.run('DELETE FROM meanwhile.claims');
+    await store.dropIdle(3500);
+    await store.settled();
+    expect(await admin.run('SELECT count(*)::int AS count FROM meanwhile.sessions')).toEqual([{ count: 1000 }]);
+    expect(await admin.run('SELECT FROM meanwhile.tasks UNION ALL SELECT FROM meanwhile.claims')).toEqual([]);
   });
 
   it('K-5: sessions to resume are those that no other gateway has', async () => {
@@ -348,7 +395,7 @@ describe('a store on PostgreSQL', () => {
       store.putServer(serverRecord('a'));
       await expect(store.settled()).rejects.toMatchObject({ code: 'STORE_WRITE_FAILED' });
       expect(await admin.read('SELECT id FROM meanwhile.servers')).toEqual([]);
-      await store.cluster.renew();
+      await store.cluster.renew({});
       store.putServer(serverRecord('a'));
       await store.settled();
       expect(await admin.read('SELECT id FROM meanwhile.servers')).toHaveLength(1);
@@ -506,17 +553,25 @@ describe('a gateway', () => {
 describe('opening', () => {
   beforeEach(empty);
 
-  const failure = async (url: string): Promise<{ code: string; message: string }> => {
-    const opened = openPostgresStore({ url, log, leaseMs: 10_000 });
+  const failure = async (
+    url: string,
+    options: Partial<PostgresStoreOptions> = {},
+  ): Promise<{ code: string; message: string }> => {
+    const logged: string[] = [];
+    const opened = openPostgresStore({
+      url,
+      log: createLog('debug', (line) => logged.push(line)),
+      leaseMs: 10_000,
+      ...options,
+    });
     const error = await opened.then(
       async (store) => store.close().then(() => undefined),
       (error: unknown) => error as { code: string; message: string },
     );
     if (error === undefined) throw new Error('the store was opened');
     expect(error).toMatchObject({ name: 'StoreError' });
-    expect(JSON.stringify([error, error.message, String((error as { cause?: unknown }).cause)])).not.toContain(
-      'hunter2',
-    );
+    const said = [error, error.message, String((error as { cause?: unknown }).cause), ...logged];
+    expect(JSON.stringify(said)).not.toContain('hunter2');
     return error;
   };
 
@@ -557,7 +612,76 @@ describe('opening', () => {
     const store = await openPostgresStore({ url, log, leaseMs: 10_000 });
     expect(await store.servers()).toEqual([]);
     await store.close();
+    await admin.script('DROP SCHEMA meanwhile CASCADE');
+    await (await open()).close();
+    expect(await failure(url)).toMatchObject({
+      code: 'STORE_UNUSABLE',
+      message: expect.stringMatching(/permission denied.*owner of the schema "meanwhile".*GRANT <owner> TO <user>/),
+    });
+    await admin.script('GRANT ann TO bob');
+    await (await openPostgresStore({ url, log, leaseMs: 10_000 })).close();
     await admin.script('DROP SCHEMA meanwhile CASCADE; DROP ROLE bob');
+  });
+
+  it('K-1: says how many connections a gateway needs if there are not enough, and leaves nothing behind', async () => {
+    await admin.script(`CREATE ROLE eve LOGIN PASSWORD 'hunter2' CONNECTION LIMIT 5; GRANT ann TO eve`);
+    const url = server.url('postgres', 'eve:hunter2');
+    expect(await failure(url)).toMatchObject({
+      code: 'STORE_UNUSABLE',
+      message: expect.stringMatching(/too many connections.*needs 6 connections: raise max_connections/),
+    });
+    await admin.script('ALTER ROLE eve CONNECTION LIMIT 6');
+    await expect.poll(async () => admin.run(`SELECT FROM pg_stat_activity WHERE usename = 'eve'`)).toEqual([]);
+    await (await openPostgresStore({ url, log, leaseMs: 10_000 })).close();
+    await expect.poll(async () => admin.run(`SELECT FROM pg_stat_activity WHERE usename = 'eve'`)).toEqual([]);
+    await admin.script('DROP SCHEMA meanwhile CASCADE; DROP OWNED BY eve; DROP ROLE eve');
+  });
+
+  it('K-1: refuses a server that is too old, and names the version that it needs', async () => {
+    // It says that it is one.
+    await admin.script(
+      `CREATE SCHEMA old; CREATE FUNCTION old.current_setting(text) RETURNS text LANGUAGE sql AS 'SELECT ''120022'''`,
+    );
+    expect(await failure(`${server.url()}?search_path=old,pg_catalog`)).toMatchObject({
+      code: 'STORE_UNUSABLE',
+      message: expect.stringMatching(/PostgreSQL 12; update it to 13 or newer/),
+    });
+    await admin.script('DROP SCHEMA old CASCADE');
+  });
+
+  it.each([
+    [-60_000, '60 seconds behind'],
+    [60_000, '60 seconds ahead of'],
+  ])('K-1: refuses to start with a clock that is %i ms off, and leaves no lease', async (off, words) => {
+    expect(await failure(server.url(), { clock: { now: () => Date.now() + off } })).toMatchObject({
+      code: 'STORE_UNUSABLE',
+      message: expect.stringMatching(new RegExp(`clock of this machine is ${words} that of the database; synchronize`)),
+    });
+    expect(await admin.run('SELECT FROM meanwhile.leases')).toEqual([]);
+  });
+
+  it('K-1: warns once when the clocks begin to differ, and when gateways have different leases', async () => {
+    const logged: Record<string, unknown>[] = [];
+    const told = createLog('warn', (line) => logged.push(JSON.parse(line) as Record<string, unknown>));
+    let off = 20_000;
+    const clock = { now: () => Date.now() + off };
+    const [one, two] = [
+      await open(),
+      await openPostgresStore({ url: server.url(), log: told, leaseMs: 20_000, clock }),
+    ];
+    try {
+      expect(logged).toMatchObject([{ event: 'lease_differs', data: { leaseMs: 20_000, others: '10000' } }]);
+      await two.cluster.renew({});
+      expect(logged).toHaveLength(1);
+      off = 45_000;
+      for (let times = 0; times < 2; times += 1) await two.cluster.renew({});
+      expect(logged.slice(1)).toMatchObject([
+        { event: 'clock_differs', data: { problem: expect.stringContaining('45 seconds ahead of') } },
+      ]);
+    } finally {
+      await one.close();
+      await two.close();
+    }
   });
 
   it('K-1: refuses a database that cannot keep every text, and names the fix', async () => {

@@ -4,6 +4,8 @@ import { randomUUID } from 'node:crypto';
 import type {
   ClaimedSession,
   ClusterStore,
+  LimitUsage,
+  Renewal,
   ServerRecord,
   ServerWatcher,
   SessionRecord,
@@ -39,6 +41,8 @@ export class MemoryDatabase {
   readonly rows = new Map<string, Rows>();
   readonly servers = new Map<string, ServerRecord>();
   readonly claims = new Map<string, Claim>();
+  /** What each gateway said when it last renewed its lease. */
+  readonly usage = new Map<MemoryStore, LimitUsage>();
   readonly watchers = new Map<ServerWatcher, MemoryStore>();
   #lastFence = 0;
 
@@ -49,6 +53,7 @@ export class MemoryDatabase {
 
   expireClaims(): void {
     for (const claim of this.claims.values()) claim.expired = true;
+    this.usage.clear();
   }
 
   nextFence(): number {
@@ -95,7 +100,7 @@ class MemoryStore implements Store {
         return owner && { id: owner.gatewayId, address: 'memory:' };
       },
       anyOther: async () => undefined,
-      renew: async () => this.#renew(),
+      renew: async (usage) => this.#renew(usage),
       anyGone: async () => [...this.#database.claims.values()].some(({ expired }) => expired),
       handOver: async () => {},
       gatewaysOf: async (principal) => {
@@ -192,7 +197,8 @@ class MemoryStore implements Store {
     };
   }
 
-  #renew(): string[] {
+  #renew(usage: LimitUsage): Renewal {
+    this.#database.usage.set(this, usage);
     const lost: string[] = [];
     for (const id of this.#mine) {
       const claim = this.#database.claims.get(id);
@@ -200,7 +206,8 @@ class MemoryStore implements Store {
       else lost.push(id);
     }
     for (const id of lost) this.#mine.delete(id);
-    return lost;
+    const others = [...this.#database.usage].flatMap(([store, used]) => (store === this ? [] : [used]));
+    return { lost, others };
   }
 
   readonly #mine = new Set<string>();
@@ -279,6 +286,7 @@ class MemoryStore implements Store {
     if (this.#closed) return;
     await this.settled();
     this.#closed = true;
+    this.#database.usage.delete(this);
     for (const [id, { gateway }] of this.#database.claims) if (gateway === this) this.#database.claims.delete(id);
   }
 

@@ -1,7 +1,9 @@
 /** The gateways on one store: each has a lease, and its claims hold as long as that. */
 
 import { randomUUID } from 'node:crypto';
-import type { ClusterStore, GatewayAddress, SessionRecord } from '../../core/ports.ts';
+import type { ClusterStore, GatewayAddress, LimitUsage, Renewal, SessionRecord } from '../../core/ports.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 import type { Log } from '../../lib/log.ts';
 import { TABLES } from '../records.ts';
 import { StoreError } from '../store-error.ts';
@@ -21,24 +23,30 @@ const LOOK_AGAIN_MS = 30_000;
 /** After that, nothing is remembered of a gateway that is gone. */
 const FORGET_AFTER = `interval '1 hour'`;
 
+/** How many claims of a gateway that is gone are deleted at once. */
+const FORGET_CHUNK = 10_000;
+
 /** The time of the database decides, never that of a gateway. */
-const LEASE_END = `clock_timestamp() + $2 * interval '1 millisecond'`;
+const NOW = 'extract(epoch FROM clock_timestamp()) * 1000 AS now';
+const LEASE_END = `clock_timestamp() + $2::double precision * interval '1 millisecond'`;
+const OTHERS = `FROM ${SCHEMA}.leases WHERE gateway <> $1 AND until > clock_timestamp()`;
 
 /** Whether the gateway of a claim is there. */
 export const CLAIM_HOLDS = `EXISTS (SELECT FROM ${SCHEMA}.leases WHERE leases.gateway = claims.gateway
   AND leases.until > clock_timestamp())`;
 
 const JOIN = `WITH member AS (INSERT INTO ${SCHEMA}.gateways (id, commits) VALUES ($1, $3::bigint) ON CONFLICT (id) DO NOTHING)
-  INSERT INTO ${SCHEMA}.leases (gateway, until, address) VALUES ($1, ${LEASE_END}, $4)
+  INSERT INTO ${SCHEMA}.leases (gateway, until, lease_ms, address) VALUES ($1, ${LEASE_END}, $2, $4)
   ON CONFLICT (gateway) DO UPDATE SET until = excluded.until, address = excluded.address
-  RETURNING extract(epoch FROM clock_timestamp()) * 1000 AS now,
-    (SELECT value FROM ${SCHEMA}.secrets WHERE name = 'gateways') AS key`;
+  RETURNING ${NOW}, (SELECT value FROM ${SCHEMA}.secrets WHERE name = 'gateways') AS key,
+    (SELECT string_agg(DISTINCT lease_ms::text, ', ') ${OTHERS} AND lease_ms <> $2) AS other_leases`;
 
 const RENEW = `WITH before AS (SELECT until > clock_timestamp() AS held FROM ${SCHEMA}.leases WHERE gateway = $1 FOR UPDATE),
-  renewed AS (UPDATE ${SCHEMA}.leases SET until = ${LEASE_END} WHERE gateway = $1 RETURNING gateway)
-  SELECT held FROM before, renewed`;
+  renewed AS (UPDATE ${SCHEMA}.leases SET until = ${LEASE_END}, usage = $3 WHERE gateway = $1 RETURNING gateway)
+  SELECT held, ${NOW}, (SELECT json_agg(usage::json)::text ${OTHERS} AND usage IS NOT NULL) AS usage FROM before, renewed`;
 
-const ANNOUNCE = `WITH before AS (DELETE FROM ${SCHEMA}.leases WHERE address = $2 AND gateway <> $1)
+const ANNOUNCE = `WITH before AS (UPDATE ${SCHEMA}.leases SET until = clock_timestamp() WHERE address = $2 AND gateway <> $1
+    AND until > clock_timestamp())
   UPDATE ${SCHEMA}.leases SET address = $2 WHERE gateway = $1`;
 
 const OWNER = `SELECT gateway, address FROM ${SCHEMA}.claims JOIN ${SCHEMA}.leases USING (gateway)
@@ -59,9 +67,17 @@ const LEFT_OF = `SELECT id FROM ${SCHEMA}.sessions WHERE principal = $1 AND (
   AND NOT EXISTS (SELECT FROM ${SCHEMA}.claims WHERE session_id = sessions.id AND (gateway = $2 OR ${CLAIM_HOLDS}))
   ORDER BY last_active_at DESC LIMIT ${MAX_LEFT}`;
 
-const FORGET = `WITH gone AS (DELETE FROM ${SCHEMA}.leases WHERE until < clock_timestamp() - ${FORGET_AFTER} RETURNING gateway),
-  members AS (DELETE FROM ${SCHEMA}.gateways WHERE id IN (SELECT gateway FROM gone))
-  DELETE FROM ${SCHEMA}.claims WHERE gateway IN (SELECT gateway FROM gone)`;
+/** First what they claimed, some of it at a time: there may be very many. */
+const FORGET_CLAIMS = `WITH gone AS MATERIALIZED (SELECT gateway FROM ${SCHEMA}.leases
+    WHERE until < clock_timestamp() - ${FORGET_AFTER} FOR UPDATE SKIP LOCKED),
+  chunk AS (SELECT session_id, fence FROM gone CROSS JOIN LATERAL (SELECT session_id, fence FROM ${SCHEMA}.claims
+    WHERE claims.gateway = gone.gateway LIMIT ${FORGET_CHUNK}) claimed LIMIT ${FORGET_CHUNK}),
+  forgotten AS (DELETE FROM ${SCHEMA}.claims USING chunk
+    WHERE claims.session_id = chunk.session_id AND claims.fence = chunk.fence RETURNING 1)
+  SELECT count(*) AS count FROM forgotten`;
+
+const FORGET = `WITH gone AS (DELETE FROM ${SCHEMA}.leases WHERE until < clock_timestamp() - ${FORGET_AFTER} RETURNING gateway)
+  DELETE FROM ${SCHEMA}.gateways WHERE id IN (SELECT gateway FROM gone)`;
 
 const LEAVE = `WITH member AS (DELETE FROM ${SCHEMA}.gateways WHERE id = $1),
   lease AS (DELETE FROM ${SCHEMA}.leases WHERE gateway = $1), claimed AS (DELETE FROM ${SCHEMA}.claims WHERE gateway = $1)
@@ -71,6 +87,7 @@ export interface ClusterOptions {
   db: Database;
   log: Log;
   leaseMs: number;
+  clock: Pick<Clock, 'now'>;
   /** What this gateway takes for claimed. */
   held: () => Claim[];
   /** These are claimed by others. */
@@ -92,6 +109,9 @@ export class Cluster implements ClusterStore {
   #gone: ReadonlySet<string> = new Set();
   #isWorkLeft = true;
   #lookedAt = 0;
+  #isClockWrong = false;
+  /** The lease could not be renewed. */
+  isAway = false;
 
   constructor(options: ClusterOptions) {
     this.#options = options;
@@ -103,21 +123,35 @@ export class Cluster implements ClusterStore {
   }
 
   async join(): Promise<void> {
-    const begun = Date.now();
-    const now = await this.#join();
-    // The database looked at its clock some time in between.
-    const difference = now < begun ? now - begun : Math.max(0, now - Date.now());
+    const { clock, db, log } = this.#options;
+    const begun = clock.now();
+    const row = await this.#join();
+    const difference = this.#clockDifference(begun, row);
     if (Math.abs(difference) > MAX_CLOCK_DIFFERENCE_MS) {
       await this.leave();
-      throw wrongClock(this.#options.db.name, difference);
+      throw new StoreError('STORE_UNUSABLE', `${db.name}: ${wrongClock(difference)}`);
+    }
+    const others = row?.['other_leases'];
+    if (typeof others === 'string') {
+      log.warn('lease_differs', {
+        leaseMs: this.leaseMs,
+        others,
+        fix: 'other gateways on this store have another cluster.leaseMs; give all of them the same',
+      });
     }
   }
 
-  async #join(): Promise<number> {
+  async #join(): Promise<Row | undefined> {
     const { db, lastTurn } = this.#options;
-    const [row] = await db.run(JOIN, [this.gatewayId, this.leaseMs, lastTurn(), this.#address]);
+    const [row] = await db.run(JOIN, [this.gatewayId, this.leaseMs, lastTurn(), this.#address], 'lease');
     this.#key = Buffer.from(String(row?.['key']), 'hex');
-    return Number(row?.['now']);
+    return row;
+  }
+
+  /** How far the clock of the database is ahead; it was looked at some time since then. */
+  #clockDifference(begun: number, row: Row | undefined): number {
+    const now = Number(row?.['now']);
+    return now < begun ? now - begun : Math.max(0, now - this.#options.clock.now());
   }
 
   async leave(): Promise<void> {
@@ -159,12 +193,12 @@ export class Cluster implements ClusterStore {
     return row && sessionAt(String(row['session_id']));
   }
 
-  async renew(): Promise<string[]> {
-    const { db, log, held, forget } = this.#options;
-    const begun = Date.now();
+  async renew(usage: LimitUsage): Promise<Renewal> {
+    const { log, clock, held, forget } = this.#options;
+    const begun = clock.now();
     const claims = held();
-    const [row] = await db.read(RENEW, [this.gatewayId, this.leaseMs]);
-    if (row === undefined) await this.#join();
+    const row = await this.#renew(usage);
+    this.#watchClock(this.#clockDifference(begun, row ?? (await this.#join())));
     if (row?.['held'] !== true) {
       log.warn('lease_lapsed', { gateway: this.gatewayId, claims: claims.length });
       this.#compareUntil = begun + this.leaseMs + LOOK_AGAIN_MS;
@@ -172,7 +206,30 @@ export class Cluster implements ClusterStore {
     if (begun < this.#compareUntil) await this.#findLost(claims);
     const lost = claims.filter((claim) => claim.lost);
     for (const claim of lost) forget(claim);
-    return lost.map(({ sessionId }) => sessionId);
+    const others = row?.['usage'];
+    return {
+      lost: lost.map(({ sessionId }) => sessionId),
+      others: typeof others === 'string' ? (parseExact(others) as LimitUsage[]) : [],
+    };
+  }
+
+  async #renew(usage: LimitUsage): Promise<Row | undefined> {
+    const used = Object.keys(usage).length === 0 ? null : stringifyExact(usage);
+    try {
+      const [row] = await this.#options.db.read(RENEW, [this.gatewayId, this.leaseMs, used], 'lease');
+      this.isAway = false;
+      return row;
+    } catch (error) {
+      this.isAway = true;
+      throw error;
+    }
+  }
+
+  /** Nothing is stopped for it: that would help nobody. */
+  #watchClock(difference: number): void {
+    const isWrong = Math.abs(difference) > MAX_CLOCK_DIFFERENCE_MS;
+    if (isWrong && !this.#isClockWrong) this.#options.log.warn('clock_differs', { problem: wrongClock(difference) });
+    this.#isClockWrong = isWrong;
   }
 
   async #findLost(claims: readonly Claim[]): Promise<void> {
@@ -199,8 +256,15 @@ export class Cluster implements ClusterStore {
     if (!isNew && !this.#isWorkLeft && !isTime) return false;
     this.#isWorkLeft = false;
     this.#lookedAt = now;
-    if (gone.size > 0) await db.read(FORGET);
+    if (gone.size > 0) await this.#forgetGone();
     return true;
+  }
+
+  async #forgetGone(): Promise<void> {
+    const { db } = this.#options;
+    for (let count = FORGET_CHUNK; count === FORGET_CHUNK;)
+      count = Number((await db.read(FORGET_CLAIMS))[0]?.['count']);
+    await db.read(FORGET);
   }
 
   async handOver(): Promise<void> {
@@ -213,11 +277,8 @@ function addressIn({ gateway, address }: Row): GatewayAddress {
 }
 
 /** Deadlines are times of the clock, and whichever gateway has a session decides by its own. */
-function wrongClock(store: string, differenceMs: number): StoreError {
+function wrongClock(differenceMs: number): string {
   const seconds = Math.round(Math.abs(differenceMs) / 1000);
   const way = differenceMs > 0 ? 'behind' : 'ahead of';
-  return new StoreError(
-    'STORE_UNUSABLE',
-    `${store}: the clock of this machine is ${seconds} seconds ${way} that of the database; synchronize the clocks of both (NTP)`,
-  );
+  return `the clock of this machine is ${seconds} seconds ${way} that of the database; synchronize the clocks of both (NTP)`;
 }

@@ -5,7 +5,6 @@ import { CONNECTION_SESSION } from '../../core/session/kind.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { OwnedKind, RecordKind, Records } from '../queue.ts';
 import { readRecord, TABLES, type UnreadableRecord } from '../records.ts';
-import { CLAIM_HOLDS } from './cluster.ts';
 import type { Database } from './database.ts';
 import type { Row } from './driver.ts';
 import { isHashed, keyOf } from './key.ts';
@@ -13,16 +12,27 @@ import { SCHEMA } from './schema.ts';
 
 /** How many sessions one gateway takes over at once, so that others take their part. */
 const RESUME_CHUNK = 100;
+/** How many unfinished sessions one statement looks at: nearly all of them are claimed, and there may be very many. */
+const RESUME_WINDOW = 2000;
 
 /**
- * Those that no other gateway has, and that clients reach at any of them: not that of a connection. The record is read only where the columns do not have the ids as they are. In any order, so that
- * several gateways do not all begin with the same one.
+ * Of the next unfinished sessions, some that no gateway has, and that clients reach at any of them: not that of a connection. The record is
+ * read only where the columns do not have the ids as they are. In any order, so that several gateways do not all begin with the
+ * same one.
  */
-const SESSIONS_TO_RESUME = `SELECT id, principal, CASE WHEN id LIKE '"%' OR principal LIKE '"%' THEN data END AS data
-  FROM ${SCHEMA}.sessions WHERE id IN (SELECT id FROM ${SCHEMA}.sessions WHERE resumes
-    UNION ALL SELECT session_id FROM ${SCHEMA}.tasks WHERE keep_until IS NULL)
-  AND id NOT LIKE '${CONNECTION_SESSION}%' AND NOT EXISTS (SELECT FROM ${SCHEMA}.claims WHERE session_id = id AND (gateway = $1 OR ${CLAIM_HOLDS}))
-  ORDER BY random() LIMIT ${RESUME_CHUNK}`;
+const SESSIONS_TO_RESUME = `WITH unfinished AS MATERIALIZED (
+    (SELECT id FROM ${SCHEMA}.sessions WHERE resumes AND id > $2 ORDER BY id LIMIT ${RESUME_WINDOW})
+    UNION (SELECT DISTINCT session_id FROM ${SCHEMA}.tasks WHERE keep_until IS NULL AND session_id > $2
+      ORDER BY session_id LIMIT ${RESUME_WINDOW})
+    ORDER BY id LIMIT ${RESUME_WINDOW}),
+  unclaimed AS MATERIALIZED (SELECT id FROM unfinished 
+    LEFT JOIN LATERAL (SELECT gateway FROM ${SCHEMA}.claims WHERE session_id = id OFFSET 0) claims ON true
+    LEFT JOIN ${SCHEMA}.leases ON leases.gateway = claims.gateway AND until > clock_timestamp()
+    WHERE id NOT LIKE '${CONNECTION_SESSION}%' AND leases.gateway IS NULL AND claims.gateway IS DISTINCT FROM $1),
+  found AS (SELECT id, principal, CASE WHEN id LIKE '"%' OR principal LIKE '"%' THEN data END AS data
+    FROM ${SCHEMA}.sessions JOIN unclaimed USING (id) ORDER BY random() LIMIT ${RESUME_CHUNK})
+  SELECT found.*, (SELECT CASE WHEN count(*) = ${RESUME_WINDOW} THEN max(id) END FROM unfinished) AS last
+  FROM (VALUES (1)) always LEFT JOIN found ON true`;
 
 export class RecordReader {
   readonly #db: Database;
@@ -52,7 +62,16 @@ export class RecordReader {
   }
 
   async sessionsToResume(gateway: string): Promise<Pick<SessionRecord, 'id' | 'principal'>[]> {
-    const rows = await this.#db.read(SESSIONS_TO_RESUME, [gateway]);
+    for (let after: unknown = ''; typeof after === 'string';) {
+      const rows: Row[] = await this.#db.read(SESSIONS_TO_RESUME, [gateway, after]);
+      const found = await this.#foundToResume(rows.filter(({ id }) => id !== null));
+      if (found.length > 0) return found;
+      after = rows[0]?.['last'];
+    }
+    return [];
+  }
+
+  async #foundToResume(rows: readonly Row[]): Promise<Pick<SessionRecord, 'id' | 'principal'>[]> {
     const hashed = await this.#records(
       'session',
       rows.filter(({ data }) => data !== null),

@@ -51,10 +51,20 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE meanwhile.secrets (name text PRIMARY KEY, value text NOT NULL);
   INSERT INTO meanwhile.secrets VALUES ('gateways', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''));
   `,
+  // What gateways tell each other with their leases.
+  `
+  ALTER TABLE meanwhile.leases ADD COLUMN lease_ms double precision NOT NULL DEFAULT 10000, ADD COLUMN usage text;
+  `,
 ];
 
-const FIND = `SELECT getdatabaseencoding() AS encoding, to_regnamespace('${SCHEMA}') IS NOT NULL AS has_schema, coalesce((SELECT array_agg(attname ORDER BY attname)
-    = '{application,version}' FROM pg_attribute WHERE attrelid = to_regclass('${SCHEMA}.store') AND attnum > 0), false) AS is_ours,
+/** The oldest version that has all that the statements need: `gen_random_uuid` came last. */
+const OLDEST_SERVER = 13;
+
+/** Needs no right on the schema. */
+const FIND = `SELECT current_setting('server_version_num') AS server, getdatabaseencoding() AS encoding, to_regnamespace('${SCHEMA}') IS NOT NULL AS has_schema,
+  coalesce((SELECT array_agg(attname ORDER BY attname) = '{application,version}' FROM pg_attribute
+    JOIN pg_class ON pg_class.oid = attrelid AND relname = 'store' AND relnamespace = to_regnamespace('${SCHEMA}')
+    WHERE attnum > 0), false) AS is_ours,
   EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace('${SCHEMA}')) AS has_tables`;
 
 /** Creates the schema, brings it up to date with all steps or none, or refuses it untouched. */
@@ -69,6 +79,8 @@ export async function migrate(db: Database, migrations: readonly string[] = MIGR
 /** 0 if there is no store yet; `undefined` in its place if there is not even a schema for it. */
 async function versionIn(db: Database, migrations: readonly string[]): Promise<number | undefined> {
   const [row] = await db.greet(FIND);
+  const server = Math.floor(Number(row?.['server']) / 10_000);
+  if (server < OLDEST_SERVER) throw tooOld(db, server);
   if (row?.['encoding'] !== 'UTF8') throw notUnicode(db, String(row?.['encoding']));
   if (row?.['is_ours'] !== true) {
     if (row?.['has_tables'] === true) throw notOurs(db);
@@ -101,12 +113,27 @@ async function step(db: Database, found: number | undefined, migrations: readonl
     return true;
   } catch (error) {
     if ((await versionIn(db, migrations)) !== found) return false;
-    if (codeOf(error) === PERMISSION_DENIED) throw openFailure(db.name, error);
+    if (codeOf(error) === PERMISSION_DENIED)
+      throw found === undefined ? mayNotCreate(db, error) : openFailure(db.name, error);
     throw new StoreError(
       'STORE_MIGRATION_FAILED',
       `${db.name}: the step to schema version ${migrations.length} failed and the store is as it was: ${messageOf(error)}`,
     );
   }
+}
+
+function tooOld(db: Database, server: number): StoreError {
+  return new StoreError(
+    'STORE_UNUSABLE',
+    `${db.name}: the server is PostgreSQL ${server}; update it to ${OLDEST_SERVER} or newer`,
+  );
+}
+
+function mayNotCreate(db: Database, error: unknown): StoreError {
+  return new StoreError(
+    'STORE_UNUSABLE',
+    `${db.name}: the store cannot be opened: ${messageOf(error)}; let the user create the schema: GRANT CREATE ON DATABASE … TO …`,
+  );
 }
 
 /** It could not keep every text, or would count its bytes as characters. */

@@ -12,9 +12,11 @@ import type {
   Trimmed,
 } from '../../core/ports.ts';
 import type { Task } from '../../core/task/task.ts';
+import { systemClock, type Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Records } from '../queue.ts';
 import { TOO_LARGE } from '../trim.ts';
+import { CleanUp } from './clean-up.ts';
 import { CLAIM_HOLDS, Cluster, MAX_CLOCK_DIFFERENCE_MS } from './cluster.ts';
 import type { Claim } from './commit.ts';
 import { Database } from './database.ts';
@@ -27,9 +29,6 @@ import { migrate, SCHEMA } from './schema.ts';
 import { SharedServers } from './servers.ts';
 import { claimLost, Writer } from './writer.ts';
 
-/** How many idle sessions are deleted at once. */
-const IDLE_CHUNK = 1000;
-
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host/database` */
   url: string;
@@ -37,14 +36,16 @@ export interface PostgresStoreOptions {
   /** How long the lease of a gateway holds without being renewed. */
   leaseMs: number;
   observed?: Observed;
+  /** Deadlines are times of this clock. */
+  clock?: Pick<Clock, 'now'>;
 }
 
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
-  const { url, log, leaseMs, observed } = options;
-  const db = await Database.open(url);
+  const db = await Database.open(options.url);
   try {
     await migrate(db);
-    const store = new PostgresStore(db, log, leaseMs, observed);
+    await db.connectAll();
+    const store = new PostgresStore(db, options);
     await store.join();
     return store;
   } catch (error) {
@@ -60,21 +61,9 @@ const CLAIM = `INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence)
     WHERE claims.gateway = excluded.gateway OR NOT ${CLAIM_HOLDS}
   RETURNING fence, extract(epoch FROM clock_timestamp()) * 1000 AS now`;
 
-const CLAIM_IDLE = `INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence)
-  SELECT id, $2, nextval('${SCHEMA}.fences') FROM ${SCHEMA}.sessions
-    WHERE last_active_at <= $1 AND EXISTS (SELECT FROM ${SCHEMA}.gateways WHERE gateways.id = $2)
-      AND NOT EXISTS (SELECT FROM ${SCHEMA}.claims WHERE session_id = id AND (gateway = $2 OR ${CLAIM_HOLDS}))
-    LIMIT ${IDLE_CHUNK}
-  ON CONFLICT (session_id) DO UPDATE SET gateway = excluded.gateway, fence = excluded.fence
-    WHERE claims.gateway <> excluded.gateway AND NOT ${CLAIM_HOLDS}
-  RETURNING session_id, fence`;
-
-/** Who has claimed a session decides by its own clock. */
-const DROP_OVERDUE = `DELETE FROM ${SCHEMA}.tasks WHERE keep_until <= $1 AND NOT EXISTS (SELECT FROM ${SCHEMA}.claims
-  WHERE claims.session_id = tasks.session_id AND gateway <> $2 AND ${CLAIM_HOLDS})`;
-
 export class PostgresStore implements Store {
   readonly cluster: Cluster;
+  readonly cleanUp: CleanUp;
   readonly #db: Database;
   readonly #log: Log;
   readonly #reader: RecordReader;
@@ -85,13 +74,14 @@ export class PostgresStore implements Store {
   #presence: Presence | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(db: Database, log: Log, leaseMs: number, observed: Observed = {}) {
+  constructor(db: Database, { log, leaseMs, observed = {}, clock = systemClock }: PostgresStoreOptions) {
     this.#db = db;
     this.#log = log;
     this.cluster = new Cluster({
       db,
       log,
       leaseMs,
+      clock,
       held: () => [...this.#claims.values()].filter((claim) => claim !== undefined),
       forget: (claim) => this.#forget(claim),
       lastTurn: () => this.#writer.turn,
@@ -105,6 +95,7 @@ export class PostgresStore implements Store {
     this.#servers = new SharedServers(gateway, this.#reader);
     const onServer = (id: string, data: string | undefined): void => this.#servers.written(id, data);
     this.#writer = new Writer({ db, log, gateway, onServer, observed });
+    this.cleanUp = new CleanUp({ db, reader: this.#reader, writer: this.#writer, gateway });
   }
 
   async join(): Promise<void> {
@@ -123,7 +114,7 @@ export class PostgresStore implements Store {
   }
 
   get problem(): StoreProblem | undefined {
-    return this.#presence?.isAway === true ? 'unreachable' : undefined;
+    return this.#presence?.isAway === true || this.cluster.isAway ? 'unreachable' : undefined;
   }
 
   async claim(sessionId: string): Promise<ClaimedSession | undefined> {
@@ -227,21 +218,11 @@ export class PostgresStore implements Store {
   }
 
   async dropIdle(before: number): Promise<void> {
-    await this.#writer.written(undefined);
-    for (;;) {
-      const rows = await this.#db.read(CLAIM_IDLE, [before, this.cluster.gatewayId]);
-      for (const { session_id: key, fence } of rows) {
-        const sessionId = await this.#reader.idOf('session', String(key));
-        if (sessionId !== undefined) this.#writer.erase({ sessionId, fence: Number(fence), lost: false });
-      }
-      if (rows.length < IDLE_CHUNK) return;
-      await this.#writer.written(undefined);
-    }
+    await this.cleanUp.dropIdle(before);
   }
 
   async dropOverdue(now: number): Promise<void> {
-    await this.#writer.written(undefined);
-    await this.#db.read(DROP_OVERDUE, [now, this.cluster.gatewayId]);
+    await this.cleanUp.dropOverdue(now);
   }
 
   async servers(): Promise<ServerRecord[]> {
