@@ -148,7 +148,8 @@ export class HttpListener {
       await this.#readiness(res);
       return;
     }
-    if (this.#gateway.isInDoubt) await this.#gateway.certain();
+    // Metrics must not wait for a database that cannot be reached: they tell of it.
+    if (this.#gateway.isInDoubt && path !== '/metrics') await this.#gateway.certain();
     if (this.#cluster !== undefined && req.headers[FORWARDED] !== undefined) {
       await this.#forwarded(this.#cluster, req, res, path);
       return;
