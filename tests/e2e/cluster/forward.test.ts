@@ -7,6 +7,7 @@ import { PostgresServer } from '../../postgres/server.ts';
 import { startV1Http, type V1Http } from '../../servers/v1-http.ts';
 import { httpGateway, type SettingsInput, type TestGateway } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf, type Json } from '../../support/hub.ts';
+import { parseOpenMetrics, valueOf } from '../../support/openmetrics.ts';
 import { defer, owned } from '../../support/owned.ts';
 import { portToReturnTo } from '../../support/port-to-return-to.ts';
 import {
@@ -283,4 +284,17 @@ test('K-3: two gateways at the same address are refused, and one that others can
   expect(c.logs.map(({ event }) => event)).toEqual(expect.arrayContaining(['advertise_unreachable', 'advertised']));
   const { headers } = await rawSession(a.url);
   expect(errorOf(await post(c.url, { jsonrpc: '2.0', id: 1, method: 'ping' }, headers))).toEqual({});
+});
+
+test('V-1: a forwarded request is counted by the gateway that forwards it', async () => {
+  const { a, b } = await twoGateways();
+  const forwarded = async ({ url }: TestGateway): Promise<number> => {
+    const { text } = await send(url.replace(/\/mcp$/, '/metrics'), { method: 'GET', headers: {} });
+    return valueOf(parseOpenMetrics(text), 'meanwhile_forwarded_requests_total', { outcome: 'answered' });
+  };
+  expect([await forwarded(a), await forwarded(b)]).toEqual([0, 0]);
+  const { headers } = await rawSession(a.url);
+  await post(b.url, toolCall('list_servers'), headers);
+  await post(a.url, toolCall('list_servers'), headers);
+  await vi.waitFor(async () => expect([await forwarded(a), await forwarded(b)]).toEqual([0, 1]));
 });

@@ -3,9 +3,14 @@ import { startV1Http } from '../../servers/v1-http.ts';
 import { startV2Http } from '../../servers/v2-http.ts';
 import { httpGateway, temporaryFolder } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf, type ClientKind } from '../../support/hub.ts';
+import { JumpingClock } from '../../support/jumping-clock.ts';
 import { parseOpenMetrics, valueOf, type Family } from '../../support/openmetrics.ts';
 import { owned } from '../../support/owned.ts';
 import { send } from '../../support/raw-http.ts';
+import { whoIs } from '../direct/matrix/answers.ts';
+import type { Open } from '../direct/matrix/client.ts';
+import { v1Asked } from '../direct/matrix/clients/v1.ts';
+import { v2Rounds } from '../direct/matrix/clients/v2.ts';
 
 const KINDS: ClientKind[] = ['v1', 'modern'];
 const STARTS = { legacy: startV1Http, modern: startV2Http };
@@ -78,6 +83,44 @@ test.each(matrix)('V-1: what happens is counted once: %s client, %s server', asy
   expect(value('meanwhile_store_commit_seconds_count', { outcome: 'stored' })).toBeGreaterThan(2);
   expect(value('meanwhile_store_up')).toBe(1);
   expect(after.has('meanwhile_forwarded_requests')).toBe(true);
+});
+
+test.each<[string, Open]>([
+  ['request', v1Asked],
+  ['round', v2Rounds],
+])('V-1: how long people take to answer, and by which way: %s', async (via, open) => {
+  const server = owned(await startV1Http());
+  const { url } = await httpGateway({ one: { url: server.url } });
+  await scrape(url);
+  const client = await open({ url: `${url}/one` });
+  const { content } = await client.call('ask', { message: whoIs('Ada') });
+  expect(content).toEqual([{ type: 'text', text: 'Hello Ada' }]);
+  await client.close();
+  const labels = { kind: 'elicitation', outcome: 'accepted', via };
+  expect(valueOf(await scrape(url), 'meanwhile_question_wait_seconds_count', labels)).toBe(1);
+});
+
+test('V-1: questions without an answer: over in time, refused, withdrawn', async () => {
+  const clock = new JumpingClock();
+  const server = owned(await startV1Http());
+  const { url } = await httpGateway({ one: { url: server.url } }, { questions: { timeoutMs: 60_000 } }, clock);
+  await scrape(url);
+  const hub = await hubOverHttp(url);
+  const expired = await hub.call('execute_tool', { server: 'one', tool: 'ask', args: { message: 'Who?' } });
+  clock.jump(61_000);
+  await hub.call('get_task_result', { task_id: taskIdOf(expired) });
+  const sampled = await hub.call('execute_tool', { server: 'one', tool: 'sample', args: { prompt: 'x' } });
+  await hub.call('respond_to_sampling', { request_id: sampled.samplings[0]?.requestId, action: 'decline' });
+  const asked = await hub.call('execute_tool', { server: 'one', tool: 'ask', args: { message: 'Who?' } });
+  await hub.call('cancel_task', { task_id: taskIdOf(asked) });
+  const families = await scrape(url);
+  const waited = (labels: Record<string, string>): number =>
+    valueOf(families, 'meanwhile_question_wait_seconds_count', labels);
+  const expiredOnes = { kind: 'elicitation', outcome: 'expired', via: 'nobody' };
+  expect(waited(expiredOnes)).toBe(1);
+  expect(valueOf(families, 'meanwhile_question_wait_seconds_sum', expiredOnes)).toBeGreaterThan(60);
+  expect(waited({ kind: 'sampling', outcome: 'refused', via: 'tools' })).toBe(1);
+  expect(waited({ kind: 'elicitation', outcome: 'rejected', via: 'nobody' })).toBe(1);
 });
 
 test('V-1: no ids, arguments or names that clients choose are labels', async () => {

@@ -7,6 +7,10 @@ import { configFile, httpGateway, temporaryFolder } from '../../support/gateway.
 import { hubOverHttp, taskIdOf, type ClientKind, type Json } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
 import { serveProgram } from '../../support/program.ts';
+import { whoIs } from '../direct/matrix/answers.ts';
+import type { Open } from '../direct/matrix/client.ts';
+import { extTasks } from '../direct/matrix/clients/ext-tasks.ts';
+import { v1Tasks } from '../direct/matrix/clients/v1.ts';
 import { exactServer, overHttp } from '../exact/setup.ts';
 import { oddModernServer, oddServer, textResult, type Handler } from '../robust/odd-server.ts';
 import { tracedGateway } from './traced-gateway.ts';
@@ -161,6 +165,27 @@ test.each([
     expect(linked.links, name).toEqual([{ traceId: began.traceId, spanId: began.spanId }]);
     expect(linked.traceId).not.toBe(began.traceId);
   }
+});
+
+test.each<[string, Open]>([
+  ['2025-11-25', v1Tasks],
+  ['2026-07-28', extTasks],
+])('V-2: the same for tasks of the protocol, %s', async (_version, open) => {
+  const server = owned(await startV1Http());
+  const { url, collector } = await tracedGateway(
+    { one: { url: server.url } },
+    { settings: { direct: { taskAfterMs: 20 } } },
+  );
+  const client = await open({ url: `${url}/one` });
+  await client.call('ask', { message: whoIs('Ada'), ms: 100 });
+  await client.close();
+  const began = await spanOf(collector, 'server', 'tools/call ask');
+  const work = await spanOf(collector, 'client', 'tools/call ask');
+  expect(work).toMatchObject({ traceId: began.traceId, parentSpanId: began.spanId });
+  expect(await spanOf(collector, 'server', 'elicitation/create')).toMatchObject({ parentSpanId: work.spanId });
+  const polls = collector.spans.filter((span) => span.kind === 'server' && span.name.startsWith('tasks/'));
+  expect(polls.length).toBeGreaterThan(0);
+  for (const { links } of polls) expect(links).toEqual([{ traceId: began.traceId, spanId: began.spanId }]);
 });
 
 test('V-2: a task that goes on after a restart is linked to the request that began it', async () => {
