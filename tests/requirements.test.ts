@@ -15,6 +15,7 @@ const DUE = [
   'L-1..3',
   'M-1..8',
   'X-1..4',
+  'V-1..4',
   'O-1',
   'O-2',
 ];
@@ -38,7 +39,7 @@ async function citedIds(): Promise<Set<string>> {
 
 test('every requirement that is due has a test that cites it', async () => {
   expect(ids).toContain('H-12');
-  expect(ids).toHaveLength(85);
+  expect(ids).toHaveLength(89);
   const cited = await citedIds();
   expect(cited.size).toBeGreaterThan(20);
   expect(ids.filter((id) => !cited.has(id))).toEqual([]);

@@ -76,3 +76,15 @@ test('V-3: the dashboard can be imported: ids differ, panels do not overlap, exp
     }
   }
 });
+
+test('V-1: the documentation names every metric', async () => {
+  const { url } = await httpGateway({});
+  const { text } = await send(url.replace(/\/mcp$/, '/metrics'), { method: 'GET', headers: {} });
+  const page = await readFile(`${ROOT}/docs/OBSERVABILITY.md`, 'utf8');
+  const documented = [...page.matchAll(/^\| `((?:meanwhile|mcp|process|nodejs)_\w+)` \| (\w+) \|/gm)];
+  const suffixes: Record<string, string> = { counter: '_total', info: '_info' };
+  const families = [...parseOpenMetrics(text).values()];
+  expect(documented.map(([, name, type]) => `${name} ${type}`).toSorted()).toEqual(
+    families.map(({ name, type }) => `${name}${suffixes[type] ?? ''} ${type}`).toSorted(),
+  );
+});
