@@ -119,6 +119,15 @@ test('walls: nothing uses members that the SDK keeps to itself', () => {
   expect(found).toEqual([]);
 });
 
+test('V-2: nothing of metrics and traces is loaded before it is used', () => {
+  const others = product.filter(({ path }) => roomOf(path) !== 'telemetry');
+  const mentioning = others.filter(({ text }) => text.includes('/telemetry/'));
+  expect(mentioning.map(({ path }) => path)).toEqual(['src/main.ts']);
+  const [main] = mentioning;
+  expect(main?.text.match(/import\('\.\/telemetry\/start\.ts'\)/g)).toHaveLength(2);
+  expect(main?.text).not.toMatch(/from '\.\/telemetry\//);
+});
+
 test('walls: no imports in a circle', () => {
   expect(findCycle(files)).toBeUndefined();
 });

@@ -288,13 +288,15 @@ test('K-3: two gateways at the same address are refused, and one that others can
 
 test('V-1: a forwarded request is counted by the gateway that forwards it', async () => {
   const { a, b } = await twoGateways();
-  const forwarded = async ({ url }: TestGateway): Promise<number> => {
-    const { text } = await send(url.replace(/\/mcp$/, '/metrics'), { method: 'GET', headers: {} });
-    return valueOf(parseOpenMetrics(text), 'meanwhile_forwarded_requests_total', { outcome: 'answered' });
-  };
+  const metrics = async ({ url }: TestGateway): Promise<ReturnType<typeof parseOpenMetrics>> =>
+    parseOpenMetrics((await send(url.replace(/\/mcp$/, '/metrics'), { method: 'GET', headers: {} })).text);
+  const forwarded = async (gateway: TestGateway): Promise<number> =>
+    valueOf(await metrics(gateway), 'meanwhile_forwarded_requests_total', { outcome: 'answered' });
   expect([await forwarded(a), await forwarded(b)]).toEqual([0, 0]);
   const { headers } = await rawSession(a.url);
   await post(b.url, toolCall('list_servers'), headers);
   await post(a.url, toolCall('list_servers'), headers);
   await vi.waitFor(async () => expect([await forwarded(a), await forwarded(b)]).toEqual([0, 1]));
+  const stored = { outcome: 'stored' };
+  expect(valueOf(await metrics(a), 'meanwhile_store_commit_seconds_count', stored)).toBeGreaterThan(0);
 });

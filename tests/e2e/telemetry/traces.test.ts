@@ -6,7 +6,8 @@ import { startCollector, type CollectedSpan, type Collector } from '../../suppor
 import { configFile, httpGateway, temporaryFolder } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf, type ClientKind, type Json } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
-import { serveProgram } from '../../support/program.ts';
+import { serveProgram, startProgram } from '../../support/program.ts';
+import { INITIALIZE } from '../../support/raw-http.ts';
 import { whoIs } from '../direct/matrix/answers.ts';
 import type { Open } from '../direct/matrix/client.ts';
 import { extTasks } from '../direct/matrix/clients/ext-tasks.ts';
@@ -291,4 +292,25 @@ test('V-2: the program reads the variables, and sends what is left when it ends'
   expect(await spanOf(collector, 'client', 'tools/call echo')).toMatchObject({
     resource: { 'service.name': 'my-gateway' },
   });
+});
+
+test('V-2: also on standard input and output', async () => {
+  const server = await notingServer('legacy');
+  const collector = await startCollector();
+  const config = await configFile({ one: { url: server.url } });
+  const program = await startProgram(['stdio', '--config', config], {
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+  });
+  const tell = (message: Json): boolean =>
+    program.child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  tell(INITIALIZE);
+  tell({ method: 'notifications/initialized' });
+  tell({ id: 2, method: 'tools/call', params: { ...CALLS.hub, _meta: CONTEXT } });
+  await vi.waitFor(() => expect(program.stdout.join('\n')).toContain('"id":2'), { timeout: 10_000 });
+  program.child.stdin.end();
+  expect(await program.exited).toBe(0);
+  const north = await spanOf(collector, 'server', 'tools/call execute_tool');
+  const south = await spanOf(collector, 'client', 'tools/call work');
+  expect(north).toMatchObject({ traceId: TRACE, parentSpanId: PARENT });
+  expect(server.metas[0]).toMatchObject({ traceparent: `00-${TRACE}-${south.spanId}-01` });
 });
