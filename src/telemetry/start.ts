@@ -11,13 +11,13 @@ import { traceSettings } from './traces/settings.ts';
 import { Tracer } from './traces/tracer.ts';
 
 /** Metrics as text; counting begins with the first call. */
-export function metricsText(
+export async function metricsText(
   gateway: Gateway,
   servers: ReadonlyMap<string, unknown>,
-): { contentType: string; text: string } {
+): Promise<{ contentType: string; text: string }> {
   const telemetry = telemetryOf(gateway.observed);
   telemetry.metrics ??= new Metrics(gateway, new Set(servers.keys()));
-  return { contentType: CONTENT_TYPE, text: telemetry.metrics.expose() };
+  return { contentType: CONTENT_TYPE, text: await telemetry.metrics.expose() };
 }
 
 /** Begins to send spans, if the variables of OpenTelemetry say where to. Returns how to end that. */

@@ -1,5 +1,6 @@
 /** The metrics of a gateway. Those that count begin when they are first asked for; the others are read from its state. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Gateway } from '../../core/gateway.ts';
 import type { InteractionKind } from '../../core/interaction/interaction.ts';
 import type { ObservedQuestion } from '../../core/observer.ts';
@@ -17,6 +18,8 @@ const OPERATION_SECONDS = [
 /** How long tasks run, and people think. */
 const LONG_SECONDS = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 14_400, 43_200, 86_400, 604_800];
 const COMMIT_SECONDS = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
+
+const SESSIONS_PER_TURN = 500;
 
 /** The label of all servers that clients added: their names are not the operator's. */
 const ADDED = '(added)';
@@ -107,7 +110,8 @@ export class Metrics {
   }
 
   /** All metrics as text. */
-  expose(): string {
+  async expose(): Promise<string> {
+    const state = await this.#state();
     return expose([
       this.#clientRequests,
       this.#serverRequests,
@@ -117,7 +121,7 @@ export class Metrics {
       this.#questions,
       this.#commits,
       this.#forwarded,
-      ...this.#state(),
+      ...state,
       ...processMetrics(),
     ]);
   }
@@ -127,7 +131,7 @@ export class Metrics {
   }
 
   /** Read from the sessions, so that nobody has to keep count. */
-  #state(): Family[] {
+  async #state(): Promise<Family[]> {
     const { sessions, store } = this.#gateway;
     const open = gauge('meanwhile_calls_open', 'Tool calls at work, as tasks or not.', 'server');
     const tasks = gauge('meanwhile_tasks', 'Tasks in memory; ended ones until they are forgotten.', 'status');
@@ -138,7 +142,9 @@ export class Metrics {
     for (const status of TASK_STATUSES) tasks.add(0, status);
     for (const view of VIEWS) bySession.add(0, view);
     for (const server of this.#configured) open.add(0, server);
-    for (const session of sessions) {
+    for (const [index, session] of sessions.entries()) {
+      // Thousands of sessions must not hold up those who call.
+      if (index % SESSIONS_PER_TURN === SESSIONS_PER_TURN - 1) await nextTurn();
       bySession.add(1, session.view.kind);
       for (const server of session.calls.servers) open.add(1, this.#serverLabel(server));
       for (const { status } of session.tasks.list()) tasks.add(1, status);
