@@ -331,6 +331,11 @@ export interface SessionStore {
    * written, or when another gateway has claimed the session since.
    */
   settled(): Promise<void>;
+  /**
+   * For what must be on record before a server hears of it: waits until it is, and rejects only when this gateway does not have
+   * the session any more. Absent if no other gateway can use the store: then nobody else can go on with what is not stored.
+   */
+  recorded?(): Promise<void>;
 }
 
 /** A session that this gateway has claimed. */

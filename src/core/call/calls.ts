@@ -432,6 +432,8 @@ export class Calls {
 
   async #record(taskId: string, event: TaskEvent): Promise<void> {
     this.#tasks.apply(taskId, event);
+    // Another gateway that has the session would do what is not on record once more.
+    if (this.#store.recorded) return this.#store.recorded();
     try {
       await this.#store.settled();
     } catch (error) {

@@ -106,6 +106,48 @@ test('H-9: an answer is not told to the server before it is stored; a full disk 
   await expect.poll(() => outcomes).toEqual([ANSWER]);
 });
 
+test('K-2, K-4: where another gateway may have the question, an answer reaches the server only once it is stored', async () => {
+  const { router, store, ask, task } = setUp();
+  const outcomes: unknown[] = [];
+  void ask({ taskId: task() }).then((outcome) => outcomes.push(outcome));
+  const held = store.hold();
+  const recorded = store.shared();
+  const answering = router.answer(only(router), 'elicitation', ANSWER);
+  held.fail(new Error('no connection'));
+  await expect(answering).rejects.toMatchObject({ code: 'TOOL_ERR_STORE' });
+  expect(outcomes).toEqual([]);
+  recorded.release();
+  await expect.poll(() => outcomes).toEqual([ANSWER]);
+});
+
+test('K-2: an answer of a gateway that has lost the session reaches nobody', async () => {
+  const { router, store, ask, task } = setUp();
+  const outcomes: unknown[] = [];
+  void ask({ taskId: task() }).then((outcome) => outcomes.push(outcome));
+  const held = store.hold();
+  const recorded = store.shared();
+  const answering = router.answer(only(router), 'elicitation', ANSWER);
+  held.fail(new Error('another gateway has the session'));
+  recorded.fail(new Error('another gateway has the session'));
+  await expect(answering).rejects.toMatchObject({ code: 'TOOL_ERR_STORE' });
+  await expect.poll(() => router.size).toBe(0);
+  expect(outcomes).toEqual([]);
+});
+
+test('K-5: a question whose answer is being stored when the gateway stops is not withdrawn', async () => {
+  const { router, store, ask, task, withdraw } = setUp();
+  const taskId = task();
+  void ask({ taskId, key: 'size' });
+  const held = store.hold();
+  const answering = router.answer(only(router), 'elicitation', ANSWER);
+  router.close('the gateway is shutting down', (each) => each === taskId);
+  // The connection is closed.
+  withdraw.abort();
+  held.release();
+  expect(await answering).toMatchObject({ status: 'accepted' });
+  expect(store.all('question')).toMatchObject([{ status: 'accepted' }]);
+});
+
 test('H-9: a question that ends while its answer is being stored tells so to the one who answered', async () => {
   const { router, store, ask, task } = setUp();
   const taskId = task();

@@ -248,6 +248,10 @@ export class InteractionRouter {
     } catch (error) {
       // The person has answered; that must not be lost because a disk is full. The store tries again.
       log.error('answer_not_stored', { requestId: id, error: messageOf(error) });
+      if (store.recorded) {
+        this.#deliverOnceRecorded(id, store.recorded());
+        throw new GatewayError('TOOL_ERR_STORE', `the answer is not stored yet: ${messageOf(error)}`);
+      }
     }
     const { state } = this.#entries.get(id) ?? {};
     const overtakenBy = state?.phase === 'answering' ? state.overtakenBy : undefined;
@@ -257,6 +261,14 @@ export class InteractionRouter {
     }
     log.info(`${kind}_responded`, { requestId: id, durationMs: clock.now() - interaction.createdAt });
     return state?.interaction ?? interaction;
+  }
+
+  /** Another gateway may have the session, and with it the question: it is open there as long as the answer is not stored. */
+  #deliverOnceRecorded(id: string, recorded: Promise<void>): void {
+    recorded.then(
+      () => this.#dispatch(id, { type: 'stored' }),
+      () => this.#leave(id),
+    );
   }
 
   /** The client answered with an error, which goes back to the server; `false` if the interaction is over already. */
@@ -495,11 +507,18 @@ export class InteractionRouter {
   }
 
   #leaveWhere(isLeft: (interaction: Interaction) => boolean): void {
-    for (const { id } of this.#open().filter(isLeft)) {
-      // Nothing more: the server would take a rejection for an answer.
-      this.#entries.get(id)?.asker?.stopListening();
-      this.#forget(id);
+    for (const [id, { state, asker }] of this.#entries) {
+      if (state.phase === 'settled' || !isLeft(state.interaction)) continue;
+      if (state.phase === 'open') this.#leave(id);
+      // An answer that is being stored stays on record for the next run.
+      else asker?.stopListening();
     }
+  }
+
+  /** Nothing more: the server would take a rejection for an answer. */
+  #leave(id: string): void {
+    this.#entries.get(id)?.asker?.stopListening();
+    this.#forget(id);
   }
 
   // --- The shell around the reducer ---

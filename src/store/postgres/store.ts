@@ -1,5 +1,6 @@
 /** The store on PostgreSQL, which several gateways may share. */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Observed } from '../../core/observer.ts';
 import type {
   ClaimedSession,
@@ -19,7 +20,7 @@ import { TOO_LARGE } from '../trim.ts';
 import { CleanUp } from './clean-up.ts';
 import { CLAIM_HOLDS, Cluster, MAX_CLOCK_DIFFERENCE_MS } from './cluster.ts';
 import type { Claim } from './commit.ts';
-import { Database } from './database.ts';
+import { Database, RETRY_MS } from './database.ts';
 import { openFailure } from './failure.ts';
 import { excessOf } from './fit.ts';
 import { keyOf } from './key.ts';
@@ -152,6 +153,7 @@ export class PostgresStore implements Store {
       },
       drop: (kind, id) => writer.drop(claim, kind, id),
       settled: () => this.#settled(claim),
+      recorded: () => this.#recorded(claim),
       trim: async (maxBytes, keepTasksUntil) => this.#trim(claim, maxBytes, keepTasksUntil),
       load: async () => this.#load(claim),
       erase: () => {
@@ -177,6 +179,17 @@ export class PostgresStore implements Store {
     // Like any commit: one that nobody waits for must not crash the process.
     lost.catch(() => {});
     return lost;
+  }
+
+  async #recorded(claim: Claim): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#settled(claim);
+      } catch (error) {
+        if (claim.lost || claim.ended !== undefined) throw error;
+        await delay(RETRY_MS);
+      }
+    }
   }
 
   async #load(claim: Claim): Promise<StoredSession> {
