@@ -29,7 +29,8 @@ interface Window {
 
 /** How far parallel requests may be out of order when they arrive. */
 const OUT_OF_ORDER = 32;
-const LATE_MS = 2000;
+/** One that came to another gateway may have waited there until the lease of a third had ended. */
+const LATE_MS = 15_000;
 
 /** One request, as far as it tells which window sent it. */
 interface Sent {
