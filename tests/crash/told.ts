@@ -54,8 +54,9 @@ export function readReply(result: Json): Told {
     text: typeof text === 'string' ? text : '',
     body,
     events: [
-      ...list(ours('events_since_last_response')?.['events_since_last_response']),
       ...list(body['events']).flatMap((group) => list(group['events'])),
+      // What has happened since the reply was made.
+      ...list(ours('events_since_last_response')?.['events_since_last_response']),
     ].map(eventOf),
     tasks: tasksIn(body),
     questions: [
