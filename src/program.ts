@@ -22,6 +22,9 @@ export interface OpenStore {
   close: () => Promise<void>;
 }
 
+/** How long requests may take that other gateways have taken over in the end. */
+const LAST_FORWARDS_MS = 1000;
+
 export class Program {
   readonly gateway: Gateway;
   readonly #kind: ProgramOptions['kind'];
@@ -83,9 +86,11 @@ export class Program {
 
   async #close(): Promise<void> {
     // Sessions that others go on with are reached here until their calls have ended, and others from here.
-    const { drainMs } = this.gateway.settings.cluster;
-    const drained = [...this.#http].map(async (listener) => listener.drain(drainMs));
-    if (this.#http.size > 0) await Promise.all([this.gateway.drain(), ...drained]);
+    const { clock, settings } = this.gateway;
+    const deadline = clock.now() + settings.cluster.drainMs;
+    if (this.#http.size > 0) await this.gateway.drain();
+    const left = Math.max(LAST_FORWARDS_MS, deadline - clock.now());
+    await Promise.all([...this.#http].map(async (listener) => listener.drain(left)));
     for (const listener of this.#http) listener.stopListening();
     // A session on stdio ends with its connection; those over HTTP are restored when the program starts again.
     for (const listener of this.#stdio) await listener.close();

@@ -37,6 +37,8 @@ export interface OpenOptions {
   owner: Owner;
   /** Its client has not introduced itself: servers are to be reached only when that is done. */
   later?: boolean;
+  /** Throws if this gateway may not have it any more. */
+  assertOwned?: () => void;
 }
 
 const NOBODY: ReadonlySet<Session> = new Set();
@@ -272,9 +274,10 @@ export class Gateway {
   }
 
   /**
-   * Claims something that is stored, or new; `undefined` while this gateway is ending it. Throws if another gateway has it.
+   * Claims something that is stored, or new; `undefined` while this gateway is ending it. Throws if another gateway has it;
+   * `key` is what requests are forwarded by then.
    */
-  async #claim(id: string): Promise<ClaimedSession | undefined> {
+  async #claim(id: string, key = id): Promise<ClaimedSession | undefined> {
     const { cluster } = this.store;
     for (let attempt = 1; ; attempt += 1) {
       if (this.#closing) throw shuttingDown();
@@ -283,8 +286,8 @@ export class Gateway {
       if (claimed !== undefined && !this.#draining) return claimed;
       await claimed?.release();
       const owner = await orStoreFailed(cluster.ownerOf(id));
-      if (owner !== undefined && owner.id !== cluster.gatewayId) throw new OwnedElsewhere(id, owner);
-      if (this.#draining) throw await this.#elsewhere(id, cluster);
+      if (owner !== undefined && owner.id !== cluster.gatewayId) throw new OwnedElsewhere(key, owner);
+      if (this.#draining) throw await this.#elsewhere(key, cluster);
       // Its owner has just let go of it, unless that was this gateway.
       if (owner !== undefined || attempt === CLAIM_ATTEMPTS) return undefined;
     }
@@ -296,9 +299,12 @@ export class Gateway {
     return other === undefined ? shuttingDown() : new OwnedElsewhere(id, other);
   }
 
-  /** All states of a principal are at one gateway: its programs find the tasks of each other. */
-  async #claimStates(principal: string): Promise<void> {
-    if (this.store.cluster === undefined) return;
+  /**
+   * All states of a principal are at one gateway: its programs find the tasks of each other. Resolves with a function that throws
+   * if this gateway has lost them meanwhile.
+   */
+  async #claimStates(principal: string): Promise<() => void> {
+    if (this.store.cluster === undefined) return () => {};
     const claiming = this.#principals.get(principal) ?? this.#claimNewStates(principal);
     this.#principals.set(principal, claiming);
     try {
@@ -307,6 +313,9 @@ export class Gateway {
       if (this.#principals.get(principal) === claiming) this.#principals.delete(principal);
       throw error;
     }
+    return () => {
+      if (this.#principals.get(principal) !== claiming) throw new ClaimLost();
+    };
   }
 
   async #claimNewStates(principal: string): Promise<ClaimedSession> {
@@ -374,15 +383,19 @@ export class Gateway {
 
   // --- Sessions ---
 
-  async open(principal: string, { id = secretId(), view, owner, later = false }: OpenOptions): Promise<Session> {
+  async open(
+    principal: string,
+    { id = secretId(), view, owner, later = false, assertOwned }: OpenOptions,
+  ): Promise<Session> {
     // A request of another state may be looking for it, and has it claimed meanwhile.
     while (this.#restoring.has(id)) await this.#restoring.get(id)?.catch(() => {});
     const { cluster } = this.store;
     if (this.#draining && cluster) throw await this.#elsewhere('', cluster);
-    const claimed = await this.#claim(id);
+    const claimed = await this.#claim(id, owner.kind === 'state' ? statesKey(principal) : id);
     if (claimed === undefined) throw new GatewayError('TOOL_ERR_STORE', 'the session is in use; try again');
     try {
       if (this.#closing || this.#draining) throw shuttingDown();
+      assertOwned?.();
       this.#limits.sessions.quotaFor(principal).assertRoom();
       if (view.kind === 'direct') this.registry.of(principal).require(view.server);
       if (view.kind === 'group') requireGroup(view.group, this.settings);
@@ -494,10 +507,12 @@ export class Gateway {
   async #openState(address: StateAddress): Promise<Session> {
     const { principal, view, name } = address;
     const id = this.#adopted.get(stateId(address)) ?? stateId(address);
-    await this.#claimStates(principal);
-    await this.#endingById.get(id)?.catch(() => {});
-    const earlier = (await this.restore(id, principal)) ?? (await this.#adopt(address));
-    return earlier ?? this.open(principal, { id, view, owner: { kind: 'state', name } });
+    return untilOwned(async () => {
+      const assertOwned = await this.#claimStates(principal);
+      await this.#endingById.get(id)?.catch(() => {});
+      const earlier = (await this.restore(id, principal)) ?? (await this.#adopt(address));
+      return earlier ?? this.open(principal, { id, view, owner: { kind: 'state', name }, assertOwned });
+    });
   }
 
   /** A state of an earlier version of the program belonged to all clients of a principal: the first one to come back has it. */
@@ -532,7 +547,7 @@ export class Gateway {
     const live = this.#sessions.get(id);
     if (live !== undefined) return live.principal === principal ? live : undefined;
     if (this.#closing) throw shuttingDown();
-    const attempt = this.#restore(id, principal);
+    const attempt = untilOwned(async () => this.#restore(id, principal));
     this.#restoring.set(id, attempt);
     try {
       return await attempt;
@@ -554,8 +569,8 @@ export class Gateway {
   }
 
   async #restore(id: string, principal: string): Promise<Session | undefined> {
-    if (isStateId(id)) await this.#claimStates(principal);
-    const claimed = await this.#claim(id);
+    const assertOwned = isStateId(id) ? await this.#claimStates(principal) : undefined;
+    const claimed = await this.#claim(id, assertOwned ? statesKey(principal) : id);
     if (claimed === undefined) return undefined;
     const { record } = claimed;
     try {
@@ -569,12 +584,13 @@ export class Gateway {
         claimed.erase();
         return undefined;
       }
-      return await this.#restored(record, claimed);
+      return await this.#restored(record, claimed, assertOwned);
     } catch (error) {
       const half = this.#sessions.get(id);
       if (half) await this.#abandon(half);
       await claimed.release();
-      throw error instanceof GatewayError ? error : new GatewayError('TOOL_ERR_STORE', messageOf(error));
+      if (error instanceof GatewayError || error instanceof ClaimLost) throw error;
+      throw new GatewayError('TOOL_ERR_STORE', messageOf(error));
     }
   }
 
@@ -587,11 +603,13 @@ export class Gateway {
     }
   }
 
-  async #restored(record: SessionRecord, claimed: ClaimedSession): Promise<Session> {
+  async #restored(record: SessionRecord, claimed: ClaimedSession, assertOwned?: () => void): Promise<Session> {
     const { id, principal, createdAt, key, view, owner, preferences } = record;
     const trimmed = await this.#makeFit(record, claimed);
     const stored = await claimed.load();
     if (this.#closing) throw shuttingDown();
+    if (claimed.isLost) throw new ClaimLost();
+    assertOwned?.();
     const session = this.#newSession({ id, principal, createdAt, key, view, owner, preferences }, claimed);
     this.#add(session);
     session.restore(stored);
@@ -750,6 +768,20 @@ function sharedStateId(principal: string, view: Exclude<View, { kind: 'group' }>
 }
 
 const isState = ({ owner }: Pick<SessionRecord, 'owner'>): boolean => owner.kind === 'state';
+
+/** A session, or all states of a principal, went to another gateway while it was being opened. */
+class ClaimLost extends Error {}
+
+/** Begins anew if it was lost: now it is known who has it. */
+async function untilOwned<T>(open: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await open();
+    } catch (error) {
+      if (!(error instanceof ClaimLost)) throw error;
+    }
+  }
+}
 
 async function orStoreFailed<T>(reading: Promise<T>): Promise<T> {
   return reading.catch((error: unknown) => {

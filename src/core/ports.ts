@@ -344,6 +344,8 @@ export interface ClaimedSession extends SessionStore {
   readonly fence: number;
   /** As it was stored when it was claimed; absent if it is new. */
   readonly record: SessionRecord | undefined;
+  /** Whether another gateway has claimed it since, as far as is known. */
+  readonly isLost: boolean;
   /** A time that no gateway's clock had reached when it was claimed; absent if no other gateway can use the store. */
   readonly after?: number;
   /** Makes its records fit into so many bytes: the oldest events go first; tasks that are too large fail. */

@@ -59,7 +59,8 @@ export async function testPeer(
   const observer = { requestForwarded: (outcome: ForwardOutcome) => forwards.push(outcome) } as unknown as Observer;
   const observed = { observer };
   const log = createLog('debug', (line) => logs.push(JSON.parse(line) as TestPeer['logs'][number]));
-  const cluster = new Cluster({ store: ownership.storeOf(id), clock, log, observed, announce });
+  const answerer = async (): Promise<unknown> => Promise.reject(new Error('nothing is asked'));
+  const cluster = new Cluster({ store: ownership.storeOf(id), clock, log, observed, announce, answerer });
   const handle = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     if (req.headers[FORWARDED] !== undefined) {
       const received = cluster.receive(req, res);

@@ -147,6 +147,10 @@ class MemoryStore implements Store {
     return {
       fence: claim.fence,
       record,
+      get isLost() {
+        const current = database.claims.get(id);
+        return current !== undefined && current !== claim;
+      },
       put: (kind, changed) => {
         if (erased) return;
         let copy: typeof changed | Error;

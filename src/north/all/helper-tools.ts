@@ -3,7 +3,7 @@ import type { Session } from '../../core/session/session.ts';
 import { isObject } from '../../lib/values.ts';
 import type { Reply } from '../commit-gate.ts';
 import type { Exchange } from '../exchange.ts';
-import { HELPER_TOOLS, type Hub } from '../hub/hub.ts';
+import { isHelperTool, type Hub } from '../hub/hub.ts';
 import type { Asking, HubCaller } from '../hub/tool.ts';
 import type { Params } from '../message.ts';
 
@@ -11,8 +11,6 @@ interface Request {
   exchange: Exchange;
   asking: Asking;
 }
-
-const NAMES: ReadonlySet<unknown> = new Set(HELPER_TOOLS.map(({ name }) => name));
 
 /** Clients refuse a result that does not match the schema, and the news that a call has become a task does not. */
 function withoutOutputSchema({ outputSchema: _outputSchema, ...tool }: Params): Params {
@@ -37,13 +35,13 @@ export class HelperTools {
   /** The list of the servers' tools with these added, on its last page. `promotes`: calls of the client become tasks. */
   addTo(result: Params, { promotes }: { promotes: boolean }): Params {
     const { tools, nextCursor } = result;
-    const listed = (Array.isArray(tools) ? tools : []).filter(isObject).filter(({ name }) => !NAMES.has(name));
+    const listed = (Array.isArray(tools) ? tools : []).filter(isObject).filter(({ name }) => !isHelperTool(name));
     const others = promotes ? listed.map(withoutOutputSchema) : listed;
     return { ...result, tools: nextCursor === undefined ? [...others, ...this.#hub.helperTools] : others };
   }
 
   has(name: unknown): boolean {
-    return NAMES.has(name);
+    return isHelperTool(name);
   }
 
   call(params: Params, request: Request): Promise<Reply> | Reply {

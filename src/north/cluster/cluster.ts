@@ -2,14 +2,18 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../../core/errors.ts';
+import type { Neighbours } from '../../core/neighbours.ts';
 import type { Observed } from '../../core/observer.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
+import { messageOf, type Log } from '../../lib/log.ts';
 import { Delayed } from '../../lib/timers.ts';
+import { isObject } from '../../lib/values.ts';
 import { readBody } from '../http/body.ts';
+import { isHelperTool } from '../hub/hub.ts';
 import { addressOf, GATEWAY_PATH, whoAnswersAt } from './advertise.ts';
 import { Forwarder, type Incoming } from './forwarder.ts';
 import { GatewayClient } from './gateway-client.ts';
+import { answerRequest, HttpNeighbours, type Answerer } from './neighbours.ts';
 import { Receiver, type Received } from './receiver.ts';
 import type { ForwardStore } from './owners.ts';
 
@@ -21,8 +25,10 @@ export interface ClusterParts {
   clock: Clock;
   log: Log;
   observed: Observed;
-  /** Makes the address known to other gateways. */
-  announce: (address: string) => Promise<void>;
+  /** Makes the address known to other gateways, which can be asked from now on. */
+  announce: (address: string, neighbours: Neighbours) => Promise<void>;
+  /** Answers what other gateways ask. */
+  answerer: Answerer;
 }
 
 export class Cluster {
@@ -60,7 +66,7 @@ export class Cluster {
         log.warn('advertise_unreachable', { address, error: answering.why, fix });
       }
     }
-    await announce(address);
+    await announce(address, new HttpNeighbours(this.#parts, this.#client));
     log.info('advertised', { address, gateway: store.gatewayId });
   }
 
@@ -69,12 +75,30 @@ export class Cluster {
     return this.#forwarder.serve(incoming, here);
   }
 
+  /** Whether a message makes a new call, and does not only answer what one has asked. */
+  beginsCall(message: unknown): boolean {
+    if (!isObject(message) || message['method'] !== 'tools/call' || !isObject(message['params'])) return false;
+    const { name, inputResponses, requestState } = message['params'];
+    return inputResponses === undefined && requestState === undefined && !isHelperTool(name);
+  }
+
   /** The request of another gateway's client; nothing if it was answered. */
   receive(req: IncomingMessage, res: ServerResponse): Received | undefined {
     const received = this.#receiver.receive(req, res);
     if (req.url !== GATEWAY_PATH || received === undefined) return received;
-    res.writeHead(204).end();
+    if (req.method === 'POST') void this.#answer(received, req, res);
+    else res.writeHead(204).end();
     return undefined;
+  }
+
+  async #answer(received: Received, req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { answerer, log } = this.#parts;
+    try {
+      await answerRequest(received, { req, res }, answerer, () => this.refuse(res));
+    } catch (error) {
+      log.error('gateway_not_answered', { error: messageOf(error) });
+      res.destroy();
+    }
   }
 
   refuse(res: ServerResponse): void {

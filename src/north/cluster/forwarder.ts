@@ -71,6 +71,8 @@ export class Forwarder {
   readonly #open = new Set<Open>();
   readonly #stopChecking: () => void;
   #closed = false;
+  /** Requests of which it is not known yet where they are served. */
+  #serving = 0;
 
   constructor({ store, clock, log, observed }: ForwarderParts, client: GatewayClient) {
     this.#store = store;
@@ -91,7 +93,7 @@ export class Forwarder {
   /** Waits until requests that will end have ended at other gateways, but not longer than this. */
   async drain(ms: number): Promise<void> {
     const deadline = this.#clock.now() + ms;
-    const isBusy = (): boolean => [...this.#open].some(({ ends }) => ends);
+    const isBusy = (): boolean => this.#serving > 0 || [...this.#open].some(({ ends }) => ends);
     while (isBusy() && this.#clock.now() < deadline) await sleep(DRAIN_MS, this.#clock);
   }
 
@@ -103,6 +105,15 @@ export class Forwarder {
 
   /** `here` serves the request in this gateway, and throws `OwnedElsewhere` if it cannot. */
   async serve(incoming: Incoming, here: () => Promise<void> | undefined): Promise<void> {
+    this.#serving += 1;
+    try {
+      await this.#serve(incoming, here);
+    } finally {
+      this.#serving -= 1;
+    }
+  }
+
+  async #serve(incoming: Incoming, here: () => Promise<void> | undefined): Promise<void> {
     const { req, res, principal } = incoming;
     const key = keyOf(req, principal);
     const found = key === undefined ? undefined : this.#owners.find(key);

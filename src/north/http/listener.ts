@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Budget } from '../../core/budget.ts';
-import { GatewayError, known, OwnedElsewhere } from '../../core/errors.ts';
+import { GatewayError, known, OwnedElsewhere, shuttingDown } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Store } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
@@ -45,6 +45,7 @@ export class HttpListener {
   readonly #modern: ModernRequests;
   readonly #settings: HttpSettings;
   readonly #gateway: Gateway;
+  readonly #hub: Hub | undefined;
   /** The view at `/mcp`. */
   readonly #root: View;
   /** By principal. */
@@ -62,6 +63,7 @@ export class HttpListener {
     this.#guard = new Guard(settings);
     const { taskAfterMs } = settings.direct;
     const hub = 'hub' in shown ? shown.hub : undefined;
+    this.#hub = hub;
     const options = { gateway, hub, mayRunCommands: settings.allowCommands, taskAfterMs };
     this.#legacy = new LegacySessions(options);
     this.#modern = new ModernRequests(options);
@@ -104,11 +106,22 @@ export class HttpListener {
   async #joinCluster(): Promise<Cluster | undefined> {
     const { clock, log, observed, store } = this.#gateway;
     if (store.cluster === undefined) return undefined;
-    const { Cluster } = await import('../cluster/cluster.ts');
+    const [{ Cluster }, { answerNeighbour }] = await Promise.all([
+      import('../cluster/cluster.ts'),
+      import('../hub/neighbour.ts'),
+    ]);
     // The request of another gateway ends only when its client has the response.
     this.#server.requestTimeout = 0;
-    const announce = async (address: string): Promise<void> => this.#gateway.announce(address);
-    return new Cluster({ store: store.cluster, clock, log, observed, announce });
+    const gateway = this.#gateway;
+    return new Cluster({
+      store: store.cluster,
+      clock,
+      log,
+      observed,
+      announce: async (address, neighbours) => gateway.announce(address, neighbours),
+      answerer: async (principal, request, exchange) =>
+        answerNeighbour({ hub: this.#hub, gateway }, principal, request, exchange),
+    });
   }
 
   /** Accepts no new connections. Requests that are open can finish. */
@@ -311,6 +324,16 @@ export class HttpListener {
       respondError(res, 400, PARSE_ERROR, `Parse error: ${broken}`);
       return undefined;
     }
+    const { drained } = this.#gateway;
+    if (drained !== undefined && this.#cluster?.beginsCall(value) === true) {
+      // Before anything is done. The gateway that takes the session over makes the call.
+      if (whom.forwarded) throw shuttingDown();
+      return drained.then(() => this.#dispatch(req, res, whom, value));
+    }
+    return this.#dispatch(req, res, whom, value);
+  }
+
+  #dispatch(req: IncomingMessage, res: ServerResponse, whom: Addressed, value: unknown): Promise<void> | undefined {
     if (eraOf(req, value) === 'modern') return this.#serve(this.#modern, req, res, whom, value);
     const mistake = messageMistake(value);
     if (mistake === undefined) return this.#serve(this.#legacy, req, res, whom, value);

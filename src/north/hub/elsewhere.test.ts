@@ -8,8 +8,8 @@ import type { Session } from '../../core/session/session.ts';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 import { OwnedElsewhere } from '../../core/errors.ts';
 import { Exchange } from '../exchange.ts';
-import { answerNeighbour } from './elsewhere.ts';
 import { Hub } from './hub.ts';
+import { answerNeighbour } from './neighbour.ts';
 
 const FORM = { message: 'Which size?', requestedSchema: { type: 'object', properties: { size: { type: 'string' } } } };
 

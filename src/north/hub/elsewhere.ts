@@ -4,17 +4,13 @@
  */
 
 import { GatewayError, OwnedElsewhere } from '../../core/errors.ts';
-import type { Gateway } from '../../core/gateway.ts';
 import type { Interaction, InteractionKind } from '../../core/interaction/interaction.ts';
-import { NeighbourUnreachable, type LeftThere, type NeighbourRequest } from '../../core/neighbours.ts';
+import { NeighbourUnreachable, type LeftThere } from '../../core/neighbours.ts';
 import type { Task } from '../../core/task/task.ts';
 import { messageOf } from '../../lib/log.ts';
 import { sleep } from '../../lib/timers.ts';
-import { whenStored } from '../commit-gate.ts';
-import { Exchange } from '../exchange.ts';
-import type { Hub } from './hub.ts';
 import { own, type ToolContext, type ToolReply, type ToolResult } from './tool.ts';
-import { leftQuestions, nativeTasks, questionsIn, tasksIn, type Visible } from './visible.ts';
+import { questionsIn, tasksIn, type Visible } from './visible.ts';
 
 /** How often it is tried again to reach the gateway that has a session, or to take the session over. */
 const RETRY_MS = 250;
@@ -72,36 +68,4 @@ export async function runAnywhere(
 function lost(failure: unknown): GatewayError {
   const message = `the gateway that has the session does not answer (${messageOf(failure)}); look at its state and try again`;
   return new GatewayError('TOOL_ERR_STORE', message);
-}
-
-/** Answers another gateway. `exchange` tells whether that one has the answer. */
-export async function answerNeighbour(
-  { hub, gateway }: { hub: Hub; gateway: Gateway },
-  principal: string,
-  request: NeighbourRequest,
-  exchange: Exchange,
-): Promise<unknown> {
-  switch (request.ask) {
-    case 'left':
-      return leftHere(gateway, principal);
-    case 'event':
-      gateway.tellHub(principal, request.type, request.server, request.data);
-      return {};
-    case 'tool': {
-      const session = await gateway.restore(request.session, principal);
-      // The session of a client of the hub is its own business.
-      if (session === undefined || session.view.kind === 'hub') throw new NeighbourUnreachable('no such session here');
-      const result = await hub.runIn(session, request, exchange);
-      await whenStored([session]);
-      return result;
-    }
-  }
-}
-
-function leftHere(gateway: Gateway, principal: string): LeftThere {
-  const tasks = nativeTasks(gateway, { principal }).map((task) =>
-    task.status === 'completed' ? { ...task, result: {} } : task,
-  );
-  const kinds = ['elicitation', 'sampling'] as const;
-  return { tasks, questions: kinds.flatMap((kind) => leftQuestions(gateway, { principal }, kind)) };
 }

@@ -44,6 +44,10 @@ export const HUB_TOOLS: readonly HubTool[] = [
 /** Those with which a client follows slow calls and answers questions; the others are about servers. */
 export const HELPER_TOOLS: readonly HubTool[] = [...samplingTools, ...elicitationTools, ...taskTools, ...activityTools];
 
+const HELPER_NAMES: ReadonlySet<unknown> = new Set(HELPER_TOOLS.map(({ name }) => name));
+
+export const isHelperTool = (name: unknown): boolean => HELPER_NAMES.has(name);
+
 export const HUB_CAPABILITIES = { tools: {}, resources: {} };
 
 export const TASKS_EXPLAINED =

@@ -146,6 +146,9 @@ export class PostgresStore implements Store {
     return {
       fence: claim.fence,
       record,
+      get isLost() {
+        return claim.lost;
+      },
       after,
       put: (kind, changed) => {
         // Each kind of a session's records is one of the store's.

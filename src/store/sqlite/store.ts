@@ -104,6 +104,7 @@ export class SqliteStore implements Store {
     let erased = false;
     return {
       fence: CONSTANT_FENCE,
+      isLost: false,
       record,
       put: (kind, changed) => {
         // Each kind of a session's records is one of the store's.

@@ -300,3 +300,93 @@ test('V-1: a forwarded request is counted by the gateway that forwards it', asyn
   const stored = { outcome: 'stored' };
   expect(valueOf(await metrics(a), 'meanwhile_store_commit_seconds_count', stored)).toBeGreaterThan(0);
 });
+
+/** A question of a client that cannot be asked, at the endpoint of a server. */
+async function askedAt({ url }: TestGateway): Promise<Promise<string>> {
+  const { headers } = await rawSession(`${url}/one`);
+  const answer = post(`${url}/one`, toolCall('ask', { message: 'Who?' }), headers);
+  return answer.then((reply) => replyOf(reply).text);
+}
+
+test.each(['v1', 'modern'] as const)(
+  'K-4: a question at one gateway is seen, told of and answered at another (%s hub)',
+  async (era) => {
+    const { a, b } = await twoGateways();
+    const hub = await hubOverHttp(b.url, era);
+    await hub.call('list_servers');
+    const told = (async () => {
+      for (;;) {
+        const { body } = await hub.call('await_activity', { timeout_ms: 20_000 });
+        if (JSON.stringify(body).includes('"elicitation_request"')) return body;
+      }
+    })();
+    const asking = askedAt(a);
+    expect(await told).toMatchObject({ pending_client: { elicitations: [{ server: 'one' }] } });
+    const { elicitations } = (await hub.call('get_elicitations')).body as { elicitations: { requestId: string }[] };
+    expect(elicitations).toMatchObject([{ server: 'one' }]);
+    const answer = { request_id: elicitations[0]?.requestId, action: 'accept', content: { name: 'Eve' } };
+    expect((await hub.call('respond_to_elicitation', answer)).body).toMatchObject({ success: true });
+    expect(await asking).toBe('Hello Eve');
+    expect((await hub.call('respond_to_elicitation', answer)).isError).toBe(true);
+  },
+);
+
+test('K-4: of answers at two gateways at the same moment, one is taken, and the other is told so', async () => {
+  const { a, b } = await twoGateways();
+  const [atA, atB] = [await hubOverHttp(a.url, 'v1'), await hubOverHttp(b.url, 'v1')];
+  const hubs = [atA, atB];
+  const asking = askedAt(a);
+  const seen = async (): Promise<{ requestId: string }[]> =>
+    ((await atB.call('get_elicitations')).body as { elicitations: { requestId: string }[] }).elicitations;
+  await vi.waitFor(async () => expect(await seen()).toHaveLength(1), { timeout: 10_000 });
+  const requestId = (await seen())[0]?.requestId;
+  const answers = await Promise.all(
+    hubs.map(async (hub, index) =>
+      hub.call('respond_to_elicitation', {
+        request_id: requestId,
+        action: 'accept',
+        content: { name: ['Ada', 'Bob'][index] },
+      }),
+    ),
+  );
+  const taken = answers.map(({ isError }) => !isError);
+  expect(taken.filter(Boolean)).toHaveLength(1);
+  expect(await asking).toBe(taken[0] ? 'Hello Ada' : 'Hello Bob');
+});
+
+test('K-5: a gateway that is stopped lets plain calls finish, and leaves everything else to the other one', async () => {
+  const { server, a, b } = await twoGateways({ cluster: { drainMs: 10_000 } });
+  const [busy, idle] = [await rawSession(a.url), await rawSession(a.url)];
+  const slow = { server: 'one', tool: 'slow', args: { ms: 700, text: 'done' }, timeout_ms: 20_000 };
+  const call = post(a.url, toolCall('execute_tool', slow, 7), busy.headers);
+  await vi.waitFor(() => expect(server.state.calls.map(({ tool }) => tool)).toContain('slow'), { timeout: 10_000 });
+  const stopped = a.close();
+  await vi.waitFor(async () =>
+    expect((await send(new URL('/readyz', a.url).href, { method: 'GET' })).status).toBe(503),
+  );
+  const echo = (text: string, id: number) =>
+    toolCall('execute_tool', { server: 'one', tool: 'echo', args: { text } }, id);
+  // At the gateway that is being stopped, too; of a session that it still has, only once that is left.
+  const [atA, atB, inBusy] = await Promise.all([
+    post(a.url, echo('a', 8), idle.headers),
+    post(b.url, echo('b', 9), idle.headers),
+    post(b.url, echo('c', 10), busy.headers),
+  ]);
+  expect([atA, atB, inBusy].map((reply) => replyOf(reply).text)).toEqual(['a', 'b', 'c']);
+  expect(replyOf(await call).text).toBe('done');
+  await stopped;
+  expect(sessionsOf(b)).toEqual([2]);
+});
+
+test('K-6: a server that is added at one gateway can be used at the other', async () => {
+  const { server, a, b } = await twoGateways();
+  const [atA, atB] = [await hubOverHttp(a.url, 'v1'), await hubOverHttp(b.url, 'v1')];
+  await atA.call('add_server', { name: 'two', url: server.url });
+  await vi.waitFor(
+    async () => {
+      const reply = await atB.call('execute_tool', { server: 'two', tool: 'echo', args: { text: 'here' } });
+      expect(reply.text).toBe('here');
+    },
+    { timeout: 10_000 },
+  );
+});

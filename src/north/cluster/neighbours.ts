@@ -1,0 +1,108 @@
+/** Asks other gateways on the same store, and answers them. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { GatewayError, OwnedElsewhere } from '../../core/errors.ts';
+import { NeighbourUnreachable, type NeighbourRequest, type Neighbours } from '../../core/neighbours.ts';
+import type { GatewayAddress } from '../../core/ports.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
+import { messageOf } from '../../lib/log.ts';
+import { INTERNAL_ERROR } from '../../lib/rpc-error.ts';
+import { isObject } from '../../lib/values.ts';
+import { Exchange } from '../exchange.ts';
+import { FORWARDED } from '../http/addressed.ts';
+import { parseBody, readFirst } from '../http/body.ts';
+import { onceHandedOver, respondError, respondJson } from '../http/response.ts';
+import { GATEWAY_PATH } from './advertise.ts';
+import { forwardedHeader } from './forwarded-header.ts';
+import type { GatewayClient } from './gateway-client.ts';
+import type { ForwardStore } from './owners.ts';
+import { REFUSED_BY, type Received } from './receiver.ts';
+
+/** An answer to a question of a server may be large, but not larger than this. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+export class HttpNeighbours implements Neighbours {
+  readonly #store: ForwardStore;
+  readonly #clock: Clock;
+  readonly #client: GatewayClient;
+
+  constructor({ store, clock }: { store: ForwardStore; clock: Clock }, client: GatewayClient) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#client = client;
+  }
+
+  async ask(
+    { id, address }: GatewayAddress,
+    principal: string,
+    request: NeighbourRequest,
+    signal?: AbortSignal,
+  ): Promise<unknown> {
+    if (address === undefined) throw new NeighbourUnreachable(`gateway ${id} has no address`);
+    const { gatewayId: sender, key } = this.#store;
+    const body = Buffer.from(stringifyExact(request));
+    const target = { method: 'POST', path: GATEWAY_PATH };
+    const fields = { principal, sender, recipient: id, key: '', connection: 0, bodyBytes: body.length };
+    const headers = { [FORWARDED]: forwardedHeader(key, target, fields, this.#clock.now()) };
+    const sending = this.#client.send({ ...target, address, headers, body });
+    const stop = (): void => sending.abort();
+    signal?.addEventListener('abort', stop, { once: true });
+    try {
+      const outcome = await sending.outcome;
+      if (outcome.kind === 'unreachable') throw new NeighbourUnreachable(outcome.error.message);
+      if (outcome.kind === 'broken') throw outcome.error;
+      const { response } = outcome;
+      const text = await textOf(response);
+      sending.confirm();
+      if (response.headers[REFUSED_BY] !== undefined) throw new NeighbourUnreachable('it does not have the session');
+      if (response.statusCode === 200) return parseExact(text);
+      throw new Error(`it answered with status ${response.statusCode}: ${text.slice(0, 200)}`);
+    } catch (error) {
+      sending.abort();
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', stop);
+    }
+  }
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+export type Answerer = (principal: string, request: NeighbourRequest, exchange: Exchange) => Promise<unknown>;
+
+/** Answers the request of another gateway. `refuse` tells it that nothing was done. */
+export async function answerRequest(
+  { principal, bodyBytes }: Received,
+  { req, res }: { req: IncomingMessage; res: ServerResponse },
+  answerer: Answerer,
+  refuse: () => void,
+): Promise<void> {
+  const exchange = new Exchange();
+  onceHandedOver(res, (complete) => {
+    if (complete) exchange.settle(true);
+    else exchange.closed();
+  });
+  const body = await readFirst(req, bodyBytes, MAX_BYTES);
+  const { value } = body.kind === 'complete' ? parseBody(body.bytes) : {};
+  if (!isObject(value) || typeof value['ask'] !== 'string') {
+    respondError(res, 400, INTERNAL_ERROR, 'not a request of a gateway of this version');
+    return;
+  }
+  try {
+    const answer = await answerer(principal, value as unknown as NeighbourRequest, exchange);
+    respondJson(res, 200, stringifyExact(answer ?? {}));
+  } catch (error) {
+    if (wasNotDone(error)) refuse();
+    else respondError(res, 500, INTERNAL_ERROR, messageOf(error));
+  }
+}
+
+function wasNotDone(error: unknown): boolean {
+  if (error instanceof OwnedElsewhere || error instanceof NeighbourUnreachable) return true;
+  return error instanceof GatewayError && error.code === 'TOOL_ERR_SHUTTING_DOWN';
+}

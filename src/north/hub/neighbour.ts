@@ -1,0 +1,48 @@
+/** What this gateway answers others on the same store, for their clients of the hub. */
+
+import type { Gateway } from '../../core/gateway.ts';
+import { NeighbourUnreachable, type LeftThere, type NeighbourRequest } from '../../core/neighbours.ts';
+import { whenStored } from '../commit-gate.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Hub } from './hub.ts';
+import { leftQuestions, nativeTasks } from './visible.ts';
+
+/** Answers another gateway; `exchange` tells whether that one has the answer. */
+export async function answerNeighbour(
+  { hub, gateway }: { hub: Hub | undefined; gateway: Gateway },
+  principal: string,
+  request: NeighbourRequest,
+  exchange: Exchange,
+): Promise<unknown> {
+  switch (request.ask) {
+    case 'left': {
+      const left = leftHere(gateway, principal);
+      // Who is told of something may ask for it at once, and looks for it in the store.
+      await whenStored([...gateway.nativeSessionsOf({ principal })]);
+      return left;
+    }
+    case 'event':
+      gateway.tellHub(principal, request.type, request.server, request.data);
+      return {};
+    case 'tool': {
+      const session = await gateway.restore(request.session, principal);
+      // The session of a client of the hub is its own business.
+      if (hub === undefined || session === undefined || session.view.kind === 'hub') {
+        throw new NeighbourUnreachable('no such session here');
+      }
+      const result = await hub.runIn(session, request, exchange);
+      await whenStored([session]);
+      return result;
+    }
+    default:
+      throw new Error('a gateway of another version asks for something unknown');
+  }
+}
+
+function leftHere(gateway: Gateway, principal: string): LeftThere {
+  const tasks = nativeTasks(gateway, { principal }).map((task) =>
+    task.status === 'completed' ? { ...task, result: {} } : task,
+  );
+  const kinds = ['elicitation', 'sampling'] as const;
+  return { tasks, questions: kinds.flatMap((kind) => leftQuestions(gateway, { principal }, kind)) };
+}
