@@ -6,7 +6,7 @@ import { VERSION_KEY } from '../lib/protocol.ts';
 import { withTraceContext } from '../lib/trace-context.ts';
 import { isObject } from '../lib/values.ts';
 import { failureOf, type ClientRequest } from './client-request.ts';
-import type { Params } from './message.ts';
+import type { Params, RequestId } from './message.ts';
 
 type Work = (params: Params) => Promise<Params>;
 
@@ -18,22 +18,25 @@ export function observed(
   work: Work,
 ): Promise<Params> {
   const { observer } = session.observed;
-  return observer === undefined ? work(params) : watched(observer, session, { id, method, params }, work);
+  return observer === undefined ? work(params) : watched(observer, session, id, method, params, work);
 }
 
 async function watched(
   observer: Observer,
   session: Session,
-  request: Pick<ClientRequest, 'id' | 'method' | 'params'>,
+  id: RequestId,
+  method: string,
+  params: Params,
   work: Work,
 ): Promise<Params> {
-  const { params } = request;
   const version = session.client?.protocolVersion ?? metaOf(params)[VERSION_KEY];
   const operation = observer.clientRequest({
-    ...request,
+    id,
+    method,
+    params,
     view: session.view.kind,
     protocolVersion: typeof version === 'string' ? version : undefined,
-    taskTrace: () => traceOfTask(session, request),
+    taskTrace: () => traceOfTask(session, method, params),
   });
   try {
     const result = await work(withTraceContext(params, operation.context));
@@ -46,10 +49,7 @@ async function watched(
 }
 
 /** A request that polls, answers or cancels a task names it, or a question of it. */
-function traceOfTask(
-  { tasks, interactions }: Session,
-  { method, params }: Pick<ClientRequest, 'method' | 'params'>,
-): string | undefined {
+function traceOfTask({ tasks, interactions }: Session, method: string, params: Params): string | undefined {
   const { arguments: args } = params;
   const { task_id, request_id } = method === 'tools/call' && isObject(args) ? args : {};
   const question = typeof request_id === 'string' ? interactions.find(request_id) : undefined;

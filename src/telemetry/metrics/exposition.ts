@@ -15,11 +15,18 @@ export interface Family {
 /** Series of one metric beyond this number are not kept: labels must not fill the memory. */
 const MAX_SERIES = 2000;
 
-/** The series of a metric, by the values of its labels. */
+/** The series of a metric that begin with the same values of labels. */
+interface Branch<T> {
+  next: Map<string, Branch<T>>;
+  value?: T;
+}
+
+/** The series of a metric, by the values of its labels. Finding one is part of every call, and so must not make a text. */
 class Series<T> {
   readonly #labels: readonly string[];
   readonly #create: () => T;
-  readonly #series = new Map<string, { labels: string; value: T }>();
+  readonly #root: Branch<T> = { next: new Map() };
+  readonly #all: { labels: string; value: T }[] = [];
 
   constructor(labels: readonly string[], create: () => T) {
     this.#labels = labels;
@@ -28,20 +35,32 @@ class Series<T> {
 
   /** `undefined` if there are too many. */
   of(values: readonly string[]): T | undefined {
-    // This is on the path of every call, where joining a list would take most of the time.
-    let key = '';
-    for (const value of values) key += `${value}\n`;
-    const known = this.#series.get(key);
-    if (known !== undefined) return known.value;
-    if (this.#series.size >= MAX_SERIES) return undefined;
+    let branch = this.#root;
+    for (const value of values) {
+      const next = branch.next.get(value);
+      if (next === undefined) return this.#add(values);
+      branch = next;
+    }
+    return branch.value ?? this.#add(values);
+  }
+
+  #add(values: readonly string[]): T | undefined {
+    if (this.#all.length >= MAX_SERIES) return undefined;
+    let branch = this.#root;
+    for (const value of values) {
+      const next = branch.next.get(value) ?? { next: new Map() };
+      branch.next.set(value, next);
+      branch = next;
+    }
     const labels = this.#labels.map((name, index) => `${name}="${escapeText(values[index] ?? '')}"`).join(',');
     const value = this.#create();
-    this.#series.set(key, { labels, value });
+    branch.value = value;
+    this.#all.push({ labels, value });
     return value;
   }
 
   lines(show: (labels: string, value: T) => string[]): string[] {
-    return [...this.#series.values()].flatMap(({ labels, value }) => show(labels, value));
+    return this.#all.flatMap(({ labels, value }) => show(labels, value));
   }
 }
 
