@@ -347,6 +347,7 @@ export class Gateway {
   async #drain(cluster: ClusterStore): Promise<void> {
     const deadline = this.clock.now() + this.settings.cluster.drainMs;
     await Promise.allSettled([...this.#restoring.values(), ...this.#opening.values()]);
+    for (const { calls } of this.sessions) calls.promoteKept();
     const keys = new Set([...this.sessions.map(claimKey), ...[...this.#principals.keys()].map(statesKey)]);
     const isBusy = (key: string): boolean => this.#claimedAs(key).some(({ calls }) => calls.anyPlain);
     const busy = [...keys].filter(isBusy);

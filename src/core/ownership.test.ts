@@ -159,6 +159,22 @@ test('K-5: a gateway that stops leaves idle sessions at once, and others when th
   expect(session?.tasks.get(id)).toMatchObject({ status: 'completed' });
 });
 
+test('K-5: a call that its server keeps becomes a task when its gateway stops, and goes on at another', async () => {
+  const [one, other] = await startTwo();
+  const session = await hubSession(one.gateway);
+  const request = { server: 'one', tool: 'work', args: {}, timeoutMs: 60_000 };
+  const reply = session.calls.execute(session.connection('one'), request, SILENT);
+  await turn();
+  await one.backends.last.last.keepAsTask();
+  await one.gateway.drain();
+  expect(await reply).toMatchObject({ kind: 'task', task: { status: 'working' } });
+  const there = await other.gateway.restore(session.id, 'local');
+  await turn();
+  other.backends.last.last.answer('done');
+  await turn();
+  expect(there?.tasks.list()).toMatchObject([{ status: 'completed' }]);
+});
+
 test('K-5: a call that takes too long is lost with the gateway that stops, and says so', async () => {
   const [one, other] = await startTwo({ settings: { cluster: { drainMs: 100 } } });
   const busy = await hubSession(one.gateway);

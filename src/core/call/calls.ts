@@ -264,6 +264,13 @@ export class Calls {
     return this.#live.size;
   }
 
+  /** Makes tasks of calls that can go on elsewhere as such, where their clients know tasks. */
+  promoteKept(): void {
+    for (const call of this.#live.values()) {
+      if (call.checkpoint !== undefined && call.request.timeoutMs !== Infinity) this.#promote(call, 'timeout');
+    }
+  }
+
   /** Whether some would be lost if the session were left to another gateway. */
   get anyPlain(): boolean {
     for (const call of this.#live.values()) if (!canGoOn(call)) return true;
