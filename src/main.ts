@@ -20,9 +20,8 @@ import { openSqliteStore } from './store/sqlite/store.ts';
 
 export type { Config } from './config/schema.ts';
 export { loadConfig } from './config/load.ts';
-export { exportStore } from './store/sqlite/export.ts';
-export { inspectStore, type KindSummary, type StoreSummary } from './store/sqlite/inspect.ts';
-export { pruneStore, type PruneReport } from './store/sqlite/prune.ts';
+export { exportStore, inspectStore, pruneStore } from './store/commands.ts';
+export type { KindSummary, PruneReport, StoreSummary } from './store/summary.ts';
 
 export interface RunningGateway {
   gateway: Gateway;

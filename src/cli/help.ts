@@ -145,9 +145,10 @@ listed. Without names it also starts what the linked clients start (see meanwhil
   },
   store: {
     about: `Shows and maintains the store of the gateway.
-  show    the file, its size, the process that uses it, and the number of records (the default)
+  show    the file or database, its size, the gateways that use it, and the number of records (the default)
   prune   removes expired tasks, and sessions without unfinished tasks that were idle for longer than sessions.idleMs, with
-          all of their data; then shrinks the file. Refused while a gateway is using the store
+          all of their data; then shrinks the file. A file must not be in use by a gateway. In a PostgreSQL database, what
+          running gateways have at hand stays
   export  writes all records as JSON lines to standard output:
           {"kind":"session|server|task|question|event","record":{…}}. Tasks include their arguments and results, sessions
           their ids; secrets of added servers are hidden. While a gateway is using the store, the records are not a

@@ -9,7 +9,7 @@ import {
   type PruneReport,
   type StoreSummary,
 } from '../../main.ts';
-import { parseAge, showAge, showBytes } from '../units.ts';
+import { parseAge, showAge, showBytes, showDuration } from '../units.ts';
 import { configFor } from '../config.ts';
 import { EXIT_CODES, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine, type Flags } from '../flags.ts';
@@ -54,12 +54,15 @@ async function show({ store: path }: Config['settings'], flags: Flags): Promise<
   return RESULT;
 }
 
-function asJson({ file, bytes, schemaVersion, usedBy, kinds, tasksByStatus }: StoreSummary): Record<string, unknown> {
+function asJson(summary: StoreSummary): Record<string, unknown> {
+  const { bytes, schemaVersion, kinds, tasksByStatus } = summary;
   return {
-    file,
+    ...('file' in summary ? { file: summary.file } : { database: summary.database }),
     bytes,
     schemaVersion,
-    usedBy: usedBy === undefined ? null : { pid: usedBy.pid ?? null },
+    ...('file' in summary
+      ? { usedBy: summary.usedBy === undefined ? null : { pid: summary.usedBy.pid ?? null } }
+      : { gateways: summary.gateways.map((each) => ({ ...each, address: each.address ?? null })) }),
     sessions: moments(kinds.session),
     tasks: { ...moments(kinds.task), byStatus: tasksByStatus },
     openQuestions: moments(kinds.question),
@@ -75,8 +78,8 @@ function moments({ count, oldest, newest }: KindSummary): Record<string, unknown
 const iso = (moment: number | undefined): string | null =>
   moment === undefined ? null : new Date(moment).toISOString();
 
-function described({ file, bytes, schemaVersion, usedBy, kinds, tasksByStatus }: StoreSummary): string {
-  const user = usedBy?.pid === undefined ? 'a running gateway' : `the gateway with process id ${usedBy.pid}`;
+function described(summary: StoreSummary): string {
+  const { bytes, schemaVersion, kinds, tasksByStatus } = summary;
   const row = (name: string, { count, oldest, newest }: KindSummary): string[] => [
     name,
     String(count),
@@ -84,10 +87,10 @@ function described({ file, bytes, schemaVersion, usedBy, kinds, tasksByStatus }:
     age(newest),
   ];
   const facts = table([
-    ['file', cleanLine(file)],
+    'file' in summary ? ['file', cleanLine(summary.file)] : ['database', cleanLine(summary.database)],
     ['size', showBytes(bytes)],
     ['version', String(schemaVersion)],
-    ['used by', usedBy === undefined ? 'no gateway' : user],
+    ...usersOf(summary).map((user, index) => [index === 0 ? 'used by' : '', user]),
   ]);
   const counts = table([
     ['', 'count', 'oldest', 'newest'],
@@ -101,11 +104,24 @@ function described({ file, bytes, schemaVersion, usedBy, kinds, tasksByStatus }:
   return `${facts}\n\n${counts}`;
 }
 
+function usersOf(summary: StoreSummary): string[] {
+  if ('file' in summary) {
+    if (summary.usedBy === undefined) return ['no gateway'];
+    const { pid } = summary.usedBy;
+    return [pid === undefined ? 'a running gateway' : `the gateway with process id ${pid}`];
+  }
+  if (summary.gateways.length === 0) return ['no gateway'];
+  return summary.gateways.map(({ id, address, renewedMsAgo }) => {
+    const where = address === undefined ? `gateway ${cleanLine(id)}, without an address` : cleanLine(address);
+    return `${where} (lease renewed ${showDuration(renewedMsAgo)} ago)`;
+  });
+}
+
 const age = (moment: number | undefined): string => (moment === undefined ? '' : showAge(moment));
 
 // --- prune ---
 
-async function prune({ store: path, sessions }: Config['settings'], flags: Flags): Promise<number> {
+async function prune({ store: path, sessions, cluster }: Config['settings'], flags: Flags): Promise<number> {
   const olderThan = flags['older-than'];
   const age = olderThan === undefined ? undefined : parseAge(olderThan, 'older-than');
   const now = Date.now();
@@ -114,19 +130,21 @@ async function prune({ store: path, sessions }: Config['settings'], flags: Flags
     // A gateway stores the last activity of a session only at intervals.
     idleBefore: now - sessions.idleMs - sessions.checkMs,
     ...(age !== undefined && { endedBefore: now - age }),
+    leaseMs: cluster.leaseMs,
   });
   const screen = new Screen(flags);
   if (screen.json) screen.printJson(report);
   else screen.printOwn(pruned(report));
-  if (report.notCompacted === undefined) return RESULT;
+  if ('database' in report || report.notCompacted === undefined) return RESULT;
   screen.note(`meanwhile: the file could not be made smaller: ${report.notCompacted}`);
   return EXIT_CODES.unexpected;
 }
 
-function pruned({ file, removed, bytesBefore, bytesAfter }: PruneReport): string {
+function pruned(report: PruneReport): string {
+  const { removed, bytesBefore, bytesAfter } = report;
   const counts = Object.entries(removed).map(([name, count]) => `${count} ${count === 1 ? name.slice(0, -1) : name}`);
   const size = `${showBytes(bytesBefore)} before, ${showBytes(bytesAfter)} now`;
-  return `${cleanLine(file)}\nremoved ${counts.join(', ')}\n${size}`;
+  return `${cleanLine('file' in report ? report.file : report.database)}\nremoved ${counts.join(', ')}\n${size}`;
 }
 
 // --- export ---

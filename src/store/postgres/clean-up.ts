@@ -1,47 +1,57 @@
-/** Deletes what is over and what no gateway has, some of it at a time: no statement takes long, however much there is. */
+/**
+ * Deletes what is over and what no gateway has. It looks at some records at a time, in the order of an index: no statement takes
+ * long, however many there are, and however many of them stay.
+ */
 
-import { OWNED_BY_A_SESSION, TABLES } from '../records.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import type { OwnedKind } from '../queue.ts';
+import { OWNED_BY_A_SESSION, TABLES } from '../records.ts';
 import { CLAIM_HOLDS } from './cluster.ts';
 import type { Database } from './database.ts';
-import type { Row } from './driver.ts';
+import type { Row, Value } from './driver.ts';
 import type { RecordReader } from './records.ts';
 import { SCHEMA } from './schema.ts';
 import type { Writer } from './writer.ts';
 
-/** How many records one statement deletes. */
+/** How many records one statement looks at. */
 const CHUNK = 1000;
-/** How many records one statement looks at that are not in the order of an index. */
-const WINDOW = 5000;
+
+/** Those after the last one that was looked at, of which $3 and $4 tell the place in the order. */
+const lookAt = (table: string, column: string, columns = ''): string => `looked_at AS MATERIALIZED (
+    SELECT id, ${column} AS place ${columns} FROM ${SCHEMA}.${table} WHERE ${column} <= $1
+      AND (${column}, id) > ($3::double precision, $4) ORDER BY ${column}, id LIMIT ${CHUNK}),
+  last AS (SELECT place, id FROM looked_at ORDER BY place DESC, id DESC
+    LIMIT CASE WHEN (SELECT count(*) FROM looked_at) = ${CHUNK} THEN 1 ELSE 0 END)`;
 
 /** Who has claimed a session decides by its own clock. */
 const IS_FREE = `NOT EXISTS (SELECT FROM ${SCHEMA}.claims
-  WHERE claims.session_id = tasks.session_id AND gateway <> $2 AND ${CLAIM_HOLDS})`;
+  WHERE claims.session_id = looked_at.session_id AND gateway <> $2 AND ${CLAIM_HOLDS})`;
 
-/** In the order of the index: otherwise a plan that fits any time would look at all of them. */
-const DROP_OVERDUE = `WITH gone AS (DELETE FROM ${SCHEMA}.tasks WHERE id IN (SELECT id FROM ${SCHEMA}.tasks
-    WHERE keep_until <= $1 AND ${IS_FREE} ORDER BY keep_until LIMIT ${CHUNK} FOR UPDATE SKIP LOCKED) RETURNING 1)
-  SELECT count(*) AS count FROM gone`;
+const dropTasks = (
+  which: string,
+): string => `gone AS (DELETE FROM ${SCHEMA}.tasks WHERE id IN (SELECT tasks.id FROM looked_at
+    JOIN ${SCHEMA}.tasks ON tasks.id = looked_at.id WHERE ${which} AND ${IS_FREE} FOR UPDATE OF tasks SKIP LOCKED) RETURNING 1)
+  SELECT (SELECT count(*) FROM gone) AS count, (SELECT place FROM last) AS place, (SELECT id FROM last) AS last`;
 
-const DROP_ENDED = `WITH looked_at AS MATERIALIZED (SELECT id, session_id, keep_until, data FROM ${SCHEMA}.tasks WHERE id > $3
-    ORDER BY id LIMIT ${WINDOW}),
-  gone AS (DELETE FROM ${SCHEMA}.tasks WHERE id IN (SELECT id FROM looked_at AS tasks WHERE keep_until IS NOT NULL
-    AND (data::json->>'updatedAt')::double precision < $1 AND ${IS_FREE}) RETURNING 1)
-  SELECT (SELECT count(*) FROM gone) AS count, CASE WHEN count(*) = ${WINDOW} THEN max(id) END AS last FROM looked_at`;
+const DROP_OVERDUE = `WITH ${lookAt('tasks', 'keep_until', ', session_id')}, ${dropTasks('tasks.keep_until <= $1')}`;
 
-const claimIdle = (which = ''): string => `INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence)
-  SELECT id, $2, nextval('${SCHEMA}.fences') FROM (SELECT id FROM ${SCHEMA}.sessions
-    WHERE last_active_at <= $1 AND EXISTS (SELECT FROM ${SCHEMA}.gateways WHERE gateways.id = $2)
-      AND NOT EXISTS (SELECT FROM ${SCHEMA}.claims WHERE session_id = id AND (gateway = $2 OR ${CLAIM_HOLDS})) ${which}
-    ORDER BY last_active_at LIMIT ${CHUNK}) idle
-  ON CONFLICT (session_id) DO UPDATE SET gateway = excluded.gateway, fence = excluded.fence
-    WHERE claims.gateway <> excluded.gateway AND NOT ${CLAIM_HOLDS}
-  RETURNING session_id, fence`;
+const END = `(tasks.data::json->>'updatedAt')::double precision`;
+const DROP_ENDED = `WITH ${lookAt('tasks', 'keep_until', ', session_id')},
+  ${dropTasks(`tasks.keep_until IS NOT NULL AND ${END} < $5`)}`;
+
+const claimIdle = (which = ''): string => `WITH ${lookAt('sessions', 'last_active_at')},
+  claimed AS (INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence)
+    SELECT id, $2, nextval('${SCHEMA}.fences') FROM looked_at WHERE EXISTS (SELECT FROM ${SCHEMA}.gateways WHERE gateways.id = $2)
+      AND NOT EXISTS (SELECT FROM ${SCHEMA}.claims WHERE session_id = looked_at.id AND (gateway = $2 OR ${CLAIM_HOLDS})) ${which}
+    ON CONFLICT (session_id) DO UPDATE SET gateway = excluded.gateway, fence = excluded.fence
+      WHERE claims.gateway <> excluded.gateway AND NOT ${CLAIM_HOLDS}
+    RETURNING session_id, fence)
+  SELECT session_id, fence, (SELECT place FROM last) AS place, (SELECT id FROM last) AS last
+  FROM (VALUES (1)) always LEFT JOIN claimed ON true`;
 
 const CLAIM_IDLE = claimIdle();
 const CLAIM_FINISHED = claimIdle(
-  `AND NOT EXISTS (SELECT FROM ${SCHEMA}.tasks WHERE tasks.session_id = sessions.id AND keep_until IS NULL)`,
+  `AND NOT EXISTS (SELECT FROM ${SCHEMA}.tasks WHERE tasks.session_id = looked_at.id AND keep_until IS NULL)`,
 );
 
 export interface CleanUpParts {
@@ -52,6 +62,8 @@ export interface CleanUpParts {
   gateway: string;
 }
 
+export type Removed = Record<OwnedKind | 'session', number>;
+
 export class CleanUp {
   readonly #parts: CleanUpParts;
 
@@ -61,24 +73,17 @@ export class CleanUp {
 
   /** Tasks that need not be kept any longer; resolves with their number. */
   async dropOverdue(now: number): Promise<number> {
-    const { db, writer, gateway } = this.#parts;
-    await writer.written(undefined);
-    let dropped = 0;
-    for (let count = CHUNK; count === CHUNK; dropped += count) {
-      count = countIn(await db.read(DROP_OVERDUE, [now, gateway]));
-    }
-    return dropped;
+    return this.#dropTasks(DROP_OVERDUE, now);
   }
 
-  /** Tasks that ended before. */
+  /** Tasks that ended before, also those that should be kept for longer. */
   async dropEnded(before: number): Promise<number> {
-    const { db, gateway } = this.#parts;
+    return this.#dropTasks(DROP_ENDED, 'Infinity', before);
+  }
+
+  async #dropTasks(sql: string, until: Value, ...more: Value[]): Promise<number> {
     let dropped = 0;
-    for (let after: unknown = ''; typeof after === 'string';) {
-      const rows: Row[] = await db.read(DROP_ENDED, [before, gateway, after]);
-      dropped += countIn(rows);
-      after = rows[0]?.['last'];
-    }
+    for await (const [row] of this.#chunks(sql, until, more)) dropped += Number(row?.['count']);
     return dropped;
   }
 
@@ -87,44 +92,48 @@ export class CleanUp {
     await this.#dropSessions(CLAIM_IDLE, before);
   }
 
-  /** Those of them that have no task at work; tells before each chunk of them what goes. */
-  async dropFinished(
-    before: number,
-    onChunk: (removed: Record<OwnedKind | 'session', number>) => Promise<void>,
-  ): Promise<void> {
-    await this.#dropSessions(CLAIM_FINISHED, before, async (rows) => {
-      const keys = stringifyExact(rows.map(({ session_id: key }) => key));
-      const counts = OWNED_BY_A_SESSION.map(
-        (kind) =>
-          `(SELECT count(*) FROM ${SCHEMA}.${TABLES[kind]} WHERE session_id IN (SELECT key FROM keys)) AS ${kind}`,
-      );
-      const sql = `WITH keys AS (SELECT value AS key FROM json_array_elements_text($1::text::json)) SELECT ${counts.join(', ')}`;
-      const [row] = await this.#parts.db.read(sql, [keys]);
-      const count = (kind: OwnedKind): number => Number(row?.[kind]);
-      await onChunk({
-        session: rows.length,
-        task: count('task'),
-        question: count('question'),
-        event: count('event'),
-        subscription: count('subscription'),
-      });
-    });
+  /** Those of them that have no task at work; tells of each chunk of them what goes. */
+  async dropFinished(before: number, onChunk: (removed: Removed) => Promise<void>): Promise<void> {
+    await this.#dropSessions(CLAIM_FINISHED, before, async (rows) => onChunk(await this.#sizeOf(rows)));
   }
 
-  async #dropSessions(claim: string, before: number, onChunk?: (rows: readonly Row[]) => Promise<void>): Promise<void> {
-    const { db, reader, writer, gateway } = this.#parts;
-    await writer.written(undefined);
-    for (let count = CHUNK; count === CHUNK;) {
-      const rows = await db.read(claim, [before, gateway]);
-      count = rows.length;
-      await onChunk?.(rows);
-      for (const { session_id: key, fence } of rows) {
+  async #dropSessions(sql: string, before: number, onChunk?: (rows: readonly Row[]) => Promise<void>): Promise<void> {
+    const { reader, writer } = this.#parts;
+    for await (const rows of this.#chunks(sql, before)) {
+      const claimed = rows.filter(({ fence }) => fence !== null);
+      await onChunk?.(claimed);
+      for (const { session_id: key, fence } of claimed) {
         const sessionId = await reader.idOf('session', String(key));
         if (sessionId !== undefined) writer.erase({ sessionId, fence: Number(fence), lost: false });
       }
-      if (count === CHUNK) await writer.written(undefined);
+    }
+  }
+
+  /** How many records there are of the sessions in these rows. */
+  async #sizeOf(rows: readonly Row[]): Promise<Removed> {
+    const counts = OWNED_BY_A_SESSION.map(
+      (kind) =>
+        `(SELECT count(*) FROM ${SCHEMA}.${TABLES[kind]} WHERE session_id IN (SELECT key FROM keys)) AS ${kind}`,
+    );
+    const [row] = await this.#parts.db.read(
+      `WITH keys AS (SELECT value AS key FROM json_array_elements_text($1::text::json)) SELECT ${counts.join(', ')}`,
+      [stringifyExact(rows.map(({ session_id: key }) => key))],
+    );
+    const count = (kind: OwnedKind): number => Number(row?.[kind]);
+    const owned = { task: count('task'), question: count('question'), event: count('event') };
+    return { session: rows.length, ...owned, subscription: count('subscription') };
+  }
+
+  /** What a statement returns for one chunk of records after the other; what is written meanwhile is written before the next. */
+  async *#chunks(sql: string, until: Value, more: readonly Value[] = []): AsyncGenerator<Row[]> {
+    const { db, writer, gateway } = this.#parts;
+    let [place, last]: unknown[] = ['-Infinity', ''];
+    while (typeof last === 'string') {
+      await writer.written(undefined);
+      const rows = await db.read(sql, [until, gateway, String(place), last, ...more]);
+      yield rows;
+      place = rows[0]?.['place'];
+      last = rows[0]?.['last'];
     }
   }
 }
-
-const countIn = ([row]: readonly Row[]): number => Number(row?.['count']);

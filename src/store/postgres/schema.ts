@@ -76,6 +76,12 @@ export async function migrate(db: Database, migrations: readonly string[] = MIGR
   }
 }
 
+/** The version of the store; `undefined` if there is none. Changes nothing. */
+export async function storedVersion(db: Database): Promise<number | undefined> {
+  const version = await versionIn(db, MIGRATIONS);
+  return version === 0 ? undefined : version;
+}
+
 /** 0 if there is no store yet; `undefined` in its place if there is not even a schema for it. */
 async function versionIn(db: Database, migrations: readonly string[]): Promise<number | undefined> {
   const [row] = await db.greet(FIND);

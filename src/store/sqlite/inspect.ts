@@ -6,32 +6,12 @@ import { fileOf, toStoreError, openToLook, sizeOf } from './database.ts';
 import { userOf } from './lock.ts';
 import { schemaVersion } from './migrations.ts';
 import { TABLES } from '../records.ts';
-
-export interface KindSummary {
-  count: number;
-  /** Moments; absent where there are none. */
-  oldest?: number;
-  newest?: number;
-}
-
-/** Subscriptions are a part of their sessions, and older stores have no table for them. */
-type ShownKind = Exclude<RecordKind, 'subscription'>;
-
-export interface StoreSummary {
-  file: string;
-  /** On disk, with the changes that wait beside the file. */
-  bytes: number;
-  schemaVersion: number;
-  /** The gateway that has it. */
-  usedBy?: { pid?: number };
-  kinds: Record<ShownKind, KindSummary>;
-  tasksByStatus: Record<string, number>;
-}
+import type { FileSummary, KindSummary, ShownKind } from '../summary.ts';
 
 /** Answered questions that wait for their server are not counted. */
 const WHICH: Partial<Record<RecordKind, string>> = { question: `WHERE json_extract(data, '$.status') = 'open'` };
 
-export async function inspectStore(given: string): Promise<StoreSummary> {
+export async function inspectStore(given: string): Promise<FileSummary> {
   const path = await fileOf(given);
   const db = await openToLook(path);
   try {

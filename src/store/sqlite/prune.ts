@@ -7,26 +7,13 @@ import { fileOf, toStoreError, openDatabase, openToLook } from './database.ts';
 import { bytesOf } from './inspect.ts';
 import { lockStore, writeOwner, userOf } from './lock.ts';
 import { OWNED_BY_A_SESSION, TABLES } from '../records.ts';
+import type { FilePruned, PruneRules } from '../summary.ts';
 import { transaction } from './transaction.ts';
 
-export interface PruneRules {
-  now: number;
-  /** Sessions without an unfinished task that were last active before go, with all that is theirs. */
-  idleBefore: number;
-  /** Removes ended tasks whose time is over, and those that ended before this moment. */
-  endedBefore?: number;
-}
+/** A file has no lease. */
+type FileRules = Omit<PruneRules, 'leaseMs'>;
 
-export interface PruneReport {
-  file: string;
-  removed: { sessions: number; tasks: number; questions: number; events: number };
-  bytesBefore: number;
-  bytesAfter: number;
-  /** Why the file could not be made smaller. */
-  notCompacted?: string;
-}
-
-export async function pruneStore(given: string, rules: PruneRules): Promise<PruneReport> {
+export async function pruneStore(given: string, rules: FileRules): Promise<FilePruned> {
   const path = await fileOf(given);
   // Before any file is created beside it: it may belong to another program.
   (await openToLook(path)).close();
@@ -36,7 +23,7 @@ export async function pruneStore(given: string, rules: PruneRules): Promise<Prun
   const lock = await lockStore(path);
   try {
     const db = await openDatabase(path);
-    let done: Omit<PruneReport, 'file' | 'bytesBefore' | 'bytesAfter'>;
+    let done: Omit<FilePruned, 'file' | 'bytesBefore' | 'bytesAfter'>;
     try {
       writeOwner(db);
       const removed = remove(db, rules);
@@ -62,7 +49,7 @@ function inUse(path: string, pid: number | undefined): StoreError {
   );
 }
 
-function remove(db: Libsql.Database, { now, idleBefore, endedBefore }: PruneRules): PruneReport['removed'] {
+function remove(db: Libsql.Database, { now, idleBefore, endedBefore }: FileRules): FilePruned['removed'] {
   const removed = { sessions: 0, tasks: 0, questions: 0, events: 0 };
   transaction(db, () => {
     removed.tasks += db.prepare('DELETE FROM tasks WHERE keep_until <= ?').run(now).changes;
