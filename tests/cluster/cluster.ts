@@ -1,6 +1,7 @@
 /** Several gateways on one PostgreSQL. Each reaches it through a proxy of its own, which can cut it off. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerConfig } from '../../src/core/ports.ts';
 import type { Target } from '../crash/client.ts';
 import { KillableGateway } from '../crash/gateway.ts';
@@ -23,6 +24,9 @@ export interface Member {
   /** Clients are sent to it. */
   isInRotation: boolean;
 }
+
+const START_ATTEMPTS = 10;
+const START_AGAIN_MS = 500;
 
 export class Cluster {
   readonly members: readonly Member[];
@@ -50,9 +54,21 @@ export class Cluster {
   }
 
   async start(member: Member): Promise<boolean> {
-    member.isInRotation = await member.gateway.start();
+    member.isInRotation = await this.#startAtLast(member);
     if (member.isInRotation) for (const tell of this.#whenUp.splice(0)) tell();
     return member.isInRotation;
+  }
+
+  /** One that cannot reach its database ends, and is started again, as by any supervisor. */
+  async #startAtLast({ gateway }: Member): Promise<boolean> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await gateway.start();
+      } catch (error) {
+        if (attempt === START_ATTEMPTS || !String(error).includes('the store cannot be opened')) throw error;
+        await delay(START_AGAIN_MS);
+      }
+    }
   }
 
   async startAll(): Promise<void> {

@@ -168,7 +168,8 @@ async function make(
 }
 
 /** The client had no connection any more, and cannot know what became of its call. */
-const BROKEN = /fetch failed|terminated|ECONNRESET|EPIPE|other side closed|UND_ERR_SOCKET|HTTP 50[234]/;
+const BROKEN =
+  /fetch failed|terminated|ECONNRESET|EPIPE|other side closed|UND_ERR_SOCKET|HTTP 50[234]|CLIENT_HTTP_NOT_IMPLEMENTED/;
 /** The gateway says what was the end of it. */
 const ENDED =
   /gateway restarted|Task \S+ failed|was lost while this request was open|shutting down|could not write to its store/;

@@ -57,6 +57,7 @@ export async function clusterRound(options: ClusterRoundOptions): Promise<Cluste
     ...SETTINGS,
     auth: { tokens: { ...TOKENS, carol: CAROL } },
     all: { helperTools: 'never' },
+    addServerAddresses: 'any',
     cluster: { leaseMs },
   };
   const cluster = await Cluster.prepare({

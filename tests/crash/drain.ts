@@ -1,20 +1,22 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { CrashClient } from './client.ts';
 import { answerOne, type Load } from './load.ts';
 import type { Random } from './random.ts';
-import type { ToldTask } from './told.ts';
+import type { Json, Told, ToldTask } from './told.ts';
 
 /** Nothing in the load takes so long that nothing would happen for this time. */
 const STILL_MS = 5000;
+const ATTEMPTS = 20;
+const RETRY_MS = 100;
 
 /** Answers what is asked until all has ended, then hears all there is to be heard. */
 export async function drain(client: CrashClient, random: Random, load: Load): Promise<void> {
   let left = '';
   let since = Date.now();
   for (;;) {
-    const told = await client.call('list_tasks');
-    const [question] = told?.questions ?? [];
+    const { tasks, questions } = await surely(client, 'list_tasks');
+    const [question] = questions;
     if (question !== undefined) await answerOne(client, question, random, load);
-    const tasks = told?.tasks ?? [];
     if (tasks.length === 0 && question === undefined) break;
     const now = tasks.map(({ id }) => id).join(' ');
     if (now !== left || question !== undefined) {
@@ -26,12 +28,22 @@ export async function drain(client: CrashClient, random: Random, load: Load): Pr
     }
     await client.call('await_activity', { timeout_ms: 200 });
   }
-  const all = await client.call('list_tasks', { include_completed: true });
-  for (const { id } of all?.tasks ?? []) await client.call('get_task_result', { task_id: id, timeout_ms: 0 });
+  const all = await surely(client, 'list_tasks', { include_completed: true });
+  for (const { id } of all.tasks) await surely(client, 'get_task_result', { task_id: id, timeout_ms: 0 });
   for (;;) {
-    const told = await client.call('await_activity', { timeout_ms: 0 });
-    if (told === undefined || told.events.length === 0) return;
+    const told = await surely(client, 'await_activity', { timeout_ms: 0 });
+    if (told.events.length === 0) return;
   }
+}
+
+/** Some connections are still broken when all is well again. */
+async function surely(client: CrashClient, tool: string, args: Json = {}): Promise<Told> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const told = await client.call(tool, args);
+    if (told !== undefined) return told;
+    await delay(RETRY_MS);
+  }
+  throw new Error(`${client.name} got no reply to ${tool} in ${ATTEMPTS} attempts`);
 }
 
 async function giveUp(client: CrashClient, tasks: ToldTask[], { history }: Load): Promise<void> {
