@@ -1,3 +1,4 @@
+import { messageOf } from '../lib/log.ts';
 import type { RpcFailure } from '../lib/rpc-error.ts';
 import type { ServerFailureKind } from '../lib/server-failure.ts';
 import { shortenText } from '../lib/shorten.ts';
@@ -66,6 +67,13 @@ export class OwnedElsewhere extends Error {
     this.key = key;
     this.owner = owner;
   }
+}
+
+/** A failure of the store as an error of the gateway. */
+export async function orStoreFailed<T>(reading: Promise<T>): Promise<T> {
+  return reading.catch((error: unknown) => {
+    throw new GatewayError('TOOL_ERR_STORE', messageOf(error));
+  });
 }
 
 /** "known: a, b" or "there are none", for messages that name the fix. */

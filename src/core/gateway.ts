@@ -2,16 +2,27 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import { secretId } from '../lib/ids.ts';
 import { messageOf, type Log } from '../lib/log.ts';
-import { every, sleep, timeoutSignal } from '../lib/timers.ts';
+import { every, sleep } from '../lib/timers.ts';
 import type { Ending } from './call/request.ts';
 import { PrincipalBudgets, type Budget } from './budget.ts';
-import { GatewayError, OwnedElsewhere, shuttingDown } from './errors.ts';
+import { GatewayError, orStoreFailed, OwnedElsewhere, shuttingDown } from './errors.ts';
 import { requireGroup } from './groups.ts';
 import type { EventSink } from './event/log.ts';
 import type { Observed } from './observer.ts';
 import type { Backends, ClaimedSession, ClusterStore, ServerConfig, SessionRecord, Store, Trimmed } from './ports.ts';
-import { NeighbourUnreachable, type NeighbourRequest, type Neighbours } from './neighbours.ts';
-import { Ownership } from './ownership.ts';
+import {
+  ClaimLost,
+  claimKey,
+  Claims,
+  isState,
+  isStateId,
+  statesKey,
+  untilOwned,
+  type Stage,
+} from './cluster/claims.ts';
+import { Neighbourhood } from './cluster/neighbourhood.ts';
+import type { Neighbours } from './cluster/neighbours.ts';
+import { Ownership } from './cluster/ownership.ts';
 import { CONNECTION_SESSION, isSameView, type Owner, type View } from './session/kind.ts';
 import { ServerRegistry } from './session/registry.ts';
 import { ServerChanges } from './server-changes.ts';
@@ -44,9 +55,6 @@ export interface OpenOptions {
 const NOBODY: ReadonlySet<Session> = new Set();
 /** How many sessions of a gateway that is gone are restored at the same time. */
 const AT_ONCE = 8;
-const CLAIM_ATTEMPTS = 3;
-/** How long others may take to answer. */
-const ASK_MS = 2000;
 /** How often it is looked whether calls have ended. */
 const DRAIN_MS = 50;
 
@@ -58,8 +66,11 @@ export interface StateAddress {
   name: string;
 }
 
-/** Whether a client can have been given this id; those of sessions that it reaches in another way have a colon. */
-export const canBeNamed = (id: string): boolean => !id.includes(':');
+/** What goes to another gateway together: a session, or the states of a principal. */
+interface Unit {
+  sessions: Session[];
+  principal?: string;
+}
 
 /** All sessions and the servers they share. */
 export class Gateway {
@@ -94,9 +105,8 @@ export class Gateway {
   #drained: Promise<void> | undefined;
   /** Absent if no other gateway can use the store. */
   readonly #ownership: Ownership | undefined;
-  #neighbours: Neighbours | undefined;
-  /** Principals whose states this gateway has claimed, all of them together. */
-  readonly #principals = new Map<string, Promise<ClaimedSession>>();
+  #neighbourhood: Neighbourhood | undefined;
+  readonly #claims: Claims;
   /** Told when a session has ended here, so that a listener can let go of what it keeps for it. */
   readonly onSessionEnded = new Set<(session: Session, ending: Ending) => void>();
 
@@ -119,6 +129,7 @@ export class Gateway {
       end: async (session, reason) => this.end(session, reason),
     });
     this.#limits = gatewayLimits(settings, principals);
+    this.#claims = new Claims(store, () => this.#stage);
     const { cluster } = store;
     this.#ownership =
       cluster &&
@@ -161,45 +172,16 @@ export class Gateway {
 
   /** Others reach this gateway here from now on: it takes part in going on with the work of those that are gone. */
   async announce(address: string, neighbours?: Neighbours): Promise<void> {
-    this.#neighbours = neighbours;
-    await this.store.cluster?.announce(address);
+    const { cluster } = this.store;
+    if (cluster === undefined) return;
+    this.#neighbourhood = neighbours && new Neighbourhood(cluster, neighbours, this);
+    await cluster.announce(address);
     this.#ownership?.takePart();
   }
 
-  /** What the other gateways answer that have sessions of the principal; those that do not are left out. */
-  async askOthers(principal: string, request: NeighbourRequest): Promise<unknown[]> {
-    const neighbours = this.#neighbours;
-    if (neighbours === undefined) return [];
-    const others = (await orStoreFailed(this.store.cluster?.gatewaysOf(principal) ?? Promise.resolve([]))).filter(
-      ({ address }) => address !== undefined,
-    );
-    const answers = await Promise.all(
-      others.map(async (other) => {
-        const { signal, cancel } = timeoutSignal(ASK_MS, this.clock);
-        try {
-          return await neighbours.ask(other, principal, request, signal);
-        } catch (error) {
-          this.log.warn('gateway_not_asked', { gateway: other.id, ask: request.ask, error: messageOf(error) });
-          return undefined;
-        } finally {
-          cancel();
-        }
-      }),
-    );
-    return answers.filter((answer) => answer !== undefined);
-  }
-
-  /** Has another gateway run a tool in a session that it has; as long as that takes. */
-  async runElsewhere(
-    { key: session, owner }: OwnedElsewhere,
-    principal: string,
-    work: { tool: string; args: unknown },
-    signal: AbortSignal,
-  ): Promise<unknown> {
-    if (this.#neighbours === undefined || owner.address === undefined) {
-      throw new NeighbourUnreachable(`gateway ${owner.id} has no address`);
-    }
-    return this.#neighbours.ask(owner, principal, { ask: 'tool', session, ...work }, signal);
+  /** The other gateways on the same store, if there can be any. */
+  get neighbourhood(): Neighbourhood | undefined {
+    return this.#neighbourhood;
   }
 
   /** Restores the sessions of a principal that have something left, and that no gateway has. */
@@ -239,8 +221,7 @@ export class Gateway {
   /** Other gateways have these now: this one must not say another word about them. */
   #lost(ids: readonly string[]): void {
     const lost = new Set(ids);
-    const principals = new Set([...this.#principals.keys()].filter((principal) => lost.has(statesKey(principal))));
-    for (const principal of principals) this.#principals.delete(principal);
+    const principals = this.#claims.statesLost(lost);
     for (const session of this.sessions) {
       // Who has the states of a principal must get all of them.
       const goesAlong = isState(session) && principals.has(session.principal);
@@ -273,55 +254,9 @@ export class Gateway {
     }
   }
 
-  /**
-   * Claims something that is stored, or new; `undefined` while this gateway is ending it. Throws if another gateway has it;
-   * `key` is what requests are forwarded by then.
-   */
-  async #claim(id: string, key = id): Promise<ClaimedSession | undefined> {
-    const { cluster } = this.store;
-    for (let attempt = 1; ; attempt += 1) {
-      if (this.#closing) throw shuttingDown();
-      const claimed = this.#draining ? undefined : await orStoreFailed(this.store.claim(id));
-      if (cluster === undefined) return claimed;
-      if (claimed !== undefined && !this.#draining) return claimed;
-      await claimed?.release();
-      const owner = await orStoreFailed(cluster.ownerOf(id));
-      if (owner !== undefined && owner.id !== cluster.gatewayId) throw new OwnedElsewhere(key, owner);
-      if (this.#draining) throw await this.#elsewhere(key, cluster);
-      // Its owner has just let go of it, unless that was this gateway.
-      if (owner !== undefined || attempt === CLAIM_ATTEMPTS) return undefined;
-    }
-  }
-
-  /** Another gateway takes what comes while this one is stopped, if there is one. */
-  async #elsewhere(id: string, cluster: ClusterStore): Promise<Error> {
-    const other = await orStoreFailed(cluster.anyOther());
-    return other === undefined ? shuttingDown() : new OwnedElsewhere(id, other);
-  }
-
-  /**
-   * All states of a principal are at one gateway: its programs find the tasks of each other. Resolves with a function that throws
-   * if this gateway has lost them meanwhile.
-   */
-  async #claimStates(principal: string): Promise<() => void> {
-    if (this.store.cluster === undefined) return () => {};
-    const claiming = this.#principals.get(principal) ?? this.#claimNewStates(principal);
-    this.#principals.set(principal, claiming);
-    try {
-      await claiming;
-    } catch (error) {
-      if (this.#principals.get(principal) === claiming) this.#principals.delete(principal);
-      throw error;
-    }
-    return () => {
-      if (this.#principals.get(principal) !== claiming) throw new ClaimLost();
-    };
-  }
-
-  async #claimNewStates(principal: string): Promise<ClaimedSession> {
-    const claimed = await this.#claim(statesKey(principal));
-    if (claimed === undefined) throw new GatewayError('TOOL_ERR_STORE', 'the state is in use; try again');
-    return claimed;
+  get #stage(): Stage {
+    if (this.#closing) return 'closing';
+    return this.#draining ? 'draining' : 'open';
   }
 
   get #draining(): boolean {
@@ -348,38 +283,40 @@ export class Gateway {
     const deadline = this.clock.now() + this.settings.cluster.drainMs;
     await Promise.allSettled([...this.#restoring.values(), ...this.#opening.values()]);
     for (const { calls } of this.sessions) calls.promoteKept();
-    const keys = new Set([...this.sessions.map(claimKey), ...[...this.#principals.keys()].map(statesKey)]);
-    const isBusy = (key: string): boolean => this.#claimedAs(key).some(({ calls }) => calls.anyPlain);
-    const busy = [...keys].filter(isBusy);
-    for (const key of busy) keys.delete(key);
-    await Promise.all([...keys].map(async (key) => this.#handOver(key)));
+    const units = this.#units();
+    const isBusy = ({ sessions }: Unit): boolean => sessions.some(({ calls }) => calls.anyPlain);
+    const busy = units.filter(isBusy);
+    await Promise.all(units.filter((unit) => !busy.includes(unit)).map(async (unit) => this.#handOver(unit)));
     await cluster.handOver();
     await Promise.all(
-      busy.map(async (key) => {
-        while (isBusy(key) && this.clock.now() < deadline) await sleep(DRAIN_MS, this.clock);
-        await this.#handOver(key);
+      busy.map(async (unit) => {
+        while (isBusy(unit) && this.clock.now() < deadline) await sleep(DRAIN_MS, this.clock);
+        await this.#handOver(unit);
         await cluster.handOver();
       }),
     );
   }
 
-  #claimedAs(key: string): Session[] {
-    return this.sessions.filter((session) => claimKey(session) === key);
+  #units(): Unit[] {
+    const units = new Map<string, Unit>();
+    for (const principal of this.#claims.principals) units.set(statesKey(principal), { principal, sessions: [] });
+    for (const session of this.sessions) {
+      const key = claimKey(session);
+      const unit = units.get(key) ?? { sessions: [] };
+      units.set(key, unit);
+      unit.sessions.push(session);
+    }
+    return [...units.values()];
   }
 
-  /** Gives up a session, or the states of a principal. */
-  async #handOver(key: string): Promise<void> {
+  async #handOver({ sessions, principal }: Unit): Promise<void> {
     await Promise.all(
-      this.#claimedAs(key).map(async (session) => {
+      sessions.map(async (session) => {
         await this.#finish(session, { by: 'gateway', reason: 'the gateway is shutting down' });
         await session.release();
       }),
     );
-    const principal = [...this.#principals.keys()].find((each) => statesKey(each) === key);
-    if (principal === undefined) return;
-    const claimed = await this.#principals.get(principal)?.catch(() => undefined);
-    this.#principals.delete(principal);
-    await claimed?.release();
+    if (principal !== undefined) await this.#claims.releaseStates(principal);
   }
 
   // --- Sessions ---
@@ -390,9 +327,8 @@ export class Gateway {
   ): Promise<Session> {
     // A request of another state may be looking for it, and has it claimed meanwhile.
     while (this.#restoring.has(id)) await this.#restoring.get(id)?.catch(() => {});
-    const { cluster } = this.store;
-    if (this.#draining && cluster) throw await this.#elsewhere('', cluster);
-    const claimed = await this.#claim(id, owner.kind === 'state' ? statesKey(principal) : id);
+    await this.#claims.assertTakesNew();
+    const claimed = await this.#claims.claim(id, claimKey({ id, principal, owner }));
     if (claimed === undefined) throw new GatewayError('TOOL_ERR_STORE', 'the session is in use; try again');
     try {
       if (this.#closing || this.#draining) throw shuttingDown();
@@ -419,8 +355,7 @@ export class Gateway {
     const { settings, log, observed, clock, registry } = this;
     const notifyHub: EventSink['add'] = (type, server, data) => {
       this.tellHub(about.principal, type, server, data);
-      if (this.#neighbours === undefined) return;
-      this.askOthers(about.principal, { ask: 'event', type, server, data }).catch((error: unknown) => {
+      this.#neighbourhood?.askAll(about.principal, { ask: 'event', type, server, data }).catch((error: unknown) => {
         this.log.warn('gateways_not_told', { error: messageOf(error) });
       });
     };
@@ -509,7 +444,7 @@ export class Gateway {
     const { principal, view, name } = address;
     const id = this.#adopted.get(stateId(address)) ?? stateId(address);
     return untilOwned(async () => {
-      const assertOwned = await this.#claimStates(principal);
+      const assertOwned = await this.#claims.claimStates(principal);
       await this.#endingById.get(id)?.catch(() => {});
       const earlier = (await this.restore(id, principal)) ?? (await this.#adopt(address));
       return earlier ?? this.open(principal, { id, view, owner: { kind: 'state', name }, assertOwned });
@@ -570,8 +505,8 @@ export class Gateway {
   }
 
   async #restore(id: string, principal: string): Promise<Session | undefined> {
-    const assertOwned = isStateId(id) ? await this.#claimStates(principal) : undefined;
-    const claimed = await this.#claim(id, assertOwned ? statesKey(principal) : id);
+    const assertOwned = isStateId(id) ? await this.#claims.claimStates(principal) : undefined;
+    const claimed = await this.#claims.claim(id, assertOwned ? statesKey(principal) : id);
     if (claimed === undefined) return undefined;
     const { record } = claimed;
     try {
@@ -739,14 +674,6 @@ export class Gateway {
   }
 }
 
-/** What is claimed for all states of a principal. */
-export const statesKey = (principal: string): string => `states:${principal}`;
-
-/** By what a session is claimed by one gateway as a whole. */
-const claimKey = (session: Session): string => (isState(session) ? statesKey(session.principal) : session.id);
-
-const isStateId = (id: string): boolean => !canBeNamed(id) && !id.startsWith(CONNECTION_SESSION);
-
 /** Neither names of principals nor of servers and groups have a colon. */
 function stateId({ principal, view, name }: StateAddress): string {
   return `${viewId(view)}:${name}:${principal}`;
@@ -766,26 +693,4 @@ function viewId(view: View): string {
 /** The id of the state that all clients of a principal shared in earlier versions, which had no groups. */
 function sharedStateId(principal: string, view: Exclude<View, { kind: 'group' }>): string {
   return view.kind === 'hub' ? `principal:${principal}` : `direct:${view.server}:${principal}`;
-}
-
-const isState = ({ owner }: Pick<SessionRecord, 'owner'>): boolean => owner.kind === 'state';
-
-/** A session, or all states of a principal, went to another gateway while it was being opened. */
-class ClaimLost extends Error {}
-
-/** Begins anew if it was lost: now it is known who has it. */
-async function untilOwned<T>(open: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await open();
-    } catch (error) {
-      if (!(error instanceof ClaimLost)) throw error;
-    }
-  }
-}
-
-async function orStoreFailed<T>(reading: Promise<T>): Promise<T> {
-  return reading.catch((error: unknown) => {
-    throw new GatewayError('TOOL_ERR_STORE', messageOf(error));
-  });
 }

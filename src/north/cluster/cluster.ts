@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../../core/errors.ts';
-import type { Neighbours } from '../../core/neighbours.ts';
+import type { Neighbours } from '../../core/cluster/neighbours.ts';
 import type { Observed } from '../../core/observer.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf, type Log } from '../../lib/log.ts';

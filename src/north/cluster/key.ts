@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { canBeNamed, statesKey } from '../../core/gateway.ts';
+import { canBeNamed, statesKey } from '../../core/cluster/claims.ts';
 import { MODERN_VERSION } from '../../lib/protocol.ts';
 
 /** What a gateway must own to serve this request, as far as its headers tell. An `initialize` can be served by any. */

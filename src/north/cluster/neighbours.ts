@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError, OwnedElsewhere } from '../../core/errors.ts';
-import { NeighbourUnreachable, type NeighbourRequest, type Neighbours } from '../../core/neighbours.ts';
+import { NeighbourUnreachable, type NeighbourRequest, type Neighbours } from '../../core/cluster/neighbours.ts';
 import type { GatewayAddress } from '../../core/ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';

@@ -1,7 +1,7 @@
 /** Receives the requests that other gateways forward. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { statesKey } from '../../core/gateway.ts';
+import { statesKey } from '../../core/cluster/claims.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { respondError, setConfirmation } from '../http/response.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { type Core, directSession, hubSession, startCore, startTask } from '../../../tests/support/core.ts';
 import { turn } from '../../../tests/support/turn.ts';
 import type { Gateway } from '../../core/gateway.ts';
-import { NeighbourUnreachable, type Neighbours } from '../../core/neighbours.ts';
+import { NeighbourUnreachable, type Neighbours } from '../../core/cluster/neighbours.ts';
 import type { Session } from '../../core/session/session.ts';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 import { OwnedElsewhere } from '../../core/errors.ts';

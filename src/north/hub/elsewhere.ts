@@ -5,7 +5,7 @@
 
 import { GatewayError, OwnedElsewhere } from '../../core/errors.ts';
 import type { Interaction, InteractionKind } from '../../core/interaction/interaction.ts';
-import { NeighbourUnreachable, type LeftThere } from '../../core/neighbours.ts';
+import { NeighbourUnreachable, type LeftThere } from '../../core/cluster/neighbours.ts';
 import type { Task } from '../../core/task/task.ts';
 import { messageOf } from '../../lib/log.ts';
 import { sleep } from '../../lib/timers.ts';
@@ -35,9 +35,10 @@ export async function everythingIn(visible: Visible): Promise<Everything> {
 }
 
 async function leftElsewhere({ gateway, session }: Visible): Promise<LeftThere[]> {
-  if (gateway.store.cluster === undefined || session.view.kind !== 'hub') return [];
+  const { neighbourhood } = gateway;
+  if (neighbourhood === undefined || session.view.kind !== 'hub') return [];
   await gateway.wakeLeft(session.principal);
-  return (await gateway.askOthers(session.principal, { ask: 'left' })) as LeftThere[];
+  return (await neighbourhood.askAll(session.principal, { ask: 'left' })) as LeftThere[];
 }
 
 /** Runs a tool that concerns a session of another gateway there, or here once that gateway is gone. */
@@ -55,7 +56,9 @@ export async function runAnywhere(
     } catch (error) {
       if (!(error instanceof OwnedElsewhere)) throw error;
       try {
-        return own((await gateway.runElsewhere(error, session.principal, work, signal)) as ToolResult);
+        const there = await gateway.neighbourhood?.run(error, session.principal, work, signal);
+        if (there === undefined) throw new NeighbourUnreachable('no gateway can be reached');
+        return own(there as ToolResult);
       } catch (failure) {
         if (!(failure instanceof NeighbourUnreachable)) throw lost(failure);
         if (clock.now() >= deadline || signal.aborted) throw lost(failure);

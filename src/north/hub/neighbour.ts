@@ -1,7 +1,7 @@
 /** What this gateway answers others on the same store, for their clients of the hub. */
 
 import type { Gateway } from '../../core/gateway.ts';
-import { NeighbourUnreachable, type LeftThere, type NeighbourRequest } from '../../core/neighbours.ts';
+import { NeighbourUnreachable, type LeftThere, type NeighbourRequest } from '../../core/cluster/neighbours.ts';
 import { whenStored } from '../commit-gate.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Hub } from './hub.ts';

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError, shuttingDown } from '../../core/errors.ts';
-import { canBeNamed, type Gateway } from '../../core/gateway.ts';
+import { canBeNamed } from '../../core/cluster/claims.ts';
+import type { Gateway } from '../../core/gateway.ts';
 import type { Ending } from '../../core/call/request.ts';
 import type { Session } from '../../core/session/session.ts';
 import { SESSION_VERSIONS } from '../../lib/protocol.ts';

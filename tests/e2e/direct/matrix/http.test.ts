@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { canBeNamed } from '../../../../src/core/gateway.ts';
+import { canBeNamed } from '../../../../src/core/cluster/claims.ts';
 import { httpGateway, type TestGateway } from '../../../support/gateway.ts';
 import { soon } from '../../flows/watch.ts';
 import {

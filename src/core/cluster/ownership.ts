@@ -1,7 +1,7 @@
-import type { Clock } from '../lib/clock.ts';
-import { messageOf, type Log } from '../lib/log.ts';
-import { every } from '../lib/timers.ts';
-import type { ClusterStore, LimitUsage } from './ports.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { messageOf, type Log } from '../../lib/log.ts';
+import { every } from '../../lib/timers.ts';
+import type { ClusterStore, LimitUsage } from '../ports.ts';
 
 /** Parts of the lease: how often it is renewed, and how often it is looked whether a gateway is gone. */
 const RENEW = 1 / 3;

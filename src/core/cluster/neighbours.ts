@@ -1,7 +1,7 @@
-import type { EventType } from './event/event.ts';
-import type { Interaction } from './interaction/interaction.ts';
-import type { GatewayAddress } from './ports.ts';
-import type { Task } from './task/task.ts';
+import type { EventType } from '../event/event.ts';
+import type { Interaction } from '../interaction/interaction.ts';
+import type { GatewayAddress } from '../ports.ts';
+import type { Task } from '../task/task.ts';
 
 /** What a gateway asks another one on the same store, for the clients of one principal. */
 export type NeighbourRequest =

@@ -8,11 +8,11 @@ import {
   SILENT,
   startCore,
   startTask,
-} from '../../tests/support/core.ts';
-import { TestClock } from '../../tests/support/test-clock.ts';
-import { turn } from '../../tests/support/turn.ts';
-import { OwnedElsewhere } from './errors.ts';
-import { HUB_VIEW } from './session/kind.ts';
+} from '../../../tests/support/core.ts';
+import { TestClock } from '../../../tests/support/test-clock.ts';
+import { turn } from '../../../tests/support/turn.ts';
+import { OwnedElsewhere } from '../errors.ts';
+import { HUB_VIEW } from '../session/kind.ts';
 
 const LEASE_MS = 10_000;
 
