@@ -56,18 +56,42 @@ test('L-2: the config file of the image lets a container listen', async () => {
   await expect(loadConfig({ ...sources, env: { HOME: ROOT } })).rejects.toThrow('MEANWHILE_TOKEN');
 });
 
-test('L-2: compose runs one gateway, and Postgres with two gateways as a profile that says what is missing', async () => {
+function servicesIn(compose: string): Record<string, string> {
+  const [, services = ''] = compose.split(/^(?:services|volumes):$/m);
+  const each = services.split(/^ {2}(?=[\w-]+:)/m).slice(1);
+  return Object.fromEntries(each.map((service) => [/^[\w-]+/.exec(service)?.[0], service]));
+}
+
+test('L-2, K-1: compose runs one gateway, and as a profile Postgres with two gateways that work together', async () => {
   const text = await read('compose.yaml');
-  const services = text.split(/^ {2}(?=[\w-]+:)/m).slice(1);
-  const named = Object.fromEntries(services.map((service) => [/^[\w-]+/.exec(service)?.[0], service]));
-  expect(Object.keys(named)).toEqual(['gateway', 'postgres', 'gateway-1', 'gateway-2', 'data']);
+  const named = servicesIn(text);
+  expect(Object.keys(named)).toEqual(['gateway', 'postgres', 'gateway-1', 'gateway-2', 'balancer']);
   expect(named['gateway']).not.toContain('profiles');
   expect(named['gateway']).toContain('- data:/data');
-  expect(named['gateway-1']).toContain('profiles: [cluster]');
-  expect(text).toContain('Only one gateway at a time uses a database so far');
-  const store = /MEANWHILE_STORE: (postgres:.*)$/m.exec(named['gateway-1'] ?? '')?.[1]?.replace(/\$\{.*?\}/, 'secret');
-  const { settings } = await loadConfig({ flags: {}, env: { HOME: ROOT, MEANWHILE_STORE: store }, cwd: ROOT });
-  expect(settings.store).toBe('postgres://meanwhile:secret@postgres/meanwhile');
+  for (const name of ['postgres', 'gateway-1', 'balancer']) expect(named[name], name).toContain('profiles: [cluster]');
+  expect(named['gateway-2']).toContain('<<: *replica\n');
+  for (const [name] of text.matchAll(/MEANWHILE_\w+(?=:)/g)) expect([...VARIABLES, 'MEANWHILE_TOKEN']).toContain(name);
+
+  const value = (name: string, variable: string): string =>
+    new RegExp(`${variable}: (\\S+)$`, 'm').exec(named[name] ?? '')?.[1]?.replace(/\$\{.*?\}/, 'secret') ?? '';
+  const env = { HOME: ROOT, MEANWHILE_STORE: value('gateway-1', 'MEANWHILE_STORE') };
+  for (const name of ['gateway-1', 'gateway-2']) {
+    const advertise = value(name, 'MEANWHILE_ADVERTISE');
+    const { settings } = await loadConfig({ flags: {}, env: { ...env, MEANWHILE_ADVERTISE: advertise }, cwd: ROOT });
+    expect(settings.store).toBe('postgres://meanwhile:secret@postgres/meanwhile');
+    // Each is reached by its own name, at the port of the image.
+    expect(settings.advertise).toBe(`http://${name}:8080`);
+    expect(await read('Caddyfile')).toMatch(new RegExp(`reverse_proxy .*\\b${name}:8080\\b`));
+  }
+  expect(await read('Dockerfile')).toContain('MEANWHILE_PORT=8080');
+});
+
+test('L-2, K-5: process managers give a gateway the time that it needs to stop', async () => {
+  const { settings } = await loadConfig({ flags: {}, env: { HOME: ROOT }, cwd: ROOT });
+  const seconds = (settings.cluster.drainMs + 5000) / 1000;
+  const { 'gateway-1': replica = '' } = servicesIn(await read('compose.yaml'));
+  expect(Number(/stop_grace_period: (\d+)s/.exec(replica)?.[1])).toBeGreaterThan(seconds);
+  expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(await read('meanwhile.service'))?.[1])).toBeGreaterThan(seconds);
 });
 
 test('L-2: the unit starts the gateway with data of its own and few rights', async () => {
