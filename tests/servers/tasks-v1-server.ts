@@ -2,6 +2,7 @@
  * A server on the v1 SDK that keeps tasks of the 2025-11-25 protocol, made for being put behind the gateway. One per
  * session; the tasks are in the state.
  */
+import { setMaxListeners } from 'node:events';
 import type { ToolTaskHandler } from '@modelcontextprotocol/sdk/experimental/tasks/interfaces.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
@@ -28,6 +29,7 @@ export function buildTasksV1Server(state: TasksV1State, crash: () => void = () =
   mcp.server.onerror = (error) => void state.errors.push(error.message);
   mcp.server.oninitialized = () => state.sessions.add(mcp.server);
   mcp.server.onclose = () => state.sessions.delete(mcp.server);
+  allowListeners(mcp.server);
 
   for (const tool of PLAIN_TOOLS) {
     const { name, description, input } = tool;
@@ -40,6 +42,18 @@ export function buildTasksV1Server(state: TasksV1State, crash: () => void = () =
     mcp.experimental.tasks.registerToolTask(name, config, handlerOf(tool, mcp, state));
   }
   return mcp;
+}
+
+/** While a request for the result of a task waits, the SDK adds a listener to its signal at each poll, which Node takes for a leak. */
+function allowListeners(server: object): void {
+  const waiting = server as {
+    _waitForTaskUpdate: (taskId: string, signal: AbortSignal, sessionId?: string) => Promise<void>;
+  };
+  const wait = waiting._waitForTaskUpdate.bind(server);
+  waiting._waitForTaskUpdate = async (taskId, signal, sessionId) => {
+    setMaxListeners(0, signal);
+    return wait(taskId, signal, sessionId);
+  };
 }
 
 function handlerOf(tool: TaskTool, { server }: McpServer, state: TasksV1State): ToolTaskHandler<z.ZodObject> {
