@@ -50,11 +50,19 @@ export async function testConfig(servers: Servers, settings: SettingsInput = {})
   return loadConfig({ flags: { config: await configFile(servers, settings) }, env: {}, cwd: '/' });
 }
 
+/** Longer than any test moves the time: a ping would be late whenever that happens before its answer has come. */
+const NEVER_MS = 1_000_000_000;
+
+function withoutPings(settings: SettingsInput): SettingsInput {
+  return { ...settings, servers: { pingMs: NEVER_MS, ...(settings['servers'] as SettingsInput | undefined) } };
+}
+
 /** With a clock, the test can move the time of the gateway. */
 export async function httpGateway(servers: Servers, settings: SettingsInput = {}, clock?: Clock): Promise<TestGateway> {
   const logs: LogLine[] = [];
   const log = createLog('debug', (line) => logs.push(JSON.parse(line) as LogLine));
-  const running = await startHttp(await testConfig(servers, settings), log, clock);
+  const config = await testConfig(servers, clock === undefined ? settings : withoutPings(settings));
+  const running = await startHttp(config, log, clock);
   return owned({ ...running, logs });
 }
 
@@ -65,7 +73,7 @@ export async function stdioGateway(
   shown?: string,
   clock?: Clock,
 ): Promise<Socket> {
-  const flags = { config: await configFile(servers, settings) };
+  const flags = { config: await configFile(servers, clock === undefined ? settings : withoutPings(settings)) };
   const config = await loadConfig({ flags, env: {}, cwd: '/', transport: 'stdio', server: shown });
   const group = shown === undefined ? undefined : { group: shown };
   const native = shown !== undefined && Object.hasOwn(servers, shown) ? { server: shown } : group;
