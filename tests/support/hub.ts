@@ -79,18 +79,19 @@ const ANY: StandardSchemaV1<unknown, Json> = {
   '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value: value as Json }) },
 };
 
-/** `program`: the name that the client gives itself. */
+/** `program`: the name that the client gives itself. `fetch`: what sends its requests. */
 export async function hubOverHttp(
   url: string,
   kind: ClientKind = 'v1',
   headers: Record<string, string> = {},
   program = 'test',
+  fetch = globalThis.fetch,
 ): Promise<HubClient> {
   const address = new URL(url);
-  const requestInit = { headers };
+  const options = { requestInit: { headers }, fetch };
   return kind === 'v1'
-    ? connectV1(new V1Http(address, { requestInit }), program)
-    : connectV2(new V2Http(address, { requestInit }), kind, program);
+    ? connectV1(new V1Http(address, options), program)
+    : connectV2(new V2Http(address, options), kind, program);
 }
 
 /** Starts a gateway and speaks with it over stdio. */

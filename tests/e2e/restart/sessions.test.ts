@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
 import type { KillableGateway } from '../../crash/gateway.ts';
 import { startTasksV2Http, type TasksV2Http } from '../../servers/tasks-v2-http.ts';
@@ -62,12 +61,19 @@ test.each(['v1', 'v2'] as const)(
   'P-2, E-5: a client of the %s SDK that was waiting is told after the restart, and does not wait for ever',
   async (kind) => {
     const { gateway } = await setup();
-    const hub = await hubOverHttp(gateway.url, kind);
+    let streams = 0;
+    const hub = await hubOverHttp(gateway.url, kind, {}, 'test', async (...request) => {
+      const response = await fetch(...request);
+      const isStream = response.headers.get('content-type') === 'text/event-stream';
+      if (request[1]?.method === 'POST' && isStream) streams += 1;
+      return response;
+    });
     await hub.call('list_tools');
+    const before = streams;
     const waiting = hub.call('await_activity', { timeout_ms: 60_000 });
     waiting.catch(() => {});
-    // It is a stream by then, which its client goes on with.
-    await delay(1000);
+    // Which its client goes on with.
+    await expect.poll(() => streams).toBe(before + 1);
     await restart(gateway);
     await expect(waiting).rejects.toThrow(/gateway restarted/);
     expect((await hub.call('list_tasks')).isError).toBe(false);
