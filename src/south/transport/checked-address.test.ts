@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import { addressCheck } from '../../lib/addresses.ts';
 import { assertAllowed } from './checked-address.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { HttpConnections, loadUndici } from './http-connections.ts';
+import { loadUndici } from '../../lib/http-connections.ts';
+import { ownConnections } from './shared-http.ts';
 import { HttpPool } from './http-pool.ts';
 import { MessageLimit } from './message-size.ts';
 import { readText } from './read-text.ts';
@@ -20,7 +21,7 @@ async function get(isAllowed: typeof onlyPublic): Promise<{ text: string } | { e
     server.listen(0, 'localhost', resolve);
   });
   const url = new URL(`http://localhost:${(server.address() as AddressInfo).port}/`);
-  const pool = new HttpPool(new HttpConnections(await loadUndici(), url.origin, isAllowed), 10, systemClock);
+  const pool = new HttpPool(ownConnections(await loadUndici(), url.origin, isAllowed), 10, systemClock);
   try {
     const { body } = await pool.request({ url, method: 'GET', headers: {} }).answer;
     return { text: await readText(body, new MessageLimit()) };

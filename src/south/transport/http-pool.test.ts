@@ -4,7 +4,7 @@ import { createServer as createSocketServer, type AddressInfo, type Server as So
 import { afterEach, expect, test } from 'vitest';
 import { TestClock } from '../../../tests/support/test-clock.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
-import { HttpConnections, loadUndici } from './http-connections.ts';
+import { HttpConnections, loadUndici } from '../../lib/http-connections.ts';
 import { HttpPool } from './http-pool.ts';
 import { MessageLimit } from './message-size.ts';
 import { readText } from './read-text.ts';

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../lib/clock.ts';
 import { InFlight } from '../../lib/in-flight.ts';
-import type { HttpConnection, HttpConnections } from './http-connections.ts';
+import type { HttpConnection, HttpConnections } from '../../lib/http-connections.ts';
 
 export interface HttpRequest {
   url: URL;

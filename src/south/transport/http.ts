@@ -16,7 +16,8 @@ import { isObject } from '../../lib/values.ts';
 import { isBrokenWire, isUnsent, streamLost, Unreachable } from './broken-wire.ts';
 import { configuredHeaders } from './http-headers.ts';
 import { answerOf, type HttpHealth } from './http-health.ts';
-import { HttpConnections, loadUndici, sharedConnections, type Undici } from './http-connections.ts';
+import { loadUndici, type Undici } from '../../lib/http-connections.ts';
+import { ownConnections, sharedConnections } from './shared-http.ts';
 import {
   headerOf,
   HttpPool,
@@ -276,7 +277,7 @@ export class HttpTransport implements ServerTransport {
     // The standing stream takes the connection of `initialize`, so another session must not take it first.
     const connections =
       use === 'streams'
-        ? new HttpConnections(this.#undici, this.#url.origin, this.#isAllowed)
+        ? ownConnections(this.#undici, this.#url.origin, this.#isAllowed)
         : sharedConnections(this.#undici, this.#url.origin, this.#isAllowed);
     return new HttpPool(connections, MAX_SOCKETS[use], this.#clock);
   }

@@ -5,7 +5,8 @@ import type { Clock } from '../../lib/clock.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { configuredHeaders } from './http-headers.ts';
 import { answerOf, type HttpHealth } from './http-health.ts';
-import { HttpConnections, loadUndici } from './http-connections.ts';
+import { loadUndici } from '../../lib/http-connections.ts';
+import { ownConnections } from './shared-http.ts';
 import { headerOf, HttpPool, isEventStream, type HttpAnswer, type HttpRequest } from './http-pool.ts';
 import type { HttpTransportOptions } from './http.ts';
 import type { MessageLimit } from './message-size.ts';
@@ -64,7 +65,7 @@ export class SseTransport implements ServerTransport {
   async start(): Promise<void> {
     const undici = await loadUndici();
     if (this.#closed) throw new ServerFailure('closed', 'the connection was closed');
-    this.#pool = new HttpPool(new HttpConnections(undici, this.#url.origin, this.#isAllowed), MAX_SOCKETS, this.#clock);
+    this.#pool = new HttpPool(ownConnections(undici, this.#url.origin, this.#isAllowed), MAX_SOCKETS, this.#clock);
     const answer = await this.#exchange({ url: this.#url, method: 'GET', headers: { accept: 'text/event-stream' } });
     if (answer.status !== 200 || !isEventStream(answer)) {
       answer.body.discard();

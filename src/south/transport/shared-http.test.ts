@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { loadUndici, sharedConnections } from './http-connections.ts';
+import { loadUndici } from '../../lib/http-connections.ts';
+import { sharedConnections } from './shared-http.ts';
 
 const ORIGIN = 'http://127.0.0.1:1';
 

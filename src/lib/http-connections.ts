@@ -1,7 +1,5 @@
-import type { Socket } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import type { Client, Dispatcher } from 'undici';
-import type { AddressCheck } from '../../lib/addresses.ts';
-import { checkedLookup } from './checked-address.ts';
 
 /**
  * Servers close idle connections, many after five seconds, and for a request on a connection that is just being closed it is
@@ -23,26 +21,15 @@ export async function loadUndici() {
 
 type Connector = ReturnType<Undici['buildConnector']>;
 
-const shared = new Map<string, HttpConnections>();
-
-/**
- * The connections to an origin that all sessions use: a request says everything that the server has to know, so 10,000
- * sessions need no connections of their own for their pings. Where addresses are checked, each user has its own.
- */
-export function sharedConnections(
-  undici: Undici,
-  origin: string,
-  isAllowed: AddressCheck | undefined,
-): HttpConnections {
-  if (isAllowed) return new HttpConnections(undici, origin, isAllowed);
-  const known = shared.get(origin);
-  if (known) {
-    known.users += 1;
-    return known;
-  }
-  const connections = new HttpConnections(undici, origin);
-  shared.set(origin, connections);
-  return connections;
+export interface ConnectionOptions {
+  /** Resolves the host name. */
+  lookup?: LookupFunction;
+  /** How long connecting may take; by default as long as it likes. */
+  connectTimeoutMs?: number;
+  /** How long a connection may be idle. */
+  idleMs?: number;
+  /** Called when the last user needs them no longer. */
+  onUnused?: () => void;
 }
 
 /** Connections to one origin, each for one request at a time. Those that are idle for long go. */
@@ -51,13 +38,18 @@ export class HttpConnections {
   readonly #undici: Undici;
   readonly #origin: string;
   readonly #connector: Connector;
+  readonly #idleMs: number;
+  readonly #onUnused: (() => void) | undefined;
   /** The longest idle one comes first. */
   readonly #idle: HttpConnection[] = [];
 
-  constructor(undici: Undici, origin: string, isAllowed?: AddressCheck) {
+  constructor(undici: Undici, origin: string, options: ConnectionOptions = {}) {
+    const { lookup, connectTimeoutMs = 0, idleMs = MAX_IDLE_MS, onUnused } = options;
     this.#undici = undici;
     this.#origin = origin;
-    this.#connector = undici.buildConnector({ timeout: 0, ...(isAllowed && { lookup: checkedLookup(isAllowed) }) });
+    this.#connector = undici.buildConnector({ timeout: connectTimeoutMs, ...(lookup && { lookup }) });
+    this.#idleMs = idleMs;
+    this.#onUnused = onUnused;
   }
 
   /** A connection that no request uses. */
@@ -75,12 +67,12 @@ export class HttpConnections {
   release(): void {
     this.users -= 1;
     if (this.users > 0) return;
-    if (shared.get(this.#origin) === this) shared.delete(this.#origin);
+    this.#onUnused?.();
     for (const connection of this.#idle.splice(0)) connection.destroy();
   }
 
   #connect(): HttpConnection {
-    const connection = new HttpConnection(this.#undici, this.#origin, this.#connector);
+    const connection = new HttpConnection(this.#undici, this.#origin, this.#connector, this.#idleMs);
     // A client takes as much memory without a connection as with one.
     connection.client.on('disconnect', () => {
       const index = this.#idle.indexOf(connection);
@@ -96,14 +88,14 @@ export class HttpConnection {
   #socket: Socket | undefined;
   #connected = false;
 
-  constructor({ Client }: Undici, origin: string, connector: Connector) {
+  constructor({ Client }: Undici, origin: string, connector: Connector, idleMs: number) {
     this.client = new Client(origin, {
       pipelining: 1,
       // A call may take arbitrarily long, and a stream may be silent.
       headersTimeout: 0,
       bodyTimeout: 0,
-      keepAliveTimeout: MAX_IDLE_MS,
-      keepAliveMaxTimeout: MAX_IDLE_MS,
+      keepAliveTimeout: idleMs,
+      keepAliveMaxTimeout: idleMs,
       connect: (options, callback) => {
         this.#connected = false;
         // Contrary to its type, it returns the socket.

@@ -1,0 +1,30 @@
+import type { AddressCheck } from '../../lib/addresses.ts';
+import { HttpConnections, type Undici } from '../../lib/http-connections.ts';
+import { checkedLookup } from './checked-address.ts';
+
+const shared = new Map<string, HttpConnections>();
+
+/**
+ * The connections to an origin that all sessions use: a request says everything that the server has to know, so 10,000
+ * sessions need no connections of their own for their pings. Where addresses are checked, each user has its own.
+ */
+export function sharedConnections(
+  undici: Undici,
+  origin: string,
+  isAllowed: AddressCheck | undefined,
+): HttpConnections {
+  if (isAllowed) return ownConnections(undici, origin, isAllowed);
+  const known = shared.get(origin);
+  if (known) {
+    known.users += 1;
+    return known;
+  }
+  const connections = new HttpConnections(undici, origin, { onUnused: () => shared.delete(origin) });
+  shared.set(origin, connections);
+  return connections;
+}
+
+/** Connections of one user, to addresses that are allowed. */
+export function ownConnections(undici: Undici, origin: string, isAllowed: AddressCheck | undefined): HttpConnections {
+  return new HttpConnections(undici, origin, isAllowed && { lookup: checkedLookup(isAllowed) });
+}
