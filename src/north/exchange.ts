@@ -19,6 +19,8 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
   #settledListeners: ((delivered: boolean) => void)[] | undefined;
   #taken: (() => void) | undefined;
   #withdrawal: AbortController | undefined;
+  /** The reply may have reached the client although it does not count as delivered. */
+  mayHaveArrived = false;
   /** Sends progress to the client; there only if it asked for it. */
   readonly progress: ((progress: Progress) => void) | undefined;
 

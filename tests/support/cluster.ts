@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net';
 import type { ForwardOutcome, Observer } from '../../src/core/observer.ts';
 import type { GatewayAddress } from '../../src/core/ports.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { Cluster } from '../../src/north/cluster/cluster.ts';
+import { joinCluster, type Cluster } from '../../src/north/cluster/cluster.ts';
 import type { ForwardStore } from '../../src/north/cluster/owners.ts';
 import { FORWARDED } from '../../src/north/http/addressed.ts';
-import { readFirst } from '../../src/north/http/body.ts';
+import { readBody } from '../../src/north/http/body.ts';
 import { defer } from './owned.ts';
 import { TestClock } from './test-clock.ts';
 
@@ -60,16 +60,16 @@ export async function testPeer(
   const observed = { observer };
   const log = createLog('debug', (line) => logs.push(JSON.parse(line) as TestPeer['logs'][number]));
   const answerer = async (): Promise<unknown> => Promise.reject(new Error('nothing is asked'));
-  const cluster = new Cluster({ store: ownership.storeOf(id), clock, log, observed, announce, answerer });
+  const cluster = await joinCluster({ store: ownership.storeOf(id), clock, log, observed, announce, answerer });
   const handle = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     if (req.headers[FORWARDED] !== undefined) {
       const received = cluster.receive(req, res);
       if (received === undefined) return;
-      const body = await readFirst(req, received.bodyBytes, 1e9);
+      const body = await readBody(req, 1e9);
       if (body.kind === 'complete') await here(req, res, body.bytes);
       return;
     }
-    const body = req.method === 'POST' ? await cluster.read(req, 1e9) : undefined;
+    const body = req.method === 'POST' ? await readBody(req, 1e9) : undefined;
     const bytes = body?.kind === 'complete' ? body.bytes : undefined;
     const principal = String(req.headers['x-principal'] ?? 'ann');
     const incoming = { req, res, principal, hasHubTools: true, body: bytes };
@@ -79,7 +79,6 @@ export async function testPeer(
     res.setHeader('access-control-allow-origin', `from-${id}`);
     void handle(req, res);
   });
-  server.requestTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   defer(async () => {

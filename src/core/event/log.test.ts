@@ -39,6 +39,17 @@ describe('E-1: delivery', () => {
     expect(events.take().events.map(({ data }) => data['n'])).toEqual([1, 2]);
   });
 
+  test('E-1, K-3: what may have arrived comes again, and says so', async () => {
+    const { events, store } = await eventLog();
+    events.add('task_created', 'a', { n: 1 });
+    events.take().settle(false, true);
+    expect(await store.all('event')).toMatchObject([{ maybeSeen: true }]);
+    const again = events.take();
+    expect(again.events).toMatchObject([{ data: { n: 1 }, maybeSeen: true }]);
+    again.settle(true);
+    expect(events.take().events).toEqual([]);
+  });
+
   test('E-1: what is on its way is not taken a second time', async () => {
     const { events } = await eventLog();
     events.add('task_created', 'a', {});

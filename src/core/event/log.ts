@@ -28,8 +28,8 @@ const EVERYONE = new EventReader(0);
 
 export interface Delivery {
   events: SessionEvent[];
-  /** Called exactly once, when it is known whether the reply reached the client. */
-  settle(delivered: boolean): void;
+  /** Called exactly once, when it is known whether the reply reached the client; or that it may have. */
+  settle(delivered: boolean, mayHaveArrived?: boolean): void;
 }
 
 const NOTHING: Delivery = { events: [], settle: () => {} };
@@ -147,7 +147,7 @@ export class EventLog implements EventSink {
     const fresh = this.take(ANY, reader);
     const byId = new Map([...again, ...fresh.events].map((event) => [event.id, event]));
     const events = [...byId.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-    return { events, settle: (delivered) => fresh.settle(delivered) };
+    return { events, settle: (...arrival) => fresh.settle(...arrival) };
   }
 
   /** Whether there is something to tell the reader at once. Events that it may have seen already can wait. */
@@ -273,8 +273,9 @@ export class EventLog implements EventSink {
     const taken = this.#entries.filter((entry) => lacks(reader, entry) && matching(entry.event));
     if (taken.length === 0) return NOTHING;
     const events = taken.map((entry) => this.#hand(entry, readers));
-    const settle = (delivered: boolean): void => {
+    const settle = (delivered: boolean, mayHaveArrived = false): void => {
       for (const entry of taken) {
+        if (mayHaveArrived) entry.event = { ...entry.event, maybeSeen: true };
         if (delivered) this.#delivered(entry);
         else this.#returned(entry, readers);
       }

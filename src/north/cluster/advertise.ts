@@ -5,7 +5,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { within } from '../../lib/timers.ts';
 import { FORWARDED } from '../http/addressed.ts';
 import { forwardedHeader } from './forwarded-header.ts';
-import type { GatewayClient } from './gateway-client.ts';
+import type { Answer, GatewayClient } from './gateway-client.ts';
 import { REFUSED_BY } from './receiver.ts';
 import type { ForwardStore } from './owners.ts';
 
@@ -34,20 +34,28 @@ interface Checked {
 export type Answering = { kind: 'this' } | { kind: 'other' } | { kind: 'unknown'; why: string };
 
 export async function whoAnswersAt(address: string, { store, client, clock }: Checked): Promise<Answering> {
-  const request = { method: 'GET', path: GATEWAY_PATH };
-  const { gatewayId, key } = store;
-  const fields = { principal: '', sender: gatewayId, recipient: gatewayId, key: '', connection: 0, bodyBytes: 0 };
-  const headers = { [FORWARDED]: forwardedHeader(key, request, fields, clock.now()) };
-  const sending = client.send({ ...request, address, headers });
-  const outcome = await within(CHECK_TIMEOUT_MS, sending.outcome, clock);
-  if (outcome?.kind !== 'answered') {
-    sending.abort();
-    return { kind: 'unknown', why: outcome?.error.message ?? `no response within ${CHECK_TIMEOUT_MS} ms` };
-  }
-  const { statusCode, headers: answered } = outcome.response;
-  outcome.response.resume();
-  sending.confirm();
-  if (statusCode === 204) return { kind: 'this' };
-  if (statusCode === 421 && answered[REFUSED_BY] !== undefined) return { kind: 'other' };
-  return { kind: 'unknown', why: `a server that is no gateway on this store answers there with status ${statusCode}` };
+  const headers = { [FORWARDED]: gatewayHeader(store, store.gatewayId, clock.now()) };
+  let answering: Answering = { kind: 'unknown', why: `no response within ${CHECK_TIMEOUT_MS} ms` };
+  const onAnswer = ({ status, headers: answered }: Answer): undefined => {
+    if (status === 204) answering = { kind: 'this' };
+    else if (status === 421 && answered[REFUSED_BY] !== undefined) answering = { kind: 'other' };
+    else
+      answering = { kind: 'unknown', why: `a server that is no gateway on this store answers with status ${status}` };
+  };
+  const asking = client.send({ address, method: 'GET', path: GATEWAY_PATH, headers }, { onAnswer });
+  const outcome = await within(CHECK_TIMEOUT_MS, asking.outcome, clock);
+  if (outcome === undefined) asking.abort();
+  if (outcome === undefined || outcome.kind === 'answered') return answering;
+  return { kind: 'unknown', why: outcome.error.message };
+}
+
+/** The header of a request that is meant for a gateway itself, and not for a session. */
+export function gatewayHeader(
+  { gatewayId: sender, key }: ForwardStore,
+  recipient: string,
+  now: number,
+  { method, principal } = { method: 'GET', principal: '' },
+): string {
+  const fields = { principal, sender, recipient, key: '', connection: 0 };
+  return forwardedHeader(key, { method, path: GATEWAY_PATH }, fields, now);
 }

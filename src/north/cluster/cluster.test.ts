@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { request, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Agent, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import { errorOf, openStream, post, send, type RawAnswer } from '../../../tests/support/raw-http.ts';
 import { Ownership, testPeer, type Here, type TestPeer } from '../../../tests/support/cluster.ts';
 import { defer } from '../../../tests/support/owned.ts';
+import { TcpProxy } from '../../../tests/support/tcp-proxy.ts';
 import { TestClock } from '../../../tests/support/test-clock.ts';
 import { OwnedElsewhere } from '../../core/errors.ts';
 import { onceHandedOver, respondJson } from '../http/response.ts';
@@ -166,51 +167,92 @@ test('K-3: a client that does not read stops the owner, and fills no memory on t
   expect(read).toBe(total << 20);
 });
 
-test('K-3: the owner learns when the client has the response, and not before', async () => {
-  const handedOver: boolean[] = [];
-  const { front } = await pair((_req, res) => {
-    onceHandedOver(res, (complete) => handedOver.push(complete));
-    respondJson(res, 200, '{"a":1}');
+interface Handed {
+  complete: boolean;
+  mayHaveArrived: boolean;
+}
+
+/** A pair whose owner notes which responses were handed over. */
+async function noting(body: string): Promise<Pair & { handed: Handed[] }> {
+  const handed: Handed[] = [];
+  const both = await pair((_req, res) => {
+    onceHandedOver(res, (complete, mayHaveArrived) => handed.push({ complete, mayHaveArrived }));
+    respondJson(res, 200, body);
   });
+  return { ...both, handed };
+}
+
+test('K-3: the owner learns soon that the client has the response, and not before', async () => {
+  const { front, owner, handed, clock } = await noting('{"a":1}');
+  let requests = 0;
+  owner.server.on('request', () => (requests += 1));
   await post(front.address, CALL, IN_SESSION);
-  await vi.waitFor(() => expect(handedOver).toEqual([true]));
+  expect(handed).toEqual([]);
+  await until(clock, () => handed.length > 0);
+  expect(handed).toEqual([{ complete: true, mayHaveArrived: false }]);
+  expect(requests).toBe(2);
   expect(front.forwards).toEqual(['answered']);
 });
 
+test('K-3: the next request tells the owner that the client has the responses before', async () => {
+  const { front, owner, handed } = await noting('{"a":1}');
+  let requests = 0;
+  owner.server.on('request', () => (requests += 1));
+  for (let i = 0; i < 3; i += 1) await post(front.address, CALL, IN_SESSION);
+  expect(handed).toEqual([1, 2].map(() => ({ complete: true, mayHaveArrived: false })));
+  expect(requests).toBe(3);
+});
+
 test('K-3: a response that the client did not take does not count as delivered', async () => {
-  const handedOver: boolean[] = [];
-  const large = 'x'.repeat(30_000_000);
-  const { front } = await pair((_req, res) => {
-    onceHandedOver(res, (complete) => handedOver.push(complete));
-    respondJson(res, 200, JSON.stringify(large));
-  });
+  const { front, handed, clock } = await noting(JSON.stringify('x'.repeat(30_000_000)));
   const sent = request(front.address, { headers: IN_SESSION });
   sent.on('error', () => {}).end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   response.on('error', () => {});
   sent.destroy();
-  await vi.waitFor(() => expect(handedOver).toEqual([false]));
+  await until(clock, () => handed.length > 0);
+  expect(handed[0]?.complete).toBe(false);
 });
 
-test('K-3: a gateway that dies with a response in its hands makes it no delivered one', async () => {
-  const handedOver: boolean[] = [];
-  const finished: boolean[] = [];
-  const ownership = new Ownership();
-  const owner = await testPeer('owner', ownership, (_req, res) => {
-    onceHandedOver(res, (complete) => handedOver.push(complete));
-    res.once('finish', () => finished.push(true));
+test('K-3: a response that comes too late for its client does not count as delivered', async () => {
+  const handed: boolean[] = [];
+  let proxy: TcpProxy | undefined;
+  let hasArrived = false;
+  const { front, owner, ownership, clock } = await pair((_req, res) => {
+    hasArrived = true;
+    // It has left the owner, but has not arrived.
+    proxy?.hold();
+    onceHandedOver(res, (complete) => handed.push(complete));
     respondJson(res, 200, '{"a":1}');
   });
-  // Reads nothing, as a process that is stopped.
-  const fields = { principal: 'ann', sender: 'front', recipient: 'owner', key: 's1', connection: 1, bodyBytes: 0 };
-  const header = forwardedHeader(Buffer.alloc(32, 1), { method: 'GET', path: '/' }, fields, 1_000_000);
-  const headers = { ...IN_SESSION, [FORWARDED]: header, 'content-length': '1' };
-  const sent = request(owner.address, { headers });
-  sent.on('error', () => {}).flushHeaders();
-  await vi.waitFor(() => expect(finished).toEqual([true]));
-  expect(handedOver).toEqual([]);
+  const held = await TcpProxy.start(Number(new URL(owner.address).port));
+  defer(async () => held.close());
+  proxy = held;
+  ownership.owners.set('s1', { id: 'owner', address: `http://127.0.0.1:${held.port}` });
+  const sent = request(front.address, { headers: IN_SESSION });
+  sent.on('error', () => {}).end();
+  await vi.waitFor(() => expect(hasArrived).toBe(true));
   sent.destroy();
-  await vi.waitFor(() => expect(handedOver).toEqual([false]));
+  await vi.waitFor(() => expect(front.cluster.forwarding).toBe(0));
+  expect(handed).toEqual([]);
+  held.release();
+  await until(clock, () => handed.length > 0);
+  expect(handed).toEqual([false]);
+});
+
+test('K-3: a gateway that dies with a response in its hands leaves it open whether that has arrived', async () => {
+  const { owner, handed } = await noting('{"a":1}');
+  const fields = { principal: 'ann', sender: 'x', recipient: 'owner', key: 's1', connection: 1 };
+  const header = forwardedHeader(Buffer.alloc(32, 1), { method: 'GET', path: '/' }, fields, 1_000_000);
+  const agent = new Agent({ keepAlive: true });
+  const sent = request(owner.address, { agent, headers: { ...IN_SESSION, [FORWARDED]: header } });
+  sent.end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  response.resume();
+  await once(response, 'end');
+  expect(handed).toEqual([]);
+  agent.destroy();
+  await vi.waitFor(() => expect(handed).toEqual([{ complete: false, mayHaveArrived: true }]));
 });
 
 test.each(['before the response', 'in the middle of it'])('K-3: the owner sees the client leave %s', async (when) => {
@@ -361,7 +403,7 @@ test('K-3, K-5: a gateway that is stopped waits for requests at other gateways, 
 test('K-3: a client cannot forward a request itself', async () => {
   let served = false;
   const { front } = await pair(() => void (served = true));
-  const fields = { principal: 'root', sender: 'x', recipient: 'front', key: 's1', connection: 1, bodyBytes: 0 };
+  const fields = { principal: 'root', sender: 'x', recipient: 'front', key: 's1', connection: 1 };
   const request = { method: 'POST', path: '/' };
   const headers = { ...IN_SESSION, [FORWARDED]: forwardedHeader(Buffer.alloc(32), request, fields, 1_000_000) };
   const answer = await post(front.address, CALL, headers);
@@ -373,7 +415,7 @@ test('K-3: a gateway refuses a request that was meant for another one, or is abo
   let served = false;
   const { front } = await pair(() => void (served = true));
   const attempt = async (changed: object): Promise<number> => {
-    const fields = { principal: 'ann', sender: 'x', recipient: 'front', key: 's1', connection: 1, bodyBytes: 0 };
+    const fields = { principal: 'ann', sender: 'x', recipient: 'front', key: 's1', connection: 1 };
     const request = { method: 'GET', path: '/' };
     const header = forwardedHeader(Buffer.alloc(32, 1), request, { ...fields, ...changed }, 1_000_000);
     const { status } = await send(front.address, { method: 'GET', headers: { ...IN_SESSION, [FORWARDED]: header } });
@@ -401,7 +443,7 @@ test('K-3: clients of another gateway are told apart by their connections', asyn
     ['b', 1],
     ['a', 1],
   ] as const) {
-    const fields = { principal: 'ann', sender, recipient: 'owner', key: 's1', connection, bodyBytes: 0 };
+    const fields = { principal: 'ann', sender, recipient: 'owner', key: 's1', connection };
     const header = forwardedHeader(Buffer.alloc(32, 1), { method: 'GET', path: '/' }, fields, clock.now());
     await send(address, { method: 'GET', headers: { ...IN_SESSION, [FORWARDED]: header } });
   }

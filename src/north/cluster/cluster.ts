@@ -5,20 +5,17 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Neighbours } from '../../core/cluster/neighbours.ts';
 import type { Observed } from '../../core/observer.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { loadUndici } from '../../lib/http-connections.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
-import { Delayed } from '../../lib/timers.ts';
 import { isObject } from '../../lib/values.ts';
-import { readBody } from '../http/body.ts';
 import { isHelperTool } from '../hub/hub.ts';
 import { addressOf, GATEWAY_PATH, whoAnswersAt } from './advertise.ts';
+import { Confirmations } from './confirmations.ts';
 import { Forwarder, type Incoming } from './forwarder.ts';
 import { GatewayClient } from './gateway-client.ts';
 import { answerRequest, HttpNeighbours, type Answerer } from './neighbours.ts';
 import { Receiver, type Received } from './receiver.ts';
 import type { ForwardStore } from './owners.ts';
-
-/** As long as Node waits by default. */
-const READ_TIMEOUT_MS = 300_000;
 
 export interface ClusterParts {
   store: ForwardStore;
@@ -31,20 +28,23 @@ export interface ClusterParts {
   answerer: Answerer;
 }
 
+export async function joinCluster(parts: ClusterParts): Promise<Cluster> {
+  return new Cluster(parts, new GatewayClient(await loadUndici()));
+}
+
 export class Cluster {
   readonly #parts: ClusterParts;
   readonly #client: GatewayClient;
+  readonly #confirmations: Confirmations;
   readonly #forwarder: Forwarder;
   readonly #receiver: Receiver;
-  /** Requests whose bodies are being read. */
-  readonly #reading: Delayed<IncomingMessage>;
 
-  constructor(parts: ClusterParts) {
+  constructor(parts: ClusterParts, client: GatewayClient) {
     this.#parts = parts;
-    this.#client = new GatewayClient(parts.clock);
-    this.#forwarder = new Forwarder(parts, this.#client);
+    this.#client = client;
+    this.#confirmations = new Confirmations(parts, client);
+    this.#forwarder = new Forwarder(parts, client, this.#confirmations);
     this.#receiver = new Receiver(parts);
-    this.#reading = new Delayed(READ_TIMEOUT_MS, (req) => req.destroy(), parts.clock);
   }
 
   /** Makes known where other gateways reach this one, which listens at the URL. */
@@ -66,7 +66,7 @@ export class Cluster {
         log.warn('advertise_unreachable', { address, error: answering.why, fix });
       }
     }
-    await announce(address, new HttpNeighbours(this.#parts, this.#client));
+    await announce(address, new HttpNeighbours(this.#parts, this.#client, this.#confirmations));
     log.info('advertised', { address, gateway: store.gatewayId });
   }
 
@@ -105,16 +105,6 @@ export class Cluster {
     this.#receiver.refuse(res);
   }
 
-  /** Forwarded requests end late, so Node must not limit for how long a request may take. */
-  async read(req: IncomingMessage, limit: number): ReturnType<typeof readBody> {
-    this.#reading.add(req);
-    try {
-      return await readBody(req, limit);
-    } finally {
-      this.#reading.delete(req);
-    }
-  }
-
   /** Waits until requests have ended at other gateways, but not longer than this. */
   async drain(ms: number): Promise<void> {
     await this.#forwarder.drain(ms);
@@ -126,6 +116,7 @@ export class Cluster {
   }
 
   close(): void {
+    this.#confirmations.close();
     this.#forwarder.close();
     this.#client.close();
   }

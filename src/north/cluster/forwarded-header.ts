@@ -16,15 +16,14 @@ export interface Forwarded {
   key: string;
   /** Tells the connections of the sender's clients from each other. */
   connection: number;
-  /** How much of the body belongs to the message: the request itself ends only when the client has the response. */
-  bodyBytes: number;
 }
 
 /**
- * Each clock differs by less than a minute from that of the database, so two of them by less than two minutes; the rest is
- * for the way. An intercepted header is of no use after that.
+ * Each clock differs by less than 30 seconds from that of the database, so two of them by less than a minute. As long is the
+ * same header used again, and the rest is for the way. An intercepted header is of no use after that.
  */
 const MAX_AGE_MS = 150_000;
+export const USE_MS = 60_000;
 
 /** So that no other text signed with the same key can pass for such a header. */
 const PURPOSE = 'meanwhile forwarded request 1';
@@ -37,14 +36,14 @@ export interface SignedRequest {
 }
 
 export function forwardedHeader(key: Buffer, request: SignedRequest, fields: Forwarded, now: number): string {
-  const { principal, sender, recipient, key: owned, connection, bodyBytes } = fields;
+  const { principal, sender, recipient, key: owned, connection } = fields;
   const names = [principal, sender, recipient, owned].map(encodeURIComponent).join();
-  const signed = `${names},${connection},${bodyBytes},${now}`;
+  const signed = `${names},${connection},${now}`;
   return `${signed},${signatureOf(key, request, signed).toString('base64url')}`;
 }
 
-/** What the header says; throws the reason if it is not to be believed. */
-export function readForwarded(key: Buffer, request: SignedRequest, header: string, now: number): Forwarded {
+/** What the header says, and when it was signed; throws the reason if it is not to be believed. */
+export function readForwarded(key: Buffer, request: SignedRequest, header: string): Forwarded & { at: number } {
   const end = header.lastIndexOf(',');
   const signed = header.slice(0, Math.max(0, end));
   const presented = Buffer.from(header.slice(end + 1), 'base64url');
@@ -52,18 +51,21 @@ export function readForwarded(key: Buffer, request: SignedRequest, header: strin
   if (presented.length !== expected.length || !timingSafeEqual(presented, expected)) {
     throw new Error(`no gateway of this store has signed the header ${FORWARDED}`);
   }
-  const [principal = '', sender = '', recipient = '', owned = '', connection, bodyBytes, at] = signed.split(',');
-  if (!(Math.abs(now - Number(at)) <= MAX_AGE_MS)) {
-    throw new Error(`the header ${FORWARDED} is too old; the clocks of all gateways must agree`);
-  }
+  const [principal = '', sender = '', recipient = '', owned = '', connection, at] = signed.split(',');
   return {
     principal: decodeURIComponent(principal),
     sender: decodeURIComponent(sender),
     recipient: decodeURIComponent(recipient),
     key: decodeURIComponent(owned),
     connection: Number(connection),
-    bodyBytes: Number(bodyBytes),
+    at: Number(at),
   };
+}
+
+/** Throws if a header that was signed then is of no use any more. */
+export function assertFresh({ at }: { at: number }, now: number): void {
+  if (Math.abs(now - at) <= MAX_AGE_MS) return;
+  throw new Error(`the header ${FORWARDED} is too old; the clocks of all gateways must agree`);
 }
 
 function signatureOf(key: Buffer, { method, path }: SignedRequest, signed: string): Buffer {

@@ -1,7 +1,6 @@
 /** Serves requests of clients here, or forwards them to the gateway that has their session. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import { OwnedElsewhere } from '../../core/errors.ts';
 import type { ForwardOutcome, Observed } from '../../core/observer.ts';
 import type { GatewayAddress } from '../../core/ports.ts';
@@ -13,13 +12,14 @@ import { parseBody } from '../http/body.ts';
 import { onceHandedOver, respondError, respondJson, STREAM_HEADERS } from '../http/response.ts';
 import { lostRequest } from '../lost-request.ts';
 import { idOf, isMessage, isRequest, type ErrorMessage } from '../message.ts';
-import { FORWARDED } from '../http/addressed.ts';
-import { forwardedHeader } from './forwarded-header.ts';
-import type { GatewayClient, Sending } from './gateway-client.ts';
+import type { Confirmations } from './confirmations.ts';
+import { DELIVERY, FORWARDED } from '../http/addressed.ts';
+import type { Answer, GatewayClient, GatewayRequest, OutgoingRequest } from './gateway-client.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
 import { keyOf } from './key.ts';
 import { Owners, type ForwardStore } from './owners.ts';
 import { REFUSED_BY } from './receiver.ts';
+import { Signer } from './signer.ts';
 
 const RETRY_MS = 200;
 /** For how long a request waits beyond the lease of an owner that cannot be reached: another gateway takes the session over. */
@@ -56,9 +56,13 @@ type Outcome = { kind: 'answered' } | { kind: Exclude<ForwardOutcome, 'answered'
 
 /** A request that is at another gateway. */
 interface Open extends Owned {
-  sending: Sending;
-  /** A stream of changes does not end by itself. */
+  sending: GatewayRequest;
   ends: boolean;
+}
+
+interface Addressee extends Owned {
+  address: string;
+  delivery: string;
 }
 
 export class Forwarder {
@@ -67,20 +71,24 @@ export class Forwarder {
   readonly #log: Log;
   readonly #observed: Observed;
   readonly #owners: Owners;
+  readonly #signer: Signer;
   readonly #client: GatewayClient;
+  readonly #confirmations: Confirmations;
   readonly #open = new Set<Open>();
   readonly #stopChecking: () => void;
   #closed = false;
   /** Requests of which it is not known yet where they are served. */
   #serving = 0;
 
-  constructor({ store, clock, log, observed }: ForwarderParts, client: GatewayClient) {
+  constructor({ store, clock, log, observed }: ForwarderParts, client: GatewayClient, confirmations: Confirmations) {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
     this.#observed = observed;
     this.#owners = new Owners(store, clock);
+    this.#signer = new Signer(store, clock);
     this.#client = client;
+    this.#confirmations = confirmations;
     const onFailed = (error: unknown): void => log.warn('owner_check_failed', { error: messageOf(error) });
     this.#stopChecking = every(store.leaseMs, () => void this.#endLost().catch(onFailed), clock);
   }
@@ -158,66 +166,56 @@ export class Forwarder {
   }
 
   /** Resolves when the response has begun, or will not come. */
-  async #forward(incoming: Incoming, owned: Owned): Promise<Outcome> {
-    const { res } = incoming;
-    const { key, owner } = owned;
-    if (owner.address === undefined) return { kind: 'unreachable', error: new Error(NO_ADDRESS) };
-    const sending = this.#send(incoming, key, { ...owner, address: owner.address });
+  async #forward(incoming: Incoming, { key, owner }: Owned): Promise<Outcome> {
+    const { req, res } = incoming;
+    const { id, address } = owner;
+    if (address === undefined) return { kind: 'unreachable', error: new Error(NO_ADDRESS) };
+    const { request, header } = this.#confirmations.next(owner);
+    let refusedBy: string | undefined;
+    let open: Open | undefined;
+    const sending = this.#client.send(this.#outgoing(incoming, { key, owner, address, delivery: header }), {
+      onAnswer: (answer) => {
+        refusedBy = answer.headers[REFUSED_BY]?.toString();
+        if (refusedBy !== undefined || isOver(res)) return undefined;
+        this.#owners.learn(key, owner);
+        onceHandedOver(res, (received) => this.#confirmations.add(owner, request, received));
+        begin(res, answer);
+        return res;
+      },
+      onClose: (error) => {
+        if (open !== undefined) this.#open.delete(open);
+        this.#ended(res, error, refusedBy);
+      },
+    });
+    open = { key, owner, sending, ends: isRequestThatEnds(req) };
+    if (!sending.isOver) this.#open.add(open);
     const onLeft = (): void => sending.abort();
     res.once('close', onLeft);
     const outcome = await sending.outcome;
+    if (refusedBy === undefined && outcome.kind === 'answered') return outcome;
     res.off('close', onLeft);
     if (outcome.kind !== 'answered') return outcome;
-    const { response } = outcome;
-    const refusedBy = response.headers[REFUSED_BY];
-    if (refusedBy === undefined) {
-      this.#owners.learn(key, owner);
-      this.#passOn(response, res, sending);
-      return { kind: 'answered' };
-    }
-    response.resume();
-    sending.confirm();
     const others = refusedBy === this.#store.gatewayId ? 'this gateway' : 'another gateway';
-    const reached = refusedBy === owner.id ? 'it' : others;
-    return { kind: 'refused', error: new Error(`${reached} answered with status ${response.statusCode}`) };
+    return { kind: 'refused', error: new Error(`${refusedBy === id ? 'it' : others} has refused the request`) };
   }
 
-  #send({ req, principal, body }: Incoming, key: string, owner: Required<GatewayAddress>): Sending {
+  #outgoing({ req, principal, body }: Incoming, { key, owner, address, delivery }: Addressee): OutgoingRequest {
     const { method = '', url: path = '' } = req;
-    const { gatewayId: sender, key: secret } = this.#store;
-    const bodyBytes = body?.length ?? 0;
-    const fields = { principal, sender, recipient: owner.id, key, connection: numberOf(req.socket), bodyBytes };
-    const header = forwardedHeader(secret, { method, path }, fields, this.#clock.now());
-    const headers = { ...requestHeaders(req.headers), [FORWARDED]: header };
-    const sending = this.#client.send({ address: owner.address, method, path, headers, body });
-    const ends = method === 'POST' && req.headers['mcp-method'] !== 'subscriptions/listen';
-    const open = { key, owner, sending, ends };
-    this.#open.add(open);
-    sending.onClose(() => this.#open.delete(open));
-    return sending;
+    const headers = requestHeaders(req.headers);
+    headers[FORWARDED] = this.#signer.headerFor(req, { principal, key, recipient: owner.id });
+    headers[DELIVERY] = delivery;
+    return { address, method, path, headers, body };
   }
 
-  /** Passes on the response as it comes. */
-  #passOn(response: IncomingMessage, res: ServerResponse, sending: Sending): void {
-    const { observer } = this.#observed;
-    // The client resumes a stream that breaks off.
-    response.on('error', () => {
-      if (!isOver(res)) observer?.requestForwarded('broken');
+  /** The whole response has come from the owner, or will not. */
+  #ended(res: ServerResponse, error: Error | undefined, refusedBy: string | undefined): void {
+    if (refusedBy !== undefined || !res.headersSent) return;
+    if (error === undefined) this.#observed.observer?.requestForwarded('answered');
+    else if (!isOver(res)) {
+      this.#observed.observer?.requestForwarded('broken');
+      // The client resumes a stream that breaks off.
       res.destroy();
-    });
-    if (isOver(res)) {
-      sending.abort();
-      return;
     }
-    response.once('end', () => observer?.requestForwarded('answered'));
-    onceHandedOver(res, (complete) => {
-      if (complete) sending.confirm();
-      else sending.abort();
-    });
-    res.writeHead(response.statusCode ?? 502, responseHeaders(response.headers));
-    // At once, even without an event: the client waits for the headers.
-    if (response.headers['content-type'] === STREAM_HEADERS['content-type']) res.flushHeaders();
-    response.pipe(res);
   }
 
   #report({ owner: { id: gateway, address } }: Owned, outcome: Exclude<Outcome, { kind: 'answered' }>): void {
@@ -241,6 +239,17 @@ export class Forwarder {
   }
 }
 
+/** At once, even without an event: the client of a stream waits for the headers. */
+function begin(res: ServerResponse, { status, headers }: Answer): void {
+  res.writeHead(status, responseHeaders(headers));
+  if (headers['content-type'] === STREAM_HEADERS['content-type']) res.flushHeaders();
+}
+
+/** A stream of changes does not end by itself. */
+function isRequestThatEnds({ method, headers }: IncomingMessage): boolean {
+  return method === 'POST' && headers['mcp-method'] !== 'subscriptions/listen';
+}
+
 function isOver(res: ServerResponse): boolean {
   return res.destroyed || res.writableEnded;
 }
@@ -261,13 +270,4 @@ function respondUnreachable({ res, body }: Incoming): void {
   const id = body && idOf(parseBody(body).value);
   const message = 'another gateway has the session and cannot be reached; try again later (the log says more)';
   respondError(res, 503, -32000, message, { id, headers: { 'retry-after': '1' } });
-}
-
-const NUMBER = Symbol('number');
-
-let connections = 0;
-
-/** Tells the connections of clients from each other. */
-function numberOf(socket: Socket & { [NUMBER]?: number }): number {
-  return (socket[NUMBER] ??= connections += 1);
 }

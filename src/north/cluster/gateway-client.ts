@@ -1,117 +1,146 @@
-import {
-  Agent,
-  request as httpRequest,
-  type ClientRequest,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-  type RequestOptions,
-} from 'node:http';
-import { Agent as TlsAgent, request as httpsRequest } from 'node:https';
-import { urlToHttpOptions } from 'node:url';
-import type { Clock } from '../../lib/clock.ts';
+/** Sends requests to other gateways. */
+
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Writable } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import { HttpConnections, type HttpConnection, type Undici } from '../../lib/http-connections.ts';
 
 const CONNECT_TIMEOUT_MS = 2000;
-/** Far less than gateways keep idle connections open, so that a request does not meet a connection that is being closed. */
-const MAX_IDLE_MS = 10_000;
-const MAX_IDLE = 1000;
+/** Less than gateways keep idle connections open, so that a request does not meet one that is being closed. */
+const MAX_IDLE_MS = 30_000;
+const SHORT_BODY = 16 * 1024;
 
 export interface OutgoingRequest {
   /** `http://host:port` */
   address: string;
   method: string;
   path: string;
-  headers: OutgoingHttpHeaders;
+  headers: IncomingHttpHeaders;
   body?: Buffer | undefined;
 }
 
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+}
+
+export interface AnswerHandler {
+  /** Says where the body of the response goes to; if it is not wanted, nowhere. */
+  onAnswer: (answer: Answer) => Writable | undefined;
+  /** Nothing of the request is open any more; `error`: why the response is not complete. */
+  onClose?: (error: Error | undefined) => void;
+}
+
 export type Outcome =
-  | { kind: 'answered'; response: IncomingMessage }
+  | { kind: 'answered' }
   /** It has certainly not been received. */
   | { kind: 'unreachable'; error: Error }
   /** It may have been received. */
   | { kind: 'broken'; error: Error };
 
-export interface Sending {
-  outcome: Promise<Outcome>;
-  /** The client has the whole response. */
-  confirm(): void;
-  /** The client has left, or nothing more is expected of the recipient. */
-  abort(): void;
-  /** Called when nothing of it is open any more. */
-  onClose(listener: () => void): void;
-}
-
-/** Follows the body of a request when the client has received the response. */
-const CONFIRMATION = '\n';
-
-/**
- * Sends requests to other gateways. A request has its whole body at once, but does not end: that is how it tells the recipient
- * whether the client has received the response. It ends when the client has, and breaks off otherwise. Not even a gateway that is
- * killed on the way makes a lost response pass for a delivered one.
- */
 export class GatewayClient {
-  readonly #clock: Clock;
-  readonly #agents = { 'http:': new Agent(AGENT), 'https:': new TlsAgent(AGENT) };
-  /** By address: parsing it takes long, compared to the rest. */
-  readonly #targets = new Map<string, RequestOptions>();
+  readonly #undici: Undici;
+  /** By address. */
+  readonly #connections = new Map<string, HttpConnections>();
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
+  constructor(undici: Undici) {
+    this.#undici = undici;
   }
 
-  send({ address, method, path, headers, body }: OutgoingRequest): Sending {
-    const target = this.#target(address);
-    const begin = target.protocol === 'https:' ? httpsRequest : httpRequest;
-    const length = (body?.length ?? 0) + CONFIRMATION.length;
-    const request = begin({ ...target, method, path, headers: { ...headers, 'content-length': length } });
-    const outcome = this.#outcomeOf(request);
-    if (body !== undefined && body.length > 0) request.write(body);
-    else request.flushHeaders();
-    return {
-      outcome,
-      confirm: () => void request.end(CONFIRMATION),
-      abort: () => void request.destroy(),
-      onClose: (listener) => void request.once('close', listener),
-    };
+  send(request: OutgoingRequest, handler: AnswerHandler): GatewayRequest {
+    return new GatewayRequest(this.#connectionsTo(request.address), request, handler);
   }
 
   close(): void {
-    this.#agents['http:'].destroy();
-    this.#agents['https:'].destroy();
+    for (const connections of this.#connections.values()) connections.release();
+    this.#connections.clear();
   }
 
-  #target(address: string): RequestOptions {
-    const known = this.#targets.get(address);
+  #connectionsTo(address: string): HttpConnections {
+    const known = this.#connections.get(address);
     if (known !== undefined) return known;
-    const { protocol, hostname, port } = urlToHttpOptions(new URL(address));
-    const agent = this.#agents[protocol === 'https:' ? 'https:' : 'http:'];
-    const target: RequestOptions = { protocol, hostname, agent, ...(port !== undefined && { port }) };
-    this.#targets.set(address, target);
-    return target;
-  }
-
-  async #outcomeOf(request: ClientRequest): Promise<Outcome> {
-    return new Promise((resolve) => {
-      let isConnected = false;
-      request.once('socket', (socket) => {
-        if (!socket.connecting) {
-          isConnected = true;
-          return;
-        }
-        const onLate = (): void => void request.destroy(new Error(`no connection within ${CONNECT_TIMEOUT_MS} ms`));
-        const stop = this.#clock.after(CONNECT_TIMEOUT_MS, onLate, { unref: true });
-        request.once('close', stop);
-        socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => {
-          isConnected = true;
-          stop();
-        });
-      });
-      request.once('response', (response) => resolve({ kind: 'answered', response }));
-      // Also after a response: then its reader hears of it.
-      request.on('error', (error) => resolve({ kind: isConnected ? 'broken' : 'unreachable', error }));
-    });
+    const options = { connectTimeoutMs: CONNECT_TIMEOUT_MS, idleMs: MAX_IDLE_MS };
+    const connections = new HttpConnections(this.#undici, address, options);
+    this.#connections.set(address, connections);
+    return connections;
   }
 }
 
-/** The connection that was used last comes first, so that the others become idle and go. */
-const AGENT = { keepAlive: true, scheduling: 'lifo', timeout: MAX_IDLE_MS, maxFreeSockets: MAX_IDLE } as const;
+/** One request, and its response on the way to the client. */
+export class GatewayRequest implements Dispatcher.DispatchHandler {
+  /** Resolves when the response has begun, or will not come. */
+  readonly outcome: Promise<Outcome>;
+  #resolve!: (outcome: Outcome) => void;
+  readonly #connections: HttpConnections;
+  readonly #connection: HttpConnection;
+  readonly #handler: AnswerHandler;
+  #isSent = false;
+  #isOver = false;
+  #body: Writable | undefined;
+  /** Of the response, if it is known. */
+  #length = -1;
+
+  constructor(connections: HttpConnections, { method, path, headers, body }: OutgoingRequest, handler: AnswerHandler) {
+    this.outcome = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+    this.#handler = handler;
+    this.#connections = connections;
+    this.#connection = connections.take();
+    this.#connection.dispatch({ method, path, headers, body: body ?? null }, this);
+  }
+
+  /** The client has left, or nothing more is expected of the recipient. */
+  abort(): void {
+    // Mostly it is over: an error takes long to make.
+    if (!this.#isOver) this.#end(new Error('aborted'));
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  onRequestStart(): void {
+    this.#isSent = true;
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200 || this.#isOver) return;
+    this.#body = this.#handler.onAnswer({ status, headers });
+    this.#length = Number(headers['content-length'] ?? -1);
+    this.#resolve({ kind: 'answered' });
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const body = this.#body;
+    if (body === undefined) return;
+    if (chunk.length === this.#length && chunk.length <= SHORT_BODY) {
+      // Leaves together with the head, in one piece.
+      body.end(chunk.toString('latin1'), 'latin1');
+      return;
+    }
+    if (body.write(chunk)) return;
+    controller.pause();
+    body.once('drain', () => controller.resume());
+  }
+
+  onResponseEnd(): void {
+    this.#body?.end();
+    this.#end(undefined);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#end(error);
+  }
+
+  #end(error: Error | undefined): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (error === undefined) this.#connections.giveBack(this.#connection);
+    else {
+      this.#connection.destroy();
+      this.#resolve({ kind: this.#isSent ? 'broken' : 'unreachable', error });
+    }
+    this.#handler.onClose?.(error);
+  }
+}

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { FORWARDED } from '../http/addressed.ts';
+import { DELIVERY, FORWARDED } from '../http/addressed.ts';
 
 /** Headers of one connection, and those that the first gateway has dealt with. */
 const NOT_FORWARDED = new Set([
@@ -18,6 +18,7 @@ const NOT_FORWARDED = new Set([
   'transfer-encoding',
   'upgrade',
   FORWARDED,
+  DELIVERY,
 ]);
 
 const NOT_RETURNED = new Set([

@@ -1,6 +1,8 @@
 /** Asks other gateways on the same store, and answers them. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { GatewayError, OwnedElsewhere } from '../../core/errors.ts';
 import { NeighbourUnreachable, type NeighbourRequest, type Neighbours } from '../../core/cluster/neighbours.ts';
 import type { GatewayAddress } from '../../core/ports.ts';
@@ -10,12 +12,12 @@ import { messageOf } from '../../lib/log.ts';
 import { INTERNAL_ERROR } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import { Exchange } from '../exchange.ts';
-import { FORWARDED } from '../http/addressed.ts';
-import { parseBody, readFirst } from '../http/body.ts';
+import { DELIVERY, FORWARDED } from '../http/addressed.ts';
+import { parseBody, readBody } from '../http/body.ts';
 import { onceHandedOver, respondError, respondJson } from '../http/response.ts';
-import { GATEWAY_PATH } from './advertise.ts';
-import { forwardedHeader } from './forwarded-header.ts';
-import type { GatewayClient } from './gateway-client.ts';
+import { GATEWAY_PATH, gatewayHeader } from './advertise.ts';
+import type { Confirmations } from './confirmations.ts';
+import type { Answer, GatewayClient } from './gateway-client.ts';
 import type { ForwardStore } from './owners.ts';
 import { REFUSED_BY, type Received } from './receiver.ts';
 
@@ -26,11 +28,17 @@ export class HttpNeighbours implements Neighbours {
   readonly #store: ForwardStore;
   readonly #clock: Clock;
   readonly #client: GatewayClient;
+  readonly #confirmations: Confirmations;
 
-  constructor({ store, clock }: { store: ForwardStore; clock: Clock }, client: GatewayClient) {
+  constructor(
+    { store, clock }: { store: ForwardStore; clock: Clock },
+    client: GatewayClient,
+    confirmations: Confirmations,
+  ) {
     this.#store = store;
     this.#clock = clock;
     this.#client = client;
+    this.#confirmations = confirmations;
   }
 
   async ask(
@@ -40,44 +48,51 @@ export class HttpNeighbours implements Neighbours {
     signal?: AbortSignal,
   ): Promise<unknown> {
     if (address === undefined) throw new NeighbourUnreachable(`gateway ${id} has no address`);
-    const { gatewayId: sender, key } = this.#store;
-    const body = Buffer.from(stringifyExact(request));
-    const target = { method: 'POST', path: GATEWAY_PATH };
-    const fields = { principal, sender, recipient: id, key: '', connection: 0, bodyBytes: body.length };
-    const headers = { [FORWARDED]: forwardedHeader(key, target, fields, this.#clock.now()) };
-    const sending = this.#client.send({ ...target, address, headers, body });
+    const sentTo = { id, address };
+    const { request: number, header: delivery } = this.#confirmations.next(sentTo);
+    const about = { method: 'POST', principal };
+    const headers = {
+      [FORWARDED]: gatewayHeader(this.#store, id, this.#clock.now(), about),
+      [DELIVERY]: delivery,
+    };
+    const content = Buffer.from(stringifyExact(request));
+    const body = new PassThrough();
+    body.on('error', () => {
+      // Who reads it hears of it.
+    });
+    let answer: Answer | undefined;
+    const sending = this.#client.send(
+      { address, method: 'POST', path: GATEWAY_PATH, headers, body: content },
+      {
+        onAnswer: (given) => {
+          answer = given;
+          return body;
+        },
+        onClose: (error) => void (error && body.destroy(error)),
+      },
+    );
     const stop = (): void => sending.abort();
     signal?.addEventListener('abort', stop, { once: true });
     try {
       const outcome = await sending.outcome;
       if (outcome.kind === 'unreachable') throw new NeighbourUnreachable(outcome.error.message);
       if (outcome.kind === 'broken') throw outcome.error;
-      const { response } = outcome;
-      const text = await textOf(response);
-      sending.confirm();
-      if (response.headers[REFUSED_BY] !== undefined) throw new NeighbourUnreachable('it does not have the session');
-      if (response.statusCode === 200) return parseExact(text);
-      throw new Error(`it answered with status ${response.statusCode}: ${text.slice(0, 200)}`);
-    } catch (error) {
-      sending.abort();
-      throw error;
+      const told = await text(body);
+      this.#confirmations.add(sentTo, number, true);
+      if (answer?.headers[REFUSED_BY] !== undefined) throw new NeighbourUnreachable('it does not have the session');
+      if (answer?.status === 200) return parseExact(told);
+      throw new Error(`it answered with status ${answer?.status}: ${told.slice(0, 200)}`);
     } finally {
       signal?.removeEventListener('abort', stop);
     }
   }
 }
 
-async function textOf(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString('utf8');
-}
-
 export type Answerer = (principal: string, request: NeighbourRequest, exchange: Exchange) => Promise<unknown>;
 
 /** Answers the request of another gateway. `refuse` tells it that nothing was done. */
 export async function answerRequest(
-  { principal, bodyBytes }: Received,
+  { principal }: Received,
   { req, res }: { req: IncomingMessage; res: ServerResponse },
   answerer: Answerer,
   refuse: () => void,
@@ -87,7 +102,7 @@ export async function answerRequest(
     if (complete) exchange.settle(true);
     else exchange.closed();
   });
-  const body = await readFirst(req, bodyBytes, MAX_BYTES);
+  const body = await readBody(req, MAX_BYTES);
   const { value } = body.kind === 'complete' ? parseBody(body.bytes) : {};
   if (!isObject(value) || typeof value['ask'] !== 'string') {
     respondError(res, 400, INTERNAL_ERROR, 'not a request of a gateway of this version');

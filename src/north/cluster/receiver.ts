@@ -4,9 +4,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { statesKey } from '../../core/cluster/claims.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
-import { respondError, setConfirmation } from '../http/response.ts';
-import { FORWARDED, type ForwardedRequest } from '../http/addressed.ts';
-import { readForwarded, type Forwarded } from './forwarded-header.ts';
+import { respondError } from '../http/response.ts';
+import { DELIVERY, FORWARDED, type ForwardedRequest } from '../http/addressed.ts';
+import { Arrivals } from './arrivals.ts';
+import type { Forwarded } from './forwarded-header.ts';
+import { Verifier } from './signer.ts';
 import { StandIns } from './stand-ins.ts';
 import type { ForwardStore } from './owners.ts';
 
@@ -19,13 +21,14 @@ export interface Received extends ForwardedRequest {
 
 export class Receiver {
   readonly #store: ForwardStore;
-  readonly #clock: Clock;
   readonly #log: Log;
+  readonly #verifier: Verifier;
   readonly #standIns: StandIns;
+  readonly #arrivals = new Arrivals();
 
   constructor({ store, clock, log }: { store: ForwardStore; clock: Clock; log: Log }) {
     this.#store = store;
-    this.#clock = clock;
+    this.#verifier = new Verifier(store, clock);
     this.#log = log;
     this.#standIns = new StandIns(clock);
   }
@@ -41,14 +44,15 @@ export class Receiver {
       respondError(res, 403, -32000, message, { headers: { [REFUSED_BY]: this.#store.gatewayId } });
       return undefined;
     }
-    const { principal, sender, recipient, connection, bodyBytes } = forwarded;
+    const { principal, sender, recipient, connection } = forwarded;
     if (recipient !== this.#store.gatewayId) {
       this.refuse(res);
       return undefined;
     }
-    setConfirmation(res, (listener) => whenConfirmed(req, listener));
-    if (bodyBytes === 0) req.resume();
-    return { principal, connection: this.#standIns.of(sender, connection, res), bodyBytes };
+    const [request, confirmed] = String(req.headers[DELIVERY] ?? '').split(' ');
+    if (confirmed !== undefined) this.#arrivals.confirm(sender, confirmed);
+    this.#arrivals.expect(sender, Number(request), res);
+    return { principal, connection: this.#standIns.of(sender, connection, res) };
   }
 
   /** This gateway does not have the session, and has done nothing. */
@@ -57,32 +61,13 @@ export class Receiver {
     respondError(res, 421, -32000, 'Misdirected Request: another gateway has the session', { headers });
   }
 
-  #read({ headers, method = '', url: path = '' }: IncomingMessage): Forwarded {
-    const header = String(headers[FORWARDED]);
-    const forwarded = readForwarded(this.#store.key, { method, path }, header, this.#clock.now());
+  #read(req: IncomingMessage): Forwarded {
+    const { headers } = req;
+    const forwarded = this.#verifier.read(req, String(headers[FORWARDED]));
     const { key, principal } = forwarded;
     if (key !== '' && key !== headers['mcp-session-id'] && key !== statesKey(principal)) {
       throw new Error(`the header ${FORWARDED} is about another session`);
     }
     return forwarded;
   }
-}
-
-/** The other gateway ends its request when the client has received the response, and breaks it off if that has failed. */
-function whenConfirmed(req: IncomingMessage, listener: (received: boolean) => void): void {
-  if (req.readableEnded || req.destroyed) {
-    listener(req.readableEnded);
-    return;
-  }
-  const { socket } = req;
-  const onEnd = (): void => {
-    socket.off('close', onClose);
-    listener(true);
-  };
-  const onClose = (): void => {
-    req.off('end', onEnd);
-    listener(false);
-  };
-  req.once('end', onEnd);
-  socket.once('close', onClose);
 }

@@ -9,12 +9,13 @@ export interface Connection {
 /** The header of a request that another gateway has forwarded. */
 export const FORWARDED = 'meanwhile-forwarded';
 
+/** The header with the number of a forwarded request, and what has become of the responses to earlier ones. */
+export const DELIVERY = 'meanwhile-delivery';
+
 /** A request that another gateway has received and forwarded. */
 export interface ForwardedRequest {
   /** Stands for the connection of the client to that gateway. */
   connection: Connection;
-  /** The size of its body. The request ends only when its client has the response. */
-  bodyBytes: number;
 }
 
 /** The sender and the recipient of a request. */

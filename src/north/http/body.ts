@@ -3,8 +3,6 @@ import { parseExact } from '../../lib/exact-json.ts';
 
 type Body = { kind: 'complete'; bytes: Buffer } | { kind: 'too-large' } | { kind: 'broken'; why: string };
 
-const CLOSED = { kind: 'broken', why: 'the connection was closed' } as const;
-
 /** Reads a request body once, up to a limit. */
 export async function readBody(req: IncomingMessage, limit: number): Promise<Body> {
   if (Number(req.headers['content-length'] ?? 0) > limit) return { kind: 'too-large' };
@@ -20,28 +18,7 @@ export async function readBody(req: IncomingMessage, limit: number): Promise<Bod
     });
     req.on('end', () => resolve({ kind: 'complete', bytes: joined(chunks) }));
     // Node emits no error without a listener for it, but always this.
-    req.on('close', () => resolve(CLOSED));
-  });
-}
-
-/** Reads so many bytes of a request that does not end with them. */
-export async function readFirst(req: IncomingMessage, length: number, limit: number): Promise<Body> {
-  if (length > limit) return { kind: 'too-large' };
-  return new Promise((resolve) => {
-    let chunks: Buffer[] = [];
-    let size = 0;
-    const onData = (chunk: Buffer): void => {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size < length) return;
-      req.off('data', onData);
-      resolve({ kind: 'complete', bytes: joined(chunks).subarray(0, length) });
-      chunks = [];
-    };
-    // What follows is read too, and ignored.
-    req.on('data', onData);
-    req.on('close', () => resolve(CLOSED));
-    if (length === 0) onData(Buffer.alloc(0));
+    req.on('close', () => resolve({ kind: 'broken', why: 'the connection was closed' }));
   });
 }
 

@@ -13,7 +13,7 @@ import { directView, groupView, HUB_VIEW, type View } from '../../core/session/k
 import { LegacySessions } from '../legacy/sessions.ts';
 import { idOf } from '../message.ts';
 import { ModernRequests } from '../modern/requests.ts';
-import { parseBody, readBody, readFirst } from './body.ts';
+import { parseBody, readBody } from './body.ts';
 import { Guard, type GuardSettings } from './guard.ts';
 import { eraOf, messageMistake } from './message.ts';
 import { FORWARDED, stateNamed, type Addressed, type ForwardedRequest } from './addressed.ts';
@@ -106,14 +106,12 @@ export class HttpListener {
   async #joinCluster(): Promise<Cluster | undefined> {
     const { clock, log, observed, store } = this.#gateway;
     if (store.cluster === undefined) return undefined;
-    const [{ Cluster }, { answerNeighbour }] = await Promise.all([
+    const [{ joinCluster }, { answerNeighbour }] = await Promise.all([
       import('../cluster/cluster.ts'),
       import('../hub/neighbour.ts'),
     ]);
-    // The request of another gateway ends only when its client has the response.
-    this.#server.requestTimeout = 0;
     const gateway = this.#gateway;
-    return new Cluster({
+    return joinCluster({
       store: store.cluster,
       clock,
       log,
@@ -287,7 +285,7 @@ export class HttpListener {
       return;
     }
     const { bodyBytes } = this.#settings.limits;
-    const body = await this.#read(req, whom.forwarded);
+    const body = await readBody(req, bodyBytes);
     switch (body.kind) {
       case 'too-large':
         respondError(res, 413, -32000, `the body is larger than limits.bodyBytes = ${bodyBytes}`, {
@@ -310,12 +308,6 @@ export class HttpListener {
     }
     if (this.#cluster === undefined) await this.#message(req, res, whom, bytes);
     else await this.#serveOrForward(req, res, whom, () => this.#message(req, res, whom, bytes), bytes);
-  }
-
-  #read(req: IncomingMessage, forwarded: ForwardedRequest | undefined): ReturnType<typeof readBody> {
-    const { bodyBytes } = this.#settings.limits;
-    if (this.#cluster === undefined) return readBody(req, bodyBytes);
-    return forwarded ? readFirst(req, forwarded.bodyBytes, bodyBytes) : this.#cluster.read(req, bodyBytes);
   }
 
   #message(req: IncomingMessage, res: ServerResponse, whom: Addressed, bytes: Buffer): Promise<void> | undefined {

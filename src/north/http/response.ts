@@ -85,37 +85,40 @@ export function frame(data: string, id?: string): string {
   return `event: message\n${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`;
 }
 
-/** Tells whether the client has the response, once it is known. */
-type Confirmation = (listener: (received: boolean) => void) => void;
+/** `unknown`: the gateway on the way has died with it, or after it had passed it on. */
+export type Arrival = 'received' | 'lost' | 'unknown';
 
-const CONFIRMATION = Symbol('confirmation');
+type WhenArrived = (listener: (arrival: Arrival) => void) => void;
 
-interface Confirmed extends ServerResponse {
-  [CONFIRMATION]?: Confirmation;
+const ARRIVAL = Symbol('arrival');
+
+interface Forwarded extends ServerResponse {
+  [ARRIVAL]?: WhenArrived;
 }
 
 /** The response goes to another gateway, which tells whether the client has received it. */
-export function setConfirmation(res: Confirmed, confirmation: Confirmation): void {
-  res[CONFIRMATION] = confirmation;
+export function setArrival(res: Forwarded, whenArrived: WhenArrived): void {
+  res[ARRIVAL] = whenArrived;
 }
 
 /**
- * Tells once whether the whole response was handed to a client that was still there. Node calls a response finished also
- * when its connection broke while it was being written; only the socket knows, a moment later.
+ * Tells once whether the whole response was handed to a client that was still there; if not, whether it may have been all the
+ * same. Node calls a response finished also when its connection broke while it was being written; only the socket knows, a
+ * moment later.
  */
-export function onceHandedOver(res: Confirmed, listener: (complete: boolean) => void): void {
+export function onceHandedOver(res: Forwarded, listener: (complete: boolean, mayHaveArrived: boolean) => void): void {
   const { socket } = res.req;
   let finished = false;
   let told = false;
   const tell = (): void => {
     if (told) return;
     told = true;
-    listener(finished && socket.errored === null);
+    listener(finished && socket.errored === null, false);
   };
   res.on('finish', () => {
     finished = true;
-    if (res[CONFIRMATION] === undefined) process.nextTick(tell);
-    else res[CONFIRMATION](listener);
+    if (res[ARRIVAL] === undefined) process.nextTick(tell);
+    else res[ARRIVAL]((arrival) => listener(arrival === 'received', arrival === 'unknown'));
   });
   // Also emitted after a finished response.
   res.on('close', () => {

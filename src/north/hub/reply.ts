@@ -26,7 +26,7 @@ export function buildReply(
   const waiting = pending ? [jsonBlock({ pending_client_action: pending })] : [];
   const blocks = [...newEvents(delivery, [...result.content, ...waiting]), ...waiting];
   let stored = true;
-  if (delivery) exchange.whenSettled((delivered) => delivery.settle(delivered && stored));
+  if (delivery) exchange.whenSettled((delivered) => delivery.settle(delivered && stored, exchange.mayHaveArrived));
   const otherwise = (error: GatewayError): ToolResult => {
     stored = false;
     return kind === 'passed_on' ? result : notStored(context, error, reply.ifNotStored);
@@ -80,7 +80,7 @@ export function leaveOut(context: ToolContext, matching: (event: SessionEvent) =
 
 /** The events of `delivery` count as delivered if the reply does. */
 export function settleWith({ exchange }: ToolContext, delivery: Delivery): void {
-  exchange.whenSettled((delivered) => delivery.settle(delivered));
+  exchange.whenSettled((delivered) => delivery.settle(delivered, exchange.mayHaveArrived));
 }
 
 export function errorReply(error: unknown): ToolReply {

@@ -333,8 +333,11 @@ export class LegacyTransport implements Carrier {
   #watch(stream: Stream, res: ServerResponse): void {
     const answered: Exchange[] = [];
     stream.answered = answered;
-    onceHandedOver(res, (complete) => {
-      for (const exchange of answered) this.#settle(stream, exchange, complete);
+    onceHandedOver(res, (complete, mayHaveArrived) => {
+      for (const exchange of answered) {
+        exchange.mayHaveArrived = mayHaveArrived;
+        this.#settle(stream, exchange, complete);
+      }
     });
     res.on('close', () => this.#clientLeft(stream, res));
     if (res.destroyed) this.#clientLeft(stream, res);

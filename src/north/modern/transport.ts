@@ -30,8 +30,9 @@ export class RequestTransport implements Carrier {
   constructor(res: ServerResponse, onOver: (transport: RequestTransport) => void, isInDoubt = () => false) {
     this.#res = res;
     this.#isInDoubt = isInDoubt;
-    onceHandedOver(res, (complete) => {
+    onceHandedOver(res, (complete, mayHaveArrived) => {
       onOver(this);
+      if (mayHaveArrived && this.#exchange) this.#exchange.mayHaveArrived = true;
       if (complete) this.#exchange?.settle(true);
       else this.#exchange?.closed();
     });

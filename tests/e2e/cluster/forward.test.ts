@@ -152,7 +152,8 @@ test('K-3: a stream is resumed at another gateway, with nothing missing', async 
   stream.destroy();
   const rest = await openStream(b.url, { headers: { ...headers, 'last-event-id': id } });
   await rest.ended;
-  expect(rest.events.map(({ data }) => JSON.parse(data) as unknown)).toEqual([expect.objectContaining({ id: 5 })]);
+  const told = rest.events.filter(({ data }) => data !== '');
+  expect(told.map(({ data }) => JSON.parse(data) as unknown)).toEqual([expect.objectContaining({ id: 5 })]);
 });
 
 test('K-3: large requests and results pass', async () => {
@@ -220,7 +221,6 @@ test('K-3: a gateway that was forwarded a request does not forward it again', as
     recipient: cluster.gatewayId,
     key: id,
     connection: 1,
-    bodyBytes: body.length,
   };
   const header = forwardedHeader(cluster.key, { method: 'POST', path: '/mcp' }, fields, Date.now());
   const answer = await send(b.url, { headers: { ...headers, [FORWARDED]: header }, body });

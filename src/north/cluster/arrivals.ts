@@ -1,0 +1,70 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { InFlight } from '../../lib/in-flight.ts';
+import { setArrival, type Arrival } from '../http/response.ts';
+
+/** A response that goes to another gateway. */
+interface Expected {
+  sender: string;
+  request: number;
+  socket: Watched;
+  arrival: Arrival | undefined;
+  listener: ((arrival: Arrival) => void) | undefined;
+}
+
+const EXPECTED = Symbol('expected');
+
+/** A connection of another gateway, and the responses on it whose arrival is not known yet. */
+interface Watched extends Socket {
+  [EXPECTED]?: Set<Expected>;
+}
+
+/** Whether responses have reached the clients of other gateways, as those tell. */
+export class Arrivals {
+  /** By the gateway that has forwarded the request, and by its number there. */
+  readonly #expected = new Map<string, InFlight<number, Expected>>();
+
+  expect(sender: string, request: number, res: ServerResponse): void {
+    const socket: Watched = res.req.socket;
+    const expected: Expected = { sender, request, socket, arrival: undefined, listener: undefined };
+    const ofSender = this.#expected.get(sender) ?? new InFlight();
+    this.#expected.set(sender, ofSender);
+    ofSender.add(request, expected);
+    this.#watched(socket).add(expected);
+    setArrival(res, (listener) => {
+      if (expected.arrival === undefined) expected.listener = listener;
+      else listener(expected.arrival);
+    });
+  }
+
+  /** The gateway tells what became of these: below zero are those that the client has not received. */
+  confirm(sender: string, requests: string): void {
+    for (const each of requests.split(',')) {
+      const request = Number(each);
+      const expected = this.#expected.get(sender)?.get(Math.abs(request));
+      if (expected !== undefined) this.#settle(expected, request > 0 ? 'received' : 'lost');
+    }
+  }
+
+  #watched(socket: Watched): Set<Expected> {
+    const known = socket[EXPECTED];
+    if (known !== undefined) return known;
+    const all = new Set<Expected>();
+    socket[EXPECTED] = all;
+    // The gateway has died, or has broken off what its client does not want.
+    socket.once('close', () => {
+      for (const expected of all) this.#settle(expected, 'unknown');
+    });
+    return all;
+  }
+
+  #settle(expected: Expected, arrival: Arrival): void {
+    const { sender, request, socket, listener } = expected;
+    expected.arrival = arrival;
+    socket[EXPECTED]?.delete(expected);
+    const ofSender = this.#expected.get(sender);
+    ofSender?.delete(request);
+    if (ofSender?.size === 0) this.#expected.delete(sender);
+    listener?.(arrival);
+  }
+}
