@@ -22,6 +22,8 @@ import { isOfTheRecord, mayPass } from './failure.ts';
 const FAILING_RETRY_MS = 1000;
 /** What one statement may hold; a session that has more is written by several. */
 const STATEMENT_CHARS = 16 * 1024 * 1024;
+/** Of how many sessions: the work of the database grows with the square of their number. */
+const STATEMENT_SESSIONS = 250;
 
 type SessionKind = Exclude<RecordKind, 'server'>;
 
@@ -372,7 +374,7 @@ function countTogether(pieces: readonly Piece[]): number {
   let chars = 0;
   for (const [index, { writes, alone }] of pieces.entries()) {
     chars += charsOf(writes);
-    if (index > 0 && (alone === true || chars > STATEMENT_CHARS)) return index;
+    if (index > 0 && (alone === true || chars > STATEMENT_CHARS || index === STATEMENT_SESSIONS)) return index;
     if (alone === true) return 1;
   }
   return pieces.length;
