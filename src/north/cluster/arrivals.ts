@@ -46,6 +46,11 @@ export class Arrivals {
     }
   }
 
+  /** How many responses there are of which it is not known. */
+  get open(): number {
+    return [...this.#expected.values()].reduce((sum, { size }) => sum + size, 0);
+  }
+
   #watched(socket: Watched): Set<Expected> {
     const known = socket[EXPECTED];
     if (known !== undefined) return known;

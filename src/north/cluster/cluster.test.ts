@@ -9,7 +9,7 @@ import { TcpProxy } from '../../../tests/support/tcp-proxy.ts';
 import { TestClock } from '../../../tests/support/test-clock.ts';
 import { OwnedElsewhere } from '../../core/errors.ts';
 import { onceHandedOver, respondJson } from '../http/response.ts';
-import { FORWARDED } from '../http/addressed.ts';
+import { DELIVERY, FORWARDED } from '../http/addressed.ts';
 import { forwardedHeader } from './forwarded-header.ts';
 
 const IN_SESSION = { 'mcp-session-id': 's1' };
@@ -192,6 +192,8 @@ test('K-3: the owner learns soon that the client has the response, and not befor
   expect(handed).toEqual([{ complete: true, mayHaveArrived: false }]);
   expect(requests).toBe(2);
   expect(front.forwards).toEqual(['answered']);
+  // The confirmation itself needs none.
+  expect(owner.cluster.unconfirmed).toBe(0);
 });
 
 test('K-3: the next request tells the owner that the client has the responses before', async () => {
@@ -245,7 +247,7 @@ test('K-3: a gateway that dies with a response in its hands leaves it open wheth
   const fields = { principal: 'ann', sender: 'x', recipient: 'owner', key: 's1', connection: 1 };
   const header = forwardedHeader(Buffer.alloc(32, 1), { method: 'GET', path: '/' }, fields, 1_000_000);
   const agent = new Agent({ keepAlive: true });
-  const sent = request(owner.address, { agent, headers: { ...IN_SESSION, [FORWARDED]: header } });
+  const sent = request(owner.address, { agent, headers: { ...IN_SESSION, [FORWARDED]: header, [DELIVERY]: '1' } });
   sent.end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   response.resume();
@@ -289,6 +291,7 @@ test('K-3: a gateway that has lost the session refuses, and the request is serve
   expect((await answerOf(clock, post(front.address, CALL, IN_SESSION))).text).toBe('{"served":"front"}');
   expect(front.logs.map(({ event }) => event)).toEqual(['forward_failed']);
   expect(front.forwards).toEqual(['refused']);
+  await until(clock, () => owner.cluster.unconfirmed === 0);
 });
 
 test('K-3: a gateway that cannot be reached is taken over when its lease has ended', async () => {

@@ -110,6 +110,11 @@ export class Cluster {
     await this.#forwarder.drain(ms);
   }
 
+  /** How many responses are on the way to clients of other gateways, as far as is known. */
+  get unconfirmed(): number {
+    return this.#receiver.unconfirmed;
+  }
+
   /** How many requests are at other gateways. */
   get forwarding(): number {
     return this.#forwarder.open;

@@ -176,6 +176,8 @@ export class Forwarder {
     const sending = this.#client.send(this.#outgoing(incoming, { key, owner, address, delivery: header }), {
       onAnswer: (answer) => {
         refusedBy = answer.headers[REFUSED_BY]?.toString();
+        // Nobody asks for it, but the owner need not wait for it any longer.
+        if (refusedBy !== undefined) this.#confirmations.add(owner, request, true);
         if (refusedBy !== undefined || isOver(res)) return undefined;
         this.#owners.learn(key, owner);
         onceHandedOver(res, (received) => this.#confirmations.add(owner, request, received));

@@ -51,8 +51,14 @@ export class Receiver {
     }
     const [request, confirmed] = String(req.headers[DELIVERY] ?? '').split(' ');
     if (confirmed !== undefined) this.#arrivals.confirm(sender, confirmed);
-    this.#arrivals.expect(sender, Number(request), res);
+    // Requests that only confirm have no number, and need no confirmation.
+    if (Number(request) > 0) this.#arrivals.expect(sender, Number(request), res);
     return { principal, connection: this.#standIns.of(sender, connection, res) };
+  }
+
+  /** How many responses are on the way to clients of other gateways, as far as is known. */
+  get unconfirmed(): number {
+    return this.#arrivals.open;
   }
 
   /** This gateway does not have the session, and has done nothing. */

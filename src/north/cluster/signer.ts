@@ -84,8 +84,10 @@ export class Verifier {
   /** What the header says; throws the reason if it is not to be believed. */
   read({ method = '', url: path = '' }: Pick<Signable, 'method' | 'url'>, header: string): Forwarded {
     const whole = `${method} ${path} ${header}`;
-    const forwarded = this.#known.get(whole) ?? readForwarded(this.#store.key, { method, path }, header);
+    const known = this.#known.get(whole);
+    const forwarded = known ?? readForwarded(this.#store.key, { method, path }, header);
     assertFresh(forwarded, this.#clock.now());
+    if (known !== undefined) return known;
     if (this.#known.size >= MAX_KNOWN) this.#known.clear();
     this.#known.set(whole, forwarded);
     return forwarded;
