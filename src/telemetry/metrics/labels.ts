@@ -44,3 +44,9 @@ export function errorLabel(errorType: string | undefined): string {
   if (errorType === undefined) return '';
   return ERRORS.has(errorType) ? errorType : OTHER;
 }
+
+/** How a tool call has ended. */
+export function outcomeLabel(errorType: string | undefined): string {
+  if (errorType === undefined) return 'result';
+  return errorType === OTHER || /^-?\d+$/.test(errorType) ? 'error' : errorType;
+}

@@ -9,7 +9,7 @@ import type { Session } from '../../core/session/session.ts';
 import type { EndedTask, TaskStatus } from '../../core/task/task.ts';
 import { VERSION } from '../../lib/version.ts';
 import { expose, Histogram, Scalar, type Family } from './exposition.ts';
-import { errorLabel, methodLabel } from './labels.ts';
+import { errorLabel, methodLabel, outcomeLabel } from './labels.ts';
 
 /** Those of the conventions, and more beyond: calls may take hours. */
 const OPERATION_SECONDS = [
@@ -168,11 +168,6 @@ export class Metrics {
 }
 
 const wasTried = ({ state }: ConnectionStatus): boolean => state !== 'idle' && state !== 'connecting';
-
-function outcomeLabel(errorType: string | undefined): string {
-  if (errorType === undefined) return 'result';
-  return /^-?\d+$/.test(errorType) ? 'error' : errorType;
-}
 
 /** The names that all programs use. */
 function processMetrics(): Family[] {
