@@ -39,22 +39,27 @@ export function configuredGateway({ host, port, auth }: Config['settings']): Wat
 
 export async function readGateway({ url, token }: WatchedGateway): Promise<Sample[]> {
   const shown = redactUrl(url.href);
-  const response = await fetch(url, {
-    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-    // A token belongs to this address only.
-    redirect: 'manual',
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  }).catch((error: unknown) => {
+  const { ok, status, text } = await get(url, token).catch((error: unknown) => {
     const { cause } = error as Error;
     const code = codeOf(cause);
     const reason = typeof code === 'string' ? code : messageOf(cause ?? error);
     const hint = 'start one with meanwhile serve, or give its address: meanwhile top http://HOST:PORT';
     throw new Failure('unreachable', `no gateway answers at ${shown} (${reason}); ${hint}`);
   });
-  const text = await response.text();
-  const samples = response.ok ? readMetrics(text) : undefined;
+  const samples = ok ? readMetrics(text) : undefined;
   if (samples !== undefined) return samples;
-  throw new Failure('refused', whyNot(response.status, text, shown));
+  throw new Failure('refused', whyNot(status, text, shown));
+}
+
+async function get(url: URL, token: string | undefined): Promise<{ ok: boolean; status: number; text: string }> {
+  const response = await fetch(url, {
+    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+    // A token belongs to this address only.
+    redirect: 'manual',
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  const { ok, status } = response;
+  return { ok, status, text: await response.text() };
 }
 
 function whyNot(status: number, text: string, url: string): string {

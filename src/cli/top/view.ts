@@ -48,7 +48,11 @@ function title(
 ): string {
   const up = showDuration(Math.max(0, Date.now() - Date.parse(startedAt)));
   const parts = [`meanwhile ${cleanLine(version)}`, cleanLine(where), `up ${up}`, showBytes(memoryBytes)];
-  if (rates) parts.push(`cpu ${Math.round(((cpuSeconds - rates.before.cpuSeconds) / rates.seconds) * 100)} %`);
+  if (rates) {
+    // Less than before after a restart of the gateway.
+    const used = Math.max(0, cpuSeconds - rates.before.cpuSeconds);
+    parts.push(`cpu ${Math.round((used / rates.seconds) * 100)} %`);
+  }
   return parts.join('  ');
 }
 
