@@ -163,8 +163,8 @@ The store is the one that serve would use. show and export change nothing, and m
   2  wrong usage or configuration`,
   },
   top: {
-    about: `Shows what a running gateway does: its sessions, calls, tasks, questions, servers and store. On a terminal it looks again
-and again until you press q; elsewhere, and with --once or --json, it prints the state once.
+    about: `Shows what a running gateway does: its sessions, calls, tasks, questions, servers and store. On a terminal it refreshes
+until you press q; elsewhere, and with --once or --json, it prints the state once.
 
 Without a URL it looks at the gateway of the config file, or at http://127.0.0.1:8080. The gateway begins to count calls
 when it is first asked (see docs/OBSERVABILITY.md).`,

@@ -325,13 +325,13 @@ const settings = group('The settings of meanwhile itself.', {
   cluster: group('Several gateways on one PostgreSQL database.', {
     leaseMs: ms(
       10_000,
-      'How long after a gateway was last heard of others go on with its work; the same at all gateways.',
+      'How long a gateway may be silent before others take over its work; set the same value on all gateways.',
       1000,
     ),
     drainMs: ms(
       5000,
-      'How long a gateway that is stopped waits for calls to end that no other gateway can go on with. A process manager ' +
-        'should give it five seconds more.',
+      'How long a gateway that is stopped waits for calls to end that no other gateway can go on with. Allow ' +
+        'five seconds more before a process manager kills it.',
       0,
     ),
   }).prefault({}),

@@ -55,7 +55,7 @@ export interface OpenOptions {
 const NOBODY: ReadonlySet<Session> = new Set();
 /** How many sessions of a gateway that is gone are restored at the same time. */
 const AT_ONCE = 8;
-/** How often it is looked whether calls have ended. */
+/** How often to check whether calls have ended. */
 const DRAIN_MS = 50;
 
 /** The state of a client that has no session in the protocol. */

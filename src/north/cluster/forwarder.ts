@@ -25,7 +25,7 @@ const RETRY_MS = 200;
 /** For how long a request waits beyond the lease of an owner that cannot be reached: another gateway takes the session over. */
 const TAKE_OVER_MS = 5000;
 
-/** How often it is looked whether requests have ended. */
+/** How often to check whether requests have ended. */
 const DRAIN_MS = 50;
 const NO_ADDRESS = 'it has no address: it serves stdio, or is just starting';
 const UNREACHABLE_FIX = 'make that gateway reachable at its address, or start it with the right --advertise';
