@@ -20,8 +20,7 @@ import {
   untilOwned,
   type Stage,
 } from './cluster/claims.ts';
-import { Neighbourhood } from './cluster/neighbourhood.ts';
-import type { Neighbours } from './cluster/neighbours.ts';
+import { Neighbourhood, type Neighbours } from './cluster/neighbours.ts';
 import { Ownership } from './cluster/ownership.ts';
 import { CONNECTION_SESSION, isSameView, type Owner, type View } from './session/kind.ts';
 import { ServerRegistry } from './session/registry.ts';
@@ -49,7 +48,7 @@ export interface OpenOptions {
   /** Its client has not introduced itself: servers are to be reached only when that is done. */
   later?: boolean;
   /** Throws if this gateway may not have it any more. */
-  assertOwned?: () => void;
+  assertOwned?: (() => void) | undefined;
 }
 
 const NOBODY: ReadonlySet<Session> = new Set();
@@ -199,7 +198,13 @@ export class Gateway {
     const { cluster } = this.store;
     if (cluster === undefined) return undefined;
     const record = await orStoreFailed(cluster.sessionWith(kind, id, principal));
-    return record === undefined || record.view.kind === 'hub' ? undefined : this.restore(record.id, principal);
+    if (record === undefined || record.view.kind === 'hub') return undefined;
+    try {
+      return await this.restore(record.id, principal);
+    } catch (error) {
+      // All states of a principal are elsewhere; this is about one of them.
+      throw error instanceof OwnedElsewhere ? new OwnedElsewhere(record.id, error.owner) : error;
+    }
   }
 
   /** Tells the clients of the hub of a principal what happened in a session of another gateway. */
@@ -209,13 +214,15 @@ export class Gateway {
     }
   }
 
-  /** Whether another gateway may have the sessions: nothing may be said or done in them before `certain` has resolved. */
+  /** Whether another gateway may have the sessions: nothing may be said or done in them until `certain` says otherwise. */
   get isInDoubt(): boolean {
     return this.#ownership?.isInDoubt === true;
   }
 
-  async certain(): Promise<void> {
+  /** Asks the store; tells whether that has ended the doubt. */
+  async certain(): Promise<boolean> {
     await this.#ownership?.renew();
+    return !this.isInDoubt;
   }
 
   /** Other gateways have these now: this one must not say another word about them. */
@@ -286,15 +293,23 @@ export class Gateway {
     const units = this.#units();
     const isBusy = ({ sessions }: Unit): boolean => sessions.some(({ calls }) => calls.anyPlain);
     const busy = units.filter(isBusy);
-    await Promise.all(units.filter((unit) => !busy.includes(unit)).map(async (unit) => this.#handOver(unit)));
-    await cluster.handOver();
+    const isWaitedFor = new Set(busy);
+    await Promise.all(units.filter((unit) => !isWaitedFor.has(unit)).map(async (unit) => this.#handOver(unit)));
+    await this.#tellWorkLeft(cluster);
     await Promise.all(
       busy.map(async (unit) => {
         while (isBusy(unit) && this.clock.now() < deadline) await sleep(DRAIN_MS, this.clock);
         await this.#handOver(unit);
-        await cluster.handOver();
+        await this.#tellWorkLeft(cluster);
       }),
     );
+  }
+
+  /** Other gateways find the work by themselves, only later. */
+  async #tellWorkLeft(cluster: ClusterStore): Promise<void> {
+    await cluster.handOver().catch((error: unknown) => {
+      this.log.warn('work_left_not_told', { error: messageOf(error) });
+    });
   }
 
   #units(): Unit[] {
@@ -309,10 +324,17 @@ export class Gateway {
     return [...units.values()];
   }
 
+  /** Whatever fails, the rest goes on: claims that are not given back end with the lease. */
   async #handOver({ sessions, principal }: Unit): Promise<void> {
     await Promise.all(
       sessions.map(async (session) => {
-        await this.#finish(session, { by: 'gateway', reason: 'the gateway is shutting down' });
+        // Its client may have ended it meanwhile.
+        if (!this.#sessions.has(session.id)) return;
+        try {
+          await this.#finish(session, { by: 'gateway', reason: 'the gateway is shutting down' });
+        } catch (error) {
+          this.log.error('session_end_failed', { sessionId: session.id, error: messageOf(error) });
+        }
         await session.release();
       }),
     );
@@ -328,10 +350,18 @@ export class Gateway {
     // A request of another state may be looking for it, and has it claimed meanwhile.
     while (this.#restoring.has(id)) await this.#restoring.get(id)?.catch(() => {});
     await this.#claims.assertTakesNew();
+    return untilOwned(async () => this.#open(principal, { id, view, owner, later, assertOwned }));
+  }
+
+  async #open(
+    principal: string,
+    { id, view, owner, later, assertOwned }: OpenOptions & { id: string },
+  ): Promise<Session> {
     const claimed = await this.#claims.claim(id, claimKey({ id, principal, owner }));
     if (claimed === undefined) throw new GatewayError('TOOL_ERR_STORE', 'the session is in use; try again');
     try {
       if (this.#closing || this.#draining) throw shuttingDown();
+      if (claimed.isLost) throw new ClaimLost();
       assertOwned?.();
       this.#limits.sessions.quotaFor(principal).assertRoom();
       if (view.kind === 'direct') this.registry.of(principal).require(view.server);
@@ -355,7 +385,7 @@ export class Gateway {
     const { settings, log, observed, clock, registry } = this;
     const notifyHub: EventSink['add'] = (type, server, data) => {
       this.tellHub(about.principal, type, server, data);
-      this.#neighbourhood?.askAll(about.principal, { ask: 'event', type, server, data }).catch((error: unknown) => {
+      this.#neighbourhood?.tell(about.principal, { ask: 'event', type, server, data }).catch((error: unknown) => {
         this.log.warn('gateways_not_told', { error: messageOf(error) });
       });
     };

@@ -90,10 +90,10 @@ export class ServerChanges {
     await this.#inTurn(async () => {
       const { owner: principal, name } = record ?? partsOf(key);
       const before = this.#registry.of(principal).get(name);
-      // It is everyone's if it takes the place of a server of the config file.
-      const audience = this.#registry.audienceOf(principal, name);
-      const shownIn = this.#shownIn(audience, name);
+      const audience = this.#registry.audienceOfStored({ owner: principal, name });
+      const shownIn = audience === undefined ? new Set<Session>() : this.#shownIn(audience, name);
       this.#registry.follow(key, record);
+      if (audience === undefined) return;
       if (record === undefined) await this.#takeAway(audience, name, shownIn, () => 'another gateway');
       else {
         const { config } = record;

@@ -63,7 +63,8 @@ export class Claims {
       if (owner !== undefined && owner.id !== cluster.gatewayId) throw new OwnedElsewhere(key, owner);
       if (this.#stage() !== 'open') throw await this.#elsewhere(key, cluster);
       // Its owner has just let go of it, unless that was this gateway.
-      if (owner !== undefined || attempt === CLAIM_ATTEMPTS) return undefined;
+      if (owner !== undefined) return undefined;
+      if (attempt === CLAIM_ATTEMPTS) throw new GatewayError('TOOL_ERR_STORE', 'the session changes hands; try again');
     }
   }
 
@@ -104,7 +105,7 @@ export class Claims {
     return claimed;
   }
 
-  /** Forgets states that other gateways have; resolves whose they are. */
+  /** Forgets states that other gateways have; returns whose they were. */
   statesLost(lost: ReadonlySet<string>): Set<string> {
     const principals = [...this.#states.keys()].filter((principal) => lost.has(statesKey(principal)));
     for (const principal of principals) this.#states.delete(principal);

@@ -122,6 +122,58 @@ test('K-2: a program that was stopped for longer than its lease is in doubt unti
   expect(one.gateway.isInDoubt).toBe(false);
 });
 
+test('K-2: the answer to a renewal from before the program was stopped does not end the doubt', async () => {
+  const [one] = await startTwo();
+  const { cluster } = one.gateway.store;
+  if (cluster === undefined) throw new Error('the store is shared');
+  const renew = cluster.renew.bind(cluster);
+  let renewals = 0;
+  cluster.renew = async (usage) => {
+    renewals += 1;
+    if (renewals === 1) one.clock.skip(3 * LEASE_MS);
+    if (renewals === 2) throw new Error('the database is away');
+    return renew(usage);
+  };
+  expect(await one.gateway.certain()).toBe(false);
+  expect(one.gateway.isInDoubt).toBe(true);
+  expect(await one.gateway.certain()).toBe(true);
+});
+
+test('K-7: after an outage of the database, nobody takes a gateway for gone that could not renew its lease', async () => {
+  const [one, other] = await startTwo();
+  const session = await hubSession(one.gateway);
+  await startTask(session);
+  await one.backends.last.last.keepAsTask();
+  const { cluster } = other.gateway.store;
+  if (cluster === undefined) throw new Error('the store is shared');
+  const renew = cluster.renew.bind(cluster);
+  cluster.renew = async () => Promise.reject(new Error('the database is down'));
+  other.clock.advance(LEASE_MS / 3);
+  await turn();
+  cluster.renew = renew;
+  one.database.expireClaims();
+  other.clock.advance(LEASE_MS / 2);
+  await turn();
+  expect(other.gateway.sessions).toEqual([]);
+  one.clock.advance(LEASE_MS / 3);
+  await turn();
+  other.clock.advance(LEASE_MS);
+  await turn();
+  expect(other.gateway.sessions).toEqual([]);
+  expect(one.gateway.sessions).toEqual([session]);
+});
+
+test('K-5, K-7: a gateway stops also if the store does not answer', async () => {
+  const [one] = await startTwo();
+  await hubSession(one.gateway);
+  const { cluster } = one.gateway.store;
+  if (cluster === undefined) throw new Error('the store is shared');
+  cluster.handOver = async () => Promise.reject(new Error('the database is down'));
+  await one.gateway.drain();
+  expect(one.gateway.sessions).toEqual([]);
+  expect(one.logged).toContain('work_left_not_told');
+});
+
 test('K-7: a gateway that cannot renew its lease is not in doubt while it runs', async () => {
   const [one] = await startTwo();
   const { cluster } = one.gateway.store;

@@ -32,6 +32,8 @@ export class Ownership {
   #beatAt: number;
   /** The program was stopped for longer than its lease: nothing is known until that is renewed. */
   #wasPaused = false;
+  /** When the lease could not be renewed. */
+  #failedAt = -Infinity;
   #renewing: Promise<void> | undefined;
   #looking: Promise<void> | undefined;
 
@@ -63,8 +65,8 @@ export class Ownership {
   }
 
   /**
-   * Whether other gateways may have the sessions, because this program was stopped for too long. While only the database is not
-   * there, nobody can have taken anything.
+   * Whether other gateways may have the sessions, because this program was stopped for too long. A gateway that runs and cannot
+   * reach the database goes on, since fast calls need none: what it has lost it learns when the database is back.
    */
   get isInDoubt(): boolean {
     return this.#wasPaused || this.#isPaused(this.#parts.clock.now());
@@ -98,6 +100,12 @@ export class Ownership {
     try {
       const { lost, others } = await cluster.renew(usage());
       onUsage(others);
+      if (clock.now() - begun > cluster.leaseMs) {
+        // The program was stopped while the answer was on its way: it says nothing about now.
+        if (lost.length > 0) onLost(lost);
+        await this.#renew();
+        return;
+      }
       if (lost.length > 0) {
         log.warn('sessions_taken_over', { sessions: lost.length });
         onLost(lost);
@@ -107,7 +115,16 @@ export class Ownership {
       this.#wasPaused = false;
     } catch (error) {
       log.warn('lease_not_renewed', { error: messageOf(error) });
+      this.#failedAt = clock.now();
+      this.#retry();
     }
+  }
+
+  /** Soon: when the database is back, others must not take this gateway for gone. */
+  #retry(): void {
+    if (this.#stop.length === 0) return;
+    const { cluster, clock } = this.#parts;
+    clock.after(cluster.leaseMs * BEAT, () => void this.renew(), { unref: true });
   }
 
   /** Goes on with the work of gateways that are gone, if there are any. */
@@ -119,7 +136,9 @@ export class Ownership {
   }
 
   async #look(): Promise<void> {
-    const { cluster, log, onGone } = this.#parts;
+    const { cluster, clock, log, onGone } = this.#parts;
+    // Others could not renew their leases either, and need a moment.
+    if (clock.now() - this.#failedAt < cluster.leaseMs) return;
     try {
       if (await cluster.anyGone()) await onGone();
     } catch (error) {

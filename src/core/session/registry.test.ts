@@ -100,3 +100,21 @@ test('M-1: a server cannot be added under the name of a group or of the endpoint
   expect(next.of('ann').get('ops')).toBeUndefined();
   expect(names(next, 'ann')).toEqual(['file']);
 });
+
+test('K-6: a server that another gateway stored takes the place of none in the config file, unless clients may do that', async () => {
+  const record = { id: 'ann/file', owner: 'ann', name: 'file', config: MINE, addedAt: 1, addedBy: 'session' };
+  const { servers } = await registry({ allowServerChanges: false });
+  expect(servers.audienceOfStored(record)).toBeUndefined();
+  servers.follow(record.id, record);
+  expect(servers.of('ann').require('file').config).toEqual(FILE);
+  servers.follow(record.id, undefined);
+  expect(servers.of('bob').require('file').config).toEqual(FILE);
+  const { servers: open } = await registry({ allowServerChanges: true });
+  expect(open.audienceOfStored(record)).toEqual({ everyone: true });
+  open.follow(record.id, record);
+  expect(open.of('bob').require('file').config).toEqual(MINE);
+  const mine = { ...record, id: 'ann/mine', name: 'mine' };
+  expect(servers.audienceOfStored(mine)).toEqual({ everyone: false, principal: 'ann' });
+  servers.follow(mine.id, mine);
+  expect([names(servers, 'ann'), names(servers, 'bob')]).toEqual([['file', 'mine'], ['file']]);
+});

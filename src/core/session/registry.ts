@@ -140,10 +140,25 @@ export class ServerRegistry {
     this.#forget(principal, name);
   }
 
+  /**
+   * Who sees a server that another gateway has stored or removed; nobody where the config file has one of that name, which
+   * may be newer than that of the other gateway.
+   */
+  audienceOfStored({ owner, name }: Pick<ServerRecord, 'owner' | 'name'>): Audience | undefined {
+    if (this.#endpointNamed(name) !== undefined) return undefined;
+    const shared = this.#shared.get(name);
+    if (shared === undefined) return { everyone: false, principal: owner };
+    return shared.addedBy === 'client' || this.#rules.allowServerChanges ? { everyone: true } : undefined;
+  }
+
   /** Another gateway has stored a server, or removed one. */
   follow(key: string, record: ServerRecord | undefined): void {
     const { owner, name } = partsOf(key);
-    if (record === undefined) this.#forget(owner, name);
+    const isHidden = this.audienceOfStored({ owner, name }) === undefined;
+    if (record === undefined) {
+      if (isHidden) this.#added.get(owner)?.delete(name);
+      else this.#forget(owner, name);
+    } else if (isHidden) this.#addedBy(owner).set(name, { name, config: record.config, addedBy: 'client' });
     else this.#know(record);
   }
 

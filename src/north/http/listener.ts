@@ -31,6 +31,8 @@ export interface HttpSettings extends GuardSettings {
   advertise?: string | undefined;
 }
 
+const IN_DOUBT = 'this gateway was stopped for a while and does not know yet which sessions are its own; try again';
+
 /** Bodies up to this size are not counted. */
 const SMALL_BODY = 65_536;
 const METHODS = 'GET, POST, DELETE, OPTIONS';
@@ -108,7 +110,7 @@ export class HttpListener {
     if (store.cluster === undefined) return undefined;
     const [{ joinCluster }, { answerNeighbour }] = await Promise.all([
       import('../cluster/cluster.ts'),
-      import('../hub/neighbour.ts'),
+      import('../hub/answer-neighbour.ts'),
     ]);
     const gateway = this.#gateway;
     return joinCluster({
@@ -117,8 +119,11 @@ export class HttpListener {
       log,
       observed,
       announce: async (address, neighbours) => gateway.announce(address, neighbours),
-      answerer: async (principal, request, exchange) =>
-        answerNeighbour({ hub: this.#hub, gateway }, principal, request, exchange),
+      answerer: async (principal, request, exchange) => {
+        const answer = await answerNeighbour({ hub: this.#hub, gateway }, principal, request, exchange);
+        if (gateway.isInDoubt) throw new Error(IN_DOUBT);
+        return answer;
+      },
     });
   }
 
@@ -160,7 +165,11 @@ export class HttpListener {
       return;
     }
     // Metrics must not wait for a database that cannot be reached: they tell of it.
-    if (this.#gateway.isInDoubt && path !== '/metrics') await this.#gateway.certain();
+    if (this.#gateway.isInDoubt && path !== '/metrics' && !(await this.#gateway.certain())) {
+      // Another gateway may have the session, and do the same.
+      respondError(res, 503, -32000, IN_DOUBT, { headers: { 'retry-after': '1', connection: 'close' } });
+      return;
+    }
     if (this.#cluster !== undefined && req.headers[FORWARDED] !== undefined) {
       await this.#forwarded(this.#cluster, req, res, path);
       return;

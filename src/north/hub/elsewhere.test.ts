@@ -4,12 +4,13 @@ import { type Core, directSession, hubSession, startCore, startTask } from '../.
 import { turn } from '../../../tests/support/turn.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import { NeighbourUnreachable, type Neighbours } from '../../core/cluster/neighbours.ts';
+import { directView } from '../../core/session/kind.ts';
 import type { Session } from '../../core/session/session.ts';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 import { OwnedElsewhere } from '../../core/errors.ts';
 import { Exchange } from '../exchange.ts';
 import { Hub } from './hub.ts';
-import { answerNeighbour } from './neighbour.ts';
+import { answerNeighbour } from './answer-neighbour.ts';
 
 const FORM = { message: 'Which size?', requestedSchema: { type: 'object', properties: { size: { type: 'string' } } } };
 
@@ -75,6 +76,21 @@ test('K-4: a client of the hub sees and answers a question in a session of anoth
   expect(await call(hub, one.gateway, 'respond_to_elicitation', answer)).toMatchObject({ success: true });
   expect(await answered).toEqual({ action: 'accept', content: { size: 'M' } });
   expect(await call(hub, one.gateway, 'respond_to_elicitation', answer)).toMatchObject({ error: {} });
+});
+
+test('K-4: a question to a client without a session can be answered at another gateway', async () => {
+  const { one, other, call } = await startTwo();
+  const hub = await hubSession(one.gateway);
+  const direct = await other.gateway.stateOf({ principal: 'local', name: 'a', view: directView('one') });
+  const task = await startTask(direct);
+  const answered = other.backends.last.last.ask(FORM);
+  await turn();
+  const { elicitations } = await call(hub, one.gateway, 'get_elicitations');
+  const [{ requestId }] = elicitations as [{ requestId: string }];
+  const answer = { request_id: requestId, action: 'accept', content: { size: 'M' } };
+  expect(await call(hub, one.gateway, 'respond_to_elicitation', answer)).toMatchObject({ success: true });
+  expect(await answered).toEqual({ action: 'accept', content: { size: 'M' } });
+  expect(await call(hub, one.gateway, 'cancel_task', { task_id: task })).toMatchObject({ success: true });
 });
 
 test('K-4: a client of the hub hears of what nobody presents at another gateway', async () => {

@@ -12,7 +12,7 @@ import { sleep } from '../../lib/timers.ts';
 import { own, type ToolContext, type ToolReply, type ToolResult } from './tool.ts';
 import { questionsIn, tasksIn, type Visible } from './visible.ts';
 
-/** How often it is tried again to reach the gateway that has a session, or to take the session over. */
+/** How long to wait before trying again to reach the gateway that has a session, or to take the session over. */
 const RETRY_MS = 250;
 
 /** What a client of the hub sees, wherever it is. */
@@ -21,8 +21,8 @@ export interface Everything {
   questions: (kind: InteractionKind, server?: string) => Interaction[];
 }
 
-export async function everythingIn(visible: Visible): Promise<Everything> {
-  const others = await leftElsewhere(visible);
+export async function everythingIn(visible: Visible, tasks: 'all' | 'open' | 'none'): Promise<Everything> {
+  const others = await leftElsewhere(visible, tasks);
   const is = (kind: InteractionKind, server?: string) => (question: Interaction) =>
     question.kind === kind && (server === undefined || question.server === server);
   return {
@@ -34,37 +34,46 @@ export async function everythingIn(visible: Visible): Promise<Everything> {
   };
 }
 
-async function leftElsewhere({ gateway, session }: Visible): Promise<LeftThere[]> {
-  const { neighbourhood } = gateway;
+async function leftElsewhere({ gateway, session }: Visible, tasks: 'all' | 'open' | 'none'): Promise<LeftThere[]> {
+  const { neighbourhood, log } = gateway;
   if (neighbourhood === undefined || session.view.kind !== 'hub') return [];
-  await gateway.wakeLeft(session.principal);
-  return (await neighbourhood.askAll(session.principal, { ask: 'left' })) as LeftThere[];
+  try {
+    await gateway.wakeLeft(session.principal);
+    return (await neighbourhood.askAll(session.principal, { ask: 'left', tasks })) as LeftThere[];
+  } catch (error) {
+    // What is here can be shown also while the store is away.
+    log.warn('others_not_asked', { error: messageOf(error) });
+    return [];
+  }
 }
 
-/** Runs a tool that concerns a session of another gateway there, or here once that gateway is gone. */
+/** Runs a tool for which `here` found a session of another gateway: there, or here once that gateway is gone. */
 export async function runAnywhere(
   { gateway, session, exchange }: ToolContext,
   work: { tool: string; args: unknown },
   here: () => Promise<ToolReply>,
+  found: OwnedElsewhere,
 ): Promise<ToolReply> {
   const { clock } = gateway;
   const deadline = clock.now() + (gateway.store.cluster?.leaseMs ?? 0) + gateway.settings.cluster.drainMs;
   const signal = exchange.lostSignal();
+  let elsewhere = found;
   for (;;) {
+    try {
+      const there = await gateway.neighbourhood?.run(elsewhere, session.principal, work, signal);
+      if (there === undefined) throw new NeighbourUnreachable('no gateway can be reached');
+      return own(there as ToolResult);
+    } catch (failure) {
+      const mayTryAgain = failure instanceof NeighbourUnreachable && clock.now() < deadline && !signal.aborted;
+      if (!mayTryAgain) throw lost(failure);
+    }
+    await sleep(RETRY_MS, clock);
     try {
       return await here();
     } catch (error) {
       if (!(error instanceof OwnedElsewhere)) throw error;
-      try {
-        const there = await gateway.neighbourhood?.run(error, session.principal, work, signal);
-        if (there === undefined) throw new NeighbourUnreachable('no gateway can be reached');
-        return own(there as ToolResult);
-      } catch (failure) {
-        if (!(failure instanceof NeighbourUnreachable)) throw lost(failure);
-        if (clock.now() >= deadline || signal.aborted) throw lost(failure);
-      }
+      elsewhere = error;
     }
-    await sleep(RETRY_MS, clock);
   }
 }
 

@@ -152,7 +152,7 @@ export class Hub {
     } catch (error) {
       reply =
         error instanceof OwnedElsewhere
-          ? await runAnywhere(context, { tool, args: given }, work).catch((failure: unknown) =>
+          ? await runAnywhere(context, { tool, args: given }, work, error).catch((failure: unknown) =>
               this.#failed(tool, given, context, failure),
             )
           : this.#failed(tool, given, context, error);

@@ -47,6 +47,7 @@ export class LegacySessions {
       const transport = this.#served.get(id)?.transport;
       if (transport === undefined) return;
       transport.comesBack = by !== 'client';
+      transport.isElsewhere = by === 'successor';
       transport.close();
     };
     options.gateway.onSessionEnded.add(this.#onSessionEnded);

@@ -86,6 +86,8 @@ export class LegacyTransport implements Carrier {
   onUnreachable: (requests: Iterable<RequestId> | 'standing') => void = () => {};
   /** Whether the program ends, and not the session. */
   comesBack = false;
+  /** Whether another gateway has the session: the client must hear nothing more from this one. */
+  isElsewhere = false;
   #closed = false;
   readonly #options: LegacyTransportOptions;
   readonly #replay = new ReplayBuffer();
@@ -272,6 +274,7 @@ export class LegacyTransport implements Carrier {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    if (this.isElsewhere) this.#hangUp();
     for (const stream of this.#streams.values()) {
       LegacyTransport.#pending.delete(stream);
       if (stream.res !== undefined && !stream.res.headersSent) {

@@ -53,7 +53,7 @@ export class ModernRequests {
     this.#onSessionEnded = (ended, { by }) => {
       for (const [res, session] of this.#listening) if (session === ended) res.end();
       if (by !== 'successor') return;
-      for (const transport of this.#open.values()) if (transport.session === ended) transport.stop();
+      for (const transport of this.#open.values()) if (transport.session === ended) transport.hangUp();
     };
     options.gateway.onSessionEnded.add(this.#onSessionEnded);
   }
@@ -160,6 +160,10 @@ export class ModernRequests {
     const send = (message: unknown): void => {
       // An ended response stays open until a slow client has read all of it.
       if (res.writableEnded || res.destroyed) return;
+      if (this.#isInDoubt()) {
+        res.destroy();
+        return;
+      }
       if (!res.headersSent) beginStream(res);
       writeEvent(res, frame(stringifyExact(message)));
     };

@@ -70,7 +70,12 @@ export class RequestTransport implements Carrier {
     respondJson(res, 'error' in message ? statusOf(message.error.code, 200) : 200, messageText(message));
   }
 
-  /** The program ends, or another gateway has the session. */
+  /** Another gateway has the session: the client must hear nothing more from this one. */
+  hangUp(): void {
+    this.#res.destroy();
+  }
+
+  /** The program ends. */
   stop(): void {
     this.#exchange?.clientLeft();
     // Whatever goes out now is not its reply.

@@ -1,4 +1,6 @@
+import { hostname } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
+import { OwnedElsewhere } from '../../core/errors.ts';
 import type { Gateway, OpenOptions } from '../../core/gateway.ts';
 import {
   CONNECTION_SESSION,
@@ -58,11 +60,7 @@ export async function listenOnStdio(
 ): Promise<StdioListener> {
   // A session that is still stored was not ended by its client, but with the program.
   const view = viewOf(shown);
-  const id = sessionId(view);
-  const later = view.kind !== 'hub';
-  const options: OpenOptions = { id, view, owner: { kind: 'connection' }, later };
-  const restored = await gateway.restore(id, LOCAL_PRINCIPAL);
-  const session = restored ?? (await gateway.open(LOCAL_PRINCIPAL, options));
+  const { session, isRestored } = await sessionIn(gateway, view);
   // It ends with the connection, and not when it is idle.
   session.hold();
   // While the client does not read, every waiting message adds a listener: these are no leak.
@@ -78,7 +76,7 @@ export async function listenOnStdio(
       resolve();
     };
   });
-  let used = restored === undefined;
+  let used = !isRestored;
   carrier.onmessage = (message) => {
     used ||= 'method' in message && !PROBES.has(message.method);
     // First of all, because the gateway tells servers which questions this client can answer.
@@ -97,6 +95,31 @@ export async function listenOnStdio(
       if (used) await gateway.end(session, 'the client disconnected');
     },
   };
+}
+
+interface Found {
+  session: Session;
+  isRestored: boolean;
+}
+
+async function sessionIn(gateway: Gateway, view: View): Promise<Found> {
+  const { cluster } = gateway.store;
+  // A file belongs to one project; a database may have the sessions of many.
+  const place = cluster === undefined ? '' : `@${hostname()}:${process.cwd()}`;
+  const id = `${sessionId(view)}${place}`;
+  try {
+    return await restoreOrOpen(gateway, view, id);
+  } catch (error) {
+    if (cluster === undefined || !(error instanceof OwnedElsewhere)) throw error;
+    // A second client in the same project.
+    return restoreOrOpen(gateway, view, `${id}:${cluster.gatewayId}`);
+  }
+}
+
+async function restoreOrOpen(gateway: Gateway, view: View, id: string): Promise<Found> {
+  const options: OpenOptions = { id, view, owner: { kind: 'connection' }, later: view.kind !== 'hub' };
+  const restored = await gateway.restore(id, LOCAL_PRINCIPAL);
+  return { session: restored ?? (await gateway.open(LOCAL_PRINCIPAL, options)), isRestored: restored !== undefined };
 }
 
 function viewOf(shown: StdioView): View {

@@ -22,11 +22,12 @@ export const activityTools = [
       const { exchange, gateway } = context;
       const wait = Math.min(timeout_ms, gateway.settings.limits.waitMs);
       const triggers = await waitForTriggers(context, wait, last_event_id);
+      // Before events are taken, which would be lost with a failure.
+      const { tasks, questions } = await everythingIn(context, 'open');
       const delivery = exchange.open ? takeEvents(context, last_event_id) : undefined;
       if (delivery) settleWith(context, delivery);
       const events = delivery?.events ?? [];
       const lastEventId = events.at(-1)?.id ?? last_event_id;
-      const { tasks, questions } = await everythingIn(context);
       return json({
         triggers,
         events: byServer(events).map(({ server, items }) => ({ server, events: items.map(eventView) })),

@@ -12,7 +12,9 @@ export const elicitationTools = [
     input: () => z.object({ server: serverName.optional() }),
     annotations: READS,
     run: async ({ server }, context) =>
-      json({ elicitations: (await everythingIn(context)).questions('elicitation', server).map(elicitationView) }),
+      json({
+        elicitations: (await everythingIn(context, 'none')).questions('elicitation', server).map(elicitationView),
+      }),
   }),
   tool({
     name: 'respond_to_elicitation',

@@ -40,7 +40,9 @@ export const samplingTools = [
     input: () => z.object({ server: serverName.optional() }),
     annotations: READS,
     run: async ({ server }, context) =>
-      json({ sampling_requests: (await everythingIn(context)).questions('sampling', server).map(samplingView) }),
+      json({
+        sampling_requests: (await everythingIn(context, 'none')).questions('sampling', server).map(samplingView),
+      }),
   }),
   tool({
     name: 'respond_to_sampling',

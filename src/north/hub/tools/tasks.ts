@@ -28,7 +28,11 @@ export const taskTools = [
       const wanted = (task: Task): boolean =>
         (server === undefined || task.server === server) &&
         (status === undefined ? include_completed || !hasEnded(task) : shownStatus(task) === status);
-      return json({ tasks: (await everythingIn(context)).tasks.filter(wanted).map(taskWithArgs) });
+      return json({
+        tasks: (await everythingIn(context, include_completed || status !== undefined ? 'all' : 'open')).tasks
+          .filter(wanted)
+          .map(taskWithArgs),
+      });
     },
   }),
   tool({

@@ -2,6 +2,7 @@
 
 import type { Gateway } from '../../core/gateway.ts';
 import { NeighbourUnreachable, type LeftThere, type NeighbourRequest } from '../../core/cluster/neighbours.ts';
+import { hasEnded, type Task } from '../../core/task/task.ts';
 import { whenStored } from '../commit-gate.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Hub } from './hub.ts';
@@ -16,7 +17,7 @@ export async function answerNeighbour(
 ): Promise<unknown> {
   switch (request.ask) {
     case 'left': {
-      const left = leftHere(gateway, principal);
+      const left = leftHere(gateway, principal, request.tasks);
       // Who is told of something may ask for it at once, and looks for it in the store.
       await whenStored([...gateway.nativeSessionsOf({ principal })]);
       return left;
@@ -39,10 +40,11 @@ export async function answerNeighbour(
   }
 }
 
-function leftHere(gateway: Gateway, principal: string): LeftThere {
-  const tasks = nativeTasks(gateway, { principal }).map((task) =>
-    task.status === 'completed' ? { ...task, result: {} } : task,
-  );
+function leftHere(gateway: Gateway, principal: string, wanted: 'all' | 'open' | 'none'): LeftThere {
+  const isWanted = (task: Task): boolean => wanted === 'all' || (wanted === 'open' && !hasEnded(task));
+  const tasks = nativeTasks(gateway, { principal })
+    .filter(isWanted)
+    .map((task) => (task.status === 'completed' ? { ...task, result: {} } : task));
   const kinds = ['elicitation', 'sampling'] as const;
   return { tasks, questions: kinds.flatMap((kind) => leftQuestions(gateway, { principal }, kind)) };
 }
