@@ -38,6 +38,8 @@ class Batch {
   waiting = new Map<Claim | undefined, PendingCommit>();
   /** Why something was not stored, by the claim that it is of. */
   readonly failures = new Map<Claim | undefined, StoreError>();
+  /** For those who wait only until what can be stored is. */
+  #done: PendingCommit | undefined;
   /** What is still to be written, once it has begun. */
   pieces: Piece[] | undefined;
 
@@ -71,8 +73,17 @@ class Batch {
     return waiting.promise;
   }
 
+  /** Resolves also if something cannot be stored; rejects with a failure of all. */
+  done(): Promise<void> {
+    this.#done ??= newPendingCommit();
+    return this.#done.promise;
+  }
+
   /** Tells those who wait; with a failure of all, others may wait for the next attempt. */
   tell(failure?: StoreError): void {
+    if (failure) this.#done?.reject(failure);
+    else this.#done?.resolve();
+    this.#done = undefined;
     const { waiting } = this;
     this.waiting = new Map();
     for (const [claim, { resolve, reject }] of waiting) {
@@ -184,22 +195,20 @@ export class Writer {
   }
 
   settled(claim?: Claim): Promise<void> {
-    const batch = [this.#next, this.#writing].find((each) => each?.concerns(claim));
-    if (batch === undefined) return NOTHING_QUEUED;
-    const settled = batch.settled(claim);
-    if (this.#stopping.signal.aborted) batch.tell(this.#db.closed());
-    return settled;
+    return this.#whenOver(claim, (batch) => batch.settled(claim));
   }
 
-  /** Resolves when the changes can be read; those that cannot be stored are left out. */
-  async written(claim: Claim | undefined): Promise<void> {
-    while (this.isQueued(claim)) {
-      try {
-        await this.settled(claim);
-      } catch (error) {
-        if (this.isQueued(claim)) throw error;
-      }
-    }
+  /** Resolves when the changes so far can be read; those that cannot be stored are left out. */
+  written(claim: Claim | undefined): Promise<void> {
+    return this.#whenOver(claim, (batch) => batch.done());
+  }
+
+  #whenOver(claim: Claim | undefined, wait: (batch: Batch) => Promise<void>): Promise<void> {
+    const batch = [this.#next, this.#writing].find((each) => each?.concerns(claim));
+    if (batch === undefined) return NOTHING_QUEUED;
+    const over = wait(batch);
+    if (this.#stopping.signal.aborted) batch.tell(this.#db.closed());
+    return over;
   }
 
   /** Resolves when no claim of the session has changes left to be written. */
@@ -222,7 +231,7 @@ export class Writer {
   async close(): Promise<StoreError | undefined> {
     let failure: StoreError | undefined;
     try {
-      await this.written(undefined);
+      while (this.isQueued(undefined)) await this.written(undefined);
     } catch (error) {
       failure = error as StoreError;
     }
