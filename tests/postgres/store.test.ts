@@ -109,6 +109,53 @@ describe('a store on PostgreSQL', () => {
     await written;
   });
 
+  it('K-2: a claim that waits for a lock does not take a session whose gateway renews its lease meanwhile', async () => {
+    await claim('s', another);
+    const lock = admin.connect({ max: 1 });
+    try {
+      await lock.unsafe('BEGIN; SELECT FROM meanwhile.claims FOR UPDATE');
+      await admin.run(`UPDATE meanwhile.leases SET until = clock_timestamp() + interval '1 second'`);
+      const claiming = store.claim('s');
+      const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
+      await expect.poll(async () => admin.run(waiting), { interval: 10 }).toHaveLength(1);
+      const [before] = await admin.run('SELECT max(until)::text AS until FROM meanwhile.leases');
+      await another.cluster.renew({});
+      const isOver = `SELECT clock_timestamp() > $1::text::timestamptz AS over`;
+      await expect
+        .poll(async () => admin.run(isOver, [String(before?.['until'])]), { timeout: 5000 })
+        .toEqual([{ over: true }]);
+      await lock.unsafe('ROLLBACK');
+      expect(await claiming).toBeUndefined();
+    } finally {
+      await lock.end({ timeout: 0 });
+    }
+  });
+
+  it('K-5: a busy gateway finds what it has to go on with, and reads what was written by then', async () => {
+    const [busy, left] = [await claim('busy'), await claim('left', another)];
+    left.put('session', session('left'));
+    left.put('task', task('t', 'left'));
+    await left.release();
+    let isOver = false;
+    let written = 0;
+    const write = (): void => {
+      if (isOver) return;
+      busy.put('event', event(`e${(written += 1)}`, 'busy'));
+      void store.settled().then(write);
+      setImmediate(() => busy.put('event', event('again', 'busy')));
+    };
+    write();
+    try {
+      expect(ids(await store.sessionsToResume())).toEqual(['left']);
+      expect(await store.states('ada')).toEqual([]);
+      await store.dropOverdue(10);
+      store.putServer(serverRecord('a'));
+      expect(ids(await store.servers())).toEqual(['a']);
+    } finally {
+      isOver = true;
+    }
+  });
+
   it('K-2, K-7: a statement that arrives late, after others of its gateway, writes nothing', async () => {
     const claimed = await claim('s');
     const put = async (type: string): Promise<void> => {
@@ -214,6 +261,15 @@ describe('a store on PostgreSQL', () => {
       FROM meanwhile.claims`);
     expect(await another.claim('unknown')).toBeUndefined();
     expect((await claim('unknown')).fence).toBeGreaterThan(claimed.fence);
+  });
+
+  it('K-2: a claim that arrives late does not undo a newer one', async () => {
+    await claim('s');
+    await admin.run(`INSERT INTO meanwhile.claims SELECT 'newer', gateway, 1000 FROM meanwhile.claims`);
+    expect(await store.claim('newer')).toBeUndefined();
+    await expireClaims();
+    expect(await another.claim('newer')).toBeUndefined();
+    expect(await admin.run('SELECT FROM meanwhile.claims WHERE fence = 1000')).toHaveLength(1);
   });
 
   it('K-3: gateways know which of them has claimed a session, and where it is, as long as its lease holds', async () => {

@@ -31,9 +31,14 @@ const NOW = 'extract(epoch FROM clock_timestamp()) * 1000 AS now';
 const LEASE_END = `clock_timestamp() + $2::double precision * interval '1 millisecond'`;
 const OTHERS = `FROM ${SCHEMA}.leases WHERE gateway <> $1 AND until > clock_timestamp()`;
 
+/**
+ * Whether the lease held when the statement began, which is also when it was read: a statement that waits for a lock does not see
+ * that the lease is renewed meanwhile.
+ */
+export const LEASE_HOLDS = 'leases.until > statement_timestamp()';
+
 /** Whether the gateway of a claim is there. */
-export const CLAIM_HOLDS = `EXISTS (SELECT FROM ${SCHEMA}.leases WHERE leases.gateway = claims.gateway
-  AND leases.until > clock_timestamp())`;
+export const CLAIM_HOLDS = `EXISTS (SELECT FROM ${SCHEMA}.leases WHERE leases.gateway = claims.gateway AND ${LEASE_HOLDS})`;
 
 const JOIN = `WITH member AS (INSERT INTO ${SCHEMA}.gateways (id, commits) VALUES ($1, $3::bigint) ON CONFLICT (id) DO NOTHING)
   INSERT INTO ${SCHEMA}.leases (gateway, until, lease_ms, address) VALUES ($1, ${LEASE_END}, $2, $4)

@@ -5,6 +5,7 @@ import { CONNECTION_SESSION } from '../../core/session/kind.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { OwnedKind, RecordKind, Records } from '../queue.ts';
 import { readRecord, TABLES, type UnreadableRecord } from '../records.ts';
+import { LEASE_HOLDS } from './cluster.ts';
 import type { Database } from './database.ts';
 import type { Row } from './driver.ts';
 import { isHashed, keyOf } from './key.ts';
@@ -16,18 +17,18 @@ const RESUME_CHUNK = 100;
 const RESUME_WINDOW = 2000;
 
 /**
- * Of the next unfinished sessions, some that no gateway has, and that clients reach at any of them: not that of a connection. The record is
- * read only where the columns do not have the ids as they are. In any order, so that several gateways do not all begin with the
- * same one.
+ * Of the next unfinished sessions, some that no gateway has, and that clients reach at any of them: not that of a connection.
+ * The record is read only where the columns do not have the ids as they are. In any order, so that several gateways do not all
+ * begin with the same one.
  */
 const SESSIONS_TO_RESUME = `WITH unfinished AS MATERIALIZED (
     (SELECT id FROM ${SCHEMA}.sessions WHERE resumes AND id > $2 ORDER BY id LIMIT ${RESUME_WINDOW})
     UNION (SELECT DISTINCT session_id FROM ${SCHEMA}.tasks WHERE keep_until IS NULL AND session_id > $2
       ORDER BY session_id LIMIT ${RESUME_WINDOW})
     ORDER BY id LIMIT ${RESUME_WINDOW}),
-  unclaimed AS MATERIALIZED (SELECT id FROM unfinished 
+  unclaimed AS MATERIALIZED (SELECT id FROM unfinished
     LEFT JOIN LATERAL (SELECT gateway FROM ${SCHEMA}.claims WHERE session_id = id OFFSET 0) claims ON true
-    LEFT JOIN ${SCHEMA}.leases ON leases.gateway = claims.gateway AND until > clock_timestamp()
+    LEFT JOIN ${SCHEMA}.leases ON leases.gateway = claims.gateway AND ${LEASE_HOLDS}
     WHERE id NOT LIKE '${CONNECTION_SESSION}%' AND leases.gateway IS NULL AND claims.gateway IS DISTINCT FROM $1),
   found AS (SELECT id, principal, CASE WHEN id LIKE '"%' OR principal LIKE '"%' THEN data END AS data
     FROM ${SCHEMA}.sessions JOIN unclaimed USING (id) ORDER BY random() LIMIT ${RESUME_CHUNK})

@@ -55,11 +55,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 }
 
-/** A claim of this gateway that it does not know of was made on a connection that was lost before the answer came. */
+/**
+ * A claim of this gateway that it does not know of was made on a connection that was lost before the answer came. A statement
+ * that arrives late does not undo a newer claim.
+ */
 const CLAIM = `INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence)
   SELECT $1, id, nextval('${SCHEMA}.fences') FROM ${SCHEMA}.gateways WHERE id = $2 FOR KEY SHARE
   ON CONFLICT (session_id) DO UPDATE SET gateway = excluded.gateway, fence = excluded.fence
-    WHERE claims.gateway = excluded.gateway OR NOT ${CLAIM_HOLDS}
+    WHERE excluded.fence > claims.fence AND (claims.gateway = excluded.gateway OR NOT ${CLAIM_HOLDS})
   RETURNING fence, extract(epoch FROM clock_timestamp()) * 1000 AS now`;
 
 export class PostgresStore implements Store {
