@@ -38,8 +38,6 @@ function inTurn(files: readonly TestSpecification[]): TestSpecification[] {
 
 export default defineConfig({
   test: {
-    // Tests wait more than they compute.
-    maxWorkers: 6,
     sequence: { sequencer: LongFilesFirst },
     testTimeout: 20_000,
     hookTimeout: 20_000,
@@ -50,7 +48,11 @@ export default defineConfig({
     // Files share a process: starting one and loading the SDKs takes longer than most files.
     isolate: false,
     projects: [
-      { extends: true, test: { name: 'unit', include: UNIT } },
+      {
+        extends: true,
+        // They compute more than they wait, and each worker loads the sources again.
+        test: { name: 'unit', include: UNIT, maxWorkers: 3, sequence: { groupOrder: 0 } },
+      },
       {
         extends: true,
         test: {
@@ -58,6 +60,9 @@ export default defineConfig({
           include: ['tests/**/*.test.ts'],
           exclude: [...configDefaults.exclude, ...UNIT],
           globalSetup: 'tests/support/build.ts',
+          // They wait more than they compute.
+          maxWorkers: 6,
+          sequence: { groupOrder: 1 },
         },
       },
     ],
