@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runProgram } from '../../support/program.ts';
+import { runCommand } from '../../support/command.ts';
 import { httpByHand, legacy } from '../native/by-hand.ts';
 
 test('C-3, X-3: a list of tasks whose pages never end is an error', async () => {
@@ -8,7 +8,7 @@ test('C-3, X-3: a list of tasks whose pages never end is an error', async () => 
       'tasks/list': (asker) => asker.reply({ tasks: [], nextCursor: `page ${server.count('tasks/list')}` }),
     }),
   );
-  const { code, stderr } = await runProgram(['tasks', 'list', server.config.url, '--timeout', '30s']);
+  const { code, stderr } = await runCommand(['tasks', 'list', server.config.url, '--timeout', '30s']);
   expect(stderr).toContain('tasks/list has more than 1000 pages');
   expect(code).toBe(1);
 }, 40_000);

@@ -3,7 +3,7 @@ import { TaskClient } from '../../../src/client/index.ts';
 import { createTaskServer } from '../../../src/server/index.ts';
 import { temporaryFolder, httpGateway } from '../../support/gateway.ts';
 import { defer, owned } from '../../support/owned.ts';
-import { runProgram } from '../../support/program.ts';
+import { runCommand } from '../../support/command.ts';
 import { rawSession, send } from '../../support/raw-http.ts';
 import { exactClient, exactServer, overHttp, request, type Era, type Wire } from './setup.ts';
 
@@ -95,7 +95,7 @@ test('M-7: a result that is kept in a file over a restart', async () => {
 test('M-7: on the command line', async () => {
   const server = await exactServer('http', 'modern');
   const url = 'url' in server ? server.url : '';
-  const { stdout, stderr } = await runProgram(['call', url, 'echo', `n:=${BIG}`, '--json']);
+  const { stdout, stderr } = await runCommand(['call', url, 'echo', `n:=${BIG}`, '--json']);
   expect(stderr).toBe('');
   expect(stdout).toContain(`"n": ${BIG}`);
   expect(stdout).toContain(`arguments {\\"n\\":${BIG}}`);

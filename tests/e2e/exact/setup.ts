@@ -16,7 +16,7 @@ const SERVER = fileURLToPath(new URL('exact-server.mjs', import.meta.url));
 
 export async function exactServer(wire: Wire, era: Era): Promise<ServerConfig> {
   if (wire === 'stdio') return { command: process.execPath, args: [SERVER, era], env: {} };
-  const child = spawn(process.execPath, [SERVER, era, 'http'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [SERVER, era, 'http'], { env: {}, stdio: ['ignore', 'pipe', 'inherit'] });
   defer(async () => {
     child.kill('SIGKILL');
   });
