@@ -172,7 +172,7 @@ const BROKEN =
   /fetch failed|terminated|ECONNRESET|EPIPE|other side closed|UND_ERR_SOCKET|HTTP 50[234]|CLIENT_HTTP_NOT_IMPLEMENTED/;
 /** The gateway says what was the end of it. */
 const ENDED =
-  /gateway restarted|Task \S+ failed|was lost while this request was open|shutting down|could not write to its store/;
+  /gateway restarted|the answer is not stored yet|not wanted any more|Task \S+ failed|was lost while this request was open|shutting down|could not write to its store/;
 
 export function checkDirect(calls: readonly DirectCall[], { faults: done }: History, { calls: seen, followed }: Seen) {
   const faults = new Faults(done);
@@ -183,6 +183,8 @@ export function checkDirect(calls: readonly DirectCall[], { faults: done }: Hist
     const questions = kindOf(server, tool)?.questions ?? 0;
     const most = 1 + (server === 'rounds' ? questions : 0);
     const kept = questions === 0 && (server === 'core' || server === 'ext') && followed.has(`${server} ${label}`);
+    // It asks with a request that it sends once: one that was on the way to a gateway that was lost is lost.
+    if (server === 'core' && questions > 0 && failed?.includes('no answer in') === true) return [];
     const wrong = [
       times > most && `was run ${times} times`,
       failed === undefined && times === 0 && 'has a result, but was never run',

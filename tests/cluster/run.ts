@@ -31,6 +31,9 @@ const first = values.seed === undefined ? Math.floor(Math.random() * 1_000_000) 
 const totals: Record<string, number> = {};
 let broken = 0;
 
+// An interrupted run takes its gateways and its database along.
+process.once('SIGINT', () => process.exit(130)).once('SIGTERM', () => process.exit(143));
+
 await bundle('v1-stdio');
 const program = values.mutate === undefined ? undefined : await buildMutant(values.mutate);
 for (let round = 0; (totals['faults'] ?? 0) < faults; round += 1) {

@@ -25,6 +25,13 @@ export interface GatewayOptions {
   settings: Record<string, unknown>;
 }
 
+const running = new Set<ChildProcess>();
+
+// Whatever way the test ends, nothing outlives it.
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 export class KillableGateway {
   readonly url: string;
   readonly store: string;
@@ -68,6 +75,8 @@ export class KillableGateway {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     this.#child = child;
+    running.add(child);
+    child.once('exit', () => running.delete(child));
     this.#exited = once(child, 'exit').then(([code]) => code as number | null);
     let late: NodeJS.Timeout | undefined;
     const listening = new Promise<boolean>((resolve, reject) => {

@@ -52,6 +52,13 @@ async function userToRunAs(): Promise<User | undefined> {
   return { uid: Number(uid), gid: Number(gid) };
 }
 
+const running = new Set<ChildProcess>();
+
+// Whatever way a program ends, nothing outlives it.
+process.once('exit', () => {
+  for (const server of running) server.kill('SIGQUIT');
+});
+
 export class PostgresServer {
   #port: number;
   readonly #folder: string;
@@ -133,6 +140,8 @@ export class PostgresServer {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     this.#process = started;
+    running.add(started);
+    started.once('exit', () => running.delete(started));
     let said = '';
     await new Promise<void>((resolve, reject) => {
       started.once('error', reject);
