@@ -94,6 +94,25 @@ describe('a store on PostgreSQL', () => {
     }
   });
 
+  it('K-2: a gateway whose lease may have ended reports nothing, unless a commit shows that it has the session', async () => {
+    let ahead = 0;
+    const clock = { now: () => Date.now() + ahead };
+    const alone = await openPostgresStore({ url: server.url(), log, leaseMs: 10_000, clock });
+    try {
+      const holder = await claim('s', alone);
+      await holder.settled();
+      ahead = 10_000;
+      await expect(holder.settled()).rejects.toMatchObject({ message: expect.stringContaining('lease') });
+      holder.put('event', event('e', 's'));
+      await holder.settled();
+      const waiting = holder.settled();
+      await alone.cluster.renew({});
+      await waiting;
+    } finally {
+      await alone.close();
+    }
+  });
+
   it('K-2: a take-over waits for what its holder is just writing', async () => {
     await admin.script(`CREATE FUNCTION meanwhile.slowly() RETURNS trigger LANGUAGE plpgsql
       AS 'BEGIN PERFORM pg_sleep(0.5); RETURN new; END';

@@ -148,7 +148,7 @@ export class LegacyTasks {
   #find({ taskId }: Params): Task {
     const task = typeof taskId === 'string' ? this.#parts.session.tasks.find(taskId) : undefined;
     if (task === undefined)
-      throw new RpcError(INVALID_PARAMS, `Failed to retrieve task: task '${quotable(taskId)}' not found`);
+      throw new ReportedError(INVALID_PARAMS, `Failed to retrieve task: task '${quotable(taskId)}' not found`);
     return task;
   }
 }

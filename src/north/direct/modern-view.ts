@@ -1,7 +1,7 @@
 import { hasEnded, type Task } from '../../core/task/task.ts';
 import { INVALID_PARAMS, RpcError } from '../../lib/rpc-error.ts';
 import { withinLimits } from '../carrier.ts';
-import { passOn, replyWhenStored, report, type Reply } from '../commit-gate.ts';
+import { passOn, ReportedError, replyWhenStored, report, type Reply } from '../commit-gate.ts';
 import { deliverTaskEnd } from '../delivery.ts';
 import { askingByRound } from '../hub-endpoint.ts';
 import { madeOf } from '../kept-results.ts';
@@ -136,6 +136,6 @@ function taskIn({ session }: ModernViewParts, { client, params: { taskId } }: Mo
   if (typeof taskId !== 'string') throw new RpcError(INVALID_PARAMS, "Invalid params: 'taskId' must be a string");
   requireTasks(client);
   const task = session.tasks.find(taskId);
-  if (task === undefined) throw new RpcError(INVALID_PARAMS, `task '${taskId}' not found: unknown or expired`);
+  if (task === undefined) throw new ReportedError(INVALID_PARAMS, `task '${taskId}' not found: unknown or expired`);
   return task;
 }

@@ -115,6 +115,8 @@ export class Cluster implements ClusterStore {
   #isWorkLeft = true;
   #lookedAt = 0;
   #isClockWrong = false;
+  /** By this gateway's own clock, counted from before the database was asked: it has ended here before others think so. */
+  #leaseEnds = 0;
   /** The lease could not be renewed. */
   isAway = false;
 
@@ -147,9 +149,11 @@ export class Cluster implements ClusterStore {
   }
 
   async #join(): Promise<Row | undefined> {
-    const { db, lastTurn } = this.#options;
+    const { clock, db, lastTurn } = this.#options;
+    const begun = clock.now();
     const [row] = await db.run(JOIN, [this.gatewayId, this.leaseMs, lastTurn(), this.#address], 'lease');
     this.#key = Buffer.from(String(row?.['key']), 'hex');
+    this.#leaseEnds = begun + this.leaseMs;
     return row;
   }
 
@@ -157,6 +161,11 @@ export class Cluster implements ClusterStore {
   #clockDifference(begun: number, row: Row | undefined): number {
     const now = Number(row?.['now']);
     return now < begun ? now - begun : Math.max(0, now - this.#options.clock.now());
+  }
+
+  /** No other gateway can have claimed what this one has. */
+  get holdsLease(): boolean {
+    return this.#options.clock.now() < this.#leaseEnds;
   }
 
   async leave(): Promise<void> {
@@ -209,6 +218,7 @@ export class Cluster implements ClusterStore {
       this.#compareUntil = begun + this.leaseMs + LOOK_AGAIN_MS;
     }
     if (begun < this.#compareUntil) await this.#findLost(claims);
+    this.#leaseEnds = begun + this.leaseMs;
     const lost = claims.filter((claim) => claim.lost);
     for (const claim of lost) forget(claim);
     const others = row?.['usage'];

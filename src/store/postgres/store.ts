@@ -16,11 +16,12 @@ import type { Task } from '../../core/task/task.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Records } from '../queue.ts';
+import { StoreError } from '../store-error.ts';
 import { TOO_LARGE } from '../trim.ts';
 import { CleanUp } from './clean-up.ts';
 import { CLAIM_HOLDS, Cluster, MAX_CLOCK_DIFFERENCE_MS } from './cluster.ts';
 import type { Claim } from './commit.ts';
-import { Database, RETRY_MS } from './database.ts';
+import { Database, PATIENCE_MS, RETRY_MS } from './database.ts';
 import { openFailure } from './failure.ts';
 import { excessOf } from './fit.ts';
 import { keyOf } from './key.ts';
@@ -180,11 +181,22 @@ export class PostgresStore implements Store {
   }
 
   #settled(claim: Claim): Promise<void> {
-    if (!claim.lost || this.#writer.isQueued(claim)) return this.#writer.settled(claim);
-    const lost = Promise.reject(claimLost(claim));
+    // A commit shows whether the session is still claimed.
+    if (this.#writer.isQueued(claim)) return this.#writer.settled(claim);
+    if (!claim.lost && this.cluster.holdsLease) return this.#writer.settled(claim);
+    const certain = this.#certain(claim);
     // Like any commit: one that nobody waits for must not crash the process.
-    lost.catch(() => {});
-    return lost;
+    certain.catch(() => {});
+    return certain;
+  }
+
+  /** While this gateway alone cannot reach the database, another one may have the session. */
+  async #certain(claim: Claim): Promise<void> {
+    for (const begun = Date.now(); !claim.lost && !this.cluster.holdsLease; await delay(RETRY_MS)) {
+      if (Date.now() - begun > PATIENCE_MS) throw leaseEnded(this.#db.name);
+    }
+    if (claim.lost) throw claimLost(claim);
+    return this.#writer.settled(claim);
   }
 
   async #recorded(claim: Claim): Promise<void> {
@@ -287,4 +299,11 @@ const GONE: ReadonlySet<string> = new Set(['result', 'checkpoint', 'deadline', '
 function withoutContents(task: Task, keepUntil: number): Task {
   const facts = Object.fromEntries(Object.entries(task).filter(([field]) => !GONE.has(field))) as unknown as Task;
   return { ...facts, args: {}, status: 'failed', keepUntil, error: { code: -32_000, message: TOO_LARGE } };
+}
+
+function leaseEnded(store: string): StoreError {
+  return new StoreError(
+    'STORE_WRITE_FAILED',
+    `${store}: the lease of this gateway could not be renewed; check the database`,
+  );
 }
