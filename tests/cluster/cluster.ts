@@ -25,7 +25,7 @@ export interface Member {
   isInRotation: boolean;
 }
 
-const START_ATTEMPTS = 10;
+const START_ATTEMPTS = 60;
 const START_AGAIN_MS = 500;
 
 export class Cluster {

@@ -19,6 +19,18 @@ export const MUTATIONS: Record<string, Mutation> = {
     from: 'SELECT session_id, fence FROM ${SCHEMA}.claims JOIN claimed USING (session_id, fence)',
     to: 'SELECT session_id, claimed.fence FROM ${SCHEMA}.claims JOIN claimed USING (session_id)',
   },
+  /** A gateway to which a request was forwarded, and that does not have the session, forwards it again. */
+  'no-forward-guard': {
+    file: 'src/north/http/listener.ts',
+    from: 'if (this.#cluster === undefined || forwarded !== undefined) return here();',
+    to: 'if (this.#cluster === undefined) return here();',
+  },
+  /** A gateway that was paused answers before it knows whether the sessions are still its own. */
+  'no-doubt': {
+    file: 'src/core/ownership.ts',
+    from: 'return this.#wasPaused || this.#isPaused(this.#parts.clock.now());',
+    to: 'return false;',
+  },
 };
 
 /** The path of the program. */

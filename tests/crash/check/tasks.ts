@@ -15,7 +15,7 @@ export function checkCalls(answered: readonly Answered[], faults: Faults): strin
     if (call === undefined || 'proxy_task' in told.body) return [];
     const name = `${client}: ${call.server}.${call.tool} ${call.label}`;
     const couldNotBeStored = told.isError && told.text.includes('TOOL_ERR_STORE');
-    if (couldNotBeStored && faults.between(sent, received, OF_THE_DATABASE)) return [];
+    if (couldNotBeStored && faults.between(sent, received, [...OF_THE_DATABASE, ...MOVES])) return [];
     // A gateway that stops waits for calls that no other one could go on with, unless they wait for an answer themselves.
     const isWaitedFor =
       (call.server === 'plain' || call.server === 'child') && kindOf(call.server, call.tool)?.questions === 0;
