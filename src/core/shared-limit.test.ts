@@ -66,3 +66,26 @@ test('X-3: the error tells which limit it is', () => {
   takeAll(shared.quotaFor('ben'));
   expect(() => ada.assertRoom()).toThrow('4 sessions are open (limit sessions.max = 4); end one');
 });
+
+test('K-6: what other gateways use counts as well, until they say otherwise', () => {
+  const shared = limit(8, ['ada', 'ben']);
+  const ada = shared.quotaFor('ada');
+  ada.take();
+  shared.setElsewhere(
+    new Map([
+      ['ada', 4],
+      ['cleo', 1],
+    ]),
+  );
+  expect(shared.usedHere).toEqual({ ada: 1 });
+  // Its share of 2 and the 4 of all, of which cleo has one, less the 4 that it has elsewhere and the one here.
+  expect(takeAll(ada)).toBe(0);
+  expect(() => ada.assertRoom()).toThrow("5 sessions of 'ada' are open");
+  expect(takeAll(shared.quotaFor('ben'))).toBe(2);
+  shared.setElsewhere(new Map([['ben', 1]]));
+  expect(shared.usedHere).toEqual({ ada: 1, ben: 2 });
+  expect(takeAll(ada)).toBe(4);
+  expect(takeAll(shared.quotaFor('ben'))).toBe(0);
+  shared.setElsewhere(new Map());
+  expect(takeAll(ada)).toBe(1);
+});

@@ -13,7 +13,9 @@ import { storeContract } from '../contract/store.contract.ts';
 import { event, server as serverRecord, session, task } from '../support/records.ts';
 import { PostgresServer } from './server.ts';
 
-const log = createLog('silent');
+/** All that is logged by the stores and gateways of this file. */
+const logged: string[] = [];
+const log = createLog('debug', (line) => logged.push(line));
 let server: PostgresServer;
 let admin: Database;
 
@@ -29,6 +31,9 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(async () => {
   for (const stop of started.toReversed()) await stop();
+  // Also while connections failed, the database was down, and records were refused.
+  expect(logged.join('\n')).toContain('store_unreachable');
+  expect(logged.join('\n')).not.toContain('hunter2');
 });
 
 const empty = async (): Promise<void> => admin.script('DROP SCHEMA IF EXISTS meanwhile CASCADE');
@@ -632,20 +637,14 @@ describe('opening', () => {
     url: string,
     options: Partial<PostgresStoreOptions> = {},
   ): Promise<{ code: string; message: string }> => {
-    const logged: string[] = [];
-    const opened = openPostgresStore({
-      url,
-      log: createLog('debug', (line) => logged.push(line)),
-      leaseMs: 10_000,
-      ...options,
-    });
+    const opened = openPostgresStore({ url, log, leaseMs: 10_000, ...options });
     const error = await opened.then(
       async (store) => store.close().then(() => undefined),
       (error: unknown) => error as { code: string; message: string },
     );
     if (error === undefined) throw new Error('the store was opened');
     expect(error).toMatchObject({ name: 'StoreError' });
-    const said = [error, error.message, String((error as { cause?: unknown }).cause), ...logged];
+    const said = [error, error.message, String((error as { cause?: unknown }).cause)];
     expect(JSON.stringify(said)).not.toContain('hunter2');
     return error;
   };
@@ -736,8 +735,8 @@ describe('opening', () => {
   });
 
   it('K-1: warns once when the clocks begin to differ, and when gateways have different leases', async () => {
-    const logged: Record<string, unknown>[] = [];
-    const told = createLog('warn', (line) => logged.push(JSON.parse(line) as Record<string, unknown>));
+    const warned: Record<string, unknown>[] = [];
+    const told = createLog('warn', (line) => warned.push(JSON.parse(line) as Record<string, unknown>));
     let off = 20_000;
     const clock = { now: () => Date.now() + off };
     const [one, two] = [
@@ -745,12 +744,12 @@ describe('opening', () => {
       await openPostgresStore({ url: server.url(), log: told, leaseMs: 20_000, clock }),
     ];
     try {
-      expect(logged).toMatchObject([{ event: 'lease_differs', data: { leaseMs: 20_000, others: '10000' } }]);
+      expect(warned).toMatchObject([{ event: 'lease_differs', data: { leaseMs: 20_000, others: '10000' } }]);
       await two.cluster.renew({});
-      expect(logged).toHaveLength(1);
+      expect(warned).toHaveLength(1);
       off = 45_000;
       for (let times = 0; times < 2; times += 1) await two.cluster.renew({});
-      expect(logged.slice(1)).toMatchObject([
+      expect(warned.slice(1)).toMatchObject([
         { event: 'clock_differs', data: { problem: expect.stringContaining('45 seconds ahead of') } },
       ]);
     } finally {

@@ -3,7 +3,7 @@ import { isOfTheRecord, mayPass } from './failure.ts';
 
 const withCode = (code: string): Error => Object.assign(new Error(code), { code });
 
-it.each(['EPIPE', 'ECONNRESET', 'CONNECTION_CLOSED', '57P01', '40001'])('K-7: %s may pass', (code) => {
+it.each(['EPIPE', 'ECONNRESET', 'CONNECTION_CLOSED', '57P01', '40001', '53300'])('K-7: %s may pass', (code) => {
   expect(mayPass(withCode(code))).toBe(true);
 });
 
