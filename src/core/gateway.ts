@@ -186,7 +186,8 @@ export class Gateway {
   /** Restores the sessions of a principal that have something left, and that no gateway has. */
   async wakeLeft(principal: string): Promise<void> {
     const { cluster } = this.store;
-    if (cluster === undefined || this.#draining) return;
+    // Clients of a session could not reach it at a gateway that has no address.
+    if (cluster === undefined || this.#neighbourhood === undefined || this.#draining) return;
     for (const id of await orStoreFailed(cluster.leftOf(principal))) await this.#restoreIfPossible(id, principal);
   }
 
@@ -196,7 +197,7 @@ export class Gateway {
    */
   async nativeSessionWith(kind: 'task' | 'question', id: string, principal: string): Promise<Session | undefined> {
     const { cluster } = this.store;
-    if (cluster === undefined) return undefined;
+    if (cluster === undefined || this.#neighbourhood === undefined) return undefined;
     const record = await orStoreFailed(cluster.sessionWith(kind, id, principal));
     if (record === undefined || record.view.kind === 'hub') return undefined;
     try {
