@@ -49,7 +49,8 @@ export class ModernRequests {
   constructor(options: ModernOptions) {
     this.#options = options;
     this.#gateway = options.gateway;
-    this.#windows = new Windows(options.gateway.clock);
+    const { clock, store } = options.gateway;
+    this.#windows = new Windows(clock, { forwarded: store.cluster !== undefined });
     this.#onSessionEnded = (ended, { by }) => {
       for (const [res, session] of this.#listening) if (session === ended) res.end();
       if (by !== 'successor') return;

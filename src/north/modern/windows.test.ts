@@ -5,7 +5,13 @@ import type { EventReader } from '../../core/event/reader.ts';
 import { Windows } from './windows.ts';
 
 /** Sends the ids one after the other, each on the named connection; says which window each was taken for. */
-function sequence(...requests: [id: number | string, connection: string][]): { windows: number[]; confused: number } {
+type Request = [id: number | string, connection: string, waitMs?: number];
+
+function sequence(...requests: Request[]): { windows: number[]; confused: number } {
+  return sequenceWith({ forwarded: false }, requests);
+}
+
+function sequenceWith(options: { forwarded: boolean }, requests: Request[]): { windows: number[]; confused: number } {
   let confused = 0;
   const session = {
     events: {
@@ -15,10 +21,12 @@ function sequence(...requests: [id: number | string, connection: string][]): { w
       forget: () => {},
     },
   };
-  const tracker = new Windows(new TestClock());
+  const clock = new TestClock();
+  const tracker = new Windows(clock, options);
   const sockets = new Map<string, Socket>();
   const readers: EventReader[] = [];
-  const windows = requests.map(([id, connection]) => {
+  const windows = requests.map(([id, connection, waitMs = 0]) => {
+    clock.advance(waitMs);
     const socket = sockets.get(connection) ?? new Socket();
     sockets.set(connection, socket);
     const reader = tracker.readerOf(session, id, socket);
@@ -52,4 +60,14 @@ test('S-5: parallel requests of one window may arrive in any order', () => {
   expect(sequence([0, 'a'], [3, 'b'], [1, 'c'], [2, 'd'], [4, 'a']).windows).toEqual([0, 0, 0, 0, 0]);
   // Also the first ones that a gateway sees after its start.
   expect(sequence([41, 'a'], [40, 'b'], [39, 'c'], [42, 'd']).windows).toEqual([0, 0, 0, 0]);
+});
+
+test('S-5: a request may be late by two seconds, and by more on the way through other gateways', () => {
+  const late: Request[] = [
+    [0, 'a'],
+    [2, 'b'],
+    [1, 'c', 3000],
+  ];
+  expect(sequenceWith({ forwarded: false }, late).windows).toEqual([0, 0, 1]);
+  expect(sequenceWith({ forwarded: true }, late).windows).toEqual([0, 0, 0]);
 });

@@ -29,8 +29,10 @@ interface Window {
 
 /** How far parallel requests may be out of order when they arrive. */
 const OUT_OF_ORDER = 32;
-/** One that came to another gateway may have waited there until the lease of a third had ended. */
-const LATE_MS = 15_000;
+/** By how much they may be late. */
+const LATE_MS = 2000;
+/** A request that came to another gateway may have waited there until the lease of a third had ended. */
+const FORWARDED_LATE_MS = 15_000;
 
 /** One request, as far as it tells which window sent it. */
 interface Sent {
@@ -50,9 +52,12 @@ interface Sent {
 export class Windows {
   readonly #windows = new WeakMap<Readable, Window[]>();
   readonly #clock: Clock;
+  readonly #lateMs: number;
 
-  constructor(clock: Clock) {
+  /** `forwarded`: requests may come through other gateways. */
+  constructor(clock: Clock, { forwarded }: { forwarded: boolean }) {
     this.#clock = clock;
+    this.#lateMs = forwarded ? FORWARDED_LATE_MS : LATE_MS;
   }
 
   /** The reader of the session's events that sends this request. */
@@ -63,7 +68,7 @@ export class Windows {
     const known = find(session, windows, sent);
     const window = known ?? newWindow(sent);
     window.returned = known !== undefined;
-    advance(window, sent);
+    advance(window, sent, this.#lateMs);
     // Ordered by last use.
     const at = windows.indexOf(window);
     if (at < 0 || at < windows.length - 1) {
@@ -122,13 +127,12 @@ function newWindow({ prefix, number, connection, at }: Sent): Window {
   return { reader, prefix, last, missing: new Map(), returned: false, connection: weakly(connection) };
 }
 
-function advance(window: Window, { number, connection, at }: Sent): void {
+function advance(window: Window, { number, connection, at }: Sent, lateMs: number): void {
   const { last, missing } = window;
   missing.delete(number);
   if (!(number <= last)) {
     for (const [each, until] of missing) if (until <= at) missing.delete(each);
-    for (let each = Math.max(last, number - OUT_OF_ORDER) + 1; each < number; each += 1)
-      missing.set(each, at + LATE_MS);
+    for (let each = Math.max(last, number - OUT_OF_ORDER) + 1; each < number; each += 1) missing.set(each, at + lateMs);
     window.last = number;
   }
   window.connection = weakly(connection);
