@@ -2,14 +2,15 @@ import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../lib/clock.ts';
 import type { Connection } from '../http/addressed.ts';
 
-const MAX_STAND_INS = 10_000;
+const MAX_IDLE = 10_000;
 
 /** As long as a listener keeps a connection open between two requests. */
 const MAX_IDLE_MS = 65_000;
 
 /** Stands for the connection of a client to another gateway. Nobody tells when it is closed, but it is idle before. */
 class StandIn implements Connection {
-  #open = 0;
+  /** How many requests of it are open. */
+  open = 0;
   #idleSince: number;
   readonly #clock: Clock;
 
@@ -19,21 +20,24 @@ class StandIn implements Connection {
   }
 
   get destroyed(): boolean {
-    return this.#open === 0 && this.#clock.now() - this.#idleSince > MAX_IDLE_MS;
+    return this.open === 0 && this.#clock.now() - this.#idleSince > MAX_IDLE_MS;
   }
 
-  use(res: ServerResponse): void {
-    this.#open += 1;
-    res.once('close', () => {
-      this.#open -= 1;
-      this.#idleSince = this.#clock.now();
-    });
+  begin(): void {
+    this.open += 1;
+  }
+
+  end(): void {
+    this.open -= 1;
+    this.#idleSince = this.#clock.now();
   }
 }
 
 /** The connections of clients to other gateways. */
 export class StandIns {
-  readonly #known = new Map<string, StandIn>();
+  readonly #used = new Map<string, StandIn>();
+  /** Those without an open request; the one that has been so for longest comes first. */
+  readonly #idle = new Map<string, StandIn>();
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
@@ -43,21 +47,23 @@ export class StandIns {
   /** The connection on which the client of this request reached its gateway. */
   of(gateway: string, connection: number, res: ServerResponse): Connection {
     const name = `${gateway} ${connection}`;
-    const standIn = this.#known.get(name) ?? this.#add(name);
-    standIn.use(res);
+    const standIn = this.#used.get(name) ?? this.#idle.get(name) ?? new StandIn(this.#clock);
+    this.#idle.delete(name);
+    this.#used.set(name, standIn);
+    standIn.begin();
+    res.once('close', () => {
+      standIn.end();
+      if (standIn.open === 0) this.#rest(name, standIn);
+    });
     return standIn;
   }
 
-  #add(name: string): StandIn {
-    if (this.#known.size >= MAX_STAND_INS) this.#makeRoom();
-    const standIn = new StandIn(this.#clock);
-    this.#known.set(name, standIn);
-    return standIn;
-  }
-
-  #makeRoom(): void {
-    for (const [name, { destroyed }] of this.#known) if (destroyed) this.#known.delete(name);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size >= MAX_STAND_INS && oldest !== undefined) this.#known.delete(oldest);
+  #rest(name: string, standIn: StandIn): void {
+    this.#used.delete(name);
+    this.#idle.set(name, standIn);
+    for (const [longest, { destroyed }] of this.#idle) {
+      if (!destroyed && this.#idle.size <= MAX_IDLE) return;
+      this.#idle.delete(longest);
+    }
   }
 }
