@@ -55,6 +55,10 @@ export function shuttingDown(details?: Record<string, unknown>): GatewayError {
   return new GatewayError('TOOL_ERR_SHUTTING_DOWN', 'the gateway is shutting down; try again later', details);
 }
 
+export function isShuttingDown(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === 'TOOL_ERR_SHUTTING_DOWN';
+}
+
 /** Another gateway has the session that a request is for. */
 export class OwnedElsewhere extends Error {
   override readonly name = 'OwnedElsewhere';

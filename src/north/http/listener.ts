@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Budget } from '../../core/budget.ts';
-import { GatewayError, known, OwnedElsewhere, shuttingDown } from '../../core/errors.ts';
+import { GatewayError, isShuttingDown, known, OwnedElsewhere, shuttingDown } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Store } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
@@ -398,10 +398,6 @@ async function respondMetrics(
   const { contentType, text } = await metrics();
   res.writeHead(200, { 'content-type': contentType, 'content-length': Buffer.byteLength(text) });
   res.end(method === 'HEAD' ? undefined : text);
-}
-
-function isShuttingDown(error: unknown): boolean {
-  return error instanceof GatewayError && error.code === 'TOOL_ERR_SHUTTING_DOWN';
 }
 
 const STORE_PROBLEMS = {

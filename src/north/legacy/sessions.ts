@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { GatewayError, shuttingDown } from '../../core/errors.ts';
+import { GatewayError, isShuttingDown, shuttingDown } from '../../core/errors.ts';
 import { canBeNamed } from '../../core/cluster/claims.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Ending } from '../../core/call/request.ts';
@@ -88,7 +88,7 @@ export class LegacySessions {
   async #initialize(
     res: ServerResponse,
     body: { id: RequestId; params: Initialization },
-    { principal, view }: Addressed,
+    { principal, view, forwarded }: Addressed,
   ): Promise<void> {
     const { gateway } = this.#options;
     let session: Session | undefined;
@@ -99,9 +99,11 @@ export class LegacySessions {
       // The client learns from `initialize` what this server can do.
       if (view.kind !== 'hub') shown = await introducedIn(gateway, session, view);
     } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      respondGatewayError(res, error, { id: idOf(body) });
+      // The gateway that has forwarded the request finds another one.
+      const isAnswered = error instanceof GatewayError && !(forwarded && isShuttingDown(error));
+      if (isAnswered) respondGatewayError(res, error, { id: idOf(body) });
       if (session) await gateway.end(session, 'the session could not be started');
+      if (!isAnswered) throw error;
       return;
     }
     this.#serve(session, false, shown).transport.post(res, body as unknown as Message);

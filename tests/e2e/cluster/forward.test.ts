@@ -228,6 +228,18 @@ test('K-3: a gateway that was forwarded a request does not forward it again', as
   expect(sessionsOf(a, b)).toEqual([1, 0]);
 });
 
+test('K-5: an initialize that is forwarded to a gateway that ends is refused, so that another one takes it', async () => {
+  const { b } = await twoGateways();
+  const { cluster } = b.gateway.store;
+  if (cluster === undefined) throw new Error('no cluster');
+  const fields = { principal: 'local', sender: 'x', recipient: cluster.gatewayId, key: '', connection: 1 };
+  const header = forwardedHeader(cluster.key, { method: 'POST', path: '/mcp' }, fields, Date.now());
+  await b.gateway.close('test');
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
+  const message = { jsonrpc: '2.0', id: 1, method: 'initialize', params };
+  expect((await post(b.url, message, { [FORWARDED]: header })).status).toBe(421);
+});
+
 test('K-3, P-4: the first gateway checks the token, and the owner whose session it is', async () => {
   const tokens = { ann: 'ann-0123456789abcdef', bob: 'bob-0123456789abcdef' };
   const { a, b } = await twoGateways({ auth: { tokens } });
