@@ -75,8 +75,9 @@ export class Cluster {
     return this.#forwarder.serve(incoming, here);
   }
 
-  /** Whether a message makes a new call, and does not only answer what one has asked. */
+  /** Whether a message, or one of a batch, makes a new call, and does not only answer what one has asked. */
   beginsCall(message: unknown): boolean {
+    if (Array.isArray(message)) return message.some((each) => this.beginsCall(each));
     if (!isObject(message) || message['method'] !== 'tools/call' || !isObject(message['params'])) return false;
     const { name, inputResponses, requestState } = message['params'];
     return inputResponses === undefined && requestState === undefined && !isHelperTool(name);

@@ -1,9 +1,8 @@
 /** Asks other gateways on the same store, and answers them. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { PassThrough } from 'node:stream';
-import { text } from 'node:stream/consumers';
-import { GatewayError, OwnedElsewhere } from '../../core/errors.ts';
+import { PassThrough, type Readable } from 'node:stream';
+import { isShuttingDown, OwnedElsewhere } from '../../core/errors.ts';
 import { NeighbourUnreachable, type NeighbourRequest, type Neighbours } from '../../core/cluster/neighbours.ts';
 import type { GatewayAddress } from '../../core/ports.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -21,7 +20,7 @@ import type { Answer, GatewayClient } from './gateway-client.ts';
 import type { ForwardStore } from './owners.ts';
 import { REFUSED_BY, type Received } from './receiver.ts';
 
-/** An answer to a question of a server may be large, but not larger than this. */
+/** Requests and answers may hold the results of tasks, which are large, but not larger than this. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 export class HttpNeighbours implements Neighbours {
@@ -47,6 +46,7 @@ export class HttpNeighbours implements Neighbours {
     request: NeighbourRequest,
     signal?: AbortSignal,
   ): Promise<unknown> {
+    signal?.throwIfAborted();
     if (address === undefined) throw new NeighbourUnreachable(`gateway ${id} has no address`);
     const sentTo = { id, address };
     const { request: number, header: delivery } = this.#confirmations.next(sentTo);
@@ -77,15 +77,27 @@ export class HttpNeighbours implements Neighbours {
       const outcome = await sending.outcome;
       if (outcome.kind === 'unreachable') throw new NeighbourUnreachable(outcome.error.message);
       if (outcome.kind === 'broken') throw outcome.error;
-      const told = await text(body);
+      const told = await textOf(body);
       this.#confirmations.add(sentTo, number, true);
       if (answer?.headers[REFUSED_BY] !== undefined) throw new NeighbourUnreachable('it does not have the session');
       if (answer?.status === 200) return parseExact(told);
       throw new Error(`it answered with status ${answer?.status}: ${told.slice(0, 200)}`);
     } finally {
       signal?.removeEventListener('abort', stop);
+      stop();
     }
   }
+}
+
+async function textOf(body: Readable): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BYTES) throw new Error(`its answer is larger than ${MAX_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 export type Answerer = (principal: string, request: NeighbourRequest, exchange: Exchange) => Promise<unknown>;
@@ -118,6 +130,5 @@ export async function answerRequest(
 }
 
 function wasNotDone(error: unknown): boolean {
-  if (error instanceof OwnedElsewhere || error instanceof NeighbourUnreachable) return true;
-  return error instanceof GatewayError && error.code === 'TOOL_ERR_SHUTTING_DOWN';
+  return error instanceof OwnedElsewhere || error instanceof NeighbourUnreachable || isShuttingDown(error);
 }
