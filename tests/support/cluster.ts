@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Neighbours } from '../../src/core/cluster/neighbours.ts';
 import type { ForwardOutcome, Observer } from '../../src/core/observer.ts';
 import type { GatewayAddress } from '../../src/core/ports.ts';
 import { createLog } from '../../src/lib/log.ts';
@@ -52,7 +53,7 @@ export async function testPeer(
   {
     clock = new TestClock(),
     announce = async () => {},
-  }: { clock?: TestClock; announce?: (address: string) => Promise<void> } = {},
+  }: { clock?: TestClock; announce?: (address: string, neighbours: Neighbours) => Promise<void> } = {},
 ): Promise<TestPeer> {
   const logs: TestPeer['logs'] = [];
   const forwards: ForwardOutcome[] = [];

@@ -52,7 +52,12 @@ interface ForwarderParts {
 }
 
 /** Whether the response has begun; if not, why. */
-type Outcome = { kind: 'answered' } | { kind: Exclude<ForwardOutcome, 'answered'>; error: Error };
+type Outcome = { kind: 'answered' } | Failure;
+
+interface Failure {
+  kind: Exclude<ForwardOutcome, 'answered'>;
+  error: Error;
+}
 
 /** A request that is at another gateway. */
 interface Open extends Owned {
@@ -115,39 +120,45 @@ export class Forwarder {
   async serve(incoming: Incoming, here: () => Promise<void> | undefined): Promise<void> {
     this.#serving += 1;
     try {
-      await this.#serve(incoming, here);
+      const failure = await this.#serve(incoming, here);
+      if (failure !== undefined) this.#observed.observer?.requestForwarded(failure.kind);
     } finally {
       this.#serving -= 1;
     }
   }
 
-  async #serve(incoming: Incoming, here: () => Promise<void> | undefined): Promise<void> {
+  /** Why it was not forwarded in the end, if it had to be. */
+  async #serve(incoming: Incoming, here: () => Promise<void> | undefined): Promise<Failure | undefined> {
     const { req, res, principal } = incoming;
     const key = keyOf(req, principal);
     const found = key === undefined ? undefined : this.#owners.find(key);
     const owner = found instanceof Promise ? await found : found;
     let owned: Owned | undefined = key === undefined || owner === undefined ? undefined : { key, owner };
     let giveUpAt: number | undefined;
+    let failure: Failure | undefined;
     for (;;) {
       owned ??= await this.#tryHere(here);
-      if (owned === undefined) return;
+      // A client that leaves while its owner is looked for is not seen to leave later.
+      if (owned === undefined || isOver(res)) return failure;
       const outcome = await this.#forward(incoming, owned);
-      if (outcome.kind === 'answered' || isOver(res)) return;
+      if (outcome.kind === 'answered') return undefined;
+      if (isOver(res)) return failure;
+      failure = outcome;
       this.#owners.forget(owned.key);
-      this.#report(owned, outcome);
+      this.#report(owned, failure);
       // To ask for a stream, or to end a session, again does no harm.
-      if (outcome.kind === 'broken' && req.method === 'POST') {
+      if (failure.kind === 'broken' && req.method === 'POST') {
         respondLost(incoming);
-        return;
+        return failure;
       }
       giveUpAt ??= this.#clock.now() + this.#store.leaseMs + TAKE_OVER_MS;
       if (this.#clock.now() >= giveUpAt || this.#closed) {
-        this.#log.warn('owner_unreachable', { ...owned.owner, error: outcome.error.message, fix: UNREACHABLE_FIX });
+        this.#log.warn('owner_unreachable', { ...owned.owner, error: failure.error.message, fix: UNREACHABLE_FIX });
         respondUnreachable(incoming);
-        return;
+        return failure;
       }
       await sleep(RETRY_MS, this.#clock);
-      if (isOver(res)) return;
+      if (isOver(res)) return failure;
       owned = undefined;
     }
   }
@@ -220,20 +231,19 @@ export class Forwarder {
     }
   }
 
-  #report({ owner: { id: gateway, address } }: Owned, outcome: Exclude<Outcome, { kind: 'answered' }>): void {
-    const { kind, error } = outcome;
-    this.#observed.observer?.requestForwarded(kind);
+  #report({ owner: { id: gateway, address } }: Owned, { kind, error }: Failure): void {
     const about = { gateway, address, error: error.message };
     if (kind === 'broken') this.#log.warn('forwarded_request_lost', about);
     else this.#log.debug('forward_failed', about);
   }
 
-  /** Ends the requests whose gateways have lost the session, or are gone without a word. */
+  /** Ends the requests whose gateways are gone without a word. One that has lost a session ends the requests of it itself. */
   async #endLost(): Promise<void> {
     // One answer tells for all requests of a gateway that it is there.
     const alive = new Set<string>();
     for (const open of this.#open) {
-      if (alive.has(open.owner.id)) continue;
+      // What belongs to no session was forwarded because this gateway ends, and ends with it.
+      if (open.key === '' || alive.has(open.owner.id)) continue;
       const owner = await this.#store.ownerOf(open.key);
       if (owner?.id === open.owner.id) alive.add(owner.id);
       else open.sending.abort();

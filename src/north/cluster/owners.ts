@@ -9,7 +9,7 @@ export type ForwardStore = Pick<ClusterStore, 'gatewayId' | 'key' | 'leaseMs' | 
 
 interface Known {
   owner: GatewayAddress;
-  /** Until then, its lease cannot have ended. */
+  /** Until then, the store is not asked. A gateway that does not have the session any more refuses. */
   until: number;
 }
 
@@ -33,7 +33,6 @@ export class Owners {
 
   /** The owner itself, or the store, has just said so. */
   learn(key: string, owner: GatewayAddress): void {
-    // Leases are renewed three times as often as they must be.
     const until = this.#clock.now() + this.#store.leaseMs / 2;
     const known = this.#known.get(key);
     if (known?.owner.id === owner.id && known.owner.address === owner.address) {
