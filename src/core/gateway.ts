@@ -308,7 +308,7 @@ export class Gateway {
 
   /** Other gateways find the work by themselves, only later. */
   async #tellWorkLeft(cluster: ClusterStore): Promise<void> {
-    await cluster.handOver().catch((error: unknown) => {
+    await cluster.tellWorkLeft().catch((error: unknown) => {
       this.log.warn('work_left_not_told', { error: messageOf(error) });
     });
   }

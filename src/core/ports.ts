@@ -395,10 +395,14 @@ export interface ClusterStore {
   anyOther(): Promise<GatewayAddress | undefined>;
   /** Renews the lease, and tells others what this gateway uses. */
   renew(usage: LimitUsage): Promise<Renewal>;
-  /** Whether a gateway has left or its lease has ended since this was last asked, so that somebody has to go on with its work. */
+  /** Calls the watcher when a commit finds that another gateway has a session, until the returned function is called. */
+  watchLost(watcher: () => void): () => void;
+  /** Whether a gateway has left or its lease has ended, so that somebody has to go on with its work; true until `tookOver`. */
   anyGone(): Promise<boolean>;
+  /** The work that `anyGone` was last asked about goes on. Never fails. */
+  tookOver(): Promise<void>;
   /** Tells other gateways that there may be work to go on with. */
-  handOver(): Promise<void>;
+  tellWorkLeft(): Promise<void>;
   /** The other gateways that have sessions of a principal. */
   gatewaysOf(principal: string): Promise<GatewayAddress[]>;
   /** The ids of the sessions of a principal that have tasks or questions, and that no gateway has. */

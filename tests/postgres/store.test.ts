@@ -318,17 +318,75 @@ describe('a store on PostgreSQL', () => {
     expect(await store.cluster.renew({})).toMatchObject({ lost: ['s'] });
   });
 
-  it('K-5: a gateway learns once that another one is gone, or has left work', async () => {
-    expect(await store.cluster.anyGone()).toBe(true);
-    expect(await store.cluster.anyGone()).toBe(false);
+  it('K-5: a gateway learns that another one is gone, or has left work, until it has taken over', async () => {
+    const { cluster } = store;
+    const takeOver = async (): Promise<void> => {
+      expect(await cluster.anyGone()).toBe(true);
+      await cluster.tookOver();
+      expect(await cluster.anyGone()).toBe(false);
+    };
+    await takeOver();
     await admin.run('UPDATE meanwhile.leases SET until = now() WHERE gateway = $1', [another.cluster.gatewayId]);
-    expect(await store.cluster.anyGone()).toBe(true);
-    expect(await store.cluster.anyGone()).toBe(false);
-    await another.cluster.handOver();
-    await expect.poll(async () => store.cluster.anyGone()).toBe(true);
-    expect(await store.cluster.anyGone()).toBe(false);
+    expect(await cluster.anyGone()).toBe(true);
+    await takeOver();
+    await another.cluster.tellWorkLeft();
+    await expect.poll(async () => cluster.anyGone()).toBe(true);
     await another.close();
+    await expect
+      .poll(async () => admin.run('SELECT FROM meanwhile.leases'), { message: 'what it told comes with that' })
+      .toHaveLength(1);
+    await takeOver();
+  });
+
+  it('K-5: a gateway looks for work after it could not hear of any', async () => {
+    await store.cluster.anyGone();
+    await store.cluster.tookOver();
+    await admin.run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'`);
     await expect.poll(async () => store.cluster.anyGone()).toBe(true);
+  });
+
+  it('K-5: what cannot be forgotten of gateways that are gone does not keep others from taking over', async () => {
+    const { cluster } = another;
+    await admin.run(`UPDATE meanwhile.leases SET until = now() - interval '2 hours' WHERE gateway = $1`, [
+      store.cluster.gatewayId,
+    ]);
+    await admin.script('ALTER TABLE meanwhile.claims RENAME TO away');
+    expect(await cluster.anyGone()).toBe(true);
+    await cluster.tookOver();
+    expect(await cluster.anyGone()).toBe(false);
+    await admin.script('ALTER TABLE meanwhile.away RENAME TO claims');
+  });
+
+  it('K-2: a gateway is told at once that a commit found a claim lost', async () => {
+    let told = 0;
+    const stop = store.cluster.watchLost(() => (told += 1));
+    const claimed = await claim('s');
+    await expireClaims();
+    await claim('s', another);
+    claimed.put('event', event('e', 's'));
+    await expect(claimed.settled()).rejects.toMatchObject({ code: 'STORE_CLAIM_LOST' });
+    expect(told).toBe(1);
+    stop();
+    expect(await store.cluster.renew({})).toMatchObject({ lost: ['s'] });
+  });
+
+  it('K-5: a renewal that is on its way when a gateway leaves does not bring its lease back', async () => {
+    const lock = admin.connect({ max: 1 });
+    try {
+      await lock.unsafe('BEGIN');
+      await lock.unsafe('SELECT FROM meanwhile.leases WHERE gateway = $1 FOR UPDATE', [store.cluster.gatewayId]);
+      await lock.unsafe('DELETE FROM meanwhile.leases WHERE gateway = $1', [store.cluster.gatewayId]);
+      const renewing = store.cluster.renew({});
+      const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
+      await expect.poll(async () => admin.run(waiting), { interval: 10 }).toHaveLength(1);
+      const closing = store.close();
+      await lock.unsafe('COMMIT');
+      await Promise.all([renewing, closing]);
+      await expect(store.cluster.renew({})).rejects.toMatchObject({ code: 'STORE_CLOSED' });
+      expect(await admin.run('SELECT gateway FROM meanwhile.leases')).toEqual([{ gateway: another.cluster.gatewayId }]);
+    } finally {
+      await lock.end({ timeout: 0 });
+    }
   });
 
   it('K-2: nothing is left of a gateway that has been gone for long, and it joins again if it comes back', async () => {
@@ -337,6 +395,7 @@ describe('a store on PostgreSQL', () => {
       store.cluster.gatewayId,
     ]);
     await another.cluster.anyGone();
+    await another.cluster.tookOver();
     expect(await admin.run('SELECT session_id FROM meanwhile.claims')).toEqual([]);
     expect(await admin.run('SELECT id FROM meanwhile.gateways')).toEqual([{ id: another.cluster.gatewayId }]);
     expect(await store.cluster.renew({})).toMatchObject({ lost: ['s'] });
@@ -353,6 +412,9 @@ describe('a store on PostgreSQL', () => {
       const reading = Array.from({ length: 8 }, async () => store.states('ada'));
       const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
       await expect.poll(async () => admin.run(waiting)).toHaveLength(4);
+      expect(await store.cluster.renew({})).toEqual({ lost: [], others: [] });
+      // Compares its claims, too.
+      await expireClaims();
       expect(await store.cluster.renew({})).toEqual({ lost: [], others: [] });
       await other.unsafe('ROLLBACK');
       await Promise.all(reading);

@@ -81,6 +81,7 @@ class MemoryStore implements Store {
   readonly #database: MemoryDatabase;
   #queue: { change: Change; claim: Claim | undefined; sessionId: string }[] = [];
   #commit: Promise<void> | undefined;
+  readonly #lostWatchers = new Set<() => void>();
   #closed = false;
 
   constructor(database: MemoryDatabase, shared: boolean) {
@@ -102,7 +103,12 @@ class MemoryStore implements Store {
       anyOther: async () => undefined,
       renew: async (usage) => this.#renew(usage),
       anyGone: async () => [...this.#database.claims.values()].some(({ expired }) => expired),
-      handOver: async () => {},
+      tookOver: async () => {},
+      tellWorkLeft: async () => {},
+      watchLost: (watcher) => {
+        this.#lostWatchers.add(watcher);
+        return () => this.#lostWatchers.delete(watcher);
+      },
       gatewaysOf: async (principal) => {
         const claims = [...this.#database.claims].filter(
           ([id, claim]) => this.#database.sessions.get(id)?.principal === principal && !claim.expired,
@@ -311,6 +317,7 @@ class MemoryStore implements Store {
     for (const { change, claim, sessionId } of queue) {
       if (claim !== undefined && this.#database.claims.get(sessionId) !== claim) {
         failures.push(new StoreError('STORE_CLAIM_LOST', `another gateway has claimed session ${sessionId}`));
+        for (const watcher of this.#lostWatchers) watcher();
         continue;
       }
       try {

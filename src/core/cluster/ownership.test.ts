@@ -95,6 +95,43 @@ test('K-2: a gateway whose sessions another one has tells neither servers nor cl
   expect(other.gateway.sessions[0]?.tasks.get(task).status).toBe('working');
 });
 
+test('K-2: a gateway drops a session at once when a commit finds that another one has it', async () => {
+  const [one, other] = await startTwo();
+  const session = await hubSession(one.gateway);
+  one.database.expireClaims();
+  await other.gateway.restore(session.id, 'local');
+  void startTask(session).catch(() => {});
+  await expect.poll(() => one.gateway.sessions).toEqual([]);
+});
+
+test('K-5: a take-over that fails is tried again at the next look', async () => {
+  const [one, other] = await startTwo();
+  const session = await hubSession(one.gateway);
+  await startTask(session);
+  await one.backends.last.last.keepAsTask();
+  const { store } = other.gateway;
+  const { cluster } = store;
+  if (cluster === undefined) throw new Error('the store is shared');
+  const done: string[] = [];
+  cluster.tookOver = async () => {
+    done.push('taken over');
+  };
+  const find = store.sessionsToResume.bind(store);
+  store.sessionsToResume = async () => {
+    store.sessionsToResume = find;
+    done.push('failed');
+    throw new Error('the database is slow');
+  };
+  one.database.expireClaims();
+  for (const expected of [['failed'], ['failed', 'taken over']]) {
+    other.clock.advance(LEASE_MS / 10);
+    await expect.poll(() => done).toEqual(expected);
+    await turn();
+  }
+  expect(other.gateway.sessions.map(({ id }) => id)).toEqual([session.id]);
+  expect(other.logged).toContain('take_over_failed');
+});
+
 test('K-2: with the states of a principal, those go that nobody has claimed yet, and their work is not lost', async () => {
   const [one, other] = await startTwo();
   const [a, b] = [await one.gateway.stateOf(state('a')), await one.gateway.stateOf(state('b'))];
@@ -168,7 +205,7 @@ test('K-5, K-7: a gateway stops also if the store does not answer', async () => 
   await hubSession(one.gateway);
   const { cluster } = one.gateway.store;
   if (cluster === undefined) throw new Error('the store is shared');
-  cluster.handOver = async () => Promise.reject(new Error('the database is down'));
+  cluster.tellWorkLeft = async () => Promise.reject(new Error('the database is down'));
   await one.gateway.drain();
   expect(one.gateway.sessions).toEqual([]);
   expect(one.logged).toContain('work_left_not_told');

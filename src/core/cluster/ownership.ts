@@ -47,6 +47,7 @@ export class Ownership {
     this.#stop.push(
       every(cluster.leaseMs * BEAT, () => this.#beat(), clock),
       every(cluster.leaseMs * RENEW, () => void this.renew(), clock),
+      cluster.watchLost(() => void this.#renewAgain()),
     );
     // Learns what others use.
     void this.renew();
@@ -92,6 +93,12 @@ export class Ownership {
       this.#renewing = undefined;
     });
     return this.#renewing;
+  }
+
+  /** The renewal that is on its way may not have seen what was lost. */
+  async #renewAgain(): Promise<void> {
+    await this.#renewing;
+    await this.renew();
   }
 
   async #renew(): Promise<void> {
@@ -140,7 +147,9 @@ export class Ownership {
     // Others could not renew their leases either, and need a moment.
     if (clock.now() - this.#failedAt < cluster.leaseMs) return;
     try {
-      if (await cluster.anyGone()) await onGone();
+      if (!(await cluster.anyGone())) return;
+      await onGone();
+      await cluster.tookOver();
     } catch (error) {
       log.warn('take_over_failed', { error: messageOf(error) });
     }

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { ClusterStore, GatewayAddress, LimitUsage, Renewal, SessionRecord } from '../../core/ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
-import type { Log } from '../../lib/log.ts';
+import { messageOf, type Log } from '../../lib/log.ts';
 import { TABLES } from '../records.ts';
 import { StoreError } from '../store-error.ts';
 import type { Claim } from './commit.ts';
@@ -18,10 +18,19 @@ export const WORK_CHANNEL = 'meanwhile_work';
 
 /** The clocks of two gateways may differ by twice as much, which deadlines of tasks can bear. */
 export const MAX_CLOCK_DIFFERENCE_MS = 30_000;
-/** In case that nothing was told of what was left. */
+/** In case a notice was missed. */
 const LOOK_AGAIN_MS = 30_000;
 /** After that, nothing is remembered of a gateway that is gone. */
 const FORGET_AFTER = `interval '1 hour'`;
+
+/** What `anyGone` found. */
+interface Look {
+  at: number;
+  /** The gateways that were gone. */
+  gone: ReadonlySet<string>;
+  /** How many notices of work had come. */
+  notices: number;
+}
 
 /** How many claims of a gateway that is gone are deleted at once. */
 const FORGET_CHUNK = 10_000;
@@ -46,9 +55,9 @@ const JOIN = `WITH member AS (INSERT INTO ${SCHEMA}.gateways (id, commits) VALUE
   RETURNING ${NOW}, (SELECT value FROM ${SCHEMA}.secrets WHERE name = 'gateways') AS key,
     (SELECT string_agg(DISTINCT lease_ms::text, ', ') ${OTHERS} AND lease_ms <> $2) AS other_leases`;
 
-const RENEW = `WITH before AS (SELECT until > clock_timestamp() AS held FROM ${SCHEMA}.leases WHERE gateway = $1 FOR UPDATE),
-  renewed AS (UPDATE ${SCHEMA}.leases SET until = ${LEASE_END}, usage = $3 WHERE gateway = $1 RETURNING gateway)
-  SELECT held, ${NOW}, (SELECT json_agg(usage::json)::text ${OTHERS} AND usage IS NOT NULL) AS usage FROM before, renewed`;
+const RENEW = `WITH before AS (SELECT gateway, until > clock_timestamp() AS held FROM ${SCHEMA}.leases WHERE gateway = $1 FOR UPDATE)
+  UPDATE ${SCHEMA}.leases SET until = ${LEASE_END}, usage = $3 FROM before WHERE leases.gateway = before.gateway
+  RETURNING held, ${NOW}, (SELECT json_agg(usage::json)::text ${OTHERS} AND usage IS NOT NULL) AS usage`;
 
 const ANNOUNCE = `WITH before AS (UPDATE ${SCHEMA}.leases SET until = clock_timestamp() WHERE address = $2 AND gateway <> $1
     AND until > clock_timestamp())
@@ -81,7 +90,8 @@ const FORGET_CLAIMS = `WITH gone AS MATERIALIZED (SELECT gateway FROM ${SCHEMA}.
     WHERE claims.session_id = chunk.session_id AND claims.fence = chunk.fence RETURNING 1)
   SELECT count(*) AS count FROM forgotten`;
 
-const FORGET = `WITH gone AS (DELETE FROM ${SCHEMA}.leases WHERE until < clock_timestamp() - ${FORGET_AFTER} RETURNING gateway)
+const FORGET = `WITH gone AS (DELETE FROM ${SCHEMA}.leases WHERE until < clock_timestamp() - ${FORGET_AFTER}
+    AND NOT EXISTS (SELECT FROM ${SCHEMA}.claims WHERE claims.gateway = leases.gateway) RETURNING gateway)
   DELETE FROM ${SCHEMA}.gateways WHERE id IN (SELECT gateway FROM gone)`;
 
 const LEAVE = `WITH member AS (DELETE FROM ${SCHEMA}.gateways WHERE id = $1),
@@ -110,10 +120,14 @@ export class Cluster implements ClusterStore {
   #address: string | null = null;
   /** Until when claims are compared with the database: a statement that claims one of them may still be on its way. */
   #compareUntil = 0;
-  /** Gateways that are known to be gone. */
-  #gone: ReadonlySet<string> = new Set();
-  #isWorkLeft = true;
-  #lookedAt = 0;
+  /** How many times work may have been left. */
+  #notices = 1;
+  #lastLook: Look = { at: 0, gone: new Set(), notices: 0 };
+  /** The last one after which all that was left was taken over. */
+  #taken = this.#lastLook;
+  readonly #lostWatchers = new Set<() => void>();
+  #renewing: Promise<unknown> = Promise.resolve();
+  #hasLeft = false;
   #isClockWrong = false;
   /** By this gateway's own clock, counted from before the database was asked: it has ended here before others think so. */
   #leaseEnds = 0;
@@ -168,14 +182,17 @@ export class Cluster implements ClusterStore {
     return this.#options.clock.now() < this.#leaseEnds;
   }
 
+  /** A renewal that is on its way ends first: it would join again. */
   async leave(): Promise<void> {
+    this.#hasLeft = true;
+    await this.#renewing;
     await this.#options.db.run(LEAVE, [this.gatewayId]);
   }
 
   async announce(address: string): Promise<void> {
     this.#address = address;
     await this.#options.db.read(ANNOUNCE, [this.gatewayId, address]);
-    this.#isWorkLeft = true;
+    this.#notices += 1;
   }
 
   async ownerOf(id: string): Promise<GatewayAddress | undefined> {
@@ -207,7 +224,14 @@ export class Cluster implements ClusterStore {
     return row && sessionAt(String(row['session_id']));
   }
 
-  async renew(usage: LimitUsage): Promise<Renewal> {
+  renew(usage: LimitUsage): Promise<Renewal> {
+    const renewal = this.#renewAndCompare(usage);
+    this.#renewing = renewal.catch(() => {});
+    return renewal;
+  }
+
+  async #renewAndCompare(usage: LimitUsage): Promise<Renewal> {
+    if (this.#hasLeft) throw this.#options.db.closed();
     const { log, clock, held, forget } = this.#options;
     const begun = clock.now();
     const claims = held();
@@ -247,42 +271,55 @@ export class Cluster implements ClusterStore {
     this.#isClockWrong = isWrong;
   }
 
+  /** Like the renewal, however busy the other connections are: the next renewal waits for it. */
   async #findLost(claims: readonly Claim[]): Promise<void> {
     const sql = `SELECT fence FROM ${SCHEMA}.claims WHERE gateway = $1`;
-    const rows = await this.#options.db.read(sql, [this.gatewayId]);
+    const rows = await this.#options.db.read(sql, [this.gatewayId], 'lease');
     const fences = new Set(rows.map(({ fence }) => Number(fence)));
     for (const claim of claims) if (!claim.ended && !fences.has(claim.fence)) claim.lost = true;
   }
 
-  /** Some gateway has left work. */
-  workLeft(by: string): void {
-    if (by !== this.gatewayId) this.#isWorkLeft = true;
+  watchLost(watcher: () => void): () => void {
+    this.#lostWatchers.add(watcher);
+    return () => this.#lostWatchers.delete(watcher);
+  }
+
+  /** A commit found that another gateway has a session. */
+  claimLost(): void {
+    for (const watcher of this.#lostWatchers) watcher();
+  }
+
+  /** A gateway has left work, or some gateway may have. */
+  workLeft(by?: string): void {
+    if (by !== this.gatewayId) this.#notices += 1;
   }
 
   async anyGone(): Promise<boolean> {
-    const { db } = this.#options;
+    const { db, clock } = this.#options;
+    const look = { at: clock.now(), notices: this.#notices };
     const rows: Row[] = await db.read(`SELECT gateway FROM ${SCHEMA}.leases WHERE until <= clock_timestamp()`);
     const gone = new Set(rows.map(({ gateway }) => String(gateway)));
     gone.delete(this.gatewayId);
-    const isNew = [...gone].some((gateway) => !this.#gone.has(gateway));
-    this.#gone = gone;
-    const now = Date.now();
-    const isTime = Math.abs(now - this.#lookedAt) >= LOOK_AGAIN_MS;
-    if (!isNew && !this.#isWorkLeft && !isTime) return false;
-    this.#isWorkLeft = false;
-    this.#lookedAt = now;
-    if (gone.size > 0) await this.#forgetGone();
-    return true;
+    this.#lastLook = { ...look, gone };
+    const { at, notices, gone: known } = this.#taken;
+    const isTime = Math.abs(look.at - at) >= LOOK_AGAIN_MS;
+    return isTime || look.notices !== notices || [...gone].some((gateway) => !known.has(gateway));
   }
 
-  async #forgetGone(): Promise<void> {
-    const { db } = this.#options;
-    for (let count = FORGET_CHUNK; count === FORGET_CHUNK;)
-      count = Number((await db.read(FORGET_CLAIMS))[0]?.['count']);
-    await db.read(FORGET);
+  async tookOver(): Promise<void> {
+    const { db, log } = this.#options;
+    this.#taken = this.#lastLook;
+    if (this.#taken.gone.size === 0) return;
+    try {
+      for (let count = FORGET_CHUNK; count === FORGET_CHUNK;)
+        count = Number((await db.read(FORGET_CLAIMS))[0]?.['count']);
+      await db.read(FORGET);
+    } catch (error) {
+      log.warn('gateways_not_forgotten', { error: messageOf(error) });
+    }
   }
 
-  async handOver(): Promise<void> {
+  async tellWorkLeft(): Promise<void> {
     await this.#options.db.read(`SELECT pg_notify('${WORK_CHANNEL}', $1)`, [this.gatewayId]);
   }
 }

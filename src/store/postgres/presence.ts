@@ -14,8 +14,8 @@ export interface PresenceOptions {
   log: Log;
   /** Told the id of the gateway that changed servers; nothing if something may have been missed. */
   onServersChanged: (gateway: string | undefined) => void;
-  /** Told the id of the gateway that left work. */
-  onWorkLeft: (gateway: string) => void;
+  /** Told the id of the gateway that left work; nothing if something may have been missed. */
+  onWorkLeft: (gateway: string | undefined) => void;
 }
 
 export class Presence {
@@ -70,7 +70,7 @@ export class Presence {
 
   async #comeBack(lost: Client): Promise<void> {
     void lost.end({ timeout: 0 });
-    const { log, db, onServersChanged } = this.#options;
+    const { log, db, onServersChanged, onWorkLeft } = this.#options;
     const { signal } = this.#closing;
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       try {
@@ -79,6 +79,7 @@ export class Presence {
         if (attempt > 1) log.info('store_reachable', { path: db.name });
         this.isAway = false;
         onServersChanged(undefined);
+        onWorkLeft(undefined);
         return;
       } catch (error) {
         if (attempt === 2) log.warn('store_unreachable', { path: db.name, error: messageOf(error) });

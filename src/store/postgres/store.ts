@@ -99,7 +99,10 @@ export class PostgresStore implements Store {
     const { gatewayId: gateway } = this.cluster;
     this.#servers = new SharedServers(gateway, this.#reader);
     const onServer = (id: string, data: string | undefined): void => this.#servers.written(id, data);
-    this.#writer = new Writer({ db, log, gateway, onServer, observed });
+    const onLost = (claim: Claim): void => {
+      if (this.#claims.get(claim.sessionId) === claim) this.cluster.claimLost();
+    };
+    this.#writer = new Writer({ db, log, gateway, onServer, onLost, observed });
     this.cleanUp = new CleanUp({ db, reader: this.#reader, writer: this.#writer, gateway });
   }
 

@@ -115,6 +115,8 @@ export interface WriterOptions {
   gateway: string;
   /** Told when own changes of servers are durable. */
   onServer: (id: string, data: string | undefined) => void;
+  /** Told when a claim is found to be lost. */
+  onLost: (claim: Claim) => void;
   observed?: Observed;
 }
 
@@ -123,6 +125,7 @@ export class Writer {
   readonly #log: Log;
   readonly #gateway: string;
   readonly #onServer: WriterOptions['onServer'];
+  readonly #onLost: WriterOptions['onLost'];
   readonly #observed: Observed;
   #next = new Batch();
   #writing: Batch | undefined;
@@ -133,11 +136,12 @@ export class Writer {
   /** Statements that must not overlap. */
   #lastStatement: Promise<unknown> = Promise.resolve();
 
-  constructor({ db, log, gateway, onServer, observed = {} }: WriterOptions) {
+  constructor({ db, log, gateway, onServer, onLost, observed = {} }: WriterOptions) {
     this.#db = db;
     this.#log = log;
     this.#gateway = gateway;
     this.#onServer = onServer;
+    this.#onLost = onLost;
     this.#observed = observed;
   }
 
@@ -335,6 +339,7 @@ export class Writer {
       if (claim && !held.has(String(claim.fence))) {
         claim.lost = true;
         batch.failures.set(claim, claimLost(claim));
+        this.#onLost(claim);
         continue;
       }
       if (!claim && !held.has('')) {
