@@ -287,6 +287,23 @@ describe('a store on PostgreSQL', () => {
     expect((await claim('unknown')).fence).toBeGreaterThan(claimed.fence);
   });
 
+  it('K-5: a claim without an answer keeps nobody from going on with the session', async () => {
+    const left = await claim('s', another);
+    left.put('session', session('s'));
+    left.put('task', task('t', 's'));
+    await left.release();
+    await store.cluster.anyGone();
+    await store.cluster.tookOver();
+    // It is in the database although it failed.
+    await admin.script('ALTER SEQUENCE meanwhile.fences RENAME TO away');
+    await expect(store.claim('s')).rejects.toMatchObject({ name: 'StoreError' });
+    await admin.run(`INSERT INTO meanwhile.claims VALUES ('s', $1, 0)`, [store.cluster.gatewayId]);
+    await admin.script('ALTER SEQUENCE meanwhile.away RENAME TO fences');
+    expect(await another.claim('s')).toBeUndefined();
+    await expect.poll(async () => store.cluster.anyGone(), { timeout: 5000 }).toBe(true);
+    expect(await another.claim('s')).toBeDefined();
+  });
+
   it('K-2: a claim that arrives late does not undo a newer one', async () => {
     await claim('s');
     await admin.run(`INSERT INTO meanwhile.claims SELECT 'newer', gateway, 1000 FROM meanwhile.claims`);

@@ -22,6 +22,7 @@ import { CleanUp } from './clean-up.ts';
 import { CLAIM_HOLDS, Cluster, MAX_CLOCK_DIFFERENCE_MS } from './cluster.ts';
 import type { Claim } from './commit.ts';
 import { Database, PATIENCE_MS, RETRY_MS } from './database.ts';
+import { DoubtfulClaims } from './doubtful-claims.ts';
 import { openFailure } from './failure.ts';
 import { excessOf } from './fit.ts';
 import { keyOf } from './key.ts';
@@ -76,6 +77,10 @@ export class PostgresStore implements Store {
   readonly #servers: SharedServers;
   /** `undefined` while it is being claimed. */
   readonly #claims = new Map<string, Claim | undefined>();
+  readonly #doubtful = new DoubtfulClaims({
+    giveBack: async (id) => (await this.#claim(id))?.release(),
+    onFree: () => this.cluster.workLeft(),
+  });
   #presence: Presence | undefined;
   #closing: Promise<void> | undefined;
 
@@ -126,6 +131,15 @@ export class PostgresStore implements Store {
   }
 
   async claim(sessionId: string): Promise<ClaimedSession | undefined> {
+    try {
+      return await this.#claim(sessionId);
+    } catch (error) {
+      this.#doubtful.add(sessionId);
+      throw error;
+    }
+  }
+
+  async #claim(sessionId: string): Promise<ClaimedSession | undefined> {
     if (this.#claims.has(sessionId) && this.#claims.get(sessionId)?.lost !== true) return undefined;
     this.#claims.set(sessionId, undefined);
     let claim: Claim | undefined;
@@ -286,6 +300,7 @@ export class PostgresStore implements Store {
 
   async #close(): Promise<void> {
     this.#servers.close();
+    this.#doubtful.close();
     const failure = await this.#writer.close();
     // Otherwise they end by themselves.
     if (!failure) await this.cluster.leave().catch(() => {});
