@@ -332,8 +332,8 @@ export interface SessionStore {
    */
   settled(): Promise<void>;
   /**
-   * For what must be on record before a server hears of it: waits until it is, and rejects only when this gateway does not have
-   * the session any more. Absent if no other gateway can use the store: then nobody else can go on with what is not stored.
+   * For what must be on record before a server hears of it: waits until it is, and rejects only when it never can be, or when
+   * this gateway does not have the session any more. Absent if no other gateway can use the store: then nobody else can go on with what is not stored.
    */
   recorded?(): Promise<void>;
 }

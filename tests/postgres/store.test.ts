@@ -5,6 +5,7 @@ import { parseExact, stringifyExact } from '../../src/lib/exact-json.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { loadConfig, startHttp, type HttpGateway } from '../../src/main.ts';
 import { commitStatement, type Piece } from '../../src/store/postgres/commit.ts';
+import { Connections } from '../../src/store/postgres/connections.ts';
 import { Database } from '../../src/store/postgres/database.ts';
 import { loadDriver } from '../../src/store/postgres/driver.ts';
 import { migrate, MIGRATIONS } from '../../src/store/postgres/schema.ts';
@@ -422,13 +423,16 @@ describe('a store on PostgreSQL', () => {
     expect(await another.claim('s')).toBeUndefined();
   });
 
-  it('K-7: the lease is renewed however busy the connections are, and the gateway is not ready while it cannot be', async () => {
+  it('K-7: changes are written and the lease is renewed however busy the connections are, and the gateway is not ready while it cannot be', async () => {
     const other = admin.connect({ max: 1 });
+    const claimed = await claim('s');
     try {
       await other.unsafe('BEGIN; LOCK TABLE meanwhile.sessions');
       const reading = Array.from({ length: 8 }, async () => store.states('ada'));
       const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
-      await expect.poll(async () => admin.run(waiting)).toHaveLength(4);
+      await expect.poll(async () => admin.run(waiting)).toHaveLength(3);
+      claimed.put('event', event('e', 's'));
+      await claimed.settled();
       expect(await store.cluster.renew({})).toEqual({ lost: [], others: [] });
       // Compares its claims, too.
       await expireClaims();
@@ -544,6 +548,16 @@ describe('a store on PostgreSQL', () => {
     it('K-7: are limited in number and time, and more statements than connections wait', async () => {
       const shown = await Promise.all(Array.from({ length: 20 }, async () => admin.run('SHOW statement_timeout')));
       expect(shown.flat()).toEqual(shown.map(() => ({ statement_timeout: '8s' })));
+    });
+
+    it('K-7: a statement does not wait for ever for one of them', async () => {
+      const one = new Connections({ max: 1, answerMs: 1000, connect: () => admin.connect({ max: 1 }) });
+      const slow = async () => one.run('SELECT pg_sleep(0.7)', []);
+      const made = await Promise.allSettled([slow(), slow(), slow()]);
+      expect(made.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+      expect(made[2]).toMatchObject({ reason: { message: 'all connections were busy for 1 seconds' } });
+      expect(await one.run('SELECT 1 AS one', [])).toMatchObject([{ one: 1 }]);
+      await one.close();
     });
 
     it('K-2: a gateway that others have removed writes nothing until it has joined again', async () => {
@@ -668,6 +682,8 @@ describe('a store on PostgreSQL', () => {
     claimed.put('event', event('a', 's'));
     await expect(claimed.settled()).rejects.toMatchObject({ code: 'STORE_WRITE_FAILED' });
     expect(ids((await claimed.load()).events)).toEqual(['a']);
+    claimed.put('event', event('refused', 's'));
+    await expect(claimed.recorded?.()).rejects.toMatchObject({ code: 'STORE_WRITE_FAILED' });
   });
 });
 

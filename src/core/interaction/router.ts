@@ -265,10 +265,14 @@ export class InteractionRouter {
 
   /** Another gateway may have the session, and with it the question: it is open there as long as the answer is not stored. */
   #deliverOnceRecorded(id: string, recorded: Promise<void>): void {
-    recorded.then(
-      () => this.#dispatch(id, { type: 'stored' }),
-      () => this.#leave(id),
-    );
+    recorded
+      .then(
+        () => this.#dispatch(id, { type: 'stored' }),
+        () => this.#leave(id),
+      )
+      .catch((error: unknown) => {
+        this.#parts.log.error('answer_not_delivered', { requestId: id, error: messageOf(error) });
+      });
   }
 
   /** The client answered with an error, which goes back to the server; `false` if the interaction is over already. */

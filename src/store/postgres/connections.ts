@@ -10,7 +10,10 @@ export interface ConnectionsOptions {
   connect: () => Client;
   /** Also the number of statements that the database works on at once. */
   max: number;
-  /** Without an answer by then the connection hangs, as on a network that lost it without a word. */
+  /**
+   * Without an answer by then the connection hangs, as on a network that lost it without a word. A statement waits no longer than
+   * that for a connection.
+   */
   answerMs: number;
 }
 
@@ -20,7 +23,7 @@ export class Connections {
   #client: Client;
   #inFlight = 0;
   /** Statements that wait for a connection. */
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting = new Set<() => void>();
   #closing: Promise<void> | undefined;
 
   constructor(options: ConnectionsOptions) {
@@ -35,16 +38,32 @@ export class Connections {
 
   async run(sql: string, values: Value[]): Promise<Row[]> {
     // Waits here, not in the driver: the time that an answer may take begins with a connection.
-    if (this.#inFlight >= this.#options.max) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (this.#inFlight >= this.#options.max) await this.#place();
     else this.#inFlight += 1;
     try {
       return await this.#make(sql, values);
     } finally {
       // The next one has its place.
-      const next = this.#waiting.shift();
+      const [next] = this.#waiting;
       if (next) next();
       else this.#inFlight -= 1;
     }
+  }
+
+  async #place(): Promise<void> {
+    const { answerMs } = this.#options;
+    return new Promise((resolve, reject) => {
+      const take = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(take);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.#waiting.delete(take);
+        reject(new Error(`all connections were busy for ${answerMs / 1000} seconds`));
+      }, answerMs).unref();
+      this.#waiting.add(take);
+    });
   }
 
   async #make(sql: string, values: Value[]): Promise<Row[]> {

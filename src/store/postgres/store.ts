@@ -30,7 +30,7 @@ import { Presence } from './presence.ts';
 import { RecordReader } from './records.ts';
 import { migrate, SCHEMA } from './schema.ts';
 import { SharedServers } from './servers.ts';
-import { claimLost, Writer } from './writer.ts';
+import { claimLost, RecordRefused, Writer } from './writer.ts';
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host/database` */
@@ -221,7 +221,7 @@ export class PostgresStore implements Store {
       try {
         return await this.#settled(claim);
       } catch (error) {
-        if (claim.lost || claim.ended !== undefined) throw error;
+        if (claim.lost || claim.ended !== undefined || error instanceof RecordRefused) throw error;
         await delay(RETRY_MS);
       }
     }

@@ -254,7 +254,7 @@ export class Writer {
     const batch = this.#next;
     this.#next = new Batch();
     this.#writing = batch;
-    const begun = Date.now();
+    const begun = performance.now();
     while (!(await this.#attempt(batch, begun))) {
       // What could not be written by now stays in the queue, so that it is never taken for stored.
       if (this.#stopping.signal.aborted) return;
@@ -276,7 +276,7 @@ export class Writer {
       await this.#make(batch, batch.pieces);
       return true;
     } catch (error) {
-      if (mayPass(error) && !(error instanceof StoreError) && Date.now() - begun <= PATIENCE_MS) return false;
+      if (mayPass(error) && !(error instanceof StoreError) && performance.now() - begun <= PATIENCE_MS) return false;
       const failure = error instanceof StoreError ? error : this.#notWritten(batch, error);
       if (!this.#failing) this.#log.error('store_write_failed', { path: this.#db.name, error: messageOf(error) });
       this.#failing = true;
@@ -334,7 +334,7 @@ export class Writer {
   async #commit(batch: Batch, pieces: readonly Piece[]): Promise<void> {
     this.#turn += 1;
     const { sql, values } = commitStatement(pieces, this.#gateway, this.#turn);
-    const held = new Set((await this.#db.run(sql, values)).flatMap((row) => Object.values(row)));
+    const held = new Set((await this.#db.run(sql, values, 'changes')).flatMap((row) => Object.values(row)));
     for (const { claim, writes } of pieces) {
       if (claim && !held.has(String(claim.fence))) {
         claim.lost = true;
@@ -371,8 +371,7 @@ export class Writer {
     const { kind, id } =
       change.op === 'put' ? { kind: change.kind, id: change.record.id } : { kind: change.op, id: change.id };
     this.#log.error('store_record_refused', { kind, id, error: messageOf(error) });
-    const failure = new StoreError('STORE_WRITE_FAILED', `${kind} ${id} cannot be stored: ${messageOf(error)}`);
-    batch.failures.set(claim, failure);
+    batch.failures.set(claim, new RecordRefused(`${kind} ${id} cannot be stored: ${messageOf(error)}`));
   }
 
   #notWritten(batch: Batch, error: unknown): StoreError {
@@ -415,6 +414,13 @@ function split(piece: Piece, countOf: (writes: readonly Write[]) => number): Pie
     rest = rest.slice(count);
   }
   return [...parts, { ...piece, writes: rest, ...(parts.length > 0 && { alone: true }) }];
+}
+
+/** The record cannot be stored, and never will be; nothing is kept of it. */
+export class RecordRefused extends StoreError {
+  constructor(message: string) {
+    super('STORE_WRITE_FAILED', message);
+  }
 }
 
 export function claimLost({ sessionId }: Claim): StoreError {
