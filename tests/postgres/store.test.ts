@@ -327,6 +327,23 @@ describe('a store on PostgreSQL', () => {
     expect(store.cluster.key).toEqual(another.cluster.key);
   });
 
+  it('K-2: a gateway learns that another one advertises the same address', async () => {
+    const address = 'http://127.0.0.1:8080';
+    const problem = (): string | undefined => logged.find((line) => line.includes('"address_shared"'));
+    await store.cluster.announce(address);
+    await another.cluster.announce('http://127.0.0.1:8081');
+    await expireClaims();
+    await another.cluster.renew({});
+    await store.cluster.renew({});
+    expect(problem()).toBeUndefined();
+    await another.cluster.announce(address);
+    await store.cluster.renew({});
+    expect(parseExact(problem() ?? '{}')).toMatchObject({
+      level: 'error',
+      data: { address, gateway: another.cluster.gatewayId, fix: expect.stringContaining('--advertise') },
+    });
+  });
+
   it('K-5: a gateway that comes back at the same address takes over at once what it had claimed before', async () => {
     await claim('s');
     await store.cluster.announce('http://gateway-1:8080');

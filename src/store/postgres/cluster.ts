@@ -63,6 +63,8 @@ const ANNOUNCE = `WITH before AS (UPDATE ${SCHEMA}.leases SET until = clock_time
     AND until > clock_timestamp())
   UPDATE ${SCHEMA}.leases SET address = $2 WHERE gateway = $1`;
 
+const SAME_ADDRESS = `SELECT gateway FROM ${SCHEMA}.leases WHERE gateway <> $1 AND address = $2 AND until > clock_timestamp()`;
+
 const OWNER = `SELECT gateway, address FROM ${SCHEMA}.claims JOIN ${SCHEMA}.leases USING (gateway)
   WHERE session_id = $1 AND until > clock_timestamp()`;
 
@@ -240,6 +242,7 @@ export class Cluster implements ClusterStore {
     if (row?.['held'] !== true) {
       log.warn('lease_lapsed', { gateway: this.gatewayId, claims: claims.length });
       this.#compareUntil = begun + this.leaseMs + LOOK_AGAIN_MS;
+      await this.#checkAddress();
     }
     if (begun < this.#compareUntil) await this.#findLost(claims);
     this.#leaseEnds = begun + this.leaseMs;
@@ -250,6 +253,19 @@ export class Cluster implements ClusterStore {
       lost: lost.map(({ sessionId }) => sessionId),
       others: typeof others === 'string' ? (parseExact(others) as LimitUsage[]) : [],
     };
+  }
+
+  /** A gateway takes another one at its own address for its predecessor, and ends the lease of that one. */
+  async #checkAddress(): Promise<void> {
+    const { db, log } = this.#options;
+    if (this.#address === null) return;
+    const [other] = await db.read(SAME_ADDRESS, [this.gatewayId, this.#address]);
+    if (other === undefined) return;
+    log.error('address_shared', {
+      address: this.#address,
+      gateway: other['gateway'],
+      fix: 'another gateway advertises the same address and has ended the lease of this one; give each an address of its own with --advertise',
+    });
   }
 
   async #renew(usage: LimitUsage): Promise<Row | undefined> {
