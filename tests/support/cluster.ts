@@ -30,6 +30,7 @@ export class Ownership {
         this.asked += 1;
         return this.owners.get(key);
       },
+      anyOther: async () => [...this.owners.values()].find(({ id }) => id !== gatewayId),
     };
   }
 }

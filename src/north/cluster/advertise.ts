@@ -1,9 +1,10 @@
 /** The address at which other gateways reach this one. */
 
-import { hostname } from 'node:os';
+import { hostname, networkInterfaces } from 'node:os';
 import type { Clock } from '../../lib/clock.ts';
 import { within } from '../../lib/timers.ts';
 import { FORWARDED } from '../http/addressed.ts';
+import { isLoopback } from '../http/guard.ts';
 import { forwardedHeader } from './forwarded-header.ts';
 import type { Answer, GatewayClient } from './gateway-client.ts';
 import { REFUSED_BY } from './receiver.ts';
@@ -22,6 +23,20 @@ export function addressOf(text: string): string {
   const url = new URL(text);
   if (WILDCARDS.has(url.hostname)) url.hostname = hostname();
   return url.origin;
+}
+
+/** Whether only gateways on this machine can use the first address, and the second one is of another machine. */
+export function isOutOfReach(address: string, other: string): boolean {
+  const host = new URL(other).hostname;
+  return isLoopback(new URL(address).hostname) && !isLoopback(host) && !ownHosts().has(host);
+}
+
+function ownHosts(): ReadonlySet<string> {
+  const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  return new Set([
+    hostname(),
+    ...addresses.map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address)),
+  ]);
 }
 
 interface Checked {

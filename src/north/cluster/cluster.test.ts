@@ -11,6 +11,7 @@ import type { Neighbours } from '../../core/cluster/neighbours.ts';
 import { OwnedElsewhere } from '../../core/errors.ts';
 import { onceHandedOver, respondJson } from '../http/response.ts';
 import { DELIVERY, FORWARDED } from '../http/addressed.ts';
+import { addressOf } from './advertise.ts';
 import { forwardedHeader } from './forwarded-header.ts';
 
 const IN_SESSION = { 'mcp-session-id': 's1' };
@@ -579,5 +580,23 @@ test('K-3: a gateway makes sure that others reach it at its address, and not ano
       error: expect.stringContaining('ECONNREFUSED'),
       fix: expect.stringContaining('--advertise'),
     },
+  });
+});
+
+test('K-3: a gateway with an address of its own machine only is warned of those on other machines', async () => {
+  const ownership = new Ownership();
+  const { cluster, logs, address } = await testPeer('one', ownership, () => {});
+  const warned = async (other: string): Promise<unknown> => {
+    ownership.owners.set('s1', { id: 'other', address: other });
+    logs.length = 0;
+    await cluster.announce(address, undefined);
+    return logs.find(({ event }) => event === 'advertise_unreachable')?.data;
+  };
+  expect(await warned('http://localhost:8080')).toBeUndefined();
+  expect(await warned(addressOf('http://0.0.0.0:8080'))).toBeUndefined();
+  expect(await warned('http://gateway-2.example:8080')).toMatchObject({
+    address,
+    error: expect.stringContaining('http://gateway-2.example:8080'),
+    fix: expect.stringContaining('--advertise'),
   });
 });

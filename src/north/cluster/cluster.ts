@@ -9,13 +9,17 @@ import { loadUndici } from '../../lib/http-connections.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { isObject } from '../../lib/values.ts';
 import { isHelperTool } from '../hub/hub.ts';
-import { addressOf, GATEWAY_PATH, whoAnswersAt } from './advertise.ts';
+import { addressOf, GATEWAY_PATH, isOutOfReach, whoAnswersAt } from './advertise.ts';
 import { Confirmations } from './confirmations.ts';
 import { Forwarder, type Incoming } from './forwarder.ts';
 import { GatewayClient } from './gateway-client.ts';
 import { answerRequest, HttpNeighbours, type Answerer } from './neighbours.ts';
 import { Receiver, type Received } from './receiver.ts';
 import type { ForwardStore } from './owners.ts';
+
+const REACHABLE_FIX =
+  'give the address at which other gateways reach this one with --advertise; it must lead straight to this gateway, or through a ' +
+  'proxy that does not buffer';
 
 export interface ClusterParts {
   store: ForwardStore;
@@ -62,9 +66,13 @@ export class Cluster {
             'give each gateway an address of its own with --advertise',
         );
       case 'unknown': {
-        const fix = 'give the address at which other gateways reach this one with --advertise';
-        log.warn('advertise_unreachable', { address, error: answering.why, fix });
+        log.warn('advertise_unreachable', { address, error: answering.why, fix: REACHABLE_FIX });
       }
+    }
+    const other = await store.anyOther();
+    if (other?.address !== undefined && isOutOfReach(address, other.address)) {
+      const error = `another gateway is on another machine, at ${other.address}, and cannot reach this one`;
+      log.warn('advertise_unreachable', { address, error, fix: REACHABLE_FIX });
     }
     await announce(address, new HttpNeighbours(this.#parts, this.#client, this.#confirmations));
     log.info('advertised', { address, gateway: store.gatewayId });

@@ -53,7 +53,13 @@ test('K-3: a header is of no use later, and clocks may differ by two minutes', (
 });
 
 const arriving = () => ({ method: REQUEST.method, url: REQUEST.path, socket: new Socket() });
-const store = { gatewayId: 'gateway-a', key: KEY, leaseMs: 1, ownerOf: async () => undefined };
+const store = {
+  gatewayId: 'gateway-a',
+  key: KEY,
+  leaseMs: 1,
+  ownerOf: async () => undefined,
+  anyOther: async () => undefined,
+};
 const FORWARDING = { principal: 'ann', key: 'session-1', recipient: 'gateway-b' };
 
 test('K-3: a header is used again for the same client, and signed anew for anything else, and after a while', () => {

@@ -5,7 +5,7 @@ import type { Clock } from '../../lib/clock.ts';
 const MAX_KNOWN = 100_000;
 
 /** What the store tells of other gateways, as far as requests are forwarded. */
-export type ForwardStore = Pick<ClusterStore, 'gatewayId' | 'key' | 'leaseMs' | 'ownerOf'>;
+export type ForwardStore = Pick<ClusterStore, 'gatewayId' | 'key' | 'leaseMs' | 'ownerOf' | 'anyOther'>;
 
 interface Known {
   owner: GatewayAddress;
