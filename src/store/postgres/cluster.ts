@@ -71,16 +71,23 @@ const OWNER = `SELECT gateway, address FROM ${SCHEMA}.claims JOIN ${SCHEMA}.leas
 const ANY_OTHER = `SELECT gateway, address FROM ${SCHEMA}.leases WHERE gateway <> $1 AND address IS NOT NULL
   AND until > clock_timestamp() ORDER BY random() LIMIT 1`;
 
-const GATEWAYS_OF = `SELECT DISTINCT gateway, address FROM ${SCHEMA}.sessions JOIN ${SCHEMA}.claims ON session_id = id
-  JOIN ${SCHEMA}.leases USING (gateway) WHERE principal = $1 AND gateway <> $2 AND until > clock_timestamp()`;
+/** A principal may have very many sessions: how many are looked at, the newest first. */
+const SESSIONS_WINDOW = 10_000;
+const NEWEST_OF = `newest AS MATERIALIZED (SELECT id, last_active_at FROM ${SCHEMA}.sessions
+    WHERE principal = $1 ORDER BY last_active_at DESC LIMIT ${SESSIONS_WINDOW})`;
 
-/** How many sessions of a principal are looked at. */
+const GATEWAYS_OF = `WITH ${NEWEST_OF},
+  owners AS MATERIALIZED (SELECT DISTINCT owner.gateway FROM newest
+    CROSS JOIN LATERAL (SELECT gateway FROM ${SCHEMA}.claims WHERE session_id = id OFFSET 0) owner)
+  SELECT gateway, address FROM owners JOIN ${SCHEMA}.leases USING (gateway) WHERE gateway <> $2 AND until > clock_timestamp()`;
+
+/** How many of a principal's sessions are found. */
 const MAX_LEFT = 100;
 
-const LEFT_OF = `SELECT id FROM ${SCHEMA}.sessions WHERE principal = $1 AND (
-    EXISTS (SELECT FROM ${SCHEMA}.tasks WHERE session_id = sessions.id)
-    OR EXISTS (SELECT FROM ${SCHEMA}.questions WHERE session_id = sessions.id))
-  AND NOT EXISTS (SELECT FROM ${SCHEMA}.claims WHERE session_id = sessions.id AND (gateway = $2 OR ${CLAIM_HOLDS}))
+const LEFT_OF = `WITH ${NEWEST_OF}
+  SELECT id FROM newest WHERE (EXISTS (SELECT FROM ${SCHEMA}.tasks WHERE session_id = newest.id OFFSET 0)
+    OR EXISTS (SELECT FROM ${SCHEMA}.questions WHERE session_id = newest.id OFFSET 0))
+  AND NOT EXISTS (SELECT FROM ${SCHEMA}.claims WHERE session_id = newest.id AND (gateway = $2 OR ${CLAIM_HOLDS}) OFFSET 0)
   ORDER BY last_active_at DESC LIMIT ${MAX_LEFT}`;
 
 /** First what they claimed, some of it at a time: there may be very many. */

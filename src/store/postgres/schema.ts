@@ -55,6 +55,12 @@ export const MIGRATIONS: readonly string[] = [
   `
   ALTER TABLE meanwhile.leases ADD COLUMN lease_ms double precision NOT NULL DEFAULT 10000, ADD COLUMN usage text;
   `,
+  // One principal may have very many sessions: the newest are found first.
+  `
+  DROP INDEX meanwhile.sessions_by_principal;
+  CREATE INDEX sessions_by_principal ON meanwhile.sessions (principal, last_active_at);
+  CREATE INDEX states_by_principal ON meanwhile.sessions (principal) WHERE owner_kind = 'state';
+  `,
 ];
 
 /** The oldest version that has all that the statements need: `gen_random_uuid` came last. */
