@@ -23,11 +23,13 @@ interface Usage {
   elsewhere: number;
   /** What nobody else can take. */
   share: number;
+  /** How many open quotas use it. */
+  quotas: number;
 }
 
 /**
- * A limit of the whole gateway, or of all gateways on a store together. With several principals, each has a share that nobody else can take, so that each can always
- * get in; the rest goes to whoever comes first.
+ * A limit of the whole gateway, or of all gateways on a store together. With several principals, each has a share that nobody
+ * else can take, so that each can always get in; the rest goes to whoever comes first.
  */
 export class SharedLimit {
   readonly #max: number;
@@ -51,8 +53,13 @@ export class SharedLimit {
   /** Where one session, or whoever else uses it for a principal, takes and gives back. */
   quotaFor(principal: string): Quota {
     const usage = this.#usageOf(principal);
+    usage.quotas += 1;
     return new Quota({
       add: (count) => this.#add(usage, count),
+      onClosed: () => {
+        usage.quotas -= 1;
+        this.#forgetUnused(principal, usage);
+      },
       assertRoom: () => {
         if (usage.used >= usage.share && this.#commonUsed >= this.#common) throw this.#full(principal, usage);
       },
@@ -72,14 +79,20 @@ export class SharedLimit {
       const count = counts.get(principal) ?? 0;
       this.#add(usage, count - usage.elsewhere);
       usage.elsewhere = count;
+      this.#forgetUnused(principal, usage);
     }
   }
 
   #usageOf(principal: string): Usage {
     const share = this.#principals.has(principal) ? this.#share : 0;
-    const usage = this.#usage.get(principal) ?? { used: 0, elsewhere: 0, share };
+    const usage = this.#usage.get(principal) ?? { used: 0, elsewhere: 0, share, quotas: 0 };
     this.#usage.set(principal, usage);
     return usage;
+  }
+
+  /** There may be very many principals over time. */
+  #forgetUnused(principal: string, { used, quotas }: Usage): void {
+    if (used === 0 && quotas === 0) this.#usage.delete(principal);
   }
 
   #add(usage: Usage, count: number): void {
@@ -100,13 +113,19 @@ export class SharedLimit {
   }
 }
 
+interface QuotaOwner {
+  add: (count: number) => void;
+  assertRoom: () => void;
+  onClosed: () => void;
+}
+
 /** One holder's part in a limit. */
 export class Quota {
-  readonly #of: { add: (count: number) => void; assertRoom: () => void };
+  readonly #of: QuotaOwner;
   #held = 0;
   #closed = false;
 
-  constructor(of: { add: (count: number) => void; assertRoom: () => void }) {
+  constructor(of: QuotaOwner) {
     this.#of = of;
   }
 
@@ -125,8 +144,10 @@ export class Quota {
 
   /** Gives everything back; from then on nothing counts. */
   close(): void {
+    if (this.#closed) return;
     this.#add(-this.#held);
     this.#closed = true;
+    this.#of.onClosed();
   }
 
   #add(count: number): void {
@@ -138,7 +159,7 @@ export class Quota {
 
 /** For tasks that no gateway shares out. */
 export function unlimitedQuota(): Quota {
-  return new Quota({ add: () => {}, assertRoom: () => {} });
+  return new Quota({ add: () => {}, assertRoom: () => {}, onClosed: () => {} });
 }
 
 /** One at least, if there are enough for everyone. */
