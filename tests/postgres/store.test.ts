@@ -473,6 +473,11 @@ describe('a store on PostgreSQL', () => {
     expect(await another.cluster.renew({})).toEqual({ lost: [], others: [usage] });
     expect(await store.cluster.renew({})).toMatchObject({ others: [] });
     expect(await another.cluster.renew({ tasks: { ada: 1 } })).toMatchObject({ others: [] });
+    // A gateway that others have removed does not know better than before.
+    await another.cluster.renew(usage);
+    expect(await store.cluster.renew({})).toMatchObject({ others: [usage] });
+    await admin.run('DELETE FROM meanwhile.leases WHERE gateway = $1', [store.cluster.gatewayId]);
+    expect(await store.cluster.renew({})).toMatchObject({ others: [usage] });
     await admin.run('UPDATE meanwhile.leases SET until = now() WHERE gateway = $1', [another.cluster.gatewayId]);
     expect(await store.cluster.renew({})).toMatchObject({ others: [] });
   });
@@ -491,6 +496,40 @@ describe('a store on PostgreSQL', () => {
     await store.settled();
     expect(await admin.run('SELECT count(*)::int AS count FROM meanwhile.sessions')).toEqual([{ count: 1000 }]);
     expect(await admin.run('SELECT FROM meanwhile.tasks UNION ALL SELECT FROM meanwhile.claims')).toEqual([]);
+  });
+
+  it('K-9: of a principal with very many sessions the newest are looked at', async () => {
+    const { gatewayId } = another.cluster;
+    await admin.script(`
+      INSERT INTO meanwhile.sessions SELECT 's' || n, '{"id":"s' || n || '"}', 'ada', 'client', n, false
+        FROM generate_series(1, 10010) n;
+      INSERT INTO meanwhile.tasks SELECT 't' || n, 's' || n, '{}' FROM generate_series(1, 10001, 5000) n;
+      INSERT INTO meanwhile.claims VALUES ('s5001', '${gatewayId}', nextval('meanwhile.fences'))`);
+    for (const id of ['s1', 's10001'])
+      await admin.run('UPDATE meanwhile.sessions SET data = $2 WHERE id = $1', [id, stringifyExact(session(id))]);
+    expect(await store.cluster.leftOf('ada')).toEqual(['s10001']);
+    expect(ids(await store.cluster.gatewaysOf('ada'))).toEqual([gatewayId]);
+    expect(await store.cluster.gatewaysOf('ben')).toEqual([]);
+  });
+
+  it('K-5: sessions that cannot be restored do not hide others behind them', async () => {
+    await admin.script(`
+      INSERT INTO meanwhile.sessions SELECT 's' || n, '{}', 'ada', 'client', n, true FROM generate_series(10001, 14500) n;
+      INSERT INTO meanwhile.claims SELECT id, '${another.cluster.gatewayId}', nextval('meanwhile.fences')
+        FROM meanwhile.sessions WHERE id NOT IN ('s10500', 's12500', 's14500')`);
+    const found: string[] = [];
+    for (let times = 0; times < 4; times += 1) found.push(...ids(await store.sessionsToResume()));
+    expect(found).toEqual(['s10500', 's12500', 's14500', 's10500']);
+  });
+
+  it('P-4: nothing is left claimed of an idle session that cannot be read', async () => {
+    const id = 'x'.repeat(9000);
+    const claimed = await claim(id);
+    claimed.put('session', session(id));
+    await claimed.release();
+    await admin.run(`UPDATE meanwhile.sessions SET data = '{'`);
+    await store.dropIdle(10);
+    expect(await admin.run('SELECT FROM meanwhile.claims')).toEqual([]);
   });
 
   it('K-5: sessions to resume are those that no other gateway has', async () => {

@@ -54,6 +54,8 @@ const CLAIM_FINISHED = claimIdle(
   `AND NOT EXISTS (SELECT FROM ${SCHEMA}.tasks WHERE tasks.session_id = looked_at.id AND keep_until IS NULL)`,
 );
 
+const RELEASE = `DELETE FROM ${SCHEMA}.claims WHERE session_id = $1 AND fence = $2`;
+
 export interface CleanUpParts {
   db: Database;
   reader: RecordReader;
@@ -98,13 +100,15 @@ export class CleanUp {
   }
 
   async #dropSessions(sql: string, before: number, onChunk?: (rows: readonly Row[]) => Promise<void>): Promise<void> {
-    const { reader, writer } = this.#parts;
+    const { db, reader, writer } = this.#parts;
     for await (const rows of this.#chunks(sql, before)) {
       const claimed = rows.filter(({ fence }) => fence !== null);
       await onChunk?.(claimed);
       for (const { session_id: key, fence } of claimed) {
         const sessionId = await reader.idOf('session', String(key));
         if (sessionId !== undefined) writer.erase({ sessionId, fence: Number(fence), lost: false });
+        // It was set aside.
+        else await db.read(RELEASE, [String(key), Number(fence)]);
       }
     }
   }

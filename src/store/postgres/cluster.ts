@@ -138,6 +138,8 @@ export class Cluster implements ClusterStore {
   #renewing: Promise<unknown> = Promise.resolve();
   #hasLeft = false;
   #isClockWrong = false;
+  /** What they used when the lease was last renewed. */
+  #others: LimitUsage[] = [];
   /** By this gateway's own clock, counted from before the database was asked: it has ended here before others think so. */
   #leaseEnds = 0;
   /** The lease could not be renewed. */
@@ -255,11 +257,8 @@ export class Cluster implements ClusterStore {
     this.#leaseEnds = begun + this.leaseMs;
     const lost = claims.filter((claim) => claim.lost);
     for (const claim of lost) forget(claim);
-    const others = row?.['usage'];
-    return {
-      lost: lost.map(({ sessionId }) => sessionId),
-      others: typeof others === 'string' ? (parseExact(others) as LimitUsage[]) : [],
-    };
+    if (row) this.#others = typeof row['usage'] === 'string' ? (parseExact(row['usage']) as LimitUsage[]) : [];
+    return { lost: lost.map(({ sessionId }) => sessionId), others: this.#others };
   }
 
   /** A gateway takes another one at its own address for its predecessor, and ends the lease of that one. */

@@ -38,6 +38,8 @@ const SESSIONS_TO_RESUME = `WITH unfinished AS MATERIALIZED (
 export class RecordReader {
   readonly #db: Database;
   readonly #onUnreadable: (record: UnreadableRecord) => void;
+  /** The last unfinished session that was looked at; empty at the end of them. */
+  #resumeAfter = '';
 
   constructor(db: Database, onUnreadable: (record: UnreadableRecord) => void) {
     this.#db = db;
@@ -62,14 +64,21 @@ export class RecordReader {
     return { tasks, questions, events, subscriptions };
   }
 
+  /** Goes on behind those that were found last: perhaps they cannot be restored. */
   async sessionsToResume(gateway: string): Promise<Pick<SessionRecord, 'id' | 'principal'>[]> {
-    for (let after: unknown = ''; typeof after === 'string';) {
+    const begin = this.#resumeAfter;
+    const found = await this.#sessionsToResume(gateway, begin);
+    return found.length > 0 || begin === '' ? found : this.#sessionsToResume(gateway, '');
+  }
+
+  async #sessionsToResume(gateway: string, begin: string): Promise<Pick<SessionRecord, 'id' | 'principal'>[]> {
+    for (let after = begin; ;) {
       const rows: Row[] = await this.#db.read(SESSIONS_TO_RESUME, [gateway, after]);
       const found = await this.#foundToResume(rows.filter(({ id }) => id !== null));
-      if (found.length > 0) return found;
-      after = rows[0]?.['last'];
+      const last = rows[0]?.['last'];
+      this.#resumeAfter = after = typeof last === 'string' ? last : '';
+      if (found.length > 0 || after === '') return found;
     }
-    return [];
   }
 
   async #foundToResume(rows: readonly Row[]): Promise<Pick<SessionRecord, 'id' | 'principal'>[]> {
