@@ -2,6 +2,7 @@
  * The header with which a gateway forwards a request of its client to the gateway that has the session. It is signed with the
  * key that the gateways of one store share, so it stands for the token that the first gateway has checked. Like a token, it
  * protects neither the body nor the response on the way: the network between gateways must be private, or they use https.
+ * With the body signed, no header could be used twice, and the response would still be open.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
