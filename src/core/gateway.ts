@@ -102,6 +102,8 @@ export class Gateway {
   readonly #stopTimers: (() => void)[] = [];
   #closing = false;
   #drained: Promise<void> | undefined;
+  /** What is being left to others. */
+  readonly #leaving = new Map<string, Promise<void>>();
   /** Absent if no other gateway can use the store. */
   readonly #ownership: Ownership | undefined;
   #neighbourhood: Neighbourhood | undefined;
@@ -187,7 +189,7 @@ export class Gateway {
   async wakeLeft(principal: string): Promise<void> {
     const { cluster } = this.store;
     // Clients of a session could not reach it at a gateway that has no address.
-    if (cluster === undefined || this.#neighbourhood === undefined || this.#draining) return;
+    if (cluster === undefined || this.#neighbourhood === undefined || this.draining) return;
     for (const id of await orStoreFailed(cluster.leftOf(principal))) await this.#restoreIfPossible(id, principal);
   }
 
@@ -250,7 +252,7 @@ export class Gateway {
     for (;;) {
       const found = (await this.store.sessionsToResume()).filter(({ id }) => !this.#sessions.has(id));
       let taken = 0;
-      while (found.length > 0 && !this.#closing && !this.#draining) {
+      while (found.length > 0 && !this.#closing && !this.draining) {
         const some = found.splice(0, AT_ONCE);
         const restored = await Promise.all(
           some.map(async ({ id, principal }) => this.#restoreIfPossible(id, principal)),
@@ -264,11 +266,7 @@ export class Gateway {
 
   get #stage(): Stage {
     if (this.#closing) return 'closing';
-    return this.#draining ? 'draining' : 'open';
-  }
-
-  get #draining(): boolean {
-    return this.#drained !== undefined;
+    return this.draining ? 'draining' : 'open';
   }
 
   /**
@@ -282,28 +280,36 @@ export class Gateway {
     return this.#drained;
   }
 
-  /** Resolves when all sessions are left to others, if this gateway is being stopped. */
-  get drained(): Promise<void> | undefined {
-    return this.#drained;
+  /** Whether this gateway is being stopped, and leaves its sessions to others. */
+  get draining(): boolean {
+    return this.#drained !== undefined;
   }
 
   async #drain(cluster: ClusterStore): Promise<void> {
     const deadline = this.clock.now() + this.settings.cluster.drainMs;
     await Promise.allSettled([...this.#restoring.values(), ...this.#opening.values()]);
     for (const { calls } of this.sessions) calls.promoteKept();
-    const units = this.#units();
     const isBusy = ({ sessions }: Unit): boolean => sessions.some(({ calls }) => calls.anyPlain);
-    const busy = units.filter(isBusy);
-    const isWaitedFor = new Set(busy);
-    await Promise.all(units.filter((unit) => !isWaitedFor.has(unit)).map(async (unit) => this.#handOver(unit)));
+    const leave = async (key: string, unit: Unit): Promise<void> => {
+      while (isBusy(unit) && this.clock.now() < deadline) await sleep(DRAIN_MS, this.clock);
+      await this.#handOver(unit);
+      this.#leaving.delete(key);
+    };
+    const idle: Promise<void>[] = [];
+    const busy: Promise<void>[] = [];
+    for (const [key, unit] of this.#units()) {
+      const leaving = leave(key, unit);
+      this.#leaving.set(key, leaving);
+      (isBusy(unit) ? busy : idle).push(leaving);
+    }
+    await Promise.all(idle);
     await this.#tellWorkLeft(cluster);
-    await Promise.all(
-      busy.map(async (unit) => {
-        while (isBusy(unit) && this.clock.now() < deadline) await sleep(DRAIN_MS, this.clock);
-        await this.#handOver(unit);
-        await this.#tellWorkLeft(cluster);
-      }),
-    );
+    await Promise.all(busy.map(async (leaving) => leaving.then(async () => this.#tellWorkLeft(cluster))));
+  }
+
+  /** Resolves when a session, or the states of a principal, are left to others, if they are about to be. */
+  whenLeft(key: string): Promise<void> | undefined {
+    return this.#leaving.get(key);
   }
 
   /** Other gateways find the work by themselves, only later. */
@@ -313,7 +319,8 @@ export class Gateway {
     });
   }
 
-  #units(): Unit[] {
+  /** By what they are claimed. */
+  #units(): Map<string, Unit> {
     const units = new Map<string, Unit>();
     for (const principal of this.#claims.principals) units.set(statesKey(principal), { principal, sessions: [] });
     for (const session of this.sessions) {
@@ -322,7 +329,7 @@ export class Gateway {
       units.set(key, unit);
       unit.sessions.push(session);
     }
-    return [...units.values()];
+    return units;
   }
 
   /** Whatever fails, the rest goes on: claims that are not given back end with the lease. */
@@ -361,7 +368,7 @@ export class Gateway {
     const claimed = await this.#claims.claim(id, claimKey({ id, principal, owner }));
     if (claimed === undefined) throw new GatewayError('TOOL_ERR_STORE', 'the session is in use; try again');
     try {
-      if (this.#closing || this.#draining) throw shuttingDown();
+      if (this.#closing || this.draining) throw shuttingDown();
       if (claimed.isLost) throw new ClaimLost();
       assertOwned?.();
       this.#limits.sessions.quotaFor(principal).assertRoom();

@@ -4,7 +4,9 @@
  */
 import { GatewayError } from '../core/errors.ts';
 import type { Session } from '../core/session/session.ts';
+import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/log.ts';
+import { sleep } from '../lib/timers.ts';
 import { RpcError } from '../lib/rpc-error.ts';
 
 type Result = Record<string, unknown>;
@@ -58,6 +60,22 @@ export async function whenStored(sessions: readonly Stored[]): Promise<void> {
     await Promise.all(sessions.map(async (session) => session.settled()));
   } catch (error) {
     throw new GatewayError('TOOL_ERR_STORE', `the gateway could not write to its store: ${messageOf(error)}`);
+  }
+}
+
+/** How soon to look again whether a store that failed has recovered. */
+const RECOVERY_MS = 500;
+
+/** The same for something that the client has to hear in any case: waits for a store that fails, until the signal is aborted. */
+export async function onceStored(session: Stored & { clock: Clock }, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await whenStored([session]);
+      return;
+    } catch {
+      // What could not be written is kept, and written when the store is back.
+      await sleep(RECOVERY_MS, session.clock);
+    }
   }
 }
 

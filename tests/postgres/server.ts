@@ -153,6 +153,10 @@ export class PostgresServer {
     });
   }
 
+  get isUp(): boolean {
+    return this.#process !== undefined;
+  }
+
   /** Like a crash: connections are cut, and nothing is tidied up. */
   async down(): Promise<void> {
     const stopped = this.#process;

@@ -817,6 +817,11 @@ describe('opening', () => {
       code: 'STORE_UNUSABLE',
       message: expect.stringContaining('expected postgres://user:password@host:5432/database'),
     });
+    for (const password of ['hun@ter/2#x', 'hunter/2', 'hunter#2']) {
+      const { message } = await failure(`postgres://ann:${password}@host/x`);
+      expect(message).toContain('percent-encoded');
+      expect(message).not.toMatch(/hun|ter/);
+    }
   });
 
   it('K-1: names the command that installs the driver', async () => {

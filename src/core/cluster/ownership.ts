@@ -32,6 +32,7 @@ export class Ownership {
   #beatAt: number;
   /** The program was stopped for longer than its lease: nothing is known until that is renewed. */
   #wasPaused = false;
+  #isFailing = false;
   /** When the lease could not be renewed. */
   #failedAt = -Infinity;
   #renewing: Promise<void> | undefined;
@@ -117,11 +118,15 @@ export class Ownership {
         log.warn('sessions_taken_over', { sessions: lost.length });
         onLost(lost);
       }
+      if (this.#isFailing) log.info('lease_renewed', {});
+      this.#isFailing = false;
       this.#renewedAt = begun;
       this.#beatAt = clock.now();
       this.#wasPaused = false;
     } catch (error) {
-      log.warn('lease_not_renewed', { error: messageOf(error) });
+      // Once: the next attempt follows soon.
+      log[this.#isFailing ? 'debug' : 'warn']('lease_not_renewed', { error: messageOf(error) });
+      this.#isFailing = true;
       this.#failedAt = clock.now();
       this.#retry();
     }
@@ -145,7 +150,7 @@ export class Ownership {
   async #look(): Promise<void> {
     const { cluster, clock, log, onGone } = this.#parts;
     // Others could not renew their leases either, and need a moment.
-    if (clock.now() - this.#failedAt < cluster.leaseMs) return;
+    if (this.#isFailing || clock.now() - this.#failedAt < cluster.leaseMs) return;
     try {
       if (!(await cluster.anyGone())) return;
       await onGone();

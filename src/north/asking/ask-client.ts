@@ -4,7 +4,7 @@ import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
 import { withoutRelatedTask, withRelatedTask } from '../../lib/meta.ts';
 import { hasRpcCode, INVALID_PARAMS, rpcFailure } from '../../lib/rpc-error.ts';
-import { whenStored } from '../commit-gate.ts';
+import { onceStored } from '../commit-gate.ts';
 import type { RequestId } from '../message.ts';
 import type { ClientPeer } from '../peer.ts';
 import { asRequest } from './asking.ts';
@@ -36,7 +36,7 @@ export async function askClient(
   const { interactions } = session;
   const { method, params } = asRequest(question);
   try {
-    await whenStored([session]);
+    await onceStored(session, over);
     const place = where();
     if (over.aborted) return;
     if (place === undefined) {

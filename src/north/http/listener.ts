@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Budget } from '../../core/budget.ts';
 import { GatewayError, isShuttingDown, known, OwnedElsewhere, shuttingDown } from '../../core/errors.ts';
+import { statesKey } from '../../core/cluster/claims.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Store } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
@@ -325,13 +326,18 @@ export class HttpListener {
       respondError(res, 400, PARSE_ERROR, `Parse error: ${broken}`);
       return undefined;
     }
-    const { drained } = this.#gateway;
-    if (drained !== undefined && this.#cluster?.beginsCall(value) === true) {
+    const leaving = this.#gateway.draining && this.#cluster?.beginsCall(value) && this.#leaving(req, whom);
+    if (leaving instanceof Promise) {
       // Before anything is done. The gateway that takes the session over makes the call.
       if (whom.forwarded) throw shuttingDown();
-      return drained.then(() => this.#dispatch(req, res, whom, value));
+      return leaving.then(() => this.#dispatch(req, res, whom, value));
     }
     return this.#dispatch(req, res, whom, value);
+  }
+
+  #leaving({ headers }: IncomingMessage, { principal }: Addressed): Promise<void> | undefined {
+    const sessionId = headers['mcp-session-id'];
+    return this.#gateway.whenLeft(typeof sessionId === 'string' ? sessionId : statesKey(principal));
   }
 
   #dispatch(req: IncomingMessage, res: ServerResponse, whom: Addressed, value: unknown): Promise<void> | undefined {
@@ -376,7 +382,7 @@ export class HttpListener {
 
   /** Whether new clients should come here. */
   get #isOpen(): boolean {
-    return this.#ready && this.#gateway.drained === undefined;
+    return this.#ready && !this.#gateway.draining;
   }
 
   async #readiness(res: ServerResponse): Promise<void> {

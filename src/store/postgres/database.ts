@@ -66,15 +66,14 @@ export class Database {
 
   static async open(url: string): Promise<Database> {
     const name = withoutSecrets(url);
+    // A part of the password would pass for the host, and be shown as such.
+    if (endsInPassword(url)) throw notAUrl(name);
     const driver = await loadDriver(name);
     try {
       return new Database(url, driver);
     } catch {
       // The error of the driver has the URL, and with it the password.
-      throw new StoreError(
-        'STORE_UNUSABLE',
-        `${name}: not a URL; expected postgres://user:password@host:5432/database`,
-      );
+      throw notAUrl(name);
     }
   }
 
@@ -148,4 +147,19 @@ export class Database {
     this.#closing ??= Promise.all(Object.values(this.#lanes).map(async (lane) => lane.close())).then(() => {});
     return this.#closing;
   }
+}
+
+/** Whether a character of the password has ended the host: then the @ behind the password follows later. */
+function endsInPassword(url: string): boolean {
+  if (!URL.canParse(url)) return true;
+  const { pathname, hash } = new URL(url);
+  return `${pathname}${hash}`.includes('@');
+}
+
+function notAUrl(name: string): StoreError {
+  return new StoreError(
+    'STORE_UNUSABLE',
+    `${name}: not a URL; expected postgres://user:password@host:5432/database, with special characters of the password ` +
+      'percent-encoded (@ is %40, / is %2F, # is %23, : is %3A)',
+  );
 }

@@ -369,8 +369,9 @@ test('K-4: of answers at two gateways at the same moment, one is taken, and the 
 test('K-5: a gateway that is stopped lets plain calls finish, and leaves everything else to the other one', async () => {
   const { server, a, b } = await twoGateways({ cluster: { drainMs: 10_000 } });
   const [busy, idle] = [await rawSession(a.url), await rawSession(a.url)];
-  const slow = { server: 'one', tool: 'slow', args: { ms: 700, text: 'done' }, timeout_ms: 20_000 };
-  const call = post(a.url, toolCall('execute_tool', slow, 7), busy.headers);
+  const slow = { server: 'one', tool: 'slow', args: { ms: 1500, text: 'done' }, timeout_ms: 20_000 };
+  let isDone = false;
+  const call = post(a.url, toolCall('execute_tool', slow, 7), busy.headers).finally(() => (isDone = true));
   await vi.waitFor(() => expect(server.state.calls.map(({ tool }) => tool)).toContain('slow'), { timeout: 10_000 });
   const stopped = a.close();
   await vi.waitFor(async () =>
@@ -379,12 +380,11 @@ test('K-5: a gateway that is stopped lets plain calls finish, and leaves everyth
   const echo = (text: string, id: number) =>
     toolCall('execute_tool', { server: 'one', tool: 'echo', args: { text } }, id);
   // At the gateway that is being stopped, too; of a session that it still has, only once that is left.
-  const [atA, atB, inBusy] = await Promise.all([
-    post(a.url, echo('a', 8), idle.headers),
-    post(b.url, echo('b', 9), idle.headers),
-    post(b.url, echo('c', 10), busy.headers),
-  ]);
-  expect([atA, atB, inBusy].map((reply) => replyOf(reply).text)).toEqual(['a', 'b', 'c']);
+  const inBusy = post(b.url, echo('c', 10), busy.headers);
+  const others = [post(a.url, echo('a', 8), idle.headers), post(b.url, echo('b', 9), idle.headers)];
+  expect((await Promise.all(others)).map((reply) => replyOf(reply).text)).toEqual(['a', 'b']);
+  expect(isDone).toBe(false);
+  expect(replyOf(await inBusy).text).toBe('c');
   expect(replyOf(await call).text).toBe('done');
   await stopped;
   expect(sessionsOf(b)).toEqual([2]);
@@ -401,4 +401,24 @@ test('K-6: a server that is added at one gateway can be used at the other', asyn
     },
     { timeout: 10_000 },
   );
+});
+
+test('K-7: a question that comes while the database is away is asked when it is back', async () => {
+  const { server, a } = await twoGateways();
+  const client = await v1Asked({ url: `${a.url}/one` }, async (url, init) => fetch(url, init));
+  await client.call('echo', { text: 'connected' });
+  await postgres.down();
+  try {
+    const asked = client.call('ask', { message: whoIs('Ada') });
+    await vi.waitFor(() => expect(server.state.calls.map(({ tool }) => tool)).toContain('ask'), { timeout: 10_000 });
+    // Longer than the store is patient.
+    await vi.waitFor(async () => expect(await a.gateway.store.settled().then(String, String)).toContain('Error'), {
+      timeout: 10_000,
+    });
+    const { content } = await Promise.all([asked, postgres.up()]).then(([result]) => result);
+    expect(content).toEqual([{ type: 'text', text: 'Hello Ada' }]);
+  } finally {
+    if (!postgres.isUp) await postgres.up();
+  }
+  await client.close();
 });
