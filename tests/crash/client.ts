@@ -79,12 +79,11 @@ export class CrashClient {
       return undefined;
     }
     const told = readReply(object(result));
-    if (isClosing(told)) {
-      exchange.failed = { at: this.#history.moment(), why: told.text };
-      return undefined;
-    }
     this.#learn(exchange, told);
-    return told;
+    if (!isClosing(told)) return told;
+    // It was not done, but what else the reply tells was told.
+    exchange.failed = { at: this.#history.moment(), why: told.text };
+    return undefined;
   }
 
   /** Ends its session; `true` when the gateway has said that it did. */

@@ -11,8 +11,8 @@ const RESTARTED = /gateway restarted|the gateway is shutting down/;
 
 /** A call that was answered at once has its own result. */
 export function checkCalls(answered: readonly Answered[], faults: Faults): string[] {
-  return answered.flatMap(({ client, call, told, sent, received }) => {
-    if (call === undefined || 'proxy_task' in told.body) return [];
+  return answered.flatMap(({ client, call, told, sent, received, failed }) => {
+    if (call === undefined || 'proxy_task' in told.body || failed !== undefined) return [];
     const name = `${client}: ${call.server}.${call.tool} ${call.label}`;
     const couldNotBeStored = told.isError && told.text.includes('TOOL_ERR_STORE');
     if (couldNotBeStored && faults.between(sent, received, [...OF_THE_DATABASE, ...MOVES])) return [];
