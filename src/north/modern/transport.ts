@@ -77,6 +77,8 @@ export class RequestTransport implements Carrier {
 
   /** The program ends. */
   stop(): void {
+    // A reply that is on its way through another gateway may arrive without a word to this one.
+    if (this.#exchange && this.over) this.#exchange.mayHaveArrived = true;
     this.#exchange?.clientLeft();
     // Whatever goes out now is not its reply.
     this.#exchange = undefined;
