@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { clusterRound } from './round.ts';
+
+/** One of each kind. */
+const FAULTS = 7;
+const LEASE_MS = 2000;
+
+test('K-2, K-3, K-5, K-6, K-7, K-8: nothing is lost, done or told twice, whatever happens to the gateways and their database', async () => {
+  const seed = Number(process.env['CLUSTER_SEED'] ?? 13);
+  const repeat = `npm run test:cluster -- --seed ${seed} --faults ${FAULTS} --round ${FAULTS} --lease ${LEASE_MS}`;
+  process.stdout.write(`cluster test: ${repeat}\n`);
+  const { violations, counts } = await clusterRound({ seed, faults: FAULTS, leaseMs: LEASE_MS });
+  expect(violations, `${JSON.stringify(counts)}; ${repeat} makes the same choices again`).toEqual([]);
+  // It was a test only if something happened.
+  for (const kind of [
+    'kill',
+    'pause',
+    'stop',
+    'partition',
+    'cut',
+    'database restart',
+    'slow database',
+    'tasks',
+    'direct',
+  ]) {
+    expect(counts[kind], kind).toBeGreaterThan(0);
+  }
+}, 120_000);
