@@ -34,10 +34,11 @@ const PLAYERS: readonly Player[] = [
   { name: 'ext-tasks', open: extTasks, at: EVERYWHERE },
 ];
 
+/** A task of the 2025-11-25 protocol sends its question once: when that is lost with a gateway, its client waits for ever. */
 const CALLED: Record<ServerKind, readonly string[]> = {
   plain: ['echo', 'slow', 'ask', 'sample'],
   rounds: ['echo', 'slow', 'ask', 'ask_twice', 'sample'],
-  core: ['echo', 'slow', 'ask', 'ask_twice', 'sample'],
+  core: ['echo', 'slow'],
   ext: ['echo', 'slow', 'ask', 'ask_twice', 'sample'],
   child: ['echo', 'slow', 'ask'],
 };
@@ -70,8 +71,12 @@ export interface DirectLoad {
   tried: string[];
 }
 
-export function directLanes(random: Random, load: DirectLoad): Promise<void>[] {
-  return PLAYERS.map((player) => directLane(player, random.fork(player.name), load));
+/** Of all kinds of clients, or of some. */
+export function directLanes(random: Random, load: DirectLoad, count = PLAYERS.length): Promise<void>[] {
+  return random
+    .shuffled(PLAYERS)
+    .slice(0, count)
+    .map((player) => directLane(player, random.fork(player.name), load));
 }
 
 async function directLane({ name, open, at }: Player, random: Random, load: DirectLoad): Promise<void> {
@@ -183,8 +188,6 @@ export function checkDirect(calls: readonly DirectCall[], { faults: done }: Hist
     const questions = kindOf(server, tool)?.questions ?? 0;
     const most = 1 + (server === 'rounds' ? questions : 0);
     const kept = questions === 0 && (server === 'core' || server === 'ext') && followed.has(`${server} ${label}`);
-    // It asks with a request that it sends once: one that was on the way to a gateway that was lost is lost.
-    if (server === 'core' && questions > 0 && failed?.includes('no answer in') === true) return [];
     const wrong = [
       times > most && `was run ${times} times`,
       failed === undefined && times === 0 && 'has a result, but was never run',

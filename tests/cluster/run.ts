@@ -23,6 +23,7 @@ const { values } = parseArgs({
     /** Kinds of faults, with commas between them. */
     only: { type: 'string' },
     mutate: { type: 'string' },
+    light: { type: 'boolean', default: false },
   },
 });
 const faults = Number(values.faults);
@@ -46,6 +47,7 @@ for (let round = 0; (totals['faults'] ?? 0) < faults; round += 1) {
     kinds: values.only?.split(',').map(kindOf),
     leaseMs: Number(values.lease),
     gateways: Number(values.gateways),
+    light: values.light,
     program,
   });
   for (const [name, count] of Object.entries(report.counts)) totals[name] = (totals[name] ?? 0) + count;
