@@ -635,7 +635,8 @@ describe('a store on PostgreSQL', () => {
       store.watchServers((id) => seen.push(id));
       await cut();
       another.putServer(serverRecord('a'));
-      await expect.poll(() => seen).toEqual(['a']);
+      // A connection that was cut while it began is given up after 5 seconds.
+      await expect.poll(() => seen, { timeout: 15_000 }).toEqual(['a']);
     });
 
     it('K-7: nothing is said to be stored while the database is down, and all is stored when it is back', async () => {
@@ -817,10 +818,10 @@ describe('opening', () => {
       code: 'STORE_UNUSABLE',
       message: expect.stringContaining('expected postgres://user:password@host:5432/database'),
     });
-    for (const password of ['hun@ter/2#x', 'hunter/2', 'hunter#2']) {
+    for (const password of ['q7@w9/x8#y6', 'q7/w9', 'q7#w9']) {
       const { message } = await failure(`postgres://ann:${password}@host/x`);
       expect(message).toContain('percent-encoded');
-      expect(message).not.toMatch(/hun|ter/);
+      expect(message).not.toMatch(/[qwxy]\d/);
     }
   });
 

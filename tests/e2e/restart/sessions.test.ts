@@ -74,6 +74,8 @@ test.each(['v1', 'v2'] as const)(
     waiting.catch(() => {});
     // Which its client goes on with.
     await expect.poll(() => streams).toBe(before + 1);
+    // By the next reply the client has read the event from which it goes on.
+    await hub.call('list_tools');
     await restart(gateway);
     await expect(waiting).rejects.toThrow(/gateway restarted/);
     expect((await hub.call('list_tasks')).isError).toBe(false);
