@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ClaimedSession } from '../../src/core/ports.ts';
 import { parseExact, stringifyExact } from '../../src/lib/exact-json.ts';
@@ -12,6 +13,7 @@ import { migrate, MIGRATIONS } from '../../src/store/postgres/schema.ts';
 import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/store.ts';
 import { storeContract } from '../contract/store.contract.ts';
 import { event, server as serverRecord, session, task } from '../support/records.ts';
+import { TcpProxy } from '../support/tcp-proxy.ts';
 import { PostgresServer } from './server.ts';
 
 /** All that is logged by the stores and gateways of this file. */
@@ -586,6 +588,27 @@ describe('a store on PostgreSQL', () => {
       expect(await store.claim('s')).toBeUndefined();
       await claimed.release();
       expect(await another.claim('s')).toBeDefined();
+    });
+
+    it('K-7: that are cut while a statement begins are replaced, whatever the driver was about to write', async () => {
+      const proxy = await TcpProxy.start(server.port);
+      const db = await Database.open(server.url(undefined, undefined, proxy.port));
+      const one = new Connections({ max: 1, answerMs: 10_000, connect: () => db.connect({ max: 1 }) });
+      const select = async (value: number) => one.run('SELECT $1::int AS value', [value]);
+      try {
+        // The loss is noticed some turns after it happened.
+        for (let turns = 0; turns < 8; turns += 1) {
+          await select(turns);
+          proxy.cut();
+          for (let count = 0; count < turns; count += 1) await nextTurn();
+          await select(turns).catch((error: unknown) => expect(error).toMatchObject({ code: 'CONNECTION_CLOSED' }));
+          expect(await select(turns)).toMatchObject([{ value: turns }]);
+        }
+      } finally {
+        await one.close();
+        await db.close();
+        await proxy.close();
+      }
     });
 
     it('K-7: that can only read after a failover are replaced', async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { codeOf } from '../../lib/log.ts';
 import type { Client, Row, Value } from './driver.ts';
-import { READ_ONLY } from './failure.ts';
+import { isAnswer, READ_ONLY } from './failure.ts';
 
 /** How long statements of replaced connections may still take. */
 export const LAST_SECONDS = 1;
@@ -71,25 +71,27 @@ export class Connections {
     const { answerMs } = this.#options;
     const hung = new AbortController();
     const timeout = delay(answerMs, undefined, { signal: hung.signal, ref: false }).then(() => {
-      this.#replace(client);
+      this.#replace(client, { lastSeconds: 0 });
       throw new Error(`no answer within ${answerMs / 1000} seconds`);
     });
     timeout.catch(() => {});
     try {
       return await Promise.race([client.unsafe(sql, values, { prepare: true }), timeout]);
     } catch (error) {
-      // After a failover: others lead to the new primary.
-      if (codeOf(error) === READ_ONLY) this.#replace(client);
+      // Read-only: after a failover, others lead to the new primary. Lost: if the driver had something to write at that moment, it
+      // would never write on that connection again, and each attempt would end only after the time for connecting.
+      if (!isAnswer(error) || codeOf(error) === READ_ONLY) this.#replace(client, { lastSeconds: answerMs / 1000 });
       throw error;
     } finally {
       hung.abort();
     }
   }
 
-  #replace(client: Client): void {
+  /** `lastSeconds`: how long statements may still take that others of the connections work on. */
+  #replace(client: Client, { lastSeconds }: { lastSeconds: number }): void {
     if (client !== this.#client || this.#closing) return;
     this.#client = this.#options.connect();
-    void client.end({ timeout: 0 });
+    void client.end({ timeout: lastSeconds });
   }
 
   close(): Promise<void> {

@@ -55,7 +55,7 @@ export function readFailure(store: string, error: unknown): StoreError {
 }
 
 /** PostgreSQL gives every error a code of five characters, with a digit: not so EPIPE. Others are of the connection. */
-const isAnswer = (error: unknown): boolean => /^(?=.*\d)[0-9A-Z]{5}$/.test(String(codeOf(error)));
+export const isAnswer = (error: unknown): boolean => /^(?=.*\d)[0-9A-Z]{5}$/.test(String(codeOf(error)));
 
 /**
  * The statement may succeed when it is made again: the connection was lost, it took too long (57014), others have all
