@@ -68,6 +68,8 @@ export class KillableGateway {
    * since it was there last.
    */
   async start(aheadMs = 0): Promise<boolean> {
+    // The port is in use until the last one is gone, which takes a moment after it was killed.
+    await this.#exited;
     this.run += 1;
     const child = spawn(process.execPath, [this.#program, 'serve', '--config', this.#config], {
       cwd: this.#folder,
