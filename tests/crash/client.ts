@@ -94,7 +94,8 @@ export class CrashClient {
   /** Whether the gateway knows its session; nothing if it did not answer. */
   async isKnown(): Promise<boolean | undefined> {
     const answer = await this.#post({ method: 'ping' }, this.#sessionHeaders());
-    if (answer?.kind === 'message') return true;
+    // An error says that the request was lost on its way to another gateway.
+    if (answer?.kind === 'message') return 'result' in answer.message ? true : undefined;
     return answer?.kind === 'refused' && !UNSERVED.test(answer.what) ? false : undefined;
   }
 
