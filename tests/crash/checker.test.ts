@@ -209,6 +209,11 @@ describe('E-1: events', () => {
     const call = { label: 'N', server: 'plain', tool: 'notify' };
     story.told('execute_tool', { args: { count: 2 } }, 'sent 2', [], call);
     expect(story.violations()).toEqual([expect.stringContaining('0 notifications were told')]);
+    const cutOff = new Story();
+    const restored = cutOff.history.fault('partition');
+    cutOff.told('execute_tool', { args: { count: 2 } }, 'sent 2', [], call);
+    restored();
+    expect(cutOff.violations()).toEqual([]);
   });
 });
 

@@ -34,7 +34,7 @@ export function check({ exchanges, refusals, faults: done, stuck }: History, see
     ...checkOrder(answered),
     ...checkIncreasing(tasks, events, answered),
     ...checkEventsOfTasks(tasks, events),
-    ...checkNotifications(exchanges, events),
+    ...checkNotifications(exchanges, events, faults),
     ...checkQuestions(questions, events),
     ...checkIds(questions),
     ...checkServers(exchanges, seen),

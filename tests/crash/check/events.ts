@@ -1,7 +1,7 @@
 /** No event is told twice unless the first telling may not have arrived, and none is lost. */
 import type { Exchange } from '../history.ts';
 import { object } from '../told.ts';
-import { MOVES, type Faults } from './faults.ts';
+import { MOVES, OF_THE_DATABASE, type Faults } from './faults.ts';
 import { groupBy } from './group.ts';
 import { nameOf, TASK_END, type Answered, type EventStory, type TaskStory } from './stories.ts';
 
@@ -89,8 +89,17 @@ export function checkEventsOfTasks(tasks: readonly TaskStory[], events: readonly
   });
 }
 
-/** What a server said during a call is told with the reply to it, or later. */
-export function checkNotifications(exchanges: readonly Exchange[], events: readonly EventStory[]): string[] {
+/**
+ * What a server said during a call is told with the reply to it, or later. A gateway that cannot store it meanwhile passes the
+ * result on without it; if another one takes the session over then, it is lost.
+ */
+export function checkNotifications(
+  exchanges: readonly Exchange[],
+  events: readonly EventStory[],
+  faults: Faults,
+): string[] {
+  const isStored = ({ sent, received }: Exchange): boolean =>
+    received !== undefined && !faults.between(sent, received, OF_THE_DATABASE);
   const said = events.filter(({ event }) => event.data['method'] === 'notifications/resources/updated');
   const ofClient = groupBy(said, ({ client }) => client);
   const calls = groupBy(
@@ -99,7 +108,7 @@ export function checkNotifications(exchanges: readonly Exchange[], events: reado
   );
   return [...calls].flatMap(([client, sent]) => {
     const count = ofClient.get(client)?.length ?? 0;
-    const least = sum(sent.filter(({ told }) => told?.text.startsWith('sent ')));
+    const least = sum(sent.filter((each) => each.told?.text.startsWith('sent ') && isStored(each)));
     const most = sum(sent);
     if (count >= least && count <= most) return [];
     return [`${client}: ${count} notifications were told, of ${least} at least and ${most} at most`];
