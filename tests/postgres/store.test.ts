@@ -10,7 +10,12 @@ import { Connections } from '../../src/store/postgres/connections.ts';
 import { Database } from '../../src/store/postgres/database.ts';
 import { loadDriver } from '../../src/store/postgres/driver.ts';
 import { migrate, MIGRATIONS } from '../../src/store/postgres/schema.ts';
-import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/store.ts';
+import {
+  CLAIM,
+  openPostgresStore,
+  type PostgresStore,
+  type PostgresStoreOptions,
+} from '../../src/store/postgres/store.ts';
 import { storeContract } from '../contract/store.contract.ts';
 import { event, server as serverRecord, session, task } from '../support/records.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
@@ -38,6 +43,9 @@ afterAll(async () => {
   expect(logged.join('\n')).toContain('store_unreachable');
   expect(logged.join('\n')).not.toContain('hunter2');
 });
+
+/** A trigger that keeps a statement waiting. */
+const SLEEP = `CREATE FUNCTION meanwhile.sleep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1); RETURN new; END';`;
 
 const empty = async (): Promise<void> => admin.script('DROP SCHEMA IF EXISTS meanwhile CASCADE');
 const open = async () => openPostgresStore({ url: server.url(), log, leaseMs: 10_000 });
@@ -295,25 +303,96 @@ describe('a store on PostgreSQL', () => {
     left.put('session', session('s'));
     left.put('task', task('t', 's'));
     await left.release();
-    await store.cluster.anyGone();
-    await store.cluster.tookOver();
-    // It is in the database although it failed.
-    await admin.script('ALTER SEQUENCE meanwhile.fences RENAME TO away');
-    await expect(store.claim('s')).rejects.toMatchObject({ name: 'StoreError' });
-    await admin.run(`INSERT INTO meanwhile.claims VALUES ('s', $1, 0)`, [store.cluster.gatewayId]);
-    await admin.script('ALTER SEQUENCE meanwhile.away RENAME TO fences');
-    expect(await another.claim('s')).toBeUndefined();
-    await expect.poll(async () => store.cluster.anyGone(), { timeout: 5000 }).toBe(true);
-    expect(await another.claim('s')).toBeDefined();
+    const proxy = await TcpProxy.start(server.port);
+    const url = server.url(undefined, undefined, proxy.port);
+    const cutOff = await openPostgresStore({ url, log, leaseMs: 10_000 });
+    try {
+      await admin.script(`${SLEEP} CREATE TRIGGER slow BEFORE INSERT ON meanwhile.claims
+        FOR EACH ROW EXECUTE FUNCTION meanwhile.sleep()`);
+      const claiming = cutOff.claim('s');
+      const refused = expect(claiming).rejects.toMatchObject({ name: 'StoreError' });
+      await expect
+        .poll(async () => admin.run(`SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'`))
+        .toHaveLength(1);
+      // The claim is made although its gateway never hears of it.
+      proxy.hold();
+      proxy.cut();
+      await refused;
+      expect(await another.claim('s')).toBeUndefined();
+      await admin.script('DROP TRIGGER slow ON meanwhile.claims');
+      proxy.release();
+      await expect.poll(async () => another.claim('s'), { timeout: 15_000 }).toBeDefined();
+    } finally {
+      proxy.release();
+      await cutOff.close();
+      await proxy.close();
+    }
   });
 
-  it('K-2: a claim that arrives late does not undo a newer one', async () => {
-    await claim('s');
-    await admin.run(`INSERT INTO meanwhile.claims SELECT 'newer', gateway, 1000 FROM meanwhile.claims`);
-    expect(await store.claim('newer')).toBeUndefined();
-    await expireClaims();
-    expect(await another.claim('newer')).toBeUndefined();
-    expect(await admin.run('SELECT FROM meanwhile.claims WHERE fence = 1000')).toHaveLength(1);
+  it('K-2: a claim that arrives late does not undo a later one, and is not made after its time', async () => {
+    const later = Date.now() + 60_000;
+    const late = async (id: string, until: number) => admin.run(CLAIM, [id, store.cluster.gatewayId, 0, until, 0]);
+    const claimed = await claim('s');
+    expect(await late('s', later)).toEqual([]);
+    claimed.put('session', session('s'));
+    await claimed.settled();
+    expect(await late('free', Date.now() - 1000)).toEqual([]);
+    expect(await another.claim('free')).toBeDefined();
+    expect(await late('unknown', later)).toHaveLength(1);
+  });
+
+  it('K-2: a session that is idle can be deleted although an earlier attempt claimed it without an answer', async () => {
+    const claimed = await claim('s');
+    claimed.put('session', { ...session('s'), lastActiveAt: 1 });
+    await claimed.release();
+    const held = await claim('held');
+    held.put('session', { ...session('held'), lastActiveAt: 1 });
+    await held.settled();
+    await admin.run(CLAIM, ['s', store.cluster.gatewayId, 0, Date.now() + 60_000, 0]);
+    for (let times = 0; times < 2; times += 1) {
+      await store.dropIdle(2);
+      await store.settled();
+    }
+    expect(await admin.run('SELECT id FROM meanwhile.sessions')).toMatchObject([{ id: 'held' }]);
+    expect(await store.cluster.renew({})).toMatchObject({ lost: [] });
+  });
+
+  it('K-2: a lease that others see to be renewed only after its end is not taken for held', async () => {
+    const late = await openPostgresStore({ url: server.url(), log, leaseMs: 500 });
+    try {
+      const claimed = await claim('s', late);
+      // Like a disk or a replica that takes long to commit.
+      await admin.script(`${SLEEP} CREATE CONSTRAINT TRIGGER slow AFTER UPDATE ON meanwhile.leases DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW WHEN (new.lease_ms = 500) EXECUTE FUNCTION meanwhile.sleep()`);
+      const renewing = late.cluster.renew({});
+      await expect.poll(async () => another.claim('s'), { interval: 20 }).toBeDefined();
+      expect(await renewing).toMatchObject({ lost: ['s'] });
+      expect(claimed.isLost).toBe(true);
+      await expect(claimed.settled()).rejects.toMatchObject({ code: 'STORE_CLAIM_LOST' });
+    } finally {
+      await admin.script('DROP TRIGGER slow ON meanwhile.leases');
+      await late.close();
+    }
+  });
+
+  it('K-7: after an outage of the database a gateway leaves others the time to renew their leases', async () => {
+    let now = Date.now();
+    const clock = { now: () => now };
+    const back = await openPostgresStore({ url: server.url(), log, leaseMs: 10_000, clock });
+    try {
+      await claim('s');
+      // Nobody could renew a lease for longer than that.
+      await expireClaims();
+      await back.cluster.renew({});
+      expect(await back.claim('s')).toBeUndefined();
+      expect(await back.cluster.ownerOf('s')).toEqual({ id: store.cluster.gatewayId });
+      // The other one did not.
+      now += 10_000;
+      expect(await back.cluster.ownerOf('s')).toBeUndefined();
+      expect(await back.claim('s')).toBeDefined();
+    } finally {
+      await back.close();
+    }
   });
 
   it('K-3: gateways know which of them has claimed a session, and where it is, as long as its lease holds', async () => {
@@ -365,6 +444,11 @@ describe('a store on PostgreSQL', () => {
     await takeOver();
     await admin.run('UPDATE meanwhile.leases SET until = now() WHERE gateway = $1', [another.cluster.gatewayId]);
     expect(await cluster.anyGone()).toBe(true);
+    await takeOver();
+    // It comes back, and is gone again.
+    await another.cluster.renew({});
+    expect(await cluster.anyGone()).toBe(false);
+    await admin.run('UPDATE meanwhile.leases SET until = now() WHERE gateway = $1', [another.cluster.gatewayId]);
     await takeOver();
     await another.cluster.tellWorkLeft();
     await expect.poll(async () => cluster.anyGone()).toBe(true);
@@ -921,10 +1005,10 @@ describe('opening', () => {
     const clock = { now: () => Date.now() + off };
     const [one, two] = [
       await open(),
-      await openPostgresStore({ url: server.url(), log: told, leaseMs: 20_000, clock }),
+      await openPostgresStore({ url: server.url(), log: told, leaseMs: 60_000, clock }),
     ];
     try {
-      expect(warned).toMatchObject([{ event: 'lease_differs', data: { leaseMs: 20_000, others: '10000' } }]);
+      expect(warned).toMatchObject([{ event: 'lease_differs', data: { leaseMs: 60_000, others: '10000' } }]);
       await two.cluster.renew({});
       expect(warned).toHaveLength(1);
       off = 45_000;
@@ -944,6 +1028,16 @@ describe('opening', () => {
       code: 'STORE_UNUSABLE',
       message: expect.stringMatching(/SQL_ASCII; .*CREATE DATABASE … ENCODING 'UTF8'/),
     });
+  });
+
+  it('K-3: refuses a database without the key that gateways sign with, and names the fix', async () => {
+    await (await open()).close();
+    await admin.run(`DELETE FROM meanwhile.secrets WHERE name = 'gateways'`);
+    const refused = await failure(server.url());
+    expect(refused).toMatchObject({ code: 'STORE_UNUSABLE', message: expect.stringContaining('meanwhile.secrets') });
+    const [, fix = ''] = /(INSERT .*)$/.exec(refused.message) ?? [];
+    await admin.run(fix);
+    await (await open()).close();
   });
 
   it('P-4, K-1: refuses what is not ours, or newer, untouched', async () => {

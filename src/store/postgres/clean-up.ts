@@ -39,20 +39,27 @@ const END = `(tasks.data::json->>'updatedAt')::double precision`;
 const DROP_ENDED = `WITH ${lookAt('tasks', 'keep_until', ', session_id')},
   ${dropTasks(`tasks.keep_until IS NOT NULL AND ${END} < $5`)}`;
 
+/** Returns also what this gateway had claimed before: it may not know of it, if the answer to such a statement was lost. */
 const claimIdle = (which = ''): string => `WITH ${lookAt('sessions', 'last_active_at')},
   claimed AS (INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence)
     SELECT id, $2, nextval('${SCHEMA}.fences') FROM looked_at WHERE EXISTS (SELECT FROM ${SCHEMA}.gateways WHERE gateways.id = $2)
       AND NOT EXISTS (SELECT FROM ${SCHEMA}.claims WHERE session_id = looked_at.id AND (gateway = $2 OR ${CLAIM_HOLDS})) ${which}
     ON CONFLICT (session_id) DO UPDATE SET gateway = excluded.gateway, fence = excluded.fence
-      WHERE claims.gateway <> excluded.gateway AND NOT ${CLAIM_HOLDS}
+      WHERE excluded.fence > claims.fence AND claims.gateway <> excluded.gateway AND NOT ${CLAIM_HOLDS}
     RETURNING session_id, fence)
-  SELECT session_id, fence, (SELECT place FROM last) AS place, (SELECT id FROM last) AS last
-  FROM (VALUES (1)) always LEFT JOIN claimed ON true`;
+  SELECT session_id, fence, place, last FROM (SELECT (SELECT place FROM last) AS place, (SELECT id FROM last) AS last) chunk
+  LEFT JOIN (SELECT * FROM claimed UNION ALL
+    SELECT session_id, fence FROM ${SCHEMA}.claims JOIN looked_at ON id = session_id WHERE gateway = $2) found ON true`;
 
 const CLAIM_IDLE = claimIdle();
 const CLAIM_FINISHED = claimIdle(
   `AND NOT EXISTS (SELECT FROM ${SCHEMA}.tasks WHERE tasks.session_id = looked_at.id AND keep_until IS NULL)`,
 );
+
+const KEYS = 'keys AS (SELECT value AS key FROM json_array_elements_text($1::text::json))';
+const keysOf = (rows: readonly Row[]): string => stringifyExact(rows.map(({ session_id: key }) => key));
+
+const STILL_IDLE = `WITH ${KEYS} SELECT id FROM ${SCHEMA}.sessions JOIN keys ON id = key WHERE last_active_at <= $2`;
 
 const RELEASE = `DELETE FROM ${SCHEMA}.claims WHERE session_id = $1 AND fence = $2`;
 
@@ -62,6 +69,8 @@ export interface CleanUpParts {
   writer: Writer;
   /** The id of this gateway. */
   gateway: string;
+  /** Whether this gateway knows that it has the session, or is about to write something of it. */
+  isHeld: (sessionId: string) => boolean;
 }
 
 export type Removed = Record<OwnedKind | 'session', number>;
@@ -100,17 +109,30 @@ export class CleanUp {
   }
 
   async #dropSessions(sql: string, before: number, onChunk?: (rows: readonly Row[]) => Promise<void>): Promise<void> {
-    const { db, reader, writer } = this.#parts;
+    const { writer } = this.#parts;
     for await (const rows of this.#chunks(sql, before)) {
-      const claimed = rows.filter(({ fence }) => fence !== null);
-      await onChunk?.(claimed);
-      for (const { session_id: key, fence } of claimed) {
-        const sessionId = await reader.idOf('session', String(key));
-        if (sessionId !== undefined) writer.erase({ sessionId, fence: Number(fence), lost: false });
-        // It was set aside.
-        else await db.read(RELEASE, [String(key), Number(fence)]);
-      }
+      const idle = await this.#idleOf(rows, before);
+      await onChunk?.(idle.map(({ row }) => row));
+      for (const { row, sessionId } of idle) writer.erase({ sessionId, fence: Number(row['fence']), lost: false });
     }
+  }
+
+  /** The claimed sessions that are to be deleted; the claims of others that nobody here knows of are given back. */
+  async #idleOf(rows: readonly Row[], before: number): Promise<{ row: Row; sessionId: string }[]> {
+    const { db, reader, isHeld } = this.#parts;
+    const claimed = rows.filter(({ fence }) => fence !== null);
+    const still = claimed.length === 0 ? [] : await db.read(STILL_IDLE, [keysOf(claimed), before]);
+    const idleKeys = new Set(still.map(({ id }) => id));
+    const idle: { row: Row; sessionId: string }[] = [];
+    for (const row of claimed) {
+      const { session_id: key, fence } = row;
+      const sessionId = await reader.idOf('session', String(key));
+      if (sessionId !== undefined && isHeld(sessionId)) continue;
+      if (sessionId !== undefined && idleKeys.has(key)) idle.push({ row, sessionId });
+      // It was set aside, or used just before it was claimed.
+      else await db.read(RELEASE, [String(key), Number(fence)]);
+    }
+    return idle;
   }
 
   /** How many records there are of the sessions in these rows. */
@@ -119,10 +141,7 @@ export class CleanUp {
       (kind) =>
         `(SELECT count(*) FROM ${SCHEMA}.${TABLES[kind]} WHERE session_id IN (SELECT key FROM keys)) AS ${kind}`,
     );
-    const [row] = await this.#parts.db.read(
-      `WITH keys AS (SELECT value AS key FROM json_array_elements_text($1::text::json)) SELECT ${counts.join(', ')}`,
-      [stringifyExact(rows.map(({ session_id: key }) => key))],
-    );
+    const [row] = await this.#parts.db.read(`WITH ${KEYS} SELECT ${counts.join(', ')}`, [keysOf(rows)]);
     const count = (kind: OwnedKind): number => Number(row?.[kind]);
     const owned = { task: count('task'), question: count('question'), event: count('event') };
     return { session: rows.length, ...owned, subscription: count('subscription') };

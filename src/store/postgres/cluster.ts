@@ -13,7 +13,7 @@ import type { Row } from './driver.ts';
 import { keyOf } from './key.ts';
 import { SCHEMA } from './schema.ts';
 
-/** Told on it that work may be left, with the id of the gateway that left it. */
+/** The channel on which a gateway notifies others that it has left work; the payload is its id. */
 export const WORK_CHANNEL = 'meanwhile_work';
 
 /** The clocks of two gateways may differ by twice as much, which deadlines of tasks can bear. */
@@ -22,6 +22,8 @@ export const MAX_CLOCK_DIFFERENCE_MS = 30_000;
 const LOOK_AGAIN_MS = 30_000;
 /** After that, nothing is remembered of a gateway that is gone. */
 const FORGET_AFTER = `interval '1 hour'`;
+
+const KEY_BYTES = 32;
 
 /** What `anyGone` found. */
 interface Look {
@@ -47,7 +49,18 @@ const OTHERS = `FROM ${SCHEMA}.leases WHERE gateway <> $1 AND until > clock_time
 export const LEASE_HOLDS = 'leases.until > statement_timestamp()';
 
 /** Whether the gateway of a claim is there. */
-export const CLAIM_HOLDS = `EXISTS (SELECT FROM ${SCHEMA}.leases WHERE leases.gateway = claims.gateway AND ${LEASE_HOLDS})`;
+export const CLAIM_HOLDS = claimHolds(LEASE_HOLDS);
+
+/** The same, where leases that ended so many milliseconds ago (a parameter of the statement) still hold. */
+export const claimHoldsWithin = (graceMs: string): string => claimHolds(holdsWithin('leases.until', graceMs));
+
+function claimHolds(leaseHolds: string): string {
+  return `EXISTS (SELECT FROM ${SCHEMA}.leases WHERE leases.gateway = claims.gateway AND ${leaseHolds})`;
+}
+
+function holdsWithin(until: string, graceMs: string): string {
+  return `${until} + ${graceMs}::double precision * interval '1 millisecond' > statement_timestamp()`;
+}
 
 const JOIN = `WITH member AS (INSERT INTO ${SCHEMA}.gateways (id, commits) VALUES ($1, $3::bigint) ON CONFLICT (id) DO NOTHING)
   INSERT INTO ${SCHEMA}.leases (gateway, until, lease_ms, address) VALUES ($1, ${LEASE_END}, $2, $4)
@@ -66,7 +79,7 @@ const ANNOUNCE = `WITH before AS (UPDATE ${SCHEMA}.leases SET until = clock_time
 const SAME_ADDRESS = `SELECT gateway FROM ${SCHEMA}.leases WHERE gateway <> $1 AND address = $2 AND until > clock_timestamp()`;
 
 const OWNER = `SELECT gateway, address FROM ${SCHEMA}.claims JOIN ${SCHEMA}.leases USING (gateway)
-  WHERE session_id = $1 AND until > clock_timestamp()`;
+  WHERE session_id = $1 AND ${holdsWithin('until', '$2')}`;
 
 const ANY_OTHER = `SELECT gateway, address FROM ${SCHEMA}.leases WHERE gateway <> $1 AND address IS NOT NULL
   AND until > clock_timestamp() ORDER BY random() LIMIT 1`;
@@ -144,6 +157,10 @@ export class Cluster implements ClusterStore {
   #leaseEnds = 0;
   /** The lease could not be renewed. */
   isAway = false;
+  /** When that was last so. */
+  #awayAt = -Infinity;
+  /** How far the clock of the database is ahead of this gateway's, about. */
+  #aheadMs = 0;
 
   constructor(options: ClusterOptions) {
     this.#options = options;
@@ -178,14 +195,30 @@ export class Cluster implements ClusterStore {
     const begun = clock.now();
     const [row] = await db.run(JOIN, [this.gatewayId, this.leaseMs, lastTurn(), this.#address], 'lease');
     this.#key = Buffer.from(String(row?.['key']), 'hex');
+    // With no key, or a short one, anybody could sign.
+    if (this.#key.length !== KEY_BYTES) throw noKey(db.name);
     this.#leaseEnds = begun + this.leaseMs;
     return row;
   }
 
   /** How far the clock of the database is ahead; it was looked at some time since then. */
   #clockDifference(begun: number, row: Row | undefined): number {
-    const now = Number(row?.['now']);
-    return now < begun ? now - begun : Math.max(0, now - this.#options.clock.now());
+    const [now, ended] = [Number(row?.['now']), this.#options.clock.now()];
+    this.#aheadMs = now - (begun + ended) / 2;
+    return now < begun ? now - begun : Math.max(0, now - ended);
+  }
+
+  /** The time of the database, about. */
+  get databaseTime(): number {
+    return this.#options.clock.now() + this.#aheadMs;
+  }
+
+  /**
+   * For how long others may be late with renewing their leases. While the database could not be reached from here, they may have
+   * been unable to reach it either, and have what they have: who is back first must not take it from them.
+   */
+  get graceMs(): number {
+    return this.#options.clock.now() - this.#awayAt < this.leaseMs ? this.leaseMs : 0;
   }
 
   /** No other gateway can have claimed what this one has. */
@@ -207,7 +240,7 @@ export class Cluster implements ClusterStore {
   }
 
   async ownerOf(id: string): Promise<GatewayAddress | undefined> {
-    const [row] = await this.#options.db.read(OWNER, [keyOf(id)]);
+    const [row] = await this.#options.db.read(OWNER, [keyOf(id), this.graceMs]);
     return row && addressIn(row);
   }
 
@@ -248,7 +281,10 @@ export class Cluster implements ClusterStore {
     const claims = held();
     const row = await this.#renew(usage);
     this.#watchClock(this.#clockDifference(begun, row ?? (await this.#join())));
-    if (row?.['held'] !== true) {
+    // Others may have claimed something before they could see that the lease is renewed, although it was renewed in time.
+    const isLate = clock.now() >= this.#leaseEnds;
+    if (row?.['held'] !== true || isLate) {
+      this.#awayAt = clock.now();
       log.warn('lease_lapsed', { gateway: this.gatewayId, claims: claims.length });
       this.#compareUntil = begun + this.leaseMs + LOOK_AGAIN_MS;
       await this.#checkAddress();
@@ -282,11 +318,12 @@ export class Cluster implements ClusterStore {
       return row;
     } catch (error) {
       this.isAway = true;
+      this.#awayAt = this.#options.clock.now();
       throw error;
     }
   }
 
-  /** Nothing is stopped for it: that would help nobody. */
+  /** Only a warning: to stop would not help. */
   #watchClock(difference: number): void {
     const isWrong = Math.abs(difference) > MAX_CLOCK_DIFFERENCE_MS;
     if (isWrong && !this.#isClockWrong) this.#options.log.warn('clock_differs', { problem: wrongClock(difference) });
@@ -323,7 +360,10 @@ export class Cluster implements ClusterStore {
     const gone = new Set(rows.map(({ gateway }) => String(gateway)));
     gone.delete(this.gatewayId);
     this.#lastLook = { ...look, gone };
-    const { at, notices, gone: known } = this.#taken;
+    // One that came back may be gone again, with other work.
+    const known = new Set([...this.#taken.gone].filter((gateway) => gone.has(gateway)));
+    this.#taken = { ...this.#taken, gone: known };
+    const { at, notices } = this.#taken;
     const isTime = Math.abs(look.at - at) >= LOOK_AGAIN_MS;
     return isTime || look.notices !== notices || [...gone].some((gateway) => !known.has(gateway));
   }
@@ -344,6 +384,15 @@ export class Cluster implements ClusterStore {
   async tellWorkLeft(): Promise<void> {
     await this.#options.db.read(`SELECT pg_notify('${WORK_CHANNEL}', $1)`, [this.gatewayId]);
   }
+}
+
+function noKey(store: string): StoreError {
+  return new StoreError(
+    'STORE_UNUSABLE',
+    `${store}: the key that gateways sign with is missing from ${SCHEMA}.secrets; stop all gateways, and make a new one: ` +
+      `INSERT INTO ${SCHEMA}.secrets VALUES ('gateways', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')) ` +
+      'ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+  );
 }
 
 function addressIn({ gateway, address }: Row): GatewayAddress {

@@ -107,10 +107,15 @@ export class Database {
 
   /** Makes a statement that may be made twice, again if the connection is lost. */
   async read(sql: string, values: Value[] = [], lane: Lane = 'records'): Promise<Row[]> {
+    return this.retry(async () => this.run(sql, values, lane));
+  }
+
+  /** The same for a statement that is not the same each time. */
+  async retry(make: () => Promise<Row[]>): Promise<Row[]> {
     const begun = performance.now();
     for (;;) {
       try {
-        return await this.run(sql, values, lane);
+        return await make();
       } catch (error) {
         if (!mayPass(error) || error instanceof StoreError || performance.now() - begun > PATIENCE_MS) {
           throw readFailure(this.name, error);

@@ -47,7 +47,7 @@ export const MIGRATIONS: readonly string[] = [
   // A claim lasts as long as the lease of its gateway: one row to renew, however many sessions there are.
   `
   CREATE TABLE meanwhile.leases (gateway text PRIMARY KEY, address text, until timestamptz NOT NULL);
-  ALTER TABLE meanwhile.claims DROP COLUMN until;
+  ALTER TABLE meanwhile.claims DROP COLUMN until, ADD COLUMN attempt bigint NOT NULL DEFAULT 0;
   CREATE TABLE meanwhile.secrets (name text PRIMARY KEY, value text NOT NULL);
   INSERT INTO meanwhile.secrets VALUES ('gateways', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''));
   `,

@@ -19,11 +19,12 @@ import type { Records } from '../queue.ts';
 import { StoreError } from '../store-error.ts';
 import { TOO_LARGE } from '../trim.ts';
 import { CleanUp } from './clean-up.ts';
-import { CLAIM_HOLDS, Cluster, MAX_CLOCK_DIFFERENCE_MS } from './cluster.ts';
+import { claimHoldsWithin, Cluster, MAX_CLOCK_DIFFERENCE_MS } from './cluster.ts';
 import type { Claim } from './commit.ts';
 import { Database, PATIENCE_MS, RETRY_MS } from './database.ts';
 import { DoubtfulClaims } from './doubtful-claims.ts';
-import { openFailure } from './failure.ts';
+import type { Row } from './driver.ts';
+import { isAnswer, openFailure } from './failure.ts';
 import { excessOf } from './fit.ts';
 import { keyOf } from './key.ts';
 import { Presence } from './presence.ts';
@@ -57,14 +58,19 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 }
 
+/** After that, a claim that was sent is not made any more. */
+const CLAIM_VALID_MS = 10_000;
+
 /**
- * A claim of this gateway that it does not know of was made on a connection that was lost before the answer came. A statement
- * that arrives late does not undo a newer claim.
+ * A claim of this gateway that it does not know of was made on a connection that was lost before the answer came. An attempt that
+ * arrives late does not undo a later one, and after `$4`, in the time of the database, it does nothing at all.
  */
-const CLAIM = `INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence)
-  SELECT $1, id, nextval('${SCHEMA}.fences') FROM ${SCHEMA}.gateways WHERE id = $2 FOR KEY SHARE
-  ON CONFLICT (session_id) DO UPDATE SET gateway = excluded.gateway, fence = excluded.fence
-    WHERE excluded.fence > claims.fence AND (claims.gateway = excluded.gateway OR NOT ${CLAIM_HOLDS})
+export const CLAIM = `INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence, attempt)
+  SELECT $1, id, nextval('${SCHEMA}.fences'), $3 FROM ${SCHEMA}.gateways
+    WHERE id = $2 AND extract(epoch FROM clock_timestamp()) * 1000 < $4::double precision FOR KEY SHARE
+  ON CONFLICT (session_id) DO UPDATE SET gateway = excluded.gateway, fence = excluded.fence, attempt = excluded.attempt
+    WHERE excluded.fence > claims.fence AND CASE WHEN claims.gateway = excluded.gateway
+      THEN claims.attempt < excluded.attempt ELSE NOT ${claimHoldsWithin('$5')} END
   RETURNING fence, extract(epoch FROM clock_timestamp()) * 1000 AS now`;
 
 export class PostgresStore implements Store {
@@ -81,6 +87,8 @@ export class PostgresStore implements Store {
     giveBack: async (id) => (await this.#claim(id))?.release(),
     onFree: () => this.cluster.workLeft(),
   });
+  /** How often it was tried to claim a session. */
+  #attempts = 0;
   #presence: Presence | undefined;
   #closing: Promise<void> | undefined;
 
@@ -108,7 +116,8 @@ export class PostgresStore implements Store {
       if (this.#claims.get(claim.sessionId) === claim) this.cluster.claimLost();
     };
     this.#writer = new Writer({ db, log, gateway, onServer, onLost, observed });
-    this.cleanUp = new CleanUp({ db, reader: this.#reader, writer: this.#writer, gateway });
+    const isHeld = (id: string): boolean => this.#claims.has(id) || this.#writer.isQueuedOf(id);
+    this.cleanUp = new CleanUp({ db, reader: this.#reader, writer: this.#writer, gateway, isHeld });
   }
 
   async join(): Promise<void> {
@@ -131,12 +140,8 @@ export class PostgresStore implements Store {
   }
 
   async claim(sessionId: string): Promise<ClaimedSession | undefined> {
-    try {
-      return await this.#claim(sessionId);
-    } catch (error) {
-      this.#doubtful.add(sessionId);
-      throw error;
-    }
+    await this.#doubtful.over(sessionId);
+    return this.#claim(sessionId);
   }
 
   async #claim(sessionId: string): Promise<ClaimedSession | undefined> {
@@ -145,7 +150,7 @@ export class PostgresStore implements Store {
     let claim: Claim | undefined;
     try {
       await this.#writer.writtenOf(sessionId);
-      const [row] = await this.#db.read(CLAIM, [keyOf(sessionId), this.cluster.gatewayId]);
+      const [row] = await this.#db.retry(async () => this.#tryToClaim(sessionId));
       if (row === undefined) {
         this.#claims.delete(sessionId);
         return undefined;
@@ -158,6 +163,18 @@ export class PostgresStore implements Store {
     } catch (error) {
       this.#claims.delete(sessionId);
       if (claim) this.#writer.release(claim);
+      throw error;
+    }
+  }
+
+  async #tryToClaim(sessionId: string): Promise<Row[]> {
+    const { gatewayId, databaseTime, graceMs } = this.cluster;
+    this.#attempts += 1;
+    const values = [keyOf(sessionId), gatewayId, this.#attempts, databaseTime + CLAIM_VALID_MS, graceMs];
+    try {
+      return await this.#db.run(CLAIM, values);
+    } catch (error) {
+      if (!isAnswer(error)) this.#doubtful.add(sessionId);
       throw error;
     }
   }

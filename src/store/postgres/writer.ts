@@ -198,6 +198,11 @@ export class Writer {
     return this.#next.concerns(claim) || this.#writing?.concerns(claim) === true;
   }
 
+  /** Whether any claim of the session has changes left to be written. */
+  isQueuedOf(sessionId: string): boolean {
+    return (this.#next.claimOf(sessionId) ?? this.#writing?.claimOf(sessionId)) !== undefined;
+  }
+
   settled(claim?: Claim): Promise<void> {
     return this.#whenOver(claim, (batch) => batch.settled(claim));
   }
