@@ -20,6 +20,7 @@ import {
   untilOwned,
   type Stage,
 } from './cluster/claims.ts';
+import { certainClock } from './cluster/certain-clock.ts';
 import { Neighbourhood, type Neighbours } from './cluster/neighbours.ts';
 import { Ownership } from './cluster/ownership.ts';
 import { CONNECTION_SESSION, isSameView, type Owner, type View } from './session/kind.ts';
@@ -120,9 +121,9 @@ export class Gateway {
     this.#memory = new PrincipalBudgets(totalBytes, 'limits.totalBytes', { names: principals, reserved });
     this.#events = new PrincipalBudgets(settings.events.total, 'events.total', { names: principals, reserved });
     this.log = log;
-    this.clock = clock;
+    this.clock = store.cluster ? certainClock(clock, () => this.isInDoubt) : clock;
     this.#backends = backends;
-    this.registry = new ServerRegistry(store, settings, clock);
+    this.registry = new ServerRegistry(store, settings, this.clock);
     this.servers = new ServerChanges({
       registry: this.registry,
       log,

@@ -364,3 +364,23 @@ test('K-6: the deadline of a task and the time of a question stay what they were
   clock.advance(40_000);
   expect(taken.tasks.get(asking).status).toBe('expired');
 });
+
+test('K-2: a gateway that was stopped does nothing that was due meanwhile until it knows what it still has', async () => {
+  const [one, other] = await startTwo();
+  const session = await hubSession(one.gateway);
+  const task = await startTask(session);
+  const call = one.backends.last.last;
+  await call.keepAsTask();
+  await turn();
+  one.database.expireClaims();
+  await other.gateway.restore(session.id, 'local');
+  // The task has expired by then, and is the other gateway's.
+  one.clock.skip(24 * 3_600_000);
+  one.clock.advance(0);
+  expect(call.outgoing.signal.aborted).toBe(false);
+  one.clock.advance(LEASE_MS / 20);
+  await expect.poll(() => one.gateway.sessions).toEqual([]);
+  one.clock.advance(LEASE_MS);
+  expect(call.outgoing.signal.aborted).toBe(false);
+  expect(session.tasks.find(task)?.status).toBe('working');
+});
