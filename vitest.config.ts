@@ -8,6 +8,7 @@ const UNIT = [
   'tests/*.test.ts',
   'tests/contract/{store,scripted-connection}.test.ts',
   'tests/crash/checker.test.ts',
+  'tests/cluster/mutations.test.ts',
 ];
 
 /** Where the longest files are. */

@@ -49,7 +49,8 @@ const kill: Do = async ({ cluster, history, leaseMs }, member, random) => {
 };
 
 /** It finds out that others have its sessions when it goes on. Some requests wait for it. */
-const pause: Do = async ({ history, leaseMs }, member, random) => {
+const pause: Do = async (scene, member, random) => {
+  const { history, leaseMs } = scene;
   const end = history.fault('pause');
   member.gateway.pause();
   const missed = Math.min(HEALTH_CHECK_MS, leaseMs / 4);
@@ -60,6 +61,8 @@ const pause: Do = async ({ history, leaseMs }, member, random) => {
   await delay(random.int(0, HEALTH_CHECK_MS));
   member.isInRotation = true;
   endLater(end);
+  // It is gone again, just after it came back and claimed something.
+  if (random.chance(0.2)) await kill(scene, member, random);
 };
 
 const stop: Do = async (scene, member, random) => {
@@ -108,10 +111,11 @@ const cut: Do = async ({ cluster, history }, { proxy }, random) => {
   endLater(end);
 };
 
-const restartDatabase: Do = async ({ cluster, history }, _member, random) => {
+/** Sometimes nobody can reach it for longer than the leases last. */
+const restartDatabase: Do = async ({ cluster, history, leaseMs }, _member, random) => {
   const end = history.fault('database restart');
   await cluster.postgres.down();
-  await delay(random.int(0, 500));
+  await delay(random.chance(0.3) ? random.int(leaseMs, leaseMs * 1.5) : random.int(0, 500));
   await cluster.postgres.up();
   endLater(end);
 };

@@ -27,7 +27,7 @@ export const MUTATIONS: Record<string, Mutation> = {
   },
   /** A gateway that was paused answers before it knows whether the sessions are still its own. */
   'no-doubt': {
-    file: 'src/core/ownership.ts',
+    file: 'src/core/cluster/ownership.ts',
     from: 'return this.#wasPaused || this.#isPaused(this.#parts.clock.now());',
     to: 'return false;',
   },
