@@ -568,7 +568,7 @@ test('K-3: a gateway makes sure that others reach it at its address, and not ano
     expect.objectContaining({ event: 'advertised', data: { address: one.address, gateway: 'one' } }),
   ]);
   await expect(two.cluster.announce(`${two.address}/mcp`, `${one.address}/`)).rejects.toThrow(
-    /another gateway answers .*--advertise/,
+    /another gateway already answers .*--advertise/,
   );
   expect(announced).toHaveLength(1);
   await two.cluster.announce(`${two.address}/mcp`, 'http://127.0.0.1:1');

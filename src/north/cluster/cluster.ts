@@ -62,7 +62,7 @@ export class Cluster {
       case 'other':
         throw new GatewayError(
           'TOOL_ERR_INVALID_ARGUMENT',
-          `another gateway answers at ${address}, where others are to reach this one; ` +
+          `another gateway already answers at ${address}, the address that this gateway advertises; ` +
             'give each gateway an address of its own with --advertise',
         );
       case 'unknown': {

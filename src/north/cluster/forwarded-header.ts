@@ -51,7 +51,7 @@ export function readForwarded(key: Buffer, request: SignedRequest, header: strin
   const presented = Buffer.from(header.slice(end + 1), 'base64url');
   const expected = signatureOf(key, request, signed);
   if (presented.length !== expected.length || !timingSafeEqual(presented, expected)) {
-    throw new Error(`no gateway of this store has signed the header ${FORWARDED}`);
+    throw new Error(`the header ${FORWARDED} has no valid signature of a gateway on this store`);
   }
   const [principal = '', sender = '', recipient = '', owned = '', connection, at] = signed.split(',');
   return {

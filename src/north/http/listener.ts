@@ -32,7 +32,7 @@ export interface HttpSettings extends GuardSettings {
   advertise?: string | undefined;
 }
 
-const IN_DOUBT = 'this gateway was stopped for a while and does not know yet which sessions are its own; try again';
+const IN_DOUBT = 'this gateway was suspended and is checking which sessions it still owns; try again';
 
 /** Bodies up to this size are not counted. */
 const SMALL_BODY = 65_536;

@@ -431,7 +431,7 @@ export class RecordRefused extends StoreError {
 export function claimLost({ sessionId }: Claim): StoreError {
   return new StoreError(
     'STORE_CLAIM_LOST',
-    `the claim of session ${sessionId} is over; another gateway may have it now`,
+    `this gateway does not own session ${sessionId} any more; another one may have it now`,
   );
 }
 

@@ -291,7 +291,7 @@ test('K-3: two gateways at the same address are refused, and one that others can
   const { a } = await twoGateways();
   const address = new URL(a.url).origin;
   const settings = { store: postgres.url(), advertise: address };
-  await expect(httpGateway({}, settings)).rejects.toThrow(`another gateway answers at ${address}`);
+  await expect(httpGateway({}, settings)).rejects.toThrow(`another gateway already answers at ${address}`);
   const c = await httpGateway({}, { ...settings, advertise: 'http://127.0.0.1:1' });
   expect(c.logs.map(({ event }) => event)).toEqual(expect.arrayContaining(['advertise_unreachable', 'advertised']));
   const { headers } = await rawSession(a.url);
