@@ -4,7 +4,9 @@ const OTHER = '_OTHER';
 
 const METHODS: ReadonlySet<string> = new Set([
   'completion/complete',
+  'initialize',
   'logging/setLevel',
+  'ping',
   'prompts/get',
   'prompts/list',
   'resources/list',
@@ -12,6 +14,8 @@ const METHODS: ReadonlySet<string> = new Set([
   'resources/subscribe',
   'resources/templates/list',
   'resources/unsubscribe',
+  'server/discover',
+  'subscriptions/listen',
   'tasks/cancel',
   'tasks/get',
   'tasks/list',
