@@ -188,7 +188,22 @@ const settings = group('The settings of meanwhile itself.', {
       .describe(
         'Bearer tokens by the name of who has it, at least 16 characters each. Without any, no token is asked.',
       ),
-  }).prefault({}),
+    operators: z
+      .array(name)
+      .default([])
+      .describe(
+        'Names from `auth.tokens` of people who see and answer everything in the console, of all principals. Without tokens, the ' +
+          'person at this machine does.',
+      ),
+  })
+    .check(({ value: { tokens, operators }, issues }) => {
+      const unknown = operators.findIndex((operator) => !Object.hasOwn(tokens, operator));
+      if (unknown < 0) return;
+      // Not what it says: that may be a token.
+      const message = 'not a name in auth.tokens';
+      issues.push({ code: 'custom', message, path: ['operators', unknown], input: operators });
+    })
+    .prefault({}),
   allowedHosts: z
     .array(z.string().min(1))
     .default([])

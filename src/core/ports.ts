@@ -391,6 +391,8 @@ export interface ClusterStore {
   announce(address: string): Promise<void>;
   /** The gateway that has claimed this, if its lease holds. */
   ownerOf(id: string): Promise<GatewayAddress | undefined>;
+  /** All other gateways whose leases hold. */
+  others(): Promise<GatewayAddress[]>;
   /** Some other gateway that can be reached. */
   anyOther(): Promise<GatewayAddress | undefined>;
   /** Renews the lease, and tells others what this gateway uses. */
@@ -430,6 +432,8 @@ export interface Store {
   dropIdle(before: number): Promise<void>;
   /** Deletes the ended tasks that need not be kept any longer. */
   dropOverdue(now: number): Promise<void>;
+  /** A random key of this name, which is made on first use and lasts as long as the store; the same for all gateways on it. */
+  secret(name: string): Promise<Buffer>;
   servers(): Promise<ServerRecord[]>;
   putServer(record: ServerRecord): void;
   dropServer(id: string): void;

@@ -1,6 +1,6 @@
 /** A store in memory that several gateways of one process share, with claims that expire and fences that are checked. */
 
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type {
   ClaimedSession,
   ClusterStore,
@@ -40,6 +40,7 @@ export class MemoryDatabase {
   readonly sessions = new Map<string, SessionRecord>();
   readonly rows = new Map<string, Rows>();
   readonly servers = new Map<string, ServerRecord>();
+  readonly secrets = new Map<string, Buffer>();
   readonly claims = new Map<string, Claim>();
   /** What each gateway said when it last renewed its lease. */
   readonly usage = new Map<MemoryStore, LimitUsage>();
@@ -100,6 +101,7 @@ class MemoryStore implements Store {
         const owner = claim?.expired === false ? claim.gateway.cluster : undefined;
         return owner && { id: owner.gatewayId, address: 'memory:' };
       },
+      others: async () => [],
       anyOther: async () => undefined,
       renew: async (usage) => this.#renew(usage),
       anyGone: async () => [...this.#database.claims.values()].some(({ expired }) => expired),
@@ -258,6 +260,13 @@ class MemoryStore implements Store {
     for (const { task } of this.#database.rows.values()) {
       for (const each of task.values()) if (hasEnded(each) && each.keepUntil <= now) task.delete(each.id);
     }
+  }
+
+  async secret(name: string): Promise<Buffer> {
+    const { secrets } = this.#database;
+    const found = secrets.get(name) ?? randomBytes(32);
+    secrets.set(name, found);
+    return found;
   }
 
   async servers(): Promise<ServerRecord[]> {

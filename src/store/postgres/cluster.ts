@@ -71,6 +71,8 @@ const OWNER = `SELECT gateway, address FROM ${SCHEMA}.claims JOIN ${SCHEMA}.leas
 const ANY_OTHER = `SELECT gateway, address FROM ${SCHEMA}.leases WHERE gateway <> $1 AND address IS NOT NULL
   AND until > clock_timestamp() ORDER BY random() LIMIT 1`;
 
+const ALL_OTHERS = `SELECT gateway, address ${OTHERS}`;
+
 /** A principal may have very many sessions: how many are looked at, the newest first. */
 const SESSIONS_WINDOW = 10_000;
 const NEWEST_OF = `newest AS MATERIALIZED (SELECT id, last_active_at FROM ${SCHEMA}.sessions
@@ -209,6 +211,10 @@ export class Cluster implements ClusterStore {
   async ownerOf(id: string): Promise<GatewayAddress | undefined> {
     const [row] = await this.#options.db.read(OWNER, [keyOf(id)]);
     return row && addressIn(row);
+  }
+
+  async others(): Promise<GatewayAddress[]> {
+    return (await this.#options.db.read(ALL_OTHERS, [this.gatewayId])).map(addressIn);
   }
 
   async anyOther(): Promise<GatewayAddress | undefined> {

@@ -1,5 +1,6 @@
 /** The store on PostgreSQL, which several gateways may share. */
 
+import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Observed } from '../../core/observer.ts';
 import type {
@@ -271,6 +272,11 @@ export class PostgresStore implements Store {
 
   async dropOverdue(now: number): Promise<void> {
     await this.cleanUp.dropOverdue(now);
+  }
+
+  /** All of them are made of the one key that the gateways share. */
+  async secret(name: string): Promise<Buffer> {
+    return createHmac('sha256', this.cluster.key).update(name).digest();
   }
 
   async servers(): Promise<ServerRecord[]> {

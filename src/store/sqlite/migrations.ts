@@ -106,6 +106,10 @@ export const MIGRATIONS: readonly string[] = [
   UPDATE tasks SET data = json_set(data, '$.checkpoint.version', 1)
     WHERE CASE WHEN json_valid(data) THEN json_extract(data, '$.checkpoint') IS NOT NULL END;
   `,
+  // Keys that must outlive the program, such as the one that signs the cookies of the console.
+  `
+  CREATE TABLE secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+  `,
 ];
 
 /** Brings the store up to date with all steps or none, or refuses it untouched when a newer version of the program wrote it. */

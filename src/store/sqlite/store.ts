@@ -1,5 +1,6 @@
 /** The store on SQLite. */
 
+import { randomBytes } from 'node:crypto';
 import { rename } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type Libsql from 'libsql';
@@ -152,6 +153,10 @@ export class SqliteStore implements Store {
 
   async dropOverdue(now: number): Promise<void> {
     await this.#current(NO_SESSION, (statements) => statements.dropOverdue(now));
+  }
+
+  async secret(name: string): Promise<Buffer> {
+    return this.#current(NO_SESSION, (statements) => statements.secret(name, randomBytes(32)));
   }
 
   async servers(): Promise<ServerRecord[]> {
