@@ -18,6 +18,7 @@ import type {
 import { resumes } from '../../src/core/session/kind.ts';
 import { hasEnded, type Task } from '../../src/core/task/task.ts';
 import { StoreError } from '../../src/store/store-error.ts';
+import { HistoryData, MemoryHistory } from './memory-history.ts';
 
 type OwnedKind = Exclude<SessionRecordKind, 'session'>;
 type Rows = { [K in OwnedKind]: Map<string, SessionRecords[K]> };
@@ -45,6 +46,9 @@ export class MemoryDatabase {
   /** What each gateway said when it last renewed its lease. */
   readonly usage = new Map<MemoryStore, LimitUsage>();
   readonly watchers = new Map<ServerWatcher, MemoryStore>();
+  readonly history = new HistoryData();
+  /** The ids of the gateways that are there. */
+  readonly present = new Set<string>();
   #lastFence = 0;
 
   /** For one gateway after the other, or for several at once. */
@@ -55,6 +59,7 @@ export class MemoryDatabase {
   expireClaims(): void {
     for (const claim of this.claims.values()) claim.expired = true;
     this.usage.clear();
+    this.present.clear();
   }
 
   nextFence(): number {
@@ -79,6 +84,8 @@ const NOTHING_QUEUED = Promise.resolve();
 class MemoryStore implements Store {
   readonly problem = undefined;
   readonly cluster: ClusterStore | undefined;
+  readonly history: MemoryHistory;
+  readonly #id = randomUUID();
   readonly #database: MemoryDatabase;
   #queue: { change: Change; claim: Claim | undefined; sessionId: string }[] = [];
   #commit: Promise<void> | undefined;
@@ -88,11 +95,13 @@ class MemoryStore implements Store {
   constructor(database: MemoryDatabase, shared: boolean) {
     this.#database = database;
     this.cluster = shared ? this.#newCluster() : undefined;
+    database.present.add(this.#id);
+    this.history = new MemoryHistory(database.history, this.#id, (gateway) => !database.present.has(gateway));
   }
 
   #newCluster(): ClusterStore {
     return {
-      gatewayId: randomUUID(),
+      gatewayId: this.#id,
       key: Buffer.alloc(32, 1),
       leaseMs: 10_000,
       announce: async () => {},
@@ -211,6 +220,7 @@ class MemoryStore implements Store {
 
   #renew(usage: LimitUsage): Renewal {
     this.#database.usage.set(this, usage);
+    this.#database.present.add(this.#id);
     const lost: string[] = [];
     for (const id of this.#mine) {
       const claim = this.#database.claims.get(id);
@@ -306,6 +316,7 @@ class MemoryStore implements Store {
     await this.settled();
     this.#closed = true;
     this.#database.usage.delete(this);
+    this.#database.present.delete(this.#id);
     for (const [id, { gateway }] of this.#database.claims) if (gateway === this) this.#database.claims.delete(id);
   }
 
