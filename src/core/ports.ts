@@ -62,8 +62,8 @@ export type ConnectionStatus =
   | { state: 'idle' }
   | { state: 'connecting' }
   | { state: 'connected'; since: number; info: ServerInfo }
-  | { state: 'waiting'; attempt: number; retryAt: number; error: string }
-  | { state: 'failed'; error: string }
+  | { state: 'waiting'; attempt: number; retryAt: number; error: string; failure?: ServerFailureKind }
+  | { state: 'failed'; error: string; failure?: ServerFailureKind }
   | { state: 'closed' };
 
 /** The requests that were open when a question came and may have asked it. */

@@ -202,6 +202,18 @@ export class Calls {
     return task;
   }
 
+  /** Cancels a call that is no task, and tells its client why it ends. `false` when it has ended. */
+  cancelOpen(callId: string, reason: string): boolean {
+    const call = this.#live.get(callId);
+    if (call === undefined || call.answered) return false;
+    const { server, tool } = call.request;
+    const error = new GatewayError('TOOL_ERR_EXECUTION_FAILED', reason, { server, tool });
+    // First the reason, so that its client does not hear that it has cancelled the call itself.
+    call.answer({ kind: 'failed', error, outcome: { kind: 'cancelled', reason } });
+    this.#abandon(call, new Error(reason));
+    return true;
+  }
+
   /** The server is gone, and with it all calls that cannot go on without it. Tells how many tasks that has cost. */
   serverLost(server: string, message: string): number {
     // A round that is being sent tells itself whether the server may have it.

@@ -490,6 +490,11 @@ export class Session {
     return this.#holds > 0 || this.calls.size > 0 || this.interactions.anyOpenSince(this.#clientActiveAt);
   }
 
+  /** Whether its client is there: it has a request or a stream open. */
+  get isAttended(): boolean {
+    return this.#holds > 0;
+  }
+
   async close(ending: Ending): Promise<void> {
     this.#open = false;
     this.#comesBack = ending.by !== 'client';
