@@ -60,6 +60,15 @@ test('walls: core needs nothing but itself, lib and Node', () => {
   expect(foreign).toEqual([]);
 });
 
+test('W-1: the logic of forms runs in a browser', () => {
+  const needed = new Set(product.filter(({ path }) => path.startsWith('src/lib/form/')).map(({ path }) => path));
+  expect(needed.size).toBeGreaterThan(3);
+  for (const path of needed) {
+    for (const target of product.find((file) => file.path === path)?.imports ?? []) needed.add(target);
+  }
+  expect([...needed].filter((path) => !path.startsWith('src/lib/'))).toEqual([]);
+});
+
 test('walls: core knows no era, not even in a comment', () => {
   const era = /legacy|modern|\b20\d\d-\d\d-\d\d\b/i;
   const found = product

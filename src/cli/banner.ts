@@ -7,7 +7,7 @@ import { VERSION } from '../lib/version.ts';
 import { chooseConfig, configHint, type ProgramConfig } from './config.ts';
 import type { CommandLine } from './flags.ts';
 import { helpOn } from './help.ts';
-import { clean } from './terminal/clean.ts';
+import { clean } from '../lib/clean.ts';
 import type { Style } from './terminal/style.ts';
 import { displayWidth, pad, wrap } from './terminal/layout.ts';
 

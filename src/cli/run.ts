@@ -5,7 +5,7 @@ import type { CommandName } from './definitions.ts';
 import { EXIT_CODES, Failure } from './failure.ts';
 import { commandIn, inFlags, isGateway, parseCommandLine, UsageError, type CommandLine } from './flags.ts';
 import { assumeSize, turnColoursOff } from './terminal/capabilities.ts';
-import { clean } from './terminal/clean.ts';
+import { clean } from '../lib/clean.ts';
 
 type Command = (line: CommandLine) => Promise<number>;
 

@@ -2,8 +2,8 @@
 
 import type { PendingElicitation, PendingSample } from '../../client/types.ts';
 import { describeSample } from '../terminal/ask-sample.ts';
-import { cleanLine } from '../terminal/clean.ts';
-import { captionOf, fieldsOf, type Field } from './form.ts';
+import { cleanLine } from '../../lib/clean.ts';
+import { captionOf, fieldsOf, type Field } from '../../lib/form/fields.ts';
 
 export function sampleUnanswered({ params }: Pick<PendingSample, 'params'>): string {
   const why = 'refused (no interactive terminal)';

@@ -1,5 +1,6 @@
 import type { ElicitResult, PendingElicitation } from '../../client/types.ts';
-import { captionOf, fieldsOf, mistakeIn, readEntry, type Field, type TextField } from '../questions/form.ts';
+import { mistakeIn, readEntry } from '../../lib/form/entry.ts';
+import { captionOf, fieldsOf, type Field, type TextField } from '../../lib/form/fields.ts';
 import type { PromptResult, Option, Prompter } from './prompter.ts';
 
 /** `undefined`: the field was left empty. */

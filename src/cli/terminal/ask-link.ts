@@ -1,5 +1,5 @@
 import type { ElicitResult, PendingElicitation } from '../../client/types.ts';
-import { cleanLine } from './clean.ts';
+import { cleanLine } from '../../lib/clean.ts';
 import { openLink } from './open-link.ts';
 import type { PromptResult, Option, Prompter } from './prompter.ts';
 

@@ -1,7 +1,7 @@
 import type { PendingSample } from '../../client/types.ts';
-import type { Schema } from '../json-schema.ts';
+import type { Schema } from '../../lib/form/json-schema.ts';
 import { modelAnswer, type SampleAnswer } from '../questions/prepared.ts';
-import { clean, cleanLine } from './clean.ts';
+import { clean, cleanLine } from '../../lib/clean.ts';
 import type { PromptResult, Prompter } from './prompter.ts';
 import { isObject } from '../../lib/values.ts';
 

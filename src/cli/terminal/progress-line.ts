@@ -1,7 +1,7 @@
 /** The progress of a call on one line. */
 
 import { showDuration } from '../units.ts';
-import { cleanLine } from './clean.ts';
+import { cleanLine } from '../../lib/clean.ts';
 import type { Style } from './style.ts';
 import { displayWidth, fit } from './layout.ts';
 

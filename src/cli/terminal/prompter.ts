@@ -1,7 +1,7 @@
 /** Asks the person at the terminal, on standard error: standard output is for the result. */
 
 import type * as Clack from '@clack/prompts';
-import { clean, cleanLine } from './clean.ts';
+import { clean, cleanLine } from '../../lib/clean.ts';
 import { styleFor } from './style.ts';
 import { wrap } from './layout.ts';
 

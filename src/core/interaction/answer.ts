@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import { isObject } from '../../lib/values.ts';
-import { formMistake } from './form.ts';
+import { formMistake } from '../../lib/form/check.ts';
 import type { Interaction } from './interaction.ts';
 
 /** An answer that the server would not accept; the interaction stays open. */

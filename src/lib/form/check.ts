@@ -4,31 +4,62 @@
  * too: one of its regular expressions could stop the whole gateway.
  */
 
-import { isBigNumber, nearestNumber } from '../../lib/exact-json.ts';
-import { isObject } from '../../lib/values.ts';
-
-type Schema = Record<string, unknown>;
+import { isBigNumber, nearestNumber } from '../exact-json.ts';
+import { isObject } from '../values.ts';
+import { choiceValues } from './choices.ts';
+import { requiredOf, type Schema } from './json-schema.ts';
 
 /** How many choices an error names. */
 const SHOWN_CHOICES = 20;
 
+/** What is wrong with one field. */
+export interface FieldMistake {
+  field: string;
+  kind: 'missing' | 'unknown' | 'value';
+  /** For a person who sees the field. */
+  mistake: string;
+}
+
 /** What is wrong with the content, or `undefined` if nothing is. */
 export function formMistake(form: Schema, content: Schema): string | undefined {
-  const fields = isObject(form['properties']) ? form['properties'] : {};
-  const required = Array.isArray(form['required']) ? form['required'] : [];
-  const missing = required.find((name) => typeof name === 'string' && !Object.hasOwn(content, name));
-  if (missing !== undefined) return `'${String(missing)}' is missing`;
-  for (const [name, value] of Object.entries(content)) {
-    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    if (field === undefined && form['additionalProperties'] === false) return `unknown field '${name}'`;
-    const mistake = isObject(field) ? fieldMistake(field, value) : undefined;
-    if (mistake !== undefined) return `'${name}': ${mistake}`;
-  }
+  for (const mistake of eachMistake(form, content)) return inWords(mistake);
   return undefined;
 }
 
-function fieldMistake(field: Schema, value: unknown): string | undefined {
-  const choices = choicesOf(field);
+/** Everything that is wrong with the content, with one message for each field. */
+export function formMistakes(form: Schema, content: Schema): FieldMistake[] {
+  return [...eachMistake(form, content)];
+}
+
+function inWords({ field, kind, mistake }: FieldMistake): string {
+  switch (kind) {
+    case 'missing':
+      return `'${field}' is missing`;
+    case 'unknown':
+      return `unknown field '${field}'`;
+    case 'value':
+      return `'${field}': ${mistake}`;
+  }
+}
+
+function* eachMistake(form: Schema, content: Schema): Generator<FieldMistake> {
+  const fields = isObject(form['properties']) ? form['properties'] : {};
+  for (const field of new Set(requiredOf(form))) {
+    if (!Object.hasOwn(content, field)) yield { field, kind: 'missing', mistake: 'an answer is required' };
+  }
+  for (const [field, value] of Object.entries(content)) {
+    const schema = Object.hasOwn(fields, field) ? fields[field] : undefined;
+    if (schema === undefined && form['additionalProperties'] === false) {
+      yield { field, kind: 'unknown', mistake: 'the form has no such field' };
+    }
+    const mistake = isObject(schema) ? valueMistake(schema, value) : undefined;
+    if (mistake !== undefined) yield { field, kind: 'value', mistake };
+  }
+}
+
+/** Why a value does not fit the schema of its field, or `undefined` if it does. */
+export function valueMistake(field: Schema, value: unknown): string | undefined {
+  const choices = choiceValues(field);
   if (choices !== undefined) return choices.includes(value) ? undefined : notAChoice(choices);
   switch (field['type']) {
     case 'string':
@@ -69,25 +100,17 @@ function selectionMistake(field: Schema, values: unknown[]): string | undefined 
   if (most !== undefined && values.length > most) return `expected at most ${most}`;
   const { items } = field;
   if (!isObject(items)) return undefined;
-  const choices = choicesOf(items);
+  const choices = choiceValues(items);
   // Looked up in a set, because there may be many values and many choices.
   if (choices !== undefined) {
     const known = new Set(choices);
     return values.every((value) => known.has(value)) ? undefined : notAChoice(choices);
   }
   for (const value of values) {
-    const mistake = fieldMistake(items, value);
+    const mistake = valueMistake(items, value);
     if (mistake !== undefined) return mistake;
   }
   return undefined;
-}
-
-/** The values of a choice, in either of the forms the protocol has for it. */
-function choicesOf(field: Schema): unknown[] | undefined {
-  if (Array.isArray(field['enum'])) return field['enum'];
-  const titled = field['oneOf'] ?? field['anyOf'];
-  if (!Array.isArray(titled) || !titled.every((each) => isObject(each) && 'const' in each)) return undefined;
-  return titled.map((each: Schema) => each['const']);
 }
 
 const FORMATS = new Map<string, (text: string) => boolean>([

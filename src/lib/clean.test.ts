@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { escapeControls } from '../../lib/escape-controls.ts';
+import { escapeControls } from './escape-controls.ts';
 import { clean, cleanLine } from './clean.ts';
 
 const ESC = '\u001B';

@@ -1,5 +1,5 @@
-import { UNPRINTABLE } from '../../lib/escape-controls.ts';
-import { stringifyExact } from '../../lib/exact-json.ts';
+import { UNPRINTABLE } from './escape-controls.ts';
+import { stringifyExact } from './exact-json.ts';
 
 const ESCAPE = '\u001B';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formMistake } from './form.ts';
+import { formMistake, formMistakes } from './check.ts';
 
 const form = {
   type: 'object',
@@ -65,6 +65,17 @@ test.each([
 
 test('H-9: what the form forbids is named', () => {
   expect(formMistake({ properties: {}, additionalProperties: false }, { typo: 1 })).toContain("'typo'");
+});
+
+test('W-2: every field that does not fit has a message of its own', () => {
+  const strict = { ...form, required: ['name', 'color'], additionalProperties: false };
+  expect(formMistakes(strict, { name: 'abcdef', age: -1, ok: true, typo: 1 })).toEqual([
+    { field: 'color', kind: 'missing', mistake: 'an answer is required' },
+    { field: 'name', kind: 'value', mistake: 'expected at most 5 characters' },
+    { field: 'age', kind: 'value', mistake: 'expected at least 0' },
+    { field: 'typo', kind: 'unknown', mistake: 'the form has no such field' },
+  ]);
+  expect(formMistakes(form, { name: 'A' })).toEqual([]);
 });
 
 test('X-4: a form that is none lets everything through', () => {

@@ -1,6 +1,6 @@
 /** Reads the JSON Schemas of tools, which servers write in many ways. */
 
-import { isObject } from '../lib/values.ts';
+import { isObject } from '../values.ts';
 
 export type Schema = Record<string, unknown>;
 
