@@ -310,6 +310,11 @@ export class Calls {
     return this.#live.values().map(({ request }) => request.server);
   }
 
+  /** The task that an open call has become. */
+  taskOf(callId: string): string | undefined {
+    return this.#live.get(callId)?.taskId;
+  }
+
   /** What the call behind a task is known by on its connection, while it is at work. */
   idOf(taskId: string): string | undefined {
     return this.#live.values().find((call) => call.taskId === taskId)?.id;

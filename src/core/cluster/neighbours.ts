@@ -116,12 +116,7 @@ export class Neighbourhood {
   }
 
   /** Asks one gateway; as long as that takes. */
-  async send(
-    to: GatewayAddress,
-    principal: string,
-    request: NeighbourRequest,
-    signal: AbortSignal,
-  ): Promise<unknown> {
+  async send(to: GatewayAddress, principal: string, request: NeighbourRequest, signal: AbortSignal): Promise<unknown> {
     if (to.address === undefined) throw new NeighbourUnreachable(`gateway ${to.id} has no address`);
     return this.#neighbours.ask(to, principal, request, signal);
   }

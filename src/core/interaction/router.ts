@@ -239,7 +239,7 @@ export class InteractionRouter {
   async answer(id: string, kind: InteractionKind, answer: unknown, via: AnsweredVia = 'request'): Promise<Interaction> {
     const interaction = this.get(id, kind);
     const mistake = answerMistake(interaction, answer);
-    if (mistake !== undefined) throw new InvalidAnswer(interaction, mistake);
+    if (mistake !== undefined) throw new InvalidAnswer(interaction, mistake, answer);
     this.#noteVia(id, via);
     this.#dispatch(id, { type: 'answered', answer: answer as Answer });
     const { store, log, clock } = this.#parts;

@@ -1,6 +1,7 @@
 /** What the API takes and returns. Requests are validated with these schemas, and the OpenAPI file is made from them. */
 
 import * as z from 'zod';
+import { samplingBlock } from '../../hub/tools/sampling.ts';
 
 const time = z.number().describe('Milliseconds since 1970');
 const json = z.record(z.string(), z.unknown());
@@ -53,9 +54,7 @@ const call = z.object({
   endedAt: time.optional(),
   status: z.enum(CALL_STATUSES),
   isError: z.boolean().optional().describe('The tool reported an error'),
-  progress: z
-    .object({ progress: z.number(), total: z.number().optional(), message: z.string().optional() })
-    .optional(),
+  progress: z.object({ progress: z.number(), total: z.number().optional(), message: z.string().optional() }).optional(),
   statusMessage: z.string().optional(),
   waits: z
     .array(z.object({ questionId: z.string(), from: time, to: time.optional() }))
@@ -99,6 +98,7 @@ export type Summary = z.infer<typeof summarySchema>;
 const server = z.object({
   name: z.string(),
   addedBy: z.enum(['config file', 'client']),
+  principal: z.string().optional().describe('Whose it is, where a client of another principal added it'),
   transport: z.enum(['http', 'stdio']),
   address: z.string().describe('The URL without secrets, or the command'),
   state: z
@@ -210,11 +210,7 @@ export function page<T extends z.ZodType>(item: T): z.ZodObject {
 const name = z.string().min(1).max(512);
 
 const wholeNumber = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d+$/, 'expected a whole number')
-    .transform(Number)
-    .pipe(z.int().min(min).max(max));
+  z.string().regex(/^\d+$/, 'expected a whole number').transform(Number).pipe(z.int().min(min).max(max));
 
 const paging = {
   cursor: z.string().max(512).optional().describe('`next` of the page before'),
@@ -255,20 +251,13 @@ export const eventsQuery = z.strictObject({
     .describe('Resumes after this `seq`, like the header `Last-Event-ID`; without either, only new changes are sent'),
 });
 
-const contentBlock = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('text'), text: z.string() }),
-  z.looseObject({ type: z.enum(['image', 'audio']), data: z.base64(), mimeType: z.string() }),
-  z.looseObject({ type: z.literal('tool_use'), id: z.string(), name: z.string(), input: json }),
-  z.looseObject({ type: z.literal('tool_result'), toolUseId: z.string(), content: z.array(z.looseObject({})) }),
-]);
-
 export const answerBody = z
   .union([
     z.strictObject({ action: z.enum(['accept', 'decline', 'cancel']), content: json.optional() }),
     z.strictObject({
       result: z.looseObject({
         role: z.enum(['assistant', 'user']),
-        content: z.union([contentBlock, z.array(contentBlock).min(1)]),
+        content: z.union([samplingBlock, z.array(samplingBlock).min(1)]),
         model: z.string(),
         stopReason: z.string().optional(),
       }),
@@ -279,9 +268,7 @@ export const answerBody = z
 
 export type AnswerBody = z.infer<typeof answerBody>;
 
-export const tryBody = z
-  .strictObject({ tool: name, arguments: json.default({}) })
-  .meta({ id: 'Try' });
+export const tryBody = z.strictObject({ tool: name, arguments: json.default({}) }).meta({ id: 'Try' });
 
 /** Nothing has to be said, but it has to be JSON: a form of another page cannot send that. */
 export const emptyBody = z.strictObject({}).default({});
