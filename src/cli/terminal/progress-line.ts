@@ -38,7 +38,8 @@ export function progressLine(activity: Activity, now: number, columns: number, s
   return parts.map(([text, paint]) => paint(text)).join(' ');
 }
 
-function howFar({ progress, total }: Activity, columns: number): string[] {
+/** A bar and a percentage, or a number. */
+export function howFar({ progress, total }: Pick<Activity, 'progress' | 'total'>, columns: number): string[] {
   if (progress === undefined || !Number.isFinite(progress)) return [];
   if (total === undefined || !(total > 0) || !Number.isFinite(total)) return [shortNumber(progress)];
   const share = Math.min(1, Math.max(0, progress / total));

@@ -20,6 +20,14 @@ export interface Option<T> {
   hint?: string;
 }
 
+/** What Esc does at a question: it says no, or leaves the question to others. */
+export type OnEscape = 'refuse' | 'leave';
+
+/** The last choice at a question that can be left open. */
+export function laterOption(onEscape: OnEscape): Option<'later'>[] {
+  return onEscape === 'leave' ? [{ value: 'later', label: 'Later', hint: 'leave it open; also Esc' }] : [];
+}
+
 interface Common {
   input: NodeJS.ReadStream;
   output: NodeJS.WriteStream;

@@ -1,0 +1,66 @@
+import { backoffDelay } from '../../lib/backoff.ts';
+import { parseExact } from '../../lib/exact-json.ts';
+import { messageOf } from '../../lib/log.ts';
+import { Failure } from '../failure.ts';
+import type { ApiClient } from './api-client.ts';
+import type { Call, CallSummary, Question } from './api-types.ts';
+
+export type Change =
+  | { kind: 'question'; item: Question }
+  | { kind: 'call'; item: Call | CallSummary }
+  /** A server or a session has changed. */
+  | { kind: 'other' };
+
+export interface Following {
+  signal: AbortSignal;
+  /** The stream is open; changes from now on are told. What was told before may be out of date. */
+  onOpen: () => Promise<void>;
+  onChange: (change: Change) => void;
+  /** The gateway is away, for this reason; it is tried again. */
+  onAway: (reason: string) => void;
+}
+
+const BACKOFF = { firstMs: 250, factor: 2, maxMs: 5000 };
+
+/** Follows what happens at a gateway until the signal is aborted; goes on where it was when the connection was lost. */
+export async function follow(api: ApiClient, { signal, onOpen, onChange, onAway }: Following): Promise<void> {
+  let last: string | undefined;
+  let attempt = 0;
+  while (!signal.aborted) {
+    try {
+      const events = await api.events(last, signal);
+      await onOpen();
+      attempt = 0;
+      for await (const { id, name, data } of events) {
+        if (name === 'resync') await onOpen();
+        else onChange(changeOf(name, data));
+        last = id ?? last;
+      }
+      throw new Failure('lost', `the gateway at ${api.where} has closed the connection`);
+    } catch (error) {
+      if (signal.aborted) return;
+      onAway(messageOf(error));
+      attempt += 1;
+      await pause(backoffDelay(attempt, BACKOFF), signal);
+      // The reason to be away is told already; where it was before is as good as any place to try.
+      await api.lookAgain().catch((problem: unknown) => onAway(messageOf(problem)));
+    }
+  }
+}
+
+function changeOf(name: string, data: string): Change {
+  if (name !== 'question' && name !== 'call') return { kind: 'other' };
+  return { kind: name, item: parseExact(data) } as Change;
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}
