@@ -223,7 +223,7 @@ On a terminal it is a screen, until you press q; elsewhere, and with --json, eve
 
 ${FIND_GATEWAY}`,
     envFlags: 'Flags',
-    examples: ['meanwhile watch', 'meanwhile watch --json | jq .status'],
+    examples: ['meanwhile watch', 'meanwhile watch --json | jq .item.status'],
     exitCodes: SHOWN_EXIT_CODES,
   },
   link: {

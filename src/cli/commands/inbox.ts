@@ -179,7 +179,8 @@ async function answerAll(box: Inbox, following: boolean): Promise<number> {
     const waiting = open.list.filter(({ id }) => !seen.done.has(id));
     if (waiting.every(({ id }) => seen.later.has(id))) {
       if (!following) return RESULT;
-      screen.live?.show('waiting for questions; Ctrl-C ends');
+      screen.live?.show('waiting for questions');
+      screen.live?.update({ message: 'Ctrl-C ends' });
       await open.change();
       screen.live?.hide();
       continue;

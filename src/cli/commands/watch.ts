@@ -58,7 +58,7 @@ async function printChanges(api: ApiClient, screen: Screen, signal: AbortSignal)
 
 function jsonOf(change: Change): string | undefined {
   if (change.kind === 'other') return undefined;
-  return escapeControls(stringifyExact({ kind: change.kind, ...change.item }));
+  return escapeControls(stringifyExact({ event: change.kind, item: change.item }));
 }
 
 function lineOf(change: Change): string | undefined {
