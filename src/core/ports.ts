@@ -452,7 +452,7 @@ export interface HistoryQuery extends HistoryFilter {
 }
 
 export interface HistoryRange {
-  /** The number of the entry that was written last; 0 if there was none. */
+  /** The number of the entry that was written last. */
   newest: number;
   /** Who has read only up to a smaller number may have missed entries that were deleted since. */
   completeFrom: number;
@@ -499,6 +499,8 @@ export interface Store {
   readonly problem: StoreProblem | undefined;
   /** Absent if no other gateway can use the store. */
   readonly cluster: ClusterStore | undefined;
+  /** What happened lately. Nothing waits for it, and nothing else depends on it. */
+  readonly history: History;
   /** Claims a session, stored or new; `undefined` while it is claimed already, here or by another gateway. */
   claim(sessionId: string): Promise<ClaimedSession | undefined>;
   /**

@@ -1,6 +1,13 @@
 /** A history in memory, which several gateways of one process share. */
 
-import { beganAt, endedAt, searchText, type EntryWrite, type HistoryEntry } from '../../src/core/history/entry.ts';
+import {
+  beganAt,
+  endedAt,
+  searchText,
+  type EntryContent,
+  type EntryWrite,
+  type HistoryEntry,
+} from '../../src/core/history/entry.ts';
 import type { History, HistoryFilter, HistoryQuery, HistoryRange, ServerTally } from '../../src/core/ports.ts';
 
 interface Row {
@@ -45,8 +52,10 @@ export class MemoryHistory implements History {
       const stored = this.#data.rows.get(entry.id)?.entry;
       const reopens = endedAt(entry) === undefined && stored !== undefined && endedAt(stored) !== undefined;
       if (reopens && 'status' in stored && stored.status !== 'lost') continue;
-      const kept = stored && contentOf(stored);
-      const written = structuredClone({ ...entry, ...(content ?? kept) }) as HistoryEntry;
+      const written = {
+        ...structuredClone(entry),
+        ...copyOf(content ?? (stored && contentOf(stored))),
+      } as HistoryEntry;
       this.#data.put({ entry: written, gateway: this.#gateway, bytes: JSON.stringify(written).length });
     }
     this.#data.told();
@@ -106,7 +115,7 @@ export class MemoryHistory implements History {
   }
 
   async endLost(now: number): Promise<void> {
-    for (const row of [...this.#data.rows.values()]) {
+    for (const row of this.#data.rows.values()) {
       const { entry, gateway } = row;
       if (endedAt(entry) !== undefined || gateway === this.#gateway || !this.#isGone(gateway)) continue;
       this.#data.put({ ...row, entry: { ...entry, status: 'lost', endedAt: now } as HistoryEntry });
@@ -156,10 +165,19 @@ function matches(entry: HistoryEntry, filter: HistoryFilter): boolean {
   );
 }
 
-const CONTENT = ['arguments', 'result', 'params'];
+const CONTENT: ReadonlySet<string> = new Set(['arguments', 'result', 'params']);
 
-const contentOf = (entry: HistoryEntry): Partial<HistoryEntry> =>
-  Object.fromEntries(Object.entries(entry).filter(([field]) => CONTENT.includes(field)));
+/** Nested too deeply, contents have no JSON. */
+function copyOf(content: EntryContent | undefined): EntryContent & { truncated?: boolean } {
+  try {
+    return content === undefined ? {} : structuredClone(content);
+  } catch {
+    return { truncated: true };
+  }
+}
+
+const contentOf = (entry: HistoryEntry): EntryContent =>
+  Object.fromEntries(Object.entries(entry).filter(([field]) => CONTENT.has(field)));
 
 const withoutContent = (entry: HistoryEntry): HistoryEntry =>
-  Object.fromEntries(Object.entries(entry).filter(([field]) => !CONTENT.includes(field))) as unknown as HistoryEntry;
+  Object.fromEntries(Object.entries(entry).filter(([field]) => !CONTENT.has(field))) as unknown as HistoryEntry;

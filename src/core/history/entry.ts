@@ -9,8 +9,8 @@
  * that a session which is continued after all takes back its lost entries.
  */
 
+import type { BigNumber } from '../../lib/exact-json.ts';
 import type { InteractionKind, SettledInteraction } from '../interaction/interaction.ts';
-import type { Progress } from '../ports.ts';
 import type { View } from '../session/kind.ts';
 import type { EndedTask } from '../task/task.ts';
 
@@ -61,7 +61,7 @@ export interface CallEntry extends EntryFacts {
   status: CallStatus;
   /** The tool reported an error. */
   isError?: boolean;
-  progress?: Pick<Progress, 'progress' | 'total' | 'message'>;
+  progress?: { progress: number | BigNumber; total?: number | BigNumber; message?: string };
   statusMessage?: string;
   waits: Wait[];
   /** About as many bytes as its arguments and its result have as JSON. */

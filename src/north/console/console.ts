@@ -40,12 +40,13 @@ export class Console {
   readonly #bodyBytes: number;
 
   constructor({ gateway, guard, settings, bodyBytes, hubUrl }: ConsoleParts) {
-    const { key, operators, startedAt, history } = settings;
+    const { key, operators, startedAt } = settings;
+    const { keepMs, callsPerSecond } = settings.history;
     this.#gateway = gateway;
     this.#bodyBytes = bodyBytes;
     const { store, clock } = gateway;
     this.#access = new Access({ guard, store, clock, key, operators });
-    this.#services = { gateway, live: new LiveViews(gateway), startedAt, hubUrl, history };
+    this.#services = { gateway, live: new LiveViews(gateway), startedAt, hubUrl, history: { keepMs, callsPerSecond } };
   }
 
   async handle(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {

@@ -7,14 +7,12 @@ import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { TABLES } from '../records.ts';
 import { StoreError } from '../store-error.ts';
+import { WORK_CHANNEL } from './channels.ts';
 import type { Claim } from './commit.ts';
 import type { Database } from './database.ts';
 import type { Row } from './driver.ts';
 import { keyOf } from './key.ts';
 import { SCHEMA } from './schema.ts';
-
-/** Told on it that work may be left, with the id of the gateway that left it. */
-export const WORK_CHANNEL = 'meanwhile_work';
 
 /** The clocks of two gateways may differ by twice as much, which deadlines of tasks can bear. */
 export const MAX_CLOCK_DIFFERENCE_MS = 30_000;

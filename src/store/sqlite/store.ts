@@ -10,6 +10,7 @@ import type { Log } from '../../lib/log.ts';
 import { StoreError } from '../store-error.ts';
 import { fileOf, toStoreError, openDatabase } from './database.ts';
 import { Fitting } from './fit.ts';
+import { SqliteHistory } from './history.ts';
 import { isBusy, lockStore, writeOwner, type StoreLock } from './lock.ts';
 import type { RecordKind, Records } from '../queue.ts';
 import { PreparedStatements, Statements } from './statements.ts';
@@ -68,6 +69,7 @@ const CONSTANT_FENCE = 1;
 /** Only one gateway at a time uses the file, so a claim always holds, and the fence is constant. */
 export class SqliteStore implements Store {
   readonly cluster = undefined;
+  readonly history: SqliteHistory;
   readonly #claimed = new Set<string>();
   readonly #db: Libsql.Database;
   readonly #statements: Statements;
@@ -86,6 +88,7 @@ export class SqliteStore implements Store {
       log.error('record_set_aside', { ...record, fix: `it is in the table set_aside of ${path}; the rest goes on` });
     });
     this.#fitting = new Fitting(prepared);
+    this.history = new SqliteHistory(db, prepared, { path, maxBytes, log });
     this.#writer = new Writer(db, this.#statements, { path, log, maxBytes, observed });
   }
 

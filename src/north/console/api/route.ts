@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type * as z from 'zod';
-import type { AnswerSource } from '../../../core/history/entry.ts';
+import type { AnswerWork } from '../work/work.ts';
 import type { Person } from '../person.ts';
 import type { Services } from './services.ts';
 
 export interface Call<Query, Body> extends Services {
   person: Person;
   /** Where the person is, for those who see who answered. */
-  via: AnswerSource;
+  via: AnswerWork['via'];
   /** What stands in the place of `{id}` or `{name}`. */
   named: string;
   query: Query;

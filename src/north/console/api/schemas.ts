@@ -210,7 +210,10 @@ export function page<T extends z.ZodType>(item: T): z.ZodObject {
 const name = z.string().min(1).max(512);
 
 const wholeNumber = (min: number, max: number) =>
-  z.string().regex(/^\d+$/, 'expected a whole number').transform(Number).pipe(z.int().min(min).max(max));
+  z.preprocess(
+    (given) => (typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given),
+    z.int(`expected a whole number from ${min} to ${max}`).min(min).max(max),
+  );
 
 const paging = {
   cursor: z.string().max(512).optional().describe('`next` of the page before'),

@@ -1,6 +1,7 @@
 /** Servers as the sessions of a gateway see them, and as those of several gateways together do. */
 
 import type { Gateway } from '../../../core/gateway.ts';
+import { CONSOLE_STATE } from '../../../core/session/kind.ts';
 import type { ConnectionStatus } from '../../../core/ports.ts';
 import type { KnownServer } from '../../../core/session/registry.ts';
 import type { Session } from '../../../core/session/session.ts';
@@ -12,7 +13,6 @@ import { messageOf } from '../../../lib/log.ts';
 import { notFound } from '../api-error.ts';
 import type { LogLine, Server, ServerDetails } from '../api/schemas.ts';
 import { maySee, type Person } from '../person.ts';
-import { CONSOLE_STATE } from './console-state.ts';
 
 const LOG_LINES = 200;
 

@@ -1,9 +1,9 @@
 import type { Gateway } from '../../../core/gateway.ts';
+import { CONSOLE_STATE } from '../../../core/session/kind.ts';
 import type { Session } from '../../../core/session/session.ts';
 import { hasEnded } from '../../../core/task/task.ts';
 import type { SessionItem } from '../api/schemas.ts';
 import { maySee, type Person } from '../person.ts';
-import { CONSOLE_STATE } from './console-state.ts';
 
 /** The sessions that this gateway has in memory. */
 export function sessionsHere({ sessions, store }: Gateway, person: Person): SessionItem[] {

@@ -20,7 +20,7 @@ export async function answerHere(gateway: Gateway, person: Person, work: AnswerW
     if (error instanceof InvalidAnswer) throw invalid(error.mistake, error.fields);
     throw error;
   } finally {
-    await gateway.recorder.flush();
+    await gateway.recorder?.flush();
   }
 }
 
@@ -40,18 +40,18 @@ async function give(
       if (!('action' in answer)) throw invalid("answer an elicitation with 'action' (accept, decline or cancel)");
       const { action, content } = answer;
       const given = action === 'accept' && content !== undefined ? { action, content } : { action };
-      await interactions.answer(id, kind, given, 'tools', by);
+      await interactions.answer(id, kind, given, by.via, by.principal);
       return;
     }
     case 'sampling':
       if ('error' in answer) {
         const { message } = answer.error;
-        if (!interactions.refuse(id, { code: USER_REJECTED, message }, 'tools', by)) throw tooLate();
+        if (!interactions.refuse(id, { code: USER_REJECTED, message }, by.via, by.principal)) throw tooLate();
         return;
       }
       if (!('result' in answer)) throw invalid("answer a sampling request with 'result', or refuse it with 'error'");
       checkOfferedTools(question, answer.result.content);
-      await interactions.answer(id, kind, withStopReason(answer.result), 'tools', by);
+      await interactions.answer(id, kind, withStopReason(answer.result), by.via, by.principal);
       return;
     case 'roots':
       throw new ApiError(422, 'invalid_answer', 'only the client itself knows in which folders it works');

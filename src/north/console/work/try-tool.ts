@@ -2,13 +2,12 @@
 
 import { GatewayError } from '../../../core/errors.ts';
 import type { Gateway } from '../../../core/gateway.ts';
-import { HUB_VIEW } from '../../../core/session/kind.ts';
+import { CONSOLE_STATE, HUB_VIEW } from '../../../core/session/kind.ts';
 import type { Session } from '../../../core/session/session.ts';
 import { secretId } from '../../../lib/ids.ts';
 import { withinLimits } from '../../carrier.ts';
 import { whenStored } from '../../commit-gate.ts';
 import { withFix } from '../../hub/with-fix.ts';
-import { CONSOLE_STATE } from '../live/console-state.ts';
 import type { Person } from '../person.ts';
 import type { ConnectWork, TryWork } from './work.ts';
 
@@ -49,7 +48,7 @@ export async function tryHere(gateway: Gateway, person: Person, work: TryWork): 
     });
   });
   await whenStored([session]);
-  await gateway.recorder.flush();
+  await gateway.recorder?.flush();
   return { callId: id };
 }
 

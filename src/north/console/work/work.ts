@@ -4,7 +4,6 @@
  */
 
 import type { AnswerBody } from '../api/schemas.ts';
-import type { AnswerSource } from '../../../core/history/entry.ts';
 
 /** A session, and whose it is. */
 export interface InSession {
@@ -16,7 +15,7 @@ export interface AnswerWork extends InSession {
   do: 'answer';
   questionId: string;
   answer: AnswerBody;
-  via: AnswerSource;
+  via: 'console' | 'terminal';
 }
 
 export interface CancelWork extends InSession {

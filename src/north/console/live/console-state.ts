@@ -1,2 +1,0 @@
-/** The name of the state in which a person tries tools. */
-export const CONSOLE_STATE = 'console';
