@@ -28,6 +28,7 @@ export async function follow(api: ApiClient, { signal, onOpen, onChange, onAway 
   let attempt = 0;
   while (!signal.aborted) {
     try {
+      if (attempt > 0) await api.lookAgain();
       const events = await api.events(last, signal);
       await onOpen();
       attempt = 0;
@@ -42,8 +43,6 @@ export async function follow(api: ApiClient, { signal, onOpen, onChange, onAway 
       onAway(messageOf(error));
       attempt += 1;
       await pause(backoffDelay(attempt, BACKOFF), signal);
-      // The reason to be away is told already; where it was before is as good as any place to try.
-      await api.lookAgain().catch((problem: unknown) => onAway(messageOf(problem)));
     }
   }
 }
