@@ -11,14 +11,16 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
     await hub.call('execute_tool', { server, tool: 'fail' });
     await hub.call('execute_tool', { server, tool: 'rpc_error' });
     const calls = await person.waitFor('/calls?status=ended', 3);
-    expect(calls).toMatchObject(
-      [
-        { server, tool: 'rpc_error', status: 'failed', error: { code: -32011, message: /quota/ } },
-        { server, tool: 'fail', status: 'completed', isError: true },
-        { server, tool: 'echo', status: 'completed', view: 'hub', program: 'test', principal: 'local', waits: [] },
-      ].map(({ error, ...rest }) => rest),
-    );
-    expect(calls[0]).toMatchObject({ error: { code: -32011 } });
+    expect(calls).toMatchObject([
+      {
+        server,
+        tool: 'rpc_error',
+        status: 'failed',
+        error: { code: -32011, message: expect.stringContaining('quota') },
+      },
+      { server, tool: 'fail', status: 'completed', isError: true },
+      { server, tool: 'echo', status: 'completed', view: 'hub', program: 'test', principal: 'local', waits: [] },
+    ]);
     const [, , echo] = calls;
     expect(echo).not.toHaveProperty('result');
     expect(echo).not.toHaveProperty('taskId');

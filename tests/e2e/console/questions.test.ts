@@ -62,9 +62,11 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
       'invalid_answer',
       { name: 'expected a string' },
     ]);
-    expect(await refused({ action: 'accept', content: {} })).toMatchObject(
-      [422, 'invalid_answer', { name: /./ }].slice(0, 2),
-    );
+    expect(await refused({ action: 'accept', content: {} })).toEqual([
+      422,
+      'invalid_answer',
+      { name: 'an answer is required' },
+    ]);
     expect(await refused({ action: 'accept' })).toEqual([422, 'invalid_answer', {}]);
     expect(await refused({ result: { role: 'assistant', model: 'm', content: { type: 'text', text: 'x' } } })).toEqual([
       422,
@@ -95,7 +97,7 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
   });
 
   test('W-2: of two answers at once one wins, and the other is told who was first', async () => {
-    const { gateway, hub, person } = await setup(PEOPLE).catch(async () => setup());
+    const { gateway, hub, person } = await setup();
     const other = withToken(gateway, gateway.console.key);
     const { id } = await asked(hub, person, server);
     const answer = { action: 'accept', content: { name: 'Ada' } };

@@ -45,7 +45,13 @@ test('W-5: addresses show no secrets, and a server that cannot be used says what
   expect(text).not.toMatch(/secret|pass/);
   expect(body['items']).toMatchObject([
     { name: 'away', error: expect.any(String), fix: expect.stringContaining('nothing listens there') },
-    { name: 'missing', transport: 'stdio', address: '/no/such/program', state: 'failed', fix: expect.any(String) },
+    {
+      name: 'missing',
+      transport: 'stdio',
+      address: '/no/such/program',
+      fix: expect.any(String),
+      error: expect.any(String),
+    },
   ]);
 });
 
