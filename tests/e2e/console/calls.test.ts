@@ -1,6 +1,6 @@
 /** Work: calls and tasks, their progress, results and ends. */
 import { describe, expect, test } from 'vitest';
-import { codeOf } from '../../support/console.ts';
+import { codeOf, type Item } from '../../support/console.ts';
 import { taskIdOf, type Json } from '../../support/hub.ts';
 import { setup } from './setup.ts';
 
@@ -21,10 +21,10 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
       { server, tool: 'fail', status: 'completed', isError: true },
       { server, tool: 'echo', status: 'completed', view: 'hub', program: 'test', principal: 'local', waits: [] },
     ]);
-    const [, , echo] = calls;
+    const [, , echo] = calls as [Item, Item, Item];
     expect(echo).not.toHaveProperty('result');
     expect(echo).not.toHaveProperty('taskId');
-    expect((await person.get(`/calls/${echo!.id}`)).body).toMatchObject({
+    expect((await person.get(`/calls/${echo.id}`)).body).toMatchObject({
       arguments: { text: 'hello' },
       result: { content: [{ type: 'text', text: 'hello' }] },
       questions: [],
@@ -37,10 +37,10 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
     const call = await person.one('/calls?status=waiting');
     expect(call).toMatchObject({ tool: 'ask', taskId: taskIdOf(reply) });
     const details = (await person.get(`/calls/${call.id}`)).body;
-    const [question] = details['questions'] as Json[];
+    const [question] = details['questions'] as [Json];
     expect(question).toMatchObject({ status: 'open', callId: call.id });
-    expect(details['waits']).toEqual([{ questionId: question!['id'], from: expect.any(Number) }]);
-    await person.post(`/questions/${String(question!['id'])}/answer`, { action: 'accept', content: { name: 'Ada' } });
+    expect(details['waits']).toEqual([{ questionId: question['id'], from: expect.any(Number) }]);
+    await person.post(`/questions/${String(question['id'])}/answer`, { action: 'accept', content: { name: 'Ada' } });
     const ended = await person.one('/calls?outcome=completed');
     expect(ended).toMatchObject({ id: call.id, waits: [{ from: expect.any(Number), to: expect.any(Number) }] });
   });

@@ -69,7 +69,10 @@ export async function lookEverywhere(gateway: Gateway, person: Person, work: Loo
     log.warn('others_not_asked', { error: messageOf(error) });
     return [];
   });
-  return [await here, ...others.flatMap((told) => (isObject(told) && told['done'] !== undefined ? [told['done']] : []))];
+  return [
+    await here,
+    ...others.flatMap((told) => (isObject(told) && told['done'] !== undefined ? [told['done']] : [])),
+  ];
 }
 
 /** Answers another gateway. */

@@ -41,7 +41,8 @@ export async function tryHere(gateway: Gateway, person: Person, work: TryWork): 
   const id = secretId();
   await withinLimits(session, args, async () => {
     // A task from the start: it goes on after a restart, and its questions are certainly its own.
-    const request = { id, server, tool, args, timeoutMs: Infinity, asTask: true };
+    const { maxTtlMs: ttlMs } = gateway.settings.tasks;
+    const request = { id, server, tool, args, timeoutMs: Infinity, asTask: true, ttlMs };
     await session.calls.execute(session.connection(server), request, {
       onLeaving: () => () => {},
       onProgress: () => {},
