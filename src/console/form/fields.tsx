@@ -3,7 +3,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { Field } from '../../lib/form/fields.ts';
 import { isJson, type Entered } from './draft.ts';
-import { sentence } from './words.ts';
+import { sentence } from '../sentence.ts';
 
 interface FieldProps<F extends Field = Field> {
   field: F;

@@ -8,7 +8,7 @@ import type { Schema } from '../../lib/form/json-schema.ts';
 import { plainText, stringifyExact } from '../../lib/exact-json.ts';
 import { draftOf, emptyDraft, readDraft, readRaw, type Draft, type Entered } from './draft.ts';
 import { FieldInput } from './fields.tsx';
-import { sentence } from './words.ts';
+import { sentence } from '../sentence.ts';
 
 export interface SchemaFormProps {
   schema: Schema;

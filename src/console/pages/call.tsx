@@ -43,7 +43,7 @@ export function useCall(id: string | undefined): { call: Call | undefined; probl
 
 export function CallView({ call, problem }: { call: Call; problem?: string | undefined }): JSX.Element {
   const status = callStatus(call);
-  const { id, server, tool, startedAt, endedAt, waits = [] } = call;
+  const { id, server, tool, startedAt, endedAt, waits } = call;
   const asked = questionsOf(call);
   const waited = waits.reduce((sum, { from, to }) => sum + ((to ?? endedAt ?? Date.now()) - from), 0);
   return (

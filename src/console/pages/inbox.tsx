@@ -21,7 +21,7 @@ import { Age, Ago, Avatar, Empty, Notice, Pill, Remaining } from '../ui/parts.ts
 import { get, messageOf } from '../wire/api.ts';
 import type { Page, Question } from '../wire/types.ts';
 import { DemoHint } from './demo-hint.tsx';
-import { QuestionView, useOnce } from './question.tsx';
+import { QuestionView } from './question.tsx';
 import { answeredBy, headline, kindOf, QUESTION_STATUS } from './words.ts';
 
 /** A question that ends sooner is marked. */
@@ -34,7 +34,10 @@ export function Inbox(): JSX.Element {
   const ended = filters['status'] === 'ended';
   const more = useEnded(ended);
   const selected = questions.get(id);
-  useOnce(id, () => void (id !== undefined && readQuestion({ id })));
+  const unknown = id !== undefined && selected === undefined;
+  useEffect(() => {
+    if (unknown) void readQuestion({ id });
+  }, [id]);
 
   const open = openQuestions();
   const all = ended ? endedQuestions() : withSelected(open, selected);

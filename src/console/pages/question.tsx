@@ -1,13 +1,14 @@
 /** A question: who asks, what for, and how to answer. */
 
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { clean, cleanLine } from '../../lib/clean.ts';
 import type { Schema } from '../../lib/form/json-schema.ts';
 import { isObject } from '../../lib/values.ts';
 import { SchemaForm } from '../form/form.tsx';
 import { clock } from '../format.ts';
 import { hrefOf } from '../route.ts';
+import { readQuestion } from '../state/live.ts';
 import { Ago, Avatar, Facts, Notice, Pill, Remaining, Section } from '../ui/parts.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { JsonView } from '../ui/json.tsx';
@@ -19,7 +20,11 @@ import { UrlQuestion } from './url-question.tsx';
 import { answeredBy, headline, kindOf, QUESTION_STATUS } from './words.ts';
 
 export function QuestionView({ question }: { question: Question }): JSX.Element {
-  const { server, tool, callId, program, principal, createdAt, expiresAt, status } = question;
+  const { id, server, tool, callId, program, principal, createdAt, expiresAt, status, params } = question;
+  // An event tells that there is a question; what it asks for is read when it is looked at.
+  useEffect(() => {
+    if (params === undefined && question.truncated !== true) void readQuestion({ id });
+  }, [id, params === undefined]);
   return (
     <article class="question">
       <header class="item-head">
@@ -78,11 +83,12 @@ export function QuestionView({ question }: { question: Question }): JSX.Element 
 function Asked({ question }: { question: Question }): JSX.Element | null {
   const { kind, params } = question;
   if (kind === 'sampling') return null;
-  const text = clean(question.message ?? params['message'] ?? '').trim();
+  const text = clean(params?.['message'] ?? question.message ?? '').trim();
   return <p class="message">{text === '' ? headline(question) : text}</p>;
 }
 
 function Answering({ question }: { question: Question }): JSX.Element {
+  if (question.params === undefined) return <p class="muted">Loading…</p>;
   if (question.kind === 'sampling') return <SamplingForm question={question} />;
   if (question.kind === 'roots') {
     return <Notice tone="info">Only the client program knows its folders. It answers by itself.</Notice>;
@@ -92,7 +98,7 @@ function Answering({ question }: { question: Question }): JSX.Element {
 }
 
 function FormQuestion({ question }: { question: Question }): JSX.Element {
-  const { requestedSchema } = question.params;
+  const { requestedSchema } = question.params ?? {};
   const schema: Schema = isObject(requestedSchema) ? requestedSchema : { type: 'object', properties: {} };
   const expressible = isObject(schema['properties']) || requestedSchema === undefined;
   return (
@@ -140,14 +146,4 @@ function Ended({ question }: { question: Question }): JSX.Element {
       )}
     </Notice>
   );
-}
-
-/** The question as it was when it was first shown is not enough: arguments come with the single one. */
-export function useOnce(id: string | undefined, read: () => void): void {
-  const [done, setDone] = useState<string>();
-  useEffect(() => {
-    if (id === undefined || done === id) return;
-    setDone(id);
-    read();
-  }, [id]);
 }

@@ -13,7 +13,7 @@ import { sendAnswer } from './answer.ts';
 const drafts = new Map<string, string>();
 
 export function SamplingForm({ question }: { question: Question }): JSX.Element {
-  const { id, params } = question;
+  const { id, params = {} } = question;
   const field = useId();
   const [text, setText] = useState(drafts.get(id) ?? '');
   const [model, setModel] = useState('human');

@@ -3,7 +3,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { clean, cleanLine } from '../../lib/clean.ts';
-import { stringifyExact } from '../../lib/exact-json.ts';
 import { clock, duration, plural } from '../format.ts';
 import { hrefOf } from '../route.ts';
 import { note } from '../state/announce.ts';
@@ -210,12 +209,10 @@ function Log({ lines }: { lines: LogLine[] }): JSX.Element {
         <div class="log" tabIndex={0} role="region" aria-label="Log">
           <ul>
             {lines.map((line, index) => (
-              <li key={index} class={`level-${cleanLine(line.level ?? 'info')}`}>
-                {line.at !== undefined && <time>{clock(line.at)}</time>}
-                <span class="level">{cleanLine(line.level ?? '')}</span>
-                <span>
-                  {clean(line.text ?? (typeof line.data === 'string' ? line.data : stringifyExact(line.data)))}
-                </span>
+              <li key={index} class={`level-${cleanLine(line.level)}`}>
+                <time>{clock(line.time)}</time>
+                <span class="level">{cleanLine(line.level)}</span>
+                <span>{clean(line.data)}</span>
               </li>
             ))}
           </ul>

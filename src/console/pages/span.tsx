@@ -8,7 +8,7 @@ import { callStatus } from './words.ts';
 
 export function Span({ call }: { call: Call }): JSX.Element {
   useTick(1, call.endedAt === undefined);
-  const { startedAt, waits = [] } = call;
+  const { startedAt, waits } = call;
   const end = call.endedAt ?? Date.now();
   const whole = Math.max(1, end - startedAt);
   const waited = waits.reduce((sum, { from, to }) => sum + ((to ?? end) - from), 0);

@@ -200,7 +200,7 @@ function BarLink({ bar, window, stop, onReach }: BarLinkProps): JSX.Element {
       tabIndex={stop ? 0 : -1}
       onFocus={() => onReach(item.id)}
     >
-      {(item.waits ?? []).map((wait) => {
+      {item.waits.map((wait) => {
         const begin = Math.max(wait.from, start);
         const end = wait.to ?? to;
         return (
@@ -294,7 +294,7 @@ function Table({ items, window }: { items: (Call | Summary)[]; window: Window })
                 {isSummary(item) ? `up to ${duration(item.longestMs)}` : duration(to - from)}
               </td>
               <td data-label="Waited for a person" class="right">
-                {isSummary(item) || !item.waits?.length
+                {isSummary(item) || item.waits.length === 0
                   ? '–'
                   : duration(item.waits.reduce((sum, wait) => sum + ((wait.to ?? to) - wait.from), 0))}
               </td>

@@ -13,7 +13,7 @@ import { Refusals } from './refusals.tsx';
 
 export function UrlQuestion({ question }: { question: Question }): JSX.Element {
   const [busy, setBusy] = useState(false);
-  const address = cleanLine(question.params['url'] ?? '');
+  const address = cleanLine(question.params?.['url'] ?? '');
   const url = httpUrl(address);
   const open = async (target: URL): Promise<void> => {
     setBusy(true);

@@ -57,10 +57,10 @@ export function answeredBy({ answeredBy: by, program }: Question): string {
 /** One line that tells a question from the others. */
 export function headline(question: Question): string {
   const { kind, message, params } = question;
-  const text = cleanLine(message ?? params['message'] ?? '');
+  const text = cleanLine(message ?? params?.['message'] ?? '');
   if (text !== '') return text;
   if (kind === 'roots') return 'Which folders may it use?';
-  return kind === 'sampling' ? lastMessage(params) || 'Asks for a model' : 'Asks for input';
+  return kind === 'sampling' ? lastMessage(params ?? {}) || 'Asks for a model' : 'Asks for input';
 }
 
 function lastMessage({ messages }: Record<string, unknown>): string {

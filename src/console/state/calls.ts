@@ -16,7 +16,7 @@ export interface CallFilter {
   task?: string;
 }
 
-const LIMIT = 100;
+const LIMIT = 200;
 
 export interface Found {
   items: Call[];
@@ -40,7 +40,7 @@ export function useCalls(filter: CallFilter): Found {
   current.current = key;
   const read = async (cursor: string | undefined): Promise<void> => {
     try {
-      const page = await get<Page<Call | Summary>>('/api/v1/calls', { ...filter, limit: LIMIT, cursor });
+      const page = await readPage(filter, cursor);
       for (const item of page.items) putCall(item);
       if (current.current !== key) return;
       const starts = page.items.map((item) => ('startedAt' in item ? item.startedAt : item.from));
@@ -66,6 +66,15 @@ export function useCalls(filter: CallFilter): Found {
     problem: fits?.problem,
     readMore: () => void read(fits?.cursor),
   };
+}
+
+/** What a person calls running is two states for the gateway. */
+async function readPage({ status, ...filter }: CallFilter, cursor: string | undefined): Promise<Page<Call | Summary>> {
+  const read = async (of: string | undefined): Promise<Page<Call | Summary>> =>
+    get('/api/v1/calls', { ...filter, status: of, limit: LIMIT, cursor });
+  if (status !== 'running') return read(status);
+  const [running, waiting] = await Promise.all([read('running'), read('waiting')]);
+  return { items: [...running.items, ...waiting.items] };
 }
 
 /** As the gateway filters. */

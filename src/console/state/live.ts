@@ -15,10 +15,10 @@ export type Phase =
 
 export const phase = new Value<Phase>({ name: 'starting' });
 export const link = new Value<Link>({ state: 'connecting' });
-export const questions = new Collection<Question>(({ id }) => id, ['arguments']);
-export const calls = new Collection<Call>(({ id }) => id, ['arguments', 'result', 'error', 'questions']);
+export const questions = new Collection<Question>(({ id }) => id, ['params', 'arguments', 'secret']);
+export const calls = new Collection<Call>(({ id }) => id, ['arguments', 'result', 'questions']);
 export const summaries = new Collection<Summary>(({ id }) => id);
-export const servers = new Collection<Server>(({ name }) => name, ['tools', 'log', 'instructions', 'capabilities']);
+export const servers = new Collection<Server>(({ name }) => name, ['tools', 'log', 'calls', 'latencyMs']);
 export const sessions = new Collection<Session>(({ id }) => id);
 /** There are more open questions than the page has read. */
 export const moreQuestions = new Value<string | undefined>(undefined);
@@ -99,16 +99,25 @@ function onEvent(type: string, item: unknown): void {
       putCall(item as Call | Summary);
       break;
     case 'server':
-      servers.put(item as Server);
+      putOrDelete(servers, item as Server & Gone, (item as Server).name);
       break;
     case 'session':
-      sessions.put(item as Session);
+      putOrDelete(sessions, item as Session & Gone, (item as Session).id);
       break;
     case 'resync':
       void reload();
       break;
     default:
   }
+}
+
+interface Gone {
+  gone?: boolean;
+}
+
+function putOrDelete<T extends object>(collection: Collection<T>, item: T & Gone, id: string): void {
+  if (item.gone === true) collection.delete(id);
+  else collection.put(item);
 }
 
 export function putCall(item: Call | Summary): void {

@@ -2,6 +2,7 @@
 
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 import { isObject } from '../../lib/values.ts';
+import { sentence } from '../sentence.ts';
 import type { Json, Question } from './types.ts';
 
 export class ApiError extends Error {
@@ -16,7 +17,7 @@ export class ApiError extends Error {
   constructor(status: number, body: unknown) {
     const error = isObject(body) && isObject(body['error']) ? body['error'] : {};
     const message = typeof error['message'] === 'string' ? error['message'] : `The gateway answered ${status}.`;
-    super(message);
+    super(sentence(message));
     this.status = status;
     this.code = typeof error['code'] === 'string' ? error['code'] : '';
     this.fields = isObject(error['fields']) ? (error['fields'] as Record<string, string>) : {};

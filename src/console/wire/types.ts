@@ -30,8 +30,10 @@ export interface Question {
   answeredBy?: { principal: string; via: string };
   reason?: string;
   message?: string;
-  /** As the server sent them. */
-  params: Json;
+  /** As the server sent them; not in events. */
+  params?: Json;
+  /** The params are too large for lists, or to be kept. */
+  truncated?: boolean;
   /** Of the call that asks. */
   arguments?: Json;
   /** Its client is being asked, too. */
@@ -64,8 +66,8 @@ export interface Call {
   isError?: boolean;
   progress?: { progress: number; total?: number; message?: string };
   statusMessage?: string;
-  waits?: Wait[];
-  argumentBytes?: number;
+  waits: Wait[];
+  argumentBytes: number;
   resultBytes?: number;
   truncated?: boolean;
   arguments?: unknown;
@@ -97,9 +99,10 @@ export interface Tool {
 }
 
 export interface LogLine {
-  at?: number;
-  level?: string;
-  text?: string;
+  time: number;
+  level: string;
+  source?: string;
+  logger?: string;
   data?: unknown;
 }
 
