@@ -10,6 +10,7 @@ import { Database } from '../../src/store/postgres/database.ts';
 import { loadDriver } from '../../src/store/postgres/driver.ts';
 import { migrate, MIGRATIONS } from '../../src/store/postgres/schema.ts';
 import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/store.ts';
+import { historyContract } from '../contract/history.contract.ts';
 import { storeContract } from '../contract/store.contract.ts';
 import { event, server as serverRecord, session, task } from '../support/records.ts';
 import { PostgresServer } from './server.ts';
@@ -51,6 +52,11 @@ storeContract(
   },
   { shared: true },
 );
+
+historyContract('postgres', async () => {
+  await empty();
+  return { store: await open(), openAnother: open, shared: true, firstGone: expireClaims };
+});
 
 describe('a store on PostgreSQL', () => {
   let store: PostgresStore;

@@ -42,6 +42,9 @@ export type Owner =
    */
   | { kind: 'state'; name?: string };
 
+/** The name of the state in which a person tries tools in the console. */
+export const CONSOLE_STATE = 'console';
+
 /**
  * Whether a session goes on without its client after a restart, even if none of its tasks does: what the client subscribed to
  * is collected for it, and the hub shows what a client of the servers themselves has left.
