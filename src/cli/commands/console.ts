@@ -1,8 +1,7 @@
 import { RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
-import { ApiClient } from '../gateway/api-client.ts';
-import type { Me } from '../gateway/api-types.ts';
-import { findGateway, type RunningGateway } from '../gateway/find-gateway.ts';
+import type { RunningGateway } from '../gateway/find-gateway.ts';
+import { openGateway } from '../gateway/open-gateway.ts';
 import { openLink } from '../terminal/open-link.ts';
 import { Screen } from '../terminal/screen.ts';
 
@@ -10,9 +9,8 @@ import { Screen } from '../terminal/screen.ts';
 export async function openConsole(line: CommandLine): Promise<number> {
   const [address, extra] = line.operands;
   if (extra !== undefined) throw new UsageError(`unexpected argument '${extra}'`);
-  const api = await ApiClient.open(async () => findGateway(line, address));
-  // A page that cannot be loaded would only say so in the words of the browser.
-  await api.get<Me>('me');
+  // Before the browser is opened, which would tell less about what is wrong.
+  const { api } = await openGateway(line, address);
   const screen = new Screen(line.flags);
   const link = linkTo(api.gateway);
   screen.printOwn(link);

@@ -5,9 +5,9 @@ import { cleanLine } from '../../lib/clean.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import { Failure, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
-import { ApiClient, ApiFailure } from '../gateway/api-client.ts';
+import { ApiFailure, type ApiClient } from '../gateway/api-client.ts';
 import type { Question } from '../gateway/api-types.ts';
-import { findGateway } from '../gateway/find-gateway.ts';
+import { assertHistory, openGateway } from '../gateway/open-gateway.ts';
 import { endOf, placeOf, subjectOf, waitOf } from '../gateway/words.ts';
 import { askQuestion, elicitationBody, formOf, sampleBody, titleOf, type AnswerBody } from '../inbox/ask-question.ts';
 import { OpenQuestions } from '../inbox/open-questions.ts';
@@ -30,7 +30,9 @@ export async function inbox(line: CommandLine): Promise<number> {
   const { flags } = line;
   const id = questionIn(line);
   const answers = new PreparedAnswers(flags.answer);
-  const api = await ApiClient.open(async () => findGateway(line));
+  const gateway = await openGateway(line);
+  assertHistory(gateway);
+  const { api } = gateway;
   const stop = new Stop(undefined);
   const box: Inbox = { api, screen: new Screen(flags), stop };
   try {

@@ -1,8 +1,7 @@
 import { RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
-import { ApiClient } from '../gateway/api-client.ts';
-import type { Me, Server, Session } from '../gateway/api-types.ts';
-import { findGateway } from '../gateway/find-gateway.ts';
+import type { Server, Session } from '../gateway/api-types.ts';
+import { noHistory, openGateway } from '../gateway/open-gateway.ts';
 import { Screen } from '../terminal/screen.ts';
 import { Board } from '../watch/board.ts';
 import { layOut, questionSection, serverSection, sessionSection, titleOf, workSection } from '../watch/view.ts';
@@ -11,11 +10,9 @@ import { layOut, questionSection, serverSection, sessionSection, titleOf, workSe
 export async function status(line: CommandLine): Promise<number> {
   const [address, extra] = line.operands;
   if (extra !== undefined) throw new UsageError(`unexpected argument '${extra}'`);
-  const api = await ApiClient.open(async () => findGateway(line, address));
+  const { api, me } = await openGateway(line, address);
   const screen = new Screen(line.flags);
   const board = new Board();
-  // First alone: if the gateway refuses, once is enough.
-  const me = await api.get<Me>('me');
   const [{ items: servers }, { items: sessions }] = await Promise.all([
     api.get<{ items: Server[] }>('servers'),
     api.get<{ items: Session[] }>('sessions'),
@@ -26,6 +23,7 @@ export async function status(line: CommandLine): Promise<number> {
     screen.printJson({ url: api.where, ...me, questions, calls, servers, sessions });
     return RESULT;
   }
+  if (me.history.keepMs === 0) screen.note(noHistory(api.where));
   const { isTTY, columns, rows } = process.stdout;
   const now = Date.now();
   const options = isTTY

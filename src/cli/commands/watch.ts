@@ -2,10 +2,10 @@ import { stringifyExact } from '../../lib/exact-json.ts';
 import { escapeControls } from '../../lib/escape-controls.ts';
 import { RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
-import { ApiClient } from '../gateway/api-client.ts';
+import type { ApiClient } from '../gateway/api-client.ts';
 import type { Me } from '../gateway/api-types.ts';
-import { findGateway } from '../gateway/find-gateway.ts';
 import { follow, type Change } from '../gateway/follow.ts';
+import { assertHistory, openGateway } from '../gateway/open-gateway.ts';
 import { endOf, placeOf, stateOf, subjectOf } from '../gateway/words.ts';
 import { Stop } from '../stop.ts';
 import { canDraw } from '../terminal/capabilities.ts';
@@ -20,8 +20,9 @@ import { endedSection, layOut, questionSection, titleOf, workSection, type ViewO
 export async function watch(line: CommandLine): Promise<number> {
   const [address, extra] = line.operands;
   if (extra !== undefined) throw new UsageError(`unexpected argument '${extra}'`);
-  const api = await ApiClient.open(async () => findGateway(line, address));
-  const me = await api.get<Me>('me');
+  const gateway = await openGateway(line, address);
+  assertHistory(gateway);
+  const { api, me } = gateway;
   const screen = new Screen(line.flags);
   const stop = new Stop(undefined);
   const ending = new AbortController();

@@ -1,6 +1,6 @@
 /** Asks a running gateway through its API. */
 
-import { EventReader, type StreamEvent } from '../../lib/event-stream.ts';
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 import { codeOf, messageOf } from '../../lib/log.ts';
 import { isObject } from '../../lib/values.ts';
@@ -103,7 +103,7 @@ export class ApiClient {
   }
 
   /** Resolves once the stream is open. It ends with an error when the connection is lost. */
-  async events(after: string | undefined, signal: AbortSignal): Promise<AsyncIterable<StreamEvent>> {
+  async events(after: string | undefined, signal: AbortSignal): Promise<AsyncIterable<EventSourceMessage>> {
     const silence = new Silence(signal);
     const response = await this.#fetch('GET', withQuery('events', { after }), undefined, silence.signal).catch(
       (error: unknown) => {
@@ -207,13 +207,15 @@ function withQuery(path: string, query: Query): string {
   return search.size === 0 ? path : `${path}?${search.toString()}`;
 }
 
-async function* eventsOf(response: Response, silence: Silence): AsyncGenerator<StreamEvent> {
-  const reader = new EventReader();
+async function* eventsOf(response: Response, silence: Silence): AsyncGenerator<EventSourceMessage> {
+  const events: EventSourceMessage[] = [];
+  const parser = createParser({ onEvent: (event) => events.push(event) });
   const decoder = new TextDecoder();
   try {
     for await (const chunk of response.body ?? []) {
       silence.heard();
-      yield* reader.read(decoder.decode(chunk as Uint8Array, { stream: true }));
+      parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }));
+      yield* events.splice(0);
     }
   } finally {
     silence.close();

@@ -4,6 +4,8 @@ export interface Me {
   principal: string;
   operator: boolean;
   gateway: { id?: string; version: string; startedAt: number };
+  /** 0: calls and questions are not recorded, and so cannot be asked for. */
+  history: { keepMs: number };
 }
 
 export type QuestionStatus =
@@ -29,7 +31,7 @@ export interface Question {
   principal: string;
   program?: string;
   createdAt: number;
-  expiresAt: number;
+  expiresAt?: number;
   endedAt?: number;
   answeredBy?: { principal: string; via: string };
   reason?: string;
@@ -60,6 +62,7 @@ export interface Call {
   isError?: boolean;
   progress?: { progress: number; total?: number; message?: string };
   statusMessage?: string;
+  error?: { message: string };
 }
 
 /** Calls that were too many for entries of their own. */

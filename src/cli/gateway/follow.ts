@@ -32,9 +32,9 @@ export async function follow(api: ApiClient, { signal, onOpen, onChange, onAway 
       const events = await api.events(last, signal);
       await onOpen();
       attempt = 0;
-      for await (const { id, name, data } of events) {
-        if (name === 'resync') await onOpen();
-        else onChange(changeOf(name, data));
+      for await (const { id, event, data } of events) {
+        if (event === 'resync') await onOpen();
+        else onChange(changeOf(event, data));
         last = id ?? last;
       }
       throw new Failure('lost', `the gateway at ${api.where} has closed the connection`);
@@ -47,9 +47,9 @@ export async function follow(api: ApiClient, { signal, onOpen, onChange, onAway 
   }
 }
 
-function changeOf(name: string, data: string): Change {
-  if (name !== 'question' && name !== 'call') return { kind: 'other' };
-  return { kind: name, item: parseExact(data) } as Change;
+function changeOf(event: string | undefined, data: string): Change {
+  if (event !== 'question' && event !== 'call') return { kind: 'other' };
+  return { kind: event, item: parseExact(data) } as Change;
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -51,13 +51,14 @@ export function endOf({ status, answeredBy, endedAt, reason }: Question): string
 
 /** How long a question has waited, and how long it may. */
 export function waitOf({ createdAt, expiresAt }: Question, now: number = Date.now()): string {
-  const left = expiresAt - now;
-  const rest = Number.isFinite(left) ? `, ${showDuration(Math.max(0, left))} left` : '';
+  const rest = expiresAt === undefined ? '' : `, ${showDuration(Math.max(0, expiresAt - now))} left`;
   return `${showDuration(Math.max(0, now - createdAt))}${rest}`;
 }
 
 /** How a call stands, on one line. */
-export function stateOf({ status, statusMessage, progress, isError }: Call): string {
-  const message = cleanLine(progress?.message ?? statusMessage ?? '');
-  return [status === 'completed' && isError ? 'completed with an error' : status, message].filter(Boolean).join('  ');
+export function stateOf({ status, statusMessage, progress, isError, endedAt, error }: Call): string {
+  // What was in progress is of no interest once it is over.
+  const message = endedAt === undefined ? (progress?.message ?? statusMessage) : (error?.message ?? statusMessage);
+  const state = status === 'completed' && isError ? 'completed with an error' : status;
+  return [state, cleanLine(message ?? '')].filter(Boolean).join('  ');
 }

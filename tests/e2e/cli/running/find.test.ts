@@ -121,6 +121,19 @@ test('W-10: what is wrong is said with a fix', async () => {
   }
 });
 
+test('W-2, W-3: a gateway without a history says so', async () => {
+  const { url, console } = await httpGateway({}, { history: { keepMs: 0 } });
+  const flags = ['--url', url, '--token', console.key];
+  for (const command of ['inbox', 'watch']) {
+    const { code, stderr } = await runCommand([command, ...flags]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/records no calls and questions \(history\.keepMs is 0\); take the setting out/);
+  }
+  const status = await runCommand(['status', ...flags]);
+  expect(status.code).toBe(0);
+  expect(status.stderr).toContain('history.keepMs is 0');
+});
+
 test('W-6: watch and inbox --follow find the gateway again after a restart, with its new key', async () => {
   const env = { HOME: await temporaryFolder() };
   const { program } = await serve(['--port', '0'], env);

@@ -64,7 +64,7 @@ test('W-2: an answer is not lost with the connection: it can be sent again', asy
   await terminal.shows(/◆ {2}Name[^\n]*\n│ {2}Ada/);
   terminal.press('Enter');
   expect((await terminal.ended()).code).toBe(0);
-  expect(api.asked.filter(({ method }) => method === 'POST').at(-1)?.body).toEqual({
+  expect(api.asked.findLast(({ method }) => method === 'POST')?.body).toEqual({
     action: 'accept',
     content: { name: 'Ada' },
   });
@@ -135,6 +135,7 @@ test('W-2, X-3: all pages are listed', async () => {
   const { stdout } = await runCommand(['inbox', '--json', ...api.flags]);
   expect(JSON.parse(stdout)).toEqual({ questions: [first, second] });
   expect(api.asked.map(({ path }) => path)).toEqual([
+    'me',
     'questions?status=open&limit=200',
     'questions?status=open&limit=200&cursor=c1',
   ]);

@@ -16,9 +16,9 @@ interface Asking {
   /** How commands find the gateway. */
   flags: string[];
   /** Calls a tool that asks; resolves with the id of its task. */
-  ask(tool: string, args?: Record<string, unknown>): Promise<string>;
+  ask: (tool: string, args?: Record<string, unknown>) => Promise<string>;
   /** The text of the result. */
-  result(taskId: string): Promise<string>;
+  result: (taskId: string) => Promise<string>;
 }
 
 async function asking(settings: Record<string, unknown> = {}): Promise<Asking> {

@@ -22,7 +22,12 @@ export class ScriptedApi {
 
   constructor(url: string) {
     this.url = url;
-    this.reply('GET me', { principal: 'ann', operator: true, gateway: { version: '9.9.9', startedAt: Date.now() } });
+    this.reply('GET me', {
+      principal: 'ann',
+      operator: true,
+      gateway: { version: '9.9.9', startedAt: Date.now() },
+      history: { keepMs: 86_400_000 },
+    });
     for (const path of ['questions', 'calls', 'servers', 'sessions']) this.reply(`GET ${path}`, { items: [] });
   }
 

@@ -44,7 +44,7 @@ test('W-3: on a terminal the screen follows calls and questions, through a loss 
   await expect.poll(() => api.asked.map(({ path }) => path)).toContain('events?after=4');
   await terminal.shows('nothing is running');
   await terminal.shows('no question waits');
-  api.send('call', call('one', { status: 'failed', endedAt: Date.now(), statusMessage: 'burnt' }), 5);
+  api.send('call', call('one', { status: 'failed', endedAt: Date.now(), error: { code: 1, message: 'burnt' } }), 5);
   await terminal.shows(/shop tool_one {2}\ds ago {2}took 5s {2}test \(ann\) {2}failed {2}burnt/);
   await terminal.shows('q quits');
   terminal.type('q');
@@ -92,7 +92,7 @@ test('W-3: without a terminal each change is a line; with --json a document', as
     'shop tool_one  25%  running  baking',
     'shop order  question  asks: What about q1?  (meanwhile inbox q1)',
     'shop order  question  already answered by bob with the tools of the hub, now',
-    'shop tool_one  completed with an error  baking',
+    'shop tool_one  completed with an error',
   ]);
   await expect.poll(() => json.stdout).toHaveLength(5);
   expect(json.stdout.map((line) => JSON.parse(line) as unknown)).toMatchObject([
