@@ -325,6 +325,7 @@ export class Recorder {
 
   /** The last changes are written, if that is possible soon. */
   async close(): Promise<void> {
+    if (this.#closing) return;
     this.#closing = true;
     for (const stop of this.#stopTimers) stop();
     await within(LAST_WRITE_MS, this.flush(), this.clock);
