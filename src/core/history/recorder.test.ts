@@ -426,6 +426,23 @@ describe('a history that cannot be written', () => {
     expect(core.logged).toContain('history_write_recovered');
   });
 
+  test('W-4: an entry that can never be written does not hold up the others', async () => {
+    const core = await started();
+    const session = await hubSession(core.gateway);
+    core.backends.tools['work'] = (call) => call.answer('done');
+    const history = historyOf(core);
+    const append = history.append.bind(history);
+    history.append = async (writes) => {
+      if (writes.some(({ content }) => content?.arguments?.['index'] === 3)) throw new Error('no such text');
+      await append(writes);
+    };
+    for (let index = 0; index < 10; index += 1) await execute(session, { args: { index } });
+    await pass(core, 60_000);
+    const found = (await callsOf(core)).map((entry) => entry.arguments?.['index']);
+    expect(found.toSorted()).toEqual([0, 1, 2, 4, 5, 6, 7, 8, 9]);
+    expect(core.logged).toContain('history_entries_dropped');
+  });
+
   test('W-4: one that never answers delays neither calls nor the end of the program', async () => {
     const core = await broken();
     const session = await hubSession(core.gateway);
