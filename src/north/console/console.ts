@@ -54,13 +54,19 @@ export class Console {
       this.#access.checkSource(req);
       await (path.startsWith('/api/') ? this.#api(req, res, path) : this.#page(req, res, path));
     } catch (error) {
-      const known =
-        apiErrorOf(error) ?? new ApiError(500, 'internal', 'internal error; the log of the gateway says more');
-      if (known.status === 500) this.#gateway.log.error('console_failed', { path, error: messageOf(error) });
+      const known = apiErrorOf(error) ?? this.#unforeseen();
+      if (known.code === 'internal') this.#gateway.log.error('console_failed', { path, error: messageOf(error) });
       // What is left of its body is not read.
       if (!req.complete) res.setHeader('connection', 'close');
       respondApiError(res, known);
     }
+  }
+
+  #unforeseen(): ApiError {
+    if (this.#gateway.store.problem === undefined) {
+      return new ApiError(500, 'internal', 'internal error; the log of the gateway says more');
+    }
+    return new ApiError(503, 'store_unavailable', 'the store cannot be reached; the log of the gateway says why');
   }
 
   async #api(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {
