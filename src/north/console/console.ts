@@ -81,7 +81,7 @@ export class Console {
 
   async #page(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {
     if (isRead(req)) {
-      if (path === '/console/') res.writeHead(308, { ...SECURITY_HEADERS, location: '/console' }).end();
+      if (path === '/console/' || path === '/') redirect(res);
       else await serveFile(req, res, path === '/console' ? 'index.html' : path.slice('/console/'.length));
       return;
     }
@@ -102,4 +102,9 @@ export class Console {
         throw notFound(`nothing can be sent to '${path}'; sign in at /console/sign-in`);
     }
   }
+}
+
+function redirect(res: ServerResponse): void {
+  // Not for ever: another program may listen here one day.
+  res.writeHead(307, { ...SECURITY_HEADERS, location: '/console' }).end();
 }
