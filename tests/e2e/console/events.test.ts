@@ -10,7 +10,7 @@ import { readLaunch, type Launch } from '../../../src/cli/launch-file.ts';
 import { ANN, BOB, OLA, PEOPLE, servers, setup } from './setup.ts';
 
 test('W-6: the stream tells of calls, questions, servers and sessions', async () => {
-  const { gateway, hub, person } = await setup();
+  const { gateway, hub, person } = await setup({ servers: { connect: { urls: 'lazy' } } });
   const events = await person.events();
   expect(events.events[0]).toMatchObject({ event: 'hello', id: expect.any(String), data: { seq: expect.any(Number) } });
   await hub.call('execute_tool', { server: 'old', tool: 'ask', args: { message: 'Who?' } });
@@ -20,8 +20,13 @@ test('W-6: the stream tells of calls, questions, servers and sessions', async ()
   const call = await events.next('call', ({ status }) => status === 'waiting');
   expect(call).toMatchObject({ id: question['callId'] });
   expect(call).not.toHaveProperty('arguments');
-  await hubOverHttp(gateway.url, 'v1', {}, 'newcomer');
-  expect(await events.next('session', ({ program }) => program === 'newcomer')).toMatchObject({ view: 'hub' });
+  expect(await events.next('server', ({ state }) => state === 'connected')).toMatchObject({ name: 'old', sessions: 1 });
+  const newcomer = await hubOverHttp(gateway.url, 'v1', {}, 'newcomer');
+  const session = await events.next('session', ({ program }) => program === 'newcomer');
+  expect(session).toMatchObject({ view: 'hub', id: newcomer.sessionId() });
+  const [left] = gateway.gateway.sessions.filter(({ id }) => id === session['id']);
+  if (left !== undefined) await gateway.gateway.end(left, 'the client has left');
+  expect(await events.next('session', ({ gone }) => gone === true)).toEqual({ id: session['id'], gone: true });
   await person.post(`/questions/${String(question['id'])}/answer`, { action: 'accept', content: { name: 'Ada' } });
   expect(await events.next('question', ({ status }) => status === 'accepted')).toMatchObject({
     answeredBy: { principal: 'local', via: 'console' },
