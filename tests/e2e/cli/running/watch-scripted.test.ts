@@ -26,13 +26,13 @@ test('W-3: on a terminal the screen follows calls and questions, through a loss 
   const terminal = await programInTerminal(['watch', ...api.flags], { prefix: 'echo earlier;' });
   await terminal.shows('no question waits');
   await terminal.shows('nothing is running');
-  await terminal.shows(/^meanwhile 9\.9\.9 {2}http:\/\/127\.0\.0\.1:\d+ {2}up \ds {2}ann \(operator\)$/m);
+  await terminal.shows(/^meanwhile 9\.9\.9 {2}http:\/\/127\.0\.0\.1:\d+ {2}up \d+s {2}ann \(operator\)$/m);
   await expect.poll(() => api.listeners).toBe(1);
   api.send('call', call('one'), 1);
   await terminal.shows('calls: 1 running');
   const progress = { progress: 1, total: 4, message: 'baking' };
   api.send('call', call('one', { progress }), 2);
-  await terminal.shows(/shop tool_one {2}\ds {2}█{5}░{15} {2}25% {2}test \(ann\) {2}running {2}baking/);
+  await terminal.shows(/shop tool_one {2}\d+s {2}█{5}░{15} {2}25% {2}test \(ann\) {2}running {2}baking/);
   api.send('question', formQuestion('q1', {}, { params: undefined }), 3);
   api.send('call', call('one', { status: 'waiting', progress }), 4);
   await terminal.shows('1 question waits for an answer (meanwhile inbox)');
@@ -45,7 +45,7 @@ test('W-3: on a terminal the screen follows calls and questions, through a loss 
   await terminal.shows('nothing is running');
   await terminal.shows('no question waits');
   api.send('call', call('one', { status: 'failed', endedAt: Date.now(), error: { code: 1, message: 'burnt' } }), 5);
-  await terminal.shows(/shop tool_one {2}\ds ago {2}took 5s {2}test \(ann\) {2}failed {2}burnt/);
+  await terminal.shows(/shop tool_one {2}\d+s ago {2}took \d+s {2}test \(ann\) {2}failed {2}burnt/);
   await terminal.shows('q quits');
   terminal.type('q');
   const { code, screen } = await terminal.ended();
@@ -87,7 +87,7 @@ test('W-3: without a terminal each change is a line; with --json a document', as
   api.send('question', formQuestion('q1', {}, { status: 'accepted', answeredBy, endedAt: Date.now() }), 4);
   api.send('call', call('one', { status: 'completed', isError: true, endedAt: Date.now(), progress }), 5);
   await expect.poll(() => plain.stdout).toHaveLength(4);
-  const rest = plain.stdout.map((line) => line.replace(/^\d\d:\d\d:\d\d {2}/, '').replace(/\ds ago$/, 'now'));
+  const rest = plain.stdout.map((line) => line.replace(/^\d\d:\d\d:\d\d {2}/, '').replace(/\d+s ago$/, 'now'));
   expect(rest).toEqual([
     'shop tool_one  25%  running  baking',
     'shop order  question  asks: What about q1?  (meanwhile inbox q1)',
