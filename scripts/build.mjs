@@ -1,7 +1,7 @@
 // Bundles the program: one file that starts fast, with what the first answer does not need in files of their own.
 // The libraries are bundled beside it, with the types that their users see.
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
@@ -36,13 +36,36 @@ const { metafile } = await build({
   logLevel: 'warning',
   metafile: true,
 });
+const page = await buildConsole();
 await chmod('dist/cli.js', 0o755);
-await writeFile(join('dist', LICENSES), await bundledLicenses(Object.keys(metafile.inputs)));
+const inputs = [metafile, page.metafile].flatMap((each) => Object.keys(each.inputs));
+await writeFile(join('dist', LICENSES), await bundledLicenses(inputs));
 await writeTypes('client/index', 'server/index');
 
 // What is left of an earlier build goes last, so that a program that is started meanwhile finds all of one or the other.
-const made = new Set(['types', LICENSES, ...Object.keys(metafile.outputs).map((file) => basename(file))]);
+const made = new Set(['types', 'console', LICENSES, ...Object.keys(metafile.outputs).map((file) => basename(file))]);
 for (const file of before) if (!made.has(file)) await rm(join('dist', file), { recursive: true, force: true });
+
+/** The page of the console: one script and one style sheet, beside files that are used as they are. */
+async function buildConsole() {
+  const built = await build({
+    entryPoints: [
+      { in: 'src/console/main.tsx', out: 'app' },
+      { in: 'src/console/styles/app.css', out: 'app' },
+    ],
+    outdir: 'dist/console',
+    bundle: true,
+    platform: 'browser',
+    format: 'esm',
+    target: ['chrome120', 'firefox121', 'safari17'],
+    minify: true,
+    legalComments: 'none',
+    logLevel: 'warning',
+    metafile: true,
+  });
+  for (const file of ['index.html', 'icon.svg']) await copyFile(join('src/console', file), join('dist/console', file));
+  return built;
+}
 
 /** Declarations of the entries and of what they mention; the compiler writes those of everything that is imported. */
 async function writeTypes(...entries) {

@@ -4,16 +4,27 @@ import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import { settingsReference } from './settings-reference.ts';
 import { DIFFERENCES } from '../tests/e2e/direct/same/differences.ts';
+import { openApi } from '../src/north/console/api/openapi.ts';
+import { ROUTES } from '../src/north/console/api/routes.ts';
 import { HUB_TOOLS } from '../src/north/hub/hub.ts';
 import { matrixTable } from './matrix.ts';
 
-const PARTS = { tools: toolTable, settings: settingTable, matrix: matrixTable, differences: differenceTable };
+const PARTS = {
+  tools: toolTable,
+  settings: settingTable,
+  matrix: matrixTable,
+  differences: differenceTable,
+  routes: routeTable,
+};
+
+const OPENAPI = 'docs/openapi.json';
 
 /** What each page has of them. */
 const PAGES: Record<string, readonly (keyof typeof PARTS)[]> = {
   'docs/TOOLS.md': ['tools'],
   'docs/CONFIG.md': ['settings'],
   'docs/DIRECT.md': ['matrix', 'differences'],
+  'docs/API.md': ['routes'],
 };
 
 interface Page {
@@ -23,12 +34,16 @@ interface Page {
 }
 
 export async function pagesWithReference(): Promise<Page[]> {
-  return Promise.all(
-    Object.entries(PAGES).map(async ([path, parts]) => {
-      const before = await readFile(place(path), 'utf8');
-      return { path, before, after: parts.reduce((text, name) => fill(path, text, name), before) };
-    }),
-  );
+  const pages = Object.entries(PAGES).map(async ([path, parts]) => {
+    const before = await readFile(place(path), 'utf8');
+    return { path, before, after: parts.reduce((text, name) => fill(path, text, name), before) };
+  });
+  return Promise.all([...pages, openApiPage()]);
+}
+
+async function openApiPage(): Promise<Page> {
+  const before = await readFile(place(OPENAPI), 'utf8').catch(() => '');
+  return { path: OPENAPI, before, after: `${JSON.stringify(openApi(), null, 2)}\n` };
 }
 
 function place(path: string): string {
@@ -51,6 +66,14 @@ function toolTable(): string {
     return `| \`${name}\` | ${parameters.join(' ')} | ${cell(description)} |`;
   });
   return ['| tool | parameters | what it does |', '|---|---|---|', ...rows].join('\n');
+}
+
+function routeTable(): string {
+  const rows = ROUTES.map(({ method, path, summary, query }) => {
+    const parameters = Object.keys(query?.shape ?? {}).map((name) => `\`${name}\``);
+    return `| \`${method} ${path}\` | ${cell(summary)} | ${parameters.join(' ')} |`;
+  });
+  return ['| route | what it does | parameters |', '|---|---|---|', ...rows].join('\n');
 }
 
 function settingTable(): string {

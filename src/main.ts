@@ -1,5 +1,6 @@
 /** Composition root of the gateway: the only file that imports every part. */
 
+import { randomBytes } from 'node:crypto';
 import { ConfigError } from './config/config-error.ts';
 import type { Config } from './config/schema.ts';
 import type { Gateway } from './core/gateway.ts';
@@ -32,6 +33,8 @@ export interface RunningGateway {
 
 export interface HttpGateway extends RunningGateway {
   url: string;
+  /** The console, and the key that opens it. */
+  console: { url: string; key: string };
   listener: HttpListener;
 }
 
@@ -53,13 +56,30 @@ export async function startHttp(
     (await import('./telemetry/start.ts')).metricsText(gateway, config.servers);
   try {
     await assertNoClash(config, gateway);
-    const { listener, url } = await program.listen({ hub: new Hub(gateway) }, { ...config.settings, metrics });
+    const key = randomBytes(24).toString('base64url');
+    const console = {
+      key,
+      operators: config.settings.auth.operators,
+      startedAt: clock.now(),
+      history: config.settings.history,
+    };
+    const { listener, url } = await program.listen({ hub: new Hub(gateway) }, { ...config.settings, metrics, console });
+    const consoleUrl = consoleOf(url);
     log.info('listening', { url });
-    return { gateway, log, url, listener, close: async () => program.close() };
+    log.info('console', { url: consoleUrl, open: 'meanwhile console' });
+    return { gateway, log, url, console: { url: consoleUrl, key }, listener, close: async () => program.close() };
   } catch (error) {
     await program.close();
     throw error;
   }
+}
+
+/** A gateway that listens at all addresses is opened at the local one. */
+function consoleOf(hub: string): string {
+  const url = new URL('/console', hub);
+  if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1';
+  if (url.hostname === '[::]') url.hostname = '[::1]';
+  return url.href;
 }
 
 /** Serves the hub, one server as it is, or a group of them as one, to the client on standard input and output, or on the given streams. */

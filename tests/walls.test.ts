@@ -26,6 +26,8 @@ const DOORS: Record<string, readonly string[]> = {
   main: ['config', 'core', 'lib', 'north', 'program', 'south', 'store', 'telemetry'],
   demo: ['client', 'config', 'core', 'lib', 'main', 'cli'],
   cli: ['client', 'config', 'core', 'demo', 'lib', 'main'],
+  // The page runs in a browser: only pure code is shared with it.
+  console: ['lib'],
 };
 
 function trespasses({ path, imports }: SourceFile): string[] {
@@ -58,6 +60,15 @@ test('walls: core needs nothing but itself, lib and Node', () => {
         .map((target) => `${path} imports ${target}`),
     );
   expect(foreign).toEqual([]);
+});
+
+test('W-1: the logic of forms runs in a browser', () => {
+  const needed = new Set(product.filter(({ path }) => path.startsWith('src/lib/form/')).map(({ path }) => path));
+  expect(needed.size).toBeGreaterThan(3);
+  for (const path of needed) {
+    for (const target of product.find((file) => file.path === path)?.imports ?? []) needed.add(target);
+  }
+  expect([...needed].filter((path) => !path.startsWith('src/lib/'))).toEqual([]);
 });
 
 test('walls: core knows no era, not even in a comment', () => {

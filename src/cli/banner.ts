@@ -7,7 +7,7 @@ import { VERSION } from '../lib/version.ts';
 import { chooseConfig, configHint, type ProgramConfig } from './config.ts';
 import type { CommandLine } from './flags.ts';
 import { helpOn } from './help.ts';
-import { clean } from './terminal/clean.ts';
+import { clean } from '../lib/clean.ts';
 import type { Style } from './terminal/style.ts';
 import { displayWidth, pad, wrap } from './terminal/layout.ts';
 
@@ -23,14 +23,19 @@ export interface BannerOptions {
   style: Style;
 }
 
-/** The URLs of all servers as one, of the hub and of each server, and the paths of config and store. */
-export function serveBanner(config: ProgramConfig, url: string, options: BannerOptions): string {
+/** The URLs of all servers as one, of the hub and of each server, the link that opens the console, and the paths of config and store. */
+export function serveBanner(
+  config: ProgramConfig,
+  { hub: url, console }: { hub: string; console: string },
+  options: BannerOptions,
+): string {
   const { cwd, home, columns, style } = options;
   const { settings } = config;
   const rows: [label: string, lines: string[]][] = [
     ['All', [`${url}/${ALL_SERVERS}`]],
     ['Hub', [url]],
     ['Servers', serverLines([...config.servers.keys()], url)],
+    ['Console', [console]],
     ['Config', wrap(describeConfig(config, cwd), columns - INDENT.length - LABEL_COLUMNS)],
     ['Store', [describeStore(settings.store, home)]],
   ];

@@ -83,6 +83,8 @@ export const FLAGS = {
   token: { value: 'TOKEN', env: 'MEANWHILE_TOKEN', help: 'a token of the gateway' },
   interval: { value: 'TIME', help: 'how often to look, such as 500ms or 10s; default: 2s' },
   once: { help: 'print the state once' },
+  follow: { short: 'f', help: 'wait for new questions, and ask them as they come, until stopped' },
+  print: { help: 'print the link only; do not open the browser' },
   'with-secrets': { help: 'export: include headers, environment, arguments and URL credentials of added servers' },
 } as const satisfies Record<string, FlagDefinition>;
 
@@ -92,13 +94,15 @@ export type FlagName = keyof typeof FLAGS;
 export const GENERAL_FLAGS = ['help', 'version', 'no-color', 'config'] as const satisfies readonly FlagName[];
 
 /** The part of `meanwhile --help` that a command is in; commands that only the program itself uses are in none. */
-export type Group = 'gateway' | 'client' | 'setup';
+export type Group = 'gateway' | 'people' | 'client' | 'setup';
 
 export interface CommandDefinition {
   group?: Group;
   /** What follows the command, as in its usage. */
   operands?: string;
   summary: string;
+  /** Commands that share its line in the help of the program, and what that says of all of them. */
+  together?: { with: readonly string[]; operands?: string; summary: string };
   /** In the order of its help; the general flags are always accepted. */
   flags: readonly FlagName[];
   /** Flags with another meaning or default at this command. */
@@ -112,6 +116,14 @@ export interface CommandDefinition {
 const LOG = ['log-level', 'log-format'] as const;
 const CLIENT = ['config', 'header', 'session', 'timeout', 'json', 'no-color'] as const;
 const CONFIG_OF_SERVER = { config: 'the config file that names the server' };
+
+/** How commands find a running gateway. */
+const GATEWAY = ['config', 'store', 'url', 'token'] as const;
+const GATEWAY_HELP = {
+  config: 'the config file of the gateway: where it listens, its store, and a token',
+  store: 'the store of the gateway: beside it lies the key of the gateway that is running',
+  url: 'the address of the gateway, such as http://127.0.0.1:8080',
+} as const;
 
 /** Names and keywords that a shell completes, and the order of the help. */
 export const COMMANDS = {
@@ -150,17 +162,63 @@ export const COMMANDS = {
     },
     complete: ['show', 'prune', 'export'],
   },
-  top: {
-    group: 'gateway',
+  console: {
+    group: 'people',
     operands: '[url]',
-    summary: 'show what a running gateway does',
-    flags: ['config', 'token', 'interval', 'once', 'json', 'no-color'],
-    flagHelp: { config: 'says where the gateway listens, and a token', json: 'the state once, as one JSON document' },
+    summary: 'open its console in the browser',
+    flags: ['print', ...GATEWAY],
+    flagHelp: GATEWAY_HELP,
+  },
+  inbox: {
+    group: 'people',
+    operands: '[question id]',
+    summary: 'list and answer the questions that wait',
+    flags: ['follow', 'answer', ...GATEWAY, 'json', 'no-color'],
+    flagHelp: {
+      ...GATEWAY_HELP,
+      answer:
+        `the answer to the question with this id: the fields of the form, as in '{"name":"Ada"}', or ` +
+        `'{"action":"decline"}', or '{"action":"cancel"}'; '{"text":"…"}' for a sampling request`,
+      json:
+        'list the questions, or show one, as one JSON document; with --follow, one for each question, on a line; errors as ' +
+        '{"error":{"code","message"}}',
+    },
+  },
+  status: {
+    group: 'people',
+    operands: '[url]',
+    summary: 'show what is running and waiting now',
+    together: { with: ['watch', 'top'], operands: '[url]', summary: 'what it does: now, live, or in figures' },
+    flags: [...GATEWAY, 'json', 'no-color'],
+    flagHelp: GATEWAY_HELP,
+  },
+  watch: {
+    group: 'people',
+    operands: '[url]',
+    summary: 'follow tasks, questions and progress as they change',
+    flags: [...GATEWAY, 'json', 'no-color'],
+    flagHelp: { ...GATEWAY_HELP, json: 'every change as a JSON document, on a line of its own' },
+  },
+  top: {
+    group: 'people',
+    operands: '[url]',
+    summary: 'show the figures of a running gateway',
+    flags: ['config', 'url', 'token', 'interval', 'once', 'json', 'no-color'],
+    flagHelp: {
+      config: 'says where the gateway listens, and a token',
+      url: GATEWAY_HELP.url,
+      json: 'the state once, as one JSON document',
+    },
   },
   link: {
     group: 'setup',
     operands: '[client …]',
     summary: 'add Meanwhile to Claude Code, Cursor, VS Code, …',
+    together: {
+      with: ['unlink'],
+      operands: '[client …]',
+      summary: 'add Meanwhile to Claude Code, …; or remove it',
+    },
     flags: ['config', 'all', 'hub', 'url', 'header', 'yes', 'no-color'],
     flagHelp: {
       config: 'the config file that the client starts Meanwhile with; by default ./meanwhile.json if it is there',
@@ -213,6 +271,11 @@ export const COMMANDS = {
     group: 'client',
     operands: '<server> [tool …]',
     summary: 'list tools, or show some',
+    together: {
+      with: ['resources', 'prompts'],
+      operands: '<server> [name …]',
+      summary: 'list, or show some',
+    },
     flags: CLIENT,
     flagHelp: CONFIG_OF_SERVER,
   },

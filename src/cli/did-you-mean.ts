@@ -1,5 +1,5 @@
 import { closest } from '../lib/closest.ts';
-import { cleanLine } from './terminal/clean.ts';
+import { cleanLine } from '../lib/clean.ts';
 
 /** A name with fewer letters is close to too many others. */
 const SHORTEST = 3;

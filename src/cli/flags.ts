@@ -35,6 +35,8 @@ export interface Flags extends ConfigFlags {
   token?: string;
   interval?: string;
   once?: boolean;
+  follow?: boolean;
+  print?: boolean;
 }
 
 export interface CommandLine {

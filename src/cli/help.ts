@@ -54,6 +54,14 @@ const LINK_EXIT_CODES = `Exit codes
     6  there was no terminal to ask on, and no --yes
   130  interrupted`;
 
+const SHOWN_EXIT_CODES = `Exit codes
+  0  shown
+  1  the gateway cannot be reached, or refuses
+  2  wrong usage or configuration`;
+
+const FIND_GATEWAY = `Without a URL it takes the gateway that this user has started with the same config file and store. Another one needs a
+token.`;
+
 const GATEWAY_FLAGS = 'Flags, also as environment variables and in the config file';
 
 const PROSE: Partial<Record<CommandName, Prose>> = {
@@ -170,10 +178,53 @@ Without a URL it looks at the gateway of the config file, or at http://127.0.0.1
 when it is first asked (see docs/OBSERVABILITY.md).`,
     envFlags: 'Flags',
     examples: ['meanwhile top', 'meanwhile top http://gateway:8080 --token … --once', 'meanwhile top --json'],
+    exitCodes: SHOWN_EXIT_CODES,
+  },
+  console: {
+    about: `Prints the link to the console of a running gateway, and opens it in the browser. The link signs you in until the gateway is
+stopped: do not pass it on. Where a token is used instead, the page asks for it.
+
+${FIND_GATEWAY}`,
+    envFlags: 'Flags',
+    examples: ['meanwhile console', 'meanwhile console --print', 'meanwhile console http://gateway:8080 --token …'],
+    exitCodes: SHOWN_EXIT_CODES,
+  },
+  inbox: {
+    about: `Lists the questions of servers that wait at a running gateway, whichever client made the call, and asks them on the
+terminal as meanwhile call does. The first answer counts; a question that somebody else has answered meanwhile says who it
+was. Esc leaves a question open. Without a terminal it only lists; with an id, --answer gives the answer.
+
+${FIND_GATEWAY}`,
+    envFlags: 'Flags',
+    examples: [
+      'meanwhile inbox --follow',
+      'meanwhile inbox --json',
+      `meanwhile inbox 01M7HHJHZZ1V --answer '{"confirm":true}'`,
+    ],
     exitCodes: `Exit codes
-  0  shown
-  1  the gateway cannot be reached, or refuses
-  2  wrong usage or configuration`,
+    0  listed, answered, or left open
+    1  the gateway cannot be reached, or refuses; the question is over
+    2  wrong usage or configuration; the answer does not fit
+    6  there was no terminal to ask on, and no --answer
+  130  interrupted`,
+  },
+  status: {
+    about: `Shows what is running and waiting at a gateway now: open questions, calls and tasks with their progress, servers and
+sessions. meanwhile watch follows them; meanwhile top shows figures.
+
+${FIND_GATEWAY}`,
+    envFlags: 'Flags',
+    examples: ['meanwhile status', 'meanwhile status http://gateway:8080 --token …', 'meanwhile status --json'],
+    exitCodes: SHOWN_EXIT_CODES,
+  },
+  watch: {
+    about: `Follows the work of a running gateway: open questions, running calls and tasks with their progress, and what has ended.
+On a terminal it is a screen, until you press q; elsewhere, and with --json, every change is printed on a line.
+
+${FIND_GATEWAY}`,
+    envFlags: 'Flags',
+    examples: ['meanwhile watch', 'meanwhile watch --json | jq .item.status'],
+    exitCodes: SHOWN_EXIT_CODES,
   },
   link: {
     about: `Adds Meanwhile to the config file of each client, or of those given, so that the client starts it: ${CLIENT_NAMES.join(', ')}.
@@ -241,6 +292,7 @@ export function helpCommand(command: CommandName | undefined): string {
 
 const GROUPS: readonly [Group, string][] = [
   ['gateway', 'Gateway'],
+  ['people', 'A running gateway'],
   ['setup', 'Set-up'],
   ['client', 'Client for any MCP server'],
 ];
@@ -251,7 +303,7 @@ function programHelp(): string {
     ...rowsOf(PUBLIC_COMMANDS.filter((name) => definitionOf(name).group === group)),
   ]);
   return `meanwhile ${VERSION}: an MCP gateway for slow calls and open questions
-Usage: meanwhile <command> [flags]
+  Usage: meanwhile <command> [flags]
 
 ${groups.join('\n')}
 
@@ -259,21 +311,29 @@ ${groups.join('\n')}
 `;
 }
 
-const NAME_COLUMNS = Math.max(...PUBLIC_COMMANDS.map((name) => name.length));
 /** Longer operands say enough without a summary. */
 const OPERAND_COLUMNS = 30;
 
 function rowsOf(names: readonly CommandName[]): string[] {
-  const withOperands = names.every((name) => definitionOf(name).operands !== undefined);
-  const operandsOf = (name: CommandName): string => (withOperands ? (definitionOf(name).operands ?? '') : '');
-  const lengths = names.map((name) => operandsOf(name).length);
-  const width = Math.max(...lengths.filter((length) => length <= OPERAND_COLUMNS));
-  return names.map((name) => {
-    const operands = operandsOf(name);
-    const columns = operands.length > width ? [operands] : [pad(operands, width), definitionOf(name).summary];
-    return `  ${[pad(name, NAME_COLUMNS), ...columns.filter((column) => column !== '')].join('  ')}`;
+  const definitions = names.map((name) => ({ name, ...definitionOf(name) }));
+  const shared = new Set(definitions.flatMap(({ together }) => together?.with ?? []));
+  const rows = definitions
+    .filter(({ name }) => !shared.has(name))
+    .map(({ name, operands = '', summary, together }) => ({
+      names: [name, ...(together?.with ?? [])].join(', '),
+      operands: together?.operands ?? operands,
+      summary: together?.summary ?? summary,
+    }));
+  const withOperands = rows.every(({ operands }) => operands !== '');
+  const nameColumns = Math.max(NAME_COLUMNS, ...rows.map((row) => row.names.length));
+  const width = Math.max(...rows.map(({ operands }) => operands.length).filter((length) => length <= OPERAND_COLUMNS));
+  return rows.map(({ names: all, operands, summary }) => {
+    const columns = operands.length > width ? [operands] : [withOperands ? pad(operands, width) : '', summary];
+    return `  ${[pad(all, nameColumns), ...columns.filter((column) => column !== '')].join('  ')}`;
   });
 }
+
+const NAME_COLUMNS = Math.max(...PUBLIC_COMMANDS.map((name) => name.length));
 
 // --- A command ---
 

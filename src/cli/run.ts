@@ -5,7 +5,7 @@ import type { CommandName } from './definitions.ts';
 import { EXIT_CODES, Failure } from './failure.ts';
 import { commandIn, inFlags, isGateway, parseCommandLine, UsageError, type CommandLine } from './flags.ts';
 import { assumeSize, turnColoursOff } from './terminal/capabilities.ts';
-import { clean } from './terminal/clean.ts';
+import { clean } from '../lib/clean.ts';
 
 type Command = (line: CommandLine) => Promise<number>;
 
@@ -22,6 +22,10 @@ const COMMANDS: Record<CommandName, () => Promise<Command>> = {
   tasks: async () => (await import('./commands/tasks.ts')).tasks,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
   top: async () => (await import('./commands/top.ts')).top,
+  console: async () => (await import('./commands/console.ts')).openConsole,
+  inbox: async () => (await import('./commands/inbox.ts')).inbox,
+  status: async () => (await import('./commands/status.ts')).status,
+  watch: async () => (await import('./commands/watch.ts')).watch,
   store: async () => (await import('./commands/store.ts')).store,
   link: async () => (await import('./commands/link.ts')).link,
   unlink: async () => (await import('./commands/unlink.ts')).unlink,

@@ -1,5 +1,5 @@
 import { LEAVE_RUNNING, type IncomingQuestion } from '../core/ports.ts';
-import { formMistake } from '../core/interaction/form.ts';
+import { formMistake } from '../lib/form/check.ts';
 import type { Answer } from '../core/interaction/interaction.ts';
 import { whenAborted } from '../lib/abort.ts';
 import { secretId } from '../lib/ids.ts';

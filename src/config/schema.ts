@@ -188,7 +188,22 @@ const settings = group('The settings of meanwhile itself.', {
       .describe(
         'Bearer tokens by the name of who has it, at least 16 characters each. Without any, no token is asked.',
       ),
-  }).prefault({}),
+    operators: z
+      .array(name)
+      .default([])
+      .describe(
+        'Names from `auth.tokens` of people who see and answer everything in the console, of all principals. Without tokens, the ' +
+          'person at this machine does.',
+      ),
+  })
+    .check(({ value: { tokens, operators }, issues }) => {
+      const unknown = operators.findIndex((operator) => !Object.hasOwn(tokens, operator));
+      if (unknown < 0) return;
+      // Not what it says: that may be a token.
+      const message = 'not a name in auth.tokens';
+      issues.push({ code: 'custom', message, path: ['operators', unknown], input: operators });
+    })
+    .prefault({}),
   allowedHosts: z
     .array(z.string().min(1))
     .default([])
@@ -345,6 +360,23 @@ const settings = group('The settings of meanwhile itself.', {
     total: count(100_000, 'How many events all sessions of a gateway together keep.'),
     notificationsPerServer: count(100, 'How many notifications of one server a session keeps.'),
     logsPerServer: count(500, 'How many log lines of one server a session keeps.'),
+  }).prefault({}),
+  history: group('What the console shows of calls and questions that are over.', {
+    keepMs: ms(86_400_000, 'How long calls and questions are kept after their end. 0: nothing is recorded.', 0),
+    bytes: z
+      .int()
+      .min(1_048_576)
+      .max(2 ** 31 - 1)
+      .default(67_108_864)
+      .describe(
+        'How much is kept, in the whole store; what ended first is deleted first. In a file it is a quarter of `limits.storeBytes` at most.',
+      ),
+    callsPerSecond: count(
+      100,
+      'How many calls a second have entries of their own; of more only the number is kept. Tasks and questions always have entries.',
+      0,
+    ),
+    entryBytes: bytes(65_536, 'The largest arguments and results that are kept; of larger ones only the size is.'),
   }).prefault({}),
   servers: group('Connections to servers.', {
     connect: group('Whether a new session connects to a server at once (`eager`) or on first use (`lazy`).', {

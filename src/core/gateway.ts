@@ -2,12 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import { secretId } from '../lib/ids.ts';
 import { messageOf, type Log } from '../lib/log.ts';
-import { every, sleep } from '../lib/timers.ts';
+import { every, sleep, within } from '../lib/timers.ts';
 import type { Ending } from './call/request.ts';
 import { PrincipalBudgets, type Budget } from './budget.ts';
 import { GatewayError, orStoreFailed, OwnedElsewhere, shuttingDown } from './errors.ts';
 import { requireGroup } from './groups.ts';
 import type { EventSink } from './event/log.ts';
+import { Recorder } from './history/recorder.ts';
 import type { Observed } from './observer.ts';
 import type { Backends, ClaimedSession, ClusterStore, ServerConfig, SessionRecord, Store, Trimmed } from './ports.ts';
 import {
@@ -55,6 +56,10 @@ export interface OpenOptions {
 const NOBODY: ReadonlySet<Session> = new Set();
 /** How many sessions of a gateway that is gone are restored at the same time. */
 const AT_ONCE = 8;
+/** How long after the start a history is deleted that was turned off. */
+const CLEAR_MS = 250;
+/** How long a session that is left to others waits for the history. */
+const LAST_ENTRIES_MS = 1000;
 /** How often to check whether calls have ended. */
 const DRAIN_MS = 50;
 
@@ -81,6 +86,8 @@ export class Gateway {
   readonly clock: Clock;
   readonly observed: Observed;
   readonly store: Store;
+  /** Writes the history; absent if there is none. */
+  readonly recorder: Recorder | undefined;
   readonly #backends: Backends;
   readonly #limits: GatewayLimits;
   readonly #memory: PrincipalBudgets;
@@ -132,7 +139,12 @@ export class Gateway {
     });
     this.#limits = gatewayLimits(settings, principals);
     this.#claims = new Claims(store, () => this.#stage);
-    const { cluster } = store;
+    const { cluster, history } = store;
+    const shared = cluster !== undefined;
+    this.recorder =
+      settings.history.keepMs === 0
+        ? undefined
+        : new Recorder({ history, settings: settings.history, shared, log, clock });
     this.#ownership =
       cluster &&
       new Ownership({
@@ -163,11 +175,23 @@ export class Gateway {
       await this.store.dropOverdue(this.#startedAt);
       for (const { id, principal } of await this.store.sessionsToResume()) await this.#restoreIfPossible(id, principal);
     }
+    this.recorder?.start();
     const { sessions, tasks } = this.settings;
     this.#stopTimers.push(
+      ...(this.recorder ? [] : [this.clock.after(CLEAR_MS, () => this.#clearHistory(), { unref: true })]),
       every(sessions.checkMs, () => this.#endIdle(), this.clock),
       every(tasks.cleanupMs, () => this.#cleanUp(), this.clock),
     );
+  }
+
+  /** Nothing is kept of what was written before the history was turned off. */
+  #clearHistory(): void {
+    const { history } = this.store;
+    const clear = async (): Promise<void> => {
+      await history.endLost(this.clock.now());
+      await history.trim(Infinity, 0);
+    };
+    clear().catch((error: unknown) => this.log.warn('history_clean_up_failed', { error: messageOf(error) }));
   }
 
   // --- Several gateways ---
@@ -344,10 +368,16 @@ export class Gateway {
         } catch (error) {
           this.log.error('session_end_failed', { sessionId: session.id, error: messageOf(error) });
         }
+        // What is written now must not be written after what the next gateway writes.
+        await this.#entriesWritten();
         await session.release();
       }),
     );
     if (principal !== undefined) await this.#claims.releaseStates(principal);
+  }
+
+  async #entriesWritten(): Promise<void> {
+    if (this.recorder) await within(LAST_ENTRIES_MS, this.recorder.flush(), this.clock);
   }
 
   // --- Sessions ---
@@ -391,7 +421,7 @@ export class Gateway {
     about: Pick<SessionParts, 'id' | 'principal' | 'createdAt' | 'key' | 'view' | 'owner' | 'preferences'>,
     store: ClaimedSession,
   ): Session {
-    const { settings, log, observed, clock, registry } = this;
+    const { settings, log, observed, recorder, clock, registry } = this;
     const notifyHub: EventSink['add'] = (type, server, data) => {
       this.tellHub(about.principal, type, server, data);
       this.#neighbourhood?.tell(about.principal, { ask: 'event', type, server, data }).catch((error: unknown) => {
@@ -419,6 +449,7 @@ export class Gateway {
       settings,
       log,
       observed,
+      recorder,
       clock,
     });
   }
@@ -645,6 +676,7 @@ export class Gateway {
       ...this.#ending,
       ...this.#endingById.values(),
     ]);
+    await this.recorder?.close();
     this.log.info('registry_shutdown_complete', {});
   }
 

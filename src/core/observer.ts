@@ -60,8 +60,8 @@ export interface ObservedServerRequest {
   resumed: boolean;
 }
 
-/** By which way an answer came: a request to the client, a round, or a tool of the hub. */
-export type AnsweredVia = 'request' | 'round' | 'tools';
+/** By which way an answer came: a request to the client, a round, a tool of the hub, the console, or a terminal. */
+export type AnsweredVia = 'request' | 'round' | 'tools' | 'console' | 'terminal';
 
 export interface ObservedQuestion {
   kind: InteractionKind;

@@ -4,6 +4,7 @@ import type { StopSignal } from '../lib/abort.ts';
 import type { BigNumber } from '../lib/exact-json.ts';
 import type { ServerFailureKind } from '../lib/server-failure.ts';
 import type { SessionEvent } from './event/event.ts';
+import type { EntryKind, EntryStatus, EntryWrite, HistoryEntry } from './history/entry.ts';
 import type { Answer, Interaction, InteractionKind } from './interaction/interaction.ts';
 import type { Owner, View } from './session/kind.ts';
 import type { CallResult, ResumePoint, Task, TaskError } from './task/task.ts';
@@ -61,8 +62,8 @@ export type ConnectionStatus =
   | { state: 'idle' }
   | { state: 'connecting' }
   | { state: 'connected'; since: number; info: ServerInfo }
-  | { state: 'waiting'; attempt: number; retryAt: number; error: string }
-  | { state: 'failed'; error: string }
+  | { state: 'waiting'; attempt: number; retryAt: number; error: string; failure?: ServerFailureKind }
+  | { state: 'failed'; error: string; failure?: ServerFailureKind }
   | { state: 'closed' };
 
 /** The requests that were open when a question came and may have asked it. */
@@ -391,6 +392,8 @@ export interface ClusterStore {
   announce(address: string): Promise<void>;
   /** The gateway that has claimed this, if its lease holds. */
   ownerOf(id: string): Promise<GatewayAddress | undefined>;
+  /** All other gateways whose leases hold. */
+  others(): Promise<GatewayAddress[]>;
   /** Some other gateway that can be reached. */
   anyOther(): Promise<GatewayAddress | undefined>;
   /** Renews the lease, and tells others what this gateway uses. */
@@ -411,12 +414,93 @@ export interface ClusterStore {
   sessionWith(kind: 'task' | 'question', id: string, principal: string): Promise<SessionRecord | undefined>;
 }
 
+// --- History -----------------------------------------------------------------------------------------------------
+
+/** A place in a list: after the entry that began at this time and has this id. */
+export interface HistoryCursor {
+  at: number;
+  id: string;
+}
+
+export interface HistoryFilter {
+  kinds: readonly EntryKind[];
+  /** Whose entries; those of all principals if absent. */
+  principal?: string;
+  /** Whether they go on, or have ended. */
+  active?: boolean;
+  statuses?: readonly EntryStatus[];
+  /** Whether a call became a task. */
+  task?: boolean;
+  server?: string;
+  tool?: string;
+  sessionId?: string;
+  /** Of the call that asks a question. */
+  callId?: string;
+  /** A part of the names, ids and messages of an entry, in upper or lower case. */
+  text?: string;
+  /** They began at `from` or later, and before `to`. */
+  from?: number;
+  to?: number;
+}
+
+export interface HistoryQuery extends HistoryFilter {
+  order: 'newest' | 'oldest';
+  cursor?: HistoryCursor;
+  limit: number;
+  /** Whether arguments, results and params are read, too. */
+  content?: boolean;
+}
+
+export interface HistoryRange {
+  /** The number of the entry that was written last. */
+  newest: number;
+  /** Who has read only up to a smaller number may have missed entries that were deleted since. */
+  completeFrom: number;
+}
+
+export interface ServerTally {
+  server: string;
+  calls: number;
+  errors: number;
+}
+
+/**
+ * The calls and questions of all gateways on a store, with those that have ended lately. Every entry is visible with its number
+ * before any entry with a larger number is.
+ */
+export interface History {
+  /**
+   * Writes all of the entries, each over its earlier version, or none. An entry that has ended is not overwritten with one that
+   * goes on, unless it was lost.
+   */
+  append(writes: readonly EntryWrite[]): Promise<void>;
+  read(query: HistoryQuery): Promise<HistoryEntry[]>;
+  count(filter: HistoryFilter): Promise<number>;
+  /** The entries with these ids, with their contents; unknown ones are left out. */
+  find(ids: readonly string[]): Promise<HistoryEntry[]>;
+  /** The entries with larger numbers than `seq`, in this order, without contents. */
+  changesAfter(seq: number, limit: number, principal?: string): Promise<HistoryEntry[]>;
+  range(): Promise<HistoryRange>;
+  /** How many calls each server had since then, with those that only count. */
+  tally(since: number, principal?: string): Promise<ServerTally[]>;
+  /** Calls the watcher when there may be new entries, from any gateway, until the returned function is called. */
+  watch(watcher: () => void): () => void;
+  /** Ends the entries that go on although the gateway that wrote them is gone. Those of this gateway are never lost. */
+  endLost(now: number): Promise<void>;
+  /** Deletes what ended before that time, and then what ended first until the rest fits into so many bytes. */
+  trim(endedBefore: number, maxBytes: number): Promise<void>;
+}
+
+// --- The store ---------------------------------------------------------------------------------------------------
+
 /** The durable state of all sessions, which several gateways may share. A session belongs to the gateway that claimed it. */
 export interface Store {
   /** Why nothing new should come, while what is there goes on. */
   readonly problem: StoreProblem | undefined;
   /** Absent if no other gateway can use the store. */
   readonly cluster: ClusterStore | undefined;
+  /** What happened lately. Nothing waits for it, and nothing else depends on it. */
+  readonly history: History;
   /** Claims a session, stored or new; `undefined` while it is claimed already, here or by another gateway. */
   claim(sessionId: string): Promise<ClaimedSession | undefined>;
   /**
@@ -430,6 +514,8 @@ export interface Store {
   dropIdle(before: number): Promise<void>;
   /** Deletes the ended tasks that need not be kept any longer. */
   dropOverdue(now: number): Promise<void>;
+  /** A random key of this name, which is made on first use and lasts as long as the store; the same for all gateways on it. */
+  secret(name: string): Promise<Buffer>;
   servers(): Promise<ServerRecord[]>;
   putServer(record: ServerRecord): void;
   dropServer(id: string): void;

@@ -25,6 +25,7 @@ export interface CoreSettings {
   groups: Record<string, GroupSettings>;
   servers: { connect: { commands: ConnectMode; urls: ConnectMode } };
   cluster: { drainMs: number };
+  history: { keepMs: number; bytes: number; callsPerSecond: number; entryBytes: number };
   sessions: { idleMs: number; checkMs: number; max: number };
   events: { perSession: number; total: number; notificationsPerServer: number; logsPerServer: number };
   limits: {

@@ -1,9 +1,8 @@
 /**
  * JSON in which every integer arrives as it was sent. `JSON.parse` rounds those beyond 2^53 (9007199254740993 becomes
  * 9007199254740992), so here such a number becomes a `BigNumber`: a text that `stringifyExact` writes as a number again.
- * Messages without a long row of digits, which are almost all, only pay for looking.
+ * Messages without a long row of digits, which are almost all, only pay for looking. It runs in a browser, too.
  */
-import { randomBytes } from 'node:crypto';
 
 /** An integer with more digits than a JavaScript number can hold. */
 export type BigNumber = string & { readonly bigNumber: unique symbol };
@@ -16,7 +15,7 @@ const LONG_INTEGER = /(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
  * Random, so that no text of a client or server can pass for a number. It begins with a character beyond Latin-1: texts
  * without any such character, which are most, need not be searched for it.
  */
-const MARK = `\u{E000}${randomBytes(8).toString('hex')}:`;
+const MARK = `\u{E000}${crypto.getRandomValues(new BigUint64Array(1)).join('')}:`;
 /** Only values: the key of an object stays a text. */
 const MARKED = new RegExp(`"${MARK}(-?\\d+)"(?!:)`, 'g');
 

@@ -25,6 +25,8 @@ export function settingsFrom(
     tasks: { ...DEFAULTS.tasks, ...given.tasks },
     questions: { ...DEFAULTS.questions, ...given.questions },
     sessions: { ...DEFAULTS.sessions, ...given.sessions },
+    // Nobody could look at it.
+    history: { keepMs: 0 },
     store,
     port,
     ...(host !== undefined && { host }),

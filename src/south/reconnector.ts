@@ -2,7 +2,7 @@ import type { Arrival, ConnectionStatus, ServerConfig, ServerInfo } from '../cor
 import { backoffDelay, type BackoffSettings } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';
-import { ServerFailure } from '../lib/server-failure.ts';
+import { failureKindOf, ServerFailure, type ServerFailureKind } from '../lib/server-failure.ts';
 import { ConnectionHistory } from './connection-history.ts';
 import type { Dialled, Dialler, DialHooks } from './dial.ts';
 import { Heartbeat } from './heartbeat.ts';
@@ -57,12 +57,17 @@ export interface ReconnectorParts {
   log: Log;
 }
 
+interface Failed {
+  error: string;
+  failure: ServerFailureKind | undefined;
+}
+
 type Mode =
   | { mode: 'idle' }
   | { mode: 'connecting'; attempt: Promise<Live>; unwanted: AbortController }
   | { mode: 'up'; live: Live }
-  | { mode: 'waiting'; cancel: () => void; retryAt: number; error: string }
-  | { mode: 'failed'; error: string }
+  | ({ mode: 'waiting'; cancel: () => void; retryAt: number } & Failed)
+  | ({ mode: 'failed' } & Failed)
   | { mode: 'closed' };
 
 /**
@@ -94,9 +99,9 @@ export class Reconnector {
       case 'up':
         return { state: 'connected', since: now.live.since, info: now.live.info };
       case 'waiting':
-        return { state: 'waiting', attempt: this.#failures, retryAt: now.retryAt, error: now.error };
+        return { state: 'waiting', attempt: this.#failures, retryAt: now.retryAt, ...failureOf(now) };
       case 'failed':
-        return { state: 'failed', error: now.error };
+        return { state: 'failed', ...failureOf(now) };
     }
   }
 
@@ -174,7 +179,7 @@ export class Reconnector {
           ...(number !== undefined && { attempt: number }),
           error: messageOf(error),
         });
-        this.#waitOrFail(messageOf(error));
+        this.#waitOrFail(messageOf(error), failureKindOf(error));
       },
     );
     return attempt;
@@ -187,7 +192,7 @@ export class Reconnector {
     await this.#parting;
     unwanted.throwIfAborted();
     const onLost = (failure: ServerFailure): void => {
-      if (live) this.#lost(live, failure.message);
+      if (live) this.#lost(live, failure.message, failure.failure);
       else lostEarly = failure;
     };
     const onDoubt = (reason: string): void => {
@@ -234,25 +239,25 @@ export class Reconnector {
     }
   }
 
-  #lost(live: Live, reason: string): void {
+  #lost(live: Live, reason: string, failure: ServerFailureKind): void {
     if (this.up !== live) return;
     const { clock, reconnect } = this.#parts.settings;
     // "Started" is not "works": a server that dies soon after each start uses up its attempts like one that never starts.
     this.#failures = clock.now() - live.since >= reconnect.stableMs ? 1 : this.#failures + 1;
     this.#parts.log.info('server_disconnected', { reason });
     this.#history.lost(live);
-    this.#waitOrFail(reason);
+    this.#waitOrFail(reason, failure);
     this.#parts.hooks.onLost(live, reason);
     this.#parting = this.#hangUp(live, false).catch((error: unknown) => {
       this.#parts.log.warn('hang_up_failed', { error: messageOf(error) });
     });
   }
 
-  #waitOrFail(error: string): void {
+  #waitOrFail(error: string, failure: ServerFailureKind | undefined): void {
     const { clock, reconnect, persistent } = this.#parts.settings;
     const attempt = this.#failures;
     if (attempt > reconnect.attempts || (!this.#history.hasConnected && !persistent)) {
-      this.#enter({ mode: 'failed', error });
+      this.#enter({ mode: 'failed', error, failure });
       this.#parts.hooks.onFailed(error);
       return;
     }
@@ -264,7 +269,7 @@ export class Reconnector {
       });
     };
     const cancel = clock.after(delayMs, connect, { unref: true });
-    this.#enter({ mode: 'waiting', cancel, retryAt: clock.now() + delayMs, error });
+    this.#enter({ mode: 'waiting', cancel, retryAt: clock.now() + delayMs, error, failure });
   }
 
   /** Closes without reporting a loss. */
@@ -276,4 +281,8 @@ export class Reconnector {
     }
     await live.transport.close();
   }
+}
+
+function failureOf({ error, failure }: Failed): { error: string; failure?: ServerFailureKind } {
+  return failure === undefined ? { error } : { error, failure };
 }

@@ -41,6 +41,17 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
     const inOrder = <T extends { id: string }>(records: T[]): T[] =>
       records.toSorted((one, other) => (one.id < other.id ? -1 : 1));
 
+    it('W-7: makes a key of each name once', async () => {
+      const key = await store.secret('one');
+      expect(key).toHaveLength(32);
+      expect(await store.secret('one')).toEqual(key);
+      expect(await store.secret('other')).not.toEqual(key);
+      const another = await under.openAnother?.();
+      if (another === undefined) return;
+      expect(await another.secret('one')).toEqual(key);
+      await another.close();
+    });
+
     describe('one session', () => {
       it('P-1: starts empty and keeps a record of each kind', async () => {
         const claimed = await claim('s');

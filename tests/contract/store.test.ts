@@ -5,6 +5,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { createLog } from '../../src/lib/log.ts';
 import { openSqliteStore } from '../../src/store/sqlite/store.ts';
 import { MemoryDatabase } from '../support/memory-database.ts';
+import { historyContract } from './history.contract.ts';
 import { storeContract } from './store.contract.ts';
 
 const log = createLog('silent');
@@ -32,3 +33,15 @@ storeContract(
   },
   { shared: true },
 );
+
+historyContract('sqlite in memory', async () => ({ store: await openSqliteStore({ path: ':memory:', log }) }));
+historyContract('sqlite in a file', async () => {
+  const path = join(folder, `${++opened}.db`);
+  const open = async () => openSqliteStore({ path, log });
+  return { store: await open(), openAnother: open };
+});
+historyContract('shared by gateways of one process', async () => {
+  const database = new MemoryDatabase();
+  const open = async () => database.open({ shared: true });
+  return { store: await open(), openAnother: open, shared: true, firstGone: () => database.expireClaims() };
+});

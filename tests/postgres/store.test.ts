@@ -16,6 +16,7 @@ import {
   type PostgresStore,
   type PostgresStoreOptions,
 } from '../../src/store/postgres/store.ts';
+import { historyContract } from '../contract/history.contract.ts';
 import { storeContract } from '../contract/store.contract.ts';
 import { event, server as serverRecord, session, task } from '../support/records.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
@@ -61,6 +62,11 @@ storeContract(
   },
   { shared: true },
 );
+
+historyContract('postgres', async () => {
+  await empty();
+  return { store: await open(), openAnother: open, shared: true, firstGone: expireClaims };
+});
 
 describe('a store on PostgreSQL', () => {
   let store: PostgresStore;

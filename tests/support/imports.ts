@@ -19,7 +19,7 @@ const IMPORT = /(?:\bfrom\s*|\bimport\s*\(\s*|\bimport\s+)(['"])([^'"\n]+)\1/g;
 export async function sourceFiles(folder: string): Promise<SourceFile[]> {
   const names = await readdir(join(ROOT, folder), { recursive: true });
   return names
-    .filter((name) => name.endsWith('.ts') && !name.split(sep).includes('node_modules'))
+    .filter((name) => /\.tsx?$/.test(name) && !name.split(sep).includes('node_modules'))
     .map((name) => read(join(folder, name)))
     .toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }

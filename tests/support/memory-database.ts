@@ -1,6 +1,6 @@
 /** A store in memory that several gateways of one process share, with claims that expire and fences that are checked. */
 
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type {
   ClaimedSession,
   ClusterStore,
@@ -18,6 +18,7 @@ import type {
 import { resumes } from '../../src/core/session/kind.ts';
 import { hasEnded, type Task } from '../../src/core/task/task.ts';
 import { StoreError } from '../../src/store/store-error.ts';
+import { HistoryData, MemoryHistory } from './memory-history.ts';
 
 type OwnedKind = Exclude<SessionRecordKind, 'session'>;
 type Rows = { [K in OwnedKind]: Map<string, SessionRecords[K]> };
@@ -40,10 +41,14 @@ export class MemoryDatabase {
   readonly sessions = new Map<string, SessionRecord>();
   readonly rows = new Map<string, Rows>();
   readonly servers = new Map<string, ServerRecord>();
+  readonly secrets = new Map<string, Buffer>();
   readonly claims = new Map<string, Claim>();
   /** What each gateway said when it last renewed its lease. */
   readonly usage = new Map<MemoryStore, LimitUsage>();
   readonly watchers = new Map<ServerWatcher, MemoryStore>();
+  readonly history = new HistoryData();
+  /** The ids of the gateways that are there. */
+  readonly present = new Set<string>();
   #lastFence = 0;
 
   /** For one gateway after the other, or for several at once. */
@@ -54,6 +59,7 @@ export class MemoryDatabase {
   expireClaims(): void {
     for (const claim of this.claims.values()) claim.expired = true;
     this.usage.clear();
+    this.present.clear();
   }
 
   nextFence(): number {
@@ -78,6 +84,8 @@ const NOTHING_QUEUED = Promise.resolve();
 class MemoryStore implements Store {
   readonly problem = undefined;
   readonly cluster: ClusterStore | undefined;
+  readonly history: MemoryHistory;
+  readonly #id = randomUUID();
   readonly #database: MemoryDatabase;
   #queue: { change: Change; claim: Claim | undefined; sessionId: string }[] = [];
   #commit: Promise<void> | undefined;
@@ -87,11 +95,13 @@ class MemoryStore implements Store {
   constructor(database: MemoryDatabase, shared: boolean) {
     this.#database = database;
     this.cluster = shared ? this.#newCluster() : undefined;
+    database.present.add(this.#id);
+    this.history = new MemoryHistory(database.history, this.#id, (gateway) => !database.present.has(gateway));
   }
 
   #newCluster(): ClusterStore {
     return {
-      gatewayId: randomUUID(),
+      gatewayId: this.#id,
       key: Buffer.alloc(32, 1),
       leaseMs: 10_000,
       announce: async () => {},
@@ -100,6 +110,7 @@ class MemoryStore implements Store {
         const owner = claim?.expired === false ? claim.gateway.cluster : undefined;
         return owner && { id: owner.gatewayId, address: 'memory:' };
       },
+      others: async () => [],
       anyOther: async () => undefined,
       renew: async (usage) => this.#renew(usage),
       anyGone: async () => [...this.#database.claims.values()].some(({ expired }) => expired),
@@ -209,6 +220,7 @@ class MemoryStore implements Store {
 
   #renew(usage: LimitUsage): Renewal {
     this.#database.usage.set(this, usage);
+    this.#database.present.add(this.#id);
     const lost: string[] = [];
     for (const id of this.#mine) {
       const claim = this.#database.claims.get(id);
@@ -260,6 +272,13 @@ class MemoryStore implements Store {
     }
   }
 
+  async secret(name: string): Promise<Buffer> {
+    const { secrets } = this.#database;
+    const found = secrets.get(name) ?? randomBytes(32);
+    secrets.set(name, found);
+    return found;
+  }
+
   async servers(): Promise<ServerRecord[]> {
     await this.settled();
     return inOrder(this.#database.servers.values());
@@ -297,6 +316,7 @@ class MemoryStore implements Store {
     await this.settled();
     this.#closed = true;
     this.#database.usage.delete(this);
+    this.#database.present.delete(this.#id);
     for (const [id, { gateway }] of this.#database.claims) if (gateway === this) this.#database.claims.delete(id);
   }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../../tests/support/gateway.ts';
 import { parseArguments, readArguments } from './given.ts';
-import { describeType } from '../json-schema.ts';
+import { describeType } from '../../lib/form/json-schema.ts';
 import { toolArguments } from './tool-arguments.ts';
 import { toolUsage } from './usage.ts';
 

@@ -1,6 +1,14 @@
 import { didYouMean } from '../did-you-mean.ts';
 import type { GivenArgument } from './given.ts';
-import { alternatives, defaultOf, isOpen, propertiesOf, requiredOf, resolve, type Schema } from '../json-schema.ts';
+import {
+  alternatives,
+  defaultOf,
+  isOpen,
+  propertiesOf,
+  requiredOf,
+  resolve,
+  type Schema,
+} from '../../lib/form/json-schema.ts';
 import { typed } from './typed.ts';
 
 export type ToolArguments = { args: Record<string, unknown> } | { mistakes: string[] };

@@ -1,6 +1,7 @@
-import { exactNumber, parseExact, type BigNumber } from '../../lib/exact-json.ts';
+import { parseExact } from '../../lib/exact-json.ts';
 import { isObject } from '../../lib/values.ts';
-import { alternatives, describeType, itemsOf, type Schema } from '../json-schema.ts';
+import { alternatives, describeType, itemsOf, type Schema } from '../../lib/form/json-schema.ts';
+import { NUMBER, WHOLE, wholeNumber } from '../../lib/form/numbers.ts';
 
 export type Typed = { value: unknown } | { mistake: string };
 
@@ -31,9 +32,6 @@ const TYPES = new Set<unknown>(['number', 'integer', 'boolean', 'null', 'array',
 const takesAnyText = (schema: Schema): boolean =>
   !TYPES.has(schema['type']) && !('const' in schema) && !Array.isArray(schema['enum']);
 
-/** A number as people type it. */
-export const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
-export const WHOLE = /^[+-]?\d+$/;
 const NOT_IT: Found = {};
 
 function findAs(text: string, schema: Schema, root: Schema, depth: number): Found {
@@ -62,9 +60,6 @@ function findAs(text: string, schema: Schema, root: Schema, depth: number): Foun
 }
 
 const hasFraction = (value: number): boolean => Number.isFinite(value) && !Number.isInteger(value);
-
-/** A whole number with any number of digits. */
-export const wholeNumber = (text: string): number | BigNumber => exactNumber(String(BigInt(text.replace('+', ''))));
 
 /** The number, unless it cannot be sent exactly. */
 function exactly(text: string, whole: boolean): Found {

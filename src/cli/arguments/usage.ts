@@ -1,8 +1,8 @@
 import type { Tool } from '../../client/types.ts';
-import { clean, cleanLine } from '../terminal/clean.ts';
+import { clean, cleanLine } from '../../lib/clean.ts';
 import { table } from '../terminal/layout.ts';
 import { quoteWord } from '../server/shell-words.ts';
-import { describeType, mandatoryOf, propertiesOf, resolve } from '../json-schema.ts';
+import { describeType, mandatoryOf, propertiesOf, resolve } from '../../lib/form/json-schema.ts';
 
 export interface ArgumentUsage {
   key: string;

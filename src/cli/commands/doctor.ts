@@ -9,7 +9,7 @@ import { labelOf } from '../server/label.ts';
 import { linkedClients, linkFix, type LinkedClient } from '../link/linked.ts';
 import type { ClientName } from '../link/names.ts';
 import { Stop } from '../stop.ts';
-import { clean, cleanLine } from '../terminal/clean.ts';
+import { clean, cleanLine } from '../../lib/clean.ts';
 import { Screen } from '../terminal/screen.ts';
 import { wrap } from '../terminal/layout.ts';
 import { newClient, declineAll } from '../server/session.ts';

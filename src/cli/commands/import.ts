@@ -11,7 +11,7 @@ import { jsonFormat } from '../link/json-format.ts';
 import { thisMachine } from '../link/machine.ts';
 import { openValues } from '../link/open-values.ts';
 import { LinkRecords } from '../link/records.ts';
-import { clean, cleanLine } from '../terminal/clean.ts';
+import { clean, cleanLine } from '../../lib/clean.ts';
 import { Screen } from '../terminal/screen.ts';
 
 export async function importServers({ operands, flags }: CommandLine): Promise<number> {

@@ -15,7 +15,7 @@ import { openValues } from '../link/open-values.ts';
 import { exactUndo, hashOf, LinkRecords, type LinkRecord } from '../link/records.ts';
 import { commandStart, thisProgram, urlStart } from '../link/start.ts';
 import { parseHeaders } from '../server/find-server.ts';
-import { cleanLine } from '../terminal/clean.ts';
+import { cleanLine } from '../../lib/clean.ts';
 import { Screen } from '../terminal/screen.ts';
 
 interface Link extends Change {

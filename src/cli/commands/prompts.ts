@@ -5,7 +5,7 @@ import { RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
 import { OutFolder } from '../out-folder.ts';
 import { showBlocks } from '../terminal/blocks.ts';
-import { cleanLine } from '../terminal/clean.ts';
+import { cleanLine } from '../../lib/clean.ts';
 import { offers, withServer, type ServerSession } from '../server/session.ts';
 import { firstLine } from './tools.ts';
 import { isObject } from '../../lib/values.ts';

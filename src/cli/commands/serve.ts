@@ -1,21 +1,30 @@
 import { homedir } from 'node:os';
-import { stderrLog } from '../../lib/log.ts';
+import { messageOf, stderrLog } from '../../lib/log.ts';
 import { startHttp, type HttpGateway } from '../../main.ts';
 import { configFor, logConfig, type ProgramConfig } from '../config.ts';
 import type { CommandLine } from '../flags.ts';
 import { ALL_LEVELS, holdLog, TROUBLE } from '../held-log.ts';
+import { launchFile, removeLaunch, writeLaunch } from '../launch-file.ts';
 import { styleFor } from '../terminal/style.ts';
 import { closeInTime, untilStopped } from '../until-stopped.ts';
 
 export async function serve(line: CommandLine): Promise<number> {
-  const { running, stopped } = await start(line);
+  const { running, stopped, forget } = await start(line);
   running.log.info('stopping', { reason: await stopped });
   const { store, settings } = running.gateway;
+  await forget();
   return closeInTime(() => running.close(), running.log, store.cluster && settings.cluster.drainMs);
 }
 
+interface Started {
+  running: HttpGateway;
+  stopped: Promise<string>;
+  /** Other commands do not find the console any more. */
+  forget: () => Promise<void>;
+}
+
 /** If the start fails, only the reason is printed, not the log of the cleanup. */
-async function start(line: CommandLine): Promise<{ running: HttpGateway; stopped: Promise<string> }> {
+async function start(line: CommandLine): Promise<Started> {
   const config = await configFor(line);
   const { log, release } = holdLog(stderrLog(config.settings));
   const forPerson = process.stderr.isTTY && config.settings.logLevel !== 'silent';
@@ -25,23 +34,36 @@ async function start(line: CommandLine): Promise<{ running: HttpGateway; stopped
     const running = await startHttp(config, log);
     // Before anything is printed: a script may send a signal as soon as it reads the URL.
     const stopped = untilStopped();
-    if (forPerson) process.stderr.write(`${await banner(config, running.url)}\n`);
+    const forget = await leaveLaunch(config, running);
+    if (forPerson) process.stderr.write(`${await banner(config, running)}\n`);
     release(ALL_LEVELS);
-    return { running, stopped };
+    return { running, stopped, forget };
   } catch (error) {
     release(TROUBLE);
     throw error;
   }
 }
 
+/** Lets other commands of this user find the console. */
+async function leaveLaunch({ settings }: ProgramConfig, { console, log }: HttpGateway): Promise<() => Promise<void>> {
+  const file = launchFile(settings, process.env);
+  const failed = (error: unknown): void => log.warn('launch_file_failed', { file, error: messageOf(error) });
+  await writeLaunch(file, { ...console, pid: process.pid }).catch(failed);
+  return async () => removeLaunch(file, console).catch(failed);
+}
+
 /** Loaded on demand: most starts print nothing for a person, and the width tables of the layout are slow to load. */
-async function banner(config: ProgramConfig, url: string): Promise<string> {
+async function banner(config: ProgramConfig, { url, console }: HttpGateway): Promise<string> {
   const { serveBanner } = await import('../banner.ts');
   const { stderr } = process;
-  return serveBanner(config, url, {
-    cwd: process.cwd(),
-    home: homedir(),
-    columns: stderr.columns,
-    style: styleFor(stderr),
-  });
+  return serveBanner(
+    config,
+    { hub: url, console: `${console.url}#key=${console.key}` },
+    {
+      cwd: process.cwd(),
+      home: homedir(),
+      columns: stderr.columns,
+      style: styleFor(stderr),
+    },
+  );
 }

@@ -13,7 +13,7 @@ import { parseAge, showAge, showBytes, showDuration } from '../units.ts';
 import { configFor } from '../config.ts';
 import { EXIT_CODES, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine, type Flags } from '../flags.ts';
-import { cleanLine } from '../terminal/clean.ts';
+import { cleanLine } from '../../lib/clean.ts';
 import { Screen } from '../terminal/screen.ts';
 import { table } from '../terminal/layout.ts';
 

@@ -8,7 +8,7 @@ import { Failure, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
 import { followCall } from '../follow-call.ts';
 import { PreparedAnswers } from '../questions/prepared.ts';
-import { cleanLine } from '../terminal/clean.ts';
+import { cleanLine } from '../../lib/clean.ts';
 import { table } from '../terminal/layout.ts';
 import { withServer, type ServerSession } from '../server/session.ts';
 import { showOutcome } from './call.ts';

@@ -2,7 +2,7 @@ import type { Tool } from '../../client/types.ts';
 import { toolUsage } from '../arguments/usage.ts';
 import { RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
-import { clean, cleanLine } from '../terminal/clean.ts';
+import { clean, cleanLine } from '../../lib/clean.ts';
 import { table } from '../terminal/layout.ts';
 import { listTools, offers, withServer, type ServerSession } from '../server/session.ts';
 import { notListed } from '../did-you-mean.ts';

@@ -1,14 +1,13 @@
 import { messageOf } from '../../lib/log.ts';
-import { redactUrl } from '../../lib/redact.ts';
-import { configFor } from '../config.ts';
 import { Failure, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
+import { gatewayAddress, shownBase, type GatewayAddress } from '../gateway/address.ts';
 import { Stop } from '../stop.ts';
 import { canDraw } from '../terminal/capabilities.ts';
 import { FullScreen } from '../terminal/full-screen.ts';
 import { fit } from '../terminal/layout.ts';
 import { Screen } from '../terminal/screen.ts';
-import { configuredGateway, metricsUrl, readGateway, type WatchedGateway } from '../top/read-gateway.ts';
+import { readGateway } from '../top/read-gateway.ts';
 import { summarize, type Summary } from '../top/summary.ts';
 import { view, type Rates } from '../top/view.ts';
 import { parseDuration } from '../units.ts';
@@ -17,12 +16,14 @@ const INTERVAL = '2s';
 
 /** Shows what a gateway does: once, or again and again on a terminal. */
 export async function top(line: CommandLine): Promise<number> {
-  const { flags } = line;
+  const { flags, operands } = line;
+  const [address, extra] = operands;
+  if (extra !== undefined) throw new UsageError(`unexpected argument '${extra}'`);
   const intervalMs = parseDuration(flags.interval ?? INTERVAL, 'interval');
-  const gateway = await gatewayFor(line);
+  const gateway = await gatewayAddress(line, address);
   const screen = new Screen(flags);
   const first = summarize(await readGateway(gateway));
-  const where = shownAddress(gateway);
+  const where = shownBase(gateway.base);
   if (screen.json) screen.printJson({ url: where, ...first });
   else if (flags.once || !process.stdout.isTTY || !canDraw()) {
     const columns = process.stdout.isTTY ? process.stdout.columns : Infinity;
@@ -31,21 +32,9 @@ export async function top(line: CommandLine): Promise<number> {
   return RESULT;
 }
 
-async function gatewayFor(line: CommandLine): Promise<WatchedGateway> {
-  const { operands, flags } = line;
-  const [address, extra] = operands;
-  if (extra !== undefined) throw new UsageError(`unexpected argument '${extra}'`);
-  const token = flags.token ?? (process.env['MEANWHILE_TOKEN'] || undefined);
-  if (address !== undefined) return { url: metricsUrl(address), token };
-  const configured = configuredGateway((await configFor(line)).settings);
-  return { ...configured, token: token ?? configured.token };
-}
-
-const shownAddress = ({ url }: WatchedGateway): string => redactUrl(url.href).replace(/\/metrics$/, '');
-
 /** Until the person presses q or Ctrl-C. A gateway that is away may come back. */
-async function watch(gateway: WatchedGateway, first: Summary, intervalMs: number, { style }: Screen): Promise<void> {
-  const where = shownAddress(gateway);
+async function watch(gateway: GatewayAddress, first: Summary, intervalMs: number, { style }: Screen): Promise<void> {
+  const where = shownBase(gateway.base);
   const stop = new Stop(undefined);
   const screen = new FullScreen(process.stdin, process.stdout);
   const left = new Promise<void>((resolve) => {

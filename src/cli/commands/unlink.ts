@@ -10,7 +10,7 @@ import { thisMachine, type Machine } from '../link/machine.ts';
 import { ENTRY_NAME, type ClientName } from '../link/names.ts';
 import { openValues } from '../link/open-values.ts';
 import { exactUndo, LinkRecords, type LinkRecord } from '../link/records.ts';
-import { cleanLine } from '../terminal/clean.ts';
+import { cleanLine } from '../../lib/clean.ts';
 import { Screen } from '../terminal/screen.ts';
 
 interface Undo extends Change {

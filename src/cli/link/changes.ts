@@ -4,7 +4,7 @@ import { messageOf } from '../../lib/log.ts';
 import { Failure } from '../failure.ts';
 import type { Flags } from '../flags.ts';
 import { Prompter } from '../terminal/prompter.ts';
-import { clean, cleanLine } from '../terminal/clean.ts';
+import { clean, cleanLine } from '../../lib/clean.ts';
 import type { Screen } from '../terminal/screen.ts';
 import { diff } from './diff.ts';
 import { readText, removeFile, replaceFile } from './files.ts';

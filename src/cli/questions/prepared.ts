@@ -1,10 +1,10 @@
 /** The answers of `--answer`, used one after the other. */
 
 import type { ElicitResult, PendingElicitation } from '../../client/types.ts';
-import { formMistake } from '../../core/interaction/form.ts';
+import { formMistake } from '../../lib/form/check.ts';
 import { jsonOf } from '../arguments/given.ts';
 import { UsageError } from '../flags.ts';
-import type { Schema } from '../json-schema.ts';
+import type { Schema } from '../../lib/form/json-schema.ts';
 import { isObject } from '../../lib/values.ts';
 
 export type Prepared<T> =

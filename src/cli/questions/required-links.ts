@@ -3,7 +3,7 @@
 import { TaskClientError } from '../../client/task-client-error.ts';
 import { Failure } from '../failure.ts';
 import { askLink } from '../terminal/ask-link.ts';
-import { clean, cleanLine } from '../terminal/clean.ts';
+import { clean, cleanLine } from '../../lib/clean.ts';
 import { Prompter } from '../terminal/prompter.ts';
 import type { ServerSession } from '../server/session.ts';
 import { isObject } from '../../lib/values.ts';

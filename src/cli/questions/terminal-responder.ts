@@ -6,7 +6,7 @@ import { messageOf } from '../../lib/log.ts';
 import { askForm } from '../terminal/ask-form.ts';
 import { askLink } from '../terminal/ask-link.ts';
 import { askSample } from '../terminal/ask-sample.ts';
-import { clean, cleanLine } from '../terminal/clean.ts';
+import { clean, cleanLine } from '../../lib/clean.ts';
 import { Prompter, type PromptResult } from '../terminal/prompter.ts';
 import type { Screen } from '../terminal/screen.ts';
 import type { Prepared, PreparedAnswers, SampleAnswer } from './prepared.ts';

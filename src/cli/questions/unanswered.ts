@@ -2,20 +2,20 @@
 
 import type { PendingElicitation, PendingSample } from '../../client/types.ts';
 import { describeSample } from '../terminal/ask-sample.ts';
-import { cleanLine } from '../terminal/clean.ts';
-import { captionOf, fieldsOf, type Field } from './form.ts';
+import { cleanLine } from '../../lib/clean.ts';
+import { captionOf, fieldsOf, type Field } from '../../lib/form/fields.ts';
 
-export function sampleUnanswered({ params }: Pick<PendingSample, 'params'>): string {
-  const why = 'refused (no interactive terminal)';
+export function sampleUnanswered(
+  { params }: Pick<PendingSample, 'params'>,
+  why: string = 'refused (no interactive terminal)',
+): string {
   return `${describeSample(params)}\n${why}; give the answer with --answer '{"text":"…"}'`;
 }
 
-export function elicitationUnanswered({
-  mode,
-  url,
-  requestedSchema = {},
-}: Pick<PendingElicitation, 'mode' | 'url' | 'requestedSchema'>): string {
-  const why = 'answered "cancel" (no interactive terminal)';
+export function elicitationUnanswered(
+  { mode, url, requestedSchema = {} }: Pick<PendingElicitation, 'mode' | 'url' | 'requestedSchema'>,
+  why: string = 'answered "cancel" (no interactive terminal)',
+): string {
   if (mode === 'url') return `${cleanLine(url ?? '')}\n${why}; say that it is done with --answer '{"action":"accept"}'`;
   const fields = fieldsOf(requestedSchema);
   const lines = fields.map((field) => `  ${cleanLine(field.name)}: ${captionOf(field)}`);

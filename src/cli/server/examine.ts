@@ -7,7 +7,7 @@ import { selection } from '../../lib/pattern.ts';
 import { redactUrl } from '../../lib/redact.ts';
 import { fixFor } from '../../lib/server-fix.ts';
 import { within } from '../../lib/timers.ts';
-import { cleanLine } from '../terminal/clean.ts';
+import { cleanLine } from '../../lib/clean.ts';
 import { isTool } from './session.ts';
 import { ServerOutput } from './output.ts';
 import { troubleWith } from './trouble.ts';

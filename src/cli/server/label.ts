@@ -1,5 +1,5 @@
 import { redactUrl } from '../../lib/redact.ts';
-import { cleanLine } from '../terminal/clean.ts';
+import { cleanLine } from '../../lib/clean.ts';
 import type { FoundServer } from './find-server.ts';
 
 /** The name of a server in messages, without the parts of a URL or command that may be secret. */

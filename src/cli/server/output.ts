@@ -1,5 +1,5 @@
 import type { TaskClient } from '../../client/task-client.ts';
-import { clean } from '../terminal/clean.ts';
+import { clean } from '../../lib/clean.ts';
 
 const KEPT_LINES = 10;
 const KEPT_CHARS = 300;

@@ -1,30 +1,56 @@
 import type { ElicitResult, PendingElicitation } from '../../client/types.ts';
-import { captionOf, fieldsOf, mistakeIn, readEntry, type Field, type TextField } from '../questions/form.ts';
-import type { PromptResult, Option, Prompter } from './prompter.ts';
+import { mistakeIn, readEntry } from '../../lib/form/entry.ts';
+import { captionOf, fieldsOf, type Field, type TextField } from '../../lib/form/fields.ts';
+import { laterOption, type OnEscape, type Option, type Prompter, type PromptResult } from './prompter.ts';
 
 /** `undefined`: the field was left empty. */
 type Value = { value: unknown } | undefined;
 
+/** An answer that was not taken, and why, by field. */
+export interface RefusedForm {
+  content: Record<string, unknown>;
+  mistakes: Record<string, string>;
+}
+
 /** Asks whether to answer, then for each field. Esc in a field goes back to the first question. */
 export async function askForm(
   prompter: Prompter,
-  { requestedSchema = {} }: PendingElicitation,
+  { requestedSchema = {} }: Pick<PendingElicitation, 'requestedSchema'>,
   over: AbortSignal,
+  { onEscape = 'refuse', refused }: { onEscape?: OnEscape; refused?: RefusedForm | undefined } = {},
 ): Promise<PromptResult<ElicitResult>> {
   const fields = fieldsOf(requestedSchema);
   const given = new Map<string, Value>();
+  const corrected = refused && (await correct(prompter, fields, given, refused, over));
+  if (corrected !== undefined && corrected.kind !== 'escaped') return corrected;
   for (;;) {
-    const choice = await prompter.choose<ElicitResult['action']>(over, 'What do you say?', [
+    const choice = await prompter.choose<ElicitResult['action'] | 'later'>(over, 'What do you say?', [
       { value: 'accept', label: fields.length === 0 ? 'Agree' : 'Answer', hint: fieldCount(fields.length) },
       { value: 'decline', label: 'Decline', hint: 'say no' },
-      { value: 'cancel', label: 'Cancel', hint: 'say nothing; also Esc' },
+      { value: 'cancel', label: 'Cancel', hint: `say nothing${onEscape === 'refuse' ? '; also Esc' : ''}` },
+      ...laterOption(onEscape),
     ]);
-    if (choice.kind === 'escaped') return { kind: 'answered', value: { action: 'cancel' } };
+    if (choice.kind === 'escaped' && onEscape === 'refuse') return { kind: 'answered', value: { action: 'cancel' } };
     if (choice.kind !== 'answered') return choice;
+    if (choice.value === 'later') return { kind: 'escaped' };
     if (choice.value !== 'accept') return { kind: 'answered', value: { action: choice.value } };
     const filled = await fillIn(prompter, fields, given, over);
     if (filled.kind !== 'escaped') return filled;
   }
+}
+
+/** Asks again for the fields with mistakes. All fields are asked for if none of them is in the form. */
+async function correct(
+  prompter: Prompter,
+  fields: readonly Field[],
+  given: Map<string, Value>,
+  { content, mistakes }: RefusedForm,
+  over: AbortSignal,
+): Promise<PromptResult<ElicitResult>> {
+  for (const { name } of fields) if (Object.hasOwn(content, name)) given.set(name, { value: content[name] });
+  const wrong = fields.filter(({ name }) => Object.hasOwn(mistakes, name));
+  for (const { title, name } of wrong) await prompter.say(`${title}: ${mistakes[name]}`, 'warn');
+  return wrong.length === 0 ? { kind: 'escaped' } : fillIn(prompter, wrong, given, over);
 }
 
 function fieldCount(count: number): string {

@@ -1,16 +1,19 @@
 import type { ElicitResult, PendingElicitation } from '../../client/types.ts';
-import { cleanLine } from './clean.ts';
+import { cleanLine } from '../../lib/clean.ts';
 import { openLink } from './open-link.ts';
-import type { PromptResult, Option, Prompter } from './prompter.ts';
+import { laterOption, type OnEscape, type Option, type Prompter, type PromptResult } from './prompter.ts';
 
-type Step = 'open' | 'self' | ElicitResult['action'];
+type Step = 'open' | 'self' | 'later' | ElicitResult['action'];
 
 /** Asks the person to visit a web page. The URL is shown in full and opened only on request. */
 export async function askLink(
   prompter: Prompter,
   { url = '' }: Pick<PendingElicitation, 'url'>,
   over: AbortSignal,
+  { onEscape = 'refuse' }: { onEscape?: OnEscape } = {},
 ): Promise<PromptResult<ElicitResult>> {
+  const escaped: PromptResult<ElicitResult> =
+    onEscape === 'leave' ? { kind: 'escaped' } : { kind: 'answered', value: { action: 'cancel' } };
   const link = webLink(url);
   await prompter.say(
     link === undefined ? `The link is ${cleanLine(url)}` : `${link.href}\nThis page is at ${link.host}`,
@@ -21,10 +24,12 @@ export async function askLink(
     ...open,
     { value: 'self', label: 'I will open it myself' },
     { value: 'decline', label: 'Decline', hint: 'say no' },
-    { value: 'cancel', label: 'Cancel', hint: 'say nothing; also Esc' },
+    { value: 'cancel', label: 'Cancel', hint: `say nothing${onEscape === 'refuse' ? '; also Esc' : ''}` },
+    ...laterOption(onEscape),
   ]);
-  if (first.kind === 'escaped') return { kind: 'answered', value: { action: 'cancel' } };
+  if (first.kind === 'escaped') return escaped;
   if (first.kind !== 'answered') return first;
+  if (first.value === 'later') return { kind: 'escaped' };
   if (first.value !== 'open' && first.value !== 'self') {
     return { kind: 'answered', value: { action: first.value === 'decline' ? 'decline' : 'cancel' } };
   }
@@ -37,7 +42,7 @@ export async function askLink(
     { value: 'accept', label: 'Done' },
     { value: 'decline', label: 'Decline' },
   ]);
-  if (done.kind === 'escaped') return { kind: 'answered', value: { action: 'cancel' } };
+  if (done.kind === 'escaped') return escaped;
   return done.kind === 'answered' ? { kind: 'answered', value: { action: done.value } } : done;
 }
 

@@ -1,8 +1,8 @@
 import type { PendingSample } from '../../client/types.ts';
-import type { Schema } from '../json-schema.ts';
+import type { Schema } from '../../lib/form/json-schema.ts';
 import { modelAnswer, type SampleAnswer } from '../questions/prepared.ts';
-import { clean, cleanLine } from './clean.ts';
-import type { PromptResult, Prompter } from './prompter.ts';
+import { clean, cleanLine } from '../../lib/clean.ts';
+import { laterOption, type OnEscape, type Prompter, type PromptResult } from './prompter.ts';
 import { isObject } from '../../lib/values.ts';
 
 const REJECTED: SampleAnswer = { action: 'reject', reason: 'the user rejected the request' };
@@ -10,17 +10,20 @@ const REJECTED: SampleAnswer = { action: 'reject', reason: 'the user rejected th
 /** Shows a sampling request; the person answers in place of the model, or rejects it. */
 export async function askSample(
   prompter: Prompter,
-  sample: PendingSample,
+  sample: Pick<PendingSample, 'params'>,
   over: AbortSignal,
+  { onEscape = 'refuse' }: { onEscape?: OnEscape } = {},
 ): Promise<PromptResult<SampleAnswer>> {
   await prompter.say(describeSample(sample.params));
   for (;;) {
-    const choice = await prompter.choose(over, 'What do you say?', [
+    const choice = await prompter.choose<'answer' | 'reject' | 'later'>(over, 'What do you say?', [
       { value: 'answer', label: 'Answer in its place' },
-      { value: 'reject', label: 'Reject', hint: 'also Esc' },
+      { value: 'reject', label: 'Reject', ...(onEscape === 'refuse' && { hint: 'also Esc' }) },
+      ...laterOption(onEscape),
     ]);
-    if (choice.kind === 'escaped') return { kind: 'answered', value: REJECTED };
+    if (choice.kind === 'escaped' && onEscape === 'refuse') return { kind: 'answered', value: REJECTED };
     if (choice.kind !== 'answered') return choice;
+    if (choice.value === 'later') return { kind: 'escaped' };
     if (choice.value === 'reject') return { kind: 'answered', value: REJECTED };
     const written = await prompter.lines(over, 'The answer (two line breaks end it)');
     if (written.kind === 'answered') {

@@ -1,7 +1,7 @@
 /** The progress of a call on one line. */
 
 import { showDuration } from '../units.ts';
-import { cleanLine } from './clean.ts';
+import { cleanLine } from '../../lib/clean.ts';
 import type { Style } from './style.ts';
 import { displayWidth, fit } from './layout.ts';
 
@@ -38,7 +38,8 @@ export function progressLine(activity: Activity, now: number, columns: number, s
   return parts.map(([text, paint]) => paint(text)).join(' ');
 }
 
-function howFar({ progress, total }: Activity, columns: number): string[] {
+/** A bar and a percentage, or a number. */
+export function howFar({ progress, total }: Pick<Activity, 'progress' | 'total'>, columns: number): string[] {
   if (progress === undefined || !Number.isFinite(progress)) return [];
   if (total === undefined || !(total > 0) || !Number.isFinite(total)) return [shortNumber(progress)];
   const share = Math.min(1, Math.max(0, progress / total));

@@ -1,7 +1,7 @@
 /** Asks the person at the terminal, on standard error: standard output is for the result. */
 
 import type * as Clack from '@clack/prompts';
-import { clean, cleanLine } from './clean.ts';
+import { clean, cleanLine } from '../../lib/clean.ts';
 import { styleFor } from './style.ts';
 import { wrap } from './layout.ts';
 
@@ -18,6 +18,14 @@ export interface Option<T> {
   value: T;
   label: string;
   hint?: string;
+}
+
+/** What Esc does at a question: it says no, or leaves the question to others. */
+export type OnEscape = 'refuse' | 'leave';
+
+/** The last choice at a question that can be left open. */
+export function laterOption(onEscape: OnEscape): Option<'later'>[] {
+  return onEscape === 'leave' ? [{ value: 'later', label: 'Later', hint: 'leave it open; also Esc' }] : [];
 }
 
 interface Common {

@@ -1,7 +1,7 @@
 import { escapeControls } from '../../lib/escape-controls.ts';
 import type { Flags } from '../flags.ts';
 import { canDraw } from './capabilities.ts';
-import { clean } from './clean.ts';
+import { clean } from '../../lib/clean.ts';
 import { table } from './layout.ts';
 import { LiveLine } from './live-line.ts';
 import { PLAIN, styleFor, type Style } from './style.ts';

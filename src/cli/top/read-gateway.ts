@@ -1,43 +1,13 @@
-import { isIPv6 } from 'node:net';
 import { codeOf, messageOf } from '../../lib/log.ts';
 import { redactUrl } from '../../lib/redact.ts';
-import type { Config } from '../../config/schema.ts';
 import { Failure } from '../failure.ts';
-import { UsageError } from '../flags.ts';
+import type { GatewayAddress } from '../gateway/address.ts';
 import { readMetrics, type Sample } from './metrics-text.ts';
 
-/** A gateway whose metrics are read. */
-export interface WatchedGateway {
-  url: URL;
-  token: string | undefined;
-}
-
 const TIMEOUT_MS = 5000;
-const GIVE_ADDRESS = 'give the address of a gateway, as in meanwhile top http://127.0.0.1:8080';
-const ANY_ADDRESS: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-/** The address of the metrics, from that of the gateway or of one of its endpoints. */
-export function metricsUrl(text: string): URL {
-  const withScheme = /^[\w.-]+:\d+(?:\/|$)/.test(text) ? `http://${text}` : text;
-  const url = URL.canParse(withScheme) ? new URL(withScheme) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new UsageError(`'${text}' is not a URL; ${GIVE_ADDRESS}`);
-  }
-  const base = url.pathname.replace(/\/mcp(?:\/.*)?$|\/metrics$|\/$/, '');
-  url.pathname = `${base}/metrics`;
-  url.search = '';
-  return url;
-}
-
-/** Where a gateway with these settings listens. */
-export function configuredGateway({ host, port, auth }: Config['settings']): WatchedGateway {
-  if (port === 0) throw new UsageError(`the config file leaves the port open (port 0); ${GIVE_ADDRESS}`);
-  const name = ANY_ADDRESS[host] ?? host;
-  const [token] = Object.values(auth.tokens);
-  return { url: metricsUrl(`http://${isIPv6(name) ? `[${name}]` : name}:${port}`), token };
-}
-
-export async function readGateway({ url, token }: WatchedGateway): Promise<Sample[]> {
+export async function readGateway({ base, token }: GatewayAddress): Promise<Sample[]> {
+  const url = new URL(`${base}/metrics`);
   const shown = redactUrl(url.href);
   const { ok, status, text } = await get(url, token).catch((error: unknown) => {
     const { cause } = error as Error;

@@ -4,10 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { defer } from '../../../tests/support/owned.ts';
 import { Failure } from '../failure.ts';
-import { UsageError } from '../flags.ts';
 import { PLAIN } from '../terminal/style.ts';
 import { readMetrics } from './metrics-text.ts';
-import { configuredGateway, metricsUrl, readGateway } from './read-gateway.ts';
+import { readGateway } from './read-gateway.ts';
 import { quantile, summarize } from './summary.ts';
 import { view } from './view.ts';
 
@@ -82,34 +81,14 @@ test('V-4: the view fits the terminal, and shows no control characters', () => {
   expect(view(summary, { where: '', style: PLAIN, columns: 80, rows: 12 }).join('\n')).toContain('and 1 more');
 });
 
-test.each([
-  ['http://127.0.0.1:8080', 'http://127.0.0.1:8080/metrics'],
-  ['http://127.0.0.1:8080/', 'http://127.0.0.1:8080/metrics'],
-  ['http://127.0.0.1:8080/mcp', 'http://127.0.0.1:8080/metrics'],
-  ['http://127.0.0.1:8080/mcp/all?as=x', 'http://127.0.0.1:8080/metrics'],
-  ['http://127.0.0.1:8080/metrics', 'http://127.0.0.1:8080/metrics'],
-  ['https://example.org/gateway/mcp', 'https://example.org/gateway/metrics'],
-  ['localhost:8080', 'http://localhost:8080/metrics'],
-])('V-4: the metrics of %s are at %s', (given, url) => {
-  expect(metricsUrl(given).href).toBe(url);
-});
-
-test('V-4: the gateway of the config file', () => {
-  const settings = (host: string, port: number) => ({ host, port, auth: { tokens: { a: 'x' } } }) as never;
-  expect(configuredGateway(settings('0.0.0.0', 81)).url.href).toBe('http://127.0.0.1:81/metrics');
-  expect(configuredGateway(settings('::', 81))).toEqual({ url: new URL('http://[::1]:81/metrics'), token: 'x' });
-  expect(() => configuredGateway(settings('127.0.0.1', 0))).toThrow(UsageError);
-  expect(() => metricsUrl('demo')).toThrow(/'demo' is not a URL; give the address/);
-});
-
 test('V-4: a gateway that dies while it answers is shown as away, and counts from zero when it is back', async () => {
   const server = createServer((_req, res) => {
     res.writeHead(200, { 'content-length': '1000' }).write('# TYPE', () => res.destroy());
   }).listen(0, '127.0.0.1');
   defer(async () => void server.close());
   await once(server, 'listening');
-  const url = metricsUrl(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  await expect(readGateway({ url, token: undefined })).rejects.toThrow(Failure);
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await expect(readGateway({ base, token: undefined })).rejects.toThrow(Failure);
   const summary = summarize(readMetrics(TEXT) ?? []);
   const rates = { seconds: 1, before: { ...summary, cpuSeconds: summary.cpuSeconds + 5 } };
   expect(view(summary, { where: '', style: PLAIN, columns: 80, rates })[0]).toContain('cpu 0 %');

@@ -1,7 +1,7 @@
 /** A summary as people read it. */
 
 import { showBytes, showDuration } from '../units.ts';
-import { cleanLine } from '../terminal/clean.ts';
+import { cleanLine } from '../../lib/clean.ts';
 import { fit, pad, table } from '../terminal/layout.ts';
 import type { Style } from '../terminal/style.ts';
 import type { ServerSummary, Summary } from './summary.ts';

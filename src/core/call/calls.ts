@@ -18,10 +18,18 @@ import {
   type ServerTask,
   type SessionStore,
 } from '../ports.ts';
+import type { SessionRecorder } from '../history/session-recorder.ts';
 import type { Observed } from '../observer.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
-import type { CallResult, Task, TaskEvent, WorkingTask, ResumePoint } from '../task/task.ts';
+import {
+  hasEnded,
+  type CallResult,
+  type Task,
+  type TaskEvent,
+  type WorkingTask,
+  type ResumePoint,
+} from '../task/task.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
 import type { Unregister } from '../interaction/responders.ts';
 import type { LiveCall } from './live-call.ts';
@@ -46,6 +54,8 @@ export interface CallsParts {
   log: Log;
   budget?: Budget;
   observed?: Observed;
+  /** Absent if nothing is recorded. */
+  recorder?: SessionRecorder | undefined;
   clock: Clock;
 }
 
@@ -68,12 +78,14 @@ export class Calls {
   readonly #store: SessionStore;
   readonly #log: Log;
   readonly #observed: Observed;
+  readonly #recorder: SessionRecorder | undefined;
   readonly #clock: Clock;
 
   constructor(parts: CallsParts) {
     const { live, tasks, interactions, store, settings, log, budget = UNLIMITED, observed = {}, clock } = parts;
     this.#live = live;
     this.#observed = observed;
+    this.#recorder = parts.recorder;
     this.#budget = budget;
     this.#tasks = tasks;
     this.#store = store;
@@ -86,6 +98,7 @@ export class Calls {
       // What else ends a task has stopped its call already, or lets it end.
       if (event?.type === 'expire') this.#stop(task, new Error('the task expired'));
       if (event?.type === 'no_room') this.#stop(task, new Error(event.message));
+      if (hasEnded(task) && event !== undefined && !this.#left) this.#recorder?.taskEnded(task);
     });
   }
 
@@ -107,6 +120,7 @@ export class Calls {
         answer: (reply) => {
           if (call.answered) return;
           call.answered = true;
+          if (reply.kind !== 'task' && !this.#left) this.#recorder?.callEnded(call, reply);
           stopTimer();
           stopListening();
           // A client that is still there goes on to answer what another one of its calls may have asked.
@@ -118,6 +132,7 @@ export class Calls {
       const stopTimer =
         timeoutMs === Infinity ? (): void => {} : this.#clock.after(timeoutMs, () => this.#promote(call, 'timeout'));
       this.#live.add(call.id, call);
+      this.#recorder?.callBegan(call);
       this.#interactions.serverUsed(request.server);
       if (caller.responder) unregister = this.#interactions.register({ callId: call.id }, caller.responder);
       const { server, tool, args } = request;
@@ -148,6 +163,7 @@ export class Calls {
       this.#interactions.taskEnded(taskId);
       this.#tasks.apply(taskId, { type: 'fail', error: { code: -32000, message } });
     };
+    const recorded = this.#recorder?.taskRestored(task);
     if (checkpoint === undefined) {
       lost(`gateway restarted: ${whatIsLost(task.unsent !== true)}`);
       return;
@@ -166,6 +182,7 @@ export class Calls {
       startedAt: this.#clock.now(),
       bytes: 0,
       taskId,
+      ...(recorded && { recorded }),
       checkpoint,
       sent: true,
       answered: true,
@@ -200,6 +217,18 @@ export class Calls {
     const task = this.#tasks.apply(taskId, { type: 'cancel', reason: reason.message });
     if (task) this.#stop(task, reason);
     return task;
+  }
+
+  /** Cancels a call that is no task, and tells its client why it ends. `false` when it has ended. */
+  cancelOpen(callId: string, reason: string): boolean {
+    const call = this.#live.get(callId);
+    if (call === undefined || call.answered) return false;
+    const { server, tool } = call.request;
+    const error = new GatewayError('TOOL_ERR_EXECUTION_FAILED', reason, { server, tool });
+    // First the reason, so that its client does not hear that it has cancelled the call itself.
+    call.answer({ kind: 'failed', error, outcome: { kind: 'cancelled', reason } });
+    this.#abandon(call, new Error(reason));
+    return true;
   }
 
   /** The server is gone, and with it all calls that cannot go on without it. Tells how many tasks that has cost. */
@@ -250,6 +279,7 @@ export class Calls {
   leave(): void {
     this.#closed = true;
     this.#left = true;
+    for (const call of this.#live.values()) this.#recorder?.callLeft(call);
   }
 
   /** Tells every client that waits for a call that the program ends. */
@@ -296,6 +326,11 @@ export class Calls {
   /** The server of each call that is at work. */
   get servers(): string[] {
     return this.#live.values().map(({ request }) => request.server);
+  }
+
+  /** The task that an open call has become. */
+  taskOf(callId: string): string | undefined {
+    return this.#live.get(callId)?.taskId;
   }
 
   /** What the call behind a task is known by on its connection, while it is at work. */
@@ -389,8 +424,10 @@ export class Calls {
       ...(exposed && because !== 'gone' && because !== 'question' && { exposed }),
       ...(because === 'gone' && { abandoned: true }),
       ...(!call.sent && { unsent: true }),
+      ...(this.#recorder && { callId: call.id }),
     });
     call.taskId = id;
+    this.#recorder?.callPromoted(call, id);
     this.#interactions.callPromoted(call.id, id);
     if (call.checkpoint) this.#tasks.apply(id, { type: 'checkpoint', checkpoint: call.checkpoint });
     if (call.native) this.#tasks.apply(id, { type: 'native' });
@@ -405,6 +442,7 @@ export class Calls {
   }
 
   #progressed(call: LiveCall, progress: Progress): void {
+    this.#recorder?.callProgressed(call, progress);
     if (call.taskId === undefined) {
       call.caller.onProgress(progress);
       return;

@@ -1,4 +1,5 @@
 import type { Stopper } from '../../lib/abort.ts';
+import type { CallRecord } from '../history/record.ts';
 import type { Because, Caller, CallReply, CallRequest } from './request.ts';
 import type { ResumePoint } from '../task/task.ts';
 
@@ -23,6 +24,8 @@ export interface LiveCall {
   native?: boolean;
   /** What the server said last of the task that it keeps for the call. */
   statusMessage?: string;
+  /** Its entry in the history, if it has one. */
+  recorded?: CallRecord;
   /** Answers the request that waits for this call; only the first answer counts. */
   answer: (reply: CallReply) => void;
   answered: boolean;

@@ -16,6 +16,8 @@ export type NeighbourRequest =
   | { ask: 'left'; tasks: 'all' | 'open' | 'none' }
   /** Runs a tool of the hub in one of its sessions. */
   | { ask: 'tool'; session: string; tool: string; args: unknown }
+  /** Does something for a person at the console of the asking gateway. `operator`: the person sees what belongs to any principal. */
+  | { ask: 'console'; operator: boolean; work: unknown }
   /** Tells its clients of the hub what happened in a session here. */
   | { ask: 'event'; type: EventType; server: string; data: Record<string, unknown> };
 
@@ -60,7 +62,15 @@ export class Neighbourhood {
 
   /** What the gateways answer that have sessions of the principal; those that do not answer are left out. */
   async askAll(principal: string, request: NeighbourRequest): Promise<unknown[]> {
-    const others = await orStoreFailed(this.#cluster.gatewaysOf(principal));
+    return this.#askThese(await orStoreFailed(this.#cluster.gatewaysOf(principal)), principal, request);
+  }
+
+  /** The same of all other gateways. */
+  async askEvery(principal: string, request: NeighbourRequest): Promise<unknown[]> {
+    return this.#askThese(await orStoreFailed(this.#cluster.others()), principal, request);
+  }
+
+  async #askThese(others: GatewayAddress[], principal: string, request: NeighbourRequest): Promise<unknown[]> {
     const reachable = others.filter(({ address }) => address !== undefined);
     const answers = await Promise.all(reachable.map(async (other) => this.#ask(other, principal, request)));
     return answers.filter((answer) => answer !== undefined);
@@ -102,7 +112,12 @@ export class Neighbourhood {
     work: { tool: string; args: unknown },
     signal: AbortSignal,
   ): Promise<unknown> {
-    if (owner.address === undefined) throw new NeighbourUnreachable(`gateway ${owner.id} has no address`);
-    return this.#neighbours.ask(owner, principal, { ask: 'tool', session, ...work }, signal);
+    return this.send(owner, principal, { ask: 'tool', session, ...work }, signal);
+  }
+
+  /** Asks one gateway; as long as that takes. */
+  async send(to: GatewayAddress, principal: string, request: NeighbourRequest, signal: AbortSignal): Promise<unknown> {
+    if (to.address === undefined) throw new NeighbourUnreachable(`gateway ${to.id} has no address`);
+    return this.#neighbours.ask(to, principal, request, signal);
   }
 }

@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import { isObject } from '../../lib/values.ts';
-import { formMistake } from './form.ts';
+import { formMistake, formMistakes } from '../../lib/form/check.ts';
 import type { Interaction } from './interaction.ts';
 
 /** An answer that the server would not accept; the interaction stays open. */
@@ -8,11 +8,22 @@ export class InvalidAnswer extends GatewayError {
   /** What is wrong with it. */
   readonly mistake: string;
 
-  constructor({ id, params }: Pick<Interaction, 'id' | 'params'>, mistake: string) {
+  /** What is wrong with each field of a form. */
+  readonly fields: Record<string, string>;
+
+  constructor({ id, params }: Pick<Interaction, 'id' | 'params'>, mistake: string, answer?: unknown) {
     const hint = isObject(params['requestedSchema']) ? '; see its requestedSchema' : '';
     super('TOOL_ERR_INVALID_ANSWER', `the answer is invalid and the question ${id} stays open: ${mistake}${hint}`);
     this.mistake = mistake;
+    this.fields = fieldsOf(params, answer);
   }
+}
+
+function fieldsOf({ requestedSchema }: Record<string, unknown>, answer: unknown): Record<string, string> {
+  if (!isObject(requestedSchema) || !isObject(answer) || !isObject(answer['content'])) return {};
+  const mistakes = formMistakes(requestedSchema, answer['content']);
+  // Not an object with a prototype: a field may have any name.
+  return Object.fromEntries(mistakes.map(({ field, mistake }) => [field, mistake]));
 }
 
 /** What is wrong with an answer as it came over the wire, or `undefined` if the server can have it. */

@@ -9,6 +9,8 @@ import { UNLIMITED, type Budget } from '../budget.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import { GatewayError } from '../errors.ts';
 import type { EventSink } from '../event/log.ts';
+import type { AnswerSource } from '../history/entry.ts';
+import type { SessionRecorder } from '../history/session-recorder.ts';
 import type { AnsweredVia, Observed, ObservedQuestion } from '../observer.ts';
 import type { IncomingQuestion, SessionStore } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
@@ -49,6 +51,8 @@ export interface RouterParts {
   /** The largest question that is taken. */
   questionBytes?: number;
   observed?: Observed;
+  /** Absent if nothing is recorded. */
+  recorder?: SessionRecorder | undefined;
   clock: Clock;
 }
 
@@ -74,8 +78,8 @@ interface Entry {
   bytes: number;
   /** Absent after a restart, until the server has asked again. */
   asker?: Asker;
-  /** By which way an answer or a refusal came. */
-  via?: AnsweredVia;
+  /** By which way an answer or a refusal came, and whose it is if not of the principal of the session. */
+  by?: { via: AnsweredVia; principal?: string | undefined };
 }
 
 /**
@@ -100,6 +104,7 @@ export class InteractionRouter {
       budget: UNLIMITED,
       questionBytes: Infinity,
       observed: {},
+      recorder: undefined,
       ...parts,
     };
     this.#alarm = new Alarm(() => this.sweep(), this.#parts.clock);
@@ -234,13 +239,20 @@ export class InteractionRouter {
 
   /**
    * Settles the interaction; the answer travels on to the server once it is stored. Throws if the answer does not fit, and
-   * the interaction stays open; or if it has ended before the answer was stored, and the answer reaches nobody.
+   * the interaction stays open; or if it has ended before the answer was stored, and the answer reaches nobody. `principal`:
+   * who answers, if it is not the one whose session this is.
    */
-  async answer(id: string, kind: InteractionKind, answer: unknown, via: AnsweredVia = 'request'): Promise<Interaction> {
+  async answer(
+    id: string,
+    kind: InteractionKind,
+    answer: unknown,
+    via: AnsweredVia = 'request',
+    principal?: string,
+  ): Promise<Interaction> {
     const interaction = this.get(id, kind);
     const mistake = answerMistake(interaction, answer);
-    if (mistake !== undefined) throw new InvalidAnswer(interaction, mistake);
-    this.#noteVia(id, via);
+    if (mistake !== undefined) throw new InvalidAnswer(interaction, mistake, answer);
+    this.#noteAnswerer(id, via, principal);
     this.#dispatch(id, { type: 'answered', answer: answer as Answer });
     const { store, log, clock } = this.#parts;
     try {
@@ -276,16 +288,16 @@ export class InteractionRouter {
   }
 
   /** The client answered with an error, which goes back to the server; `false` if the interaction is over already. */
-  refuse(id: string, error: RpcFailure, via: AnsweredVia = 'request'): boolean {
+  refuse(id: string, error: RpcFailure, via: AnsweredVia = 'request', principal?: string): boolean {
     if (this.find(id) === undefined) return false;
-    this.#noteVia(id, via);
+    this.#noteAnswerer(id, via, principal);
     this.#dispatch(id, { type: 'refused', error });
     return true;
   }
 
-  #noteVia(id: string, via: AnsweredVia): void {
+  #noteAnswerer(id: string, via: AnsweredVia, principal: string | undefined): void {
     const entry = this.#entries.get(id);
-    if (entry !== undefined) entry.via = via;
+    if (entry !== undefined) entry.by = { via, principal };
   }
 
   /** No person answered: only the tools of the hub answer it now, and every call that may wait for it becomes a task. */
@@ -466,6 +478,7 @@ export class InteractionRouter {
           announced: announced && stored.audience !== 'none',
         };
         this.#keep(stored.id, { state, bytes });
+        this.#record({ state, bytes });
         if (waits) this.#alarm.at(stored.expiresAt);
         else this.#dispatch(stored.id, { type: 'rejected', reason: 'gateway restarted' });
       } else if (waits) {
@@ -536,13 +549,16 @@ export class InteractionRouter {
     else entry.state = state;
     if (before.phase === 'open' && state?.phase !== 'open') this.#closed(entry);
     if (before.phase !== 'settled' && (state === undefined || state.phase === 'settled')) {
-      this.#observe(entry, before, event);
+      const outcome = outcomeOf(before, event);
+      this.#observe(entry, before, outcome);
+      this.#recordEnd(entry, before, outcome, effects.find((effect) => effect.type === 'fail')?.reason);
     }
     this.#updateBlocking(before, state);
     for (const effect of effects) {
       // It may have ended while an earlier effect ran.
       if (this.#entries.has(id) || !concernsOpen(effect)) this.#run(entry, effect);
     }
+    if (state !== undefined && state !== before && this.#entries.get(id) === entry) this.#record(entry);
   }
 
   #keep(id: string, entry: Entry): void {
@@ -560,7 +576,7 @@ export class InteractionRouter {
   }
 
   /** Tells the observer that an interaction is over. */
-  #observe({ via }: Entry, before: Exclude<RoutedInteraction, { phase: 'settled' }>, event: RouterEvent): void {
+  #observe({ by }: Entry, before: Unsettled, outcome: ObservedQuestion['outcome']): void {
     const { observed, clock, tasks } = this.#parts;
     if (observed.observer === undefined) return;
     const { kind, server, createdAt, link } = before.interaction;
@@ -570,10 +586,35 @@ export class InteractionRouter {
       server,
       createdAt,
       endedAt: clock.now(),
-      outcome: outcomeOf(before, event),
-      via,
+      outcome,
+      via: by?.via,
       callId,
       taskTrace: taskId === undefined ? undefined : tasks.find(taskId)?.trace,
+    });
+  }
+
+  /** Tells the history of an interaction that is open, or whose answer is being stored. */
+  #record({ state, by }: Entry): void {
+    const { recorder } = this.#parts;
+    if (recorder === undefined || state.phase === 'settled') return;
+    const { id } = state.interaction;
+    if (state.phase === 'open') {
+      recorder.questionChanged(state.interaction, state.presented || this.#responders.isClaimed(id));
+    } else if (by !== undefined) recorder.questionAnswered(id, SOURCES[by.via], by.principal);
+  }
+
+  #recordEnd(
+    { by }: Entry,
+    { interaction }: Unsettled,
+    outcome: ObservedQuestion['outcome'],
+    reason: string | undefined,
+  ): void {
+    const { recorder } = this.#parts;
+    if (recorder === undefined) return;
+    const isAnswer = outcome !== 'expired' && outcome !== 'rejected';
+    recorder.questionEnded(interaction, outcome === 'refused' ? 'rejected' : outcome, {
+      reason,
+      by: isAnswer && by !== undefined ? { via: SOURCES[by.via], principal: by.principal } : undefined,
     });
   }
 
@@ -679,13 +720,20 @@ function tasksBlockedBy(state: RoutedInteraction | undefined): ReadonlyMap<strin
   return state?.phase === 'open' ? blockedTasks(state.interaction.link) : NOT_BLOCKED;
 }
 
-function outcomeOf(
-  before: Exclude<RoutedInteraction, { phase: 'settled' }>,
-  event: RouterEvent,
-): ObservedQuestion['outcome'] {
+type Unsettled = Exclude<RoutedInteraction, { phase: 'settled' }>;
+
+function outcomeOf(before: Unsettled, event: RouterEvent): ObservedQuestion['outcome'] {
   if (before.phase === 'answering') return before.overtakenBy === undefined ? before.interaction.status : 'rejected';
   return event.type === 'expired' || event.type === 'refused' ? event.type : 'rejected';
 }
+
+const SOURCES: Record<AnsweredVia, AnswerSource> = {
+  request: 'client',
+  round: 'client',
+  tools: 'tools',
+  console: 'console',
+  terminal: 'terminal',
+};
 
 function concernsOpen(effect: Effect): boolean {
   switch (effect.type) {

@@ -77,6 +77,13 @@ export class ServerRegistry {
     return { get, require, list };
   }
 
+  /** The servers that clients of other principals added. */
+  addedByOthers(principal: string): (KnownServer & { principal: string })[] {
+    return [...this.#added].flatMap(([owner, servers]) =>
+      owner === principal ? [] : [...servers.values()].map((server) => ({ ...server, principal: owner })),
+    );
+  }
+
   get size(): number {
     return [...this.#added.values()].reduce((total, servers) => total + servers.size, this.#shared.size);
   }

@@ -11,6 +11,8 @@ import { Budget } from '../budget.ts';
 import { Calls } from '../call/calls.ts';
 import type { Ending } from '../call/request.ts';
 import type { SessionQuotas } from '../gateway-limits.ts';
+import type { Recorder } from '../history/recorder.ts';
+import { SessionRecorder, type RecordedSession } from '../history/session-recorder.ts';
 import type { Observed } from '../observer.ts';
 import { hasHubTools, shownServers } from '../groups.ts';
 import { GatewayError, shuttingDown } from '../errors.ts';
@@ -39,7 +41,7 @@ import type { Catalog } from './catalog.ts';
 import { LIST_KINDS, ReadLists, type ListKind } from './read-lists.ts';
 import type { KnownServer, VisibleServers } from './registry.ts';
 import { Preferences } from './preferences.ts';
-import type { ClientRecord, Owner, View } from './kind.ts';
+import { CONSOLE_STATE, programOf, type ClientRecord, type Owner, type View } from './kind.ts';
 
 export interface SessionParts {
   id: string;
@@ -69,6 +71,8 @@ export interface SessionParts {
   settings: CoreSettings;
   log: Log;
   observed?: Observed;
+  /** Writes the history; absent if there is none. */
+  recorder?: Recorder | undefined;
   clock: Clock;
 }
 
@@ -121,6 +125,7 @@ export class Session {
   readonly #trials = new Set<Connection>();
   /** What it may keep in memory. */
   readonly budget: Budget;
+  readonly #recorder: SessionRecorder | undefined;
   readonly #parts: SessionParts;
 
   constructor(parts: SessionParts) {
@@ -175,6 +180,8 @@ export class Session {
       clock,
     });
     const live = new InFlight<string, LiveCall>();
+    const recorder = parts.recorder && new SessionRecorder(parts.recorder, this.#recorded, live);
+    this.#recorder = recorder;
     this.interactions = new InteractionRouter({
       sessionId: id,
       store,
@@ -191,10 +198,23 @@ export class Session {
       budget,
       questionBytes,
       observed,
+      recorder,
       clock,
     });
     const { tasks, interactions } = this;
-    this.calls = new Calls({ live, tasks, interactions, store, settings, log, budget, observed, clock });
+    this.calls = new Calls({ live, tasks, interactions, store, settings, log, budget, observed, recorder, clock });
+  }
+
+  /** What the history tells of it. */
+  get #recorded(): RecordedSession {
+    const { id, principal, view } = this;
+    const isConsole = this.#owner.kind === 'state' && this.#owner.name === CONSOLE_STATE;
+    return { id, principal, view: isConsole ? 'console' : view.kind, program: () => this.program };
+  }
+
+  /** The name of the client program, as far as it is known. */
+  get program(): string | undefined {
+    return programOf(this.#owner);
   }
 
   /** Brings back what an earlier run of the program left of this session, and goes on with what can go on. */
@@ -490,6 +510,11 @@ export class Session {
     return this.#holds > 0 || this.calls.size > 0 || this.interactions.anyOpenSince(this.#clientActiveAt);
   }
 
+  /** Whether its client is there: it has a request or a stream open. */
+  get isAttended(): boolean {
+    return this.#holds > 0;
+  }
+
   async close(ending: Ending): Promise<void> {
     this.#open = false;
     this.#comesBack = ending.by !== 'client';
@@ -512,6 +537,7 @@ export class Session {
         ...trials.map((connection) => connection.close()),
       ]);
     }
+    this.#recorder?.leave();
     // Nothing of it is used any more.
     this.budget.close();
     this.events.release();

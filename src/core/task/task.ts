@@ -39,6 +39,8 @@ export interface CallDescription {
   program?: string;
   /** The `traceparent` of the request that made the call. */
   trace?: string;
+  /** The id of the call in the history. */
+  callId?: string;
 }
 
 interface TaskFacts extends CallDescription {

@@ -44,13 +44,8 @@ export class Guard {
 
   /** Throws if the host name or the origin of the request is not allowed. */
   checkOrigin(req: IncomingMessage): void {
-    const { host, origin } = req.headers;
-    if (!this.#knowsHost(host ?? '')) {
-      throw new GatewayError(
-        'TOOL_ERR_NOT_ALLOWED',
-        `Host '${host ?? ''}' is not allowed; the operator can add it to meanwhile.allowedHosts`,
-      );
-    }
+    this.checkHost(req);
+    const { origin } = req.headers;
     if (origin !== undefined && !this.#knowsOrigin(origin)) {
       throw new GatewayError(
         'TOOL_ERR_NOT_ALLOWED',
@@ -59,15 +54,33 @@ export class Guard {
     }
   }
 
+  /** Throws if the request is addressed to a host name that is not allowed. */
+  checkHost({ headers: { host = '' } }: IncomingMessage): void {
+    if (this.#knowsHost(host)) return;
+    throw new GatewayError(
+      'TOOL_ERR_NOT_ALLOWED',
+      `Host '${host}' is not allowed; the operator can add it to meanwhile.allowedHosts`,
+    );
+  }
+
   /** The principal of a request; throws if its token is unknown. */
   principalOf({ headers: { authorization } }: IncomingMessage): string {
     if (this.#tokens.length === 0) return LOCAL_PRINCIPAL;
-    const presented = digest(/^Bearer +(.+)$/i.exec(authorization ?? '')?.[1] ?? '');
-    const known = this.#tokens.find(([, token]) => timingSafeEqual(token, presented));
+    const known = this.principalWith(/^Bearer +(.+)$/i.exec(authorization ?? '')?.[1] ?? '');
     if (known === undefined) {
       throw new GatewayError('TOOL_ERR_UNAUTHORIZED', 'send a known token as "Authorization: Bearer …"');
     }
-    return known[0];
+    return known;
+  }
+
+  /** The principal that has this token. */
+  principalWith(token: string): string | undefined {
+    const presented = digest(token);
+    return this.#tokens.find(([, known]) => timingSafeEqual(known, presented))?.[0];
+  }
+
+  hasToken(principal: string): boolean {
+    return this.#tokens.some(([known]) => known === principal);
   }
 
   #knowsHost(host: string): boolean {

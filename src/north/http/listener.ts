@@ -8,6 +8,9 @@ import type { Store } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '../../lib/rpc-error.ts';
 import type { Cluster } from '../cluster/cluster.ts';
+import type { Console, ConsoleSettings } from '../console/console.ts';
+import type { Person } from '../console/person.ts';
+import type { Work } from '../console/work/work.ts';
 import type { Hub } from '../hub/hub.ts';
 import { ALL_SERVERS, findGroup } from '../../core/groups.ts';
 import { directView, groupView, HUB_VIEW, type View } from '../../core/session/kind.ts';
@@ -30,6 +33,8 @@ export interface HttpSettings extends GuardSettings {
   metrics?: () => Promise<{ contentType: string; text: string }>;
   /** Where other gateways on the same store reach this one; by default where it listens. */
   advertise?: string | undefined;
+  /** Without it, there is neither a console nor an API. */
+  console?: ConsoleSettings;
 }
 
 const IN_DOUBT = 'this gateway was suspended and is checking which sessions it still owns; try again';
@@ -55,6 +60,10 @@ export class HttpListener {
   readonly #recipients = new Map<string, Recipient>();
   /** The other gateways on the same store, if it can have any. */
   #cluster: Cluster | undefined;
+  /** Loaded with the first request for it. */
+  #console: Promise<Console> | undefined;
+  /** Where the hub is, once it listens. */
+  #url = '';
   #ready = false;
   #closed: Promise<void> = Promise.resolve();
 
@@ -97,6 +106,7 @@ export class HttpListener {
     this.#ready = true;
     const { address, port: bound, family } = this.#server.address() as AddressInfo;
     const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}/mcp`;
+    this.#url = url;
     try {
       await this.#cluster?.announce(url, advertise);
     } catch (error) {
@@ -121,11 +131,20 @@ export class HttpListener {
       observed,
       announce: async (address, neighbours) => gateway.announce(address, neighbours),
       answerer: async (principal, request, exchange) => {
-        const answer = await answerNeighbour({ hub: this.#hub, gateway }, principal, request, exchange);
+        const answer =
+          request.ask === 'console'
+            ? await this.#doForNeighbour({ principal, operator: request.operator }, request.work)
+            : await answerNeighbour({ hub: this.#hub, gateway }, principal, request, exchange);
         if (gateway.isInDoubt) throw new Error(IN_DOUBT);
         return answer;
       },
     });
+  }
+
+  /** What a person wants who uses the console of another gateway. */
+  async #doForNeighbour(person: Person, work: unknown): Promise<unknown> {
+    const { tellNeighbour } = await import('../console/work/anywhere.ts');
+    return tellNeighbour(this.#gateway, person, work as Work);
   }
 
   /** Accepts no new connections. Requests that are open can finish. */
@@ -165,6 +184,11 @@ export class HttpListener {
       await this.#readiness(res);
       return;
     }
+    if (this.#settings.console !== undefined && isOfConsole(path, req)) {
+      this.#console ??= this.#loadConsole(this.#settings.console);
+      await (await this.#console).handle(req, res, path);
+      return;
+    }
     // Metrics must not wait for a database that cannot be reached: they tell of it.
     if (this.#gateway.isInDoubt && path !== '/metrics' && !(await this.#gateway.certain())) {
       // Another gateway may have the session, and do the same.
@@ -195,6 +219,12 @@ export class HttpListener {
       return;
     }
     await this.#at(path, req, res, principal);
+  }
+
+  async #loadConsole(settings: ConsoleSettings): Promise<Console> {
+    const { Console } = await import('../console/console.ts');
+    const { bodyBytes } = this.#settings.limits;
+    return new Console({ gateway: this.#gateway, guard: this.#guard, settings, bodyBytes, hubUrl: this.#url });
   }
 
   /** A request that another gateway has checked. It is served here or nowhere. */
@@ -450,6 +480,12 @@ function decoded(name: string): string {
 /** Parameters such as a charset do not matter. */
 function isJson(contentType = ''): boolean {
   return contentType === 'application/json' || /^\s*application\/json\s*(?:;|$)/i.test(contentType);
+}
+
+/** A person who opens the address of the gateway in a browser means the console, too. */
+function isOfConsole(path: string, { headers }: IncomingMessage): boolean {
+  if (path === '/') return headers.accept?.includes('text/html') === true;
+  return path.startsWith('/api/') || path.startsWith('/console/') || path === '/console';
 }
 
 function pathOf(url: string): string {

@@ -7,14 +7,12 @@ import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { TABLES } from '../records.ts';
 import { StoreError } from '../store-error.ts';
+import { WORK_CHANNEL } from './channels.ts';
 import type { Claim } from './commit.ts';
 import type { Database } from './database.ts';
 import type { Row } from './driver.ts';
 import { keyOf } from './key.ts';
 import { SCHEMA } from './schema.ts';
-
-/** The channel on which a gateway notifies others that it has left work; the payload is its id. */
-export const WORK_CHANNEL = 'meanwhile_work';
 
 /** The clocks of two gateways may differ by twice as much, which deadlines of tasks can bear. */
 export const MAX_CLOCK_DIFFERENCE_MS = 30_000;
@@ -83,6 +81,8 @@ const OWNER = `SELECT gateway, address FROM ${SCHEMA}.claims JOIN ${SCHEMA}.leas
 
 const ANY_OTHER = `SELECT gateway, address FROM ${SCHEMA}.leases WHERE gateway <> $1 AND address IS NOT NULL
   AND until > clock_timestamp() ORDER BY random() LIMIT 1`;
+
+const ALL_OTHERS = `SELECT gateway, address ${OTHERS}`;
 
 /** A principal may have very many sessions: how many are looked at, the newest first. */
 const SESSIONS_WINDOW = 10_000;
@@ -242,6 +242,10 @@ export class Cluster implements ClusterStore {
   async ownerOf(id: string): Promise<GatewayAddress | undefined> {
     const [row] = await this.#options.db.read(OWNER, [keyOf(id), this.graceMs]);
     return row && addressIn(row);
+  }
+
+  async others(): Promise<GatewayAddress[]> {
+    return (await this.#options.db.read(ALL_OTHERS, [this.gatewayId])).map(addressIn);
   }
 
   async anyOther(): Promise<GatewayAddress | undefined> {

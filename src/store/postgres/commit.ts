@@ -4,12 +4,10 @@ import { hasEnded } from '../../core/task/task.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import type { Change, Put, RecordKind } from '../queue.ts';
 import { OWNED_BY_A_SESSION, TABLES } from '../records.ts';
+import { SERVERS_CHANNEL } from './channels.ts';
 import type { Value } from './driver.ts';
 import { keyOf } from './key.ts';
 import { SCHEMA } from './schema.ts';
-
-/** Told on it that servers have changed, with the id of the gateway that changed them. */
-export const SERVERS_CHANNEL = 'meanwhile_servers';
 
 export interface Claim {
   readonly sessionId: string;

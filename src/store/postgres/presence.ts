@@ -2,12 +2,13 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Log, messageOf } from '../../lib/log.ts';
-import { WORK_CHANNEL } from './cluster.ts';
-import { SERVERS_CHANNEL } from './commit.ts';
+import { HISTORY_CHANNEL, SERVERS_CHANNEL, WORK_CHANNEL } from './channels.ts';
 import { type Database, RETRY_MS } from './database.ts';
 import type { Client } from './driver.ts';
 
 const RETURN_MS = 1000;
+
+const CHANNELS = [SERVERS_CHANNEL, WORK_CHANNEL, HISTORY_CHANNEL];
 
 export interface PresenceOptions {
   db: Database;
@@ -16,6 +17,8 @@ export interface PresenceOptions {
   onServersChanged: (gateway: string | undefined) => void;
   /** Told the id of the gateway that left work; nothing if something may have been missed. */
   onWorkLeft: (gateway: string | undefined) => void;
+  /** Told the id of the gateway that wrote to the history; nothing if something may have been missed. */
+  onHistory: (gateway: string | undefined) => void;
 }
 
 export class Presence {
@@ -46,12 +49,12 @@ export class Presence {
   }
 
   async #connect(): Promise<void> {
-    const { db, onServersChanged, onWorkLeft } = this.#options;
+    const { db } = this.#options;
     // A connection that is lost before it is of use fails the statements here.
     let isUsed = false;
     const client = db.connect({
       max: 1,
-      onnotify: (channel, gateway) => (channel === WORK_CHANNEL ? onWorkLeft(gateway) : onServersChanged(gateway)),
+      onnotify: (channel, gateway) => this.#told(channel, gateway),
       onclose: () => {
         if (isUsed) void this.#comeBack(client);
         isUsed = false;
@@ -59,8 +62,7 @@ export class Presence {
     });
     this.#client = client;
     try {
-      await client.unsafe(`LISTEN ${SERVERS_CHANNEL}`);
-      await client.unsafe(`LISTEN ${WORK_CHANNEL}`);
+      for (const channel of CHANNELS) await client.unsafe(`LISTEN ${channel}`);
       isUsed = true;
     } catch (error) {
       void client.end({ timeout: 0 });
@@ -68,9 +70,16 @@ export class Presence {
     }
   }
 
+  #told(channel: string, gateway: string | undefined): void {
+    const { onServersChanged, onWorkLeft, onHistory } = this.#options;
+    if (channel === SERVERS_CHANNEL) onServersChanged(gateway);
+    else if (channel === WORK_CHANNEL) onWorkLeft(gateway);
+    else onHistory(gateway);
+  }
+
   async #comeBack(lost: Client): Promise<void> {
     void lost.end({ timeout: 0 });
-    const { log, db, onServersChanged, onWorkLeft } = this.#options;
+    const { log, db } = this.#options;
     const { signal } = this.#closing;
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       try {
@@ -78,8 +87,7 @@ export class Presence {
         await this.#connect();
         if (attempt > 1) log.info('store_reachable', { path: db.name });
         this.isAway = false;
-        onServersChanged(undefined);
-        onWorkLeft(undefined);
+        for (const channel of CHANNELS) this.#told(channel, undefined);
         return;
       } catch (error) {
         if (attempt === 2) log.warn('store_unreachable', { path: db.name, error: messageOf(error) });

@@ -61,6 +61,24 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX sessions_by_principal ON meanwhile.sessions (principal, last_active_at);
   CREATE INDEX states_by_principal ON meanwhile.sessions (principal) WHERE owner_kind = 'state';
   `,
+  // The history. Its numbers begin with the time, so that those of another store are not taken for them.
+  `
+  CREATE TABLE meanwhile.history (id text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL, gateway text NOT NULL,
+    kind text NOT NULL, principal text COLLATE "C" NOT NULL, server text COLLATE "C" NOT NULL, tool text COLLATE "C",
+    session_id text COLLATE "C", call_id text COLLATE "C", is_task integer NOT NULL, status text,
+    at double precision NOT NULL, ended_at double precision, calls integer NOT NULL, errors integer NOT NULL,
+    bytes integer NOT NULL, content_bytes integer, search text NOT NULL, data text NOT NULL);
+  CREATE INDEX history_by_seq ON meanwhile.history (seq);
+  CREATE INDEX history_by_time ON meanwhile.history (at, id);
+  CREATE INDEX history_active ON meanwhile.history (kind, at, id) WHERE ended_at IS NULL;
+  CREATE INDEX history_by_end ON meanwhile.history (ended_at, seq) WHERE ended_at IS NOT NULL;
+  CREATE INDEX history_by_call ON meanwhile.history (call_id) WHERE call_id IS NOT NULL;
+  CREATE TABLE meanwhile.history_content (id text COLLATE "C" PRIMARY KEY REFERENCES meanwhile.history ON DELETE CASCADE,
+    data text NOT NULL);
+  CREATE TABLE meanwhile.history_state (newest bigint NOT NULL, complete_from bigint NOT NULL);
+  INSERT INTO meanwhile.history_state SELECT now, now
+    FROM (SELECT floor(1000 * extract(epoch FROM clock_timestamp()))::bigint AS now) moment;
+  `,
 ];
 
 /** The oldest version that has all that the statements need: `gen_random_uuid` came last. */

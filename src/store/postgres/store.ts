@@ -1,5 +1,6 @@
 /** The store on PostgreSQL, which several gateways may share. */
 
+import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Observed } from '../../core/observer.ts';
 import type {
@@ -26,6 +27,7 @@ import { DoubtfulClaims } from './doubtful-claims.ts';
 import type { Row } from './driver.ts';
 import { isAnswer, openFailure } from './failure.ts';
 import { excessOf } from './fit.ts';
+import { PostgresHistory } from './history.ts';
 import { keyOf } from './key.ts';
 import { Presence } from './presence.ts';
 import { RecordReader } from './records.ts';
@@ -76,6 +78,7 @@ export const CLAIM = `INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence, 
 export class PostgresStore implements Store {
   readonly cluster: Cluster;
   readonly cleanUp: CleanUp;
+  readonly history: PostgresHistory;
   readonly #db: Database;
   readonly #log: Log;
   readonly #reader: RecordReader;
@@ -110,6 +113,7 @@ export class PostgresStore implements Store {
       log.error('record_set_aside', { ...record, fix });
     });
     const { gatewayId: gateway } = this.cluster;
+    this.history = new PostgresHistory({ db, gateway, log });
     this.#servers = new SharedServers(gateway, this.#reader);
     const onServer = (id: string, data: string | undefined): void => this.#servers.written(id, data);
     const onLost = (claim: Claim): void => {
@@ -126,6 +130,10 @@ export class PostgresStore implements Store {
       log: this.#log,
       onServersChanged: (gateway) => this.#servers.changed(gateway, this.#writer),
       onWorkLeft: (gateway) => this.cluster.workLeft(gateway),
+      onHistory: (gateway) => {
+        // Its own entries it has reported already.
+        if (gateway !== this.cluster.gatewayId) this.history.changed();
+      },
     });
     try {
       await this.cluster.join();
@@ -290,6 +298,11 @@ export class PostgresStore implements Store {
     await this.cleanUp.dropOverdue(now);
   }
 
+  /** All of them are made of the one key that the gateways share. */
+  async secret(name: string): Promise<Buffer> {
+    return createHmac('sha256', this.cluster.key).update(name).digest();
+  }
+
   async servers(): Promise<ServerRecord[]> {
     return this.#servers.all(this.#writer);
   }
@@ -317,6 +330,7 @@ export class PostgresStore implements Store {
 
   async #close(): Promise<void> {
     this.#servers.close();
+    this.history.close();
     this.#doubtful.close();
     const failure = await this.#writer.close();
     // Otherwise they end by themselves.

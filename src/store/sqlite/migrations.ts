@@ -106,6 +106,26 @@ export const MIGRATIONS: readonly string[] = [
   UPDATE tasks SET data = json_set(data, '$.checkpoint.version', 1)
     WHERE CASE WHEN json_valid(data) THEN json_extract(data, '$.checkpoint') IS NOT NULL END;
   `,
+  // The history. Its numbers begin with the time, so that those of another file are not taken for them.
+  `
+  CREATE TABLE history (id TEXT PRIMARY KEY, seq INTEGER NOT NULL, gateway TEXT NOT NULL, kind TEXT NOT NULL,
+    principal TEXT NOT NULL, server TEXT NOT NULL, tool TEXT, session_id TEXT, call_id TEXT, is_task INTEGER NOT NULL,
+    status TEXT, at INTEGER NOT NULL, ended_at INTEGER, calls INTEGER NOT NULL, errors INTEGER NOT NULL,
+    bytes INTEGER NOT NULL, content_bytes INTEGER, search TEXT NOT NULL, data TEXT NOT NULL);
+  CREATE UNIQUE INDEX history_by_seq ON history (seq);
+  CREATE INDEX history_by_time ON history (at, id, kind, principal);
+  CREATE INDEX history_active ON history (kind, at, id) WHERE ended_at IS NULL;
+  CREATE INDEX history_by_end ON history (ended_at, seq, bytes, content_bytes);
+  CREATE INDEX history_by_call ON history (call_id) WHERE call_id IS NOT NULL;
+  CREATE TABLE history_content (id TEXT PRIMARY KEY, data TEXT NOT NULL);
+  CREATE TRIGGER history_deleted AFTER DELETE ON history BEGIN DELETE FROM history_content WHERE id = old.id; END;
+  CREATE TABLE history_state (newest INTEGER NOT NULL, complete_from INTEGER NOT NULL);
+  INSERT INTO history_state SELECT now, now FROM (SELECT 1000 * strftime('%s', 'now') AS now);
+  `,
+  // Keys that must outlive the program, such as the one that signs the cookies of the console.
+  `
+  CREATE TABLE secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+  `,
 ];
 
 /** Brings the store up to date with all steps or none, or refuses it untouched when a newer version of the program wrote it. */

@@ -15,6 +15,8 @@ const SESSION = 'SELECT id, data FROM sessions WHERE id = ?';
 const STATES = `SELECT id, data FROM sessions WHERE principal = ? AND owner_kind = 'state' ORDER BY id`;
 const IDLE_SESSIONS = 'SELECT id FROM sessions WHERE last_active_at <= ?';
 const DROP_OVERDUE = 'DELETE FROM tasks WHERE keep_until <= ?';
+const MAKE_SECRET = 'INSERT OR IGNORE INTO secrets (name, value) VALUES (?, ?)';
+const SECRET = 'SELECT value FROM secrets WHERE name = ?';
 const SET_ASIDE = 'INSERT OR REPLACE INTO set_aside (kind, id, data, reason) VALUES (?, ?, ?, ?)';
 
 /** Not with OR, for which SQLite would read all sessions. */
@@ -113,6 +115,14 @@ export class Statements {
 
   dropOverdue(now: number): void {
     this.#prepared.get(DROP_OVERDUE).run(now);
+  }
+
+  /** The key of this name; the given one if there is none yet. */
+  secret(name: string, fresh: Buffer): Buffer {
+    const find = (): { value: string } | undefined =>
+      this.#prepared.get(SECRET).get(name) as { value: string } | undefined;
+    if (find() === undefined) this.#prepared.get(MAKE_SECRET).run(name, fresh.toString('hex'));
+    return Buffer.from(find()?.value ?? '', 'hex');
   }
 
   #drop(kind: RecordKind, id: string): void {

@@ -1,5 +1,6 @@
 /** The store on SQLite. */
 
+import { randomBytes } from 'node:crypto';
 import { rename } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type Libsql from 'libsql';
@@ -9,6 +10,7 @@ import type { Log } from '../../lib/log.ts';
 import { StoreError } from '../store-error.ts';
 import { fileOf, toStoreError, openDatabase } from './database.ts';
 import { Fitting } from './fit.ts';
+import { SqliteHistory } from './history.ts';
 import { isBusy, lockStore, writeOwner, type StoreLock } from './lock.ts';
 import type { RecordKind, Records } from '../queue.ts';
 import { PreparedStatements, Statements } from './statements.ts';
@@ -67,6 +69,7 @@ const CONSTANT_FENCE = 1;
 /** Only one gateway at a time uses the file, so a claim always holds, and the fence is constant. */
 export class SqliteStore implements Store {
   readonly cluster = undefined;
+  readonly history: SqliteHistory;
   readonly #claimed = new Set<string>();
   readonly #db: Libsql.Database;
   readonly #statements: Statements;
@@ -85,6 +88,7 @@ export class SqliteStore implements Store {
       log.error('record_set_aside', { ...record, fix: `it is in the table set_aside of ${path}; the rest goes on` });
     });
     this.#fitting = new Fitting(prepared);
+    this.history = new SqliteHistory(db, prepared, { path, maxBytes, log });
     this.#writer = new Writer(db, this.#statements, { path, log, maxBytes, observed });
   }
 
@@ -152,6 +156,10 @@ export class SqliteStore implements Store {
 
   async dropOverdue(now: number): Promise<void> {
     await this.#current(NO_SESSION, (statements) => statements.dropOverdue(now));
+  }
+
+  async secret(name: string): Promise<Buffer> {
+    return this.#current(NO_SESSION, (statements) => statements.secret(name, randomBytes(32)));
   }
 
   async servers(): Promise<ServerRecord[]> {

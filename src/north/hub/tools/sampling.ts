@@ -9,7 +9,7 @@ import { json, READS, tool } from '../tool.ts';
 import { samplingView } from '../views.ts';
 import { serverName, shortText } from './arguments.ts';
 
-const block = z.discriminatedUnion('type', [
+export const samplingBlock = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text'), text: z.string() }),
   z.looseObject({ type: z.enum(['image', 'audio']), data: z.base64(), mimeType: z.string() }),
   z.looseObject({
@@ -24,14 +24,14 @@ const block = z.discriminatedUnion('type', [
 const SHAPES =
   'text, a block {type:"text",text} {type:"image"|"audio",data,mimeType} {type:"tool_use",id,name,input}, or an array';
 
-const answer = z.union([z.string(), block, z.array(block).min(1)], `expected ${SHAPES}`);
+const answer = z.union([z.string(), samplingBlock, z.array(samplingBlock).min(1)], `expected ${SHAPES}`);
 
 /** The schema in `tools/list`: the whole schema would be the most expensive part of the list. */
 const shownBlock = z.looseObject({ type: z.string() });
 const shownAnswer = z.union([z.string(), shownBlock, z.array(shownBlock)], `expected ${SHAPES}`);
 
 /** The error that the specification has for a request that the user rejects. */
-const USER_REJECTED = -1;
+export const USER_REJECTED = -1;
 
 export const samplingTools = [
   tool({
@@ -75,10 +75,7 @@ export const samplingTools = [
         );
       }
       const content = typeof given === 'string' ? { type: 'text' as const, text: given } : given;
-      const used = (Array.isArray(content) ? content : [content]).flatMap((each) =>
-        each.type === 'tool_use' ? [each.name] : [],
-      );
-      checkTools(question, used);
+      const used = checkOfferedTools(question, content);
       const stopReason = stop_reason ?? (used.length > 0 ? 'toolUse' : 'endTurn');
       await interactions.answer(request_id, 'sampling', { role, content, model, stopReason }, 'tools');
       return json({ success: true, message: `answered ${request_id}` });
@@ -86,11 +83,17 @@ export const samplingTools = [
   }),
 ];
 
-function checkTools({ id, params }: Interaction, used: string[]): void {
+type Block = z.infer<typeof samplingBlock>;
+
+/** Throws if the answer uses a tool that the request does not offer; returns those that it uses. */
+export function checkOfferedTools({ id, params }: Interaction, content: Block | Block[]): string[] {
+  const used = (Array.isArray(content) ? content : [content]).flatMap((each) =>
+    each.type === 'tool_use' ? [each.name] : [],
+  );
   const offered = Array.isArray(params['tools']) ? params['tools'] : [];
   const names = offered.map((each: { name?: unknown }) => quotable(each.name));
   const wrong = used.find((name) => !names.includes(name));
-  if (wrong === undefined) return;
+  if (wrong === undefined) return used;
   throw new GatewayError(
     'TOOL_ERR_INVALID_ANSWER',
     `the answer is invalid and request ${id} stays open: the request offers no tool '${wrong}'; ${known(names)}`,

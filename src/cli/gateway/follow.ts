@@ -1,0 +1,65 @@
+import { backoffDelay } from '../../lib/backoff.ts';
+import { parseExact } from '../../lib/exact-json.ts';
+import { messageOf } from '../../lib/log.ts';
+import { Failure } from '../failure.ts';
+import type { ApiClient } from './api-client.ts';
+import type { Call, CallSummary, Question } from './api-types.ts';
+
+export type Change =
+  | { kind: 'question'; item: Question }
+  | { kind: 'call'; item: Call | CallSummary }
+  /** A server or a session has changed. */
+  | { kind: 'other' };
+
+export interface Following {
+  signal: AbortSignal;
+  /** The stream is open; changes from now on are told. What was told before may be out of date. */
+  onOpen: () => Promise<void>;
+  onChange: (change: Change) => void;
+  /** The gateway is away, for this reason; it is tried again. */
+  onAway: (reason: string) => void;
+}
+
+const BACKOFF = { firstMs: 250, factor: 2, maxMs: 5000 };
+
+/** Follows what happens at a gateway until the signal is aborted; goes on where it was when the connection was lost. */
+export async function follow(api: ApiClient, { signal, onOpen, onChange, onAway }: Following): Promise<void> {
+  let last: string | undefined;
+  let attempt = 0;
+  while (!signal.aborted) {
+    try {
+      if (attempt > 0) await api.lookAgain();
+      const events = await api.events(last, signal);
+      await onOpen();
+      attempt = 0;
+      for await (const { id, event, data } of events) {
+        if (event === 'resync') await onOpen();
+        else onChange(changeOf(event, data));
+        last = id ?? last;
+      }
+      throw new Failure('lost', `the gateway at ${api.where} has closed the connection`);
+    } catch (error) {
+      if (signal.aborted) return;
+      onAway(messageOf(error));
+      attempt += 1;
+      await pause(backoffDelay(attempt, BACKOFF), signal);
+    }
+  }
+}
+
+function changeOf(event: string | undefined, data: string): Change {
+  if (event !== 'question' && event !== 'call') return { kind: 'other' };
+  return { kind: event, item: parseExact(data) } as Change;
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}

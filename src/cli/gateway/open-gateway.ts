@@ -1,0 +1,25 @@
+import { Failure } from '../failure.ts';
+import type { CommandLine } from '../flags.ts';
+import { ApiClient } from './api-client.ts';
+import type { Me } from './api-types.ts';
+import { findGateway } from './find-gateway.ts';
+
+export interface OpenGateway {
+  api: ApiClient;
+  me: Me;
+}
+
+/** Finds a running gateway, and asks it whether it lets this person in. */
+export async function openGateway(line: CommandLine, operand?: string): Promise<OpenGateway> {
+  const api = await ApiClient.open(async () => findGateway(line, operand));
+  return { api, me: await api.get<Me>('me') };
+}
+
+/** For commands that show nothing else: without a history the API has no questions and calls. */
+export function assertHistory({ api, me }: OpenGateway): void {
+  if (me.history.keepMs > 0) return;
+  throw new Failure('refused', `${noHistory(api.where)}; take the setting out, and start it again`);
+}
+
+export const noHistory = (where: string): string =>
+  `the gateway at ${where} records no calls and questions (history.keepMs is 0)`;

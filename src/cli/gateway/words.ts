@@ -1,0 +1,64 @@
+/** Questions and calls in the words of people. */
+
+import { cleanLine } from '../../lib/clean.ts';
+import { showAge, showDuration } from '../units.ts';
+import type { Call, Question, QuestionStatus } from './api-types.ts';
+
+/** `demo book_table`. */
+export function placeOf({ server, tool }: { server: string; tool?: string }): string {
+  return tool === undefined ? cleanLine(server) : `${cleanLine(server)} ${cleanLine(tool)}`;
+}
+
+/** What is asked, on one line. */
+export function subjectOf({ kind, mode, message, params = {} }: Question): string {
+  if (kind === 'roots') return '(asks for the folders of the client)';
+  if (kind === 'sampling') return '(asks for the answer of a model)';
+  const text = cleanLine(message ?? params['message']);
+  return mode === 'url' ? `${text} ${cleanLine(params['url'])}`.trim() : text;
+}
+
+/** Who made the call: the program, and whose it is. */
+export function callerOf({ program, principal }: { program?: string; principal: string }): string {
+  return program === undefined ? cleanLine(principal) : `${cleanLine(program)} (${cleanLine(principal)})`;
+}
+
+const ENDED: Record<Exclude<QuestionStatus, 'open'>, string> = {
+  accepted: 'already answered',
+  completed: 'already answered',
+  declined: 'already declined',
+  cancelled: 'already cancelled',
+  rejected: 'already rejected',
+  expired: 'over: the time to answer has run out',
+  lost: 'over: the call that asked it is gone',
+};
+
+const VIA: Record<string, string> = {
+  console: 'at the console',
+  terminal: 'at a terminal',
+  client: 'in its client',
+  tools: 'with the tools of the hub',
+};
+
+/** How a question ended, and who was first. */
+export function endOf({ status, answeredBy, endedAt, reason }: Question): string {
+  if (status === 'open') return 'still open';
+  const by = answeredBy === undefined ? '' : ` by ${cleanLine(answeredBy.principal)}`;
+  const via = answeredBy === undefined ? '' : ` ${VIA[answeredBy.via] ?? `(${cleanLine(answeredBy.via)})`}`;
+  const when = endedAt === undefined ? '' : `, ${showAge(endedAt)}`;
+  const why = reason === undefined || reason === '' ? '' : ` (${cleanLine(reason)})`;
+  return `${ENDED[status]}${by}${via}${when}${why}`;
+}
+
+/** How long a question has waited, and how long it may. */
+export function waitOf({ createdAt, expiresAt }: Question, now: number = Date.now()): string {
+  const rest = expiresAt === undefined ? '' : `, ${showDuration(Math.max(0, expiresAt - now))} left`;
+  return `${showDuration(Math.max(0, now - createdAt))}${rest}`;
+}
+
+/** How a call stands, on one line. */
+export function stateOf({ status, statusMessage, progress, isError, endedAt, error }: Call): string {
+  // What was in progress is of no interest once it is over.
+  const message = endedAt === undefined ? (progress?.message ?? statusMessage) : (error?.message ?? statusMessage);
+  const state = status === 'completed' && isError ? 'completed with an error' : status;
+  return [state, cleanLine(message ?? '')].filter(Boolean).join('  ');
+}

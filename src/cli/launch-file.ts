@@ -1,0 +1,77 @@
+/** Where a running gateway leaves the link to its console, for other commands of the same user on this machine. */
+
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import * as z from 'zod';
+import { dataFolder, type Environment } from '../config/paths.ts';
+import type { Settings } from '../config/schema.ts';
+import { codeOf } from '../lib/log.ts';
+import { isPostgresUrl } from '../lib/postgres-url.ts';
+
+const schema = z.object({
+  /** The address of the console. */
+  url: z.string(),
+  /** Signs in to the console, and is a bearer token of the API. */
+  key: z.string(),
+  pid: z.int().positive(),
+});
+
+/** How to reach the console of a running gateway. */
+export type Launch = z.infer<typeof schema>;
+
+type Where = Pick<Settings, 'store' | 'host' | 'port'>;
+
+/** Beside the store where that is a file, which only one gateway uses; else in the data folder. */
+export function launchFile({ store, host, port }: Where, env: Environment): string {
+  if (store !== ':memory:' && !isPostgresUrl(store)) return `${store}.console.json`;
+  const name = createHash('sha256').update(`${store}\n${host}:${port}`).digest('hex').slice(0, 16);
+  return join(dataFolder(env), `console-${name}.json`);
+}
+
+/** Only its user can read the file, which holds a key. */
+export async function writeLaunch(file: string, launch: Launch): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  const fresh = `${file}.${launch.pid}`;
+  // A new file, since one that is there may have other permissions.
+  await rm(fresh, { force: true });
+  await writeFile(fresh, JSON.stringify(launch), { mode: 0o600, flag: 'wx' });
+  await rename(fresh, file);
+}
+
+/** Nothing if no gateway has left it, or that gateway has ended. */
+export async function readLaunch(file: string): Promise<Launch | undefined> {
+  const launch = await read(file);
+  return launch !== undefined && isRunning(launch.pid) ? launch : undefined;
+}
+
+/** Unless another gateway has written it since. */
+export async function removeLaunch(file: string, { key }: Pick<Launch, 'key'>): Promise<void> {
+  if ((await read(file))?.key === key) await rm(file, { force: true });
+}
+
+async function read(file: string): Promise<Launch | undefined> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    return schema.safeParse(JSON.parse(text)).data;
+  } catch {
+    // Whatever this is, no gateway has written it.
+    return undefined;
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // It is there, and belongs to another user.
+    return codeOf(error) === 'EPERM';
+  }
+}

@@ -1,0 +1,242 @@
+/** The frame around the pages. */
+
+import type { ComponentType, JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { hrefOf, type PageName } from './route.ts';
+import { announcement, dismiss, notes } from './state/announce.ts';
+import { useWatched } from './state/collection.ts';
+import { useKeys } from './state/keys.ts';
+import {
+  calls,
+  isRunning,
+  link,
+  openQuestions,
+  phase,
+  questions,
+  retryNow,
+  servers,
+  signOut,
+  start,
+} from './state/live.ts';
+import { go, route, stayInList } from './state/route.ts';
+import { useTick } from './state/tick.ts';
+import { Icon, Logo, type IconName } from './ui/icons.tsx';
+import { Empty } from './ui/parts.tsx';
+import { Inbox } from './pages/inbox.tsx';
+import { Servers } from './pages/servers.tsx';
+import { Sessions } from './pages/sessions.tsx';
+import { SignIn } from './pages/sign-in.tsx';
+import { Timeline } from './pages/timeline.tsx';
+import { Work } from './pages/work.tsx';
+import { Shortcuts } from './pages/shortcuts.tsx';
+import type { Me } from './wire/types.ts';
+
+interface Place {
+  page: PageName;
+  title: string;
+  icon: IconName;
+  key: string;
+  show: ComponentType;
+}
+
+const PLACES: readonly Place[] = [
+  { page: 'inbox', title: 'Inbox', icon: 'inbox', key: 'i', show: Inbox },
+  { page: 'work', title: 'Work', icon: 'work', key: 'w', show: Work },
+  { page: 'timeline', title: 'Timeline', icon: 'timeline', key: 't', show: Timeline },
+  { page: 'servers', title: 'Servers', icon: 'servers', key: 's', show: Servers },
+  { page: 'sessions', title: 'Sessions', icon: 'sessions', key: 'e', show: Sessions },
+];
+
+export function App({ problem }: { problem?: string | undefined }): JSX.Element {
+  useWatched(phase);
+  const now = phase.get();
+  switch (now.name) {
+    case 'starting':
+      return <main class="starting" aria-busy="true" />;
+    case 'signed out':
+      return <SignIn reason={now.reason} problem={problem} />;
+    case 'failed':
+      return (
+        <main class="starting">
+          <Empty icon="warning" title="The console cannot reach the gateway">
+            <p>{now.reason}</p>
+            <p>
+              <button type="button" class="primary" onClick={() => void start()}>
+                Try again
+              </button>
+            </p>
+          </Empty>
+        </main>
+      );
+    case 'ready':
+      return <Frame me={now.me} />;
+  }
+}
+
+function Frame({ me }: { me: Me }): JSX.Element {
+  useWatched(route);
+  const { page, id } = route.get();
+  const [help, setHelp] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  const goTo = Object.fromEntries(PLACES.map((place) => [`g ${place.key}`, () => go(hrefOf(place.page))]));
+  useKeys({ ...goTo, '?': () => setHelp(true) });
+  // A new page begins at its heading. The first one leaves the focus alone.
+  const visited = useRef(false);
+  useEffect(() => {
+    if (visited.current && !stayInList() && id === undefined) main.current?.querySelector<HTMLElement>('h1')?.focus();
+    visited.current = true;
+  }, [page]);
+  const Page = PLACES.find((place) => place.page === page)?.show ?? Inbox;
+  return (
+    <div class={`frame ${id === undefined ? '' : 'at-item'}`}>
+      <a class="skip" href={location.hash} onClick={(event) => skip(event, main.current)}>
+        Skip to content
+      </a>
+      <Navigation me={me} onHelp={() => setHelp(true)} />
+      <main ref={main}>
+        <LostBanner />
+        <Page key={page} />
+      </main>
+      <Notes />
+      <Announcer />
+      {help && <Shortcuts places={PLACES} onClose={() => setHelp(false)} />}
+    </div>
+  );
+}
+
+function skip(event: Event, main: HTMLElement | null): void {
+  event.preventDefault();
+  main?.querySelector<HTMLElement>('h1')?.focus();
+}
+
+function Navigation({ me, onHelp }: { me: Me; onHelp: () => void }): JSX.Element {
+  useWatched(route, questions, calls, servers, link);
+  const open = openQuestions().length;
+  const counts: Partial<Record<PageName, number>> = {
+    inbox: open,
+    work: calls.all().filter(isRunning).length,
+    servers: servers.all().filter(({ state }) => state === 'failed').length,
+  };
+  const words: Partial<Record<PageName, string>> = { inbox: 'open', work: 'running', servers: 'failed' };
+  const { page } = route.get();
+  const title = PLACES.find((place) => place.page === page)?.title ?? '';
+  useEffect(() => {
+    document.title = `${open === 0 ? '' : `(${open}) `}${title} – Meanwhile`;
+  }, [open, title]);
+  return (
+    <nav aria-label="Pages">
+      <a class="brand" href={hrefOf('inbox')}>
+        <Logo /> <span>Meanwhile</span>
+      </a>
+      <ul>
+        {PLACES.map((place) => {
+          const count = counts[place.page] ?? 0;
+          return (
+            <li key={place.page}>
+              <a href={hrefOf(place.page)} aria-current={place.page === page ? 'page' : undefined}>
+                <Icon name={place.icon} />
+                <span>{place.title}</span>
+                {count > 0 && (
+                  <span class={`count ${place.page}`}>
+                    {count > 999 ? '999+' : count}
+                    <span class="sr-only"> {words[place.page]}</span>
+                  </span>
+                )}
+              </a>
+            </li>
+          );
+        })}
+      </ul>
+      <div class="nav-foot">
+        <LinkState />
+        <div class="who">
+          <span title={me.operator ? 'Operator: sees everything' : 'Sees what belongs to this user'}>
+            {me.principal}
+            {me.operator && <span class="light"> operator</span>}
+          </span>
+          <button
+            type="button"
+            class="icon-button"
+            onClick={onHelp}
+            aria-label="Keyboard shortcuts"
+            title="Keyboard shortcuts (?)"
+          >
+            <Icon name="keyboard" />
+          </button>
+          <button
+            type="button"
+            class="icon-button"
+            onClick={() => void signOut()}
+            aria-label="Sign out"
+            title="Sign out"
+          >
+            <Icon name="leave" />
+          </button>
+        </div>
+      </div>
+    </nav>
+  );
+}
+
+function LinkState(): JSX.Element {
+  const { state } = link.get();
+  const text = { live: 'Live', connecting: 'Connecting…', lost: 'Reconnecting…' }[state];
+  return (
+    <span class={`link-state ${state}`}>
+      <span class="dot" /> {text}
+    </span>
+  );
+}
+
+/** A short loss is not worth a banner. */
+const CALM_MS = 2000;
+
+function LostBanner(): JSX.Element | null {
+  useWatched(link);
+  const now = link.get();
+  useTick(1, now.state === 'lost');
+  if (now.state !== 'lost' || Date.now() - now.since < CALM_MS) return null;
+  const seconds = Math.max(0, Math.ceil((now.retryAt - Date.now()) / 1000));
+  return (
+    <div class="banner">
+      <span>
+        The gateway cannot be reached. What you see may be old; what you typed is kept.
+        <span class="light"> {seconds > 0 ? `Trying again in ${seconds} s.` : 'Trying again…'}</span>
+      </span>
+      <button type="button" onClick={retryNow}>
+        Try now
+      </button>
+    </div>
+  );
+}
+
+function Notes(): JSX.Element {
+  useWatched(notes);
+  return (
+    <div class="notes">
+      {notes.get().map(({ id, text, kind, href }) => (
+        <div key={id} class={`note-item ${kind}`}>
+          <Icon name={kind === 'done' ? 'check' : 'warning'} />
+          <span>{text}</span>
+          {href !== undefined && (
+            <a href={href} onClick={() => dismiss(id)}>
+              Show
+            </a>
+          )}
+          <button type="button" class="icon-button" aria-label="Close" onClick={() => dismiss(id)}>
+            <Icon name="cross" />
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Announcer(): JSX.Element {
+  useWatched(announcement);
+  return (
+    <div class="sr-only" role="status" aria-live="polite">
+      {announcement.get()}
+    </div>
+  );
+}

@@ -1,0 +1,210 @@
+/** Every open question, oldest first; and those that have ended. */
+
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { hrefOf } from '../route.ts';
+import { useWatched } from '../state/collection.ts';
+import {
+  epoch,
+  loaded,
+  moreQuestions,
+  openQuestions,
+  problem,
+  questions,
+  readMoreQuestions,
+  readQuestion,
+} from '../state/live.ts';
+import { route, show } from '../state/route.ts';
+import { isWide, List } from '../ui/list.tsx';
+import { Search, Split, Tabs } from '../ui/split.tsx';
+import { Age, Ago, Avatar, Empty, Notice, Pill, Remaining } from '../ui/parts.tsx';
+import { get, messageOf } from '../wire/api.ts';
+import type { Page, Question } from '../wire/types.ts';
+import { DemoHint } from './demo-hint.tsx';
+import { QuestionView } from './question.tsx';
+import { answeredBy, headline, kindOf, QUESTION_STATUS } from './words.ts';
+
+/** A question that ends sooner is marked. */
+const SOON_MS = 120_000;
+
+export function Inbox(): JSX.Element {
+  useWatched(questions, loaded, problem, moreQuestions, route);
+  const { id, filters } = route.get();
+  const [text, setText] = useState('');
+  const ended = filters['status'] === 'ended';
+  const more = useEnded(ended);
+  const selected = questions.get(id);
+  const unknown = id !== undefined && selected === undefined;
+  useEffect(() => {
+    if (unknown) void readQuestion({ id });
+  }, [id]);
+
+  const open = openQuestions();
+  const all = ended ? endedQuestions() : withSelected(open, selected);
+  const shown = all.filter((question) => matches(question, text));
+  // With room for it, the first question is open from the start.
+  const first = !ended && id === undefined && isWide() ? shown[0]?.id : undefined;
+  useEffect(() => {
+    if (first !== undefined) show(hrefOf('inbox', first));
+  }, [first]);
+
+  const missing = id !== undefined && selected === undefined && loaded.get();
+  return (
+    <Split
+      title="Inbox"
+      backHref={hrefOf('inbox', undefined, { status: filters['status'] })}
+      detailId={id}
+      aside={
+        <Tabs
+          label="Which questions"
+          value={ended ? 'ended' : 'open'}
+          options={[
+            ['open', `Open ${open.length === 0 ? '' : open.length.toLocaleString()}`],
+            ['ended', 'Ended'],
+          ]}
+          onChoose={(status) => show(hrefOf('inbox', undefined, { status: status === 'ended' ? status : undefined }))}
+        />
+      }
+      tools={
+        all.length > 5 || text !== '' ? (
+          <Search value={text} label="Filter by text, server or tool" onInput={setText} />
+        ) : undefined
+      }
+      list={
+        <>
+          {problem.get() !== undefined && <Notice tone="warn">{problem.get()}</Notice>}
+          {shown.length > 0 && (
+            <List
+              label={ended ? 'Ended questions' : 'Open questions'}
+              items={shown}
+              keyOf={(question) => question.id}
+              hrefOf={(question) => hrefOf('inbox', question.id, { status: filters['status'] })}
+              selected={id}
+              render={(question) => <QuestionRow question={question} />}
+            />
+          )}
+          {shown.length === 0 && loaded.get() && <Nothing filtered={text !== ''} ended={ended} />}
+          {!ended && moreQuestions.get() !== undefined && (
+            <button type="button" class="load" onClick={() => void readMoreQuestions()}>
+              Show more questions
+            </button>
+          )}
+          {ended && more.next && (
+            <button type="button" class="load" onClick={more.read}>
+              Show earlier questions
+            </button>
+          )}
+          {more.problem !== undefined && <Notice tone="warn">{more.problem}</Notice>}
+        </>
+      }
+      detail={
+        selected !== undefined ? (
+          <QuestionView key={selected.id} question={selected} />
+        ) : missing ? (
+          <Empty icon="question" title="This question is not here">
+            <p>It is unknown, has been forgotten, or belongs to somebody else.</p>
+          </Empty>
+        ) : undefined
+      }
+    />
+  );
+}
+
+function Nothing({ filtered, ended }: { filtered: boolean; ended: boolean }): JSX.Element {
+  if (filtered) return <Empty icon="search" title="No question matches" />;
+  if (ended) {
+    return (
+      <Empty icon="inbox" title="No question has ended yet">
+        <p>Questions stay here after they were answered, for as long as the history is kept.</p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty icon="inbox" title="Nothing waits for you">
+      <p>
+        When a server asks for a decision, some input or a model, its question appears here, whichever client made the
+        call.
+      </p>
+      <DemoHint tool="book_table" text="See one: let the demo server ask" />
+    </Empty>
+  );
+}
+
+function QuestionRow({ question }: { question: Question }): JSX.Element {
+  const { server, tool, createdAt, expiresAt, endedAt, status } = question;
+  const soon = status === 'open' && expiresAt !== undefined && expiresAt - Date.now() < SOON_MS;
+  return (
+    <>
+      <Avatar name={server} />
+      <span class="row-main">
+        <span class="row-top">
+          <span class="row-from">
+            {server}
+            {tool !== undefined && <span class="light"> {tool}</span>}
+          </span>
+          <span class="row-when">{status === 'open' ? <Age at={createdAt} /> : <Ago at={endedAt ?? createdAt} />}</span>
+        </span>
+        <span class="row-text">{headline(question)}</span>
+        <span class="row-tags">
+          {status === 'open' ? (
+            <span class="tag">{kindOf(question)}</span>
+          ) : (
+            <>
+              <Pill tone={QUESTION_STATUS[status].tone}>{QUESTION_STATUS[status].text}</Pill>
+              <span class="light">{answeredBy(question) && `by ${answeredBy(question)}`}</span>
+            </>
+          )}
+          {soon && (
+            <span class="tag urgent">
+              <Remaining until={expiresAt} />
+            </span>
+          )}
+        </span>
+      </span>
+    </>
+  );
+}
+
+/** The selected question stays in the list when somebody answers it, so that the person sees what happened. */
+function withSelected(open: Question[], selected: Question | undefined): Question[] {
+  if (selected === undefined || selected.status === 'open') return open;
+  return [...open, selected].toSorted((a, b) => a.createdAt - b.createdAt);
+}
+
+function endedQuestions(): Question[] {
+  const ended = questions.all().filter(({ status }) => status !== 'open');
+  return ended.toSorted((a, b) => (b.endedAt ?? b.createdAt) - (a.endedAt ?? a.createdAt));
+}
+
+function matches(question: Question, text: string): boolean {
+  if (text === '') return true;
+  const { server, tool = '', program = '', principal } = question;
+  return `${server} ${tool} ${program} ${principal} ${headline(question)}`.toLowerCase().includes(text.toLowerCase());
+}
+
+interface More {
+  next: boolean;
+  problem: string | undefined;
+  read: () => void;
+}
+
+/** Reads ended questions page by page, when they are wanted. */
+function useEnded(wanted: boolean): More {
+  useWatched(epoch);
+  const [cursor, setCursor] = useState<string>();
+  const [problem, setProblem] = useState<string>();
+  const read = async (from: string | undefined): Promise<void> => {
+    try {
+      const page = await get<Page<Question>>('/api/v1/questions', { status: 'ended', limit: 50, cursor: from });
+      questions.putAll(page.items);
+      setCursor(page.next);
+      setProblem(undefined);
+    } catch (error) {
+      setProblem(messageOf(error));
+    }
+  };
+  useEffect(() => {
+    if (wanted) void read(undefined);
+  }, [wanted, epoch.get()]);
+  return { next: cursor !== undefined, problem, read: () => void read(cursor) };
+}

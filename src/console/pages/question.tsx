@@ -1,0 +1,149 @@
+/** A question: who asks, what for, and how to answer. */
+
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { clean, cleanLine } from '../../lib/clean.ts';
+import type { Schema } from '../../lib/form/json-schema.ts';
+import { isObject } from '../../lib/values.ts';
+import { SchemaForm } from '../form/form.tsx';
+import { clock } from '../format.ts';
+import { hrefOf } from '../route.ts';
+import { readQuestion } from '../state/live.ts';
+import { Ago, Avatar, Facts, Notice, Pill, Remaining, Section } from '../ui/parts.tsx';
+import { Icon } from '../ui/icons.tsx';
+import { JsonView } from '../ui/json.tsx';
+import type { Question } from '../wire/types.ts';
+import { sendAnswer } from './answer.ts';
+import { Refusals } from './refusals.tsx';
+import { SamplingForm } from './sampling.tsx';
+import { UrlQuestion } from './url-question.tsx';
+import { answeredBy, headline, kindOf, QUESTION_STATUS } from './words.ts';
+
+export function QuestionView({ question }: { question: Question }): JSX.Element {
+  const { id, server, tool, callId, program, principal, createdAt, expiresAt, status, params } = question;
+  // An event tells that there is a question; what it asks for is read when it is looked at.
+  useEffect(() => {
+    if (params === undefined && question.truncated !== true) void readQuestion({ id });
+  }, [id, params === undefined]);
+  return (
+    <article class="question">
+      <header class="item-head">
+        <Avatar name={server} />
+        <div>
+          <h2 tabIndex={-1}>
+            {server} <span class="light">asks</span>
+          </h2>
+          <p class="muted">
+            {kindOf(question)}
+            {tool !== undefined && (
+              <>
+                {' · '}
+                {callId === undefined ? <code>{tool}</code> : <a href={hrefOf('work', callId)}>{tool}</a>}
+              </>
+            )}
+            {' · '}
+            <Ago at={createdAt} />
+          </p>
+        </div>
+        {status === 'open' ? (
+          expiresAt !== undefined && (
+            <span class="left">
+              <Icon name="clock" /> <Remaining until={expiresAt} />
+            </span>
+          )
+        ) : (
+          <Pill tone={QUESTION_STATUS[status].tone}>{QUESTION_STATUS[status].text}</Pill>
+        )}
+      </header>
+      <Asked question={question} />
+      {status === 'open' ? <Answering key={question.id} question={question} /> : <Ended question={question} />}
+      <details class="more">
+        <summary>About this question</summary>
+        <Facts
+          items={[
+            ['Asked by', server],
+            ['For', program === undefined ? principal : `${cleanLine(program)} (${principal})`],
+            [
+              'Also asked',
+              question.presented === true && status === 'open' ? 'its client shows the question, too' : undefined,
+            ],
+            ['Id', <code>{question.id}</code>],
+          ]}
+        />
+        {question.arguments !== undefined && (
+          <Section title={`Arguments of ${tool ?? 'the call'}`}>
+            <JsonView value={question.arguments} label="Arguments" />
+          </Section>
+        )}
+      </details>
+    </article>
+  );
+}
+
+function Asked({ question }: { question: Question }): JSX.Element | null {
+  const { kind, params } = question;
+  if (kind === 'sampling') return null;
+  const text = clean(params?.['message'] ?? question.message ?? '').trim();
+  return <p class="message">{text === '' ? headline(question) : text}</p>;
+}
+
+function Answering({ question }: { question: Question }): JSX.Element {
+  if (question.params === undefined) return <p class="muted">Loading…</p>;
+  if (question.kind === 'sampling') return <SamplingForm question={question} />;
+  if (question.kind === 'roots') {
+    return <Notice tone="info">Only the client program knows its folders. It answers by itself.</Notice>;
+  }
+  if (question.mode === 'url') return <UrlQuestion question={question} />;
+  return <FormQuestion question={question} />;
+}
+
+function FormQuestion({ question }: { question: Question }): JSX.Element {
+  const { requestedSchema } = question.params ?? {};
+  const schema: Schema = isObject(requestedSchema) ? requestedSchema : { type: 'object', properties: {} };
+  const expressible = isObject(schema['properties']) || requestedSchema === undefined;
+  return (
+    <>
+      {question.secret === true && (
+        <Notice tone="warn">
+          A field looks like a password. Servers must not ask for secrets in a form: do not enter one unless you know
+          why {question.server} needs it.
+        </Notice>
+      )}
+      <SchemaForm
+        schema={schema}
+        draftKey={question.id}
+        limits={expressible ? undefined : 'The server asks with a schema that no form can show.'}
+        onSubmit={async (content) => sendAnswer(question, { action: 'accept', content })}
+      >
+        {(busy) => (
+          <>
+            <button type="submit" class="primary" disabled={busy}>
+              {busy ? 'Sending…' : 'Send answer'}
+            </button>
+            <Refusals question={question} busy={busy} />
+          </>
+        )}
+      </SchemaForm>
+    </>
+  );
+}
+
+function Ended({ question }: { question: Question }): JSX.Element {
+  const { status, reason, endedAt, callId, tool } = question;
+  const by = answeredBy(question);
+  const tone = QUESTION_STATUS[status].tone === 'bad' ? 'warn' : 'good';
+  return (
+    <Notice tone={tone}>
+      <strong>{by === '' ? QUESTION_STATUS[status].text : `${QUESTION_STATUS[status].text} by ${by}`}</strong>
+      {endedAt !== undefined && ` at ${clock(endedAt)}`}
+      {status === 'expired' && '. Nobody answered in time.'}
+      {status === 'lost' && '. The call that asked is gone.'}
+      {reason !== undefined && <p>{clean(reason)}</p>}
+      {callId !== undefined && (
+        <p>
+          <a href={hrefOf('work', callId)}>See what became of {tool ?? 'the call'}</a>
+        </p>
+      )}
+    </Notice>
+  );
+}

@@ -1,0 +1,223 @@
+/** The servers behind the gateway: their state, and what they can do. */
+
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { clean, cleanLine } from '../../lib/clean.ts';
+import { clock, duration, plural } from '../format.ts';
+import { hrefOf } from '../route.ts';
+import { note } from '../state/announce.ts';
+import { useWatched } from '../state/collection.ts';
+import { readServers, servers } from '../state/live.ts';
+import { route } from '../state/route.ts';
+import { List } from '../ui/list.tsx';
+import { Split } from '../ui/split.tsx';
+import { Avatar, Command, Empty, Facts, Notice, Pill, Remaining, Section } from '../ui/parts.tsx';
+import { get, messageOf, post } from '../wire/api.ts';
+import type { LogLine, Server } from '../wire/types.ts';
+import { Tools } from './tools.tsx';
+import { SERVER_STATE } from './words.ts';
+
+export function Servers(): JSX.Element {
+  useWatched(servers, route);
+  useEffect(() => void readServers(), []);
+  const { id, filters } = route.get();
+  const all = servers.all().toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const { server, problem } = useServer(id);
+  return (
+    <Split
+      title="Servers"
+      backHref={hrefOf('servers')}
+      detailId={id}
+      aside={<span class="muted">{all.length}</span>}
+      list={
+        all.length === 0 ? (
+          <Empty icon="servers" title="No servers yet">
+            <p>Add servers to the config file, or copy those of your clients into one:</p>
+            <p>
+              <Command text="meanwhile import" />
+            </p>
+          </Empty>
+        ) : (
+          <List
+            label="Servers"
+            items={all}
+            keyOf={({ name }) => name}
+            hrefOf={({ name }) => hrefOf('servers', name)}
+            selected={id}
+            render={(each) => <ServerRow server={each} />}
+          />
+        )
+      }
+      detail={
+        server !== undefined ? (
+          <ServerView key={server.name} server={server} tool={filters['tool']} problem={problem} />
+        ) : problem !== undefined ? (
+          <Empty icon="question" title="This server is not here">
+            <p>{problem}</p>
+          </Empty>
+        ) : undefined
+      }
+    />
+  );
+}
+
+function useServer(name: string | undefined): { server: Server | undefined; problem: string | undefined } {
+  const [problem, setProblem] = useState<string>();
+  const server = servers.get(name);
+  useEffect(() => {
+    if (name === undefined) return;
+    const read = async (): Promise<void> => {
+      try {
+        servers.put(await get<Server>(`/api/v1/servers/${encodeURIComponent(name)}`));
+        setProblem(undefined);
+      } catch (error) {
+        setProblem(messageOf(error));
+      }
+    };
+    void read();
+  }, [name, server?.state]);
+  return { server, problem };
+}
+
+function ServerRow({ server }: { server: Server }): JSX.Element {
+  const state = SERVER_STATE[server.state];
+  return (
+    <>
+      <Avatar name={server.name} />
+      <span class="row-main">
+        <span class="row-top">
+          <span class="row-from">{server.name}</span>
+          <Pill tone={state.tone}>{state.text}</Pill>
+        </span>
+        <span class="row-text light">
+          {server.error === undefined ? cleanLine(server.address) : cleanLine(server.error)}
+        </span>
+      </span>
+    </>
+  );
+}
+
+function ServerView({
+  server,
+  tool,
+  problem,
+}: {
+  server: Server;
+  tool: string | undefined;
+  problem: string | undefined;
+}): JSX.Element {
+  const state = SERVER_STATE[server.state];
+  const { implementation, capabilities = {}, calls } = server;
+  const about = [implementation?.title ?? implementation?.name, implementation?.version].filter(Boolean).join(' ');
+  return (
+    <article class="server">
+      <header class="item-head">
+        <Avatar name={server.name} />
+        <div>
+          <h2 tabIndex={-1}>{server.name}</h2>
+          <p class="muted">{cleanLine(about) || server.transport}</p>
+        </div>
+        <Pill tone={state.tone}>{state.text}</Pill>
+      </header>
+      {problem !== undefined && <Notice tone="warn">{problem}</Notice>}
+      {server.error !== undefined && (
+        <Notice tone="bad">
+          <p class="message">{clean(server.error)}</p>
+          {server.fix !== undefined && (
+            <p>
+              <strong>Try this:</strong> {clean(server.fix)}
+            </p>
+          )}
+          {server.retryAt !== undefined && server.retryAt > Date.now() && (
+            <p class="muted">
+              The gateway tries again: <Remaining until={server.retryAt} />.
+            </p>
+          )}
+        </Notice>
+      )}
+      {server.state !== 'connected' && <Connect server={server} />}
+      <Tools server={server} opened={tool} />
+      {typeof server.instructions === 'string' && server.instructions !== '' && (
+        <Section title="Instructions">
+          <p class="message small">{clean(server.instructions)}</p>
+        </Section>
+      )}
+      <Section title="About">
+        <Facts
+          items={[
+            ['Address', <code>{cleanLine(server.address)}</code>],
+            ['Protocol', [server.protocolVersion, server.era].filter(Boolean).join(' · ')],
+            ['Tasks', server.tasks],
+            ['Latency', server.latencyMs === undefined ? undefined : duration(server.latencyMs)],
+            [
+              'Last hour',
+              calls === undefined ? undefined : `${plural(calls.lastHour, 'call')}, ${plural(calls.errors, 'error')}`,
+            ],
+            ['Used by', server.sessions === undefined ? undefined : plural(server.sessions, 'session')],
+            ['Added by', server.addedBy],
+          ]}
+        />
+        {Object.keys(capabilities).length > 0 && (
+          <ul class="chips" aria-label="Capabilities">
+            {Object.keys(capabilities).map((name) => (
+              <li key={name}>{cleanLine(name)}</li>
+            ))}
+          </ul>
+        )}
+        <p>
+          <a href={hrefOf('work', undefined, { server: server.name })}>Calls of this server</a>
+        </p>
+      </Section>
+      <Log lines={server.log ?? []} />
+    </article>
+  );
+}
+
+function Connect({ server }: { server: Server }): JSX.Element {
+  const [busy, setBusy] = useState(false);
+  const connect = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      const path = `/api/v1/servers/${encodeURIComponent(server.name)}`;
+      await post(`${path}/connect`, {});
+      servers.put(await get<Server>(path));
+    } catch (error) {
+      note(messageOf(error), 'problem');
+    }
+    setBusy(false);
+  };
+  return (
+    <div class="actions">
+      <button
+        type="button"
+        class={server.tools === undefined || server.tools.length === 0 ? 'primary' : ''}
+        disabled={busy}
+        onClick={() => void connect()}
+      >
+        {busy ? 'Connecting…' : server.state === 'idle' ? 'Connect and list tools' : 'Connect now'}
+      </button>
+    </div>
+  );
+}
+
+function Log({ lines }: { lines: LogLine[] }): JSX.Element {
+  return (
+    <Section title="Log">
+      {lines.length === 0 ? (
+        <p class="muted">The server has not logged anything.</p>
+      ) : (
+        <div class="log" tabIndex={0} role="region" aria-label="Log">
+          <ul>
+            {lines.map((line, index) => (
+              <li key={index} class={`level-${cleanLine(line.level)}`}>
+                <time>{clock(line.time)}</time>
+                <span class="level">{cleanLine(line.level)}</span>
+                <span>{clean(line.data)}</span>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,98 @@
+/** Who is connected, and what they hold. */
+
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { cleanLine } from '../../lib/clean.ts';
+import { plural } from '../format.ts';
+import { hrefOf } from '../route.ts';
+import { useWatched } from '../state/collection.ts';
+import { readSessions, sessions } from '../state/live.ts';
+import { Ago, Avatar, Command, Empty, Pill } from '../ui/parts.tsx';
+import type { Session } from '../wire/types.ts';
+import { phase } from '../state/live.ts';
+
+export function Sessions(): JSX.Element {
+  useWatched(sessions);
+  useEffect(() => void readSessions(), []);
+  const all = sessions
+    .all()
+    .toSorted((a, b) => Number(b.connected) - Number(a.connected) || b.lastActiveAt - a.lastActiveAt);
+  return (
+    <div class="page">
+      <header class="page-head">
+        <h1 tabIndex={-1}>Sessions</h1>
+        <span class="muted">{plural(all.filter(({ connected }) => connected).length, 'client')} connected</span>
+      </header>
+      {all.length === 0 ? <Nothing /> : <Table items={all} />}
+    </div>
+  );
+}
+
+function Nothing(): JSX.Element {
+  const now = phase.get();
+  const address = (now.name === 'ready' ? now.me.endpoints?.all : undefined) ?? `${location.origin}/mcp/all`;
+  return (
+    <Empty icon="sessions" title="No client has connected">
+      <p>Give a client this address, for example Claude Code:</p>
+      <p>
+        <Command text={`claude mcp add --transport http meanwhile ${address}`} />
+      </p>
+      <p>
+        Or run <Command text="meanwhile link" />, which finds the clients on this machine.
+      </p>
+    </Empty>
+  );
+}
+
+function Table({ items }: { items: Session[] }): JSX.Element {
+  return (
+    <div class="table-box" tabIndex={0} role="region" aria-label="Sessions">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Client</th>
+            <th scope="col">State</th>
+            <th scope="col">User</th>
+            <th scope="col">Sees</th>
+            <th scope="col">Work</th>
+            <th scope="col">Servers</th>
+            <th scope="col">Active</th>
+          </tr>
+        </thead>
+        <tbody>
+          {items.map((session) => (
+            <tr key={session.id}>
+              <td data-label="Client">
+                <span class="cell-name">
+                  <Avatar name={session.program ?? '?'} />
+                  <span>
+                    {cleanLine(session.program ?? 'unknown program')}
+                    <span class="light block">{session.protocolVersion}</span>
+                  </span>
+                </span>
+              </td>
+              <td data-label="State">
+                <Pill tone={session.connected ? 'good' : 'neutral'}>{session.connected ? 'Connected' : 'Away'}</Pill>
+              </td>
+              <td data-label="User">{session.principal}</td>
+              <td data-label="Sees">{session.server ?? session.group ?? session.view}</td>
+              <td data-label="Work">
+                <a href={hrefOf('work', undefined, { session: session.id })}>
+                  {plural(session.tasks.running, 'running task')}
+                </a>
+                <span class="light block">
+                  {session.tasks.ended} ended, {plural(session.questions, 'question')}
+                </span>
+              </td>
+              <td data-label="Servers">{session.servers.join(', ') || '–'}</td>
+              <td data-label="Active">
+                <Ago at={session.lastActiveAt} />
+                {session.gateway !== undefined && <span class="light block">at {session.gateway}</span>}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

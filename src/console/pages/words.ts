@@ -1,0 +1,77 @@
+/** States in the words of the page. */
+
+import type { Call, CallStatus, Question, QuestionStatus, Server } from '../wire/types.ts';
+import { cleanLine } from '../../lib/clean.ts';
+import { isObject } from '../../lib/values.ts';
+
+export const QUESTION_STATUS: Record<QuestionStatus, { text: string; tone: string }> = {
+  open: { text: 'Open', tone: 'waiting' },
+  accepted: { text: 'Answered', tone: 'good' },
+  completed: { text: 'Completed', tone: 'good' },
+  declined: { text: 'Declined', tone: 'neutral' },
+  cancelled: { text: 'Dismissed', tone: 'neutral' },
+  rejected: { text: 'Refused', tone: 'neutral' },
+  expired: { text: 'Expired', tone: 'bad' },
+  lost: { text: 'Lost', tone: 'bad' },
+};
+
+export const CALL_STATUS: Record<CallStatus, { text: string; tone: string }> = {
+  running: { text: 'Running', tone: 'running' },
+  waiting: { text: 'Waiting', tone: 'waiting' },
+  completed: { text: 'Completed', tone: 'good' },
+  failed: { text: 'Failed', tone: 'bad' },
+  cancelled: { text: 'Cancelled', tone: 'neutral' },
+  expired: { text: 'Expired', tone: 'bad' },
+  lost: { text: 'Lost', tone: 'bad' },
+};
+
+/** A tool that reports an error has completed for the protocol, and failed for a person. */
+export function callStatus({ status, isError }: Call): { text: string; tone: string } {
+  return status === 'completed' && isError === true
+    ? { text: 'Tool error', tone: 'bad' }
+    : (CALL_STATUS[status] ?? { text: status, tone: 'neutral' });
+}
+
+export const SERVER_STATE: Record<Server['state'], { text: string; tone: string }> = {
+  idle: { text: 'Idle', tone: 'neutral' },
+  connecting: { text: 'Connecting', tone: 'running' },
+  connected: { text: 'Connected', tone: 'good' },
+  waiting: { text: 'Trying again', tone: 'waiting' },
+  failed: { text: 'Failed', tone: 'bad' },
+};
+
+const VIA: Record<string, string> = {
+  console: 'in the console',
+  terminal: 'in a terminal',
+  tools: 'through the hub’s tools',
+  client: 'in the client',
+};
+
+export function answeredBy({ answeredBy: by, program }: Question): string {
+  if (by === undefined) return '';
+  const place =
+    by.via === 'client' && program !== undefined ? `in ${cleanLine(program)}` : (VIA[by.via] ?? `via ${by.via}`);
+  return `${by.principal} ${place}`;
+}
+
+/** One line that tells a question from the others. */
+export function headline(question: Question): string {
+  const { kind, message, params } = question;
+  const text = cleanLine(message ?? params?.['message'] ?? '');
+  if (text !== '') return text;
+  if (kind === 'roots') return 'Which folders may it use?';
+  return kind === 'sampling' ? lastMessage(params ?? {}) || 'Asks for a model' : 'Asks for input';
+}
+
+function lastMessage({ messages }: Record<string, unknown>): string {
+  const all: unknown[] = Array.isArray(messages) ? messages : [];
+  const blocks = all.flatMap((message) => (isObject(message) ? message['content'] : []));
+  const last = blocks.findLast((block) => isObject(block) && typeof block['text'] === 'string');
+  return isObject(last) ? cleanLine(String(last['text']).slice(0, 400)) : '';
+}
+
+export function kindOf({ kind, mode }: Question): string {
+  if (kind === 'sampling') return 'Model request';
+  if (kind === 'roots') return 'Folders';
+  return mode === 'url' ? 'Link' : 'Form';
+}

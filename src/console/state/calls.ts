@@ -1,0 +1,94 @@
+/** Calls that match a filter: read page by page, and kept up to date. */
+
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useWatched } from './collection.ts';
+import { calls, epoch, isRunning, putCall } from './live.ts';
+import { get, messageOf } from '../wire/api.ts';
+import type { Call, Page, Summary } from '../wire/types.ts';
+
+export interface CallFilter {
+  status?: 'running' | 'ended';
+  /** How it ended. */
+  outcome?: string;
+  server?: string;
+  session?: string;
+  text?: string;
+  task?: string;
+}
+
+const LIMIT = 200;
+
+export interface Found {
+  items: Call[];
+  more: boolean;
+  loading: boolean;
+  problem: string | undefined;
+  readMore: () => void;
+}
+
+export function useCalls(filter: CallFilter): Found {
+  useWatched(calls, epoch);
+  const key = JSON.stringify([filter, epoch.get()]);
+  const [state, setState] = useState<{
+    key: string;
+    cursor?: string;
+    oldest: number;
+    problem?: string;
+    done: boolean;
+  }>();
+  const current = useRef(key);
+  current.current = key;
+  const read = async (cursor: string | undefined): Promise<void> => {
+    try {
+      const page = await readPage(filter, cursor);
+      for (const item of page.items) putCall(item);
+      if (current.current !== key) return;
+      const starts = page.items.map((item) => ('startedAt' in item ? item.startedAt : item.from));
+      const oldest = page.next === undefined ? 0 : Math.min(...starts);
+      setState({ key, oldest, done: true, ...(page.next !== undefined && { cursor: page.next }) });
+    } catch (error) {
+      if (current.current === key) setState({ key, oldest: 0, problem: messageOf(error), done: true });
+    }
+  };
+  useEffect(() => {
+    // Typing does not ask for each letter.
+    const timer = setTimeout(() => void read(undefined), filter.text === undefined ? 0 : 200);
+    return () => clearTimeout(timer);
+  }, [key]);
+  const fits = state?.key === key ? state : undefined;
+  const oldest = fits?.oldest ?? 0;
+  // What is older than the pages read so far would leave gaps.
+  const items = calls.all().filter((call) => matches(call, filter) && (call.startedAt >= oldest || isRunning(call)));
+  return {
+    items: items.toSorted((a, b) => b.startedAt - a.startedAt || (a.id < b.id ? 1 : -1)),
+    more: fits?.cursor !== undefined,
+    loading: fits === undefined,
+    problem: fits?.problem,
+    readMore: () => void read(fits?.cursor),
+  };
+}
+
+/** What a person calls running is two states for the gateway. */
+async function readPage({ status, ...filter }: CallFilter, cursor: string | undefined): Promise<Page<Call | Summary>> {
+  const read = async (of: string | undefined): Promise<Page<Call | Summary>> =>
+    get('/api/v1/calls', { ...filter, status: of, limit: LIMIT, cursor });
+  if (status !== 'running') return read(status);
+  const [running, waiting] = await Promise.all([read('running'), read('waiting')]);
+  return { items: [...running.items, ...waiting.items] };
+}
+
+/** As the gateway filters. */
+export function matches(call: Call, filter: CallFilter): boolean {
+  const { status, outcome, server, session, text, task } = filter;
+  if (status === 'running' && !isRunning(call)) return false;
+  if (status === 'ended' && isRunning(call)) return false;
+  if (outcome !== undefined && call.status !== outcome) return false;
+  if (server !== undefined && call.server !== server) return false;
+  if (session !== undefined && call.sessionId !== session) return false;
+  if (task === 'true' && call.taskId === undefined) return false;
+  if (text === undefined) return true;
+  const { tool, statusMessage = '', program = '', principal } = call;
+  return `${call.server} ${tool} ${statusMessage} ${program} ${principal} ${call.id}`
+    .toLowerCase()
+    .includes(text.toLowerCase());
+}

@@ -1,0 +1,227 @@
+/** Everything that the page knows of the gateway: read once, and kept up to date by the stream of changes. */
+
+import { announce } from './announce.ts';
+import { Collection, Value } from './collection.ts';
+import { get, messageOf, post, whenSignedOut } from '../wire/api.ts';
+import { EventStream, type Link } from '../wire/stream.ts';
+import type { Call, Me, Page, Question, Server, Session, Summary } from '../wire/types.ts';
+import { plural } from '../format.ts';
+
+export type Phase =
+  | { name: 'starting' }
+  | { name: 'signed out'; reason?: string }
+  | { name: 'failed'; reason: string }
+  | { name: 'ready'; me: Me };
+
+export const phase = new Value<Phase>({ name: 'starting' });
+export const link = new Value<Link>({ state: 'connecting' });
+export const questions = new Collection<Question>(({ id }) => id, ['params', 'arguments', 'secret']);
+export const calls = new Collection<Call>(({ id }) => id, ['arguments', 'result', 'questions']);
+export const summaries = new Collection<Summary>(({ id }) => id);
+export const servers = new Collection<Server>(({ name }) => name, ['tools', 'log', 'calls', 'latencyMs']);
+export const sessions = new Collection<Session>(({ id }) => id);
+/** There are more open questions than the page has read. */
+export const moreQuestions = new Value<string | undefined>(undefined);
+/** Grows when lists must be read again, because changes were missed. */
+export const epoch = new Value(0);
+
+const PAGE = 200;
+/** Open questions that are read by themselves; the rest is read on demand. */
+const QUESTION_PAGES = 5;
+/** Ended calls that are remembered. */
+const CALLS_KEPT = 5000;
+
+let stream: EventStream | undefined;
+
+export async function start(): Promise<void> {
+  whenSignedOut(() => signedOut('You are no longer signed in: the session has ended, or the gateway has a new key.'));
+  stream?.close();
+  try {
+    const me = await get<Me>('/api/v1/me');
+    phase.set({ name: 'ready', me });
+    stream = new EventStream({ onEvent, onLink, onOpen, onSignedOut: () => signedOut() });
+    stream.start();
+  } catch (error) {
+    if (phase.get().name !== 'signed out') phase.set({ name: 'failed', reason: messageOf(error) });
+  }
+}
+
+export async function signIn(key: string): Promise<void> {
+  await post('/console/sign-in', { key });
+  await start();
+}
+
+export async function signOut(): Promise<void> {
+  stream?.close();
+  await post('/console/sign-out', {});
+  for (const collection of [questions, calls, summaries, servers, sessions]) collection.clear();
+  phase.set({ name: 'signed out' });
+}
+
+function signedOut(reason?: string): void {
+  stream?.close();
+  // The first visit needs no explanation.
+  const known = phase.get().name === 'ready';
+  phase.set({ name: 'signed out', ...(known && reason !== undefined && { reason }) });
+}
+
+export const retryNow = (): void => stream?.retryNow();
+
+// A computer that wakes up and a page that comes to the front do not wait for the next attempt.
+for (const event of ['online', 'focus', 'visibilitychange']) {
+  globalThis.addEventListener?.(event, () => retryNow());
+}
+
+function onLink(now: Link): void {
+  const before = link.get();
+  link.set(now);
+  if (now.state === 'lost' && before.state === 'live') announce('Connection to the gateway lost. Trying again.');
+  if (now.state === 'live' && before.state === 'lost') announce('Connected to the gateway again.');
+}
+
+function onOpen(resumed: boolean): void {
+  void readServers();
+  void readSessions();
+  if (!resumed) void reload();
+}
+
+let arrived = 0;
+
+function onEvent(type: string, item: unknown): void {
+  switch (type) {
+    case 'question': {
+      const question = item as Question;
+      if (question.status === 'open' && questions.get(question.id) === undefined) announceQuestion(question);
+      questions.put(question);
+      break;
+    }
+    case 'call':
+      putCall(item as Call | Summary);
+      break;
+    case 'server':
+      putOrDelete(servers, item as Server & Gone, (item as Server).name);
+      break;
+    case 'session':
+      putOrDelete(sessions, item as Session & Gone, (item as Session).id);
+      break;
+    case 'resync':
+      void reload();
+      break;
+    default:
+  }
+}
+
+interface Gone {
+  gone?: boolean;
+}
+
+function putOrDelete<T extends object>(collection: Collection<T>, item: T & Gone, id: string): void {
+  if (item.gone === true) collection.delete(id);
+  else collection.put(item);
+}
+
+export function putCall(item: Call | Summary): void {
+  if ('kind' in item && item.kind === 'summary') summaries.put(item);
+  else calls.put(item as Call);
+  if (calls.size > CALLS_KEPT * 1.2) forgetOldCalls();
+}
+
+function forgetOldCalls(): void {
+  const ended = calls.all().filter(({ endedAt }) => endedAt !== undefined);
+  const oldest = ended.toSorted((a, b) => a.startedAt - b.startedAt).slice(0, Math.max(0, calls.size - CALLS_KEPT));
+  for (const { id } of oldest) calls.delete(id);
+}
+
+function announceQuestion({ server }: Question): void {
+  arrived += 1;
+  if (arrived > 1) return;
+  setTimeout(() => {
+    announce(arrived === 1 ? `New question from ${server}.` : `${plural(arrived, 'new question')}.`);
+    arrived = 0;
+  }, 800);
+}
+
+/** Changes may have been missed: what is known is read again. */
+async function reload(): Promise<void> {
+  epoch.set(epoch.get() + 1);
+  await Promise.all([readOpenQuestions(), readRunningCalls()]);
+}
+
+/** For the number of them, which is always in sight. */
+async function readRunningCalls(): Promise<void> {
+  await quietly(async () => {
+    for (const status of ['running', 'waiting']) {
+      calls.putAll((await get<Page<Call>>('/api/v1/calls', { status, limit: PAGE })).items);
+    }
+  });
+}
+
+async function readOpenQuestions(): Promise<void> {
+  const known = questions.all().filter(({ status }) => status === 'open');
+  const found = new Set<string>();
+  let cursor: string | undefined;
+  try {
+    for (let page = 0; page < QUESTION_PAGES; page += 1) {
+      const { items, next } = await get<Page<Question>>('/api/v1/questions', { status: 'open', limit: PAGE, cursor });
+      questions.putAll(items);
+      for (const { id } of items) found.add(id);
+      cursor = next;
+      if (next === undefined) break;
+    }
+    moreQuestions.set(cursor);
+    // What was open and is not any more has ended meanwhile.
+    if (cursor === undefined) await Promise.all(known.filter(({ id }) => !found.has(id)).map(readQuestion));
+  } catch (error) {
+    problem.set(messageOf(error));
+    return;
+  }
+  loaded.set(true);
+  problem.set(undefined);
+}
+
+/** The open questions have been read. */
+export const loaded = new Value(false);
+/** Why they could not be read. */
+export const problem = new Value<string | undefined>(undefined);
+
+export async function readMoreQuestions(): Promise<void> {
+  const cursor = moreQuestions.get();
+  if (cursor === undefined) return;
+  const { items, next } = await get<Page<Question>>('/api/v1/questions', { status: 'open', limit: PAGE, cursor });
+  questions.putAll(items);
+  moreQuestions.set(next);
+}
+
+export async function readQuestion({ id }: { id: string }): Promise<void> {
+  try {
+    questions.put(await get<Question>(`/api/v1/questions/${encodeURIComponent(id)}`));
+  } catch {
+    questions.delete(id);
+  }
+}
+
+export async function readServers(): Promise<void> {
+  await quietly(async () => servers.replaceAll((await get<Page<Server>>('/api/v1/servers')).items));
+}
+
+export async function readSessions(): Promise<void> {
+  await quietly(async () => sessions.replaceAll((await get<Page<Session>>('/api/v1/sessions')).items));
+}
+
+/** A list that could not be read is read again after the next connection, which the page shows as lost meanwhile. */
+async function quietly(read: () => Promise<void>): Promise<void> {
+  try {
+    await read();
+  } catch (error) {
+    problem.set(messageOf(error));
+  }
+}
+
+export function openQuestions(): Question[] {
+  return questions
+    .all()
+    .filter(({ status }) => status === 'open')
+    .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
+}
+
+export const isRunning = ({ status }: Call): boolean => status === 'running' || status === 'waiting';

@@ -1,0 +1,76 @@
+/** Requests to the API of the gateway. */
+
+import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
+import { isObject } from '../../lib/values.ts';
+import { sentence } from '../sentence.ts';
+import type { Json, Question } from './types.ts';
+
+export class ApiError extends Error {
+  /** 0 if the gateway could not be reached. */
+  readonly status: number;
+  readonly code: string;
+  /** What is wrong with the fields of an answer. */
+  readonly fields: Record<string, string>;
+  /** The question that somebody else has answered. */
+  readonly question: Question | undefined;
+
+  constructor(status: number, body: unknown) {
+    const error = isObject(body) && isObject(body['error']) ? body['error'] : {};
+    const message = typeof error['message'] === 'string' ? error['message'] : `The gateway answered ${status}.`;
+    super(sentence(message));
+    this.status = status;
+    this.code = typeof error['code'] === 'string' ? error['code'] : '';
+    this.fields = isObject(error['fields']) ? (error['fields'] as Record<string, string>) : {};
+    this.question =
+      isObject(body) && isObject(body['question']) ? (body['question'] as unknown as Question) : undefined;
+  }
+}
+
+const UNREACHABLE = { error: { code: 'unreachable', message: 'The gateway cannot be reached. Is it running?' } };
+
+/** Called when the person is no longer signed in. */
+let onSignedOut: () => void = () => {};
+export function whenSignedOut(listener: () => void): void {
+  onSignedOut = listener;
+}
+
+export const API = '/api/v1';
+
+export async function get<T>(path: string, filters: Record<string, string | number | undefined> = {}): Promise<T> {
+  const given = Object.entries(filters).filter(([, value]) => value !== undefined && value !== '');
+  const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
+  return request<T>(given.length === 0 ? path : `${path}?${query.toString()}`, { method: 'GET' });
+}
+
+export async function post<T>(path: string, body: Json): Promise<T> {
+  return request<T>(path, { method: 'POST', body: stringifyExact(body) });
+}
+
+async function request<T>(path: string, init: RequestInit): Promise<T> {
+  const headers: Record<string, string> = { Accept: 'application/json', 'Meanwhile-Console': '1' };
+  if (init.method === 'POST') headers['Content-Type'] = 'application/json';
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(path, { ...init, headers, credentials: 'same-origin' });
+    text = await response.text();
+  } catch {
+    throw new ApiError(0, UNREACHABLE);
+  }
+  const body = parsed(text);
+  if (response.ok) return body as T;
+  if (response.status === 401 && path.startsWith(API)) onSignedOut();
+  throw new ApiError(response.status, body);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return text === '' ? undefined : parseExact(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

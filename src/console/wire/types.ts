@@ -1,0 +1,160 @@
+/** The items of the API, as far as the page uses them. docs/API.md describes them. */
+
+export type Json = Record<string, unknown>;
+
+export type QuestionStatus =
+  | 'open'
+  | 'accepted'
+  | 'declined'
+  | 'cancelled'
+  | 'completed'
+  | 'expired'
+  | 'rejected'
+  | 'lost';
+
+export interface Question {
+  id: string;
+  seq: number;
+  kind: 'elicitation' | 'sampling' | 'roots';
+  mode?: 'form' | 'url';
+  status: QuestionStatus;
+  server: string;
+  tool?: string;
+  callId?: string;
+  sessionId: string;
+  principal: string;
+  program?: string;
+  createdAt: number;
+  expiresAt?: number;
+  endedAt?: number;
+  answeredBy?: { principal: string; via: string };
+  reason?: string;
+  message?: string;
+  /** As the server sent them; not in events. */
+  params?: Json;
+  /** The params are too large for lists, or to be kept. */
+  truncated?: boolean;
+  /** Of the call that asks. */
+  arguments?: Json;
+  /** Its client is being asked, too. */
+  presented?: boolean;
+  /** A field looks like a password. */
+  secret?: boolean;
+}
+
+export type CallStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled' | 'expired' | 'lost';
+
+export interface Wait {
+  from: number;
+  to?: number;
+  questionId: string;
+}
+
+export interface Call {
+  id: string;
+  seq: number;
+  taskId?: string;
+  server: string;
+  tool: string;
+  sessionId: string;
+  principal: string;
+  program?: string;
+  view: string;
+  startedAt: number;
+  endedAt?: number;
+  status: CallStatus;
+  isError?: boolean;
+  progress?: { progress: number; total?: number; message?: string };
+  statusMessage?: string;
+  waits: Wait[];
+  argumentBytes: number;
+  resultBytes?: number;
+  truncated?: boolean;
+  arguments?: unknown;
+  result?: unknown;
+  error?: { code?: number | string; message: string };
+  questions?: Question[];
+}
+
+/** Fast calls that were only counted. */
+export interface Summary {
+  id: string;
+  seq: number;
+  kind: 'summary';
+  server: string;
+  tool: string;
+  from: number;
+  to: number;
+  count: number;
+  errors: number;
+  longestMs: number;
+}
+
+export interface Tool {
+  name: string;
+  title?: string;
+  description?: string;
+  inputSchema?: Json;
+  annotations?: Json;
+}
+
+export interface LogLine {
+  time: number;
+  level: string;
+  source?: string;
+  logger?: string;
+  data?: unknown;
+}
+
+export interface Server {
+  name: string;
+  addedBy?: string;
+  transport?: string;
+  address?: string;
+  state: 'idle' | 'connecting' | 'connected' | 'waiting' | 'failed';
+  sessions?: number;
+  protocolVersion?: string;
+  era?: string;
+  tasks?: string;
+  implementation?: { name?: string; title?: string; version?: string };
+  capabilities?: Json;
+  instructions?: string;
+  latencyMs?: number;
+  error?: string;
+  fix?: string;
+  retryAt?: number;
+  calls?: { lastHour: number; errors: number };
+  tools?: Tool[];
+  log?: LogLine[];
+}
+
+export interface Session {
+  id: string;
+  principal: string;
+  program?: string;
+  view: string;
+  server?: string;
+  group?: string;
+  protocolVersion?: string;
+  createdAt: number;
+  lastActiveAt: number;
+  connected: boolean;
+  tasks: { running: number; ended: number };
+  questions: number;
+  servers: string[];
+  gateway?: string;
+}
+
+export interface Me {
+  principal: string;
+  operator: boolean;
+  gateway: { id?: string; version: string; startedAt: number };
+  history: { keepMs: number; callsPerSecond?: number };
+  endpoints?: { hub?: string; all?: string };
+}
+
+export interface Page<T> {
+  items: T[];
+  next?: string;
+  total?: number;
+}

@@ -1,0 +1,162 @@
+/**
+ * The history has one entry for each call and one for each question. An entry is written again when it changes, and gets a new,
+ * larger number (`seq`) each time: who has read all entries up to a number has missed nothing, and asks for those beyond it.
+ *
+ *   call:      running ⇄ waiting → completed | failed | cancelled | expired | lost
+ *   question:  open → accepted | declined | cancelled | completed | expired | rejected | lost
+ *
+ * `lost`: nobody knows how it ended, since its gateway is gone. An entry that has ended does not change any more, except
+ * that a session which is continued after all takes back its lost entries.
+ */
+
+import type { BigNumber } from '../../lib/exact-json.ts';
+import type { InteractionKind, SettledInteraction } from '../interaction/interaction.ts';
+import type { View } from '../session/kind.ts';
+import type { EndedTask } from '../task/task.ts';
+
+export type EntryKind = 'call' | 'question' | 'summary';
+
+export type CallStatus = 'running' | 'waiting' | EndedTask['status'] | 'lost';
+
+export type QuestionStatus = 'open' | SettledInteraction['status'] | 'lost';
+
+export type EntryStatus = CallStatus | QuestionStatus;
+
+/** Where a call was made: through the hub, at the endpoint of a server or a group, or in the console. */
+export type CallView = View['kind'] | 'console';
+
+/** Where an answer came from. `client`: the program that made the call. `tools`: a tool of the hub. */
+export type AnswerSource = 'client' | 'tools' | 'console' | 'terminal';
+
+export interface AnsweredBy {
+  principal: string;
+  via: AnswerSource;
+}
+
+interface EntryFacts {
+  id: string;
+  seq: number;
+  principal: string;
+  server: string;
+}
+
+/** The time that a call spent waiting for the answer to a question; without `to` it still waits. */
+export interface Wait {
+  questionId: string;
+  from: number;
+  to?: number;
+}
+
+export interface CallEntry extends EntryFacts {
+  kind: 'call';
+  /** The task that the call became. */
+  taskId?: string;
+  tool: string;
+  sessionId: string;
+  /** The client program that made the call. */
+  program?: string;
+  view: CallView;
+  startedAt: number;
+  endedAt?: number;
+  status: CallStatus;
+  /** The tool reported an error. */
+  isError?: boolean;
+  progress?: { progress: number | BigNumber; total?: number | BigNumber; message?: string };
+  statusMessage?: string;
+  waits: Wait[];
+  /** About as many bytes as its arguments and its result have as JSON. */
+  argumentBytes: number;
+  resultBytes?: number;
+  /** Its arguments or its result are too large to be kept. */
+  truncated?: boolean;
+  error?: { code: number; message: string };
+  /** Only read on demand. */
+  arguments?: Record<string, unknown>;
+  result?: Record<string, unknown>;
+}
+
+export interface QuestionEntry extends EntryFacts {
+  kind: 'question';
+  /** Of the request that the server makes. */
+  asks: InteractionKind;
+  mode?: 'form' | 'url';
+  status: QuestionStatus;
+  /** Of the call that asks, as far as it is known. */
+  tool?: string;
+  callId?: string;
+  sessionId: string;
+  program?: string;
+  createdAt: number;
+  expiresAt: number;
+  endedAt?: number;
+  /** Of an open question: the answer is being stored, so another one comes too late. */
+  answeredBy?: AnsweredBy;
+  /** Why there is no answer. */
+  reason?: string;
+  /** What a person is asked, shortened. */
+  message?: string;
+  /** Its client is being asked, too. */
+  presented?: boolean;
+  /** It has ended, and its params are too large to be kept. */
+  truncated?: boolean;
+  /** The server's own parameters. Only read on demand. */
+  params?: Record<string, unknown>;
+}
+
+/** Calls of one second that were too many to have entries of their own. */
+export interface SummaryEntry extends EntryFacts {
+  kind: 'summary';
+  tool: string;
+  from: number;
+  to: number;
+  count: number;
+  errors: number;
+  longestMs: number;
+}
+
+export type HistoryEntry = CallEntry | QuestionEntry | SummaryEntry;
+
+/** The parts of an entry that may be large. */
+export type EntryContent = Pick<CallEntry, 'arguments' | 'result'> & Pick<QuestionEntry, 'params'>;
+
+type New<T> = T extends HistoryEntry ? Omit<T, 'seq' | keyof EntryContent> : never;
+
+export type NewEntry = New<HistoryEntry>;
+
+/** An entry as it is to be written. Without `content`, that of its earlier version stays. */
+export interface EntryWrite {
+  entry: NewEntry;
+  content?: EntryContent;
+}
+
+/** When an entry began. Lists are in this order. */
+export function beganAt(entry: NewEntry): number {
+  switch (entry.kind) {
+    case 'call':
+      return entry.startedAt;
+    case 'question':
+      return entry.createdAt;
+    case 'summary':
+      return entry.from;
+  }
+}
+
+/** When an entry ended; `undefined` while it goes on. */
+export function endedAt(entry: NewEntry): number | undefined {
+  return entry.kind === 'summary' ? entry.to : entry.endedAt;
+}
+
+/** What a search looks into: names, ids and messages, in lower case. */
+export function searchText(entry: NewEntry): string {
+  const { id, server, principal } = entry;
+  const more =
+    entry.kind === 'call'
+      ? [entry.tool, entry.taskId, entry.sessionId, entry.program, entry.statusMessage, entry.error?.message]
+      : entry.kind === 'question'
+        ? [entry.tool, entry.callId, entry.sessionId, entry.program, entry.message, entry.reason]
+        : [entry.tool];
+  return [server, ...more, id, principal]
+    .filter((part) => part !== undefined)
+    .join('\n')
+    .toLowerCase();
+}

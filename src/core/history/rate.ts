@@ -1,0 +1,22 @@
+/** So many in each second. */
+export class Rate {
+  readonly #perSecond: number;
+  #second = -1;
+  #taken = 0;
+
+  constructor(perSecond: number) {
+    this.#perSecond = perSecond;
+  }
+
+  /** Whether there is one more in the second of this moment. */
+  take(now: number): boolean {
+    const second = Math.floor(now / 1000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#taken = 0;
+    }
+    if (this.#taken >= this.#perSecond) return false;
+    this.#taken += 1;
+    return true;
+  }
+}

@@ -1,0 +1,356 @@
+/**
+ * Writes the history. It is told of changes by reference, and writes all of them together a moment later: an entry that changes
+ * several times in between is one row, and a call that ends in between is written once. Nothing waits for it. If the store fails
+ * or is slow, a limited number of changes waits for it.
+ *
+ * Calls that do not become tasks have entries of their own up to `callsPerSecond`. Beyond that they are counted, in one summary
+ * for each second and tool; failed ones have entries up to the same rate again.
+ */
+
+import type { Clock } from '../../lib/clock.ts';
+import { secretId } from '../../lib/ids.ts';
+import { InFlight } from '../../lib/in-flight.ts';
+import { messageOf, type Log } from '../../lib/log.ts';
+import { every, within } from '../../lib/timers.ts';
+import type { LiveCall } from '../call/live-call.ts';
+import type { History } from '../ports.ts';
+import type { CoreSettings } from '../settings.ts';
+import { endedAt, type EntryContent, type EntryWrite, type NewEntry, type SummaryEntry } from './entry.ts';
+import { Rate } from './rate.ts';
+import type { Recorded } from './record.ts';
+
+/** How long changes are collected. */
+const COLLECT_MS = 250;
+/** How often the progress of one call is written. */
+const PROGRESS_MS = 1000;
+/** A call that has no entry gets one when it takes longer, as far as the rate allows. */
+const SLOW_MS = 1000;
+/** How many entries are written in one go. */
+const AT_ONCE = 500;
+/** After a failure, so many times fewer: one that can never be written is found, and does not hold up the others. */
+const FEWER = 8;
+/** How many changed entries wait for the store at most, and how much of their contents. */
+const MOST_WAITING = 10_000;
+const MOST_WAITING_BYTES = 16 * 1024 * 1024;
+const FIRST_RETRY_MS = 1000;
+const LAST_RETRY_MS = 30_000;
+const TRIM_MS = 60_000;
+/** How often the size is looked at, in parts of what is allowed. */
+const SIZE_CHECKS = 16;
+/** About what an entry takes without its contents. */
+const ENTRY_BYTES = 800;
+const LOST_CHECK_MS = 5000;
+/** How long the end of the program waits for the last write. */
+const LAST_WRITE_MS = 2000;
+
+type Summary = Omit<SummaryEntry, 'seq'>;
+
+export interface RecorderParts {
+  history: History;
+  settings: CoreSettings['history'];
+  /** Whether other gateways use the store. */
+  shared: boolean;
+  log: Log;
+  clock: Clock;
+}
+
+export class Recorder {
+  readonly entryBytes: number;
+  readonly clock: Clock;
+  readonly #parts: RecorderParts;
+  readonly #listed: Rate;
+  readonly #failed: Rate;
+  /** Calls at work without an entry. */
+  readonly #unlisted = new InFlight<LiveCall, () => void>();
+  #changed = new Map<string, Recorded>();
+  #waitingBytes = 0;
+  /** Calls of the current second that only count, by what they are counted for. */
+  #summaries = new Map<string, Summary>();
+  #cancelTick: (() => void) | undefined;
+  #writing: Promise<void> | undefined;
+  #retryMs = 0;
+  #atOnce = AT_ONCE;
+  #dropped = 0;
+  /** About what was written since the size was last looked at. */
+  #written = 0;
+  #stopTimers: (() => void)[] = [];
+  #closing = false;
+  #closed = false;
+
+  constructor(parts: RecorderParts) {
+    const { entryBytes, callsPerSecond } = parts.settings;
+    this.#parts = parts;
+    this.clock = parts.clock;
+    this.entryBytes = entryBytes;
+    this.#listed = new Rate(callsPerSecond);
+    this.#failed = new Rate(callsPerSecond);
+  }
+
+  /** What goes on from an earlier run of the program has been restored: the rest is lost. */
+  start(): void {
+    const { clock, shared } = this.#parts;
+    const tidy = (): void => void this.flush().then(async () => this.#endLost());
+    this.#stopTimers = [
+      clock.after(COLLECT_MS, () => void this.flush().then(async () => this.#tidyUp()), { unref: true }),
+      every(TRIM_MS, () => void this.#trim(), clock),
+      ...(shared ? [every(LOST_CHECK_MS, tidy, clock)] : []),
+    ];
+  }
+
+  // --- Calls ---
+
+  /** Whether a call that begins gets an entry at once. */
+  takesCall(now: number): boolean {
+    return this.#changed.size < MOST_WAITING && this.#listed.take(now);
+  }
+
+  /** Whether a call gets an entry because it failed, or takes long. */
+  takesSpecialCall(now: number): boolean {
+    return this.#changed.size < MOST_WAITING && this.#failed.take(now);
+  }
+
+  /** A call that has no entry begins. If it takes long, `list` may give it one. */
+  addUnlisted(call: LiveCall, list: () => void): void {
+    this.#unlisted.add(call, list);
+    this.#schedule();
+  }
+
+  /** It has ended, or has an entry now. */
+  removeUnlisted(call: LiveCall): void {
+    this.#unlisted.delete(call);
+  }
+
+  /** A call without an entry has ended. */
+  count(principal: string, { request: { server, tool }, startedAt }: LiveCall, now: number, failed: boolean): void {
+    const key = `${Math.floor(startedAt / 1000)}\n${principal}\n${server}\n${tool}`;
+    let summary = this.#summaries.get(key);
+    if (summary === undefined) {
+      const from = startedAt - (startedAt % 1000);
+      const about = { principal, server, tool, from, to: from + 1000 };
+      summary = { kind: 'summary', id: secretId(), ...about, count: 0, errors: 0, longestMs: 0 };
+      this.#summaries.set(key, summary);
+      this.#schedule();
+    }
+    summary.count += 1;
+    if (failed) summary.errors += 1;
+    const took = now - startedAt;
+    if (took > summary.longestMs) summary.longestMs = took;
+  }
+
+  // --- Changes ---
+
+  changed(record: Recorded, { isProgress = false } = {}): void {
+    if (this.#closed) return;
+    const { id } = record.entry;
+    const waits = this.#changed.has(id);
+    record.isProgress = isProgress && (!waits || record.isProgress === true);
+    if (!waits) {
+      this.#makeRoom();
+      this.#changed.set(id, record);
+    }
+    this.#schedule();
+  }
+
+  /** Sets what is to be written besides the entry itself. Without room for it, the entry says that it is not kept. */
+  setContent(record: Recorded, content: EntryContent, bytes: number): boolean {
+    this.#waitingBytes -= record.contentBytes ?? 0;
+    const fits = this.#waitingBytes + bytes <= MOST_WAITING_BYTES;
+    record.content = fits ? content : {};
+    record.contentBytes = fits ? bytes : 0;
+    this.#waitingBytes += record.contentBytes;
+    return fits;
+  }
+
+  /** Another gateway may go on with the session, and writes then what goes on in it. */
+  leave(sessionId: string): void {
+    for (const [id, record] of this.#changed) {
+      const { entry } = record;
+      if (entry.kind === 'summary' || entry.sessionId !== sessionId || endedAt(entry) !== undefined) continue;
+      this.#take(id, record);
+    }
+  }
+
+  #makeRoom(): void {
+    if (this.#changed.size < MOST_WAITING) return;
+    const [oldest] = this.#changed;
+    if (oldest === undefined) return;
+    this.#take(...oldest);
+    this.#drop();
+  }
+
+  #drop(): void {
+    this.#dropped += 1;
+    if (this.#dropped === 1) this.#parts.log.warn('history_entries_dropped', { waiting: this.#changed.size });
+  }
+
+  #take(id: string, record: Recorded): void {
+    this.#changed.delete(id);
+    this.#waitingBytes -= record.contentBytes ?? 0;
+    record.contentBytes = 0;
+  }
+
+  // --- Writing ---
+
+  #schedule(ms = COLLECT_MS): void {
+    if (this.#cancelTick !== undefined || this.#writing !== undefined || this.#closed) return;
+    this.#cancelTick = this.clock.after(Math.max(ms, this.#retryMs), () => void this.#tick(), { unref: true });
+  }
+
+  async #tick(): Promise<void> {
+    this.#listSlow();
+    await this.flush({ all: false });
+  }
+
+  #listSlow(): void {
+    const now = this.clock.now();
+    for (let { oldest } = this.#unlisted; oldest !== undefined; { oldest } = this.#unlisted) {
+      const { key: call, value: list } = oldest;
+      if (now - call.startedAt < SLOW_MS || !this.takesSpecialCall(now)) return;
+      this.#unlisted.delete(call);
+      list();
+    }
+  }
+
+  /** Writes what has changed so far. Never fails. With `all`, also what could wait for a moment. */
+  async flush({ all = true } = {}): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing;
+    this.#cancelTick?.();
+    this.#cancelTick = undefined;
+    this.#writing = this.#write(all);
+    await this.#writing;
+    this.#writing = undefined;
+    if (this.#changed.size + this.#summaries.size + this.#unlisted.size > 0) this.#schedule();
+    if (this.#written > this.#parts.settings.bytes / SIZE_CHECKS) void this.#trim();
+  }
+
+  async #write(all: boolean): Promise<void> {
+    const { history, log } = this.#parts;
+    const due = this.#due(all);
+    while (due.length > 0) {
+      const records = due.splice(0, this.#atOnce);
+      const writes = await this.#taken(records);
+      if (writes === undefined) return;
+      try {
+        await history.append(writes);
+        for (const { entry, content } of writes) this.#written += bytesOf(entry, content);
+        if (this.#retryMs > 0) log.info('history_write_recovered', { dropped: this.#dropped });
+        this.#retryMs = 0;
+        this.#atOnce = Math.min(AT_ONCE, 2 * this.#atOnce);
+        this.#dropped = 0;
+      } catch (error) {
+        this.#failedToWrite(records, writes, error);
+        return;
+      }
+    }
+  }
+
+  #due(all: boolean): Recorded[] {
+    const now = this.clock.now();
+    for (const [key, summary] of this.#summaries) {
+      if (now < summary.to && !this.#closing) continue;
+      this.#summaries.delete(key);
+      this.#makeRoom();
+      this.#changed.set(summary.id, { entry: summary });
+    }
+    return [...this.#changed.values()].filter(
+      ({ isProgress, writtenAt = 0 }) => all || isProgress !== true || now - writtenAt >= PROGRESS_MS,
+    );
+  }
+
+  /** What is to be written of them; `undefined` if that cannot be known at the moment. They may change again from now on. */
+  async #taken(records: readonly Recorded[]): Promise<EntryWrite[] | undefined> {
+    const restored = records.filter(({ adopt }) => adopt !== undefined);
+    if (restored.length > 0) {
+      try {
+        const stored = await this.#parts.history.find(restored.map(({ entry }) => entry.id));
+        const byId = new Map(stored.map((entry) => [entry.id, entry]));
+        for (const record of restored) {
+          record.adopt?.(byId.get(record.entry.id));
+          record.adopt = undefined;
+        }
+      } catch (error) {
+        this.#failedToWrite([], [], error);
+        return undefined;
+      }
+    }
+    const now = this.clock.now();
+    return records.flatMap((record) => {
+      const { entry, content } = record;
+      // Its session was left meanwhile.
+      if (this.#changed.get(entry.id) !== record) return [];
+      this.#take(entry.id, record);
+      record.content = undefined;
+      record.writtenAt = now;
+      record.isProgress = false;
+      return { entry: { ...entry }, ...(content && { content }) };
+    });
+  }
+
+  #failedToWrite(records: readonly Recorded[], writes: readonly EntryWrite[], error: unknown): void {
+    const { log } = this.#parts;
+    if (this.#retryMs === 0) log.error('history_write_failed', { entries: writes.length, error: messageOf(error) });
+    this.#retryMs = Math.min(LAST_RETRY_MS, Math.max(FIRST_RETRY_MS, 2 * this.#retryMs));
+    const isAlone = this.#atOnce === 1 && writes.length === 1;
+    this.#atOnce = Math.max(1, Math.floor(this.#atOnce / FEWER));
+    if (isAlone) {
+      this.#drop();
+      return;
+    }
+    const contents = new Map(writes.map(({ entry, content }) => [entry.id, content]));
+    for (const record of records) {
+      const { id } = record.entry;
+      const content = contents.get(id);
+      if (!contents.has(id)) continue;
+      if (content !== undefined && record.content === undefined) {
+        this.setContent(record, content, bytesOf(record.entry, content));
+      }
+      if (this.#changed.has(id)) continue;
+      this.#makeRoom();
+      this.#changed.set(id, record);
+    }
+  }
+
+  // --- Tidying up ---
+
+  async #tidyUp(): Promise<void> {
+    await this.#endLost();
+    await this.#trim();
+  }
+
+  async #endLost(): Promise<void> {
+    await this.#attempt(async () => this.#parts.history.endLost(this.clock.now()));
+  }
+
+  async #trim(): Promise<void> {
+    const { history, settings } = this.#parts;
+    this.#written = 0;
+    await this.#attempt(async () => history.trim(this.clock.now() - settings.keepMs, settings.bytes));
+  }
+
+  /** What fails now is tried again later. */
+  async #attempt(work: () => Promise<void>): Promise<void> {
+    if (this.#closed) return;
+    try {
+      await work();
+    } catch (error) {
+      this.#parts.log.warn('history_clean_up_failed', { error: messageOf(error) });
+    }
+  }
+
+  /** The last changes are written, if that is possible soon. */
+  async close(): Promise<void> {
+    if (this.#closing) return;
+    this.#closing = true;
+    for (const stop of this.#stopTimers) stop();
+    await within(LAST_WRITE_MS, this.flush(), this.clock);
+    this.#closed = true;
+    this.#cancelTick?.();
+    this.#cancelTick = undefined;
+    this.#changed.clear();
+  }
+}
+
+function bytesOf(entry: NewEntry, content: EntryContent | undefined): number {
+  if (content === undefined || entry.kind !== 'call') return ENTRY_BYTES;
+  return ENTRY_BYTES + entry.argumentBytes + (content.result === undefined ? 0 : (entry.resultBytes ?? 0));
+}

@@ -1,0 +1,370 @@
+/** What the calls and questions of one session become in the history. */
+
+import { roughSize } from '../../lib/rough-size.ts';
+import { shortenText } from '../../lib/shorten.ts';
+import type { InFlight } from '../../lib/in-flight.ts';
+import type { LiveCall } from '../call/live-call.ts';
+import type { CallReply } from '../call/request.ts';
+import { isPerson, messageIn, modeOf } from './asked.ts';
+import type { OpenInteraction, SettledInteraction } from '../interaction/interaction.ts';
+import { requestOf } from '../interaction/link.ts';
+import type { Progress } from '../ports.ts';
+import { type EndedTask, type TaskError, type WorkingTask } from '../task/task.ts';
+import {
+  type AnsweredBy,
+  type CallEntry,
+  type CallView,
+  type EntryContent,
+  type NewEntry,
+  type Wait,
+} from './entry.ts';
+import type { CallRecord, QuestionRecord } from './record.ts';
+import type { Recorder } from './recorder.ts';
+
+export interface RecordedSession {
+  id: string;
+  principal: string;
+  view: CallView;
+  /** The name of its client program, if it is known. */
+  program: () => string | undefined;
+}
+
+/** Who answered a question; without a principal that of the session. */
+interface Answerer {
+  via: AnsweredBy['via'];
+  principal: string | undefined;
+}
+
+/** How a call has ended. */
+type CallEnd = Pick<CallEntry, 'status' | 'isError' | 'error' | 'statusMessage'> & { result?: Record<string, unknown> };
+
+/** How much of a message is kept. */
+const MESSAGE_LENGTH = 1000;
+
+const shortened = (text: string): string => shortenText(text, MESSAGE_LENGTH);
+
+export class SessionRecorder {
+  readonly #recorder: Recorder;
+  readonly #about: RecordedSession;
+  readonly #live: Pick<InFlight<string, LiveCall>, 'get'>;
+  readonly #tasks = new Map<string, CallRecord>();
+  readonly #questions = new Map<string, QuestionRecord>();
+
+  constructor(recorder: Recorder, about: RecordedSession, live: Pick<InFlight<string, LiveCall>, 'get'>) {
+    this.#recorder = recorder;
+    this.#about = about;
+    this.#live = live;
+  }
+
+  // --- Calls ---
+
+  callBegan(call: LiveCall): void {
+    if (this.#recorder.takesCall(call.startedAt)) this.#listed(call);
+    else this.#recorder.addUnlisted(call, () => this.#list(call));
+  }
+
+  callProgressed(call: LiveCall, progress: Progress): void {
+    if (call.recorded !== undefined) this.#progressed(call.recorded, progress);
+  }
+
+  /** A call became a task. */
+  callPromoted(call: LiveCall, taskId: string): void {
+    const record = this.#list(call);
+    record.entry.taskId = taskId;
+    this.#tasks.set(taskId, record);
+    this.#recorder.changed(record);
+  }
+
+  /** A call that is no task was answered. */
+  callEnded(call: LiveCall, reply: Exclude<CallReply, { kind: 'task' }>): void {
+    const end = endOf(reply);
+    const failed = end.status === 'failed' || end.isError === true;
+    const now = this.#recorder.clock.now();
+    if (call.recorded === undefined) {
+      this.#recorder.removeUnlisted(call);
+      if (!failed || !this.#recorder.takesSpecialCall(now)) {
+        this.#recorder.count(this.#about.principal, call, now, failed);
+        return;
+      }
+    }
+    this.#end(this.#list(call), end, now);
+  }
+
+  /** Another gateway has the session: nobody here knows how the call ends. */
+  callLeft(call: LiveCall): void {
+    this.#recorder.removeUnlisted(call);
+  }
+
+  /** A call of an earlier run of the program goes on as a task, or turns out to have failed. */
+  taskRestored(task: WorkingTask): CallRecord {
+    const { id: taskId, callId = taskId, server, tool, args, program, createdAt, statusMessage } = task;
+    const record = this.#newCall({ id: callId, server, tool, args, program, startedAt: createdAt });
+    const { entry } = record;
+    entry.taskId = taskId;
+    if (statusMessage !== undefined) entry.statusMessage = shortened(statusMessage);
+    record.adopt = (stored) => this.#adopt(record, stored);
+    this.#tasks.set(taskId, record);
+    for (const question of this.#questions.values()) {
+      if (question.call === undefined && question.taskId === taskId) this.#attach(question, record);
+    }
+    this.#recorder.changed(record);
+    return record;
+  }
+
+  taskEnded(task: EndedTask): void {
+    const record = this.#tasks.get(task.id);
+    if (record === undefined) return;
+    this.#tasks.delete(task.id);
+    this.#end(record, endOfTask(task), task.updatedAt);
+  }
+
+  // --- Questions ---
+
+  /** A question is there, or has changed. `presented`: its client is being asked. */
+  questionChanged(interaction: OpenInteraction, presented: boolean): void {
+    // One that the client is not shown does not concern it.
+    if (interaction.audience === 'none') return;
+    const record = this.#questions.get(interaction.id) ?? this.#newQuestion(interaction);
+    const { entry } = record;
+    const link = requestOf(interaction.link);
+    const task = link?.taskId === undefined ? undefined : this.#tasks.get(link.taskId);
+    const live = link?.callId === undefined ? undefined : this.#live.get(link.callId);
+    const call = task ?? (live && this.#list(live));
+    record.taskId = link?.taskId;
+    if (call !== record.call) {
+      this.#detach(record, this.#recorder.clock.now());
+      if (call !== undefined) this.#attach(record, call);
+    }
+    entry.presented = presented;
+    this.#recorder.changed(record);
+  }
+
+  /** An answer has come, and is being stored. */
+  questionAnswered(id: string, via: AnsweredBy['via'], principal = this.#about.principal): void {
+    const record = this.#questions.get(id);
+    if (record === undefined) return;
+    record.entry.answeredBy = { principal, via };
+    this.#recorder.changed(record);
+  }
+
+  questionEnded(
+    { id, params }: Pick<SettledInteraction, 'id' | 'params'>,
+    status: SettledInteraction['status'],
+    { reason, by }: { reason: string | undefined; by: Answerer | undefined },
+  ): void {
+    const record = this.#questions.get(id);
+    if (record === undefined) return;
+    this.#questions.delete(id);
+    const { entry } = record;
+    entry.status = status;
+    entry.endedAt = this.#recorder.clock.now();
+    if (reason !== undefined) entry.reason = shortened(reason);
+    if (by === undefined) delete entry.answeredBy;
+    else entry.answeredBy = { principal: by.principal ?? this.#about.principal, via: by.via };
+    delete entry.presented;
+    // While it is open, a person needs all of it.
+    if (roughSize(params, this.#recorder.entryBytes) > this.#recorder.entryBytes) {
+      entry.truncated = true;
+      this.#recorder.setContent(record, {}, 0);
+    }
+    this.#detach(record, entry.endedAt);
+    this.#recorder.changed(record);
+  }
+
+  /** The session has ended here; what goes on in it is written by its next owner. */
+  leave(): void {
+    this.#recorder.leave(this.#about.id);
+    this.#tasks.clear();
+    this.#questions.clear();
+  }
+
+  // --- Entries ---
+
+  /** The entry of a call, which gets one if it has none. */
+  #list(call: LiveCall): CallRecord {
+    if (call.recorded !== undefined) return call.recorded;
+    this.#recorder.removeUnlisted(call);
+    return this.#listed(call);
+  }
+
+  #listed(call: LiveCall): CallRecord {
+    if (call.recorded !== undefined) return call.recorded;
+    const { id, startedAt, request } = call;
+    const { server, tool, args, program } = request;
+    const record = this.#newCall({ id, server, tool, args, program, startedAt });
+    call.recorded = record;
+    this.#keepContent(record, {});
+    this.#recorder.changed(record);
+    return record;
+  }
+
+  #newCall(
+    about: Pick<CallEntry, 'id' | 'server' | 'tool' | 'startedAt'> &
+      Pick<CallRecord, 'args'> & { program: string | undefined },
+  ): CallRecord {
+    const { id, server, tool, args, startedAt, program = this.#about.program() } = about;
+    const { id: sessionId, principal, view } = this.#about;
+    const entry: CallRecord['entry'] = {
+      kind: 'call',
+      id,
+      principal,
+      server,
+      tool,
+      sessionId,
+      view,
+      startedAt,
+      status: 'running',
+      waits: [],
+      argumentBytes: roughSize(args, Infinity),
+      ...(program !== undefined && { program }),
+    };
+    return { entry, args };
+  }
+
+  /** Goes on with what an earlier run of the program wrote, if it did. */
+  #adopt(record: CallRecord, stored: NewEntry | undefined): void {
+    if (stored?.kind !== 'call') {
+      if (record.content === undefined) this.#keepContent(record, {});
+      return;
+    }
+    const { entry } = record;
+    const { startedAt, progress } = stored;
+    const now = entry.endedAt ?? this.#recorder.clock.now();
+    const waits = new Map(entry.waits.map((wait) => [wait.questionId, wait]));
+    // A question that nobody has any more was given up with the earlier run.
+    const earlier = stored.waits.map((wait) => ({ to: now, ...wait, ...waits.get(wait.questionId), from: wait.from }));
+    const open = new Set(entry.waits.filter(({ to }) => to === undefined).map(({ questionId }) => questionId));
+    for (const wait of earlier) {
+      if (open.has(wait.questionId)) delete (wait as Wait).to;
+      waits.delete(wait.questionId);
+    }
+    entry.startedAt = startedAt;
+    entry.waits = [...earlier, ...waits.values()];
+    if (entry.progress === undefined && progress !== undefined) entry.progress = progress;
+  }
+
+  #progressed(record: CallRecord, { progress, total, message }: Progress): void {
+    const { entry } = record;
+    if (entry.endedAt !== undefined) return;
+    entry.progress = {
+      progress,
+      ...(total !== undefined && { total }),
+      ...(message !== undefined && { message: shortened(message) }),
+    };
+    if (message !== undefined) entry.statusMessage = shortened(message);
+    this.#recorder.changed(record, { isProgress: true });
+  }
+
+  #end(record: CallRecord, { result, ...end }: CallEnd, now: number): void {
+    const { entry } = record;
+    if (entry.endedAt !== undefined) return;
+    Object.assign(entry, end);
+    entry.endedAt = now;
+    entry.waits = entry.waits.map((wait) => ({ to: now, ...wait }));
+    if (result !== undefined) entry.resultBytes = roughSize(result, Infinity);
+    this.#keepContent(record, result === undefined ? {} : { result });
+    this.#recorder.changed(record);
+  }
+
+  /** Its arguments and its result, as far as they are not too large. */
+  #keepContent(record: CallRecord, { result }: Pick<EntryContent, 'result'>): void {
+    const { entry, args } = record;
+    const { entryBytes } = this.#recorder;
+    const { argumentBytes, resultBytes = 0 } = entry;
+    const [keepsArgs, keepsResult] = [argumentBytes <= entryBytes, resultBytes <= entryBytes];
+    const content: EntryContent = {
+      ...(keepsArgs && { arguments: args }),
+      ...(keepsResult && result !== undefined && { result }),
+    };
+    const bytes = (keepsArgs ? argumentBytes : 0) + (keepsResult ? resultBytes : 0);
+    const fits = this.#recorder.setContent(record, content, bytes);
+    if (!fits || !keepsArgs || !keepsResult) entry.truncated = true;
+  }
+
+  #newQuestion({ id, kind, server, params, createdAt, expiresAt }: OpenInteraction): QuestionRecord {
+    const { id: sessionId, principal, program } = this.#about;
+    const [name, mode, message] = [program(), modeOf(kind, params), messageIn(kind, params)];
+    const entry: QuestionRecord['entry'] = {
+      kind: 'question',
+      id,
+      asks: kind,
+      principal,
+      server,
+      sessionId,
+      status: 'open',
+      createdAt,
+      expiresAt,
+      ...(name !== undefined && { program: name }),
+      ...(mode !== undefined && { mode }),
+      ...(message !== undefined && { message: shortened(message) }),
+    };
+    const record: QuestionRecord = { entry };
+    if (!this.#recorder.setContent(record, { params }, roughSize(params, Infinity))) entry.truncated = true;
+    this.#questions.set(id, record);
+    return record;
+  }
+
+  /** The call waits for the answer, unless a program gives it. */
+  #attach(question: QuestionRecord, call: CallRecord): void {
+    const { entry } = question;
+    question.call = call;
+    entry.callId = call.entry.id;
+    entry.tool = call.entry.tool;
+    if (call.entry.program !== undefined) entry.program = call.entry.program;
+    if (!isPerson(entry.asks) || call.entry.endedAt !== undefined) return;
+    this.#setWaits(call, [...call.entry.waits, { questionId: entry.id, from: this.#recorder.clock.now() }]);
+  }
+
+  #detach(question: QuestionRecord, now: number): void {
+    const { call, entry } = question;
+    if (call === undefined) return;
+    question.call = undefined;
+    if (call.entry.endedAt !== undefined) return;
+    const waits = call.entry.waits.map((wait) => (wait.questionId === entry.id ? { to: now, ...wait } : wait));
+    this.#setWaits(call, waits);
+  }
+
+  #setWaits(call: CallRecord, waits: Wait[]): void {
+    call.entry.waits = waits;
+    call.entry.status = waits.some(({ to }) => to === undefined) ? 'waiting' : 'running';
+    this.#recorder.changed(call);
+  }
+}
+
+function endOf(reply: Exclude<CallReply, { kind: 'task' }>): CallEnd {
+  switch (reply.kind) {
+    case 'result':
+      return { status: 'completed', result: reply.result, ...errorFlag(reply.result) };
+    case 'cancelled':
+      return { status: 'cancelled' };
+    case 'failed': {
+      const { outcome, error } = reply;
+      if (outcome.kind === 'cancelled') return { status: 'cancelled', statusMessage: shortened(outcome.reason) };
+      const { code, message } = outcome.kind === 'error' ? outcome.error : { code: -32_000, message: error.message };
+      return { status: 'failed', error: { code, message: shortened(message) } };
+    }
+  }
+}
+
+function endOfTask(task: EndedTask): CallEnd {
+  switch (task.status) {
+    case 'completed':
+      return { status: 'completed', result: task.result, ...errorFlag(task.result) };
+    case 'cancelled':
+      return {
+        status: 'cancelled',
+        ...(task.statusMessage !== undefined && { statusMessage: shortened(task.statusMessage) }),
+      };
+    case 'failed':
+    case 'expired':
+      return { status: task.status, error: short(task.error) };
+  }
+}
+
+const errorFlag = (result: Record<string, unknown>): { isError?: boolean } =>
+  result['isError'] === true ? { isError: true } : {};
+
+const short = ({ code, message }: TaskError): { code: number; message: string } => ({
+  code,
+  message: shortened(message),
+});

@@ -1,0 +1,132 @@
+/** Who uses the console and its API: checks tokens, the key of the launch link, cookies and where a request comes from. */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Store } from '../../core/ports.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { LOCAL_PRINCIPAL, type Guard } from '../http/guard.ts';
+import { ApiError } from './api-error.ts';
+import { COOKIE_MS, Cookies, type SignedIn } from './cookie.ts';
+import type { Person } from './person.ts';
+import { SignInLimit } from './sign-in-limit.ts';
+
+/** The name of the key in the store. */
+const COOKIE_KEY = 'console cookies';
+
+/** Every request with a cookie that changes something has it: a page of another origin cannot send it. */
+const CSRF_HEADER = 'meanwhile-console';
+
+const FIX = 'open the link that `meanwhile console` prints, or sign in with a token from auth.tokens';
+
+export interface AccessParts {
+  guard: Guard;
+  store: Pick<Store, 'secret'>;
+  clock: Clock;
+  /** The key of the launch link. */
+  key: string;
+  operators: readonly string[];
+}
+
+/** A request of somebody who may use the API. */
+export interface Admitted {
+  person: Person;
+  by: 'cookie' | 'bearer';
+}
+
+export class Access {
+  readonly #parts: AccessParts;
+  readonly #limit: SignInLimit;
+  #cookies: Promise<Cookies> | undefined;
+
+  constructor(parts: AccessParts) {
+    this.#parts = parts;
+    this.#limit = new SignInLimit(parts.clock);
+  }
+
+  /** Throws unless the request was made by a page of this host, or by no page at all. */
+  checkSource(req: IncomingMessage): void {
+    const { guard } = this.#parts;
+    const { host = '', origin } = req.headers;
+    guard.checkHost(req);
+    if (origin === undefined || hostOf(origin) === host.toLowerCase()) return;
+    throw new ApiError(403, 'foreign_origin', `pages of ${origin} may not use the console; open it at its own address`);
+  }
+
+  /** Who makes the request; throws if nobody may. */
+  async admit(req: IncomingMessage): Promise<Admitted> {
+    const { authorization } = req.headers;
+    if (authorization !== undefined) return { person: this.#bearer(authorization), by: 'bearer' };
+    const signedIn = (await this.#cookieKey()).read(req, this.#parts.clock.now());
+    const person = signedIn && this.#personOf(signedIn);
+    if (person === undefined) throw new ApiError(401, 'not_signed_in', `not signed in; ${FIX}`);
+    if (!isRead(req) && req.headers[CSRF_HEADER] !== '1') {
+      throw new ApiError(403, 'missing_header', 'send the header "Meanwhile-Console: 1" with a cookie');
+    }
+    return { person, by: 'cookie' };
+  }
+
+  /** The `Set-Cookie` header of somebody who knows the key of the launch link, or a token. */
+  async signIn(req: IncomingMessage, key: string): Promise<string> {
+    const { clock } = this.#parts;
+    this.#limit.assertOpen(req);
+    const known = this.#known(key);
+    if (known === undefined) {
+      this.#limit.failed(req);
+      throw new ApiError(401, 'wrong_key', `this key is not known, or from an earlier start of the gateway; ${FIX}`);
+    }
+    const now = clock.now();
+    return (await this.#cookieKey()).set({ ...known, expires: now + COOKIE_MS }, now);
+  }
+
+  async signOut(): Promise<string> {
+    return (await this.#cookieKey()).clear();
+  }
+
+  #bearer(authorization: string): Person {
+    const known = this.#known(/^Bearer +(.+)$/i.exec(authorization)?.[1] ?? '');
+    const person = known && this.#personOf(known);
+    if (person !== undefined) return person;
+    const headers = { 'www-authenticate': 'Bearer' };
+    throw new ApiError(401, 'wrong_token', 'send a token from auth.tokens, or the key of `meanwhile console`', {
+      headers,
+    });
+  }
+
+  #known(key: string): Omit<SignedIn, 'expires'> | undefined {
+    const { guard, key: launchKey } = this.#parts;
+    if (isSame(key, launchKey)) return { principal: LOCAL_PRINCIPAL, launched: true };
+    const principal = guard.principalWith(key);
+    return principal === undefined ? undefined : { principal, launched: false };
+  }
+
+  /** Nobody once the token is gone from the configuration. */
+  #personOf({ principal, launched }: Omit<SignedIn, 'expires'>): Person | undefined {
+    const { guard, operators } = this.#parts;
+    if (launched) return { principal, operator: true };
+    return guard.hasToken(principal) ? { principal, operator: operators.includes(principal) } : undefined;
+  }
+
+  /** Read when it is first needed; asked again if the store could not be read. */
+  async #cookieKey(): Promise<Cookies> {
+    this.#cookies ??= this.#parts.store.secret(COOKIE_KEY).then((key) => new Cookies(key));
+    try {
+      return await this.#cookies;
+    } catch {
+      this.#cookies = undefined;
+      throw new ApiError(503, 'store_unavailable', 'the store cannot be read; the log of the gateway says why');
+    }
+  }
+}
+
+export function isRead({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+function hostOf(origin: string): string | undefined {
+  return /^https?:/i.test(origin) && URL.canParse(origin) ? new URL(origin).host : undefined;
+}
+
+function isSame(one: string, other: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(one), digest(other));
+}

@@ -1,0 +1,145 @@
+import type { EntryStatus } from '../../../core/history/entry.ts';
+import type { CallEntry } from '../../../core/history/entry.ts';
+import type { HistoryFilter } from '../../../core/ports.ts';
+import type { Gateway } from '../../../core/gateway.ts';
+import * as z from 'zod';
+import { sleep } from '../../../lib/timers.ts';
+import { ApiError, notFound } from '../api-error.ts';
+import { maySee, type Person } from '../person.ts';
+import { doAnywhere } from '../work/anywhere.ts';
+import { hasEnded } from '../work/cancel.ts';
+import { cursorAfter, readCursor } from './cursor.ts';
+import { callDetails, callItem, listedCall } from './items.ts';
+import { isQuestion } from './questions.ts';
+import { route } from './route.ts';
+import {
+  alreadyEndedSchema,
+  callDetailsSchema,
+  callSchema,
+  callsQuery,
+  emptyBody,
+  page,
+  summarySchema,
+  type Call,
+} from './schemas.ts';
+
+/** How many questions of one call are shown. */
+const MAX_QUESTIONS = 200;
+/** How long to wait until the history tells that a call has ended. */
+const ENDED_MS = 2000;
+const LOOK_MS = 50;
+
+type Filters = z.output<typeof callsQuery>;
+
+export const callRoutes = [
+  route({
+    method: 'GET',
+    path: '/calls',
+    summary: 'Tool calls, the newest first: running ones, and those that have ended lately',
+    query: callsQuery,
+    replies: { 200: { description: 'A page of calls', schema: page(z.union([callSchema, summarySchema])) } },
+    run: async ({ gateway, person, query }) => {
+      const { limit } = query;
+      const found = await gateway.store.history.read({
+        ...filterOf(query, person),
+        order: 'newest',
+        ...readCursor(query.cursor),
+        limit: limit + 1,
+      });
+      const shown = found.slice(0, limit);
+      const last = found.length > limit ? shown.at(-1) : undefined;
+      const items = shown.flatMap((entry) => (entry.kind === 'question' ? [] : [listedCall(entry)]));
+      return { body: { items, ...(last && { next: cursorAfter(last) }) } };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/calls/{id}',
+    summary: 'One call, with its arguments, its result and its questions',
+    replies: { 200: { description: 'The call', schema: callDetailsSchema } },
+    run: async ({ gateway, person, named }) => {
+      const call = await requireCall(gateway, person, named);
+      const questions = await gateway.store.history.read({
+        kinds: ['question'],
+        callId: call.id,
+        order: 'oldest',
+        limit: MAX_QUESTIONS,
+        content: true,
+      });
+      return { body: callDetails(call, questions.filter(isQuestion)) };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/calls/{id}/cancel',
+    summary: 'Cancels a call, and its work on the server',
+    body: emptyBody,
+    replies: {
+      200: { description: 'The call, which is cancelled', schema: callSchema },
+      409: { description: 'It has ended', schema: alreadyEndedSchema },
+    },
+    run: async ({ gateway, person, named }) => {
+      const call = await requireCall(gateway, person, named);
+      const { id: callId, sessionId, principal: owner, taskId } = call;
+      try {
+        if (!isActive(call)) throw hasEnded();
+        await doAnywhere(gateway, person, { do: 'cancel', sessionId, owner, callId, taskId });
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.status !== 409) throw error;
+        throw new ApiError(409, error.code, error.message, { beside: { call: await ended(gateway, call) } });
+      }
+      return { body: await ended(gateway, call) };
+    },
+  }),
+];
+
+function filterOf(query: Filters, { principal, operator }: Person): HistoryFilter {
+  const { status, task, server, tool, session, text, outcome, from, to } = query;
+  const statuses = statusesOf(status, outcome);
+  // Calls that are only counted have no task, no session and no outcome of their own.
+  const countsToo = task !== true && session === undefined && statuses === undefined && status !== 'ended';
+  return {
+    kinds: countsToo ? ['call', 'summary'] : ['call'],
+    ...(operator ? {} : { principal }),
+    ...(status === 'ended' && { active: false }),
+    ...(statuses !== undefined && { statuses }),
+    ...(task !== undefined && { task }),
+    ...(server !== undefined && { server }),
+    ...(tool !== undefined && { tool }),
+    ...(session !== undefined && { sessionId: session }),
+    ...(text !== undefined && { text }),
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+  };
+}
+
+function statusesOf(status: Filters['status'], outcome: Filters['outcome']): EntryStatus[] | undefined {
+  if (outcome === undefined) return status === 'running' || status === 'waiting' ? [status] : undefined;
+  if (status === 'all' || status === 'ended') return [outcome];
+  throw new ApiError(400, 'invalid_parameter', "'outcome' is for calls that have ended; leave 'status' out");
+}
+
+function isActive({ status }: Pick<CallEntry, 'status'>): boolean {
+  return status === 'running' || status === 'waiting';
+}
+
+export async function requireCall(gateway: Gateway, person: Person, id: string): Promise<CallEntry> {
+  // It may have begun just now.
+  await gateway.recorder?.flush();
+  const [entry] = await gateway.store.history.find([id]);
+  if (entry?.kind === 'call' && maySee(person, entry)) return entry;
+  throw notFound(`no call '${id}': unknown, or longer ago than the history reaches`);
+}
+
+/** The call as it ended, once the history tells. */
+async function ended(gateway: Gateway, call: CallEntry): Promise<Call> {
+  const { clock, store } = gateway;
+  const deadline = clock.now() + ENDED_MS;
+  for (;;) {
+    await gateway.recorder?.flush();
+    const [found] = await store.history.find([call.id]);
+    const entry = found?.kind === 'call' ? found : call;
+    if (!isActive(entry) || clock.now() >= deadline) return callItem(entry);
+    await sleep(LOOK_MS, clock);
+  }
+}

@@ -1,0 +1,20 @@
+import type { HistoryCursor } from '../../../core/ports.ts';
+import { beganAt, type HistoryEntry } from '../../../core/history/entry.ts';
+import { ApiError } from '../api-error.ts';
+
+/** The place in a list after an entry, as clients carry it. */
+export function cursorAfter(entry: HistoryEntry): string {
+  return Buffer.from(JSON.stringify([beganAt(entry), entry.id])).toString('base64url');
+}
+
+export function readCursor(cursor: string | undefined): { cursor?: HistoryCursor } {
+  if (cursor === undefined) return {};
+  try {
+    const read: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    const [at, id]: unknown[] = Array.isArray(read) ? read : [];
+    if (typeof at === 'number' && typeof id === 'string') return { cursor: { at, id } };
+  } catch {
+    // Explained below.
+  }
+  throw new ApiError(400, 'invalid_parameter', "'cursor' is not one that this API gave; begin without a cursor");
+}

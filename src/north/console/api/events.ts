@@ -1,0 +1,126 @@
+/** One stream tells a page of everything that changes. */
+
+import type { ServerResponse } from 'node:http';
+import type { Gateway } from '../../../core/gateway.ts';
+import type { History } from '../../../core/ports.ts';
+import { stringifyExact } from '../../../lib/exact-json.ts';
+import { messageOf } from '../../../lib/log.ts';
+import { sleep } from '../../../lib/timers.ts';
+import { keepAlive, STREAM_HEADERS, writeEvent } from '../../http/response.ts';
+import { ApiError } from '../api-error.ts';
+import type { Person } from '../person.ts';
+import { SECURITY_HEADERS } from '../respond.ts';
+import { eventItem } from './items.ts';
+import { route, type Call } from './route.ts';
+import { eventsQuery } from './schemas.ts';
+
+/** How many streams a person may have open; a browser has one for each window. */
+const MAX_STREAMS = 100;
+/** How many changes are read at once. */
+const BATCH = 200;
+/** How soon to read again after the history could not be read. */
+const RETRY_MS = 1000;
+
+export const eventRoutes = [
+  route({
+    method: 'GET',
+    path: '/events',
+    summary: 'Changes as they happen, as Server-Sent Events: hello, call, question, server, session, resync',
+    query: eventsQuery,
+    replies: { 200: { description: 'A stream that does not end', type: 'text/event-stream' } },
+    run: async (call) => {
+      await stream(call);
+      return undefined;
+    },
+  }),
+];
+
+async function stream({
+  gateway,
+  live,
+  person,
+  query,
+  req,
+  res,
+}: Call<{ after?: number | undefined }, unknown>): Promise<void> {
+  if (live.watching(person) >= MAX_STREAMS) {
+    throw new ApiError(429, 'limit', `you have ${MAX_STREAMS} streams of events open; close some`);
+  }
+  const { history } = gateway.store;
+  const { newest, completeFrom } = await history.range();
+  const after = resumeAfter(req.headers['last-event-id']) ?? query.after;
+  const isComplete = after === undefined || (after >= completeFrom && after <= newest);
+  const begin = after !== undefined && isComplete ? after : newest;
+  res.writeHead(200, { ...STREAM_HEADERS, ...SECURITY_HEADERS });
+  if (req.method === 'HEAD') {
+    res.end();
+    return;
+  }
+  keepAlive(res);
+  send(res, 'hello', { seq: begin, gateway: gateway.store.cluster?.gatewayId }, begin);
+  if (!isComplete) send(res, 'resync', { seq: begin }, begin);
+  const stop = live.watch(person, ({ event, item }) => send(res, event, item));
+  res.once('close', stop);
+  await follow(gateway, history, person, res, begin);
+}
+
+function resumeAfter(header: string | string[] | undefined): number | undefined {
+  if (header === undefined) return undefined;
+  if (typeof header === 'string' && /^\d{1,15}$/.test(header)) return Number(header);
+  throw new ApiError(400, 'invalid_parameter', "'Last-Event-ID' is not one that this stream gave; leave it out");
+}
+
+/** Sends all changes after this one until the client has left. */
+async function follow(
+  { clock, log }: Gateway,
+  history: History,
+  { principal, operator }: Person,
+  res: ServerResponse,
+  begin: number,
+): Promise<void> {
+  let seq = begin;
+  let wake = (): void => {};
+  let news = true;
+  const told = (): void => {
+    news = true;
+    wake();
+  };
+  const stop = history.watch(told);
+  res.once('close', told);
+  while (!res.closed && !res.destroyed) {
+    if (!news) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      continue;
+    }
+    news = false;
+    try {
+      const entries = await history.changesAfter(seq, BATCH, operator ? undefined : principal);
+      for (const entry of entries) {
+        const { event, item } = eventItem(entry);
+        send(res, event, item, entry.seq);
+        seq = entry.seq;
+      }
+      if (entries.length === BATCH) news = true;
+      // A client that reads slowly gets the rest when it has read this.
+      if (res.writableNeedDrain && !res.destroyed) await drained(res);
+    } catch (error) {
+      log.warn('console_stream_waits', { error: messageOf(error) });
+      news = true;
+      await sleep(RETRY_MS, clock);
+    }
+  }
+  stop();
+}
+
+async function drained(res: ServerResponse): Promise<void> {
+  await new Promise<void>((resolve) => {
+    res.once('drain', resolve);
+    res.once('close', resolve);
+  });
+}
+
+function send(res: ServerResponse, event: string, item: object, id?: number): void {
+  writeEvent(res, `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${stringifyExact(item)}\n\n`);
+}

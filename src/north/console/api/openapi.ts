@@ -1,0 +1,133 @@
+/** The OpenAPI description of the API, made from the routes and the schemas that validate requests. */
+
+import * as z from 'zod';
+import { VERSION } from '../../../lib/version.ts';
+import type { Route } from './route.ts';
+import { ROUTES } from './routes.ts';
+import { errorSchema, signInBody } from './schemas.ts';
+
+type Json = Record<string, unknown>;
+
+const JSON_TYPE = 'application/json';
+const COMPONENTS = '#/components/schemas/';
+
+/** What every route may answer beside its own replies. */
+const COMMON: [status: number, description: string][] = [
+  [400, 'A parameter or the body is not valid; the message names it'],
+  [401, 'Not signed in'],
+  [403, 'A foreign origin, an unknown host, or no header Meanwhile-Console'],
+  [503, 'The gateway is shutting down, or its store cannot be reached'],
+];
+
+export function openApi(): Json {
+  const schemas: Json = {};
+  const paths: Record<string, Json> = {};
+  for (const route of ROUTES) {
+    const path = (paths[`/api/v1${route.path}`] ??= {});
+    path[route.method.toLowerCase()] = operation(route, schemas);
+  }
+  paths['/api/v1/openapi.json'] = {
+    get: { summary: 'This description', security: [], responses: { 200: { description: 'OpenAPI 3.1' } } },
+  };
+  paths['/console/sign-in'] = { post: signIn(schemas) };
+  paths['/console/sign-out'] = {
+    post: { summary: 'Signs out', security: [], responses: { 204: { description: 'The cookie is cleared' } } },
+  };
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Meanwhile',
+      version: VERSION,
+      description: 'The API of the console. See docs/API.md for sign-in, events and limits.',
+    },
+    security: [{ bearer: [] }, { cookie: [] }],
+    paths,
+    components: {
+      schemas,
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A token from auth.tokens, or the key of the launch link',
+        },
+        cookie: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'meanwhile_console_…',
+          description: 'Set by POST /console/sign-in. Requests that change something also need "Meanwhile-Console: 1".',
+        },
+      },
+    },
+  };
+}
+
+function operation({ method, path, summary, query, body, replies }: Route, schemas: Json): Json {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+  const common = COMMON.filter(([status]) => replies[status] === undefined).map(([status, description]) => [
+    status,
+    reply({ description, schema: errorSchema }, schemas),
+  ]);
+  if (inPath.length > 0)
+    common.push([404, reply({ description: 'Unknown, or not yours', schema: errorSchema }, schemas)]);
+  const own = Object.entries(replies).map(([status, each]) => [status, reply(each, schemas)]);
+  return {
+    operationId: operationId(method, path),
+    summary,
+    ...((inPath.length > 0 || query) && { parameters: [...inPath, ...(query ? queryParameters(query, schemas) : [])] }),
+    ...(body && {
+      requestBody: { required: true, content: { [JSON_TYPE]: { schema: reference(body, schemas, 'input') } } },
+    }),
+    responses: Object.fromEntries([...own, ...common]) as Json,
+  };
+}
+
+/** `GET /questions/{id}` is `getQuestionsId`. */
+function operationId(method: string, path: string): string {
+  const words = path.split(/[^a-z]+/i).filter(Boolean);
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+function reply({ description, schema, type = JSON_TYPE }: Route['replies'][number], schemas: Json): Json {
+  if (schema === undefined) return { description, content: { [type]: {} } };
+  return { description, content: { [type]: { schema: reference(schema, schemas, 'output') } } };
+}
+
+function queryParameters(query: z.ZodObject, schemas: Json): Json[] {
+  const { properties = {} } = reference(query, schemas, 'input') as { properties?: Record<string, Json> };
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    ...(description !== undefined && { description }),
+    schema,
+  }));
+}
+
+function signIn(schemas: Json): Json {
+  return {
+    summary: 'Signs in with a token, or with the key of the launch link',
+    security: [],
+    requestBody: { required: true, content: { [JSON_TYPE]: { schema: reference(signInBody, schemas, 'input') } } },
+    responses: {
+      204: { description: 'The cookie is set' },
+      401: reply({ description: 'The key is not known', schema: errorSchema }, schemas),
+      429: reply({ description: 'Too many wrong keys', schema: errorSchema }, schemas),
+    },
+  };
+}
+
+/** A schema with an id becomes a component, and so does each one in it. */
+function reference(schema: z.ZodType, schemas: Json, io: 'input' | 'output'): Json {
+  const made = z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline' }) as Json;
+  const { $schema: _dialect, $defs = {}, id, ...own } = made as Json & { $defs?: Record<string, Json> };
+  const fixed = (value: unknown): unknown =>
+    JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', `"${COMPONENTS}`)) as unknown;
+  for (const [name, { id: _id, ...definition }] of Object.entries($defs)) schemas[name] = fixed(definition);
+  if (typeof id !== 'string') return fixed(own) as Json;
+  schemas[id] = fixed(own);
+  return { $ref: `${COMPONENTS}${id}` };
+}

@@ -1,0 +1,136 @@
+import type { HistoryFilter } from '../../../core/ports.ts';
+import type { QuestionEntry } from '../../../core/history/entry.ts';
+import type { Gateway } from '../../../core/gateway.ts';
+import { sleep } from '../../../lib/timers.ts';
+import { ApiError, notFound } from '../api-error.ts';
+import { maySee, type Person } from '../person.ts';
+import { doAnywhere } from '../work/anywhere.ts';
+import { tooLate } from '../work/answer.ts';
+import { cursorAfter, readCursor } from './cursor.ts';
+import { listedQuestion, questionItem } from './items.ts';
+import { route } from './route.ts';
+import {
+  alreadyAnsweredSchema,
+  answerBody,
+  errorSchema,
+  page,
+  questionSchema,
+  questionsQuery,
+  type Question,
+} from './schemas.ts';
+
+/** How long to wait until the history tells how a question ended. */
+const ENDED_MS = 2000;
+const LOOK_MS = 50;
+
+export const questionRoutes = [
+  route({
+    method: 'GET',
+    path: '/questions',
+    summary: 'Questions of servers: what waits for a person, or has waited',
+    query: questionsQuery,
+    replies: { 200: { description: 'A page of questions', schema: page(questionSchema) } },
+    run: async ({ gateway, person, query }) => {
+      const { status, server, session, text, cursor, limit } = query;
+      const filter: HistoryFilter = {
+        kinds: ['question'],
+        ...(person.operator ? {} : { principal: person.principal }),
+        ...(status !== 'all' && { active: status === 'open' }),
+        ...(server !== undefined && { server }),
+        ...(session !== undefined && { sessionId: session }),
+        ...(text !== undefined && { text }),
+      };
+      const order = status === 'open' ? 'oldest' : 'newest';
+      const { history } = gateway.store;
+      const [found, total] = await Promise.all([
+        history.read({ ...filter, order, ...readCursor(cursor), limit: limit + 1, content: true }),
+        history.count(filter),
+      ]);
+      const shown = found.slice(0, limit).filter(isQuestion);
+      const last = found.length > limit ? shown.at(-1) : undefined;
+      const items = await withArguments(gateway, shown);
+      return { body: { items, ...(last && { next: cursorAfter(last) }), total } };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/questions/{id}',
+    summary: 'One question, with everything needed to answer it',
+    replies: { 200: { description: 'The question', schema: questionSchema } },
+    run: async ({ gateway, person, named }) => ({
+      body: await detailed(gateway, await requireQuestion(gateway, person, named)),
+    }),
+  }),
+  route({
+    method: 'POST',
+    path: '/questions/{id}/answer',
+    summary: 'Answers a question. The first valid answer counts',
+    body: answerBody,
+    replies: {
+      200: { description: 'The question, which has ended', schema: questionSchema },
+      409: { description: 'It is not open any more; `question` tells who was first', schema: alreadyAnsweredSchema },
+      422: { description: 'The answer does not fit, and the question stays open', schema: errorSchema },
+    },
+    run: async ({ gateway, person, named, body, via }) => {
+      const asked = await requireQuestion(gateway, person, named);
+      const { id: questionId, sessionId, principal: owner } = asked;
+      try {
+        if (asked.status !== 'open') throw tooLate();
+        await doAnywhere(gateway, person, { do: 'answer', sessionId, owner, questionId, answer: body, via });
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.status !== 409) throw error;
+        const question = await ended(gateway, asked);
+        throw new ApiError(409, error.code, whoWasFirst(question), { beside: { question } });
+      }
+      return { body: await ended(gateway, asked) };
+    },
+  }),
+];
+
+export function isQuestion(entry: { kind: string }): entry is QuestionEntry {
+  return entry.kind === 'question';
+}
+
+async function requireQuestion(gateway: Gateway, person: Person, id: string): Promise<QuestionEntry> {
+  // It may have been asked just now.
+  await gateway.recorder?.flush();
+  const [entry] = await gateway.store.history.find([id]);
+  if (entry?.kind === 'question' && maySee(person, entry)) return entry;
+  throw notFound(`no question '${id}': unknown, or longer ago than the history reaches`);
+}
+
+async function detailed(gateway: Gateway, entry: QuestionEntry): Promise<Question> {
+  const [call] = entry.callId === undefined ? [] : await gateway.store.history.find([entry.callId]);
+  const args = call?.kind === 'call' ? call.arguments : undefined;
+  return { ...questionItem(entry), ...(args !== undefined && { arguments: args }) };
+}
+
+/** With the arguments of the calls that ask, as far as questions are open. */
+async function withArguments(gateway: Gateway, entries: readonly QuestionEntry[]): Promise<Question[]> {
+  const ids = entries.flatMap(({ status, callId }) => (status === 'open' && callId !== undefined ? [callId] : []));
+  const calls = ids.length === 0 ? [] : await gateway.store.history.find([...new Set(ids)]);
+  const byId = new Map(calls.flatMap((call) => (call.kind === 'call' ? [[call.id, call.arguments] as const] : [])));
+  return entries.map((entry) => {
+    const args = entry.status === 'open' && entry.callId !== undefined ? byId.get(entry.callId) : undefined;
+    return { ...listedQuestion(entry), ...(args !== undefined && { arguments: args }) };
+  });
+}
+
+/** The question as it ended, once the history tells. */
+async function ended(gateway: Gateway, asked: QuestionEntry): Promise<Question> {
+  const { clock, store } = gateway;
+  const deadline = clock.now() + ENDED_MS;
+  for (;;) {
+    await gateway.recorder?.flush();
+    const [found] = await store.history.find([asked.id]);
+    const entry = found?.kind === 'question' ? found : asked;
+    if (entry.status !== 'open' || clock.now() >= deadline) return detailed(gateway, entry);
+    await sleep(LOOK_MS, clock);
+  }
+}
+
+function whoWasFirst({ status, answeredBy, reason }: Question): string {
+  const by = answeredBy === undefined ? '' : ` by ${answeredBy.principal} (${answeredBy.via})`;
+  const why = reason === undefined ? '' : `: ${reason}`;
+  return `the question was ${status === 'open' ? 'answered' : status}${by} before${why}; nothing was sent to the server`;
+}

@@ -1,0 +1,15 @@
+import { callRoutes } from './calls.ts';
+import { eventRoutes } from './events.ts';
+import { otherRoutes } from './others.ts';
+import { questionRoutes } from './questions.ts';
+import type { Route } from './route.ts';
+import { serverRoutes } from './servers.ts';
+
+/** Everything below `/api/v1`, apart from the description of it. */
+export const ROUTES: readonly Route[] = [
+  ...otherRoutes,
+  ...questionRoutes,
+  ...callRoutes,
+  ...serverRoutes,
+  ...eventRoutes,
+];

@@ -1,0 +1,279 @@
+/** What the API takes and returns. Requests are validated with these schemas, and the OpenAPI file is made from them. */
+
+import * as z from 'zod';
+import { samplingBlock } from '../../hub/tools/sampling.ts';
+
+const time = z.number().describe('Milliseconds since 1970');
+const json = z.record(z.string(), z.unknown());
+
+export const CALL_STATUSES = ['running', 'waiting', 'completed', 'failed', 'cancelled', 'expired', 'lost'] as const;
+
+export const questionSchema = z
+  .object({
+    id: z.string(),
+    seq: z.int().describe('Grows with each change of any item'),
+    kind: z.enum(['elicitation', 'sampling', 'roots']),
+    mode: z.enum(['form', 'url']).optional(),
+    status: z.enum(['open', 'accepted', 'declined', 'cancelled', 'completed', 'expired', 'rejected', 'lost']),
+    server: z.string(),
+    tool: z.string().optional(),
+    callId: z.string().optional(),
+    sessionId: z.string(),
+    principal: z.string(),
+    program: z.string().optional().describe('The client program'),
+    createdAt: time,
+    expiresAt: time,
+    endedAt: time.optional(),
+    answeredBy: z
+      .object({ principal: z.string(), via: z.string() })
+      .optional()
+      .describe('Who answered, and where: console, client, tools or terminal'),
+    reason: z.string().optional().describe('Why there is no answer'),
+    message: z.string().optional(),
+    presented: z.boolean().optional().describe('Its client is being asked, too'),
+    secret: z.boolean().optional().describe('A field looks like a password: a server must not ask for one'),
+    truncated: z.boolean().optional().describe('It has ended, and its params were too large to be kept'),
+    params: json.optional().describe("The server's own parameters; not in events"),
+    arguments: json.optional().describe('Those of the call that asks; only of one question, and in lists of open ones'),
+  })
+  .meta({ id: 'Question' });
+
+export type Question = z.infer<typeof questionSchema>;
+
+const call = z.object({
+  id: z.string(),
+  seq: z.int(),
+  taskId: z.string().optional().describe('The task that the call became'),
+  server: z.string(),
+  tool: z.string(),
+  sessionId: z.string(),
+  principal: z.string(),
+  program: z.string().optional(),
+  view: z.enum(['hub', 'direct', 'group', 'console']).describe('Where it was made'),
+  startedAt: time,
+  endedAt: time.optional(),
+  status: z.enum(CALL_STATUSES),
+  isError: z.boolean().optional().describe('The tool reported an error'),
+  progress: z.object({ progress: z.number(), total: z.number().optional(), message: z.string().optional() }).optional(),
+  statusMessage: z.string().optional(),
+  waits: z
+    .array(z.object({ questionId: z.string(), from: time, to: time.optional() }))
+    .describe('The time it spent waiting for a person'),
+  argumentBytes: z.int(),
+  resultBytes: z.int().optional(),
+  truncated: z.boolean().optional().describe('Its arguments or its result were too large to be kept'),
+  error: z.object({ code: z.number(), message: z.string() }).optional(),
+});
+
+export const callSchema = call.meta({ id: 'Call' });
+
+export const callDetailsSchema = call
+  .extend({
+    arguments: json.optional(),
+    result: json.optional(),
+    questions: z.array(questionSchema),
+  })
+  .meta({ id: 'CallDetails' });
+
+export const summarySchema = z
+  .object({
+    kind: z.literal('summary'),
+    id: z.string(),
+    seq: z.int(),
+    principal: z.string(),
+    server: z.string(),
+    tool: z.string(),
+    from: time,
+    to: time,
+    count: z.int(),
+    errors: z.int(),
+    longestMs: z.number(),
+  })
+  .meta({ id: 'Summary', description: 'Calls of one second that were too many to have items of their own' });
+
+export type Call = z.infer<typeof callSchema>;
+export type CallDetails = z.infer<typeof callDetailsSchema>;
+export type Summary = z.infer<typeof summarySchema>;
+
+const server = z.object({
+  name: z.string(),
+  addedBy: z.enum(['config file', 'client']),
+  principal: z.string().optional().describe('Whose it is, where a client of another principal added it'),
+  transport: z.enum(['http', 'stdio']),
+  address: z.string().describe('The URL without secrets, or the command'),
+  state: z
+    .enum(['idle', 'connecting', 'connected', 'waiting', 'failed'])
+    .describe('The best of all sessions; idle: no session has connected to it'),
+  sessions: z.int().describe('How many sessions are connected to it'),
+  protocolVersion: z.string().optional(),
+  era: z.string().optional(),
+  tasks: z.string().optional().describe('The generation of tasks that it keeps'),
+  implementation: z.looseObject({ name: z.string(), version: z.string() }).optional(),
+  capabilities: json.optional(),
+  instructions: z.string().optional(),
+  latencyMs: z.number().optional().describe('The median duration of its last calls that waited for nobody'),
+  error: z.string().optional(),
+  fix: z.string().optional().describe('What to do about the error'),
+  retryAt: time.optional(),
+  calls: z.object({ lastHour: z.int(), errors: z.int() }).optional(),
+});
+
+export const serverSchema = server.meta({ id: 'Server' });
+
+export const toolSchema = z
+  .looseObject({
+    name: z.string(),
+    title: z.string().optional(),
+    description: z.string().optional(),
+    inputSchema: json.optional(),
+    annotations: json.optional(),
+  })
+  .meta({ id: 'Tool' });
+
+export const logLineSchema = z
+  .object({
+    time,
+    level: z.string(),
+    source: z.enum(['protocol', 'stderr', 'stdout']),
+    logger: z.string().optional(),
+    data: z.unknown(),
+    truncated: z.boolean().optional(),
+    sessionId: z.string(),
+  })
+  .meta({ id: 'LogLine' });
+
+export const serverDetailsSchema = server
+  .extend({
+    tools: z.array(toolSchema).optional().describe('Absent until a session has read them: connect first'),
+    log: z.array(logLineSchema).describe('The last 200 lines'),
+  })
+  .meta({ id: 'ServerDetails' });
+
+export type Server = z.infer<typeof serverSchema>;
+export type ServerDetails = z.infer<typeof serverDetailsSchema>;
+export type LogLine = z.infer<typeof logLineSchema>;
+
+export const sessionSchema = z
+  .object({
+    id: z.string(),
+    principal: z.string(),
+    program: z.string().optional(),
+    view: z.enum(['hub', 'direct', 'group', 'console']),
+    server: z.string().optional().describe('The only server that it shows'),
+    group: z.string().optional(),
+    protocolVersion: z.string().optional(),
+    createdAt: time,
+    lastActiveAt: time,
+    connected: z.boolean().describe('Its client is there: it has a request or a stream open'),
+    tasks: z.object({ running: z.int(), ended: z.int() }),
+    questions: z.int().describe('How many are open'),
+    servers: z.array(z.string()).describe('The servers that it is connected to'),
+    gateway: z.string().optional().describe('The gateway that has it, where there are several'),
+  })
+  .meta({ id: 'Session' });
+
+export type SessionItem = z.infer<typeof sessionSchema>;
+
+export const meSchema = z
+  .object({
+    principal: z.string(),
+    operator: z.boolean().describe('Sees and answers what belongs to any principal'),
+    gateway: z.object({ id: z.string().optional(), version: z.string(), startedAt: time }),
+    history: z.object({ keepMs: z.int(), callsPerSecond: z.int() }),
+    endpoints: z.object({ hub: z.string(), all: z.string() }),
+  })
+  .meta({ id: 'Me' });
+
+export const errorSchema = z
+  .object({
+    error: z.object({
+      code: z.string(),
+      message: z.string().describe('Names the fix'),
+      fields: z.record(z.string(), z.string()).optional().describe('What is wrong with each field of an answer'),
+    }),
+  })
+  .meta({ id: 'Error' });
+
+export const alreadyAnsweredSchema = errorSchema.extend({ question: questionSchema }).meta({ id: 'AlreadyAnswered' });
+export const alreadyEndedSchema = errorSchema.extend({ call: callSchema }).meta({ id: 'AlreadyEnded' });
+
+export function page(item: z.ZodType): z.ZodObject {
+  return z.object({
+    items: z.array(item),
+    next: z.string().optional().describe('The cursor of the next page; absent on the last one'),
+    total: z.int().optional().describe('How many there are in all'),
+  });
+}
+
+// --- Requests ----------------------------------------------------------------------------------------------------
+
+const name = z.string().min(1).max(512);
+
+const wholeNumber = (min: number, max: number) =>
+  z.preprocess(
+    (given) => (typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given),
+    z.int(`expected a whole number from ${min} to ${max}`).min(min).max(max),
+  );
+
+const paging = {
+  cursor: z.string().max(512).optional().describe('`next` of the page before'),
+  limit: wholeNumber(1, 200).default(50).describe('How many items at most, up to 200; 50 by default'),
+};
+
+const text = z.string().max(200).optional().describe('A part of names, ids and messages');
+const moment = wholeNumber(0, Number.MAX_SAFE_INTEGER).optional();
+
+export const questionsQuery = z.strictObject({
+  status: z.enum(['open', 'ended', 'all']).default('open').describe('Open ones come oldest first, others newest first'),
+  server: name.optional(),
+  session: name.optional(),
+  text,
+  ...paging,
+});
+
+export const callsQuery = z.strictObject({
+  status: z.enum(['running', 'waiting', 'ended', 'all']).default('all'),
+  task: z
+    .enum(['true', 'false'])
+    .transform((given) => given === 'true')
+    .optional()
+    .describe('Whether they became tasks'),
+  server: name.optional(),
+  tool: name.optional(),
+  session: name.optional(),
+  text,
+  outcome: z.enum(['completed', 'failed', 'cancelled', 'expired', 'lost']).optional(),
+  from: moment.describe('They began at this time or later'),
+  to: moment.describe('They began before this time'),
+  ...paging,
+});
+
+export const eventsQuery = z.strictObject({
+  after: wholeNumber(0, Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe('Resumes after this `seq`, like the header `Last-Event-ID`; without either, only new changes are sent'),
+});
+
+export const answerBody = z
+  .union([
+    z.strictObject({ action: z.enum(['accept', 'decline', 'cancel']), content: json.optional() }),
+    z.strictObject({
+      result: z.looseObject({
+        role: z.enum(['assistant', 'user']),
+        content: z.union([samplingBlock, z.array(samplingBlock).min(1)]),
+        model: z.string(),
+        stopReason: z.string().optional(),
+      }),
+    }),
+    z.strictObject({ error: z.strictObject({ message: z.string().min(1).max(2000) }) }),
+  ])
+  .meta({ id: 'Answer' });
+
+export type AnswerBody = z.infer<typeof answerBody>;
+
+export const tryBody = z.strictObject({ tool: name, arguments: json.default({}) }).meta({ id: 'Try' });
+
+/** Nothing has to be said, but it has to be JSON: a form of another page cannot send that. */
+export const emptyBody = z.strictObject({}).default({});
+
+export const signInBody = z.strictObject({ key: z.string().min(1).max(1024) }).meta({ id: 'SignIn' });

@@ -1,0 +1,82 @@
+import * as z from 'zod';
+import { withFigures } from '../live/server-figures.ts';
+import { liveServers } from '../live/live-views.ts';
+import { mergedDetails, noServer } from '../live/servers.ts';
+import type { Gateway } from '../../../core/gateway.ts';
+import { ApiError } from '../api-error.ts';
+import type { Person } from '../person.ts';
+import { doAnywhere, lookEverywhere } from '../work/anywhere.ts';
+import { requireCall } from './calls.ts';
+import { callItem } from './items.ts';
+import { route } from './route.ts';
+import {
+  callSchema,
+  emptyBody,
+  errorSchema,
+  serverDetailsSchema,
+  serverSchema,
+  tryBody,
+  type ServerDetails,
+} from './schemas.ts';
+
+export const serverRoutes = [
+  route({
+    method: 'GET',
+    path: '/servers',
+    summary: 'The servers, and how the sessions are connected to them',
+    replies: { 200: { description: 'All servers', schema: z.object({ items: z.array(serverSchema) }) } },
+    run: async ({ gateway, person }) => ({
+      body: { items: await withFigures(gateway, person, await liveServers(gateway, person)) },
+    }),
+  }),
+  route({
+    method: 'GET',
+    path: '/servers/{name}',
+    summary: 'One server, with its tools and its log',
+    replies: { 200: { description: 'The server', schema: serverDetailsSchema } },
+    run: async ({ gateway, person, named }) => ({ body: await detailsOf(gateway, person, named) }),
+  }),
+  route({
+    method: 'POST',
+    path: '/servers/{name}/connect',
+    summary: 'Connects to a server in the session that the person has for the console, so that its tools are known',
+    body: emptyBody,
+    replies: {
+      200: { description: 'The server', schema: serverDetailsSchema },
+      502: { description: 'It cannot be reached; the message says why and what to do', schema: errorSchema },
+    },
+    run: async ({ gateway, person, named }) => {
+      await doAnywhere(gateway, person, { do: 'connect', server: named });
+      return { body: await detailsOf(gateway, person, named) };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/servers/{name}/calls',
+    summary:
+      'Tries a tool in the session that the person has for the console. Its progress and questions come as events',
+    body: tryBody,
+    replies: {
+      202: { description: 'The call, which has begun', schema: callSchema },
+      409: { description: 'The history is turned off', schema: errorSchema },
+    },
+    run: async ({ gateway, person, named, body }) => {
+      if (gateway.recorder === undefined) {
+        const message =
+          'the history is turned off (history.keepMs = 0), so that nobody could follow the call; turn it on';
+        throw new ApiError(409, 'history_off', message);
+      }
+      const work = { do: 'try' as const, server: named, tool: body.tool, arguments: body.arguments };
+      const { callId } = (await doAnywhere(gateway, person, work)) as { callId: string };
+      return { status: 202, body: callItem(await requireCall(gateway, person, callId)) };
+    },
+  }),
+];
+
+async function detailsOf(gateway: Gateway, person: Person, name: string): Promise<ServerDetails> {
+  const found = await lookEverywhere(gateway, person, { do: 'server', server: name });
+  const server = mergedDetails(found as ServerDetails[]);
+  if (server === undefined) throw noServer(gateway, person, name);
+  const [withCalls = server] = await withFigures(gateway, person, [server]);
+  return withCalls;
+}

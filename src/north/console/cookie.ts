@@ -1,0 +1,79 @@
+/** The cookie of a person who has signed in: who it is, until when, and a signature. */
+
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { isObject } from '../../lib/values.ts';
+
+/** How long a person stays signed in. */
+export const COOKIE_MS = 12 * 3_600_000;
+
+export interface SignedIn {
+  principal: string;
+  /** The person was given the key of a start of the gateway, and so is at its machine. */
+  launched: boolean;
+  expires: number;
+}
+
+/** Signs and reads cookies with a key that all gateways on one store share. */
+export class Cookies {
+  readonly #key: Buffer;
+  readonly #name: string;
+
+  constructor(key: Buffer) {
+    this.#key = key;
+    // Browsers send a cookie to every port of a host: the gateways on one machine must not overwrite each other's.
+    this.#name = `meanwhile_console_${createHash('sha256').update(key).digest('hex').slice(0, 8)}`;
+  }
+
+  /** The value of a `Set-Cookie` header. */
+  set(signedIn: SignedIn, now: number): string {
+    const content = Buffer.from(JSON.stringify(signedIn)).toString('base64url');
+    const seconds = Math.max(0, Math.floor((signedIn.expires - now) / 1000));
+    return this.#header(`${content}.${this.#signatureOf(content).toString('base64url')}`, seconds);
+  }
+
+  clear(): string {
+    return this.#header('', 0);
+  }
+
+  /** Who sent the request; nothing without a cookie, or if it has expired or another key has signed it. */
+  read({ headers }: Pick<IncomingMessage, 'headers'>, now: number): SignedIn | undefined {
+    const [content, signature, ...rest] = (valueOf(headers.cookie ?? '', this.#name) ?? '').split('.');
+    if (content === undefined || signature === undefined || rest.length > 0) return undefined;
+    const given = Buffer.from(signature, 'base64url');
+    const expected = this.#signatureOf(content);
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
+    const signedIn = parse(content);
+    return signedIn !== undefined && signedIn.expires > now ? signedIn : undefined;
+  }
+
+  #header(value: string, seconds: number): string {
+    return `${this.#name}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${seconds}`;
+  }
+
+  #signatureOf(content: string): Buffer {
+    return createHmac('sha256', this.#key).update(content).digest();
+  }
+}
+
+function valueOf(header: string, name: string): string | undefined {
+  for (const pair of header.split(';')) {
+    const [key, value] = pair.trim().split('=', 2);
+    if (key === name) return value;
+  }
+  return undefined;
+}
+
+/** Signed, but perhaps by another version of the program. */
+function parse(content: string): SignedIn | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(content, 'base64url').toString());
+  } catch {
+    return undefined;
+  }
+  if (!isObject(value)) return undefined;
+  const { principal, launched, expires } = value;
+  const isWhole = typeof principal === 'string' && typeof launched === 'boolean' && typeof expires === 'number';
+  return isWhole ? { principal, launched, expires } : undefined;
+}

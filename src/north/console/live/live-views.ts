@@ -1,0 +1,135 @@
+/** Tells streams how servers and sessions change. Nobody tells of all that, so it is looked at while somebody listens. */
+
+import type { Gateway } from '../../../core/gateway.ts';
+import { messageOf } from '../../../lib/log.ts';
+import { every } from '../../../lib/timers.ts';
+import type { Server, SessionItem } from '../api/schemas.ts';
+import type { Person } from '../person.ts';
+import { lookEverywhere } from '../work/anywhere.ts';
+import { mergedServers } from './servers.ts';
+import { mergedSessions } from './sessions.ts';
+
+const LOOK_MS = 2000;
+/** A session that is in use changes all the time. */
+const ACTIVITY_MS = 30_000;
+
+const BY_NAME = { name: 'name', of: ({ name }: Server): string => name };
+const BY_ID = { name: 'id', of: ({ id }: SessionItem): string => id };
+
+export type LiveChange = { event: 'server' | 'session'; item: object };
+
+type Listener = (change: LiveChange) => void;
+
+/** The servers and sessions that a person may see, at all gateways. */
+export async function liveServers(gateway: Gateway, person: Person): Promise<Server[]> {
+  return mergedServers((await lookEverywhere(gateway, person, { do: 'servers' })) as Server[][]);
+}
+
+export async function liveSessions(gateway: Gateway, person: Person): Promise<SessionItem[]> {
+  return mergedSessions((await lookEverywhere(gateway, person, { do: 'sessions' })) as SessionItem[][]);
+}
+
+export class LiveViews {
+  readonly #gateway: Gateway;
+  /** One for each person. */
+  readonly #views = new Map<string, LiveView>();
+
+  constructor(gateway: Gateway) {
+    this.#gateway = gateway;
+  }
+
+  /** How many listen for this person. */
+  watching(person: Person): number {
+    return this.#views.get(keyOf(person))?.listeners ?? 0;
+  }
+
+  /** Tells of changes until the returned function is called. */
+  watch(person: Person, listener: Listener): () => void {
+    const key = keyOf(person);
+    const view = this.#views.get(key) ?? new LiveView(this.#gateway, person);
+    this.#views.set(key, view);
+    const stop = view.watch(listener);
+    return () => {
+      stop();
+      if (view.isUnused) this.#views.delete(key);
+    };
+  }
+}
+
+const keyOf = ({ principal, operator }: Person): string => `${operator ? 'operator' : 'person'} ${principal}`;
+
+class LiveView {
+  readonly #gateway: Gateway;
+  readonly #person: Person;
+  readonly #listeners = new Set<Listener>();
+  #servers: Map<string, string> | undefined;
+  #sessions: Map<string, string> | undefined;
+  #stop: (() => void) | undefined;
+  #looking = false;
+
+  constructor(gateway: Gateway, person: Person) {
+    this.#gateway = gateway;
+    this.#person = person;
+  }
+
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  get isUnused(): boolean {
+    return this.#listeners.size === 0;
+  }
+
+  watch(listener: Listener): () => void {
+    if (this.isUnused) {
+      this.#stop = every(LOOK_MS, () => void this.#look(), this.#gateway.clock);
+      void this.#look();
+    }
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.isUnused) this.#stop?.();
+    };
+  }
+
+  async #look(): Promise<void> {
+    // A gateway that answers slowly does not make the looks pile up.
+    if (this.#looking || this.#gateway.closing) return;
+    this.#looking = true;
+    try {
+      const [servers, sessions] = await Promise.all([
+        liveServers(this.#gateway, this.#person),
+        liveSessions(this.#gateway, this.#person),
+      ]);
+      this.#servers = this.#compare('server', BY_NAME, this.#servers, servers);
+      this.#sessions = this.#compare('session', BY_ID, this.#sessions, sessions, roughly);
+    } catch (error) {
+      this.#gateway.log.warn('console_not_updated', { error: messageOf(error) });
+    } finally {
+      this.#looking = false;
+    }
+  }
+
+  /** The first look is what the lists show. */
+  #compare<T extends object>(
+    event: LiveChange['event'],
+    key: { name: string; of: (item: T) => string },
+    before: ReadonlyMap<string, string> | undefined,
+    items: readonly T[],
+    essence: (item: T) => object = (item) => item,
+  ): Map<string, string> {
+    const now = new Map(items.map((item) => [key.of(item), JSON.stringify(essence(item))]));
+    if (before === undefined) return now;
+    for (const item of items) if (before.get(key.of(item)) !== now.get(key.of(item))) this.#tell({ event, item });
+    for (const id of before.keys()) if (!now.has(id)) this.#tell({ event, item: { [key.name]: id, gone: true } });
+    return now;
+  }
+
+  #tell(change: LiveChange): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+}
+
+function roughly(session: SessionItem): object {
+  return { ...session, lastActiveAt: Math.floor(session.lastActiveAt / ACTIVITY_MS) };
+}

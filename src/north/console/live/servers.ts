@@ -1,0 +1,165 @@
+/** Servers as the sessions of a gateway see them, and as those of several gateways together do. */
+
+import type { Gateway } from '../../../core/gateway.ts';
+import { CONSOLE_STATE } from '../../../core/session/kind.ts';
+import type { ConnectionStatus } from '../../../core/ports.ts';
+import type { KnownServer } from '../../../core/session/registry.ts';
+import type { Session } from '../../../core/session/session.ts';
+import { eraName } from '../../../lib/protocol.ts';
+import type { ListItem } from '../../../lib/pages.ts';
+import { redactUrl } from '../../../lib/redact.ts';
+import { fixFor } from '../../../lib/server-fix.ts';
+import { messageOf } from '../../../lib/log.ts';
+import { notFound } from '../api-error.ts';
+import type { LogLine, Server, ServerDetails } from '../api/schemas.ts';
+import { maySee, type Person } from '../person.ts';
+
+const LOG_LINES = 200;
+
+/** The best state first. */
+const STATES = ['connected', 'connecting', 'waiting', 'failed', 'idle'] as const;
+
+/** A server, and whose it is if a client of another principal added it. */
+type Shown = KnownServer & { principal?: string };
+
+export function serversHere(gateway: Gateway, person: Person): Server[] {
+  return shownTo(gateway, person).map((server) => serverItem(server, sessionsAt(gateway, person, server)));
+}
+
+export async function serverDetailsHere(gateway: Gateway, person: Person, name: string): Promise<ServerDetails> {
+  const server = shownTo(gateway, person).find((each) => each.name === name);
+  if (server === undefined) throw noServer(gateway, person, name);
+  const sessions = sessionsAt(gateway, person, server);
+  const tools = await toolsIn(gateway, person, server, sessions);
+  return {
+    ...serverItem(server, sessions),
+    ...(tools && { tools: tools as ServerDetails['tools'] }),
+    log: logOf(name, sessions),
+  };
+}
+
+export function noServer(gateway: Gateway, person: Person, name: string): Error {
+  const names = shownTo(gateway, person).map((server) => server.name);
+  return notFound(`no server '${name}'; ${names.length === 0 ? 'there are none' : `known: ${names.join(', ')}`}`);
+}
+
+/** What all gateways say of the same servers; the first one is this gateway. */
+export function mergedServers(lists: readonly Server[][]): Server[] {
+  const byName = new Map<string, Server>();
+  for (const item of lists.flat()) {
+    const known = byName.get(item.name);
+    byName.set(item.name, known === undefined ? item : merged(known, item));
+  }
+  return [...byName.values()];
+}
+
+export function mergedDetails([first, ...others]: readonly ServerDetails[]): ServerDetails | undefined {
+  if (first === undefined) return undefined;
+  return others.reduce<ServerDetails>((known, item) => {
+    const tools = known.tools ?? item.tools;
+    const log = [...known.log, ...item.log].toSorted((a, b) => a.time - b.time).slice(-LOG_LINES);
+    return { ...merged(known, item), ...(tools && { tools }), log };
+  }, first);
+}
+
+function merged(one: Server, other: Server): Server {
+  const isBetter = STATES.indexOf(other.state) < STATES.indexOf(one.state);
+  const [best, rest] = isBetter ? [other, one] : [one, other];
+  return { ...rest, ...best, sessions: one.sessions + other.sessions };
+}
+
+/** Those of the person's own principal; an operator also sees those that clients of others added. */
+function shownTo({ registry }: Gateway, { principal, operator }: Person): Shown[] {
+  const own: Shown[] = registry.of(principal).list();
+  const names = new Set(own.map(({ name }) => name));
+  const others = operator ? registry.addedByOthers(principal).filter(({ name }) => !names.has(name)) : [];
+  return [...own, ...others];
+}
+
+/** The sessions that are connected to it, or have tried. */
+function sessionsAt({ sessions }: Gateway, person: Person, server: Shown): Session[] {
+  return sessions.filter(
+    (session) =>
+      maySee(person, session) &&
+      session.servers.get(server.name)?.config === server.config &&
+      session.connectionIfAny(server.name) !== undefined,
+  );
+}
+
+function serverItem(server: Shown, sessions: readonly Session[]): Server {
+  const { name, config, addedBy, principal } = server;
+  const statuses = sessions.flatMap((session) => session.connectionIfAny(name)?.status ?? []);
+  const state = STATES.find((each) => statuses.some((status) => status.state === each)) ?? 'idle';
+  return {
+    name,
+    addedBy,
+    ...(principal !== undefined && { principal }),
+    transport: 'url' in config ? 'http' : 'stdio',
+    address: 'url' in config ? redactUrl(config.url) : config.command,
+    state,
+    sessions: statuses.filter((status) => status.state === 'connected').length,
+    ...aboutServer(statuses),
+    ...aboutFailure(statuses, server),
+  };
+}
+
+function aboutServer(statuses: readonly ConnectionStatus[]): Partial<Server> {
+  const connected = statuses.find((status) => status.state === 'connected');
+  if (connected === undefined) return {};
+  const { protocolVersion, traits, tasks, implementation, capabilities, instructions } = connected.info;
+  return {
+    protocolVersion,
+    era: eraName(traits),
+    tasks: tasks?.generation ?? 'none',
+    capabilities,
+    ...(implementation && { implementation }),
+    ...(instructions !== undefined && { instructions }),
+  };
+}
+
+function aboutFailure(statuses: readonly ConnectionStatus[], { config }: Shown): Partial<Server> {
+  const failed = statuses.find((status) => status.state === 'waiting' || status.state === 'failed');
+  if (failed === undefined) return {};
+  const fix = fixFor(failed.failure, config, 'configuration');
+  return {
+    error: failed.error,
+    ...(fix !== undefined && { fix }),
+    ...(failed.state === 'waiting' && { retryAt: failed.retryAt }),
+  };
+}
+
+/** Read by the session of the person for the console, or known to another one. */
+async function toolsIn(
+  { log }: Gateway,
+  { principal }: Person,
+  { name }: Shown,
+  sessions: readonly Session[],
+): Promise<ListItem[] | undefined> {
+  const own = sessions.find(
+    (session) =>
+      session.principal === principal && session.owner.kind === 'state' && session.owner.name === CONSOLE_STATE,
+  );
+  if (own?.connectionIfAny(name)?.status.state === 'connected') {
+    try {
+      return await own.catalog(name).list('tools');
+    } catch (error) {
+      log.warn('tools_not_listed', { server: name, error: messageOf(error) });
+    }
+  }
+  return sessions.map((session) => session.catalog(name).kept('tools')).find((tools) => tools !== undefined);
+}
+
+function logOf(server: string, sessions: readonly Session[]): LogLine[] {
+  const lines = sessions.flatMap((session) =>
+    session.logs(server).map(({ timestamp, level, source, logger, data, truncated }) => ({
+      time: timestamp,
+      level,
+      source,
+      ...(logger !== undefined && { logger }),
+      data,
+      ...(truncated && { truncated }),
+      sessionId: session.id,
+    })),
+  );
+  return lines.toSorted((a, b) => a.time - b.time).slice(-LOG_LINES);
+}

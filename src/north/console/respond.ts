@@ -1,0 +1,32 @@
+import type { ServerResponse } from 'node:http';
+import { stringifyExact } from '../../lib/exact-json.ts';
+import { respondJson } from '../http/response.ts';
+import type { ApiError } from './api-error.ts';
+
+/** On every response of the console and its API: nothing of it is for other sites, and nothing is guessed. */
+export const SECURITY_HEADERS: Record<string, string> = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+};
+
+const PRIVATE = { ...SECURITY_HEADERS, 'cache-control': 'no-store' };
+
+export function respond(
+  res: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  if (res.headersSent || res.destroyed) {
+    res.destroy();
+    return;
+  }
+  const all = Object.entries({ ...PRIVATE, ...headers }).flat();
+  if (body === undefined) res.writeHead(status, all).end();
+  else respondJson(res, status, stringifyExact(body), all);
+}
+
+export function respondApiError(res: ServerResponse, error: ApiError): void {
+  respond(res, error.status, error.body, error.headers);
+}

@@ -1,0 +1,104 @@
+/** Does what a person wants at the gateway that has the session, and collects what all gateways show. */
+
+import { NeighbourUnreachable } from '../../../core/cluster/neighbours.ts';
+import { GatewayError, OwnedElsewhere } from '../../../core/errors.ts';
+import type { Gateway } from '../../../core/gateway.ts';
+import { messageOf } from '../../../lib/log.ts';
+import { sleep, timeoutSignal } from '../../../lib/timers.ts';
+import { isObject } from '../../../lib/values.ts';
+import { ApiError, apiErrorOf } from '../api-error.ts';
+import type { Person } from '../person.ts';
+import { doHere } from './here.ts';
+import type { Action, Look, Work } from './work.ts';
+
+/** How long to wait before trying again to reach the gateway that has a session, or to take the session over. */
+const RETRY_MS = 250;
+/** How long another gateway may take to act. */
+const ACT_MS = 60_000;
+
+/** As it travels between gateways; an error of the API arrives as it was. */
+type Told =
+  /** Absent if there is nothing to tell. */
+  | { done?: unknown; failed?: never }
+  | { failed: { status: number; code: string; message: string; details: object; beside: object } };
+
+export async function doAnywhere(gateway: Gateway, person: Person, work: Action): Promise<unknown> {
+  const { clock, store, settings } = gateway;
+  const deadline = clock.now() + (store.cluster?.leaseMs ?? 0) + settings.cluster.drainMs;
+  for (;;) {
+    try {
+      return await doHere(gateway, person, work);
+    } catch (error) {
+      if (!(error instanceof OwnedElsewhere)) throw error;
+      try {
+        return await askOwner(gateway, person, work, error);
+      } catch (failure) {
+        if (failure instanceof ApiError) throw failure;
+        if (!(failure instanceof NeighbourUnreachable) || clock.now() >= deadline) throw lost(failure);
+      }
+    }
+    await sleep(RETRY_MS, clock);
+  }
+}
+
+async function askOwner(
+  { neighbourhood, clock }: Gateway,
+  { principal, operator }: Person,
+  work: Action,
+  { owner }: OwnedElsewhere,
+): Promise<unknown> {
+  if (neighbourhood === undefined) throw new NeighbourUnreachable('no gateway can be reached');
+  const { signal, cancel } = timeoutSignal(ACT_MS, clock);
+  try {
+    return unpacked((await neighbourhood.send(owner, principal, { ask: 'console', operator, work }, signal)) as Told);
+  } finally {
+    cancel();
+  }
+}
+
+/** What this gateway shows, and what the others do that answer. */
+export async function lookEverywhere(gateway: Gateway, person: Person, work: Look): Promise<unknown[]> {
+  const { neighbourhood, log } = gateway;
+  if (neighbourhood === undefined) return [await doHere(gateway, person, work)];
+  const { principal, operator } = person;
+  const request = { ask: 'console' as const, operator, work };
+  const asked = operator ? neighbourhood.askEvery(principal, request) : neighbourhood.askAll(principal, request);
+  const [here, others] = await Promise.all([
+    doHere(gateway, person, work),
+    asked.catch((error: unknown) => {
+      // What is here can be shown also while the store is away.
+      log.warn('others_not_asked', { error: messageOf(error) });
+      return [];
+    }),
+  ]);
+  return [here, ...others.flatMap((told) => (isObject(told) && told['done'] !== undefined ? [told['done']] : []))];
+}
+
+/** Answers another gateway. */
+export async function tellNeighbour(gateway: Gateway, person: Person, work: Work): Promise<Told> {
+  try {
+    return { done: await doHere(gateway, person, work) };
+  } catch (error) {
+    if (error instanceof OwnedElsewhere) throw error;
+    const failed = apiErrorOf(error);
+    if (failed === undefined) throw error;
+    const { status, code, message, details, beside } = failed;
+    // The other gateway may take the session over.
+    if (code === 'shutting_down') throw error;
+    return { failed: { status, code, message, details, beside } };
+  }
+}
+
+function unpacked(told: Told): unknown {
+  if (told.failed === undefined) return told.done;
+  const { status, code, message, details, beside } = told.failed;
+  throw new ApiError(status, code, message, {
+    details: details as Record<string, unknown>,
+    beside: beside as Record<string, unknown>,
+  });
+}
+
+function lost(failure: unknown): GatewayError {
+  const message = `the gateway that has the session does not answer (${messageOf(failure)}); look at its state and try again`;
+  return new GatewayError('TOOL_ERR_STORE', message);
+}

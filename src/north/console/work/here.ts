@@ -1,0 +1,30 @@
+import type { Gateway } from '../../../core/gateway.ts';
+import { serverDetailsHere, serversHere } from '../live/servers.ts';
+import { sessionsHere } from '../live/sessions.ts';
+import type { Person } from '../person.ts';
+import { answerHere } from './answer.ts';
+import { cancelHere } from './cancel.ts';
+import { connectHere, tryHere } from './try-tool.ts';
+import type { Work } from './work.ts';
+
+/** Does it at this gateway; throws `OwnedElsewhere` if another one has the session. */
+export async function doHere(gateway: Gateway, person: Person, work: Work): Promise<unknown> {
+  switch (work.do) {
+    case 'answer':
+      return answerHere(gateway, person, work);
+    case 'cancel':
+      return cancelHere(gateway, person, work);
+    case 'connect':
+      return connectHere(gateway, person, work);
+    case 'try':
+      return tryHere(gateway, person, work);
+    case 'servers':
+      return serversHere(gateway, person);
+    case 'server':
+      return serverDetailsHere(gateway, person, work.server);
+    case 'sessions':
+      return sessionsHere(gateway, person);
+    default:
+      throw new Error('a gateway of another version asks for something unknown');
+  }
+}

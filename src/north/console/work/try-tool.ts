@@ -1,0 +1,64 @@
+/** Tries tools in the session that a person has for the console. */
+
+import { GatewayError } from '../../../core/errors.ts';
+import type { Gateway } from '../../../core/gateway.ts';
+import { CONSOLE_STATE, HUB_VIEW } from '../../../core/session/kind.ts';
+import type { Session } from '../../../core/session/session.ts';
+import { secretId } from '../../../lib/ids.ts';
+import { messageOf } from '../../../lib/log.ts';
+import { failureKindOf } from '../../../lib/server-failure.ts';
+import { withinLimits } from '../../carrier.ts';
+import { whenStored } from '../../commit-gate.ts';
+import { withFix } from '../../hub/with-fix.ts';
+import type { Person } from '../person.ts';
+import type { ConnectWork, TryWork } from './work.ts';
+
+/** Throws where another gateway has the states of the principal. */
+async function consoleSession(gateway: Gateway, { principal }: Person): Promise<Session> {
+  const session = await gateway.stateOf({ principal, view: HUB_VIEW, name: CONSOLE_STATE });
+  session.touch();
+  // The page hears of everything by the stream of the console, and nobody else reads these.
+  session.events.take().settle(true);
+  return session;
+}
+
+export async function connectHere(gateway: Gateway, person: Person, { server }: ConnectWork): Promise<void> {
+  const { config } = gateway.registry.of(person.principal).require(server);
+  const session = await consoleSession(gateway, person);
+  try {
+    await withinLimits(session, undefined, async () => {
+      await session.connection(server).ready();
+      await session.catalog(server).list('tools');
+    });
+  } catch (error) {
+    throw withFix(asGatewayError(error), config);
+  }
+}
+
+/** Starts the call, as a task, and does not wait for it. Returns its id. */
+export async function tryHere(gateway: Gateway, person: Person, work: TryWork): Promise<{ callId: string }> {
+  const { server, tool, arguments: args } = work;
+  gateway.registry.of(person.principal).require(server);
+  const session = await consoleSession(gateway, person);
+  const id = secretId();
+  await withinLimits(session, args, async () => {
+    // A task from the start: it goes on after a restart, and its questions are certainly its own.
+    const { maxTtlMs: ttlMs } = gateway.settings.tasks;
+    const request = { id, server, tool, args, timeoutMs: Infinity, asTask: true, ttlMs };
+    await session.calls.execute(session.connection(server), request, {
+      onLeaving: () => () => {},
+      onProgress: () => {},
+    });
+  });
+  await whenStored([session]);
+  await gateway.recorder?.flush();
+  return { callId: id };
+}
+
+/** What a server, or the way to it, has done wrong is no mistake of the gateway. */
+function asGatewayError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  const failure = failureKindOf(error);
+  const code = failure === undefined ? 'TOOL_ERR_EXECUTION_FAILED' : 'TOOL_ERR_SERVER_UNREACHABLE';
+  return new GatewayError(code, messageOf(error), undefined, failure);
+}

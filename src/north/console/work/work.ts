@@ -1,0 +1,46 @@
+/**
+ * What a person at the console wants of a gateway: to act in a session, which is done by the gateway that has the session, or to
+ * see what a gateway holds in memory.
+ */
+
+import type { AnswerBody } from '../api/schemas.ts';
+
+/** A session, and whose it is. */
+export interface InSession {
+  sessionId: string;
+  owner: string;
+}
+
+export interface AnswerWork extends InSession {
+  do: 'answer';
+  questionId: string;
+  answer: AnswerBody;
+  via: 'console' | 'terminal';
+}
+
+export interface CancelWork extends InSession {
+  do: 'cancel';
+  callId: string;
+  taskId?: string | undefined;
+}
+
+/** In the session that the person has for the console. */
+export interface ConnectWork {
+  do: 'connect';
+  server: string;
+}
+
+export interface TryWork {
+  do: 'try';
+  server: string;
+  tool: string;
+  arguments: Record<string, unknown>;
+}
+
+/** What a session does. */
+export type Action = AnswerWork | CancelWork | ConnectWork | TryWork;
+
+/** What a gateway shows of its sessions, and of their connections to servers. */
+export type Look = { do: 'servers' } | { do: 'server'; server: string } | { do: 'sessions' };
+
+export type Work = Action | Look;

@@ -1,0 +1,8 @@
+/** What gateways tell each other through the database, each with the id of the gateway that tells it. */
+
+/** Servers have changed. */
+export const SERVERS_CHANNEL = 'meanwhile_servers';
+/** Work may be left. */
+export const WORK_CHANNEL = 'meanwhile_work';
+/** The history has new entries. */
+export const HISTORY_CHANNEL = 'meanwhile_history';

@@ -1,0 +1,126 @@
+/** Two gateways on one database: the console of either shows everything, and an answer given at either counts. */
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { Database } from '../../../src/store/postgres/database.ts';
+import { PostgresServer } from '../../postgres/server.ts';
+import { atConsole, ConsolePerson, withToken, wonAndLost } from '../../support/console.ts';
+import { httpGateway, type SettingsInput, type TestGateway } from '../../support/gateway.ts';
+import { hubOverHttp, taskIdOf } from '../../support/hub.ts';
+import { ANN, asked, BOB, OLA, PEOPLE, servers } from './setup.ts';
+
+// The first test waits for two gateways that have never been loaded before.
+vi.setConfig({ testTimeout: 60_000 });
+
+let postgres: PostgresServer;
+let admin: Database;
+
+beforeAll(async () => {
+  postgres = await PostgresServer.start();
+  admin = await Database.open(postgres.url());
+}, 120_000);
+beforeEach(async () => admin.script('DROP SCHEMA IF EXISTS meanwhile CASCADE'));
+afterAll(async () => {
+  await admin.close();
+  await postgres.remove();
+});
+
+async function two(settings: SettingsInput = {}): Promise<{ a: TestGateway; b: TestGateway }> {
+  const { config } = await servers();
+  const shared = { store: postgres.url(), cluster: { drainMs: 0 }, ...settings };
+  return { a: await httpGateway(config, shared), b: await httpGateway(config, shared) };
+}
+
+test.each([
+  ['v1', 'old'],
+  ['modern', 'new'],
+] as const)('W-2: a question to a %s client at one gateway is answered at the other', async (kind, server) => {
+  const { a, b } = await two();
+  const hub = await hubOverHttp(a.url, kind);
+  const person = await atConsole(b);
+  const events = await person.events();
+  const call = await hub.call('execute_tool', { server, tool: 'ask', args: { message: 'Who?' } });
+  const question = await events.next('question');
+  expect(await person.one('/questions')).toMatchObject({ id: question['id'], params: { message: 'Who?' } });
+  const path = `/questions/${String(question['id'])}/answer`;
+  const wrong = await person.post(path, { action: 'accept', content: { name: 1 } });
+  expect([wrong.status, wrong.body['error']]).toMatchObject([422, { fields: { name: 'expected a string' } }]);
+  const { status, body } = await person.post(path, { action: 'accept', content: { name: 'Ada' } });
+  expect([status, body]).toMatchObject([
+    200,
+    { status: 'accepted', answeredBy: { principal: 'local', via: 'console' } },
+  ]);
+  expect((await hub.call('get_task_result', { task_id: taskIdOf(call) })).text).toBe('Hello Ada');
+  const late = await (await atConsole(a)).post(path, { action: 'decline' });
+  expect([late.status, late.body['question']]).toMatchObject([409, { status: 'accepted' }]);
+  await events.next('call', (each) => each['status'] === 'completed');
+});
+
+test('W-2: of two answers at two gateways one wins', async () => {
+  const { a, b } = await two();
+  const hub = await hubOverHttp(a.url);
+  const [here, there] = [await atConsole(a), withToken(b, b.console.key)];
+  const { id } = await asked(hub, here, 'old');
+  const answer = { action: 'accept', content: { name: 'Ada' } };
+  const replies = await Promise.all([here, there].map(async (each) => each.post(`/questions/${id}/answer`, answer)));
+  const [won, lost] = wonAndLost(replies);
+  expect(lost.body['question']).toMatchObject({ status: 'accepted', answeredBy: won.body['answeredBy'] });
+});
+
+test('W-3, W-5: calls are cancelled, tools tried, and servers and sessions shown, wherever they are', async () => {
+  const { a, b } = await two();
+  const hub = await hubOverHttp(a.url, 'modern');
+  const person = await atConsole(b);
+  const call = await hub.call('execute_tool', { server: 'old', tool: 'slow', args: { ms: 60_000 }, timeout_ms: 1 });
+  const running = await person.one('/calls?status=running');
+  expect((await person.post(`/calls/${running.id}/cancel`)).body).toMatchObject({ status: 'cancelled' });
+  expect((await hub.call('get_task', { task_id: taskIdOf(call) })).body['task']).toMatchObject({ status: 'cancelled' });
+  expect((await person.post(`/calls/${running.id}/cancel`)).status).toBe(409);
+  // All states of a principal are at one gateway, and so is the console's.
+  const tried = await person.post('/servers/new/calls', { tool: 'echo', arguments: { text: 'hi' } });
+  expect([tried.status, tried.body]).toMatchObject([202, { view: 'console' }]);
+  await expect
+    .poll(async () => (await person.get(`/calls/${String(tried.body['id'])}`)).body)
+    .toMatchObject({ status: 'completed', result: { content: [{ text: 'hi' }] } });
+  expect((await person.post('/servers/new/connect')).body).toMatchObject({
+    state: 'connected',
+    tools: expect.any(Array),
+  });
+  expect(await person.items('/servers')).toMatchObject([{ name: 'old', sessions: 2 }, { name: 'new' }]);
+  const sessions = await person.items('/sessions');
+  expect(new Set(sessions.map(({ view }) => view))).toEqual(new Set(['console', 'hub']));
+  const owner = a.gateway.store.cluster?.gatewayId;
+  expect(new Set(sessions.map(({ gateway }) => gateway))).toEqual(new Set([owner]));
+});
+
+test('W-7: a cookie is good at all gateways, and each person sees the same at all of them', async () => {
+  const { a, b } = await two(PEOPLE);
+  const ofAnn = await hubOverHttp(a.url, 'v1', { authorization: `Bearer ${ANN}` });
+  const ann = await atConsole(a, ANN);
+  const there = new ConsolePerson(b, ann.headers);
+  const { id } = await asked(ofAnn, ann, 'old');
+  expect(await there.one('/questions')).toMatchObject({ id });
+  expect(await there.items('/sessions')).toMatchObject([{ principal: 'ann' }]);
+  const bob = await atConsole(b, BOB);
+  expect(await bob.items('/questions')).toEqual([]);
+  expect(await bob.items('/sessions')).toEqual([]);
+  const ola = await atConsole(b, OLA);
+  expect(await ola.items('/sessions')).toMatchObject([{ principal: 'ann' }]);
+  expect((await ola.post(`/questions/${id}/answer`, { action: 'decline' })).body).toMatchObject({
+    principal: 'ann',
+    answeredBy: { principal: 'ola' },
+  });
+});
+
+test('W-6: a page goes on at another gateway where it was', async () => {
+  const { a, b } = await two();
+  const hub = await hubOverHttp(b.url);
+  const person = await atConsole(a);
+  const events = await person.events();
+  await hub.call('execute_tool', { server: 'old', tool: 'echo', args: { text: 'one' } });
+  await events.next('call', ({ status }) => status === 'completed');
+  const { lastId } = events;
+  await a.close();
+  await hub.call('execute_tool', { server: 'old', tool: 'echo', args: { text: 'two' } });
+  const resumed = await new ConsolePerson(b, person.headers).events(lastId);
+  await resumed.next('call', ({ status }) => status === 'completed');
+  expect(new Set(resumed.of('call').map(({ id }) => id)).size).toBe(1);
+});

@@ -1,0 +1,133 @@
+/** One stream tells of everything, and goes on where it was interrupted. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { atConsole, codeOf, ConsolePerson, raw, withToken } from '../../support/console.ts';
+import { configFile, httpGateway, temporaryFolder } from '../../support/gateway.ts';
+import { hubOverHttp } from '../../support/hub.ts';
+import { portToReturnTo } from '../../support/port-to-return-to.ts';
+import { serveProgram } from '../../support/program.ts';
+import { readLaunch, type Launch } from '../../../src/cli/launch-file.ts';
+import { ANN, BOB, OLA, PEOPLE, servers, setup } from './setup.ts';
+
+test('W-6: the stream tells of calls, questions, servers and sessions', async () => {
+  const { gateway, hub, person } = await setup({ servers: { connect: { urls: 'lazy' } } });
+  const events = await person.events();
+  expect(events.events[0]).toMatchObject({ event: 'hello', id: expect.any(String), data: { seq: expect.any(Number) } });
+  await hub.call('execute_tool', { server: 'old', tool: 'ask', args: { message: 'Who?' } });
+  const question = await events.next('question');
+  expect(question).toMatchObject({ status: 'open', message: 'Who?' });
+  expect(question).not.toHaveProperty('params');
+  const call = await events.next('call', ({ status }) => status === 'waiting');
+  expect(call).toMatchObject({ id: question['callId'] });
+  expect(call).not.toHaveProperty('arguments');
+  expect(await events.next('server', ({ state }) => state === 'connected')).toMatchObject({ name: 'old', sessions: 1 });
+  const newcomer = await hubOverHttp(gateway.url, 'v1', {}, 'newcomer');
+  const session = await events.next('session', ({ program }) => program === 'newcomer');
+  expect(session).toMatchObject({ view: 'hub', id: newcomer.sessionId() });
+  const [left] = gateway.gateway.sessions.filter(({ id }) => id === session['id']);
+  if (left !== undefined) await gateway.gateway.end(left, 'the client has left');
+  expect(await events.next('session', ({ gone }) => gone === true)).toEqual({ id: session['id'], gone: true });
+  await person.post(`/questions/${String(question['id'])}/answer`, { action: 'accept', content: { name: 'Ada' } });
+  expect(await events.next('question', ({ status }) => status === 'accepted')).toMatchObject({
+    answeredBy: { principal: 'local', via: 'console' },
+  });
+  await events.next('call', ({ status }) => status === 'completed');
+  const ids = events.events.flatMap(({ id, event }) => (event === 'call' || event === 'question' ? [Number(id)] : []));
+  expect(ids).toEqual(ids.toSorted((a, b) => a - b));
+});
+
+test('W-6: a stream that is resumed tells what was missed, once', async () => {
+  const { hub, person } = await setup();
+  const echo = async (text: string) => hub.call('execute_tool', { server: 'old', tool: 'echo', args: { text } });
+  const first = await person.events();
+  await echo('one');
+  const seen = await first.next('call', ({ status }) => status === 'completed');
+  const { lastId } = first;
+  first.close();
+  await echo('two');
+  await echo('three');
+  await person.waitFor('/calls?status=ended', 3);
+  const second = await person.events(lastId);
+  await expect.poll(() => new Set(second.of('call').map(({ id }) => id)).size).toBe(2);
+  expect(second.of('call').map(({ id }) => id)).not.toContain(seen['id']);
+  // Without a place to go on from, only what is new is told.
+  const third = await person.events();
+  await echo('four');
+  await third.next('call', ({ status }) => status === 'completed');
+  expect(new Set(third.of('call').map(({ id }) => id)).size).toBe(1);
+});
+
+test('W-6: a stream that was interrupted for too long is told to read everything again', async () => {
+  const { hub, person } = await setup({ history: { keepMs: 1 } });
+  await hub.call('execute_tool', { server: 'old', tool: 'echo', args: { text: 'x' } });
+  const events = await person.events('999999999');
+  expect(await events.next('resync')).toEqual({ seq: expect.any(Number) });
+  const { status } = await raw(person.gateway, '/api/v1/events', {
+    headers: { ...person.headers, 'last-event-id': 'nonsense' },
+  });
+  expect(status).toBe(400);
+  expect(codeOf(await person.get('/events?after=-1'))).toBe('invalid_parameter');
+});
+
+test('W-6, W-7: a stream tells a person only what is theirs, and an operator everything', async () => {
+  const { config } = await servers();
+  const gateway = await httpGateway(config, PEOPLE);
+  const [ann, bob, ola] = [withToken(gateway, ANN), await atConsole(gateway, BOB), await atConsole(gateway, OLA)];
+  const [ofAnn, ofBob, ofOla] = [await ann.events(), await bob.events(), await ola.events()];
+  const hub = await hubOverHttp(gateway.url, 'v1', { authorization: `Bearer ${ANN}` });
+  await hub.call('execute_tool', { server: 'old', tool: 'echo', args: { text: 'x' } });
+  await ofAnn.next('call');
+  await ofOla.next('call');
+  const mine = await hubOverHttp(gateway.url, 'v1', { authorization: `Bearer ${BOB}` });
+  await mine.call('execute_tool', { server: 'new', tool: 'echo', args: { text: 'y' } });
+  await ofBob.next('call');
+  expect(new Set(ofBob.of('call').map(({ principal }) => principal))).toEqual(new Set(['bob']));
+  expect(new Set(ofAnn.of('call').map(({ principal }) => principal))).toEqual(new Set(['ann']));
+});
+
+test('W-6: after a kill and a restart, the page goes on with its cookie and hears what it missed', async () => {
+  const { config } = await servers();
+  const store = join(await temporaryFolder(), 'store.db');
+  const port = portToReturnTo();
+  const file = await configFile(config, { store, port });
+  const first = await serveProgram(['--config', file]);
+  const launch = (await readLaunch(`${store}.console.json`)) as Launch;
+  expect(launch).toMatchObject({ pid: first.child.pid, url: `http://127.0.0.1:${port}/console` });
+  const gateway = { url: first.url, console: { url: launch.url, key: launch.key } };
+  const person = await atConsole(gateway);
+  const hub = await hubOverHttp(first.url);
+  const events = await person.events();
+  await hub.call('execute_tool', { server: 'new', tool: 'ask', args: {} });
+  const question = await events.next('question');
+  const { lastId } = events;
+  first.child.kill('SIGKILL');
+  await first.exited;
+  await expect.poll(() => events.closed).toBe(true);
+  expect(await readLaunch(`${store}.console.json`)).toBeUndefined();
+  await serveProgram(['--config', file]);
+  const again = new ConsolePerson(gateway, person.headers);
+  const resumed = await again.events(lastId);
+  // The question is open as before, and is answered.
+  const { status, text } = await again.post(`/questions/${String(question['id'])}/answer`, {
+    action: 'accept',
+    content: { name: 'Ada' },
+  });
+  expect(status, text).toBe(200);
+  await resumed.next('question', ({ id, status: now }) => id === question['id'] && now === 'accepted');
+  await resumed.next('call', ({ id, status: now }) => id === question['callId'] && now === 'completed');
+  expect((await again.get(`/calls/${String(question['callId'])}`)).body).toMatchObject({
+    result: { content: [{ text: 'Hello Ada' }] },
+  });
+});
+
+test('W-6: the streams of one person are limited, and those of others are not affected', async () => {
+  const { config } = await servers();
+  const gateway = await httpGateway(config, PEOPLE);
+  const [ann, bob] = [withToken(gateway, ANN), withToken(gateway, BOB)];
+  const streams = await Promise.all(Array.from({ length: 100 }, async () => ann.events()));
+  const refused = await ann.get('/events');
+  expect([refused.status, codeOf(refused)]).toEqual([429, 'limit']);
+  (await bob.events()).close();
+  for (const stream of streams) stream.close();
+  await expect.poll(async () => (await ann.events()).of('hello').length).toBe(1);
+});

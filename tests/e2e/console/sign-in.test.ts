@@ -1,0 +1,191 @@
+/** Who may use the console and its API, and from where. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Cookies, COOKIE_MS } from '../../../src/north/console/cookie.ts';
+import { atConsole, codeOf, JSON_HEADERS, raw, signIn, withToken, type Raw } from '../../support/console.ts';
+import { httpGateway, temporaryFolder } from '../../support/gateway.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+const ANN = 'a-token-of-ann-1234';
+const BOB = 'a-token-of-bob-1234';
+const TOKENS = { auth: { tokens: { ann: ANN, bob: BOB }, operators: ['bob'] } };
+
+test('W-7: the key of the launch link is exchanged for a cookie that scripts and other sites do not get', async () => {
+  const gateway = await httpGateway({});
+  const { status, headers } = await raw(gateway, '/console/sign-in', {
+    method: 'POST',
+    headers: JSON_HEADERS,
+    body: { key: gateway.console.key },
+  });
+  expect(status).toBe(204);
+  expect(headers['set-cookie']).toEqual([
+    expect.stringMatching(
+      /^meanwhile_console_[\da-f]{8}=[\w-]+\.[\w-]+; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200$/,
+    ),
+  ]);
+  const person = await atConsole(gateway);
+  expect((await person.get('/me')).body).toMatchObject({ principal: 'local', operator: true });
+});
+
+test('W-7: without tokens, the API needs the cookie or the launch key, also on this machine', async () => {
+  const gateway = await httpGateway({});
+  const without = await raw(gateway, '/api/v1/me');
+  expect([without.status, codeOf(without)]).toEqual([401, 'not_signed_in']);
+  expect(without.text).toContain('meanwhile console');
+  const wrong = await withToken(gateway, 'something-else-entirely').get('/me');
+  expect([wrong.status, codeOf(wrong)]).toEqual([401, 'wrong_token']);
+  expect((await withToken(gateway, gateway.console.key).get('/me')).body).toMatchObject({ operator: true });
+});
+
+test('W-7: with tokens, each person signs in with their own', async () => {
+  const gateway = await httpGateway({}, TOKENS);
+  const who = async (key: string): Promise<unknown> => (await (await atConsole(gateway, key)).get('/me')).body;
+  expect(await who(ANN)).toMatchObject({ principal: 'ann', operator: false });
+  expect(await who(BOB)).toMatchObject({ principal: 'bob', operator: true });
+  expect((await withToken(gateway, ANN).get('/me')).body).toMatchObject({ principal: 'ann', operator: false });
+  expect(await who(gateway.console.key)).toMatchObject({ principal: 'local', operator: true });
+});
+
+test('W-7: a wrong key is refused with the fix, and not for ever', async () => {
+  const clock = new TestClock(Date.now());
+  const gateway = await httpGateway({}, {}, clock);
+  const attempt = async (key: unknown) =>
+    raw(gateway, '/console/sign-in', { method: 'POST', headers: JSON_HEADERS, body: { key } });
+  const wrong = await attempt('wrong');
+  expect([wrong.status, codeOf(wrong)]).toEqual([401, 'wrong_key']);
+  expect(wrong.text).toMatch(/meanwhile console.*auth\.tokens/);
+  expect(wrong.headers['set-cookie']).toBeUndefined();
+  for (let count = 1; count < 10; count += 1) await attempt('wrong');
+  const limited = await attempt(gateway.console.key);
+  expect([limited.status, codeOf(limited)]).toEqual([429, 'too_many_attempts']);
+  expect(Number(limited.headers['retry-after'])).toBeGreaterThan(0);
+  clock.advance(61_000);
+  expect((await attempt(gateway.console.key)).status).toBe(204);
+});
+
+test('W-7: signing out clears the cookie', async () => {
+  const gateway = await httpGateway({});
+  const { status, headers } = await raw(gateway, '/console/sign-out', {
+    method: 'POST',
+    headers: { ...JSON_HEADERS, cookie: await signIn(gateway) },
+    body: {},
+  });
+  expect(status).toBe(204);
+  expect(headers['set-cookie']?.[0]).toMatch(/^meanwhile_console_\w+=; HttpOnly; SameSite=Strict; Path=\/; Max-Age=0$/);
+});
+
+test('W-7: a cookie that has expired, was changed or signed by somebody else is refused', async () => {
+  const clock = new TestClock(Date.now());
+  const gateway = await httpGateway({}, TOKENS, clock);
+  const cookie = await signIn(gateway, ANN);
+  const status = async (given: string) => (await raw(gateway, '/api/v1/me', { headers: { cookie: given } })).status;
+  expect(await status(`other=1; ${cookie}; more=2`)).toBe(200);
+  const [name = '', value = ''] = cookie.split('=');
+  const [content = '', signature = ''] = value.split('.');
+  const asBob = Buffer.from(JSON.stringify({ principal: 'bob', launched: false, expires: clock.now() + 1e6 }));
+  const forged = new Cookies(Buffer.alloc(32)).set({ principal: 'bob', launched: true, expires: clock.now() + 1e6 }, 0);
+  for (const changed of [
+    `${name}=`,
+    `${name}=${content}`,
+    `${name}=${content}.`,
+    `${name}=${content}.${signature}.x`,
+    `${name}=${asBob.toString('base64url')}.${signature}`,
+    `${name}=${forged.split('=')[1]?.split(';')[0]}`,
+    `${name}=${'x'.repeat(5000)}.${'y'.repeat(5000)}`,
+  ]) {
+    expect(await status(changed), changed).toBe(401);
+  }
+  clock.advance(COOKIE_MS - 1000);
+  expect(await status(cookie)).toBe(200);
+  clock.advance(2000);
+  expect(await status(cookie)).toBe(401);
+});
+
+test('W-7: a cookie is valid after a restart, until its token is gone', async () => {
+  const store = join(await temporaryFolder(), 'store.db');
+  const first = await httpGateway({}, { ...TOKENS, store });
+  const [ann, local] = [await signIn(first, ANN), await signIn(first)];
+  await first.close();
+  const second = await httpGateway({}, { ...TOKENS, store });
+  const status = async (gateway: typeof first, cookie: string) =>
+    (await raw(gateway, '/api/v1/me', { headers: { cookie } })).status;
+  expect([await status(second, ann), await status(second, local)]).toEqual([200, 200]);
+  expect((await withToken(second, first.console.key).get('/me')).status).toBe(401);
+  await second.close();
+  const third = await httpGateway({}, { auth: { tokens: { bob: BOB } }, store });
+  expect(await status(third, ann)).toBe(401);
+});
+
+test('W-7: the gateways of two stores on one machine do not take each other’s cookies', async () => {
+  const [one, other] = [await httpGateway({}), await httpGateway({})];
+  const [ofOne, ofOther] = [await signIn(one), await signIn(other)];
+  expect(ofOne.split('=')[0]).not.toBe(ofOther.split('=')[0]);
+  const both = { headers: { cookie: `${ofOther}; ${ofOne}` } };
+  expect((await raw(one, '/api/v1/me', both)).status).toBe(200);
+  expect((await raw(other, '/api/v1/me', both)).status).toBe(200);
+});
+
+test('W-7: pages of other origins get nothing, and no request can be made for a person without their page', async () => {
+  const gateway = await httpGateway({});
+  const { host, port } = new URL(gateway.url);
+  const cookie = await signIn(gateway);
+  const cancel = '/api/v1/calls/unknown/cancel';
+  const post = { method: 'POST', body: {} };
+  const own = { ...JSON_HEADERS, cookie, 'meanwhile-console': '1' };
+  const cases: [path: string, given: Raw, status: number, code: string | undefined][] = [
+    // The page itself.
+    [cancel, { ...post, headers: { ...own, origin: `http://${host}` } }, 404, 'not_found'],
+    [cancel, { ...post, headers: own }, 404, 'not_found'],
+    // Another page, also of another port of this machine.
+    [cancel, { ...post, headers: { ...own, origin: 'https://evil.example' } }, 403, 'foreign_origin'],
+    [cancel, { ...post, headers: { ...own, origin: 'http://127.0.0.1:1' } }, 403, 'foreign_origin'],
+    [cancel, { ...post, headers: { ...own, origin: `http://localhost:${port}` } }, 403, 'foreign_origin'],
+    [cancel, { ...post, headers: { ...own, origin: 'null' } }, 403, 'foreign_origin'],
+    ['/api/v1/me', { headers: { cookie, origin: 'https://evil.example' } }, 403, 'foreign_origin'],
+    ['/console', { headers: { origin: 'https://evil.example' } }, 403, 'foreign_origin'],
+    [
+      '/console/sign-in',
+      { ...post, headers: { ...JSON_HEADERS, origin: 'https://evil.example' } },
+      403,
+      'foreign_origin',
+    ],
+    // A form can be sent without asking, but neither as JSON nor with a header.
+    [cancel, { ...post, headers: { ...JSON_HEADERS, cookie } }, 403, 'missing_header'],
+    [cancel, { ...post, headers: { ...own, 'content-type': 'text/plain' } }, 415, 'not_json'],
+    ['/console/sign-in', { ...post, headers: { 'content-type': 'text/plain' } }, 415, 'not_json'],
+    // A name that somebody has made lead here.
+    ['/api/v1/me', { headers: { cookie, host: `evil.example:${port}` } }, 403, 'not_allowed'],
+    ['/console', { headers: { host: 'evil.example' } }, 403, 'not_allowed'],
+    [cancel, { method: 'OPTIONS', headers: { origin: 'https://evil.example' } }, 403, 'foreign_origin'],
+  ];
+  for (const [path, given, status, code] of cases) {
+    const reply = await raw(gateway, path, given);
+    expect([reply.status, codeOf(reply)], JSON.stringify([path, given])).toEqual([status, code]);
+    expect(reply.headers).not.toHaveProperty('access-control-allow-origin');
+    expect(reply.headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
+  }
+});
+
+test('W-7: behind a proxy, the page is of the host that the operator has allowed', async () => {
+  const gateway = await httpGateway({}, { allowedHosts: ['gateway.example'] });
+  const cookie = await signIn(gateway);
+  const headers = { cookie, host: 'gateway.example', origin: 'https://gateway.example' };
+  expect((await raw(gateway, '/api/v1/me', { headers })).status).toBe(200);
+});
+
+test('W-7: a body that is too large or no JSON is refused', async () => {
+  const gateway = await httpGateway({}, { limits: { bodyBytes: 2000 } });
+  const post = async (body: string) =>
+    raw(gateway, '/console/sign-in', { method: 'POST', headers: JSON_HEADERS, body });
+  expect((await post('{')).status).toBe(400);
+  expect((await post('[]')).status).toBe(400);
+  expect((await post('{"key":1}')).status).toBe(400);
+  expect((await post(JSON.stringify({ key: 'x', more: 1 }))).text).toContain("unknown: 'more'");
+  expect((await post(JSON.stringify({ key: 'x'.repeat(3000) }))).status).toBe(413);
+});
+
+test('W-1, W-7: operators are names in auth.tokens', async () => {
+  await expect(httpGateway({}, { auth: { tokens: { ann: ANN }, operators: ['bob'] } })).rejects.toThrow(
+    /auth\.operators\[0\]: not a name in auth\.tokens/,
+  );
+});
