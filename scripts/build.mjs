@@ -6,14 +6,18 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { bundledLicenses } from './licenses.mjs';
+import { mergeChunks } from './merge-chunks.mjs';
 
 const LICENSES = 'THIRD-PARTY-LICENSES.txt';
 
 await mkdir('dist', { recursive: true });
 const before = await readdir('dist');
 
-const { metafile } = await build({
-  entryPoints: { cli: 'src/cli/entry.ts', client: 'src/client/index.ts', server: 'src/server/index.ts' },
+/** CommonJS modules in the bundle need it for the modules of Node. */
+const REQUIRE =
+  "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
+
+const options = {
   outdir: 'dist',
   bundle: true,
   platform: 'node',
@@ -21,8 +25,6 @@ const { metafile } = await build({
   target: 'node20',
   // The CommonJS build of jsonc-parser loads its parts in a way that cannot be bundled.
   mainFields: ['module', 'main'],
-  // What the program and the libraries share is there once.
-  splitting: true,
   minifyWhitespace: true,
   minifySyntax: true,
   // Names stay: they show up in the stack traces of other people's programs.
@@ -30,19 +32,52 @@ const { metafile } = await build({
   legalComments: 'none',
   // A native module cannot be bundled.
   external: ['libsql'],
-  banner: {
-    js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
-  },
   logLevel: 'warning',
   metafile: true,
-});
+};
+
+const [entry, program, libraries] = await Promise.all([
+  // A file of its own without imports: it checks the version of Node before the rest is loaded.
+  build({ ...options, entryPoints: { cli: 'src/cli/entry.ts' }, plugins: [loadsLater('./index.ts', './program.js')] }),
+  build({ ...options, entryPoints: { program: 'src/cli/index.ts' }, splitting: true, write: false }),
+  // What the libraries share is there once. They do not share code with the program, which has it in few files.
+  build({
+    ...options,
+    entryPoints: { client: 'src/client/index.ts', server: 'src/server/index.ts' },
+    splitting: true,
+    banner: { js: REQUIRE },
+  }),
+]);
+const gateway = ['src/cli/commands/serve.ts', 'src/cli/commands/stdio.ts'];
+const files = await mergeChunks(program, [
+  { name: 'program.js', entries: ['src/cli/index.ts'] },
+  { name: 'base.js', entries: gateway, andBy: ['src/cli/commands/tools.ts'] },
+  { name: 'gateway.js', entries: gateway },
+]);
+for (const [name, text] of files) {
+  // Only where it is used: making it takes time.
+  await writeFile(join('dist', name), /\btypeof require\b/.test(text) ? REQUIRE + text : text);
+}
+
 await chmod('dist/cli.js', 0o755);
-await writeFile(join('dist', LICENSES), await bundledLicenses(Object.keys(metafile.inputs)));
+const inputs = [entry, program, libraries].flatMap(({ metafile }) => Object.keys(metafile.inputs));
+await writeFile(join('dist', LICENSES), await bundledLicenses([...new Set(inputs)]));
 await writeTypes('client/index', 'server/index');
 
 // What is left of an earlier build goes last, so that a program that is started meanwhile finds all of one or the other.
-const made = new Set(['types', LICENSES, ...Object.keys(metafile.outputs).map((file) => basename(file))]);
+const written = [entry, libraries].flatMap(({ metafile }) => Object.keys(metafile.outputs).map((file) => basename(file)));
+const made = new Set(['types', LICENSES, ...written, ...files.map(([name]) => name)]);
 for (const file of before) if (!made.has(file)) await rm(join('dist', file), { recursive: true, force: true });
+
+/** What is imported as `source` is imported as `file` when the program runs. */
+function loadsLater(source, file) {
+  return {
+    name: 'loads-later',
+    setup: ({ onResolve }) => {
+      onResolve({ filter: /.*/ }, ({ path }) => (path === source ? { path: file, external: true } : undefined));
+    },
+  };
+}
 
 /** Declarations of the entries and of what they mention; the compiler writes those of everything that is imported. */
 async function writeTypes(...entries) {
