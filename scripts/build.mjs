@@ -65,7 +65,9 @@ await writeFile(join('dist', LICENSES), await bundledLicenses([...new Set(inputs
 await writeTypes('client/index', 'server/index');
 
 // What is left of an earlier build goes last, so that a program that is started meanwhile finds all of one or the other.
-const written = [entry, libraries].flatMap(({ metafile }) => Object.keys(metafile.outputs).map((file) => basename(file)));
+const written = [entry, libraries].flatMap(({ metafile }) =>
+  Object.keys(metafile.outputs).map((file) => basename(file)),
+);
 const made = new Set(['types', LICENSES, ...written, ...files.map(([name]) => name)]);
 for (const file of before) if (!made.has(file)) await rm(join('dist', file), { recursive: true, force: true });
 

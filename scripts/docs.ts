@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import { settingsReference } from './settings-reference.ts';
 import { DIFFERENCES } from '../tests/e2e/direct/same/differences.ts';
-import { HUB_TOOLS } from '../src/north/hub/hub.ts';
+import { HUB_TOOLS } from '../src/north/hub/tools/all.ts';
 import { matrixTable } from './matrix.ts';
 
 const PARTS = { tools: toolTable, settings: settingTable, matrix: matrixTable, differences: differenceTable };

@@ -16,7 +16,10 @@ export async function mergeChunks({ outputFiles, metafile }, groups) {
   const numbers = new Map([...groupOf.keys()].map((chunk, index) => [chunk, index]));
   const inGroup = (chunk, name) => `${name}_${numbers.get(chunk)}`;
   const exported = (chunk, from, names) =>
-    `export {${chunks.get(chunk).exports.map((name) => names(name)).join(',')}} from ${JSON.stringify(from)};`;
+    `export {${chunks
+      .get(chunk)
+      .exports.map((name) => names(name))
+      .join(',')}} from ${JSON.stringify(from)};`;
 
   const plugin = {
     name: 'merge-chunks',
@@ -24,7 +27,8 @@ export async function mergeChunks({ outputFiles, metafile }, groups) {
       onResolve({ filter: /.*/ }, ({ path, kind, importer, namespace }) => {
         const name = basename(path);
         if (kind === 'entry-point') return { path: name, namespace: groupNames.includes(name) ? 'group' : 'chunk' };
-        if (kind === 'dynamic-import' || namespace === 'other-group' || !groupOf.has(name)) return { path, external: true };
+        if (kind === 'dynamic-import' || namespace === 'other-group' || !groupOf.has(name))
+          return { path, external: true };
         const within = namespace === 'group' ? importer : groupOf.get(importer);
         return { path: name, namespace: groupOf.get(name) === within ? 'chunk' : 'other-group' };
       });
@@ -57,7 +61,9 @@ export async function mergeChunks({ outputFiles, metafile }, groups) {
   });
   const files = merged.outputFiles.map(({ path, text }) => [basename(path), text]);
   // What is imported on demand keeps its name.
-  const onDemand = [...groupOf].filter(([chunk, group]) => chunk !== group && chunks.get(chunk).entryPoint !== undefined);
+  const onDemand = [...groupOf].filter(
+    ([chunk, group]) => chunk !== group && chunks.get(chunk).entryPoint !== undefined,
+  );
   for (const [chunk, group] of onDemand) {
     files.push([chunk, exported(chunk, `./${group}`, (name) => `${inGroup(chunk, name)} as ${name}`)]);
   }
@@ -79,7 +85,8 @@ function assign(chunks, groups) {
   };
   for (const { name, entries, andBy } of groups) {
     const others = andBy && reached(andBy);
-    for (const chunk of reached(entries)) if (!groupOf.has(chunk) && (others?.has(chunk) ?? true)) groupOf.set(chunk, name);
+    for (const chunk of reached(entries))
+      if (!groupOf.has(chunk) && (others?.has(chunk) ?? true)) groupOf.set(chunk, name);
   }
   return groupOf;
 }

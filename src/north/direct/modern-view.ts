@@ -5,7 +5,6 @@ import { passOn, ReportedError, replyWhenStored, report, type Reply } from '../c
 import { deliverTaskEnd } from '../delivery.ts';
 import { askingByRound } from '../hub-endpoint.ts';
 import { madeOf } from '../kept-results.ts';
-import type { Params } from '../message.ts';
 import { requireTasks } from '../modern-client.ts';
 import { observed } from '../observed.ts';
 import { bindState, boundStateIn, type BoundState } from '../mrtr/request-state.ts';
@@ -57,9 +56,9 @@ async function answer(parts: ModernViewParts, received: ModernCall): Promise<Rep
   const answering = shown.answer(method, params);
   const result = answering && (await answering);
   if (result !== undefined) {
-    const addsHelpers = helpers !== undefined && method === 'tools/list';
-    const add = (): Params => helpers?.addTo(result, { promotes: false }) ?? result;
-    return passOn(addsHelpers ? madeOf(result, 'with helper tools', add) : result);
+    if (helpers === undefined || method !== 'tools/list') return passOn(result);
+    const own = await helpers.tools();
+    return passOn(madeOf(result, 'with helper tools', () => helpers.addTo(result, own, { promotes: false })));
   }
   const targets = await shown.route(method, params);
   const [only, ...others] = targets;
