@@ -13,6 +13,11 @@ const LICENSES = 'THIRD-PARTY-LICENSES.txt';
 await mkdir('dist', { recursive: true });
 const before = await readdir('dist');
 
+const COMMANDS = 'src/cli/index.ts';
+const CLIENT = 'src/client/index.ts';
+const SERVER = 'src/server/index.ts';
+const GATEWAY = ['src/cli/commands/serve.ts', 'src/cli/commands/stdio.ts'];
+
 /** CommonJS modules in the bundle need it for the modules of Node. */
 const REQUIRE =
   "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
@@ -36,39 +41,30 @@ const options = {
   metafile: true,
 };
 
-const [entry, program, libraries] = await Promise.all([
+const [entry, program] = await Promise.all([
   // A file of its own without imports: it checks the version of Node before the rest is loaded.
   build({ ...options, entryPoints: { cli: 'src/cli/entry.ts' }, plugins: [loadsLater('./index.ts', './program.js')] }),
-  build({ ...options, entryPoints: { program: 'src/cli/index.ts' }, splitting: true, write: false }),
-  // What the libraries share is there once. They do not share code with the program, which has it in few files.
   build({
     ...options,
-    entryPoints: { client: 'src/client/index.ts', server: 'src/server/index.ts' },
+    entryPoints: { program: COMMANDS, client: CLIENT, server: SERVER },
+    // What the program and the libraries share is there once.
     splitting: true,
-    banner: { js: REQUIRE },
+    write: false,
   }),
 ]);
-const gateway = ['src/cli/commands/serve.ts', 'src/cli/commands/stdio.ts'];
-const files = await mergeChunks(program, [
-  { name: 'program.js', entries: ['src/cli/index.ts'] },
-  { name: 'base.js', entries: gateway, andBy: ['src/cli/commands/tools.ts'] },
-  { name: 'gateway.js', entries: gateway },
-]);
+const files = await mergeChunks(program, [COMMANDS, ...GATEWAY], { client: CLIENT, server: SERVER });
 for (const [name, text] of files) {
   // Only where it is used: making it takes time.
   await writeFile(join('dist', name), /\btypeof require\b/.test(text) ? REQUIRE + text : text);
 }
 
 await chmod('dist/cli.js', 0o755);
-const inputs = [entry, program, libraries].flatMap(({ metafile }) => Object.keys(metafile.inputs));
+const inputs = [entry, program].flatMap(({ metafile }) => Object.keys(metafile.inputs));
 await writeFile(join('dist', LICENSES), await bundledLicenses([...new Set(inputs)]));
 await writeTypes('client/index', 'server/index');
 
 // What is left of an earlier build goes last, so that a program that is started meanwhile finds all of one or the other.
-const written = [entry, libraries].flatMap(({ metafile }) =>
-  Object.keys(metafile.outputs).map((file) => basename(file)),
-);
-const made = new Set(['types', LICENSES, ...written, ...files.map(([name]) => name)]);
+const made = new Set(['types', LICENSES, 'cli.js', ...files.map(([name]) => name)]);
 for (const file of before) if (!made.has(file)) await rm(join('dist', file), { recursive: true, force: true });
 
 /** What is imported as `source` is imported as `file` when the program runs. */

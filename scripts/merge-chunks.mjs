@@ -4,14 +4,14 @@ import { basename } from 'node:path';
 import { build } from 'esbuild';
 
 /**
- * `entries` of a group are source files: all that they import, and no earlier group has, becomes the file of this name.
- * Returns the files as [name, text].
+ * `entries` are the source files of the program whose chunks are merged, `others` those of programs that share code with it, by
+ * name. What the same programs load becomes one file. Returns all files as [name, text].
  */
-export async function mergeChunks({ outputFiles, metafile }, groups) {
+export async function mergeChunks({ outputFiles, metafile }, entries, others) {
   const texts = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
   const chunks = new Map(Object.entries(metafile.outputs).map(([path, chunk]) => [basename(path), chunk]));
-  const groupOf = assign(chunks, groups);
-  const groupNames = groups.map(({ name }) => name).filter((name) => [...groupOf.values()].includes(name));
+  const groupOf = assign(chunks, entries, others);
+  const groupNames = [...new Set(groupOf.values())];
   // Another chunk may export the same name.
   const numbers = new Map([...groupOf.keys()].map((chunk, index) => [chunk, index]));
   const inGroup = (chunk, name) => `${name}_${numbers.get(chunk)}`;
@@ -71,11 +71,10 @@ export async function mergeChunks({ outputFiles, metafile }, groups) {
 }
 
 /** The file of each chunk that is merged. */
-function assign(chunks, groups) {
-  const groupOf = new Map();
+function assign(chunks, entries, others) {
   const byEntry = new Map([...chunks].map(([name, { entryPoint }]) => [entryPoint, name]));
-  const reached = (entries) => {
-    const found = new Set(entries.map((entry) => byEntry.get(entry)));
+  const loadedBy = (sources) => {
+    const found = new Set(sources.map((entry) => byEntry.get(entry)));
     for (const name of found) {
       for (const { path, kind, external } of chunks.get(name).imports) {
         if (kind === 'import-statement' && !external) found.add(basename(path));
@@ -83,10 +82,14 @@ function assign(chunks, groups) {
     }
     return found;
   };
-  for (const { name, entries, andBy } of groups) {
-    const others = andBy && reached(andBy);
-    for (const chunk of reached(entries))
-      if (!groupOf.has(chunk) && (others?.has(chunk) ?? true)) groupOf.set(chunk, name);
-  }
-  return groupOf;
+  const sharing = Object.entries(others).map(([name, entry]) => [name, loadedBy([entry])]);
+  const [first, ...rest] = entries;
+  const atFirst = loadedBy([first]);
+  return new Map(
+    [...loadedBy([first, ...rest])].map((chunk) => {
+      const shared = sharing.filter(([, loaded]) => loaded.has(chunk)).map(([name]) => name);
+      const alone = atFirst.has(chunk) ? byEntry.get(first) : 'gateway.js';
+      return [chunk, shared.length > 0 ? `shared-${shared.join('-')}.js` : alone];
+    }),
+  );
 }

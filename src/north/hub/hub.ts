@@ -11,21 +11,18 @@ import { traceContextIn } from '../../lib/trace-context.ts';
 import { isObject, quotable } from '../../lib/values.ts';
 import type { Exchange } from '../exchange.ts';
 import { runAnywhere } from './elsewhere.ts';
+import { loadedTools, loadTools, type HubTools } from './load-tools.ts';
 import { defaultTimeoutMs, makeCall } from './make-call.ts';
 import { noSuchTool } from './mistakes.ts';
 import { buildReply, errorReply } from './reply.ts';
 import { DIAGRAMS_URI, diagramsResource, readDiagrams } from './resources/diagrams.ts';
-import type { Asking, HubCaller, HubTool, ToolContext, ToolReply } from './tool.ts';
+import type { Asking, HubCaller, ToolContext, ToolReply } from './tool.ts';
 import { whileWaiting } from '../waiting.ts';
 import { withFix } from './with-fix.ts';
-
-type Tools = typeof import('./tools/all.ts');
 
 /** The fixed set of tools, behind every listener and in both eras. */
 export class Hub {
   readonly #gateway: Gateway;
-  #tools: Tools | undefined;
-  #byName: ReadonlyMap<string, HubTool> = new Map();
   #list: Record<string, unknown>[] | undefined;
   #helpers: Record<string, unknown>[] | undefined;
 
@@ -40,30 +37,20 @@ export class Hub {
   handle(method: string, params: Record<string, unknown>, caller: HubCaller): Promise<Reply> | Reply {
     caller.session.touch();
     if (method !== 'tools/call') return this.#look(method, params);
-    return this.#tools
-      ? this.#call(this.#tools, params, caller)
-      : this.#loaded().then((tools) => this.#call(tools, params, caller));
+    const tools = loadedTools();
+    return tools ? this.#call(tools, params, caller) : loadTools().then((each) => this.#call(each, params, caller));
   }
 
   /** The helper tools as `tools/list` shows them. */
   async helperTools(): Promise<Record<string, unknown>[]> {
-    this.#helpers ??= this.#describe(await this.#loaded(), 'HELPER_TOOLS');
+    const { HELPER_TOOLS, describeTool } = await loadTools();
+    this.#helpers ??= HELPER_TOOLS.map((each) => describeTool(each, this.settings));
     return this.#helpers;
   }
 
-  async #loaded(): Promise<Tools> {
-    const tools = await import('./tools/all.ts');
-    if (this.#tools === undefined) this.#byName = new Map(tools.HUB_TOOLS.map((each) => [each.name, each]));
-    this.#tools = tools;
-    return tools;
-  }
-
-  #describe(tools: Tools, which: 'HUB_TOOLS' | 'HELPER_TOOLS'): Record<string, unknown>[] {
-    return tools[which].map((each) => tools.describeTool(each, this.settings));
-  }
-
   async #listed(): Promise<Reply> {
-    this.#list ??= this.#describe(await this.#loaded(), 'HUB_TOOLS');
+    const { HUB_TOOLS, describeTool } = await loadTools();
+    this.#list ??= HUB_TOOLS.map((each) => describeTool(each, this.settings));
     return passOn({ tools: this.#list });
   }
 
@@ -85,10 +72,10 @@ export class Hub {
     }
   }
 
-  #call({ checked }: Tools, params: Record<string, unknown>, caller: HubCaller): Promise<Reply> {
+  #call({ TOOLS_BY_NAME, checked }: HubTools, params: Record<string, unknown>, caller: HubCaller): Promise<Reply> {
     const { name, arguments: given = {} } = params;
-    const found = typeof name === 'string' ? this.#byName.get(name) : undefined;
-    if (found === undefined) throw new RpcError(INVALID_PARAMS, noSuchTool(quotable(name), [...this.#byName.keys()]));
+    const found = typeof name === 'string' ? TOOLS_BY_NAME.get(name) : undefined;
+    if (found === undefined) throw new RpcError(INVALID_PARAMS, noSuchTool(quotable(name), [...TOOLS_BY_NAME.keys()]));
     const trace = traceContextIn(params);
     return this.#replyTo(trace === undefined ? caller : { ...caller, trace }, found.name, (context) => {
       const run = (): Promise<ToolReply> => found.run(checked(found, given), context);
@@ -146,7 +133,7 @@ export class Hub {
 
   /** Runs a tool for the client of another gateway, in a session that this gateway has. */
   async runIn(session: Session, { tool, args }: { tool: string; args: unknown }, exchange: Exchange): Promise<unknown> {
-    const { HELPER_TOOLS, checked } = await this.#loaded();
+    const { HELPER_TOOLS, checked } = await loadTools();
     const found = HELPER_TOOLS.find(({ name }) => name === tool);
     if (found === undefined) throw new RpcError(INVALID_PARAMS, noSuchTool(tool, []));
     const asking: Asking = { by: 'round', capabilities: {}, answers: {} };

@@ -29,6 +29,8 @@ export const HUB_TOOLS: readonly HubTool[] = [
   ...activityTools,
 ];
 
+export const TOOLS_BY_NAME: ReadonlyMap<string, HubTool> = new Map(HUB_TOOLS.map((each) => [each.name, each]));
+
 /** Those with which a client follows slow calls and answers questions; the others are about servers. */
 export const HELPER_TOOLS: readonly HubTool[] = [...samplingTools, ...elicitationTools, ...taskTools, ...activityTools];
 
