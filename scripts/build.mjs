@@ -6,14 +6,23 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { bundledLicenses } from './licenses.mjs';
+import { mergeChunks } from './merge-chunks.mjs';
 
 const LICENSES = 'THIRD-PARTY-LICENSES.txt';
 
 await mkdir('dist', { recursive: true });
 const before = await readdir('dist');
 
-const { metafile } = await build({
-  entryPoints: { cli: 'src/cli/entry.ts', client: 'src/client/index.ts', server: 'src/server/index.ts' },
+const COMMANDS = 'src/cli/index.ts';
+const CLIENT = 'src/client/index.ts';
+const SERVER = 'src/server/index.ts';
+const GATEWAY = ['src/cli/commands/serve.ts', 'src/cli/commands/stdio.ts'];
+
+/** CommonJS modules in the bundle need it for the modules of Node. */
+const REQUIRE =
+  "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
+
+const options = {
   outdir: 'dist',
   bundle: true,
   platform: 'node',
@@ -21,8 +30,6 @@ const { metafile } = await build({
   target: 'node20',
   // The CommonJS build of jsonc-parser loads its parts in a way that cannot be bundled.
   mainFields: ['module', 'main'],
-  // What the program and the libraries share is there once.
-  splitting: true,
   minifyWhitespace: true,
   minifySyntax: true,
   // Names stay: they show up in the stack traces of other people's programs.
@@ -30,21 +37,46 @@ const { metafile } = await build({
   legalComments: 'none',
   // A native module cannot be bundled.
   external: ['libsql'],
-  banner: {
-    js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
-  },
   logLevel: 'warning',
   metafile: true,
-});
+};
+
+const [entry, program] = await Promise.all([
+  // A file of its own without imports: it checks the version of Node before the rest is loaded.
+  build({ ...options, entryPoints: { cli: 'src/cli/entry.ts' }, plugins: [loadsLater('./index.ts', './program.js')] }),
+  build({
+    ...options,
+    entryPoints: { program: COMMANDS, client: CLIENT, server: SERVER },
+    // What the program and the libraries share is there once.
+    splitting: true,
+    write: false,
+  }),
+]);
+const files = await mergeChunks(program, [COMMANDS, ...GATEWAY], { client: CLIENT, server: SERVER });
+for (const [name, text] of files) {
+  // Only where it is used: making it takes time.
+  await writeFile(join('dist', name), /\btypeof require\b/.test(text) ? REQUIRE + text : text);
+}
+
 const page = await buildConsole();
 await chmod('dist/cli.js', 0o755);
-const inputs = [metafile, page.metafile].flatMap((each) => Object.keys(each.inputs));
-await writeFile(join('dist', LICENSES), await bundledLicenses(inputs));
+const inputs = [entry, program, page].flatMap(({ metafile }) => Object.keys(metafile.inputs));
+await writeFile(join('dist', LICENSES), await bundledLicenses([...new Set(inputs)]));
 await writeTypes('client/index', 'server/index');
 
 // What is left of an earlier build goes last, so that a program that is started meanwhile finds all of one or the other.
-const made = new Set(['types', 'console', LICENSES, ...Object.keys(metafile.outputs).map((file) => basename(file))]);
+const made = new Set(['types', 'console', LICENSES, 'cli.js', ...files.map(([name]) => name)]);
 for (const file of before) if (!made.has(file)) await rm(join('dist', file), { recursive: true, force: true });
+
+/** What is imported as `source` is imported as `file` when the program runs. */
+function loadsLater(source, file) {
+  return {
+    name: 'loads-later',
+    setup: ({ onResolve }) => {
+      onResolve({ filter: /.*/ }, ({ path }) => (path === source ? { path: file, external: true } : undefined));
+    },
+  };
+}
 
 /** The page of the console: one script and one style sheet, beside files that are used as they are. */
 async function buildConsole() {

@@ -6,7 +6,7 @@ import { settingsReference } from './settings-reference.ts';
 import { DIFFERENCES } from '../tests/e2e/direct/same/differences.ts';
 import { openApi } from '../src/north/console/api/openapi.ts';
 import { ROUTES } from '../src/north/console/api/routes.ts';
-import { HUB_TOOLS } from '../src/north/hub/hub.ts';
+import { HUB_TOOLS } from '../src/north/hub/tools/all.ts';
 import { matrixTable } from './matrix.ts';
 
 const PARTS = {

@@ -1,6 +1,7 @@
 /** The settings for the reference in docs/, from the schema of the config file. */
 
-import { configJsonSchema, type JsonSchemaNode } from '../src/config/schema.ts';
+import { configJsonSchema } from '../src/config/schema.ts';
+import type { JsonSchemaNode } from '../src/lib/schema/kinds.ts';
 
 interface SettingReference {
   /** Dotted, as in `tasks.ttlMs`. */

@@ -1,5 +1,5 @@
 import { fileSchema } from '../src/config/schema.ts';
-import { describeTool, HUB_TOOLS } from '../src/north/hub/hub.ts';
+import { describeTool, HUB_TOOLS } from '../src/north/hub/tools/all.ts';
 
 export interface ToolCost {
   name: string;

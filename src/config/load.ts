@@ -119,9 +119,8 @@ type FileValue = ReturnType<typeof fileSchema.parse>;
 
 function understand(enabled: unknown, disabled: readonly string[], overrides: Overrides, here: Here): Understood {
   const expanded = expand(enabled, here.env);
-  // Compiling the checks, as zod does by default, would take longer than the one time that they are needed.
-  const parsed = fileSchema.safeParse(override(expanded.value, overrides), { jitless: true });
-  const wrong = parsed.success ? [] : explain(parsed.error.issues, override(enabled, overrides));
+  const parsed = fileSchema.safeParse(override(expanded.value, overrides));
+  const wrong = parsed.success ? [] : explain(parsed.issues, override(enabled, overrides));
   // A string with an unset variable is reported already; a second error about it would only confuse.
   const known = new Set(expanded.mistakes.map(placeOf));
   const more = [...wrong, ...wholeCommands(expanded.value, enabled, here)];

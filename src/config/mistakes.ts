@@ -1,13 +1,11 @@
 /** Turns schema issues into messages. Of values that may be secret only the type is shown. */
 
-import type * as z from 'zod';
 import { closest } from '../lib/closest.ts';
+import type { Issue, JsonSchemaNode } from '../lib/schema/kinds.ts';
 import { isObject } from '../lib/values.ts';
 import type { Mistake, Path } from './expand.ts';
-import { configJsonSchema, type JsonSchemaNode } from './schema.ts';
+import { configJsonSchema } from './schema.ts';
 import { URL_KEYS } from './server-entries.ts';
-
-type Issue = z.core.$ZodIssue;
 
 /** `file` is the file before variables are expanded, so that no value of a variable is shown. */
 export function explain(issues: readonly Issue[], file: unknown): Mistake[] {
@@ -19,7 +17,7 @@ export function explain(issues: readonly Issue[], file: unknown): Mistake[] {
 export const placeOf = ({ path }: Mistake): string => JSON.stringify(path);
 
 function explainIssue(issue: Issue, prefix: Path, file: unknown): Mistake[] {
-  const path = [...prefix, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))];
+  const path = [...prefix, ...issue.path];
   const value = valueAt(file, path);
   const at = (message: string): Mistake[] => [{ path, message }];
   const got = `got ${show(value, path)}`;
@@ -32,7 +30,7 @@ function explainIssue(issue: Issue, prefix: Path, file: unknown): Mistake[] {
     case 'invalid_union':
       return explainServer(issue, path, value, file);
     case 'invalid_key':
-      return at(issue.issues[0]?.message ?? issue.message);
+      return at(issue.issues.find((each) => each.code === 'custom')?.message ?? 'not a valid name');
     case 'invalid_type': {
       const expected = TYPE_NAMES[issue.expected] ?? issue.expected;
       return at(value === undefined ? `missing; expected ${expected}` : `expected ${expected}, ${got}`);
@@ -44,9 +42,6 @@ function explainIssue(issue: Issue, prefix: Path, file: unknown): Mistake[] {
     case 'too_big':
       return at(`expected at most ${issue.maximum}${issue.origin === 'string' ? ' characters' : ''}, ${got}`);
     case 'custom':
-    case 'invalid_format':
-    case 'invalid_element':
-    case 'not_multiple_of':
       return at(isPlain(value) && !isSecret(path) ? `${issue.message}, ${got}` : issue.message);
   }
 }

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { settingsReference } from '../../scripts/settings-reference.ts';
-import { configJsonSchema, fileSchema, type JsonSchemaNode } from './schema.ts';
+import type { JsonSchemaNode } from '../lib/schema/kinds.ts';
+import { configJsonSchema, fileSchema } from './schema.ts';
 
 describe('the schema', () => {
   it('T-2: has a default for every setting', () => {

@@ -3,10 +3,10 @@
  * Schema for editors and the reference of the settings are made from it.
  */
 
-import * as z from 'zod';
 import type { ServerConfig } from '../core/ports.ts';
 import { isPostgresUrl } from '../lib/postgres-url.ts';
 import { isAddressRange } from '../lib/addresses.ts';
+import * as z from '../lib/schema/kinds.ts';
 import { LOG_FORMATS, LOG_LEVELS, type LogLevel } from '../lib/log.ts';
 import { serverNameSchema as name } from '../lib/server-name.ts';
 import { MAX_DELAY_MS } from '../lib/clock.ts';
@@ -80,11 +80,12 @@ const httpServer = z
       .describe('Sent with every request to this server.'),
     ...shared,
   })
-  .refine((entry) => URL_KEYS.filter((key) => entry[key] !== undefined).length === 1, {
-    message: 'expected one "url"',
+  .refine(
+    (entry) => URL_KEYS.filter((key) => entry[key] !== undefined).length === 1,
+    'expected one "url"',
     // So that an entry with a `command` is not taken for an HTTP server with unknown keys.
-    abort: true,
-  })
+    { abort: true },
+  )
   .meta({ anyOf: URL_KEYS.map((key) => ({ required: [key] })) });
 
 const stdioTransport = z.enum(['stdio']).optional().describe('Accepted; a command always uses stdio.');
@@ -124,15 +125,17 @@ const bytes = (fallback: number, help: string) =>
 /** Something that comes again and again; often enough to test with, not so often that it keeps a processor busy. */
 const every = (fallback: number, help: string) => ms(fallback, help, 10);
 
-const group = <T extends z.ZodRawShape>(help: string, shape: T) => z.strictObject(shape).describe(help);
+const group = <T extends Record<string, z.Schema<unknown>>>(help: string, shape: T): z.Schema<z.ObjectOf<T>> =>
+  z.strictObject(shape).describe(help);
 
 /** Says both values, since one of them may be a default that is not in the file. */
 const notMore =
   <K extends string>(less: K, more: K) =>
-  ({ value, issues }: z.core.ParsePayload<Record<K, number>>): void => {
+  (given: unknown, issues: z.Issue[]): void => {
+    const value = given as Record<K, number>;
     if (issues.length > 0 || value[less] <= value[more]) return;
     const message = `${less} (${value[less]}) must not be more than ${more} (${value[more]})`;
-    issues.push({ code: 'custom', message, input: value });
+    issues.push({ code: 'custom', path: [], message });
   };
 
 const settings = group('The settings of meanwhile itself.', {
@@ -181,9 +184,10 @@ const settings = group('The settings of meanwhile itself.', {
         name,
         z.string().refine((token) => token.length >= 16, 'a token has at least 16 characters'),
       )
-      .refine((tokens) => new Set(Object.values(tokens)).size === Object.keys(tokens).length, {
-        error: 'two names have the same token; give each name its own token',
-      })
+      .refine(
+        (tokens) => new Set(Object.values(tokens)).size === Object.keys(tokens).length,
+        'two names have the same token; give each name its own token',
+      )
       .default({})
       .describe(
         'Bearer tokens by the name of who has it, at least 16 characters each. Without any, no token is asked.',
@@ -196,12 +200,13 @@ const settings = group('The settings of meanwhile itself.', {
           'person at this machine does.',
       ),
   })
-    .check(({ value: { tokens, operators }, issues }) => {
+    .checked((given, issues) => {
+      const { tokens, operators } = given as { tokens: Record<string, string>; operators: string[] };
+      if (issues.length > 0) return;
       const unknown = operators.findIndex((operator) => !Object.hasOwn(tokens, operator));
-      if (unknown < 0) return;
       // Not what it says: that may be a token.
-      const message = 'not a name in auth.tokens';
-      issues.push({ code: 'custom', message, path: ['operators', unknown], input: operators });
+      if (unknown >= 0)
+        issues.push({ code: 'custom', path: ['operators', unknown], message: 'not a name in auth.tokens' });
     })
     .prefault({}),
   allowedHosts: z
@@ -269,7 +274,7 @@ const settings = group('The settings of meanwhile itself.', {
     ),
     max: count(10_000, 'How many tasks of all sessions may be at work, at all gateways on a store together.'),
   })
-    .check(notMore('ttlMs', 'maxTtlMs'))
+    .checked(notMore('ttlMs', 'maxTtlMs'))
     .prefault({}),
   questions: group('Questions that servers ask while they work.', {
     timeoutMs: ms(600_000, 'How long a question waits for an answer.'),
@@ -396,7 +401,7 @@ const settings = group('The settings of meanwhile itself.', {
       attempts: count(10, 'How many attempts are made before the server counts as failed.', 0),
       stableMs: ms(10_000, 'How long a connection must hold before the attempts are counted from zero again.'),
     })
-      .check(notMore('firstMs', 'maxMs'))
+      .checked(notMore('firstMs', 'maxMs'))
       .prefault({}),
   }).prefault({}),
   limits: group('Limits that protect the gateway.', {
@@ -449,10 +454,10 @@ export const fileSchema = z.strictObject({
   meanwhile: completeSettings.prefault({}),
 });
 
-export type ServerEntry = z.infer<typeof httpServer> | z.infer<typeof commandServer>;
+export type ServerEntry = z.Output<typeof httpServer> | z.Output<typeof commandServer>;
 
 /** All settings, each with its value. */
-export type Settings = Omit<z.infer<typeof completeSettings>, 'store' | 'logLevel'> & {
+export type Settings = Omit<z.Output<typeof completeSettings>, 'store' | 'logLevel'> & {
   store: string;
   logLevel: LogLevel;
 };
@@ -474,19 +479,7 @@ export interface Config {
 
 // --- Made from the schema ----------------------------------------------------------------------------------------
 
-export interface JsonSchemaNode {
-  type?: string;
-  description?: string;
-  default?: unknown;
-  enum?: unknown[];
-  minimum?: number;
-  maximum?: number;
-  properties?: Record<string, JsonSchemaNode>;
-  additionalProperties?: boolean | JsonSchemaNode;
-  anyOf?: JsonSchemaNode[];
-}
-
-export function configJsonSchema(): JsonSchemaNode {
-  const { $schema, ...rest } = z.toJSONSchema(fileSchema, { io: 'input' });
-  return { $schema, title: 'Configuration of meanwhile', ...rest } as JsonSchemaNode;
+export function configJsonSchema(): z.JsonSchemaNode & { $schema: string; title: string } {
+  const $schema = 'https://json-schema.org/draft/2020-12/schema';
+  return { $schema, title: 'Configuration of meanwhile', ...fileSchema.jsonSchema() };
 }

@@ -68,6 +68,10 @@ export class HttpConnections {
     this.users -= 1;
     if (this.users > 0) return;
     this.#onUnused?.();
+    this.closeIdle();
+  }
+
+  closeIdle(): void {
     for (const connection of this.#idle.splice(0)) connection.destroy();
   }
 

@@ -17,7 +17,7 @@ export interface Carrier {
 }
 
 /** Runs a request within the limits of its session. Values nested too deeply can neither be sent to a server nor stored. */
-export async function withinLimits<T>(session: Session, params: unknown, work: () => Promise<T>): Promise<T> {
+export async function withinLimits<T>(session: Session, params: unknown, work: () => Promise<T> | T): Promise<T> {
   session.touch();
   if (isDeeperThan(params, MAX_LEVELS)) {
     const message = `the arguments are nested more than ${MAX_LEVELS} levels deep; flatten them`;

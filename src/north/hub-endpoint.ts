@@ -8,7 +8,8 @@ import type { ModernCall, ModernEndpoint } from './modern/endpoint.ts';
 import { readState } from './mrtr/request-state.ts';
 import { observed } from './observed.ts';
 import { ClientPeer, type LegacyEndpoint } from './peer.ts';
-import { HUB_CAPABILITIES, HUB_INSTRUCTIONS, type Hub } from './hub/hub.ts';
+import { HUB_CAPABILITIES, HUB_INSTRUCTIONS } from './hub/about.ts';
+import type { Hub } from './hub/hub.ts';
 import type { Asking } from './hub/tool.ts';
 
 /** The hub, as it introduces itself. */

@@ -12,8 +12,18 @@ import type { Shown } from './direct/shown.ts';
 export function shownIn(gateway: Gateway, session: Session, view: NativeView): Shown | Promise<Shown> {
   if (view.kind === 'group') return groupIn(gateway, session, view.group);
   const { server } = view;
-  return serverInfo(server, session.connection(server)).then((info) => new ShownServer(session, server, info));
+  const connection = session.connection(server);
+  const known = servers.get(session);
+  if (known?.isAt(server, connection)) return known;
+  return serverInfo(server, connection).then((info) => {
+    const shown = new ShownServer(session, server, info);
+    servers.set(session, shown);
+    return shown;
+  });
 }
+
+/** What the last request has found. */
+const servers = new WeakMap<Session, ShownServer>();
 
 /** For a client that introduces itself: it learns now what there is. */
 export async function introducedIn(gateway: Gateway, session: Session, view: NativeView): Promise<Shown> {

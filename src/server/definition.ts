@@ -3,6 +3,7 @@ import type { ServerInfo } from '../core/ports.ts';
 import { closest } from '../lib/closest.ts';
 import { messageOf } from '../lib/log.ts';
 import { MODERN_VERSION } from '../lib/protocol.ts';
+import { summary } from '../lib/schema/issue.ts';
 import { serverNameSchema } from '../lib/server-name.ts';
 import { isObject } from '../lib/values.ts';
 import type { RequestHandler, TaskServerOptions, ToolDefinition } from './types.ts';
@@ -73,7 +74,7 @@ export function define(options: TaskServerOptions): Definition {
   if (name === undefined) wrong("'name' is missing; for example 'shop'");
   const named = ownName.safeParse(name);
   if (!named.success)
-    wrong(`name ${JSON.stringify(name)}: a name for people goes into 'title'; ${firstOf(named.error)}`);
+    wrong(`name ${JSON.stringify(name)}: a name for people goes into 'title'; ${summary(named.issues.slice(0, 1))}`);
   if (typeof version !== 'string' || version === '') wrong("'version' is missing; for example '1.0.0'");
   if (!isObject(tools) || Object.keys(tools).length === 0) wrong("'tools' is empty; define at least one tool");
   for (const [method, handler] of Object.entries(requests)) {
@@ -140,10 +141,6 @@ function refuseUnknown(place: string, given: object, known: readonly string[]): 
   wrong(
     `${place}unknown key '${key}'; ${near === undefined ? `known: ${known.join(', ')}` : `did you mean '${near}'?`}`,
   );
-}
-
-function firstOf({ issues }: { issues: { message: string }[] }): string {
-  return issues[0]?.message ?? 'not valid';
 }
 
 function wrong(message: string): never {

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from '../lib/schema/kinds.ts';
 import { readStored } from '../lib/stored.ts';
 import type { Capabilities } from './client-question.ts';
 
@@ -17,7 +17,7 @@ const appResumePoint = z.union([
 ]);
 
 /** Where a call continues after a restart: in a task of the application, or with another run of a repeatable tool. */
-export type AppResumePoint = z.infer<typeof appResumePoint>;
+export type AppResumePoint = z.Output<typeof appResumePoint>;
 
 export const inAppTask = (task: string, capabilities?: Capabilities): AppResumePoint => ({
   version: VERSION,

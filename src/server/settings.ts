@@ -36,6 +36,6 @@ export function settingsFrom(
   };
   const parsed = fileSchema.safeParse({ meanwhile });
   if (parsed.success) return { ...parsed.data.meanwhile, logLevel: meanwhile.logLevel, store };
-  const mistakes = explain(parsed.error.issues, { meanwhile });
+  const mistakes = explain(parsed.issues, { meanwhile });
   throw new TypeError(mistakes.map(({ path, message }) => `${showPath(path.slice(1))}: ${message}`).join('\n'));
 }

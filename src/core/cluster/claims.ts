@@ -64,7 +64,8 @@ export class Claims {
       if (this.#stage() !== 'open') throw await this.#elsewhere(key, cluster);
       // Its owner has just let go of it, unless that was this gateway.
       if (owner !== undefined) return undefined;
-      if (attempt === CLAIM_ATTEMPTS) throw new GatewayError('TOOL_ERR_STORE', 'the session is moving to another gateway; try again');
+      if (attempt === CLAIM_ATTEMPTS)
+        throw new GatewayError('TOOL_ERR_STORE', 'the session is moving to another gateway; try again');
     }
   }
 

@@ -2,7 +2,7 @@ import type { Gateway } from '../../core/gateway.ts';
 import { groupView } from '../../core/session/kind.ts';
 import { messageOf } from '../../lib/log.ts';
 import { LOCAL_PRINCIPAL } from '../http/guard.ts';
-import { HELPER_TOOLS } from '../hub/hub.ts';
+import { HELPER_NAMES } from '../hub/about.ts';
 import type { MergedList } from './lists.ts';
 import { ShownGroup } from './shown-group.ts';
 
@@ -47,7 +47,7 @@ function clashOf(what: 'tool' | 'prompt', { clashes }: MergedList, isConfigured:
 
 function clashWithHelpers({ settings }: Gateway, { byId }: MergedList, isConfigured: IsConfigured): string | undefined {
   if (settings.all.helperTools === 'never') return undefined;
-  for (const { name } of HELPER_TOOLS) {
+  for (const name of HELPER_NAMES) {
     const server = byId.get(name)?.server;
     if (server === undefined || !isConfigured(server)) continue;
     const both = `the server '${server}' and the gateway both have a tool '${name}'`;

@@ -7,9 +7,15 @@ import { toolsOf } from '../../../tests/support/group-clients.ts';
 import { takeApart, taskIdOf, type Json, type Reply } from '../../../tests/support/hub.ts';
 import { PlayedServer, scriptedGroup, tool, type ScriptedGroup } from '../../../tests/support/scripted-group.ts';
 import type { ScriptedCall } from '../../../tests/support/scripted-connection.ts';
-import { HELPER_TOOLS } from '../hub/hub.ts';
+import { HELPER_NAMES } from '../hub/about.ts';
+import { HELPER_TOOLS } from '../hub/tools/all.ts';
 
 const HELPERS = HELPER_TOOLS.map(({ name }) => name);
+
+test('M-5: the names that are known before the tools are loaded are theirs', () => {
+  expect(HELPERS).toEqual([...HELPER_NAMES]);
+});
+
 const CALL_TIMEOUT_MS = 50_000;
 const FORM = {
   message: 'Which size?',

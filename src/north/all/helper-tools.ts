@@ -3,7 +3,8 @@ import type { Session } from '../../core/session/session.ts';
 import { isObject } from '../../lib/values.ts';
 import type { Reply } from '../commit-gate.ts';
 import type { Exchange } from '../exchange.ts';
-import { isHelperTool, type Hub } from '../hub/hub.ts';
+import { isHelperTool } from '../hub/about.ts';
+import type { Hub } from '../hub/hub.ts';
 import type { Asking, HubCaller } from '../hub/tool.ts';
 import type { Params } from '../message.ts';
 
@@ -32,12 +33,17 @@ export class HelperTools {
     this.#mayRunCommands = mayRunCommands;
   }
 
+  /** What `addTo` adds. */
+  async tools(): Promise<Params[]> {
+    return this.#hub.helperTools();
+  }
+
   /** The list of the servers' tools with these added, on its last page. `promotes`: calls of the client become tasks. */
-  addTo(result: Params, { promotes }: { promotes: boolean }): Params {
+  addTo(result: Params, own: readonly Params[], { promotes }: { promotes: boolean }): Params {
     const { tools, nextCursor } = result;
     const listed = (Array.isArray(tools) ? tools : []).filter(isObject).filter(({ name }) => !isHelperTool(name));
     const others = promotes ? listed.map(withoutOutputSchema) : listed;
-    return { ...result, tools: nextCursor === undefined ? [...others, ...this.#hub.helperTools] : others };
+    return { ...result, tools: nextCursor === undefined ? [...others, ...own] : others };
   }
 
   has(name: unknown): boolean {

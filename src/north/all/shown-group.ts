@@ -16,7 +16,7 @@ import { setLogLevel } from '../direct/log-level.ts';
 import { asOfItsVersion, CORE_TASKS, serverInfo } from '../direct/shown-server.ts';
 import type { Notification, Shown, Target, Targets } from '../direct/shown.ts';
 import { HUB_INFO } from '../hub-endpoint.ts';
-import { TASKS_EXPLAINED } from '../hub/hub.ts';
+import { TASKS_EXPLAINED } from '../hub/about.ts';
 import { keep } from '../kept-results.ts';
 import type { Params } from '../message.ts';
 import { GroupLists, type Entry, type MergedList } from './lists.ts';

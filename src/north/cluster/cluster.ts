@@ -8,7 +8,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { loadUndici } from '../../lib/http-connections.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { isObject } from '../../lib/values.ts';
-import { isHelperTool } from '../hub/hub.ts';
+import { isHelperTool } from '../hub/about.ts';
 import { addressOf, GATEWAY_PATH, isOutOfReach, whoAnswersAt } from './advertise.ts';
 import { Confirmations } from './confirmations.ts';
 import { Forwarder, type Incoming } from './forwarder.ts';

@@ -48,12 +48,14 @@ export class LegacyTools {
   }
 
   /** The result of `tools/list`; others stay as they are. Through the gateway, every tool can be called with or without a task. */
-  listed(method: string, given: Params): Params {
-    return method === 'tools/list' ? madeOf(given, this, () => this.#listed(given)) : given;
+  async listed(method: string, given: Params): Promise<Params> {
+    if (method !== 'tools/list') return given;
+    const helpers = await this.#helpers?.tools();
+    return madeOf(given, this, () => this.#listed(given, helpers ?? []));
   }
 
-  #listed(given: Params): Params {
-    const result = this.#helpers?.addTo(given, this) ?? given;
+  #listed(given: Params, helpers: readonly Params[]): Params {
+    const result = this.#helpers?.addTo(given, helpers, this) ?? given;
     const { tools } = result;
     if (!Array.isArray(tools)) return result;
     for (const tool of tools)

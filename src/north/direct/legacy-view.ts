@@ -118,7 +118,7 @@ export class LegacyView {
     const answering = shown.answer(method, params);
     const answered = answering && (await answering);
     if (answered !== undefined) {
-      const result = tools.listed(method, answered);
+      const result = await tools.listed(method, answered);
       // The level is stored; lists are what the servers say.
       return method === 'logging/setLevel' ? report(session, result) : passOn(result);
     }
@@ -129,7 +129,7 @@ export class LegacyView {
       case 'resources/unsubscribe':
         return report(session, await relay.subscribe(request, method, params));
       case 'tools/list':
-        return passOn(tools.listed(method, await relay.pass(request, method, params)));
+        return passOn(await tools.listed(method, await relay.pass(request, method, params)));
       default:
         return passOn(await relay.pass(request, method, params));
     }

@@ -31,7 +31,8 @@ export async function call(request: ModernRequest, params: Params): Promise<Repl
   if (request.state !== undefined) return nextRound(request, tool);
   const { program, takesTasks } = client;
   const wanted = { server, tool, args, program };
-  const earlier = wantsAgain(params) ? undefined : await earlierRun(gateway, session, wanted);
+  const found = wantsAgain(params) ? undefined : earlierRun(gateway, session, wanted);
+  const earlier = found instanceof Promise ? await found : found;
   if (earlier) return markTakenOver(await follow(request, earlier.id), earlier);
   const meta = request.meta('tools/call', params);
   const more = withoutKeys(params, KNOWN_PARAMS);
@@ -56,21 +57,24 @@ export async function call(request: ModernRequest, params: Params): Promise<Repl
 }
 
 function execute(request: ModernRequest, wanted: CallRequest): Promise<CallReply> {
-  const { exchange, answers = {} } = request;
+  const { exchange, answers } = request;
   const { clock } = request.parts.session;
   const { capabilities, takesTasks } = request.client;
-  const answered = ({ key }: Interaction): boolean => key !== undefined && Object.hasOwn(answers, key);
+  const answered = ({ key }: Interaction): boolean =>
+    answers !== undefined && key !== undefined && Object.hasOwn(answers, key);
   return whileWaiting({ clock, exchange }, `${wanted.tool} is running`, (onProgress) => {
     const caller: Caller = {
       onLeaving: (listener) => exchange.onLeaving(listener),
       onProgress,
       // While the client waits, others may answer what it cannot be asked.
       effectOf: (question) => (answered(question) || !canBeAsked(capabilities, question) ? 'wait' : 'reply'),
-      responder: (question) =>
-        answerAtOnce(request, question, answered(question) ? answers[question.key ?? ''] : undefined),
       takesTask: takesTasks,
       tellsRoots: isObject(capabilities['roots']),
     };
+    if (answers !== undefined) {
+      caller.responder = (question) =>
+        answerAtOnce(request, question, answered(question) ? answers[question.key ?? ''] : undefined);
+    }
     return request.parts.session.calls.execute(request.connection, wanted, caller);
   });
 }

@@ -59,6 +59,10 @@ export class ModernRequest {
     this.#request = request;
   }
 
+  get method(): string {
+    return this.#request.method;
+  }
+
   get connection(): Connection {
     return this.parts.session.connection(this.server);
   }

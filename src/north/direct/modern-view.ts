@@ -39,7 +39,7 @@ export function modernView(parts: ModernViewParts): ModernEndpoint {
   };
 }
 
-async function answer(parts: ModernViewParts, received: ModernCall): Promise<Reply> {
+function answer(parts: ModernViewParts, received: ModernCall): Promise<Reply> | Reply {
   const { session, shown, helpers } = parts;
   const { request, params } = received;
   const { method } = request;
@@ -55,30 +55,52 @@ async function answer(parts: ModernViewParts, received: ModernCall): Promise<Rep
       return updateTask(parts, received);
   }
   const answering = shown.answer(method, params);
-  const result = answering && (await answering);
-  if (result !== undefined) {
-    const addsHelpers = helpers !== undefined && method === 'tools/list';
-    const add = (): Params => helpers?.addTo(result, { promotes: false }) ?? result;
-    return passOn(addsHelpers ? madeOf(result, 'with helper tools', add) : result);
-  }
-  const targets = await shown.route(method, params);
+  return answering === undefined ? forward(parts, received) : answerItself(parts, received, answering);
+}
+
+/** The gateway answers, if it can. */
+async function answerItself(
+  parts: ModernViewParts,
+  received: ModernCall,
+  answering: Promise<Params | undefined>,
+): Promise<Reply> {
+  const { helpers } = parts;
+  const result = await answering;
+  if (result === undefined) return forward(parts, received);
+  if (helpers === undefined || received.request.method !== 'tools/list') return passOn(result);
+  const own = await helpers.tools();
+  return passOn(madeOf(result, 'with helper tools', () => helpers.addTo(result, own, { promotes: false })));
+}
+
+/** Nothing waits where there is nothing to wait for: a call to one server takes this way. */
+function forward(parts: ModernViewParts, received: ModernCall): Promise<Reply> {
+  const targets = parts.shown.route(received.request.method, received.params);
+  return targets instanceof Promise
+    ? targets.then((each) => sendToTargets(parts, received, each))
+    : sendToTargets(parts, received, targets);
+}
+
+function sendToTargets(parts: ModernViewParts, received: ModernCall, targets: Targets): Promise<Reply> {
   const [only, ...others] = targets;
-  const bound = boundStateIn(session.key, received.state);
+  const bound = boundStateIn(parts.session.key, received.state);
   if (others.length > 0 || bound !== undefined) return oneOfSeveral(parts, received, targets, bound);
   return sendToServer(parts, received, only);
 }
 
-async function sendToServer(
-  parts: ModernViewParts,
-  received: ModernCall,
-  { server, params, translate }: Target,
-): Promise<Reply> {
-  const { method } = received.request;
-  const info = await parts.shown.infoOf(server);
-  const addressed = new ModernRequest(parts, { server, info }, received);
-  if (method === 'tools/call') return call(addressed, params);
-  const reply = await relay(addressed, method, params);
-  return translate === undefined ? reply : { ...reply, result: translate(reply.result) };
+function sendToServer(parts: ModernViewParts, received: ModernCall, target: Target): Promise<Reply> {
+  const { server } = target;
+  const info = parts.shown.infoOf(server);
+  return info instanceof Promise
+    ? info.then((known) => send(new ModernRequest(parts, { server, info: known }, received), target))
+    : send(new ModernRequest(parts, { server, info }, received), target);
+}
+
+function send(request: ModernRequest, { params, translate }: Target): Promise<Reply> {
+  const { method } = request;
+  if (method === 'tools/call') return call(request, params);
+  const replying = relay(request, method, params);
+  if (translate === undefined) return replying;
+  return replying.then((reply) => ({ ...reply, result: translate(reply.result) }));
 }
 
 /**

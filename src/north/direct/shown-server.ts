@@ -29,6 +29,11 @@ export class ShownServer implements Shown {
     this.#info = info;
   }
 
+  /** Whether this is what the server says of itself on the connection as it is now. */
+  isAt(server: string, { status }: Connection): boolean {
+    return server === this.#name && status.state === 'connected' && status.info === this.#info;
+  }
+
   get label(): string {
     return `server '${this.#name}'`;
   }

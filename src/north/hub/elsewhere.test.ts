@@ -11,6 +11,7 @@ import { OwnedElsewhere } from '../../core/errors.ts';
 import { Exchange } from '../exchange.ts';
 import { Hub } from './hub.ts';
 import { answerNeighbour } from './answer-neighbour.ts';
+import { loadTools } from './load-tools.ts';
 
 const FORM = { message: 'Which size?', requestedSchema: { type: 'object', properties: { size: { type: 'string' } } } };
 
@@ -24,6 +25,7 @@ interface Two {
 }
 
 async function startTwo(): Promise<Two> {
+  await loadTools();
   const one = await startCore({ shared: true });
   const other = await startCore({ shared: true, database: one.database });
   let isCut = false;

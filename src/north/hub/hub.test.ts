@@ -8,6 +8,7 @@ import { Exchange } from '../exchange.ts';
 import type { ClientPeer } from '../peer.ts';
 import { readState } from '../mrtr/request-state.ts';
 import { Hub } from './hub.ts';
+import { loadTools } from './load-tools.ts';
 import type { Asking, AskingByRound } from './tool.ts';
 
 const FORM = {
@@ -33,6 +34,7 @@ async function setUp(settings: Record<string, unknown> = {}) {
   const { gateway, backends } = core;
   const session = await hubSession(gateway);
   const hub = new Hub(gateway);
+  await loadTools();
   const call = async (
     name: string,
     args: Record<string, unknown>,

@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import type { CallRequest } from '../../core/call/request.ts';
 import { GatewayError, OwnedElsewhere } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
@@ -7,59 +6,23 @@ import type { Session } from '../../core/session/session.ts';
 import type { CoreSettings } from '../../core/settings.ts';
 import { withinLimits } from '../carrier.ts';
 import { passOn, type Reply } from '../commit-gate.ts';
-import { isBigNumber, nearestNumber } from '../../lib/exact-json.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../../lib/rpc-error.ts';
 import { traceContextIn } from '../../lib/trace-context.ts';
 import { isObject, quotable } from '../../lib/values.ts';
 import type { Exchange } from '../exchange.ts';
 import { runAnywhere } from './elsewhere.ts';
-import { mistakes, noSuchTool } from './mistakes.ts';
+import { loadedTools, loadTools, type HubTools } from './load-tools.ts';
+import { defaultTimeoutMs, makeCall } from './make-call.ts';
+import { noSuchTool } from './mistakes.ts';
 import { buildReply, errorReply } from './reply.ts';
 import { DIAGRAMS_URI, diagramsResource, readDiagrams } from './resources/diagrams.ts';
-import type { Asking, HubCaller, HubTool, ToolContext, ToolReply } from './tool.ts';
-import { activityTools } from './tools/activity.ts';
-import { elicitationTools } from './tools/elicitation.ts';
-import { defaultTimeoutMs, executionTools, makeCall } from './tools/execution.ts';
-import { notificationTools } from './tools/notifications.ts';
-import { promptTools } from './tools/prompts.ts';
-import { resourceTools } from './tools/resources.ts';
-import { samplingTools } from './tools/sampling.ts';
-import { serverTools } from './tools/servers.ts';
-import { taskTools } from './tools/tasks.ts';
+import type { Asking, HubCaller, ToolContext, ToolReply } from './tool.ts';
 import { whileWaiting } from '../waiting.ts';
 import { withFix } from './with-fix.ts';
-
-export const HUB_TOOLS: readonly HubTool[] = [
-  ...serverTools,
-  ...executionTools,
-  ...resourceTools,
-  ...promptTools,
-  ...notificationTools,
-  ...samplingTools,
-  ...elicitationTools,
-  ...taskTools,
-  ...activityTools,
-];
-
-/** Those with which a client follows slow calls and answers questions; the others are about servers. */
-export const HELPER_TOOLS: readonly HubTool[] = [...samplingTools, ...elicitationTools, ...taskTools, ...activityTools];
-
-const HELPER_NAMES: ReadonlySet<unknown> = new Set(HELPER_TOOLS.map(({ name }) => name));
-
-export const isHelperTool = (name: unknown): boolean => HELPER_NAMES.has(name);
-
-export const HUB_CAPABILITIES = { tools: {}, resources: {} };
-
-export const TASKS_EXPLAINED =
-  'A call that is slow or needs input continues as a task. When a reply has pending_client_action, ask the user (or ' +
-  'answer the sampling request yourself), respond, then use await_activity and get_task_result.';
-
-export const HUB_INSTRUCTIONS = `Gateway to other MCP servers: find their tools with list_tools, call them with execute_tool. ${TASKS_EXPLAINED}`;
 
 /** The fixed set of tools, behind every listener and in both eras. */
 export class Hub {
   readonly #gateway: Gateway;
-  readonly #tools = new Map(HUB_TOOLS.map((each) => [each.name, each]));
   #list: Record<string, unknown>[] | undefined;
   #helpers: Record<string, unknown>[] | undefined;
 
@@ -73,25 +36,28 @@ export class Hub {
 
   handle(method: string, params: Record<string, unknown>, caller: HubCaller): Promise<Reply> | Reply {
     caller.session.touch();
-    return method === 'tools/call' ? this.#call(params, caller) : this.#look(method, params);
+    if (method !== 'tools/call') return this.#look(method, params);
+    const tools = loadedTools();
+    return tools ? this.#call(tools, params, caller) : loadTools().then((each) => this.#call(each, params, caller));
   }
 
   /** The helper tools as `tools/list` shows them. */
-  get helperTools(): Record<string, unknown>[] {
-    this.#helpers ??= this.#describe(HELPER_TOOLS);
+  async helperTools(): Promise<Record<string, unknown>[]> {
+    const { HELPER_TOOLS, describeTool } = await loadTools();
+    this.#helpers ??= HELPER_TOOLS.map((each) => describeTool(each, this.settings));
     return this.#helpers;
   }
 
-  #describe(tools: readonly HubTool[]): Record<string, unknown>[] {
-    return tools.map((each) => describeTool(each, this.settings));
+  async #listed(): Promise<Reply> {
+    const { HUB_TOOLS, describeTool } = await loadTools();
+    this.#list ??= HUB_TOOLS.map((each) => describeTool(each, this.settings));
+    return passOn({ tools: this.#list });
   }
 
-  #look(method: string, params: Record<string, unknown>): Reply {
+  #look(method: string, params: Record<string, unknown>): Promise<Reply> | Reply {
     switch (method) {
       case 'tools/list':
-        // Only now: describing the tools would delay the start.
-        this.#list ??= this.#describe(HUB_TOOLS);
-        return passOn({ tools: this.#list });
+        return this.#listed();
       case 'resources/list':
         return passOn({ resources: [diagramsResource] });
       case 'resources/templates/list':
@@ -106,10 +72,10 @@ export class Hub {
     }
   }
 
-  #call(params: Record<string, unknown>, caller: HubCaller): Promise<Reply> {
+  #call({ TOOLS_BY_NAME, checked }: HubTools, params: Record<string, unknown>, caller: HubCaller): Promise<Reply> {
     const { name, arguments: given = {} } = params;
-    const found = typeof name === 'string' ? this.#tools.get(name) : undefined;
-    if (found === undefined) throw new RpcError(INVALID_PARAMS, noSuchTool(quotable(name), [...this.#tools.keys()]));
+    const found = typeof name === 'string' ? TOOLS_BY_NAME.get(name) : undefined;
+    if (found === undefined) throw new RpcError(INVALID_PARAMS, noSuchTool(quotable(name), [...TOOLS_BY_NAME.keys()]));
     const trace = traceContextIn(params);
     return this.#replyTo(trace === undefined ? caller : { ...caller, trace }, found.name, (context) => {
       const run = (): Promise<ToolReply> => found.run(checked(found, given), context);
@@ -167,6 +133,7 @@ export class Hub {
 
   /** Runs a tool for the client of another gateway, in a session that this gateway has. */
   async runIn(session: Session, { tool, args }: { tool: string; args: unknown }, exchange: Exchange): Promise<unknown> {
+    const { HELPER_TOOLS, checked } = await loadTools();
     const found = HELPER_TOOLS.find(({ name }) => name === tool);
     if (found === undefined) throw new RpcError(INVALID_PARAMS, noSuchTool(tool, []));
     const asking: Asking = { by: 'round', capabilities: {}, answers: {} };
@@ -179,20 +146,6 @@ export class Hub {
       return this.#failed(tool, args, context, error).result;
     }
   }
-}
-
-/** The arguments with their defaults. */
-function checked(found: HubTool, given: unknown): unknown {
-  if (found.areValid?.(given)) return given;
-  const parsed = found.input.safeParse(withoutBigNumbers(given));
-  if (parsed.success) return parsed.data;
-  throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', `${found.name}: ${mistakes(found, given, parsed.error)}`);
-}
-
-/** The hub's own arguments are small numbers; those of a server's tool, which are nested, stay as they are. */
-function withoutBigNumbers(given: unknown): unknown {
-  if (!isObject(given) || !Object.values(given).some(isBigNumber)) return given;
-  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, nearestNumber(value) ?? value]));
 }
 
 /** Replies other than errors show that the server is connected. */
@@ -213,16 +166,4 @@ function serverIn(given: unknown, { servers }: Session): ServerConfig | undefine
 function configIn({ url, command, headers }: Record<string, unknown>): ServerConfig | undefined {
   if (typeof url === 'string') return { url, ...(isObject(headers) && { headers: headers as Record<string, string> }) };
   return typeof command === 'string' ? { command } : undefined;
-}
-
-/** A tool as `tools/list` shows it. */
-export function describeTool(
-  { name, description, input, annotations, defaults }: HubTool,
-  settings: CoreSettings,
-): Record<string, unknown> {
-  const { $schema: _dialect, properties = {}, ...schema } = z.toJSONSchema(input, { io: 'input' });
-  for (const [key, value] of Object.entries(defaults?.(settings) ?? {})) {
-    properties[key] = { ...(properties[key] as object), default: value };
-  }
-  return { name, description, inputSchema: { ...schema, properties }, annotations };
 }

@@ -13,6 +13,7 @@ import { listen } from '../direct/listening.ts';
 import { clientStateOf } from '../direct/modern-client-state.ts';
 import { clientIn, stateOf } from '../modern-client.ts';
 import { modernView } from '../direct/modern-view.ts';
+import type { Shown } from '../direct/shown.ts';
 import { wireError } from '../direct/outcome.ts';
 import { shownIn } from '../shown-in.ts';
 import { beginStream, frame, respondError, writeEvent } from '../http/response.ts';
@@ -97,10 +98,11 @@ export class ModernRequests {
     const transport = new RequestTransport(res, this.#onOver, this.#isInDoubt);
     transport.session = session;
     this.#open.add(transport, transport);
-    const endpoint =
+    const shown =
       whom.view.kind === 'hub'
         ? this.#hubEndpoint(session, message, whom.forwarded?.connection ?? req.socket)
-        : await this.#nativeEndpoint(session, message, whom.view);
+        : this.#nativeEndpoint(session, message, whom.view);
+    const endpoint = shown instanceof Promise ? await shown : shown;
     if (transport.over) return;
     const request = new ClientRequest(message, transport, this.#gateway.settings.calls.onCancel);
     void answer(request, transport, () => modernResult(endpoint, request));
@@ -112,15 +114,26 @@ export class ModernRequests {
     return modernHub({ hub, session, mayRunCommands, reader: this.#windows.readerOf(session, id, connection) });
   }
 
-  async #nativeEndpoint(
+  #nativeEndpoint(
     own: Session,
     message: RequestMessage | NotificationMessage,
     view: NativeView,
-  ): Promise<ModernEndpoint> {
-    const { gateway, hub, mayRunCommands, taskAfterMs } = this.#options;
+  ): ModernEndpoint | Promise<ModernEndpoint> {
     const owner = this.#ownerOf(own, message);
-    const session = owner instanceof Promise ? await owner : owner;
-    const shown = await shownIn(gateway, session, view);
+    return owner instanceof Promise
+      ? owner.then((session) => this.#endpointIn(session, view))
+      : this.#endpointIn(owner, view);
+  }
+
+  #endpointIn(session: Session, view: NativeView): ModernEndpoint | Promise<ModernEndpoint> {
+    const shown = shownIn(this.#gateway, session, view);
+    return shown instanceof Promise
+      ? shown.then((each) => this.#endpointOf(session, each))
+      : this.#endpointOf(session, shown);
+  }
+
+  #endpointOf(session: Session, shown: Shown): ModernEndpoint {
+    const { gateway, hub, mayRunCommands, taskAfterMs } = this.#options;
     const clientState = clientStateOf(session, shown);
     const helpers = hub && session.hasHubTools ? new HelperTools(hub, session, mayRunCommands) : undefined;
     return modernView({ gateway, session, shown, helpers, clientState, taskAfterMs });

@@ -56,7 +56,9 @@ export function readState(key: string, state: unknown): Waiting {
 
 /** What was signed; `undefined` if it was not, or was changed. */
 function verified(key: string, state: unknown): Record<string, unknown> | undefined {
-  const [payload = '', signed = '', ...more] = typeof state === 'string' ? state.split('.') : [];
+  // Most requests have none.
+  if (typeof state !== 'string') return undefined;
+  const [payload = '', signed = '', ...more] = state.split('.');
   const given = Buffer.from(signed, 'base64url');
   const expected = signature(key, payload);
   const genuine =

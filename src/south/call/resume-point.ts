@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from '../../lib/schema/kinds.ts';
 import { readStored } from '../../lib/stored.ts';
 
 /** Of the schema below. A migration converts the checkpoints that earlier versions have stored. */
@@ -30,12 +30,12 @@ const callResumePoint = z.union([
   z.object({ version, round: inputRequired }),
 ]);
 
-export type AskedRequest = z.infer<typeof askedRequest>;
-export type TaskResumePoint = z.infer<typeof taskResumePoint>;
+export type AskedRequest = z.Output<typeof askedRequest>;
+export type TaskResumePoint = z.Output<typeof taskResumePoint>;
 /** A result of the type `input_required`: the server expects the same call again, with the answers. */
-export type InputRequired = z.infer<typeof inputRequired>;
+export type InputRequired = z.Output<typeof inputRequired>;
 /** Where a call continues: in a task that the server keeps, or between two rounds. */
-export type CallResumePoint = z.infer<typeof callResumePoint>;
+export type CallResumePoint = z.Output<typeof callResumePoint>;
 
 export const inTask = (task: TaskResumePoint): CallResumePoint => ({ version: VERSION, task });
 

@@ -48,6 +48,11 @@ export class HttpPool {
     this.#connections.release();
   }
 
+  /** Nothing more is sent soon: connections that are idle go at once. */
+  closeIdle(): void {
+    this.#connections.closeIdle();
+  }
+
   #start(exchange: HttpExchange): void {
     this.#open += 1;
     exchange.start();

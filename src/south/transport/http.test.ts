@@ -172,3 +172,27 @@ it('B-1: of a 100 Continue that was not asked for is told', async () => {
   const error = await ping(owned(await transportTo(await listen(server))), 1);
   expect(messageOf(error)).toContain('100 Continue');
 });
+
+it('B-3: a server without a standing stream is left with no connection that waits for one', async () => {
+  const server = createServer((req, res) => {
+    req.resume();
+    if (req.method === 'GET') res.writeHead(405).end('no stream here');
+    else {
+      res.writeHead(200, { 'content-type': 'application/json' });
+      res.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: {} }));
+    }
+  });
+  const sockets: Socket[] = [];
+  server.on('connection', (socket) => sockets.push(socket));
+  const transport = await transportTo(await listen(server));
+  defer(() => transport.close());
+  await transport.send({ jsonrpc: '2.0', id: 1, method: 'initialize', params: {} });
+  const [first] = sockets;
+  if (first === undefined) throw new Error('no connection');
+  const started = performance.now();
+  transport.openStandingStream();
+  await once(first, 'close');
+  expect(sockets).toEqual([first]);
+  // An idle connection is kept for four seconds.
+  expect(performance.now() - started).toBeLessThan(3000);
+});

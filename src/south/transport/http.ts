@@ -119,6 +119,8 @@ export class HttpTransport implements ServerTransport {
         }),
       onUnanswered: (requestId, reason) => this.#unanswered(requestId, reason),
       onDoubt: (reason) => health.onDoubt(reason),
+      // Kept for a while as others are, those of thousands of new sessions would take memory, and time when they go.
+      onNoStanding: () => this.#pools.get('streams')?.closeIdle(),
       onError: (error) => this.onerror?.(error),
     });
     this.#sessionId = sessionId;

@@ -42,6 +42,8 @@ export interface StreamHost {
   onUnanswered: (requestId: RequestId, reason: string) => void;
   /** A stream broke: worth asking whether the server is still there. */
   onDoubt: (reason: string) => void;
+  /** The server has no stream for messages that belong to no request. */
+  onNoStanding: () => void;
   onError: (error: Error) => void;
 }
 
@@ -79,7 +81,10 @@ export class ResponseStreams {
           this.#read(answer, stream, attempt);
           return;
         }
-        answer.body.discard();
+        if (stream.requestId === undefined) {
+          answer.body.abort();
+          this.#host.onNoStanding();
+        } else answer.body.discard();
         // A server need not have a GET stream: it then answers 405, or 404, which may also mean that it forgot our session.
         if (answer.status !== 405) this.#host.onDoubt(`HTTP ${answer.status} to a GET`);
         this.#over(stream, `HTTP ${answer.status}`);

@@ -7,6 +7,7 @@ import type Libsql from 'libsql';
 import { codeOf, messageOf } from '../../lib/log.ts';
 import { isPostgresUrl, withoutSecrets } from '../../lib/postgres-url.ts';
 import { StoreError } from '../store-error.ts';
+import { loadLibsql } from './libsql.ts';
 import { APPLICATION_ID, assertNotNewer, migrate } from './migrations.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
@@ -18,7 +19,7 @@ export async function openDatabase(path: string): Promise<Libsql.Database> {
   const inMemory = path === ':memory:';
   if (!inMemory) await createFile(path);
   const isNew = inMemory || !(await assertOurs(path));
-  const db = await connect(path);
+  const db = connect(path);
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     if (!isNew) assertApplicationId(db, path);
@@ -44,7 +45,7 @@ export async function openToLook(path: string): Promise<Libsql.Database> {
     );
   }
   await assertOurs(path);
-  const db = await connect(path);
+  const db = connect(path);
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA query_only = ON`);
     assertApplicationId(db, path);
@@ -100,7 +101,7 @@ async function assertOurs(path: string): Promise<boolean> {
   if (size < SMALLEST_FILE && hasLog) throw damaged(path, 'a part of the file is missing');
   if (size === 0) return false;
   if (size < SMALLEST_FILE) throw notOurs(path, 'the file is not a database');
-  const db = await connect(`${pathToFileURL(path).href}?immutable=1`, path);
+  const db = connect(`${pathToFileURL(path).href}?immutable=1`, path);
   try {
     assertApplicationId(db, path);
   } catch (error) {
@@ -126,10 +127,9 @@ function assertWhole(db: Libsql.Database, path: string): void {
 }
 
 /** `path` is for messages where the database is opened by another name. */
-async function connect(name: string, path = name): Promise<Libsql.Database> {
+function connect(name: string, path = name): Libsql.Database {
   try {
-    // Imported here so that the native library is loaded only when a store is opened.
-    const { default: Database } = await import('libsql');
+    const Database = loadLibsql();
     return new Database(name);
   } catch (error) {
     throw unusable(path, error);

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import type Libsql from 'libsql';
 import { StoreError } from '../store-error.ts';
 import { createFile, failedWith, unusable } from './database.ts';
+import { loadLibsql } from './libsql.ts';
 
 export interface StoreLock {
   release: () => void;
@@ -16,7 +17,7 @@ const PATIENCE_MS = 2000;
  * possible.
  */
 export async function lockStore(path: string): Promise<StoreLock> {
-  const { default: Database } = await import('libsql');
+  const Database = loadLibsql();
   const file = `${path}.lock`;
   await createFile(file, path);
   const lock = new Database(file);
@@ -45,7 +46,7 @@ export function writeOwner(db: Libsql.Database): void {
 export async function userOf(path: string): Promise<{ pid?: number } | undefined> {
   const file = `${path}.lock`;
   if (!existsSync(file)) return undefined;
-  const { default: Database } = await import('libsql');
+  const Database = loadLibsql();
   const lock = new Database(file);
   try {
     lock.exec('PRAGMA query_only = ON; PRAGMA busy_timeout = 0');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HUB_TOOLS } from '../../../src/north/hub/hub.ts';
+import { HUB_TOOLS } from '../../../src/north/hub/tools/all.ts';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { httpGateway, type TestGateway } from '../../support/gateway.ts';
 import { hubOverHttp, type ClientKind, type HubClient, type Json } from '../../support/hub.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HUB_TOOLS } from '../../../src/north/hub/hub.ts';
+import { HUB_TOOLS } from '../../../src/north/hub/tools/all.ts';
 import { httpGateway } from '../../support/gateway.ts';
 import { hubOverHttp, hubOfProgram, type ClientKind, type HubClient } from '../../support/hub.ts';
 

@@ -1,25 +1,13 @@
 import * as z from 'zod';
 import type { CallRequest } from '../../../core/call/request.ts';
-import type { CoreSettings } from '../../../core/settings.ts';
 import type { ListItem } from '../../../lib/pages.ts';
 import { MAX_DELAY_MS } from '../../../lib/clock.ts';
 import { compilePattern } from '../../../lib/pattern.ts';
 import { isObject, quotable } from '../../../lib/values.ts';
-import { execute } from '../execute.ts';
-import { executeInRounds } from '../rounds.ts';
-import { json, READS_SERVER, tool, type ToolContext, type ToolReply } from '../tool.ts';
+import { defaultTimeoutMs, makeCall } from '../make-call.ts';
+import { json, READS_SERVER, tool } from '../tool.ts';
 import { MAX_NAME, serverName, shortText, waitMs } from './arguments.ts';
 import { fromServers } from './from-servers.ts';
-
-/** Makes a call for a client of the hub, which may become a task. */
-export async function makeCall(context: ToolContext, request: CallRequest): Promise<ToolReply> {
-  const { asking } = context;
-  return asking.by === 'round' ? executeInRounds(context, asking, request) : execute(context, asking, request);
-}
-
-export function defaultTimeoutMs({ calls, limits }: CoreSettings): number {
-  return Math.min(calls.timeoutMs, limits.waitMs);
-}
 
 const BRIEF_CHARS = 120;
 

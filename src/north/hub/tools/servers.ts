@@ -5,7 +5,7 @@ import type { KnownServer } from '../../../core/session/registry.ts';
 import type { Session } from '../../../core/session/session.ts';
 import { isoTime } from '../../../lib/clock.ts';
 import { redactUrl } from '../../../lib/redact.ts';
-import { serverNameSchema } from '../../../lib/server-name.ts';
+import { NAME_PATTERN, NAME_RULES } from '../../../lib/server-name.ts';
 import { ownQuestions } from '../visible.ts';
 import { json, READS, tool } from '../tool.ts';
 import { elicitationBrief, workingTask } from '../views.ts';
@@ -14,13 +14,19 @@ import { eraName } from '../../../lib/protocol.ts';
 
 const strings = z.record(z.string(), z.string());
 
+const newName = (): z.ZodString =>
+  NAME_RULES.reduce(
+    (schema, [isRight, otherwise]) => schema.refine(isRight, otherwise),
+    z.string().meta({ pattern: NAME_PATTERN.source }),
+  );
+
 export const serverTools = [
   tool({
     name: 'add_server',
     description: 'Add an MCP server, or replace the one of that name, for all your sessions. Give url or command.',
     input: () =>
       z.object({
-        name: serverNameSchema,
+        name: newName(),
         url: z.url({ protocol: /^https?$/, error: 'expected a URL starting with http:// or https://' }).optional(),
         headers: strings.optional(),
         command: z.string().min(1).optional(),
