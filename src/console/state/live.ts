@@ -80,9 +80,10 @@ function onLink(now: Link): void {
 }
 
 function onOpen(resumed: boolean): void {
+  problem.set(undefined);
   void readServers();
   void readSessions();
-  if (!resumed) void reload();
+  if (!resumed || !loaded.get()) void reload();
 }
 
 let arrived = 0;
