@@ -47,14 +47,14 @@ const PLACES: readonly Place[] = [
   { page: 'sessions', title: 'Sessions', icon: 'sessions', key: 'e', show: Sessions },
 ];
 
-export function App({ problem }: { problem?: string | undefined }): JSX.Element {
+export function App(): JSX.Element {
   useWatched(phase);
   const now = phase.get();
   switch (now.name) {
     case 'starting':
       return <main class="starting" aria-busy="true" />;
     case 'signed out':
-      return <SignIn reason={now.reason} problem={problem} />;
+      return <SignIn key={now.problem} reason={now.reason} problem={now.problem} />;
     case 'failed':
       return (
         <main class="starting">

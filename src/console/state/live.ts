@@ -9,7 +9,7 @@ import { plural } from '../format.ts';
 
 export type Phase =
   | { name: 'starting' }
-  | { name: 'signed out'; reason?: string }
+  | { name: 'signed out'; reason?: string; problem?: string }
   | { name: 'failed'; reason: string }
   | { name: 'ready'; me: Me };
 
