@@ -11,7 +11,7 @@ describe('the schema', () => {
         host: '127.0.0.1',
         port: 8080,
         logFormat: 'auto',
-        auth: { tokens: {} },
+        auth: { tokens: {}, operators: [] },
         allowedHosts: [],
         allowedOrigins: [],
         allowCommands: false,

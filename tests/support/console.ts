@@ -188,3 +188,10 @@ export class ConsoleEvents {
 export function codeOf({ body }: ConsoleReply): unknown {
   return (body['error'] as Json | undefined)?.['code'];
 }
+
+/** Of two answers at the same time: the one that counted, and the one that came too late. */
+export function wonAndLost(replies: ConsoleReply[]): [won: ConsoleReply, lost: ConsoleReply] {
+  const [won, lost, ...others] = replies.toSorted((one, other) => one.status - other.status);
+  expect([won?.status, lost?.status, others]).toEqual([200, 409, []]);
+  return [won as ConsoleReply, lost as ConsoleReply];
+}

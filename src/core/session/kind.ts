@@ -42,6 +42,29 @@ export type Owner =
    */
   | { kind: 'state'; name?: string };
 
+/** The name of the client program. A state is that of a program (`program=<name>`), or the client has named it (`as=<name>`). */
+export function programOf(owner: Owner): string | undefined {
+  switch (owner.kind) {
+    case 'client':
+      return owner.client.program;
+    case 'connection':
+      return undefined;
+    case 'state': {
+      const [, encoded] = /^program=(.*)$/s.exec(owner.name ?? '') ?? [];
+      if (encoded === '') return undefined;
+      return encoded === undefined ? owner.name?.replace(/^as=/, '') : decoded(encoded);
+    }
+  }
+}
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
 /** The name of the state in which a person tries tools in the console. */
 export const CONSOLE_STATE = 'console';
 

@@ -41,7 +41,7 @@ import type { Catalog } from './catalog.ts';
 import { LIST_KINDS, ReadLists, type ListKind } from './read-lists.ts';
 import type { KnownServer, VisibleServers } from './registry.ts';
 import { Preferences } from './preferences.ts';
-import { CONSOLE_STATE, type ClientRecord, type Owner, type View } from './kind.ts';
+import { CONSOLE_STATE, programOf, type ClientRecord, type Owner, type View } from './kind.ts';
 
 export interface SessionParts {
   id: string;
@@ -209,12 +209,12 @@ export class Session {
   get #recorded(): RecordedSession {
     const { id, principal, view } = this;
     const isConsole = this.#owner.kind === 'state' && this.#owner.name === CONSOLE_STATE;
-    return { id, principal, view: isConsole ? 'console' : view.kind, program: () => this.#program };
+    return { id, principal, view: isConsole ? 'console' : view.kind, program: () => this.program };
   }
 
   /** The name of the client program, as far as it is known. */
-  get #program(): string | undefined {
-    return this.#owner.kind === 'state' ? this.#owner.name : this.client?.program;
+  get program(): string | undefined {
+    return programOf(this.#owner);
   }
 
   /** Brings back what an earlier run of the program left of this session, and goes on with what can go on. */

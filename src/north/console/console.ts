@@ -58,7 +58,7 @@ export class Console {
         apiErrorOf(error) ?? new ApiError(500, 'internal', 'internal error; the log of the gateway says more');
       if (known.status === 500) this.#gateway.log.error('console_failed', { path, error: messageOf(error) });
       // What is left of its body is not read.
-      if (!isRead(req)) res.setHeader('connection', 'close');
+      if (!req.complete) res.setHeader('connection', 'close');
       respondApiError(res, known);
     }
   }

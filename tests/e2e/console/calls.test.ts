@@ -1,6 +1,6 @@
 /** Work: calls and tasks, their progress, results and ends. */
 import { describe, expect, test } from 'vitest';
-import { codeOf } from '../../support/console.ts';
+import { codeOf, type Item } from '../../support/console.ts';
 import { taskIdOf, type Json } from '../../support/hub.ts';
 import { setup } from './setup.ts';
 
@@ -11,18 +11,20 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
     await hub.call('execute_tool', { server, tool: 'fail' });
     await hub.call('execute_tool', { server, tool: 'rpc_error' });
     const calls = await person.waitFor('/calls?status=ended', 3);
-    expect(calls).toMatchObject(
-      [
-        { server, tool: 'rpc_error', status: 'failed', error: { code: -32011, message: /quota/ } },
-        { server, tool: 'fail', status: 'completed', isError: true },
-        { server, tool: 'echo', status: 'completed', view: 'hub', program: 'test', principal: 'local', waits: [] },
-      ].map(({ error, ...rest }) => rest),
-    );
-    expect(calls[0]).toMatchObject({ error: { code: -32011 } });
-    const [, , echo] = calls;
+    expect(calls).toMatchObject([
+      {
+        server,
+        tool: 'rpc_error',
+        status: 'failed',
+        error: { code: -32011, message: expect.stringContaining('quota') },
+      },
+      { server, tool: 'fail', status: 'completed', isError: true },
+      { server, tool: 'echo', status: 'completed', view: 'hub', program: 'test', principal: 'local', waits: [] },
+    ]);
+    const [, , echo] = calls as [Item, Item, Item];
     expect(echo).not.toHaveProperty('result');
     expect(echo).not.toHaveProperty('taskId');
-    expect((await person.get(`/calls/${echo!.id}`)).body).toMatchObject({
+    expect((await person.get(`/calls/${echo.id}`)).body).toMatchObject({
       arguments: { text: 'hello' },
       result: { content: [{ type: 'text', text: 'hello' }] },
       questions: [],
@@ -35,10 +37,10 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
     const call = await person.one('/calls?status=waiting');
     expect(call).toMatchObject({ tool: 'ask', taskId: taskIdOf(reply) });
     const details = (await person.get(`/calls/${call.id}`)).body;
-    const [question] = details['questions'] as Json[];
+    const [question] = details['questions'] as [Json];
     expect(question).toMatchObject({ status: 'open', callId: call.id });
-    expect(details['waits']).toEqual([{ questionId: question!['id'], from: expect.any(Number) }]);
-    await person.post(`/questions/${String(question!['id'])}/answer`, { action: 'accept', content: { name: 'Ada' } });
+    expect(details['waits']).toEqual([{ questionId: question['id'], from: expect.any(Number) }]);
+    await person.post(`/questions/${String(question['id'])}/answer`, { action: 'accept', content: { name: 'Ada' } });
     const ended = await person.one('/calls?outcome=completed');
     expect(ended).toMatchObject({ id: call.id, waits: [{ from: expect.any(Number), to: expect.any(Number) }] });
   });

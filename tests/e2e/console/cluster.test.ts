@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Database } from '../../../src/store/postgres/database.ts';
 import { PostgresServer } from '../../postgres/server.ts';
-import { atConsole, ConsolePerson, withToken } from '../../support/console.ts';
+import { atConsole, ConsolePerson, withToken, wonAndLost } from '../../support/console.ts';
 import { httpGateway, type SettingsInput, type TestGateway } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf } from '../../support/hub.ts';
 import { ANN, asked, BOB, OLA, PEOPLE, servers } from './setup.ts';
@@ -58,9 +58,8 @@ test('W-2: of two answers at two gateways one wins', async () => {
   const { id } = await asked(hub, here, 'old');
   const answer = { action: 'accept', content: { name: 'Ada' } };
   const replies = await Promise.all([here, there].map(async (each) => each.post(`/questions/${id}/answer`, answer)));
-  expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 409]);
-  const [won, lost] = replies.toSorted((one, other) => one.status - other.status);
-  expect(lost!.body['question']).toMatchObject({ status: 'accepted', answeredBy: won!.body['answeredBy'] });
+  const [won, lost] = wonAndLost(replies);
+  expect(lost.body['question']).toMatchObject({ status: 'accepted', answeredBy: won.body['answeredBy'] });
 });
 
 test('W-3, W-5: calls are cancelled, tools tried, and servers and sessions shown, wherever they are', async () => {
@@ -82,9 +81,9 @@ test('W-3, W-5: calls are cancelled, tools tried, and servers and sessions shown
     state: 'connected',
     tools: expect.any(Array),
   });
-  expect(await person.items('/servers')).toMatchObject([{ name: 'old', sessions: 1 }, { name: 'new' }]);
+  expect(await person.items('/servers')).toMatchObject([{ name: 'old', sessions: 2 }, { name: 'new' }]);
   const sessions = await person.items('/sessions');
-  expect(sessions.map(({ view }) => view).toSorted()).toEqual(['console', 'hub']);
+  expect(new Set(sessions.map(({ view }) => view))).toEqual(new Set(['console', 'hub']));
   const owner = a.gateway.store.cluster?.gatewayId;
   expect(new Set(sessions.map(({ gateway }) => gateway))).toEqual(new Set([owner]));
 });

@@ -6,7 +6,7 @@ import { configFile, httpGateway, temporaryFolder } from '../../support/gateway.
 import { hubOverHttp } from '../../support/hub.ts';
 import { portToReturnTo } from '../../support/port-to-return-to.ts';
 import { serveProgram } from '../../support/program.ts';
-import { readLaunch } from '../../../src/cli/launch-file.ts';
+import { readLaunch, type Launch } from '../../../src/cli/launch-file.ts';
 import { ANN, BOB, OLA, PEOPLE, servers, setup } from './setup.ts';
 
 test('W-6: the stream tells of calls, questions, servers and sessions', async () => {
@@ -86,9 +86,9 @@ test('W-6: after a kill and a restart, the page goes on with its cookie and hear
   const port = portToReturnTo();
   const file = await configFile(config, { store, port });
   const first = await serveProgram(['--config', file]);
-  const launch = await readLaunch(`${store}.console.json`);
+  const launch = (await readLaunch(`${store}.console.json`)) as Launch;
   expect(launch).toMatchObject({ pid: first.child.pid, url: `http://127.0.0.1:${port}/console` });
-  const gateway = { url: first.url, console: { url: launch!.url, key: launch!.key } };
+  const gateway = { url: first.url, console: { url: launch.url, key: launch.key } };
   const person = await atConsole(gateway);
   const hub = await hubOverHttp(first.url);
   const events = await person.events();
@@ -113,4 +113,16 @@ test('W-6: after a kill and a restart, the page goes on with its cookie and hear
   expect((await again.get(`/calls/${String(question['callId'])}`)).body).toMatchObject({
     result: { content: [{ text: 'Hello Ada' }] },
   });
+});
+
+test('W-6: the streams of one person are limited, and those of others are not affected', async () => {
+  const { config } = await servers();
+  const gateway = await httpGateway(config, PEOPLE);
+  const [ann, bob] = [withToken(gateway, ANN), withToken(gateway, BOB)];
+  const streams = await Promise.all(Array.from({ length: 100 }, async () => ann.events()));
+  const refused = await ann.get('/events');
+  expect([refused.status, codeOf(refused)]).toEqual([429, 'limit']);
+  (await bob.events()).close();
+  for (const stream of streams) stream.close();
+  await expect.poll(async () => (await ann.events()).of('hello').length).toBe(1);
 });

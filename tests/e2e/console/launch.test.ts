@@ -2,7 +2,7 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { launchFile, readLaunch, removeLaunch, writeLaunch } from '../../../src/cli/launch-file.ts';
+import { launchFile, readLaunch, removeLaunch, writeLaunch, type Launch } from '../../../src/cli/launch-file.ts';
 import { raw, withToken } from '../../support/console.ts';
 import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { logged, serveProgram } from '../../support/program.ts';
@@ -12,18 +12,18 @@ test('W-1, W-7: serve leaves the link in a file that only its user can read, unt
   const program = await serveProgram(['--config', await configFile({}, { store })]);
   const file = `${store}.console.json`;
   expect((await stat(file)).mode & 0o777).toBe(0o600);
-  const launch = await readLaunch(file);
+  const launch = (await readLaunch(file)) as Launch;
   expect(launch).toEqual({
     url: program.url.replace('/mcp', '/console'),
     key: expect.any(String),
     pid: program.child.pid,
   });
-  const gateway = { url: program.url, console: launch! };
-  expect((await withToken(gateway, launch!.key).get('/me')).body).toMatchObject({ operator: true });
+  const gateway = { url: program.url, console: launch };
+  expect((await withToken(gateway, launch.key).get('/me')).body).toMatchObject({ operator: true });
   // The log, which others may read, has the address alone.
   const { data } = await logged(program, 'listening');
-  expect(data).toMatchObject({ console: launch!.url });
-  expect(program.stderr.join('\n')).not.toContain(launch!.key);
+  expect(data).toMatchObject({ console: launch.url });
+  expect(program.stderr.join('\n')).not.toContain(launch.key);
   await program.stop();
   expect(await readLaunch(file)).toBeUndefined();
   await expect(stat(file)).rejects.toThrow('ENOENT');

@@ -1,6 +1,6 @@
 /** The inbox: what waits for a person, and who answered. */
 import { describe, expect, test } from 'vitest';
-import { atConsole, codeOf, withToken } from '../../support/console.ts';
+import { atConsole, codeOf, withToken, wonAndLost } from '../../support/console.ts';
 import { httpGateway } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf, type Json } from '../../support/hub.ts';
 import { ANN, asked, BOB, OLA, PEOPLE, servers, setup } from './setup.ts';
@@ -62,9 +62,11 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
       'invalid_answer',
       { name: 'expected a string' },
     ]);
-    expect(await refused({ action: 'accept', content: {} })).toMatchObject(
-      [422, 'invalid_answer', { name: /./ }].slice(0, 2),
-    );
+    expect(await refused({ action: 'accept', content: {} })).toEqual([
+      422,
+      'invalid_answer',
+      { name: 'an answer is required' },
+    ]);
     expect(await refused({ action: 'accept' })).toEqual([422, 'invalid_answer', {}]);
     expect(await refused({ result: { role: 'assistant', model: 'm', content: { type: 'text', text: 'x' } } })).toEqual([
       422,
@@ -95,7 +97,7 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
   });
 
   test('W-2: of two answers at once one wins, and the other is told who was first', async () => {
-    const { gateway, hub, person } = await setup(PEOPLE).catch(async () => setup());
+    const { gateway, hub, person } = await setup();
     const other = withToken(gateway, gateway.console.key);
     const { id } = await asked(hub, person, server);
     const answer = { action: 'accept', content: { name: 'Ada' } };
@@ -103,11 +105,10 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
       person.post(`/questions/${id}/answer`, answer),
       other.post(`/questions/${id}/answer`, answer),
     ]);
-    expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 409]);
-    const [won, lost] = replies.toSorted((a, b) => a.status - b.status);
-    expect(codeOf(lost!)).toBe('already_answered');
-    expect(lost!.body['question']).toMatchObject({ id, status: 'accepted', answeredBy: won!.body['answeredBy'] });
-    expect(['console', 'terminal']).toContain((won!.body['answeredBy'] as Json)['via']);
+    const [won, lost] = wonAndLost(replies);
+    expect(codeOf(lost)).toBe('already_answered');
+    expect(lost.body['question']).toMatchObject({ id, status: 'accepted', answeredBy: won.body['answeredBy'] });
+    expect(['console', 'terminal']).toContain((won.body['answeredBy'] as Json)['via']);
     // And so is everyone who comes later.
     const late = await person.post(`/questions/${id}/answer`, answer);
     expect([late.status, late.body['question']]).toMatchObject([409, { status: 'accepted' }]);

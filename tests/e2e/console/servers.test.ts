@@ -45,7 +45,13 @@ test('W-5: addresses show no secrets, and a server that cannot be used says what
   expect(text).not.toMatch(/secret|pass/);
   expect(body['items']).toMatchObject([
     { name: 'away', error: expect.any(String), fix: expect.stringContaining('nothing listens there') },
-    { name: 'missing', transport: 'stdio', address: '/no/such/program', state: 'failed', fix: expect.any(String) },
+    {
+      name: 'missing',
+      transport: 'stdio',
+      address: '/no/such/program',
+      fix: expect.any(String),
+      error: expect.any(String),
+    },
   ]);
 });
 
@@ -152,4 +158,15 @@ test('W-5, W-7: servers and sessions of other principals are for operators', asy
   expect(await bob.items('/sessions')).toEqual([]);
   expect(await ann.items('/sessions')).toHaveLength(1);
   expect(await ola.items('/sessions')).toMatchObject([{ principal: 'ann' }]);
+});
+
+test('W-5: without a history, servers and sessions are shown, and tools are not tried', async () => {
+  const { hub, person } = await setup({ history: { keepMs: 0 } });
+  await hub.call('execute_tool', { server: 'old', tool: 'ask' });
+  expect((await person.get('/me')).body).toMatchObject({ history: { keepMs: 0 } });
+  expect([await person.items('/questions'), await person.items('/calls')]).toEqual([[], []]);
+  expect(await person.items('/sessions')).toMatchObject([{ questions: 1 }]);
+  const refused = await person.post('/servers/old/calls', { tool: 'echo', arguments: { text: 'x' } });
+  expect([refused.status, codeOf(refused)]).toEqual([409, 'history_off']);
+  expect(refused.text).toContain('history.keepMs');
 });

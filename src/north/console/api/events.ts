@@ -14,6 +14,8 @@ import { eventItem } from './items.ts';
 import { route, type Call } from './route.ts';
 import { eventsQuery } from './schemas.ts';
 
+/** How many streams a person may have open; a browser has one for each window. */
+const MAX_STREAMS = 100;
 /** How many changes are read at once. */
 const BATCH = 200;
 /** How soon to read again after the history could not be read. */
@@ -41,12 +43,19 @@ async function stream({
   req,
   res,
 }: Call<{ after?: number | undefined }, unknown>): Promise<void> {
+  if (live.watching(person) >= MAX_STREAMS) {
+    throw new ApiError(429, 'limit', `you have ${MAX_STREAMS} streams of events open; close some`);
+  }
   const { history } = gateway.store;
   const { newest, completeFrom } = await history.range();
   const after = resumeAfter(req.headers['last-event-id']) ?? query.after;
   const isComplete = after === undefined || (after >= completeFrom && after <= newest);
   const begin = after !== undefined && isComplete ? after : newest;
   res.writeHead(200, { ...STREAM_HEADERS, ...SECURITY_HEADERS });
+  if (req.method === 'HEAD') {
+    res.end();
+    return;
+  }
   keepAlive(res);
   send(res, 'hello', { seq: begin, gateway: gateway.store.cluster?.gatewayId }, begin);
   if (!isComplete) send(res, 'resync', { seq: begin }, begin);

@@ -43,5 +43,5 @@ export function route<Q extends z.ZodObject = z.ZodObject<Record<string, never>>
     run: (call: Call<z.output<Q>, z.output<B>>) => Promise<Answer | undefined>;
   },
 ): Route {
-  return definition as unknown as Route;
+  return definition;
 }

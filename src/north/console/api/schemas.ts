@@ -197,7 +197,7 @@ export const errorSchema = z
 export const alreadyAnsweredSchema = errorSchema.extend({ question: questionSchema }).meta({ id: 'AlreadyAnswered' });
 export const alreadyEndedSchema = errorSchema.extend({ call: callSchema }).meta({ id: 'AlreadyEnded' });
 
-export function page<T extends z.ZodType>(item: T): z.ZodObject {
+export function page(item: z.ZodType): z.ZodObject {
   return z.object({
     items: z.array(item),
     next: z.string().optional().describe('The cursor of the next page; absent on the last one'),

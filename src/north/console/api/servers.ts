@@ -3,6 +3,7 @@ import { withFigures } from '../live/server-figures.ts';
 import { liveServers } from '../live/live-views.ts';
 import { mergedDetails, noServer } from '../live/servers.ts';
 import type { Gateway } from '../../../core/gateway.ts';
+import { ApiError } from '../api-error.ts';
 import type { Person } from '../person.ts';
 import { doAnywhere, lookEverywhere } from '../work/anywhere.ts';
 import { requireCall } from './calls.ts';
@@ -55,8 +56,16 @@ export const serverRoutes = [
     summary:
       'Tries a tool in the session that the person has for the console. Its progress and questions come as events',
     body: tryBody,
-    replies: { 202: { description: 'The call, which has begun', schema: callSchema } },
+    replies: {
+      202: { description: 'The call, which has begun', schema: callSchema },
+      409: { description: 'The history is turned off', schema: errorSchema },
+    },
     run: async ({ gateway, person, named, body }) => {
+      if (gateway.recorder === undefined) {
+        const message =
+          'the history is turned off (history.keepMs = 0), so that nobody could follow the call; turn it on';
+        throw new ApiError(409, 'history_off', message);
+      }
       const work = { do: 'try' as const, server: named, tool: body.tool, arguments: body.arguments };
       const { callId } = (await doAnywhere(gateway, person, work)) as { callId: string };
       return { status: 202, body: callItem(await requireCall(gateway, person, callId)) };

@@ -31,16 +31,21 @@ export async function liveSessions(gateway: Gateway, person: Person): Promise<Se
 
 export class LiveViews {
   readonly #gateway: Gateway;
-  /** One for all operators, and one for each other principal. */
+  /** One for each person. */
   readonly #views = new Map<string, LiveView>();
 
   constructor(gateway: Gateway) {
     this.#gateway = gateway;
   }
 
+  /** How many listen for this person. */
+  watching(person: Person): number {
+    return this.#views.get(keyOf(person))?.listeners ?? 0;
+  }
+
   /** Tells of changes until the returned function is called. */
   watch(person: Person, listener: Listener): () => void {
-    const key = JSON.stringify(person);
+    const key = keyOf(person);
     const view = this.#views.get(key) ?? new LiveView(this.#gateway, person);
     this.#views.set(key, view);
     const stop = view.watch(listener);
@@ -50,6 +55,8 @@ export class LiveViews {
     };
   }
 }
+
+const keyOf = ({ principal, operator }: Person): string => `${operator ? 'operator' : 'person'} ${principal}`;
 
 class LiveView {
   readonly #gateway: Gateway;
@@ -63,6 +70,10 @@ class LiveView {
   constructor(gateway: Gateway, person: Person) {
     this.#gateway = gateway;
     this.#person = person;
+  }
+
+  get listeners(): number {
+    return this.#listeners.size;
   }
 
   get isUnused(): boolean {

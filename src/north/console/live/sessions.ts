@@ -14,10 +14,9 @@ export function sessionsHere({ sessions, store }: Gateway, person: Person): Sess
 }
 
 function sessionItem(session: Session): SessionItem {
-  const { id, principal, view, owner, client, createdAt, lastActiveAt, tasks, interactions } = session;
+  const { id, principal, view, owner, client, program, createdAt, lastActiveAt, tasks, interactions } = session;
   const all = tasks.list();
   const ended = all.filter(hasEnded).length;
-  const program = client?.program ?? (owner.kind === 'state' ? owner.name : undefined);
   const isConsole = view.kind === 'hub' && owner.kind === 'state' && owner.name === CONSOLE_STATE;
   return {
     id,

@@ -18,7 +18,8 @@ const ACT_MS = 60_000;
 
 /** As it travels between gateways; an error of the API arrives as it was. */
 type Told =
-  | { done: unknown }
+  /** Absent if there is nothing to tell. */
+  | { done?: unknown; failed?: never }
   | { failed: { status: number; code: string; message: string; details: object; beside: object } };
 
 export async function doAnywhere(gateway: Gateway, person: Person, work: Action): Promise<unknown> {
@@ -68,7 +69,10 @@ export async function lookEverywhere(gateway: Gateway, person: Person, work: Loo
     log.warn('others_not_asked', { error: messageOf(error) });
     return [];
   });
-  return [await here, ...others.flatMap((told) => (isObject(told) && 'done' in told ? [told['done']] : []))];
+  return [
+    await here,
+    ...others.flatMap((told) => (isObject(told) && told['done'] !== undefined ? [told['done']] : [])),
+  ];
 }
 
 /** Answers another gateway. */
@@ -87,7 +91,7 @@ export async function tellNeighbour(gateway: Gateway, person: Person, work: Work
 }
 
 function unpacked(told: Told): unknown {
-  if ('done' in told) return told.done;
+  if (told.failed === undefined) return told.done;
   const { status, code, message, details, beside } = told.failed;
   throw new ApiError(status, code, message, {
     details: details as Record<string, unknown>,

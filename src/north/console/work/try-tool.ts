@@ -21,8 +21,8 @@ async function consoleSession(gateway: Gateway, { principal }: Person): Promise<
 }
 
 export async function connectHere(gateway: Gateway, person: Person, { server }: ConnectWork): Promise<void> {
+  const { config } = gateway.registry.of(person.principal).require(server);
   const session = await consoleSession(gateway, person);
-  const { config } = session.servers.require(server);
   try {
     await withinLimits(session, undefined, async () => {
       await session.connection(server).ready();
@@ -36,12 +36,13 @@ export async function connectHere(gateway: Gateway, person: Person, { server }: 
 /** Starts the call, as a task, and does not wait for it. Returns its id. */
 export async function tryHere(gateway: Gateway, person: Person, work: TryWork): Promise<{ callId: string }> {
   const { server, tool, arguments: args } = work;
+  gateway.registry.of(person.principal).require(server);
   const session = await consoleSession(gateway, person);
-  session.servers.require(server);
   const id = secretId();
   await withinLimits(session, args, async () => {
     // A task from the start: it goes on after a restart, and its questions are certainly its own.
-    const request = { id, server, tool, args, timeoutMs: Infinity, asTask: true };
+    const { maxTtlMs: ttlMs } = gateway.settings.tasks;
+    const request = { id, server, tool, args, timeoutMs: Infinity, asTask: true, ttlMs };
     await session.calls.execute(session.connection(server), request, {
       onLeaving: () => () => {},
       onProgress: () => {},
