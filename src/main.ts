@@ -65,7 +65,8 @@ export async function startHttp(
     };
     const { listener, url } = await program.listen({ hub: new Hub(gateway) }, { ...config.settings, metrics, console });
     const consoleUrl = consoleOf(url);
-    log.info('listening', { url, console: consoleUrl });
+    log.info('listening', { url });
+    log.info('console', { url: consoleUrl, open: 'meanwhile console' });
     return { gateway, log, url, console: { url: consoleUrl, key }, listener, close: async () => program.close() };
   } catch (error) {
     await program.close();

@@ -1,4 +1,6 @@
 /** A person at the console of a gateway, as a browser would act for them; or a program with a token. */
+// Before the first test, which would have to wait for it otherwise.
+import '../../src/north/console/console.ts';
 import { request } from 'node:http';
 import { createParser } from 'eventsource-parser';
 import { expect, vi } from 'vitest';

@@ -279,6 +279,7 @@ export class Calls {
   leave(): void {
     this.#closed = true;
     this.#left = true;
+    for (const call of this.#live.values()) this.#recorder?.callLeft(call);
   }
 
   /** Tells every client that waits for a call that the program ends. */

@@ -27,6 +27,8 @@ const PROGRESS_MS = 1000;
 const SLOW_MS = 1000;
 /** How many entries are written in one go. */
 const AT_ONCE = 500;
+/** After a failure, so many times fewer: one that can never be written is found, and does not hold up the others. */
+const FEWER = 8;
 /** How many changed entries wait for the store at most, and how much of their contents. */
 const MOST_WAITING = 10_000;
 const MOST_WAITING_BYTES = 16 * 1024 * 1024;
@@ -67,6 +69,7 @@ export class Recorder {
   #cancelTick: (() => void) | undefined;
   #writing: Promise<void> | undefined;
   #retryMs = 0;
+  #atOnce = AT_ONCE;
   #dropped = 0;
   /** About what was written since the size was last looked at. */
   #written = 0;
@@ -172,8 +175,12 @@ export class Recorder {
     const [oldest] = this.#changed;
     if (oldest === undefined) return;
     this.#take(...oldest);
+    this.#drop();
+  }
+
+  #drop(): void {
     this.#dropped += 1;
-    if (this.#dropped === 1) this.#parts.log.warn('history_entries_dropped', { waiting: MOST_WAITING });
+    if (this.#dropped === 1) this.#parts.log.warn('history_entries_dropped', { waiting: this.#changed.size });
   }
 
   #take(id: string, record: Recorded): void {
@@ -220,7 +227,7 @@ export class Recorder {
     const { history, log } = this.#parts;
     const due = this.#due(all);
     while (due.length > 0) {
-      const records = due.splice(0, AT_ONCE);
+      const records = due.splice(0, this.#atOnce);
       const writes = await this.#taken(records);
       if (writes === undefined) return;
       try {
@@ -228,6 +235,7 @@ export class Recorder {
         for (const { entry, content } of writes) this.#written += bytesOf(entry, content);
         if (this.#retryMs > 0) log.info('history_write_recovered', { dropped: this.#dropped });
         this.#retryMs = 0;
+        this.#atOnce = Math.min(AT_ONCE, 2 * this.#atOnce);
         this.#dropped = 0;
       } catch (error) {
         this.#failedToWrite(records, writes, error);
@@ -282,6 +290,12 @@ export class Recorder {
     const { log } = this.#parts;
     if (this.#retryMs === 0) log.error('history_write_failed', { entries: writes.length, error: messageOf(error) });
     this.#retryMs = Math.min(LAST_RETRY_MS, Math.max(FIRST_RETRY_MS, 2 * this.#retryMs));
+    const isAlone = this.#atOnce === 1 && writes.length === 1;
+    this.#atOnce = Math.max(1, Math.floor(this.#atOnce / FEWER));
+    if (isAlone) {
+      this.#drop();
+      return;
+    }
     const contents = new Map(writes.map(({ entry, content }) => [entry.id, content]));
     for (const record of records) {
       const { id } = record.entry;
@@ -325,6 +339,7 @@ export class Recorder {
 
   /** The last changes are written, if that is possible soon. */
   async close(): Promise<void> {
+    if (this.#closing) return;
     this.#closing = true;
     for (const stop of this.#stopTimers) stop();
     await within(LAST_WRITE_MS, this.flush(), this.clock);

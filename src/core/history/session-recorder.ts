@@ -90,6 +90,11 @@ export class SessionRecorder {
     this.#end(this.#list(call), end, now);
   }
 
+  /** Another gateway has the session: nobody here knows how the call ends. */
+  callLeft(call: LiveCall): void {
+    this.#recorder.removeUnlisted(call);
+  }
+
   /** A call of an earlier run of the program goes on as a task, or turns out to have failed. */
   taskRestored(task: WorkingTask): CallRecord {
     const { id: taskId, callId = taskId, server, tool, args, program, createdAt, statusMessage } = task;

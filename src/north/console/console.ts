@@ -54,13 +54,19 @@ export class Console {
       this.#access.checkSource(req);
       await (path.startsWith('/api/') ? this.#api(req, res, path) : this.#page(req, res, path));
     } catch (error) {
-      const known =
-        apiErrorOf(error) ?? new ApiError(500, 'internal', 'internal error; the log of the gateway says more');
-      if (known.status === 500) this.#gateway.log.error('console_failed', { path, error: messageOf(error) });
+      const known = apiErrorOf(error) ?? this.#unforeseen();
+      if (known.code === 'internal') this.#gateway.log.error('console_failed', { path, error: messageOf(error) });
       // What is left of its body is not read.
       if (!req.complete) res.setHeader('connection', 'close');
       respondApiError(res, known);
     }
+  }
+
+  #unforeseen(): ApiError {
+    if (this.#gateway.store.problem === undefined) {
+      return new ApiError(500, 'internal', 'internal error; the log of the gateway says more');
+    }
+    return new ApiError(503, 'store_unavailable', 'the store cannot be reached; the log of the gateway says why');
   }
 
   async #api(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {
@@ -75,7 +81,7 @@ export class Console {
 
   async #page(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {
     if (isRead(req)) {
-      if (path === '/console/') res.writeHead(308, { ...SECURITY_HEADERS, location: '/console' }).end();
+      if (path === '/console/' || path === '/') redirect(res);
       else await serveFile(req, res, path === '/console' ? 'index.html' : path.slice('/console/'.length));
       return;
     }
@@ -96,4 +102,9 @@ export class Console {
         throw notFound(`nothing can be sent to '${path}'; sign in at /console/sign-in`);
     }
   }
+}
+
+function redirect(res: ServerResponse): void {
+  // Not for ever: another program may listen here one day.
+  res.writeHead(307, { ...SECURITY_HEADERS, location: '/console' }).end();
 }

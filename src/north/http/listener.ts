@@ -184,7 +184,7 @@ export class HttpListener {
       await this.#readiness(res);
       return;
     }
-    if (this.#settings.console !== undefined && isOfConsole(path)) {
+    if (this.#settings.console !== undefined && isOfConsole(path, req)) {
       this.#console ??= this.#loadConsole(this.#settings.console);
       await (await this.#console).handle(req, res, path);
       return;
@@ -482,7 +482,9 @@ function isJson(contentType = ''): boolean {
   return contentType === 'application/json' || /^\s*application\/json\s*(?:;|$)/i.test(contentType);
 }
 
-function isOfConsole(path: string): boolean {
+/** A person who opens the address of the gateway in a browser means the console, too. */
+function isOfConsole(path: string, { headers }: IncomingMessage): boolean {
+  if (path === '/') return headers.accept?.includes('text/html') === true;
   return path.startsWith('/api/') || path.startsWith('/console/') || path === '/console';
 }
 

@@ -12,6 +12,8 @@ export interface Dialect extends TextColumns {
   parameter(place: number): string;
   /** The position of one text in another. */
   position: 'instr' | 'strpos';
+  /** The values of a list that a parameter has as JSON: it may have any length, and the statement stays the same. */
+  listOf(parameter: string): string;
 }
 
 export interface Statement {
@@ -64,7 +66,7 @@ export function countStatement(filter: HistoryFilter, dialect: Dialect): Stateme
 
 export function findStatement(ids: readonly string[], dialect: Dialect): Statement {
   const parameters = new Parameters(dialect);
-  const keys = parameters.list(ids.map((id) => dialect.key(id)));
+  const keys = dialect.listOf(parameters.add(JSON.stringify(ids.map((id) => dialect.key(id)))));
   const sql = `SELECT ${COLUMNS}, content.data AS content FROM ${dialect.schema}history ${joinContent(dialect)}
     WHERE history.id IN (${keys})`;
   return { sql, values: parameters.values };

@@ -28,6 +28,7 @@ const DIALECT: Dialect = {
   schema: `${SCHEMA}.`,
   parameter: (place) => `$${place}`,
   position: 'strpos',
+  listOf: (parameter) => `SELECT value FROM json_array_elements_text(${parameter}::text::json)`,
   key: keyOf,
   search: (text) => text.replaceAll(/\0|\p{Surrogate}/gu, '\u{FFFD}'),
 };

@@ -28,6 +28,7 @@ const DIALECT: Dialect = {
   schema: '',
   parameter: () => '?',
   position: 'instr',
+  listOf: (parameter) => `SELECT value FROM json_each(${parameter})`,
   key: (text) => text,
   search: (text) => text,
 };

@@ -1,11 +1,14 @@
 /** Two gateways on one database: the console of either shows everything, and an answer given at either counts. */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { Database } from '../../../src/store/postgres/database.ts';
 import { PostgresServer } from '../../postgres/server.ts';
 import { atConsole, ConsolePerson, withToken, wonAndLost } from '../../support/console.ts';
 import { httpGateway, type SettingsInput, type TestGateway } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf } from '../../support/hub.ts';
 import { ANN, asked, BOB, OLA, PEOPLE, servers } from './setup.ts';
+
+// The first test waits for two gateways that have never been loaded before.
+vi.setConfig({ testTimeout: 60_000 });
 
 let postgres: PostgresServer;
 let admin: Database;

@@ -10,7 +10,7 @@ import { readLaunch, type Launch } from '../../../src/cli/launch-file.ts';
 import { ANN, BOB, OLA, PEOPLE, servers, setup } from './setup.ts';
 
 test('W-6: the stream tells of calls, questions, servers and sessions', async () => {
-  const { gateway, hub, person } = await setup();
+  const { gateway, hub, person } = await setup({ servers: { connect: { urls: 'lazy' } } });
   const events = await person.events();
   expect(events.events[0]).toMatchObject({ event: 'hello', id: expect.any(String), data: { seq: expect.any(Number) } });
   await hub.call('execute_tool', { server: 'old', tool: 'ask', args: { message: 'Who?' } });
@@ -20,8 +20,13 @@ test('W-6: the stream tells of calls, questions, servers and sessions', async ()
   const call = await events.next('call', ({ status }) => status === 'waiting');
   expect(call).toMatchObject({ id: question['callId'] });
   expect(call).not.toHaveProperty('arguments');
-  await hubOverHttp(gateway.url, 'v1', {}, 'newcomer');
-  expect(await events.next('session', ({ program }) => program === 'newcomer')).toMatchObject({ view: 'hub' });
+  expect(await events.next('server', ({ state }) => state === 'connected')).toMatchObject({ name: 'old', sessions: 1 });
+  const newcomer = await hubOverHttp(gateway.url, 'v1', {}, 'newcomer');
+  const session = await events.next('session', ({ program }) => program === 'newcomer');
+  expect(session).toMatchObject({ view: 'hub', id: newcomer.sessionId() });
+  const left = gateway.gateway.sessions.find(({ id }) => id === session['id']);
+  if (left !== undefined) await gateway.gateway.end(left, 'the client has left');
+  expect(await events.next('session', ({ gone }) => gone === true)).toEqual({ id: session['id'], gone: true });
   await person.post(`/questions/${String(question['id'])}/answer`, { action: 'accept', content: { name: 'Ada' } });
   expect(await events.next('question', ({ status }) => status === 'accepted')).toMatchObject({
     answeredBy: { principal: 'local', via: 'console' },
@@ -62,6 +67,27 @@ test('W-6: a stream that was interrupted for too long is told to read everything
   });
   expect(status).toBe(400);
   expect(codeOf(await person.get('/events?after=-1'))).toBe('invalid_parameter');
+});
+
+test('W-6: a page that has missed very much reads the lists instead of every change', async () => {
+  const { gateway, person } = await setup();
+  const first = await person.events();
+  const { lastId } = first;
+  const about = { kind: 'summary' as const, principal: 'local', server: 'old', tool: 'echo' };
+  const counts = { from: 1, to: 2, count: 1, errors: 0, longestMs: 1 };
+  const { history } = gateway.gateway.store;
+  const add = async (from: number, count: number): Promise<void> =>
+    history.append(
+      Array.from({ length: count }, (_, index) => ({ entry: { ...about, ...counts, id: `s${from + index}` } })),
+    );
+  await add(0, 4000);
+  const second = await person.events(lastId);
+  await expect.poll(() => second.of('call').length).toBe(4000);
+  await add(4000, 1500);
+  const third = await person.events(lastId);
+  expect(await third.next('resync')).toEqual({ seq: (await history.range()).newest });
+  expect(third.of('call')).toEqual([]);
+  expect(second.of('resync')).toEqual([]);
 });
 
 test('W-6, W-7: a stream tells a person only what is theirs, and an operator everything', async () => {

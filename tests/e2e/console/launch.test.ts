@@ -21,8 +21,8 @@ test('W-1, W-7: serve leaves the link in a file that only its user can read, unt
   const gateway = { url: program.url, console: launch };
   expect((await withToken(gateway, launch.key).get('/me')).body).toMatchObject({ operator: true });
   // The log, which others may read, has the address alone.
-  const { data } = await logged(program, 'listening');
-  expect(data).toMatchObject({ console: launch.url });
+  const { data } = await logged(program, 'console');
+  expect(data).toMatchObject({ url: launch.url });
   expect(program.stderr.join('\n')).not.toContain(launch.key);
   await program.stop();
   expect(await readLaunch(file)).toBeUndefined();

@@ -49,8 +49,11 @@ test('W-1: files are compressed, and not sent again to a browser that has them',
 
 test('W-1: the page is at one address, and nothing else is served from there', async () => {
   const gateway = await httpGateway({});
-  const moved = await raw(gateway, '/console/');
-  expect([moved.status, moved.headers['location']]).toEqual([308, '/console']);
+  for (const path of ['/console/', '/']) {
+    const moved = await raw(gateway, path, { headers: { accept: 'text/html,*/*' } });
+    expect([moved.status, moved.headers['location']]).toEqual([307, '/console']);
+  }
+  expect((await raw(gateway, '/')).status).toBe(404);
   for (const path of [
     '/console/nothing.js',
     '/console/../package.json',

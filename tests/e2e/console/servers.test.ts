@@ -109,7 +109,7 @@ test('W-5: what cannot be tried is refused', async () => {
   expect((await person.post('/servers/old/calls', { tool: 'echo', arguments: [] })).text).toContain("'arguments'");
   expect((await person.post('/servers/old/calls', { tool: 'echo', colour: 1 })).text).toContain("'colour'");
   const deep = JSON.parse(`${'{"a":'.repeat(2000)}1${'}'.repeat(2000)}`) as Json;
-  expect((await person.post('/servers/old/calls', { tool: 'echo', arguments: deep })).status).toBe(400);
+  expect((await person.post('/servers/old/calls', { tool: 'echo', arguments: deep })).text).toContain('levels deep');
   // That the server does not know a tool is for the server to say.
   const { status, body } = await person.post('/servers/old/calls', { tool: 'nothing' });
   expect(status).toBe(202);

@@ -17,7 +17,7 @@ async function folderWithFile(): Promise<string> {
   return cwd;
 }
 
-test('O-1: on a terminal serve prints a banner: hub, servers, config file and store; standard output stays empty', async () => {
+test('O-1, W-1: on a terminal serve prints a banner: hub, servers, console, config file and store; standard output stays empty', async () => {
   const cwd = await folderWithFile();
   const terminal = await programInTerminal(['serve'], { cwd, redirect: '> out' });
   const screen = await terminal.shows('Ctrl-C stops');
@@ -25,6 +25,7 @@ test('O-1: on a terminal serve prints a banner: hub, servers, config file and st
   expect(screen).toContain(`meanwhile ${packageJson.version}`);
   expect(hub).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
   expect(screen).toContain(`  Servers  files   ${hub}/files\n           memory  ${hub}/memory\n`);
+  expect(screen).toMatch(/^ {2}Console {2}http:\/\/127\.0\.0\.1:\d+\/console#key=[\w-]{32}$/m);
   expect(screen).toContain('  Config   meanwhile.json (in this folder)\n');
   expect(screen).toContain('  Store    :memory:\n');
   expect(screen).not.toContain('{"');

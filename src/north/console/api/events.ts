@@ -16,6 +16,8 @@ import { eventsQuery } from './schemas.ts';
 
 /** How many streams a person may have open; a browser has one for each window. */
 const MAX_STREAMS = 100;
+/** Who has missed more changes reads the lists again, which is less. */
+const MAX_MISSED = 5000;
 /** How many changes are read at once. */
 const BATCH = 200;
 /** How soon to read again after the history could not be read. */
@@ -49,8 +51,9 @@ async function stream({
   const { history } = gateway.store;
   const { newest, completeFrom } = await history.range();
   const after = resumeAfter(req.headers['last-event-id']) ?? query.after;
-  const isComplete = after === undefined || (after >= completeFrom && after <= newest);
-  const begin = after !== undefined && isComplete ? after : newest;
+  const reaches = after !== undefined && after >= completeFrom && after <= newest && newest - after <= MAX_MISSED;
+  const isComplete = after === undefined || reaches;
+  const begin = reaches ? after : newest;
   res.writeHead(200, { ...STREAM_HEADERS, ...SECURITY_HEADERS });
   if (req.method === 'HEAD') {
     res.end();

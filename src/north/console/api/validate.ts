@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
+import { isDeeperThan, MAX_LEVELS } from '../../../lib/depth.ts';
 import { parseBody, readBody } from '../../http/body.ts';
 import { ApiError } from '../api-error.ts';
 
-/** Answers may be as large as other requests. */
+/** How many mistakes an error names. */
 const SHOWN_ISSUES = 3;
 
 export function readQuery(schema: z.ZodObject | undefined, search: URLSearchParams): Record<string, unknown> {
@@ -31,6 +32,10 @@ export async function readJson(schema: z.ZodType, req: IncomingMessage, limit: n
   if (body.kind === 'broken') throw new ApiError(400, 'invalid_body', body.why);
   const { value, mistake } = parseBody(body.bytes);
   if (mistake !== undefined) throw new ApiError(400, 'invalid_body', `the body is not JSON: ${mistake}`);
+  // It can neither be sent to a server nor stored.
+  if (isDeeperThan(value, MAX_LEVELS)) {
+    throw new ApiError(400, 'invalid_body', `the body is nested more than ${MAX_LEVELS} levels deep; flatten it`);
+  }
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new ApiError(400, 'invalid_body', explain(parsed.error));

@@ -59,20 +59,19 @@ async function askOwner(
 /** What this gateway shows, and what the others do that answer. */
 export async function lookEverywhere(gateway: Gateway, person: Person, work: Look): Promise<unknown[]> {
   const { neighbourhood, log } = gateway;
-  const here = doHere(gateway, person, work);
-  if (neighbourhood === undefined) return [await here];
+  if (neighbourhood === undefined) return [await doHere(gateway, person, work)];
   const { principal, operator } = person;
   const request = { ask: 'console' as const, operator, work };
   const asked = operator ? neighbourhood.askEvery(principal, request) : neighbourhood.askAll(principal, request);
-  const others = await asked.catch((error: unknown) => {
-    // What is here can be shown also while the store is away.
-    log.warn('others_not_asked', { error: messageOf(error) });
-    return [];
-  });
-  return [
-    await here,
-    ...others.flatMap((told) => (isObject(told) && told['done'] !== undefined ? [told['done']] : [])),
-  ];
+  const [here, others] = await Promise.all([
+    doHere(gateway, person, work),
+    asked.catch((error: unknown) => {
+      // What is here can be shown also while the store is away.
+      log.warn('others_not_asked', { error: messageOf(error) });
+      return [];
+    }),
+  ]);
+  return [here, ...others.flatMap((told) => (isObject(told) && told['done'] !== undefined ? [told['done']] : []))];
 }
 
 /** Answers another gateway. */

@@ -5,6 +5,8 @@ import type { Gateway } from '../../../core/gateway.ts';
 import { CONSOLE_STATE, HUB_VIEW } from '../../../core/session/kind.ts';
 import type { Session } from '../../../core/session/session.ts';
 import { secretId } from '../../../lib/ids.ts';
+import { messageOf } from '../../../lib/log.ts';
+import { failureKindOf } from '../../../lib/server-failure.ts';
 import { withinLimits } from '../../carrier.ts';
 import { whenStored } from '../../commit-gate.ts';
 import { withFix } from '../../hub/with-fix.ts';
@@ -53,8 +55,10 @@ export async function tryHere(gateway: Gateway, person: Person, work: TryWork): 
   return { callId: id };
 }
 
-function asGatewayError(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof GatewayError || !('failure' in error)) return error;
-  const { failure } = error as { failure?: GatewayError['failure'] };
-  return new GatewayError('TOOL_ERR_SERVER_UNREACHABLE', error.message, undefined, failure);
+/** What a server, or the way to it, has done wrong is no mistake of the gateway. */
+function asGatewayError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  const failure = failureKindOf(error);
+  const code = failure === undefined ? 'TOOL_ERR_EXECUTION_FAILED' : 'TOOL_ERR_SERVER_UNREACHABLE';
+  return new GatewayError(code, messageOf(error), undefined, failure);
 }
