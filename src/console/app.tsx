@@ -47,14 +47,14 @@ const PLACES: readonly Place[] = [
   { page: 'sessions', title: 'Sessions', icon: 'sessions', key: 'e', show: Sessions },
 ];
 
-export function App({ problem }: { problem?: string | undefined }): JSX.Element {
+export function App(): JSX.Element {
   useWatched(phase);
   const now = phase.get();
   switch (now.name) {
     case 'starting':
       return <main class="starting" aria-busy="true" />;
     case 'signed out':
-      return <SignIn reason={now.reason} problem={problem} />;
+      return <SignIn key={now.problem} reason={now.reason} problem={now.problem} />;
     case 'failed':
       return (
         <main class="starting">
@@ -89,10 +89,11 @@ function Frame({ me }: { me: Me }): JSX.Element {
   const Page = PLACES.find((place) => place.page === page)?.show ?? Inbox;
   return (
     <div class={`frame ${id === undefined ? '' : 'at-item'}`}>
-      <a class="skip" href={location.hash} onClick={(event) => skip(event, main.current)}>
-        Skip to content
-      </a>
-      <Navigation me={me} onHelp={() => setHelp(true)} />
+      <Navigation
+        me={me}
+        onHelp={() => setHelp(true)}
+        onSkip={() => main.current?.querySelector<HTMLElement>('h1')?.focus()}
+      />
       <main ref={main}>
         <LostBanner />
         <Page key={page} />
@@ -104,12 +105,13 @@ function Frame({ me }: { me: Me }): JSX.Element {
   );
 }
 
-function skip(event: Event, main: HTMLElement | null): void {
-  event.preventDefault();
-  main?.querySelector<HTMLElement>('h1')?.focus();
+interface NavigationProps {
+  me: Me;
+  onHelp: () => void;
+  onSkip: () => void;
 }
 
-function Navigation({ me, onHelp }: { me: Me; onHelp: () => void }): JSX.Element {
+function Navigation({ me, onHelp, onSkip }: NavigationProps): JSX.Element {
   useWatched(route, questions, calls, servers, link);
   const open = openQuestions().length;
   const counts: Partial<Record<PageName, number>> = {
@@ -125,6 +127,9 @@ function Navigation({ me, onHelp }: { me: Me; onHelp: () => void }): JSX.Element
   }, [open, title]);
   return (
     <nav aria-label="Pages">
+      <button type="button" class="skip" onClick={onSkip}>
+        Skip to content
+      </button>
       <a class="brand" href={hrefOf('inbox')}>
         <Logo /> <span>Meanwhile</span>
       </a>

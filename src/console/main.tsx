@@ -2,28 +2,33 @@
 
 import { render } from 'preact';
 import { App } from './app.tsx';
-import { signIn, start } from './state/live.ts';
-import { route } from './state/route.ts';
-import { parseRoute } from './route.ts';
+import { launchLink } from './launch-link.ts';
+import { phase, signIn, start } from './state/live.ts';
+import { show } from './state/route.ts';
 import { messageOf } from './wire/api.ts';
+
+async function enter(): Promise<void> {
+  const launched = launchLink(location.hash);
+  if (launched === undefined) {
+    await start();
+    return;
+  }
+  show(launched.to);
+  try {
+    await signIn(launched.key);
+  } catch (error) {
+    // An old link does not matter to somebody who is still signed in.
+    await start();
+    if (phase.get().name === 'signed out') phase.set({ name: 'signed out', problem: messageOf(error) });
+  }
+}
+
+// A link that is opened in a window with the console only changes the fragment.
+addEventListener('hashchange', () => {
+  if (launchLink(location.hash) !== undefined) void enter();
+});
 
 const root = document.getElementById('app');
 if (root === null) throw new Error('The page has no place for the console.');
-
-const [, key, rest] = /^#key=([^&]+)(?:&to=(.*))?$/.exec(location.hash) ?? [];
-let problem: string | undefined;
-if (key !== undefined) {
-  const to = `#/${(rest ?? 'inbox').replace(/^[#/]*/, '')}`;
-  history.replaceState(undefined, '', to);
-  route.set(parseRoute(to));
-  try {
-    await signIn(decodeURIComponent(key));
-  } catch (error) {
-    problem = messageOf(error);
-    // An old link does not matter to somebody who is still signed in.
-    await start();
-  }
-} else {
-  await start();
-}
-render(<App problem={problem} />, root);
+await enter();
+render(<App />, root);

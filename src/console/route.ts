@@ -30,7 +30,8 @@ export function hrefOf(page: PageName, id?: string, filters: Record<string, stri
   return `#/${path}${query}`;
 }
 
-function decoded(text: string): string {
+/** The text itself, if it is not encoded as it should be. */
+export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -135,7 +135,7 @@ function ServerView({
           )}
         </Notice>
       )}
-      {server.state !== 'connected' && <Connect server={server} />}
+      {(server.state !== 'connected' || server.tools === undefined) && <Connect server={server} />}
       <Tools server={server} opened={tool} />
       {typeof server.instructions === 'string' && server.instructions !== '' && (
         <Section title="Instructions">
@@ -194,7 +194,11 @@ function Connect({ server }: { server: Server }): JSX.Element {
         disabled={busy}
         onClick={() => void connect()}
       >
-        {busy ? 'Connecting…' : server.state === 'idle' ? 'Connect and list tools' : 'Connect now'}
+        {busy
+          ? 'Connecting…'
+          : server.state === 'idle' || server.state === 'connected'
+            ? 'Connect and list tools'
+            : 'Connect now'}
       </button>
     </div>
   );

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { launchLink } from '../launch-link.ts';
 import { signIn } from '../state/live.ts';
 import { Logo } from '../ui/icons.tsx';
 import { Command, Notice } from '../ui/parts.tsx';
@@ -81,5 +82,5 @@ export function SignIn({
 
 /** People paste the whole link, too. */
 function keyIn(text: string): string {
-  return /#key=([^&\s]+)/.exec(text)?.[1] ?? text;
+  return launchLink(text.slice(Math.max(0, text.indexOf('#'))))?.key ?? text;
 }

@@ -47,38 +47,40 @@ export function Work(): JSX.Element {
         />
       }
       tools={
-        <>
-          <Search
-            value={filters['text'] ?? ''}
-            label="Filter by tool, server or client"
-            onInput={(text) => set({ text })}
-          />
-          {servers.size > 1 && (
-            <select
-              aria-label="Server"
-              value={filters['server'] ?? ''}
-              onChange={({ currentTarget }) => set({ server: currentTarget.value })}
-            >
-              <option value="">All servers</option>
-              {servers.all().map(({ name }) => (
-                <option key={name}>{name}</option>
-              ))}
-            </select>
-          )}
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={filters['task'] === 'true'}
-              onChange={({ currentTarget }) => set({ task: currentTarget.checked ? 'true' : undefined })}
+        (filtered || found.items.length > 0) && (
+          <>
+            <Search
+              value={filters['text'] ?? ''}
+              label="Filter by tool, server or client"
+              onInput={(text) => set({ text })}
             />
-            Tasks only
-          </label>
-          {filters['session'] !== undefined && (
-            <button type="button" class="quiet" onClick={() => set({ session: undefined })}>
-              One session ✕
-            </button>
-          )}
-        </>
+            {servers.size > 1 && (
+              <select
+                aria-label="Server"
+                value={filters['server'] ?? ''}
+                onChange={({ currentTarget }) => set({ server: currentTarget.value })}
+              >
+                <option value="">All servers</option>
+                {servers.all().map(({ name }) => (
+                  <option key={name}>{name}</option>
+                ))}
+              </select>
+            )}
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={filters['task'] === 'true'}
+                onChange={({ currentTarget }) => set({ task: currentTarget.checked ? 'true' : undefined })}
+              />
+              Tasks only
+            </label>
+            {filters['session'] !== undefined && (
+              <button type="button" class="quiet" onClick={() => set({ session: undefined })}>
+                One session ✕
+              </button>
+            )}
+          </>
+        )
       }
       list={
         <>

@@ -9,7 +9,7 @@ import { plural } from '../format.ts';
 
 export type Phase =
   | { name: 'starting' }
-  | { name: 'signed out'; reason?: string }
+  | { name: 'signed out'; reason?: string; problem?: string }
   | { name: 'failed'; reason: string }
   | { name: 'ready'; me: Me };
 
@@ -80,9 +80,10 @@ function onLink(now: Link): void {
 }
 
 function onOpen(resumed: boolean): void {
+  problem.set(undefined);
   void readServers();
   void readSessions();
-  if (!resumed) void reload();
+  if (!resumed || !loaded.get()) void reload();
 }
 
 let arrived = 0;

@@ -12,10 +12,10 @@ export function Pill({ tone, children }: { tone: string; children: ComponentChil
 
 /** A server is recognized by its initial and colour. */
 export function Avatar({ name }: { name: string }): JSX.Element {
-  let hash = 7;
-  for (const letter of name) hash = (hash * 33 + (letter.codePointAt(0) ?? 0)) % 9973;
+  let hash = 0x81_1c_9d_c5;
+  for (const letter of name) hash = Math.imul(hash ^ (letter.codePointAt(0) ?? 0), 0x01_00_01_93) >>> 0;
   return (
-    <span class={`avatar hue-${hash % 6}`} aria-hidden="true">
+    <span class={`avatar hue-${(hash >>> 8) % 6}`} aria-hidden="true">
       {(Array.from(name)[0] ?? '?').toUpperCase()}
     </span>
   );

@@ -49,7 +49,7 @@ export function Split({
           <h1 tabIndex={-1}>{title}</h1>
           {aside}
         </header>
-        {tools !== undefined && <div class="tools">{tools}</div>}
+        {tools !== undefined && tools !== false && <div class="tools">{tools}</div>}
         <div class="scroll">{list}</div>
       </div>
       {detail !== undefined && (

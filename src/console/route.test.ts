@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { launchLink } from './launch-link.ts';
+import { hrefOf, parseRoute } from './route.ts';
+
+test('W-6: every item has a link, whatever is in its name', () => {
+  for (const [page, id] of [
+    ['inbox', '01M7'],
+    ['work', 'a b/c?d#e'],
+    ['servers', 'ä%'],
+  ] as const) {
+    const filters = { text: 'x & y' };
+    expect(parseRoute(hrefOf(page, id, filters))).toEqual({ page, id, filters });
+  }
+  expect(parseRoute(hrefOf('sessions'))).toEqual({ page: 'sessions', filters: {} });
+  expect(parseRoute('#/nowhere')).toEqual({ page: 'inbox', filters: {} });
+  expect(parseRoute('#/q/%zz')).toMatchObject({ id: '%zz' });
+});
+
+test('W-7: a launch link has a key, and may say where to go', () => {
+  expect(launchLink('#key=a%2Bb')).toEqual({ key: 'a+b', to: '#/inbox' });
+  expect(launchLink('#key=abc&to=/q/1')).toEqual({ key: 'abc', to: '#/q/1' });
+  expect(launchLink('#key=abc&to=//evil.example')).toEqual({ key: 'abc', to: '#/evil.example' });
+  expect(launchLink('#key=%zz')).toEqual({ key: '%zz', to: '#/inbox' });
+  expect(launchLink('#/work')).toBeUndefined();
+});

@@ -1,0 +1,437 @@
+/** The console in a real browser, with the real gateway and real servers. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { defer } from '../support/owned.ts';
+import { portToReturnTo } from '../support/port-to-return-to.ts';
+import { EVIL, EVIL_NAME } from './evil.ts';
+import { startKillable } from './killable.ts';
+import { takePictures } from './pictures.ts';
+import { call, go, group, isAccessible, NARROW, Stage, WIDE } from './scene.ts';
+
+const ADA = 'a-token-of-ada-12345';
+const BEN = 'a-token-of-ben-12345';
+const OPERATORS = { auth: { tokens: { ada: ADA, ben: BEN }, operators: ['ada', 'ben'] } };
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await Stage.set();
+}, 180_000);
+
+afterAll(() => stage.close());
+
+beforeEach(() => {
+  stage.office.answers.length = 0;
+  stage.troubles.length = 0;
+});
+
+test('W-2: a form with every type of field is filled in and sent', async () => {
+  const scene = await stage.scene();
+  const page = await stage.signedIn(scene.gateway);
+  await page.getByText('Nothing waits for you').waitFor();
+  await call(scene, 'order');
+  // It comes up by itself, since there is room for it.
+  await page.getByText('Take your time.').first().waitFor();
+  await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace');
+  await page.getByLabel('Comment').fill('Two\nlines');
+  await page.getByLabel('E-mail').fill('ada@example.org');
+  await page.getByLabel('Website').fill('https://example.org/');
+  await page.getByLabel('Day', { exact: true }).fill('2026-12-24');
+  await page.getByLabel('Pick-up').fill('2026-12-24T10:30');
+  await page.getByLabel('Weight').fill('1.5');
+  expect(await page.getByLabel('Pieces').inputValue()).toBe('2');
+  await group(page, 'Gift wrap').getByLabel('Yes').check();
+  await group(page, 'Size').getByLabel('Medium').check();
+  await page.getByLabel('Colour').selectOption({ label: 'blue' });
+  await group(page, 'Extras').getByLabel('A bow').check();
+  await group(page, 'Extras').getByLabel('A card').check();
+  expect(await group(page, 'Days').getByLabel('tue').isChecked()).toBe(true);
+  await page.getByRole('button', { name: 'Send answer' }).click();
+  await stage.answersAre([
+    {
+      kind: 'elicit',
+      action: 'accept',
+      content: {
+        name: 'Ada Lovelace',
+        comment: 'Two\nlines',
+        email: 'ada@example.org',
+        website: 'https://example.org/',
+        day: '2026-12-24',
+        pickup: expect.stringMatching(/^2026-12-24T10:30:00[+Z-]/),
+        weight: 1.5,
+        count: 2,
+        gift: true,
+        size: 'm',
+        colour: 'blue',
+        extras: ['card', 'bow'],
+        days: ['tue'],
+      },
+    },
+  ]);
+  await page.getByText('Answered by local in the console').first().waitFor();
+  expect(stage.troubles).toEqual([]);
+});
+
+test('W-2: an answer that does not fit is refused with a message at the field, and nothing is sent', async () => {
+  const scene = await stage.scene();
+  await call(scene, 'order');
+  const page = await stage.signedIn(scene.gateway);
+  await page.getByLabel('Name', { exact: true }).fill('A');
+  await page.getByLabel('E-mail').fill('ada');
+  await page.getByLabel('Weight').fill('heavy');
+  await page.getByLabel('Pieces').fill('7');
+  await page.getByRole('button', { name: 'Send answer' }).click();
+  const mistake = async (label: string): Promise<string> => {
+    const ids = (await page.getByLabel(label, { exact: true }).getAttribute('aria-describedby'))?.split(' ') ?? [];
+    return (await page.locator(`[id="${ids.at(-1)}"]`).textContent()) ?? '';
+  };
+  expect(await mistake('Name')).toBe('Expected at least 2 characters.');
+  expect(await mistake('E-mail')).toBe('Expected the format email.');
+  expect(await mistake('Weight')).toBe('Expected a number.');
+  expect(await mistake('Pieces')).toBe('Expected at most 5.');
+  expect(await group(page, 'Size').textContent()).toContain('An answer is required.');
+  expect(await group(page, 'Extras').textContent()).toContain('Expected at least 1.');
+  // The first wrong field has the focus, and its message goes away when it is right.
+  expect(await page.evaluate('document.activeElement.name')).toBe('name');
+  await page.keyboard.type('da');
+  await expect.poll(() => mistake('Name')).toBe('As on the door (1…30 characters)'.replace('1…', '2…'));
+  await isAccessible(page, 'a form with mistakes');
+  expect(stage.office.answers).toEqual([]);
+});
+
+test('W-2: the gateway refuses what the page let through, at the field', async () => {
+  const scene = await stage.scene();
+  await call(scene, 'order');
+  const page = await stage.signedIn(scene.gateway);
+  await page.getByRole('button', { name: 'Edit as JSON' }).click();
+  const editor = page.getByLabel('Content as JSON');
+  await editor.fill('{"name": ');
+  await page.getByRole('button', { name: 'Send answer' }).click();
+  await page.getByText('Not valid JSON').waitFor();
+  await editor.fill('{"name": "Ada", "email": "a@b", "count": 9, "gift": true, "size": "m", "extras": ["bow"]}');
+  await page.getByRole('button', { name: 'Send answer' }).click();
+  await page.getByText('Count: expected at most 5.').waitFor();
+  await page.getByRole('button', { name: 'Use the form' }).click();
+  expect(await page.getByLabel('Pieces').inputValue()).toBe('9');
+  await page.getByLabel('Pieces').fill('3');
+  await page.getByRole('button', { name: 'Send answer' }).click();
+  await stage.answersAre([{ content: { name: 'Ada', count: 3, extras: ['bow'] } }]);
+});
+
+test('W-2: questions are declined and dismissed', async () => {
+  const scene = await stage.scene();
+  await call(scene, 'approve', { what: 'the first' });
+  await call(scene, 'approve', { what: 'the second' });
+  const page = await stage.signedIn(scene.gateway);
+  await page.getByText('Approve the first?').first().waitFor();
+  await page.getByRole('button', { name: 'Decline' }).click();
+  // The next one comes up.
+  await page.getByRole('article').getByText('Approve the second?').waitFor();
+  await page.getByRole('button', { name: 'Dismiss' }).click();
+  await stage.answersAre([{ action: 'decline' }, { action: 'cancel' }]);
+  await page.getByRole('button', { name: 'Ended' }).click();
+  const rows = page.getByRole('list', { name: 'Ended questions' }).getByRole('link');
+  await expect.poll(() => rows.count()).toBe(2);
+  expect((await rows.allTextContents()).join()).toMatch(/second.*Dismissedby local.*first.*Declinedby local/s);
+});
+
+test('W-2: a sampling request is shown with its messages, and answered', async () => {
+  const scene = await stage.scene();
+  await call(scene, 'think');
+  const page = await stage.signedIn(scene.gateway);
+  const article = page.getByRole('article');
+  await article.getByText('What is in the picture?').waitFor();
+  await article.getByText('You are brief.').waitFor();
+  await page.waitForFunction("document.querySelector('article img')?.naturalWidth === 160");
+  await page.waitForFunction("document.querySelector('article audio')?.duration > 0");
+  await page.getByRole('button', { name: 'Send reply' }).click();
+  await page.getByText('Write a reply first.').waitFor();
+  await page.getByLabel('Reply').fill('A hill.');
+  await page.getByLabel('Written by').fill('some-model');
+  await page.getByRole('button', { name: 'Send reply' }).click();
+  const content = { type: 'text', text: 'A hill.' };
+  await stage.answersAre([{ kind: 'sampling', result: { role: 'assistant', model: 'some-model', content } }]);
+});
+
+test('W-2, W-7: an address is opened only after the person has seen its host and agreed', async () => {
+  const scene = await stage.scene();
+  await call(scene, 'visit');
+  const { context, page } = await stage.window();
+  await page.goto(`${scene.gateway.console.url}#key=${scene.gateway.console.key}`);
+  const { host } = new URL(stage.office.page);
+  await page.getByText(`${stage.office.page}/welcome?state=1`).waitFor();
+  expect(await page.locator('.host').textContent()).toBe(host);
+  expect(await page.locator(`a[href^="${stage.office.page}"]`).count()).toBe(0);
+  const [opened] = await Promise.all([
+    context.waitForEvent('page'),
+    page.getByRole('button', { name: `Agree and open ${host}` }).click(),
+  ]);
+  await expect.poll(() => opened.title()).toBe('Welcome');
+  expect(await opened.evaluate('window.opener')).toBeNull();
+  await stage.answersAre([{ action: 'accept' }]);
+});
+
+test('W-2, W-6: the first answer wins, and the other window shows who answered', async () => {
+  const scene = await stage.scene(OPERATORS, ADA);
+  await call(scene, 'approve');
+  const [ada, ben] = await Promise.all([
+    stage.signedIn(scene.gateway, '/inbox', ADA),
+    stage.signedIn(scene.gateway, '/inbox', BEN),
+  ]);
+  await group(ben, 'Approve').getByLabel('No').check();
+  await group(ada, 'Approve').getByLabel('Yes').check();
+  await ada.getByRole('button', { name: 'Send answer' }).click();
+  await ben.getByRole('article').getByText('Answered by ada in the console').waitFor();
+  expect(await ben.getByRole('button', { name: 'Send answer' }).count()).toBe(0);
+  await stage.answersAre([{ content: { ok: true } }]);
+});
+
+test('W-2: an answer that comes too late says who was first', async () => {
+  const scene = await stage.scene(OPERATORS, ADA);
+  await call(scene, 'approve');
+  const ben = await stage.signedIn(scene.gateway, '/inbox', BEN);
+  await group(ben, 'Approve').getByLabel('No').check();
+  // Somebody else answers at the very moment in which this window sends.
+  await ben.evaluate(`
+    const real = fetch;
+    window.fetch = async (url, init) => {
+      if (!String(url).endsWith('/answer')) return real(url, init);
+      window.fetch = real;
+      const headers = { ...init.headers, Authorization: 'Bearer ${ADA}' };
+      await real(url, { ...init, headers, body: JSON.stringify({ action: 'accept', content: { ok: true } }) });
+      return real(url, init);
+    }`);
+  await ben.getByRole('button', { name: 'Send answer' }).click();
+  await ben.getByText('Not sent: ada in a terminal was first.').first().waitFor();
+  await stage.answersAre([{ content: { ok: true } }]);
+});
+
+test('W-6: a page under which the gateway is killed says so, keeps what was typed, and goes on', async () => {
+  const port = portToReturnTo();
+  const first = await startKillable(stage.office.url, port);
+  await call(first, 'order');
+  const page = await stage.signedIn(first.gateway);
+  await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace');
+  await first.kill();
+  await page.getByText('The gateway cannot be reached.').waitFor();
+  await isAccessible(page, 'without a gateway');
+  const second = await startKillable(stage.office.url, port, first.folder);
+  defer(() => second.kill());
+  await page.getByText('Live', { exact: true }).waitFor();
+  await page.getByText('The gateway cannot be reached.').waitFor({ state: 'hidden' });
+  // The cookie is still good, the question is still open, and the form is as it was.
+  expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Ada Lovelace');
+  await page.getByRole('button', { name: 'Edit as JSON' }).click();
+  const whole = '{"name": "Ada", "email": "a@b", "count": 1, "gift": true, "size": "m", "extras": ["bow"]}';
+  await page.getByLabel('Content as JSON').fill(whole);
+  await page.getByRole('button', { name: 'Send answer' }).click();
+  await stage.answersAre([{ content: { name: 'Ada' } }]);
+  // What happens now arrives by the stream that was resumed.
+  await call(second, 'approve', { what: 'the rest' });
+  await page.getByText('Approve the rest?').first().waitFor();
+}, 40_000);
+
+test('W-7: nothing that a server sends becomes markup, wherever it is shown', async () => {
+  const scene = await stage.scene();
+  await call(scene, EVIL_NAME);
+  const page = await stage.signedIn(scene.gateway);
+  await page.getByRole('article').getByText(EVIL, { exact: true }).first().waitFor();
+  const safe = async (where: string): Promise<void> => {
+    expect(await page.evaluate('window.pwned ?? null'), where).toBeNull();
+    expect(await page.locator('main script, main svg[onload], main img[src="x"]').count(), where).toBe(0);
+    expect(await page.locator('a[href^="javascript"]').count(), where).toBe(0);
+  };
+  await safe('the question');
+  await page.getByRole('button', { name: 'Send answer' }).click();
+  await page.getByText('See what became of constructor').first().click();
+  await page.getByText('Error of the tool').waitFor();
+  await page.getByText('This image cannot be shown').waitFor();
+  await safe('the result');
+  await go(page, '/s/office');
+  await page.getByRole('button', { name: 'Connect and list tools' }).click();
+  await page.getByRole('button', { name: /^constructor/ }).click();
+  await page.getByRole('button', { name: 'Run' }).waitFor();
+  await safe('the server');
+  for (const route of [
+    '/work',
+    '/timeline',
+    '/timeline?as=table',
+    '/sessions',
+    `/work?text=${encodeURIComponent(EVIL)}`,
+  ]) {
+    await go(page, route);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await safe(route);
+  }
+  expect(stage.troubles).toEqual([]);
+});
+
+test('W-3, W-5: a tool is tried with a form made from its schema, and its result is shown', async () => {
+  const scene = await stage.scene();
+  const page = await stage.signedIn(scene.gateway, '/s/office');
+  await page.getByRole('button', { name: 'Connect and list tools' }).click();
+  await page.getByRole('button', { name: /^show/ }).click();
+  await page.getByLabel('options').fill('{"deep": ');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByText('Not valid JSON').waitFor();
+  await page.getByLabel('title').fill('sales');
+  await page.getByLabel('options').fill('{"deep": true}');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByText('Chart sales {"deep":true}').waitFor();
+  await page.waitForFunction("document.querySelector('.inline-call img')?.naturalWidth === 160");
+  await page.getByText('This image cannot be shown').waitFor();
+  expect(await page.getByRole('region', { name: 'Structured content' }).textContent()).toContain('"sold"');
+  expect(await page.getByRole('link', { name: `${stage.office.page}/welcome` }).count()).toBe(1);
+  expect(await page.getByText('javascript:alert(1)').isVisible()).toBe(true);
+  expect(await page.locator('a[href^="javascript"]').count()).toBe(0);
+  // A schema that no form can express begins as JSON.
+  await page.getByRole('button', { name: /^pick/ }).click();
+  await page.getByLabel('Content as JSON').fill('{"a": 12345678901234567890}');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByText('Picked {"a":12345678901234567').waitFor();
+});
+
+test('W-5: the questions of a tool that is tried appear on the same page', async () => {
+  const scene = await stage.scene();
+  const page = await stage.signedIn(scene.gateway, '/s/office');
+  await page.getByRole('button', { name: 'Connect and list tools' }).click();
+  await page.getByRole('button', { name: /^approve/ }).click();
+  await page.getByRole('button', { name: 'Run' }).click();
+  await group(page, 'Approve').getByLabel('Yes').check();
+  await page.getByRole('button', { name: 'Send answer' }).click();
+  await page.getByText('"action":"accept"').waitFor();
+  expect(page.url()).toContain('#/s/office?tool=approve');
+});
+
+test('W-3: a call is followed live and cancelled', async () => {
+  const scene = await stage.scene();
+  await call(scene, 'approve');
+  const page = await stage.signedIn(scene.gateway, '/work');
+  await page.getByRole('link', { name: /approve/ }).click();
+  await page.getByText('Waiting for an answer').waitFor();
+  await page.getByRole('button', { name: 'Cancel…' }).click();
+  await page.getByRole('button', { name: 'Cancel the call' }).click();
+  await page.getByRole('article').getByText('Cancelled', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Failed', exact: true }).click();
+  await page.getByText('No call matches').waitFor();
+});
+
+test('W-8: everything is done by keyboard alone', async () => {
+  const scene = await stage.scene();
+  for (const what of ['one', 'two', 'three']) await call(scene, 'approve', { what });
+  const page = await stage.signedIn(scene.gateway);
+  await page.getByRole('article').getByText('Approve one?').waitFor();
+  await page.keyboard.press('j');
+  await page.getByRole('article').getByText('Approve two?').waitFor();
+  // The focus stays on the row while the list changes around it.
+  expect(await page.evaluate('document.activeElement.textContent')).toContain('Approve two?');
+  await call(scene, 'approve', { what: 'four' });
+  await page.getByText('Approve four?').waitFor();
+  expect(await page.evaluate('document.activeElement.textContent')).toContain('Approve two?');
+  await page.keyboard.press('k');
+  await page.getByRole('article').getByText('Approve one?').waitFor();
+  await page.keyboard.press('Enter');
+  expect(await page.evaluate('document.activeElement.type')).toBe('radio');
+  await page.keyboard.press('Space');
+  await page.keyboard.press('Control+Enter');
+  await stage.answersAre([{ content: { ok: true } }]);
+  await page.getByRole('article').getByText('Approve two?').waitFor();
+  await page.keyboard.press('?');
+  await page.getByRole('dialog').waitFor();
+  await isAccessible(page, 'the shortcuts');
+  await page.keyboard.press('Escape');
+  for (const [keys, title] of [
+    ['gw', 'Work'],
+    ['gt', 'Timeline'],
+    ['gs', 'Servers'],
+    ['ge', 'Sessions'],
+    ['gi', 'Inbox'],
+  ]) {
+    await page.keyboard.type(keys ?? '');
+    await page.getByRole('heading', { level: 1, name: title ?? '' }).waitFor();
+  }
+  // The link that skips the navigation is the first stop.
+  await page.reload();
+  await page.getByRole('article').waitFor();
+  await page.keyboard.press('Tab');
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
+});
+
+test('W-7: without a key there is only a page to sign in, and the key leaves the address at once', async () => {
+  const { gateway } = await stage.scene();
+  const { page } = await stage.window();
+  await page.goto(`${gateway.console.url}#/work`);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('Paste a token or a launch key first.').waitFor();
+  await page.getByLabel('Token or launch key').fill('wrong');
+  await page.keyboard.press('Enter');
+  await page.getByText('This key is not known').waitFor();
+  await isAccessible(page, 'sign-in');
+  await page.getByLabel('Token or launch key').fill(`${gateway.console.url}#key=${gateway.console.key}`);
+  await page.keyboard.press('Enter');
+  // Where the person wanted to go.
+  await page.getByRole('heading', { level: 1, name: 'Work' }).waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: 'Sign in' }).waitFor();
+  await page.goto(`${gateway.console.url}#key=${gateway.console.key}`);
+  await page.reload();
+  await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
+  expect(page.url()).not.toContain(gateway.console.key);
+  expect(await page.evaluate('document.cookie')).toBe('');
+});
+
+test.each([
+  { where: 'wide', colorScheme: 'light', viewport: WIDE, rules: {} },
+  // Only colours differ, and they are what takes axe-core long.
+  { where: 'dark', colorScheme: 'dark', viewport: WIDE, rules: { runOnly: ['color-contrast'] } },
+  {
+    where: 'narrow',
+    colorScheme: 'light',
+    viewport: NARROW,
+    rules: { rules: { 'color-contrast': { enabled: false } } },
+  },
+])(
+  'W-8: axe-core finds nothing on any page ($where)',
+  async ({ colorScheme, viewport, rules }) => {
+    const scene = await stage.scene();
+    const page = await stage.signedIn(scene.gateway, '/inbox', undefined, { colorScheme, viewport });
+    const look = async (route: string, shown: string): Promise<void> => {
+      await go(page, route);
+      await page.locator(shown).first().waitFor();
+      await isAccessible(page, route, rules);
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), route).toBe(true);
+    };
+    for (const route of ['/inbox', '/inbox?status=ended', '/work', '/timeline']) await look(route, '.empty');
+    await call(scene, 'show', { title: 'x' });
+    for (const tool of ['order', 'think', 'visit']) await call(scene, tool);
+    await go(page, '/s/office?tool=show');
+    await page.getByRole('button', { name: 'Connect and list tools' }).click();
+    await look('/s/office?tool=show', '.try');
+    await look('/inbox', '.row');
+    await look('/work', '.row');
+    await look('/timeline', '.bar-item');
+    await look('/timeline?as=table', 'tbody tr');
+    await look('/sessions', 'tbody tr');
+    await go(page, '/work');
+    await page.getByRole('link', { name: /show/ }).first().click();
+    await page.getByText('Structured content').waitFor();
+    await isAccessible(page, 'a call', rules);
+    for (const message of ['What may it be?', 'What is in the picture?', 'Please sign in.']) {
+      await go(page, '/inbox');
+      await page.getByRole('list', { name: 'Open questions' }).getByText(message).click();
+      await page.getByRole('article').getByText(message).first().waitFor();
+      await isAccessible(page, message, rules);
+    }
+  },
+  60_000,
+);
+
+test('W-9: the pictures of the documentation are those of a real gateway', async () => {
+  const pictures = await takePictures(stage);
+  expect(pictures.map(({ name }) => name)).toEqual(['inbox', 'work', 'timeline', 'servers', 'phone']);
+  // Something is on them, and they are small enough for a README.
+  for (const { name, bytes } of pictures) {
+    expect(bytes, name).toBeGreaterThan(10_000);
+    expect(bytes, name).toBeLessThan(150_000);
+  }
+  expect(stage.troubles).toEqual([]);
+}, 60_000);
