@@ -17,7 +17,9 @@ const bundles = (await readdir(join(ROOT, 'dist'))).filter((file) => file.endsWi
 /** The packages that a built file imports at run time. */
 async function importsOf(file: string): Promise<string[]> {
   const text = await readFile(join(ROOT, 'dist', file), 'utf8');
-  const found = text.matchAll(/(?:\bfrom|\bimport|\bimport\(|\b__?require\(|\bcreateRequire\(import\.meta\.url\)\()\s*["']([@\w][@\w./:-]*)["']/g);
+  const found = text.matchAll(
+    /(?:\bfrom|\bimport|\bimport\(|\b__?require\(|\bcreateRequire\(import\.meta\.url\)\()\s*["']([@\w][@\w./:-]*)["']/g,
+  );
   // A package may know modules of a newer Node than this one, and load them only there.
   const isPackage = (name: string): boolean => !isBuiltin(name) && !name.startsWith('node:');
   return [...found].map(([, name = '']) => name).filter(isPackage);
