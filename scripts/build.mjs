@@ -2,7 +2,7 @@
 // The libraries are bundled beside it, with the types that their users see.
 import { execFile } from 'node:child_process';
 import { chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { bundledLicenses } from './licenses.mjs';

@@ -82,14 +82,14 @@ function assign(chunks, entries, others) {
     }
     return found;
   };
-  const sharing = Object.entries(others).map(([name, entry]) => [name, loadedBy([entry])]);
+  const sharing = Object.entries(others).map(([name, entry]) => ({ name, loaded: loadedBy([entry]) }));
   const [first, ...rest] = entries;
   const atFirst = loadedBy([first]);
   return new Map(
     [...loadedBy([first, ...rest])].map((chunk) => {
-      const shared = sharing.filter(([, loaded]) => loaded.has(chunk)).map(([name]) => name);
+      const shared = sharing.filter(({ loaded }) => loaded.has(chunk)).map(({ name }) => `-${name}`);
       const alone = atFirst.has(chunk) ? byEntry.get(first) : 'gateway.js';
-      return [chunk, shared.length > 0 ? `shared-${shared.join('-')}.js` : alone];
+      return [chunk, shared.length > 0 ? `shared${shared.join('')}.js` : alone];
     }),
   );
 }

@@ -1,5 +1,6 @@
 /** A person at the console of a gateway, as a browser would act for them; or a program with a token. */
 // Before the first test, which would have to wait for it otherwise.
+// oxlint-disable-next-line import/no-unassigned-import -- only loaded
 import '../../src/north/console/console.ts';
 import { request } from 'node:http';
 import { createParser } from 'eventsource-parser';

@@ -21,13 +21,14 @@ export function loadLibsql(): typeof Libsql {
 function withoutReport<T>(load: () => T): T {
   const { report } = process;
   const library = cLibrary();
-  if (library === undefined) return load();
-  const whole = report.getReport;
-  report.getReport = () => ({ header: library === 'glibc' ? { glibcVersionRuntime: '' } : {} });
+  const whole = Object.getOwnPropertyDescriptor(report, 'getReport');
+  if (library === undefined || whole === undefined) return load();
+  const value = (): object => ({ header: library === 'glibc' ? { glibcVersionRuntime: '' } : {} });
+  Object.defineProperty(report, 'getReport', { ...whole, value });
   try {
     return load();
   } finally {
-    report.getReport = whole;
+    Object.defineProperty(report, 'getReport', whole);
   }
 }
 
