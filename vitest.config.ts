@@ -12,7 +12,7 @@ const UNIT = [
 
 /** Where the longest files are. */
 const LONG =
-  /tests\/(postgres|conformance|crash\/crash|e2e\/(attacks|scale|native|direct\/matrix|examples|restart\/tasks|direct\/give-up\/again))/;
+  /tests\/(postgres|console|conformance|crash\/crash|e2e\/(attacks|scale|native|direct\/matrix|examples|restart\/tasks|direct\/give-up\/again))/;
 
 /** Begins with long files, so that none of them is left for the end, when the other workers are idle. */
 class LongFilesFirst extends BaseSequencer {
