@@ -88,6 +88,11 @@ function onOpen(resumed: boolean): void {
   if (!resumed || !loaded.get()) void reload();
 }
 
+/** Everything that could not be read. */
+export function readAgain(): void {
+  onOpen(false);
+}
+
 let arrived = 0;
 
 function onEvent(type: string, item: unknown): void {
