@@ -13,7 +13,7 @@ const UNIT = [
 
 /** Where the longest files are. */
 const LONG =
-  /tests\/(postgres|conformance|cluster|crash\/crash|e2e\/(attacks|scale|native|cluster|examples|all\/matrix|demo\/s|cli\/(interrupt|terminal|everything)|direct\/(matrix|same|give-up\/again)|restart\/(tasks|questions|wishes)))/;
+  /tests\/(postgres|console|conformance|cluster|crash\/crash|e2e\/(attacks|scale|native|cluster|examples|all\/matrix|demo\/s|cli\/(interrupt|terminal|everything)|direct\/(matrix|same|give-up\/again)|restart\/(tasks|questions|wishes)))/;
 
 /** Begins with long files, so that none of them is left for the end, when the other workers are idle. */
 class LongFilesFirst extends BaseSequencer {

@@ -98,7 +98,26 @@ test('W-2: an answer that does not fit is refused with a message at the field, a
   expect(stage.office.answers).toEqual([]);
 });
 
-test('W-2: the gateway refuses what the page let through, at the field', async () => {
+test('W-2: what only the gateway refuses is shown at the field, too', async () => {
+  const scene = await stage.scene();
+  await call(scene, 'order');
+  const page = await stage.signedIn(scene.gateway);
+  await page.getByLabel('Name', { exact: true }).fill('Ada');
+  await page.getByLabel('E-mail').fill('ada@example.org');
+  await group(page, 'Gift wrap').getByLabel('No').check();
+  await group(page, 'Size').getByLabel('Small').check();
+  await group(page, 'Extras').getByLabel('A bow').check();
+  // The page would not send this.
+  await page.evaluate(`
+    const real = fetch;
+    window.fetch = (url, init) => real(url, { ...init, body: init.body?.replace('"count":2', '"count":9') });`);
+  await page.getByRole('button', { name: 'Send answer' }).click();
+  await page.getByText('Expected at most 5.', { exact: true }).waitFor();
+  expect(await page.getByLabel('Pieces').getAttribute('aria-invalid')).toBe('true');
+  expect(stage.office.answers).toEqual([]);
+});
+
+test('W-2: content is edited as JSON with the same checks, and becomes a form again', async () => {
   const scene = await stage.scene();
   await call(scene, 'order');
   const page = await stage.signedIn(scene.gateway);

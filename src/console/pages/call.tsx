@@ -8,7 +8,7 @@ import { bytes, duration, moment } from '../format.ts';
 import { hrefOf } from '../route.ts';
 import { note } from '../state/announce.ts';
 import { useWatched } from '../state/collection.ts';
-import { calls, isRunning, questions } from '../state/live.ts';
+import { calls, epoch, isRunning, questions } from '../state/live.ts';
 import { Blocks } from '../ui/blocks.tsx';
 import { JsonView } from '../ui/json.tsx';
 import { Ago, Avatar, Elapsed, Facts, Notice, Pill, Progress, Section } from '../ui/parts.tsx';
@@ -20,7 +20,7 @@ import { callStatus, headline, QUESTION_STATUS } from './words.ts';
 
 /** Reads the call with its arguments and result: once, and again when it has ended. */
 export function useCall(id: string | undefined): { call: Call | undefined; problem: string | undefined } {
-  useWatched(calls, questions);
+  useWatched(calls, questions, epoch);
   const call = calls.get(id);
   const [problem, setProblem] = useState<string>();
   const ended = call?.endedAt !== undefined;
@@ -37,7 +37,7 @@ export function useCall(id: string | undefined): { call: Call | undefined; probl
       }
     };
     void read();
-  }, [id, ended]);
+  }, [id, ended, epoch.get()]);
   return { call, problem };
 }
 

@@ -9,7 +9,6 @@ import {
   loaded,
   moreQuestions,
   openQuestions,
-  problem,
   questions,
   readMoreQuestions,
   readQuestion,
@@ -21,6 +20,7 @@ import { Age, Ago, Avatar, Empty, Notice, Pill, Remaining } from '../ui/parts.ts
 import { get, messageOf } from '../wire/api.ts';
 import type { Page, Question } from '../wire/types.ts';
 import { DemoHint } from './demo-hint.tsx';
+import { Trouble } from './trouble.tsx';
 import { QuestionView } from './question.tsx';
 import { answeredBy, headline, kindOf, QUESTION_STATUS } from './words.ts';
 
@@ -28,7 +28,7 @@ import { answeredBy, headline, kindOf, QUESTION_STATUS } from './words.ts';
 const SOON_MS = 120_000;
 
 export function Inbox(): JSX.Element {
-  useWatched(questions, loaded, problem, moreQuestions, route);
+  useWatched(questions, loaded, moreQuestions, route);
   const { id, filters } = route.get();
   const [text, setText] = useState('');
   const ended = filters['status'] === 'ended';
@@ -72,7 +72,7 @@ export function Inbox(): JSX.Element {
       }
       list={
         <>
-          {problem.get() !== undefined && <Notice tone="warn">{problem.get()}</Notice>}
+          <Trouble />
           {shown.length > 0 && (
             <List
               label={ended ? 'Ended questions' : 'Open questions'}

@@ -7,22 +7,23 @@ import { clock, duration, plural } from '../format.ts';
 import { hrefOf } from '../route.ts';
 import { note } from '../state/announce.ts';
 import { useWatched } from '../state/collection.ts';
-import { readServers, servers } from '../state/live.ts';
+import { problem, readServers, servers } from '../state/live.ts';
 import { route } from '../state/route.ts';
 import { List } from '../ui/list.tsx';
 import { Split } from '../ui/split.tsx';
 import { Avatar, Command, Empty, Facts, Notice, Pill, Remaining, Section } from '../ui/parts.tsx';
 import { get, messageOf, post } from '../wire/api.ts';
 import type { LogLine, Server } from '../wire/types.ts';
+import { Trouble } from './trouble.tsx';
 import { Tools } from './tools.tsx';
 import { SERVER_STATE } from './words.ts';
 
 export function Servers(): JSX.Element {
-  useWatched(servers, route);
+  useWatched(servers, route, problem);
   useEffect(() => void readServers(), []);
   const { id, filters } = route.get();
   const all = servers.all().toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const { server, problem } = useServer(id);
+  const { server, problem: unread } = useServer(id);
   return (
     <Split
       title="Servers"
@@ -30,7 +31,9 @@ export function Servers(): JSX.Element {
       detailId={id}
       aside={<span class="muted">{all.length}</span>}
       list={
-        all.length === 0 ? (
+        problem.get() !== undefined && all.length === 0 ? (
+          <Trouble />
+        ) : all.length === 0 ? (
           <Empty icon="servers" title="No servers yet">
             <p>Add servers to the config file, or copy those of your clients into one:</p>
             <p>
@@ -50,10 +53,10 @@ export function Servers(): JSX.Element {
       }
       detail={
         server !== undefined ? (
-          <ServerView key={server.name} server={server} tool={filters['tool']} problem={problem} />
-        ) : problem !== undefined ? (
+          <ServerView key={server.name} server={server} tool={filters['tool']} problem={unread} />
+        ) : unread !== undefined ? (
           <Empty icon="question" title="This server is not here">
-            <p>{problem}</p>
+            <p>{unread}</p>
           </Empty>
         ) : undefined
       }

@@ -6,13 +6,14 @@ import { cleanLine } from '../../lib/clean.ts';
 import { plural } from '../format.ts';
 import { hrefOf } from '../route.ts';
 import { useWatched } from '../state/collection.ts';
-import { readSessions, sessions } from '../state/live.ts';
+import { problem, readSessions, sessions } from '../state/live.ts';
 import { Ago, Avatar, Command, Empty, Pill } from '../ui/parts.tsx';
+import { Trouble } from './trouble.tsx';
 import type { Session } from '../wire/types.ts';
 import { phase } from '../state/live.ts';
 
 export function Sessions(): JSX.Element {
-  useWatched(sessions);
+  useWatched(sessions, problem);
   useEffect(() => void readSessions(), []);
   const all = sessions
     .all()
@@ -23,7 +24,8 @@ export function Sessions(): JSX.Element {
         <h1 tabIndex={-1}>Sessions</h1>
         <span class="muted">{plural(all.filter(({ connected }) => connected).length, 'client')} connected</span>
       </header>
-      {all.length === 0 ? <Nothing /> : <Table items={all} />}
+      <Trouble />
+      {all.length > 0 ? <Table items={all} /> : problem.get() === undefined && <Nothing />}
     </div>
   );
 }

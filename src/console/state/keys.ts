@@ -22,6 +22,8 @@ globalThis.addEventListener?.('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   const target = event.target instanceof Element ? event.target : undefined;
   if (target?.closest(TYPING) && event.key !== 'Escape') return;
+  // What can be pressed is pressed; the row of the open item is already open.
+  if (event.key === 'Enter' && target?.closest('a:not(.row[aria-current]), button, summary, input')) return;
   // A dialog has the keyboard to itself.
   if (document.querySelector('dialog[open]') !== null) return;
   const combined =

@@ -2,7 +2,7 @@
 
 import { announce } from './announce.ts';
 import { Collection, Value } from './collection.ts';
-import { get, messageOf, post, whenSignedOut } from '../wire/api.ts';
+import { ApiError, get, messageOf, post, whenSignedOut } from '../wire/api.ts';
 import { EventStream, type Link } from '../wire/stream.ts';
 import type { Call, Me, Page, Question, Server, Session, Summary } from '../wire/types.ts';
 import { plural } from '../format.ts';
@@ -28,6 +28,8 @@ export const epoch = new Value(0);
 const PAGE = 200;
 /** Open questions that are read by themselves; the rest is read on demand. */
 const QUESTION_PAGES = 5;
+/** Questions that ended while changes were missed, and are read one by one. */
+const ENDED_READ = 50;
 /** Ended calls that are remembered. */
 const CALLS_KEPT = 5000;
 
@@ -84,6 +86,11 @@ function onOpen(resumed: boolean): void {
   void readServers();
   void readSessions();
   if (!resumed || !loaded.get()) void reload();
+}
+
+/** Everything that could not be read. */
+export function readAgain(): void {
+  onOpen(false);
 }
 
 let arrived = 0;
@@ -151,9 +158,15 @@ async function reload(): Promise<void> {
 /** For the number of them, which is always in sight. */
 async function readRunningCalls(): Promise<void> {
   await quietly(async () => {
-    for (const status of ['running', 'waiting']) {
-      calls.putAll((await get<Page<Call>>('/api/v1/calls', { status, limit: PAGE })).items);
-    }
+    const known = calls.all().filter(isRunning);
+    const pages = await Promise.all(
+      ['running', 'waiting'].map(async (status) => get<Page<Call>>('/api/v1/calls', { status, limit: PAGE })),
+    );
+    const found = new Set(pages.flatMap(({ items }) => items.map(({ id }) => id)));
+    for (const { items } of pages) calls.putAll(items);
+    // What ran before changes were missed, and does not any more, is read again where it is shown.
+    if (pages.some(({ next }) => next !== undefined)) return;
+    for (const { id } of known) if (!found.has(id)) calls.delete(id);
   });
 }
 
@@ -170,14 +183,20 @@ async function readOpenQuestions(): Promise<void> {
       if (next === undefined) break;
     }
     moreQuestions.set(cursor);
-    // What was open and is not any more has ended meanwhile.
-    if (cursor === undefined) await Promise.all(known.filter(({ id }) => !found.has(id)).map(readQuestion));
+    if (cursor === undefined) await readEnded(known.filter(({ id }) => !found.has(id)));
   } catch (error) {
     problem.set(messageOf(error));
     return;
   }
   loaded.set(true);
   problem.set(undefined);
+}
+
+/** What was open and is not any more has ended meanwhile. After a long time that may be much, and only the latest matters. */
+async function readEnded(ended: readonly Question[]): Promise<void> {
+  const latest = ended.toSorted((a, b) => b.createdAt - a.createdAt);
+  for (const { id } of latest.slice(ENDED_READ)) questions.delete(id);
+  await Promise.all(latest.slice(0, ENDED_READ).map(readQuestion));
 }
 
 /** The open questions have been read. */
@@ -196,8 +215,9 @@ export async function readMoreQuestions(): Promise<void> {
 export async function readQuestion({ id }: { id: string }): Promise<void> {
   try {
     questions.put(await get<Question>(`/api/v1/questions/${encodeURIComponent(id)}`));
-  } catch {
-    questions.delete(id);
+  } catch (error) {
+    // If the gateway cannot be reached, what is known may still be true.
+    if (error instanceof ApiError && error.status === 404) questions.delete(id);
   }
 }
 

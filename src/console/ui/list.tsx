@@ -38,11 +38,7 @@ export function List<T>(props: ListProps<T>): JSX.Element {
   useKeys({
     j: () => move(1),
     k: () => move(-1),
-    Enter: (event) => {
-      const link = (event.target as Element | null)?.closest<HTMLAnchorElement>('a, button, summary, input');
-      if (link !== null && link !== undefined && link.getAttribute('aria-current') !== 'true') link.click();
-      else enterDetail();
-    },
+    Enter: enterDetail,
   });
 
   // When the row with the focus disappears, the focus goes to the one that takes its place.
