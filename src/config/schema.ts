@@ -377,7 +377,7 @@ const settings = group('The settings of meanwhile itself.', {
         'How much is kept, in the whole store; what ended first is deleted first. In a file it is a quarter of `limits.storeBytes` at most.',
       ),
     callsPerSecond: count(
-      100,
+      25,
       'How many calls a second have entries of their own; of more only the number is kept. Tasks and questions always have entries.',
       0,
     ),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { redactUrl } from './redact.ts';
+import { redactCommand, redactUrl } from './redact.ts';
 
 test('X-4: no credentials, no query values, no fragment', () => {
   const shown = redactUrl('https://user:secret@example.org/mcp?token=abc&x=1#frag');
@@ -30,4 +30,17 @@ test.each([
 
 test('X-4: what is no url is not repeated', () => {
   expect(redactUrl('secret')).toBe('(not a url)');
+});
+
+test.each([
+  [
+    ['-y', '@modelcontextprotocol/server-filesystem', '/home/ann/files'],
+    '-y @modelcontextprotocol/server-filesystem /home/ann/files',
+  ],
+  [['--api-key', 'short', '--verbose'], '--api-key *** --verbose'],
+  [['--token=abc', '--port=8080'], '--token=*** --port=8080'],
+  [['sk_live_4eC39HqLyjWDarjtT1zdp7dc'], '***'],
+  [['https://ann:pass@x.example/mcp?key=1'], 'https://x.example/mcp?key=***'],
+])('X-4: secrets in the arguments of a command are hidden: %j', (args, shown) => {
+  expect(redactCommand('npx', args)).toBe(`npx ${shown}`);
 });

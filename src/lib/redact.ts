@@ -14,6 +14,20 @@ export function redactUrl(text: string): string {
   return url.href;
 }
 
+/** A command for lists: without arguments that look like a secret, or follow a name that says so. */
+export function redactCommand(command: string, args: readonly string[] = []): string {
+  const shown = args.map((arg, index) => (isSecretFlag(args[index - 1]) ? '***' : redactArgument(arg)));
+  return [command, ...shown].join(' ');
+}
+
+const isSecretFlag = (flag = ''): boolean => /^--?[\w-]*(?:key|token|secret|password|auth)s?$/i.test(flag);
+
+function redactArgument(arg: string): string {
+  const [, flag, value] = /^(--?[\w-]+)=(.*)$/s.exec(arg) ?? [];
+  if (flag !== undefined && value !== undefined) return `${flag}=${isSecretFlag(flag) ? '***' : redactArgument(value)}`;
+  return URL.canParse(arg) ? redactUrl(arg) : redactPath(arg);
+}
+
 /** Some servers have the key of their user in the path: `/api/s/<key>/mcp`. */
 function redactPath(path: string): string {
   const segments = path.split('/');

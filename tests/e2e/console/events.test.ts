@@ -74,7 +74,8 @@ test('W-6: a page that has missed very much reads the lists instead of every cha
   const first = await person.events();
   const { lastId } = first;
   const about = { kind: 'summary' as const, principal: 'local', server: 'old', tool: 'echo' };
-  const counts = { from: 1, to: 2, count: 1, errors: 0, longestMs: 1 };
+  const now = Date.now();
+  const counts = { from: now - 1, to: now, count: 1, errors: 0, longestMs: 1 };
   const { history } = gateway.gateway.store;
   const add = async (from: number, count: number): Promise<void> =>
     history.append(

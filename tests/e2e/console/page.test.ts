@@ -81,7 +81,7 @@ test('W-10: the API describes itself, with every route and every schema that it 
   expect(JSON.stringify(body)).not.toContain('$defs');
   expect((await person.get('/me')).body).toMatchObject({
     gateway: { version: expect.any(String), startedAt: expect.any(Number) },
-    history: { keepMs: 86_400_000, callsPerSecond: 100 },
+    history: { keepMs: 86_400_000, callsPerSecond: 25 },
     endpoints: { hub: gateway.url, all: `${gateway.url}/all` },
   });
 });

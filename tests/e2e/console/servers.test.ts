@@ -48,7 +48,7 @@ test('W-5: addresses show no secrets, and a server that cannot be used says what
     {
       name: 'missing',
       transport: 'stdio',
-      address: '/no/such/program',
+      address: '/no/such/program --token ***',
       fix: expect.any(String),
       error: expect.any(String),
     },

@@ -44,7 +44,9 @@ test('H-4, P-3: thousands of fast calls leave no task, no write and no memory', 
     'tools/call': ({ params, reply }) => reply(textResult((params['arguments'] as { text: string }).text)),
   });
   const store = join(await temporaryFolder(), 'store.db');
-  const { url, gateway, logs } = await httpGateway({ one: { url: server.url } }, { store });
+  // The history is written beside the calls, and limited by a rate.
+  const settings = { store, history: { keepMs: 0 } };
+  const { url, gateway, logs } = await httpGateway({ one: { url: server.url } }, settings);
   const client = await LightClient.open(url);
   // The event of the connection comes with the first reply.
   await client.call('execute_tool', { server: 'one', tool: 'echo', args: { text: 'first' } });

@@ -7,7 +7,7 @@ import type { KnownServer } from '../../../core/session/registry.ts';
 import type { Session } from '../../../core/session/session.ts';
 import { eraName } from '../../../lib/protocol.ts';
 import type { ListItem } from '../../../lib/pages.ts';
-import { redactUrl } from '../../../lib/redact.ts';
+import { redactCommand, redactUrl } from '../../../lib/redact.ts';
 import { fixFor } from '../../../lib/server-fix.ts';
 import { messageOf } from '../../../lib/log.ts';
 import { notFound } from '../api-error.ts';
@@ -95,7 +95,7 @@ function serverItem(server: Shown, sessions: readonly Session[]): Server {
     addedBy,
     ...(principal !== undefined && { principal }),
     transport: 'url' in config ? 'http' : 'stdio',
-    address: 'url' in config ? redactUrl(config.url) : config.command,
+    address: 'url' in config ? redactUrl(config.url) : redactCommand(config.command, config.args),
     state,
     sessions: statuses.filter((status) => status.state === 'connected').length,
     ...aboutServer(statuses),
