@@ -2,12 +2,15 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Log, messageOf } from '../../lib/log.ts';
+import { within } from '../../lib/timers.ts';
 import { WORK_CHANNEL } from './cluster.ts';
 import { SERVERS_CHANNEL } from './commit.ts';
 import { type Database, RETRY_MS } from './database.ts';
 import type { Client } from './driver.ts';
 
 const RETURN_MS = 1000;
+/** Without an answer by then the connection hangs. */
+const ANSWER_MS = 3000;
 
 export interface PresenceOptions {
   db: Database;
@@ -59,8 +62,7 @@ export class Presence {
     });
     this.#client = client;
     try {
-      await client.unsafe(`LISTEN ${SERVERS_CHANNEL}`);
-      await client.unsafe(`LISTEN ${WORK_CHANNEL}`);
+      if (!(await within(ANSWER_MS, listen(client)))) throw new Error(`no answer within ${ANSWER_MS / 1000} seconds`);
       isUsed = true;
     } catch (error) {
       void client.end({ timeout: 0 });
@@ -87,4 +89,10 @@ export class Presence {
       }
     }
   }
+}
+
+async function listen(client: Client): Promise<true> {
+  await client.unsafe(`LISTEN ${SERVERS_CHANNEL}`);
+  await client.unsafe(`LISTEN ${WORK_CHANNEL}`);
+  return true;
 }
