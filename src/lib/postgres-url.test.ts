@@ -6,6 +6,7 @@ it.each([
   ['postgresql://ann:hun@ter2@db/x', 'postgresql://db/x'],
   ['postgres://db', 'postgres://db'],
   ['postgres://[::1]:5432/x', 'postgres://[::1]:5432/x'],
+  ['postgres://ann:hunt,er2@one:5432,two:5433,three/x?sslpassword=hunter2', 'postgres://one:5432,two:5433,three/x'],
 ])('K-1: %s is shown as %s', (url, shown) => {
   expect(withoutSecrets(url)).toBe(shown);
 });
@@ -13,6 +14,8 @@ it.each([
 it.each([
   'postgres://db/x?user=ann&password=hunter@2',
   'postgres://ann:hunter2@db:port/x',
+  'postgres://one:5432,ann:hunter2/x',
+  'postgres://ann:12,3/hunter2@db/x',
   'postgres://ann:12/hunter2@db/x',
   'postgres://ann:12?hunter2@db/x',
   'postgres://ann:12#hunter2@db/x',

@@ -4,6 +4,13 @@ export function isPostgresUrl(store: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(store);
 }
 
+/** A URL may list several hosts, each with a port, which `URL` does not know. `first` is the URL with the first of them only. */
+export function splitHosts(url: string): { first: string; hosts: string[] } {
+  const [, before = '', list = '', behind = ''] = /^([^/]*\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(url) ?? [];
+  const hosts = list.split(',');
+  return { first: `${before}${hosts[0]}${behind}`, hosts };
+}
+
 const HIDDEN = 'postgres://…';
 
 /**
@@ -11,7 +18,9 @@ const HIDDEN = 'postgres://…';
  * an `@` behind the host may belong to a password that is not percent-encoded.
  */
 export function withoutSecrets(url: string): string {
-  if (!isPostgresUrl(url) || !URL.canParse(url)) return HIDDEN;
-  const { protocol, host, pathname, search, hash } = new URL(url);
-  return `${pathname}${search}${hash}`.includes('@') ? HIDDEN : `${protocol}//${host}${pathname}`;
+  const { first, hosts } = splitHosts(url);
+  if (!isPostgresUrl(url) || !hosts.every((host) => URL.canParse(`postgres://${host}`)) || !URL.canParse(first))
+    return HIDDEN;
+  const { protocol, pathname, search, hash } = new URL(first);
+  return `${pathname}${search}${hash}`.includes('@') ? HIDDEN : `${protocol}//${hosts.join(',')}${pathname}`;
 }

@@ -2,10 +2,10 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chown, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, copyFile, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { alone, installBeside } from '../support/side-package.ts';
@@ -52,6 +52,17 @@ async function userToRunAs(): Promise<User | undefined> {
   return { uid: Number(uid), gid: Number(gid) };
 }
 
+export interface PostgresServerOptions {
+  /** What is committed is on the disk, as in any server that is of use. */
+  durable?: boolean;
+  /** `name=value`; files among them are in the folder of the data. */
+  settings?: string[];
+  /** Copied into the folder of the data, where only the server can read them. */
+  files?: string[];
+  /** `pg_hba.conf`. */
+  access?: string;
+}
+
 const running = new Set<ChildProcess>();
 
 // Whatever way a program ends, nothing outlives it.
@@ -64,25 +75,30 @@ export class PostgresServer {
   readonly #folder: string;
   readonly #native: string;
   readonly #user: User | undefined;
-  readonly #durable: boolean;
+  readonly #options: PostgresServerOptions;
   #process: ChildProcess | undefined;
 
-  private constructor(port: number, folder: string, native: string, user: User | undefined, durable: boolean) {
+  private constructor(
+    port: number,
+    folder: string,
+    native: string,
+    user: User | undefined,
+    options: PostgresServerOptions,
+  ) {
     this.#port = port;
     this.#folder = folder;
     this.#native = native;
     this.#user = user;
-    this.#durable = durable;
+    this.#options = options;
   }
 
-  /** What is committed in a `durable` one is on the disk, as in any that is of use. */
-  static async start({ durable = false } = {}): Promise<PostgresServer> {
+  static async start(options: PostgresServerOptions = {}): Promise<PostgresServer> {
     const user = await userToRunAs();
     const native = await programs();
     const folder = await mkdtemp(join(tmpdir(), 'meanwhile-postgres-'));
     try {
       if (user) await chown(folder, user.uid, user.gid);
-      return await PostgresServer.#startIn(folder, await usableBy(user, native, folder), user, durable);
+      return await PostgresServer.#startIn(folder, await usableBy(user, native, folder), user, options);
     } catch (error) {
       await rm(folder, { recursive: true, force: true });
       throw error;
@@ -93,20 +109,21 @@ export class PostgresServer {
     folder: string,
     native: string,
     user: User | undefined,
-    durable: boolean,
+    options: PostgresServerOptions,
   ): Promise<PostgresServer> {
-    const server = new PostgresServer(await freePort(), folder, native, user, durable);
+    const server = new PostgresServer(await freePort(), folder, native, user, options);
     try {
       const passwordFile = join(folder, 'password');
       await writeFile(passwordFile, 'hunter2\n');
-      const options = ['--username=ann', '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--no-sync'];
+      const flags = ['--username=ann', '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--no-sync'];
       // Tests connect more than a thousand times, and hashing the password would take most of the time of that.
-      options.push('--set', 'scram_iterations=1');
-      await run(server.#program('initdb'), ['-D', server.#data, ...options, `--pwfile=${passwordFile}`], {
+      flags.push('--set', 'scram_iterations=1');
+      await run(server.#program('initdb'), ['-D', server.data, ...flags, `--pwfile=${passwordFile}`], {
         ...user,
         env: { PATH: process.env['PATH'], LC_ALL: 'C' },
         cwd: folder,
       });
+      await server.#fill();
       await server.up().catch(async () => {
         // Another program may have taken the port meanwhile.
         server.#port = await freePort();
@@ -119,6 +136,17 @@ export class PostgresServer {
     }
   }
 
+  async #fill(): Promise<void> {
+    const { files = [], access } = this.#options;
+    for (const file of files) {
+      const copy = join(this.data, basename(file));
+      await copyFile(file, copy);
+      await chmod(copy, 0o600);
+      if (this.#user) await chown(copy, this.#user.uid, this.#user.gid);
+    }
+    if (access !== undefined) await writeFile(join(this.data, 'pg_hba.conf'), access);
+  }
+
   get port(): number {
     return this.#port;
   }
@@ -129,12 +157,14 @@ export class PostgresServer {
   }
 
   async up(): Promise<void> {
+    const { durable = false, settings: more = [] } = this.#options;
     const settings = [
-      ...(this.#durable ? ['shared_buffers=256MB', 'max_wal_size=4GB'] : ['fsync=off', 'shared_buffers=16MB']),
+      ...(durable ? ['shared_buffers=256MB', 'max_wal_size=4GB'] : ['fsync=off', 'shared_buffers=16MB']),
       'listen_addresses=127.0.0.1',
       'unix_socket_directories=',
+      ...more,
     ];
-    const args = ['-D', this.#data, '-p', String(this.#port), ...settings.flatMap((setting) => ['-c', setting])];
+    const args = ['-D', this.data, '-p', String(this.#port), ...settings.flatMap((setting) => ['-c', setting])];
     const started = spawn(this.#program('postgres'), args, {
       ...this.#user,
       cwd: this.#folder,
@@ -174,7 +204,8 @@ export class PostgresServer {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  get #data(): string {
+  /** The folder of the data. */
+  get data(): string {
     return join(this.#folder, 'data');
   }
 

@@ -1,4 +1,4 @@
-/** Stands between a program and a server: cuts connections, slows them down, or holds back what they say. */
+/** Stands between a program and a server: cuts connections, turns them away, slows them down, or holds back what they say. */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,12 +8,24 @@ export class TcpProxy {
   delayMs = 0;
   /** How often the program has said something; often that is a statement. */
   said = 0;
+  /** How many connections were opened to it. */
+  opened = 0;
+  /** New connections are accepted and closed at once, like those to a balancer that has no server behind it. */
+  turnsAway = false;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #held: { released: Promise<void>; release: () => void } | undefined;
 
   private constructor(port: number) {
     this.#server = createServer({ allowHalfOpen: true }, (near) => {
+      this.opened += 1;
+      if (this.turnsAway) {
+        near
+          .on('error', () => {})
+          .resume()
+          .end();
+        return;
+      }
       const far = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
       near.on('data', () => (this.said += 1));
       for (const [from, to] of [

@@ -4,14 +4,16 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../../lib/log.ts';
 import { withoutSecrets } from '../../lib/postgres-url.ts';
 import { VERSION } from '../../lib/version.ts';
 import { StoreError } from '../store-error.ts';
+import { type Address, addressOf, NotAUrl } from './address.ts';
+import { RoutedClient } from './client.ts';
 import { Connections, LAST_SECONDS } from './connections.ts';
 import { loadDriver, type Client, type ClientOptions, type Driver, type Row, type Value } from './driver.ts';
 import { mayPass, openFailure, readFailure } from './failure.ts';
-
-const CONNECT_SECONDS = 5;
+import { CONNECT_SECONDS, Route } from './route.ts';
 
 /**
  * What statements are for: changes are written, and the lease is renewed, on connections of their own, however many statements
@@ -43,14 +45,16 @@ export class Database {
   /** For messages. */
   readonly name: string;
   readonly #url: string;
+  readonly #route: Route;
   readonly #driver: Driver;
   readonly #lanes: Record<Lane, Connections>;
   #closing: Promise<void> | undefined;
 
-  private constructor(url: string, driver: Driver) {
-    this.#url = url;
+  private constructor(name: string, address: Address, driver: Driver) {
+    this.name = name;
+    this.#url = address.url;
+    this.#route = new Route(address);
     this.#driver = driver;
-    this.name = withoutSecrets(url);
     this.#lanes = {
       records: this.#newLane('records'),
       changes: this.#newLane('changes'),
@@ -66,11 +70,10 @@ export class Database {
 
   static async open(url: string): Promise<Database> {
     const name = withoutSecrets(url);
-    // A part of the password would pass for the host, and be shown as such.
-    if (endsInPassword(url)) throw notAUrl(name);
+    const address = readAddress(url, name);
     const driver = await loadDriver(name);
     try {
-      return new Database(url, driver);
+      return new Database(name, address, driver);
     } catch {
       // The error of the driver has the URL, and with it the password.
       throw notAUrl(name);
@@ -82,16 +85,24 @@ export class Database {
     parameters,
     ...options
   }: Pick<ClientOptions, 'max' | 'onnotify' | 'onclose'> & { parameters?: Record<string, string> }): Client {
-    return this.#driver(this.#url, {
-      connect_timeout: CONNECT_SECONDS,
-      // Who uses a connection tries again by itself, and knows better how soon.
-      backoff: 0,
-      max_lifetime: null,
-      fetch_types: false,
-      connection: { application_name: `meanwhile ${VERSION}`, ...parameters },
-      onnotice: () => {},
-      ...options,
-    });
+    const { host, port } = this.#route.host;
+    const connect = (socket: ClientOptions['socket']): Client =>
+      this.#driver(this.#url, {
+        socket,
+        // Only for messages, unlike TLS: both are done with when there is a socket.
+        host: [host],
+        port: [port],
+        ssl: false,
+        connect_timeout: CONNECT_SECONDS,
+        // Who uses a connection tries again by itself, and knows better how soon.
+        backoff: 0,
+        max_lifetime: null,
+        fetch_types: false,
+        connection: { application_name: `meanwhile ${VERSION}`, ...parameters },
+        onnotice: () => {},
+        ...options,
+      });
+    return new RoutedClient(this.#route, connect);
   }
 
   /** Fails now, not in the middle of the work, if the server does not accept as many connections. */
@@ -154,11 +165,12 @@ export class Database {
   }
 }
 
-/** Whether a character of the password has ended the host: then the @ behind the password follows later. */
-function endsInPassword(url: string): boolean {
-  if (!URL.canParse(url)) return true;
-  const { pathname, hash } = new URL(url);
-  return `${pathname}${hash}`.includes('@');
+function readAddress(url: string, name: string): Address {
+  try {
+    return addressOf(url);
+  } catch (error) {
+    throw error instanceof NotAUrl ? notAUrl(name) : new StoreError('STORE_UNUSABLE', `${name}: ${messageOf(error)}`);
+  }
 }
 
 function notAUrl(name: string): StoreError {

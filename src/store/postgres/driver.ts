@@ -1,5 +1,6 @@
 /** The driver, loaded on first use: it is an optional dependency, and who uses SQLite does not pay for it. */
 
+import type { Duplex } from 'node:stream';
 import { codeOf } from '../../lib/log.ts';
 import { StoreError } from '../store-error.ts';
 
@@ -15,6 +16,12 @@ export interface Client {
 
 export interface ClientOptions {
   max: number;
+  /** Opens one that is ready for the first message. */
+  socket: () => Promise<Duplex>;
+  /** With more than one, the driver would keep trying them for ever. */
+  host: [string];
+  port: [number];
+  ssl: false;
   connect_timeout: number;
   backoff: number;
   max_lifetime: null;

@@ -9,9 +9,41 @@ export const READ_ONLY = '25006';
 /** What a failure to open the store is about, by the code of the error. */
 const ON_OPENING: readonly [codes: RegExp, code: StoreErrorCode, fix: string][] = [
   [
-    /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ECONNRESET|ENOENT|CONNECT_TIMEOUT)$/,
+    /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ECONNRESET|ENOENT|CONNECT(?:_TIMEOUT|ION_CLOSED)|NOT_POSTGRES)$/,
     'STORE_UNUSABLE',
     'check host and port, and that PostgreSQL is running',
+  ],
+  [/^TLS_FILE$/, 'STORE_UNUSABLE', 'correct the file, or its name in the URL'],
+  [
+    /^TLS_NOT_OFFERED$/,
+    'STORE_UNUSABLE',
+    'turn it on in the server (ssl = on in postgresql.conf), or do without it: sslmode=disable',
+  ],
+  [
+    /^ERR_TLS_CERT_ALTNAME_INVALID$/,
+    'STORE_UNUSABLE',
+    'the certificate of the server is for another host: give one of its names in the URL, or do without that check: sslmode=verify-ca',
+  ],
+  [
+    /^(?:CERT_HAS_EXPIRED|CERT_NOT_YET_VALID)$/,
+    'STORE_UNUSABLE',
+    'renew the certificate of the server, or correct the clock of this machine',
+  ],
+  [
+    /^(?:\w*SELF_SIGNED_CERT\w*|UNABLE_TO_\w+|CERT_\w+|INVALID_(?:CA|PURPOSE)|PATH_LENGTH_EXCEEDED)$/,
+    'STORE_UNUSABLE',
+    'the certificate of the server is not trusted: give that of its authority with sslrootcert=FILE in the URL',
+  ],
+  [
+    /^ERR_SSL_\w*ALERT\w*(?:CERTIFICATE|UNKNOWN_CA)/,
+    'STORE_UNUSABLE',
+    'the server does not accept the certificate of this gateway, or asks for one: check sslcert and sslkey in the URL',
+  ],
+  [/^(?:EPROTO|ERR_SSL_\w+)$/, 'STORE_UNUSABLE', 'TLS failed: check the TLS settings of the server'],
+  [
+    /^NO_SUCH_HOST$/,
+    'STORE_UNUSABLE',
+    'check that the primary is among the hosts of the URL, and target_session_attrs=read-write',
   ],
   [/^28/, 'STORE_UNUSABLE', 'check user and password in the URL, and pg_hba.conf of the server'],
   [/^3D000$/, 'STORE_MISSING', 'create the database, or check its name in the URL'],

@@ -2,11 +2,14 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Log, messageOf } from '../../lib/log.ts';
+import { within } from '../../lib/timers.ts';
 import { HISTORY_CHANNEL, SERVERS_CHANNEL, WORK_CHANNEL } from './channels.ts';
 import { type Database, RETRY_MS } from './database.ts';
 import type { Client } from './driver.ts';
 
 const RETURN_MS = 1000;
+/** Without an answer by then the connection hangs. */
+const ANSWER_MS = 3000;
 
 const CHANNELS = [SERVERS_CHANNEL, WORK_CHANNEL, HISTORY_CHANNEL];
 
@@ -62,7 +65,7 @@ export class Presence {
     });
     this.#client = client;
     try {
-      for (const channel of CHANNELS) await client.unsafe(`LISTEN ${channel}`);
+      if (!(await within(ANSWER_MS, listen(client)))) throw new Error(`no answer within ${ANSWER_MS / 1000} seconds`);
       isUsed = true;
     } catch (error) {
       void client.end({ timeout: 0 });
@@ -95,4 +98,9 @@ export class Presence {
       }
     }
   }
+}
+
+async function listen(client: Client): Promise<true> {
+  for (const channel of CHANNELS) await client.unsafe(`LISTEN ${channel}`);
+  return true;
 }

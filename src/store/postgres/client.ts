@@ -1,0 +1,66 @@
+/** Connections of the driver that take another way to the database where the first one does not lead to it. */
+
+import type { Duplex } from 'node:stream';
+import { codeOf } from '../../lib/log.ts';
+import type { Client, Row, Value } from './driver.ts';
+import { READ_ONLY } from './failure.ts';
+import type { Route } from './route.ts';
+import { failedSocket, withCode } from './socket.ts';
+
+/** `pg_hba.conf` has nothing for connections like this one. */
+const REFUSED = '28000';
+/** The driver ends a connection by itself if the host is not what `target_session_attrs` asks for. */
+const NOT_WANTED = 'CONNECTION_DESTROYED';
+
+export class RoutedClient implements Client {
+  readonly #client: Client;
+  readonly #route: Route;
+  readonly #ended = new AbortController();
+  #isEnding = false;
+  #isSecond = false;
+
+  constructor(route: Route, connect: (socket: () => Promise<Duplex>) => Client) {
+    this.#route = route;
+    this.#client = connect(async () => this.#open());
+  }
+
+  async #open(): Promise<Duplex> {
+    try {
+      return await this.#route.open({ isSecond: this.#isSecond, signal: this.#ended.signal });
+    } catch (error) {
+      return failedSocket(error);
+    }
+  }
+
+  /** A statement is made again only where its connection was not ready yet. */
+  async unsafe(sql: string, values?: Value[], options?: { prepare?: boolean }): Promise<Row[]> {
+    let refusal: unknown;
+    for (let left = this.#route.hosts; ;) {
+      const { host } = this.#route;
+      try {
+        return await this.#client.unsafe(sql, values, options);
+      } catch (error) {
+        const code = codeOf(error);
+        if (this.#isEnding) throw error;
+        if (code === REFUSED && refusal === undefined && this.#route.hasSecond) {
+          refusal = error;
+          this.#isSecond = true;
+          continue;
+        }
+        // Without TLS it was only the way out.
+        if (code === REFUSED && this.#route.prefersTls) throw refusal;
+        if (code === NOT_WANTED || code === READ_ONLY) this.#route.leave(host);
+        if (code !== NOT_WANTED) throw error;
+        left -= 1;
+        if (left === 0) throw withCode('NO_SUCH_HOST', 'no host of the URL is what target_session_attrs asks for');
+      }
+    }
+  }
+
+  async end(options: { timeout: number }): Promise<void> {
+    this.#isEnding = true;
+    await this.#client.end(options);
+    // Also those that are just being opened, of which the driver does not know.
+    this.#ended.abort();
+  }
+}

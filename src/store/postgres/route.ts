@@ -1,0 +1,83 @@
+/** The way to the database: which of several hosts, with TLS or without. */
+
+import type { Socket } from 'node:net';
+import { type Address, type Host, shown } from './address.ts';
+import { openSocket, withCode } from './socket.ts';
+import { isWeak } from './tls-settings.ts';
+import { contextOf, offersTls, secure } from './tls.ts';
+
+/** How long a host may take for a connection with TLS; and then for the rest. */
+export const CONNECT_SECONDS = 5;
+
+export interface Attempt {
+  /** The server has refused what `sslmode` begins with: with TLS for `prefer`, without for `allow`. */
+  isSecond: boolean;
+  signal: AbortSignal;
+}
+
+export class Route {
+  readonly #address: Address;
+  #at = 0;
+
+  constructor(address: Address) {
+    this.#address = address;
+  }
+
+  get hosts(): number {
+    return this.#address.hosts.length;
+  }
+
+  /** The one that was of use last. */
+  get host(): Host {
+    const { hosts } = this.#address;
+    return hosts[this.#at] ?? hosts[0];
+  }
+
+  /** The next one is tried from now on, unless somebody else has left that host already. */
+  leave(host: Host): void {
+    if (host === this.host) this.#at = (this.#at + 1) % this.hosts;
+  }
+
+  get prefersTls(): boolean {
+    return this.#address.tls.mode === 'prefer';
+  }
+
+  /** Whether there is a choice between TLS and no TLS. */
+  get hasSecond(): boolean {
+    return (this.prefersTls || this.#address.tls.mode === 'allow') && this.host.path === undefined;
+  }
+
+  async open(attempt: Attempt): Promise<Socket> {
+    for (let left = this.hosts; ; left -= 1) {
+      const { host } = this;
+      try {
+        // The driver names them in messages.
+        return Object.assign(await this.#reach(host, attempt), { host: host.host, port: host.port });
+      } catch (error) {
+        this.leave(host);
+        if (left === 1 || attempt.signal.aborted) throw error;
+      }
+    }
+  }
+
+  async #reach(host: Host, { isSecond, signal }: Attempt): Promise<Socket> {
+    const { tls } = this.#address;
+    const limits = { signal, timeoutMs: CONNECT_SECONDS * 1000 };
+    const plainly = async (): Promise<Socket> => openSocket(host, limits, async (socket) => socket);
+    const beginsPlain = tls.mode === 'disable' || tls.mode === 'allow';
+    if (host.path !== undefined || (isSecond ? tls.mode === 'prefer' : beginsPlain)) return plainly();
+    const context = await contextOf(tls);
+    let isOffered = tls.isDirect;
+    try {
+      return await openSocket(host, limits, async (socket) => {
+        isOffered ||= await offersTls(socket);
+        if (isOffered) return secure(socket, host, tls, context);
+        if (isWeak(tls.mode)) return socket;
+        throw withCode('TLS_NOT_OFFERED', `${shown(host)} offers no TLS, which sslmode=${tls.mode} needs`);
+      });
+    } catch (error) {
+      if (isOffered && tls.mode === 'prefer') return plainly();
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,64 @@
+/** Sockets for the driver, and the failures that it would otherwise not notice. */
+
+import { connect, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { within } from '../../lib/timers.ts';
+import { shown, type Host } from './address.ts';
+
+export const withCode = (code: string, message: string): Error => Object.assign(new Error(message), { code });
+
+/** Connects, and does the rest, both within the time. */
+export async function openSocket(
+  host: Host,
+  { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
+  andThen: (socket: Socket) => Promise<Socket>,
+): Promise<Socket> {
+  signal.throwIfAborted();
+  const socket = connect({ ...host });
+  failWhenClosed(socket);
+  const stop = (): void => void socket.destroy();
+  signal.addEventListener('abort', stop);
+  socket.once('close', () => signal.removeEventListener('abort', stop));
+  try {
+    const opened = await within(
+      timeoutMs,
+      reached(socket, 'connect').then(async () => andThen(socket)),
+    );
+    if (opened) return opened;
+    throw withCode('CONNECT_TIMEOUT', `no connection to ${shown(host)} within ${timeoutMs / 1000} seconds`);
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+/**
+ * Tells the driver of the loss of a connection in the way that it takes it: as an error, and in the same moment as the end. Without an
+ * error it would connect again at once, and for ever, if the connection was not ready yet: as with a balancer that has no server
+ * behind it. And it would forget a statement that it begins between an error and the end.
+ */
+export function failWhenClosed(socket: Socket): void {
+  const lost = withCode('CONNECTION_CLOSED', 'the connection was closed');
+  socket.once('close', () => socket.emit('error', lost));
+  // Whoever uses the socket has a listener of its own, as soon as it has the socket.
+  socket.on('error', () => {});
+}
+
+/** Fails if the socket does; for that it must be one of those above. */
+export async function reached(socket: Socket, event: string): Promise<unknown[]> {
+  return new Promise((resolve, reject) => {
+    socket.once(event, (...values: unknown[]) => resolve(values));
+    socket.once('error', reject);
+  });
+}
+
+/**
+ * A connection that could not be opened: fails when the driver writes the first message. If it had none, the driver would not use
+ * that place for a connection again.
+ */
+export function failedSocket(error: unknown): Duplex {
+  return new Duplex({
+    read: () => {},
+    write: (_chunk, _encoding, done) => done(error instanceof Error ? error : new Error(String(error))),
+  });
+}
