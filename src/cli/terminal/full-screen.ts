@@ -39,6 +39,8 @@ export class FullScreen {
     if (this.#input.isTTY) {
       this.#input.off('data', this.#pressed).pause();
       this.#input.setRawMode(false);
+      // A read that has begun does not keep the program running.
+      this.#input.unref();
     }
     this.#output.write(RESTORED);
   }
