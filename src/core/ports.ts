@@ -337,6 +337,8 @@ export interface SessionStore {
    * this gateway does not have the session any more. Absent if no other gateway can use the store: then nobody else can go on with what is not stored.
    */
   recorded?(): Promise<void>;
+  /** Whether another gateway has claimed the session since, as far as is known. */
+  readonly isLost?: boolean;
 }
 
 /** A session that this gateway has claimed. */

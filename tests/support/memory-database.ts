@@ -186,6 +186,7 @@ class MemoryStore implements Store {
         if (!erased) queue(() => void database.rowsOf(id)[kind].delete(recordId));
       },
       settled: () => this.settled(),
+      ...(this.cluster && { recorded: () => this.settled() }),
       trim: async (maxBytes, keepTasksUntil) => {
         await this.settled();
         return trim(database.rowsOf(id), maxBytes, keepTasksUntil);

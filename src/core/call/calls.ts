@@ -478,13 +478,25 @@ export class Calls {
   async #record(taskId: string, event: TaskEvent): Promise<void> {
     this.#tasks.apply(taskId, event);
     // Another gateway that has the session would do what is not on record once more.
-    if (this.#store.recorded) return this.#store.recorded();
+    if (this.#store.recorded) {
+      await this.#store.recorded().catch(async (error: unknown) => this.#unlessLeft(error));
+      return;
+    }
     try {
       await this.#store.settled();
     } catch (error) {
       // The work goes on; only a program that ends before the store works again would not know where it stood.
       this.#log.error('standing_not_stored', { taskId, error: messageOf(error) });
     }
+  }
+
+  /**
+   * Another gateway has the session, and goes on with the call: nothing more happens to it here. If it failed, its server would be
+   * told to cancel what that gateway follows.
+   */
+  async #unlessLeft(error: unknown): Promise<void> {
+    if (this.#store.isLost !== true) throw error;
+    await new Promise<never>(() => {});
   }
 
   #on(server: string): LiveCall[] {

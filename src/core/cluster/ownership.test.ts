@@ -384,3 +384,23 @@ test('K-2: a gateway that was stopped does nothing that was due meanwhile until 
   expect(call.outgoing.signal.aborted).toBe(false);
   expect(session.tasks.find(task)?.status).toBe('working');
 });
+
+test('K-2: a gateway that has lost a session does not fail its calls, which would cancel them at the server', async () => {
+  const [one, other] = await startTwo();
+  const session = await hubSession(one.gateway);
+  await startTask(session);
+  const call = one.backends.last.last;
+  await call.keepAsTask();
+  await turn();
+  one.database.expireClaims();
+  await other.gateway.restore(session.id, 'local');
+  // Before it has learned of that from the store.
+  let outcome = 'none';
+  call.outgoing.onCheckpoint({ version: 1 }).then(
+    () => (outcome = 'stored'),
+    () => (outcome = 'failed'),
+  );
+  await expect.poll(() => one.gateway.sessions).toEqual([]);
+  await turn();
+  expect(outcome).toBe('none');
+});
