@@ -136,6 +136,15 @@ test('W-2: content is edited as JSON with the same checks, and becomes a form ag
   await stage.answersAre([{ content: { name: 'Ada', count: 3, extras: ['bow'] } }]);
 });
 
+test('W-2: a question that is too large for lists is read whole, and answered', async () => {
+  const scene = await stage.scene();
+  await call(scene, 'approve', { what: 'x'.repeat(70_000) });
+  const page = await stage.signedIn(scene.gateway);
+  await group(page, 'Approve').getByLabel('Yes').check();
+  await page.getByRole('button', { name: 'Send answer' }).click();
+  await stage.answersAre([{ content: { ok: true } }]);
+});
+
 test('W-2: questions are declined and dismissed', async () => {
   const scene = await stage.scene();
   await call(scene, 'approve', { what: 'the first' });

@@ -212,12 +212,15 @@ export async function readMoreQuestions(): Promise<void> {
   moreQuestions.set(next);
 }
 
-export async function readQuestion({ id }: { id: string }): Promise<void> {
+/** Returns whether it could be read. */
+export async function readQuestion({ id }: { id: string }): Promise<boolean> {
   try {
     questions.put(await get<Question>(`/api/v1/questions/${encodeURIComponent(id)}`));
+    return true;
   } catch (error) {
     // If the gateway cannot be reached, what is known may still be true.
     if (error instanceof ApiError && error.status === 404) questions.delete(id);
+    return false;
   }
 }
 
