@@ -195,6 +195,10 @@ test('W-2, W-7: an address is opened only after the person has seen its host and
   ]);
   await expect.poll(() => opened.title()).toBe('Welcome');
   expect(await opened.evaluate('window.opener')).toBeNull();
+  // The browser might have blocked the new tab.
+  const link = page.getByRole('link', { name: `Open ${host}` });
+  expect(await link.getAttribute('href')).toBe(`${stage.office.page}/welcome?state=1`);
+  expect(await link.getAttribute('rel')).toBe('noopener noreferrer');
   await stage.answersAre([{ action: 'accept' }]);
 });
 

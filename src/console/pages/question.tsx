@@ -17,7 +17,7 @@ import type { Question } from '../wire/types.ts';
 import { sendAnswer } from './answer.ts';
 import { Refusals } from './refusals.tsx';
 import { SamplingForm } from './sampling.tsx';
-import { UrlQuestion } from './url-question.tsx';
+import { OpenLink, UrlQuestion } from './url-question.tsx';
 import { answeredBy, headline, kindOf, QUESTION_STATUS } from './words.ts';
 
 export function QuestionView({ question }: { question: Question }): JSX.Element {
@@ -154,6 +154,7 @@ function Ended({ question }: { question: Question }): JSX.Element {
       {status === 'expired' && '. Nobody answered in time.'}
       {status === 'lost' && '. The call that asked is gone.'}
       {reason !== undefined && <p>{clean(reason)}</p>}
+      {question.mode === 'url' && status === 'accepted' && <OpenLink question={question} />}
       {callId !== undefined && (
         <p>
           <a href={hrefOf('work', callId)}>See what became of {tool ?? 'the call'}</a>
