@@ -10,13 +10,14 @@ import {
   calls,
   isRunning,
   link,
-  openQuestions,
+  openCount,
   phase,
   questions,
   retryNow,
   servers,
   signOut,
   start,
+  unlisted,
 } from './state/live.ts';
 import { go, route, stayInList } from './state/route.ts';
 import { useTick } from './state/tick.ts';
@@ -112,8 +113,8 @@ interface NavigationProps {
 }
 
 function Navigation({ me, onHelp, onSkip }: NavigationProps): JSX.Element {
-  useWatched(route, questions, calls, servers, link);
-  const open = openQuestions().length;
+  useWatched(route, questions, unlisted, calls, servers, link);
+  const open = openCount();
   const counts: Partial<Record<PageName, number>> = {
     inbox: open,
     work: calls.all().filter(isRunning).length,

@@ -5,6 +5,7 @@ import { portToReturnTo } from '../support/port-to-return-to.ts';
 import { EVIL, EVIL_NAME } from './evil.ts';
 import { startKillable } from './killable.ts';
 import { takePictures } from './pictures.ts';
+import type { Page } from './browser.ts';
 import { call, go, group, isAccessible, NARROW, Stage, WIDE } from './scene.ts';
 
 const ADA = 'a-token-of-ada-12345';
@@ -261,6 +262,31 @@ test('W-6: a page under which the gateway is killed says so, keeps what was type
   await call(second, 'approve', { what: 'the rest' });
   await page.getByText('Approve the rest?').first().waitFor();
 }, 40_000);
+
+test('W-6: windows in the background leave the connections of the browser to others', async () => {
+  const scene = await stage.scene();
+  const { context, page } = await stage.window();
+  const open = async (window: Page): Promise<void> => {
+    await window.goto(`${scene.gateway.console.url}#key=${scene.gateway.console.key}`);
+    await window.getByText('Live', { exact: true }).waitFor();
+  };
+  const become = async (window: Page, state: 'hidden' | 'visible'): Promise<void> =>
+    window.evaluate(`
+      Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
+      document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));`);
+  // A browser has six connections to a host.
+  await open(page);
+  await become(page, 'hidden');
+  for (let count = 0; count < 5; count += 1) {
+    const other = await context.newPage();
+    await open(other);
+    await become(other, 'hidden');
+  }
+  await open(await context.newPage());
+  await call(scene, 'approve');
+  await become(page, 'visible');
+  await page.getByText('Approve it?').first().waitFor();
+});
 
 test('W-7: nothing that a server sends becomes markup, wherever it is shown', async () => {
   const scene = await stage.scene();

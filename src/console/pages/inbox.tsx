@@ -8,10 +8,12 @@ import {
   epoch,
   loaded,
   moreQuestions,
+  openCount,
   openQuestions,
   questions,
   readMoreQuestions,
   readQuestion,
+  unlisted,
 } from '../state/live.ts';
 import { route, show } from '../state/route.ts';
 import { isWide, List } from '../ui/list.tsx';
@@ -28,7 +30,7 @@ import { answeredBy, headline, kindOf, QUESTION_STATUS } from './words.ts';
 const SOON_MS = 120_000;
 
 export function Inbox(): JSX.Element {
-  useWatched(questions, loaded, moreQuestions, route);
+  useWatched(questions, loaded, moreQuestions, unlisted, route);
   const { id, filters } = route.get();
   const [text, setText] = useState('');
   const ended = filters['status'] === 'ended';
@@ -40,6 +42,7 @@ export function Inbox(): JSX.Element {
   }, [id]);
 
   const open = openQuestions();
+  const count = openCount();
   const all = ended ? endedQuestions() : withSelected(open, selected);
   const shown = all.filter((question) => matches(question, text));
   // With room for it, the first question is open from the start.
@@ -59,7 +62,7 @@ export function Inbox(): JSX.Element {
           label="Which questions"
           value={ended ? 'ended' : 'open'}
           options={[
-            ['open', `Open ${open.length === 0 ? '' : open.length.toLocaleString()}`],
+            ['open', `Open ${count === 0 ? '' : count.toLocaleString()}`],
             ['ended', 'Ended'],
           ]}
           onChoose={(status) => show(hrefOf('inbox', undefined, { status: status === 'ended' ? status : undefined }))}

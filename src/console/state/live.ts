@@ -22,6 +22,8 @@ export const servers = new Collection<Server>(({ name }) => name, ['tools', 'log
 export const sessions = new Collection<Session>(({ id }) => id);
 /** There are more open questions than the page has read. */
 export const moreQuestions = new Value<string | undefined>(undefined);
+/** How many more questions are open than the page knows; less than 0 if some have ended since they were read. */
+export const unlisted = new Value(0);
 /** Grows when lists must be read again, because changes were missed. */
 export const epoch = new Value(0);
 
@@ -33,16 +35,19 @@ const ENDED_READ = 50;
 /** Ended calls that are remembered. */
 const CALLS_KEPT = 5000;
 
+/** How often a window that nobody sees counts the open questions, which its title shows. */
+const COUNT_MS = 30_000;
+
 let stream: EventStream | undefined;
+let counting: ReturnType<typeof setInterval> | undefined;
 
 export async function start(): Promise<void> {
   whenSignedOut(() => signedOut('You are no longer signed in: the session has ended, or the gateway has a new key.'));
-  stream?.close();
+  unfollow();
   try {
     const me = await get<Me>('/api/v1/me');
     phase.set({ name: 'ready', me });
-    stream = new EventStream({ onEvent, onLink, onOpen, onSignedOut: () => signedOut() });
-    stream.start();
+    follow();
   } catch (error) {
     if (phase.get().name !== 'signed out') phase.set({ name: 'failed', reason: messageOf(error) });
   }
@@ -54,14 +59,32 @@ export async function signIn(key: string): Promise<void> {
 }
 
 export async function signOut(): Promise<void> {
-  stream?.close();
+  unfollow();
   await post('/console/sign-out', {});
   for (const collection of [questions, calls, summaries, servers, sessions]) collection.clear();
   phase.set({ name: 'signed out' });
 }
 
-function signedOut(reason?: string): void {
+/** A browser has six connections to a host for all its windows, so that only windows in sight have a stream. */
+function follow(): void {
+  unfollow();
+  if (phase.get().name !== 'ready') return;
+  if (document.visibilityState === 'hidden') {
+    counting = setInterval(() => void countOpenQuestions(), COUNT_MS);
+    return;
+  }
+  stream = new EventStream({ onEvent, onLink, onOpen, onSignedOut: () => signedOut() });
+  stream.start();
+}
+
+function unfollow(): void {
   stream?.close();
+  stream = undefined;
+  clearInterval(counting);
+}
+
+function signedOut(reason?: string): void {
+  unfollow();
   // The first visit needs no explanation.
   const known = phase.get().name === 'ready';
   phase.set({ name: 'signed out', ...(known && reason !== undefined && { reason }) });
@@ -70,9 +93,10 @@ function signedOut(reason?: string): void {
 export const retryNow = (): void => stream?.retryNow();
 
 // A computer that wakes up and a page that comes to the front do not wait for the next attempt.
-for (const event of ['online', 'focus', 'visibilitychange']) {
+for (const event of ['online', 'focus']) {
   globalThis.addEventListener?.(event, () => retryNow());
 }
+globalThis.addEventListener?.('visibilitychange', follow);
 
 function onLink(now: Link): void {
   const before = link.get();
@@ -99,7 +123,9 @@ function onEvent(type: string, item: unknown): void {
   switch (type) {
     case 'question': {
       const question = item as Question;
-      if (question.status === 'open' && questions.get(question.id) === undefined) announceQuestion(question);
+      const isNew = questions.get(question.id) === undefined;
+      if (isNew && question.status === 'open') announceQuestion(question);
+      if (isNew && question.status !== 'open' && unlisted.get() > 0) unlisted.set(unlisted.get() - 1);
       questions.put(question);
       break;
     }
@@ -174,16 +200,17 @@ async function readOpenQuestions(): Promise<void> {
   const known = questions.all().filter(({ status }) => status === 'open');
   const found = new Set<string>();
   let cursor: string | undefined;
+  let total: number | undefined;
   try {
     for (let page = 0; page < QUESTION_PAGES; page += 1) {
-      const { items, next } = await get<Page<Question>>('/api/v1/questions', { status: 'open', limit: PAGE, cursor });
-      questions.putAll(items);
-      for (const { id } of items) found.add(id);
-      cursor = next;
-      if (next === undefined) break;
+      const read = await readOpenPage(PAGE, cursor);
+      for (const { id } of read.items) found.add(id);
+      ({ next: cursor, total } = read);
+      if (cursor === undefined) break;
     }
     moreQuestions.set(cursor);
     if (cursor === undefined) await readEnded(known.filter(({ id }) => !found.has(id)));
+    setOpenCount(cursor === undefined ? undefined : total);
   } catch (error) {
     problem.set(messageOf(error));
     return;
@@ -207,10 +234,28 @@ export const problem = new Value<string | undefined>(undefined);
 export async function readMoreQuestions(): Promise<void> {
   const cursor = moreQuestions.get();
   if (cursor === undefined) return;
-  const { items, next } = await get<Page<Question>>('/api/v1/questions', { status: 'open', limit: PAGE, cursor });
-  questions.putAll(items);
+  const { next, total } = await readOpenPage(PAGE, cursor);
   moreQuestions.set(next);
+  setOpenCount(next === undefined ? undefined : total);
 }
+
+async function readOpenPage(limit: number, cursor?: string): Promise<Page<Question>> {
+  const page = await get<Page<Question>>('/api/v1/questions', { status: 'open', limit, cursor });
+  questions.putAll(page.items);
+  return page;
+}
+
+async function countOpenQuestions(): Promise<void> {
+  await quietly(async () => setOpenCount((await readOpenPage(1)).total));
+}
+
+/** `undefined` if the page knows all of them. */
+function setOpenCount(total: number | undefined): void {
+  unlisted.set(total === undefined ? 0 : total - openQuestions().length);
+}
+
+/** Those that the page has not read, too. */
+export const openCount = (): number => Math.max(0, openQuestions().length + unlisted.get());
 
 /** Returns whether it could be read. */
 export async function readQuestion({ id }: { id: string }): Promise<boolean> {
