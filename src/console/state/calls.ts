@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useWatched } from './collection.ts';
 import { calls, epoch, isRunning, putCall } from './live.ts';
+import { readRunning } from './running.ts';
 import { get, messageOf } from '../wire/api.ts';
 import type { Call, Page, Summary } from '../wire/types.ts';
 
@@ -68,13 +69,9 @@ export function useCalls(filter: CallFilter): Found {
   };
 }
 
-/** What a person calls running is two states for the gateway. */
 async function readPage({ status, ...filter }: CallFilter, cursor: string | undefined): Promise<Page<Call | Summary>> {
-  const read = async (of: string | undefined): Promise<Page<Call | Summary>> =>
-    get('/api/v1/calls', { ...filter, status: of, limit: LIMIT, cursor });
-  if (status !== 'running') return read(status);
-  const [running, waiting] = await Promise.all([read('running'), read('waiting')]);
-  return { items: [...running.items, ...waiting.items] };
+  if (status === 'running') return { items: await readRunning({ ...filter }) };
+  return get('/api/v1/calls', { ...filter, status, limit: LIMIT, cursor });
 }
 
 /** As the gateway filters. */

@@ -2,6 +2,7 @@
 
 import { announce } from './announce.ts';
 import { Collection, Value } from './collection.ts';
+import { readRunning } from './running.ts';
 import { ApiError, get, messageOf, post, whenSignedOut } from '../wire/api.ts';
 import { EventStream, type Link } from '../wire/stream.ts';
 import type { Call, Me, Page, Question, Server, Session, Summary } from '../wire/types.ts';
@@ -185,14 +186,11 @@ async function reload(): Promise<void> {
 async function readRunningCalls(): Promise<void> {
   await quietly(async () => {
     const known = calls.all().filter(isRunning);
-    const pages = await Promise.all(
-      ['running', 'waiting'].map(async (status) => get<Page<Call>>('/api/v1/calls', { status, limit: PAGE })),
-    );
-    const found = new Set(pages.flatMap(({ items }) => items.map(({ id }) => id)));
-    for (const { items } of pages) calls.putAll(items);
+    const running = await readRunning();
+    calls.putAll(running);
+    const found = new Set(running.map(({ id }) => id));
     // What ran before changes were missed, and does not any more, is read again where it is shown.
-    if (pages.some(({ next }) => next !== undefined)) return;
-    for (const { id } of known) if (!found.has(id)) calls.delete(id);
+    for (const call of known) if (!found.has(call.id) && calls.get(call.id) === call) calls.delete(call.id);
   });
 }
 
