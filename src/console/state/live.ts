@@ -243,6 +243,13 @@ async function readOpenPage(limit: number, cursor?: string): Promise<Page<Questi
   return page;
 }
 
+/** Open questions among them that the page did not know have been counted already. */
+export function putFoundQuestions(items: readonly Question[]): void {
+  const discovered = items.filter(({ id, status }) => status === 'open' && questions.get(id) === undefined).length;
+  if (unlisted.get() > 0) unlisted.set(Math.max(0, unlisted.get() - discovered));
+  questions.putAll(items);
+}
+
 async function countOpenQuestions(): Promise<void> {
   await quietly(async () => setOpenCount((await readOpenPage(1)).total));
 }
