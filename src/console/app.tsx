@@ -8,6 +8,7 @@ import { useWatched } from './state/collection.ts';
 import { useKeys } from './state/keys.ts';
 import {
   calls,
+  identityOf,
   isRunning,
   link,
   openCount,
@@ -70,7 +71,7 @@ export function App(): JSX.Element {
         </main>
       );
     case 'ready':
-      return <Frame me={now.me} />;
+      return <Frame key={identityOf(now.me)} me={now.me} />;
   }
 }
 

@@ -414,6 +414,32 @@ test('W-8: everything is done by keyboard alone', async () => {
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
 });
 
+test('W-7: the next person sees and finds nothing of the one before', async () => {
+  const scene = await stage.scene({ auth: { ...OPERATORS.auth, operators: [] } }, ADA);
+  await call(scene, 'order');
+  const page = await stage.signedIn(scene.gateway, '/inbox', ADA);
+  await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace');
+  // The same person goes on where the session ended.
+  await page.evaluate(`location.hash = '#key=${ADA}&to=/inbox'`);
+  await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('Ada Lovelace');
+  await page.evaluate(`location.hash = '#key=${BEN}&to=/inbox'`);
+  await page.getByText('Nothing waits for you').waitFor();
+  await page.evaluate(`location.hash = '#key=${ADA}&to=/inbox'`);
+  await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('');
+});
+
+test('W-7: a page that cannot sign out says so, and stays live', async () => {
+  const scene = await stage.scene();
+  const page = await stage.signedIn(scene.gateway);
+  await page.evaluate(`
+    const real = fetch;
+    window.fetch = async (url, init) => (String(url).endsWith('/sign-out') ? Promise.reject(new Error()) : real(url, init));`);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('You are still signed in').first().waitFor();
+  await call(scene, 'approve');
+  await page.getByText('Approve it?').first().waitFor();
+});
+
 test('W-7: without a key there is only a page to sign in, and the key leaves the address at once', async () => {
   const { gateway } = await stage.scene();
   const { page } = await stage.window();

@@ -1,7 +1,8 @@
 /** Everything that the page knows of the gateway: read once, and kept up to date by the stream of changes. */
 
-import { announce } from './announce.ts';
+import { announce, note } from './announce.ts';
 import { Collection, Value } from './collection.ts';
+import { forgetDrafts } from './drafts.ts';
 import { readRunning } from './running.ts';
 import { ApiError, get, messageOf, post, whenSignedOut } from '../wire/api.ts';
 import { EventStream, type Link } from '../wire/stream.ts';
@@ -41,12 +42,19 @@ const COUNT_MS = 30_000;
 
 let stream: EventStream | undefined;
 let counting: ReturnType<typeof setInterval> | undefined;
+/** Of the person to whom belongs what the page knows. */
+let identity: string | undefined;
+
+/** People who sign in again find everything as they left it. Others, and who may see less than before, do not. */
+export const identityOf = ({ principal, operator }: Me): string => JSON.stringify([principal, operator]);
 
 export async function start(): Promise<void> {
   whenSignedOut(() => signedOut('You are no longer signed in: the session has ended, or the gateway has a new key.'));
   unfollow();
   try {
     const me = await get<Me>('/api/v1/me');
+    if (identity !== identityOf(me)) forgetEverything();
+    identity = identityOf(me);
     phase.set({ name: 'ready', me });
     follow();
   } catch (error) {
@@ -60,10 +68,26 @@ export async function signIn(key: string): Promise<void> {
 }
 
 export async function signOut(): Promise<void> {
+  try {
+    await post('/console/sign-out', {});
+  } catch (error) {
+    // The cookie is still there, and only the gateway can remove it.
+    note(`You are still signed in: ${messageOf(error)}`, 'problem');
+    return;
+  }
   unfollow();
-  await post('/console/sign-out', {});
-  for (const collection of [questions, calls, summaries, servers, sessions]) collection.clear();
+  forgetEverything();
   phase.set({ name: 'signed out' });
+}
+
+function forgetEverything(): void {
+  for (const collection of [questions, calls, summaries, servers, sessions]) collection.clear();
+  forgetDrafts();
+  moreQuestions.set(undefined);
+  unlisted.set(0);
+  loaded.set(false);
+  problem.set(undefined);
+  identity = undefined;
 }
 
 /** A browser has six connections to a host for all its windows, so that only windows in sight have a stream. */
