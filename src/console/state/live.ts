@@ -3,6 +3,8 @@
 import { announce, note } from './announce.ts';
 import { Collection, Value } from './collection.ts';
 import { forgetDrafts } from './drafts.ts';
+import { forgetOldest } from './forget.ts';
+import { route } from './route.ts';
 import { readRunning } from './running.ts';
 import { ApiError, get, messageOf, post, whenSignedOut } from '../wire/api.ts';
 import { EventStream, type Link } from '../wire/stream.ts';
@@ -34,8 +36,8 @@ const PAGE = 200;
 const QUESTION_PAGES = 5;
 /** Questions that ended while changes were missed, and are read one by one. */
 const ENDED_READ = 50;
-/** Ended calls that are remembered. */
-const CALLS_KEPT = 5000;
+/** Calls and questions that are remembered; those that have not ended always are. */
+const [CALLS_KEPT, SUMMARIES_KEPT, QUESTIONS_KEPT] = [5000, 2000, 2000];
 
 /** How often a window that nobody sees counts the open questions, which its title shows. */
 const COUNT_MS = 30_000;
@@ -152,6 +154,7 @@ function onEvent(type: string, item: unknown): void {
       if (isNew && question.status === 'open') announceQuestion(question);
       if (isNew && question.status !== 'open' && unlisted.get() > 0) unlisted.set(unlisted.get() - 1);
       questions.put(question);
+      forgetOldest(questions, { keep: QUESTIONS_KEPT, endedAt: questionEndedAt });
       break;
     }
     case 'call':
@@ -170,6 +173,11 @@ function onEvent(type: string, item: unknown): void {
   }
 }
 
+/** The one in sight stays. */
+function questionEndedAt({ id, status, createdAt, endedAt }: Question): number | undefined {
+  return status === 'open' || route.get().id === id ? undefined : (endedAt ?? createdAt);
+}
+
 interface Gone {
   gone?: boolean;
 }
@@ -182,13 +190,8 @@ function putOrDelete<T extends object>(collection: Collection<T>, item: T & Gone
 export function putCall(item: Call | Summary): void {
   if ('kind' in item && item.kind === 'summary') summaries.put(item);
   else calls.put(item as Call);
-  if (calls.size > CALLS_KEPT * 1.2) forgetOldCalls();
-}
-
-function forgetOldCalls(): void {
-  const ended = calls.all().filter(({ endedAt }) => endedAt !== undefined);
-  const oldest = ended.toSorted((a, b) => a.startedAt - b.startedAt).slice(0, Math.max(0, calls.size - CALLS_KEPT));
-  for (const { id } of oldest) calls.delete(id);
+  forgetOldest(calls, { keep: CALLS_KEPT, endedAt: (call) => (isRunning(call) ? undefined : call.startedAt) });
+  forgetOldest(summaries, { keep: SUMMARIES_KEPT, endedAt: ({ to }) => to });
 }
 
 function announceQuestion({ server }: Question): void {
