@@ -24,7 +24,7 @@ import type { Question } from '../wire/types.ts';
 import { DemoHint } from './demo-hint.tsx';
 import { Trouble } from './trouble.tsx';
 import { QuestionView } from './question.tsx';
-import { answeredBy, headline, kindOf, QUESTION_STATUS } from './words.ts';
+import { answeredBy, headline, kindOf, questionStatus } from './words.ts';
 
 /** A question that ends sooner is marked. */
 const SOON_MS = 120_000;
@@ -135,6 +135,7 @@ function Nothing({ filtered, ended }: { filtered: boolean; ended: boolean }): JS
 
 function QuestionRow({ question }: { question: Question }): JSX.Element {
   const { server, tool, createdAt, expiresAt, endedAt, status } = question;
+  const state = questionStatus(question);
   const soon = status === 'open' && expiresAt !== undefined && expiresAt - Date.now() < SOON_MS;
   return (
     <>
@@ -153,7 +154,7 @@ function QuestionRow({ question }: { question: Question }): JSX.Element {
             <span class="tag">{kindOf(question)}</span>
           ) : (
             <>
-              <Pill tone={QUESTION_STATUS[status].tone}>{QUESTION_STATUS[status].text}</Pill>
+              <Pill tone={state.tone}>{state.text}</Pill>
               <span class="light">{answeredBy(question) && `by ${answeredBy(question)}`}</span>
             </>
           )}

@@ -18,10 +18,11 @@ import { sendAnswer } from './answer.ts';
 import { Refusals } from './refusals.tsx';
 import { SamplingForm } from './sampling.tsx';
 import { OpenLink, UrlQuestion } from './url-question.tsx';
-import { answeredBy, headline, kindOf, QUESTION_STATUS } from './words.ts';
+import { answeredBy, headline, kindOf, questionStatus } from './words.ts';
 
 export function QuestionView({ question }: { question: Question }): JSX.Element {
   const { id, server, tool, callId, program, principal, createdAt, expiresAt, status, params } = question;
+  const state = questionStatus(question);
   // Events have no params, and lists leave out large ones: they are read when the question is looked at.
   // The params of an ended question that is marked as truncated may not have been kept.
   const missing = params === undefined && (status === 'open' || question.truncated !== true);
@@ -57,7 +58,7 @@ export function QuestionView({ question }: { question: Question }): JSX.Element 
             </span>
           )
         ) : (
-          <Pill tone={QUESTION_STATUS[status].tone}>{QUESTION_STATUS[status].text}</Pill>
+          <Pill tone={state.tone}>{state.text}</Pill>
         )}
       </header>
       <Asked question={question} />
@@ -146,10 +147,10 @@ function FormQuestion({ question }: { question: Question }): JSX.Element {
 function Ended({ question }: { question: Question }): JSX.Element {
   const { status, reason, endedAt, callId, tool } = question;
   const by = answeredBy(question);
-  const tone = QUESTION_STATUS[status].tone === 'bad' ? 'warn' : 'good';
+  const { text, tone } = questionStatus(question);
   return (
-    <Notice tone={tone}>
-      <strong>{by === '' ? QUESTION_STATUS[status].text : `${QUESTION_STATUS[status].text} by ${by}`}</strong>
+    <Notice tone={tone === 'bad' ? 'warn' : 'good'}>
+      <strong>{by === '' ? text : `${text} by ${by}`}</strong>
       {endedAt !== undefined && ` at ${clock(endedAt)}`}
       {status === 'expired' && '. Nobody answered in time.'}
       {status === 'lost' && '. The call that asked is gone.'}
