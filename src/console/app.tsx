@@ -8,15 +8,17 @@ import { useWatched } from './state/collection.ts';
 import { useKeys } from './state/keys.ts';
 import {
   calls,
+  identityOf,
   isRunning,
   link,
-  openQuestions,
+  openCount,
   phase,
   questions,
   retryNow,
   servers,
   signOut,
   start,
+  unlisted,
 } from './state/live.ts';
 import { go, route, stayInList } from './state/route.ts';
 import { useTick } from './state/tick.ts';
@@ -69,7 +71,7 @@ export function App(): JSX.Element {
         </main>
       );
     case 'ready':
-      return <Frame me={now.me} />;
+      return <Frame key={identityOf(now.me)} me={now.me} />;
   }
 }
 
@@ -112,8 +114,8 @@ interface NavigationProps {
 }
 
 function Navigation({ me, onHelp, onSkip }: NavigationProps): JSX.Element {
-  useWatched(route, questions, calls, servers, link);
-  const open = openQuestions().length;
+  useWatched(route, questions, unlisted, calls, servers, link);
+  const open = openCount();
   const counts: Partial<Record<PageName, number>> = {
     inbox: open,
     work: calls.all().filter(isRunning).length,

@@ -5,6 +5,7 @@ import { portToReturnTo } from '../support/port-to-return-to.ts';
 import { EVIL, EVIL_NAME } from './evil.ts';
 import { startKillable } from './killable.ts';
 import { takePictures } from './pictures.ts';
+import type { Page } from './browser.ts';
 import { call, go, group, isAccessible, NARROW, Stage, WIDE } from './scene.ts';
 
 const ADA = 'a-token-of-ada-12345';
@@ -136,6 +137,15 @@ test('W-2: content is edited as JSON with the same checks, and becomes a form ag
   await stage.answersAre([{ content: { name: 'Ada', count: 3, extras: ['bow'] } }]);
 });
 
+test('W-2: a question that is too large for lists is read whole, and answered', async () => {
+  const scene = await stage.scene();
+  await call(scene, 'approve', { what: 'x'.repeat(70_000) });
+  const page = await stage.signedIn(scene.gateway);
+  await group(page, 'Approve').getByLabel('Yes').check();
+  await page.getByRole('button', { name: 'Send answer' }).click();
+  await stage.answersAre([{ content: { ok: true } }]);
+});
+
 test('W-2: questions are declined and dismissed', async () => {
   const scene = await stage.scene();
   await call(scene, 'approve', { what: 'the first' });
@@ -186,6 +196,10 @@ test('W-2, W-7: an address is opened only after the person has seen its host and
   ]);
   await expect.poll(() => opened.title()).toBe('Welcome');
   expect(await opened.evaluate('window.opener')).toBeNull();
+  // The browser might have blocked the new tab.
+  const link = page.getByRole('link', { name: `Open ${host}` });
+  expect(await link.getAttribute('href')).toBe(`${stage.office.page}/welcome?state=1`);
+  expect(await link.getAttribute('rel')).toBe('noopener noreferrer');
   await stage.answersAre([{ action: 'accept' }]);
 });
 
@@ -248,6 +262,31 @@ test('W-6: a page under which the gateway is killed says so, keeps what was type
   await call(second, 'approve', { what: 'the rest' });
   await page.getByText('Approve the rest?').first().waitFor();
 }, 40_000);
+
+test('W-6: windows in the background leave the connections of the browser to others', async () => {
+  const scene = await stage.scene();
+  const { context, page } = await stage.window();
+  const open = async (window: Page): Promise<void> => {
+    await window.goto(`${scene.gateway.console.url}#key=${scene.gateway.console.key}`);
+    await window.getByText('Live', { exact: true }).waitFor();
+  };
+  const become = async (window: Page, state: 'hidden' | 'visible'): Promise<void> =>
+    window.evaluate(`
+      Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
+      document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));`);
+  // A browser has six connections to a host.
+  await open(page);
+  await become(page, 'hidden');
+  for (let count = 0; count < 5; count += 1) {
+    const other = await context.newPage();
+    await open(other);
+    await become(other, 'hidden');
+  }
+  await open(await context.newPage());
+  await call(scene, 'approve');
+  await become(page, 'visible');
+  await page.getByText('Approve it?').first().waitFor();
+});
 
 test('W-7: nothing that a server sends becomes markup, wherever it is shown', async () => {
   const scene = await stage.scene();
@@ -373,6 +412,32 @@ test('W-8: everything is done by keyboard alone', async () => {
   await page.getByRole('article').waitFor();
   await page.keyboard.press('Tab');
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
+});
+
+test('W-7: the next person sees and finds nothing of the one before', async () => {
+  const scene = await stage.scene({ auth: { ...OPERATORS.auth, operators: [] } }, ADA);
+  await call(scene, 'order');
+  const page = await stage.signedIn(scene.gateway, '/inbox', ADA);
+  await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace');
+  // The same person goes on where the session ended.
+  await page.evaluate(`location.hash = '#key=${ADA}&to=/inbox'`);
+  await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('Ada Lovelace');
+  await page.evaluate(`location.hash = '#key=${BEN}&to=/inbox'`);
+  await page.getByText('Nothing waits for you').waitFor();
+  await page.evaluate(`location.hash = '#key=${ADA}&to=/inbox'`);
+  await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('');
+});
+
+test('W-7: a page that cannot sign out says so, and stays live', async () => {
+  const scene = await stage.scene();
+  const page = await stage.signedIn(scene.gateway);
+  await page.evaluate(`
+    const real = fetch;
+    window.fetch = async (url, init) => (String(url).endsWith('/sign-out') ? Promise.reject(new Error()) : real(url, init));`);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('You are still signed in').first().waitFor();
+  await call(scene, 'approve');
+  await page.getByText('Approve it?').first().waitFor();
 });
 
 test('W-7: without a key there is only a page to sign in, and the key leaves the address at once', async () => {

@@ -8,6 +8,7 @@ import type { Schema } from '../../lib/form/json-schema.ts';
 import { plainText, stringifyExact } from '../../lib/exact-json.ts';
 import { draftOf, emptyDraft, readDraft, readRaw, type Draft, type Entered } from './draft.ts';
 import { FieldInput } from './fields.tsx';
+import { formDrafts } from '../state/drafts.ts';
 import { sentence } from '../sentence.ts';
 
 export interface SchemaFormProps {
@@ -21,22 +22,19 @@ export interface SchemaFormProps {
   children: (busy: boolean) => ComponentChildren;
 }
 
-const drafts = new Map<string, Draft>();
-export const forgetDraft = (key: string): void => void drafts.delete(key);
-
 export function SchemaForm({ schema, draftKey, limits, onSubmit, children }: SchemaFormProps): JSX.Element {
   const id = useId();
   const form = useRef<HTMLFormElement>(null);
   const fields = useMemo(() => fieldsOf(schema), [schema]);
   const [draft, setDraftState] = useState<Draft>(
-    () => drafts.get(draftKey) ?? { ...emptyDraft(fields), ...(limits !== undefined && { raw: '{}' }) },
+    () => formDrafts.get(draftKey) ?? { ...emptyDraft(fields), ...(limits !== undefined && { raw: '{}' }) },
   );
   const [mistakes, setMistakes] = useState<Record<string, string>>({});
   const [rawMistake, setRawMistake] = useState<string>();
   const [busy, setBusy] = useState(false);
 
   const setDraft = (next: Draft): void => {
-    drafts.set(draftKey, next);
+    formDrafts.set(draftKey, next);
     setDraftState(next);
   };
   const enter = (name: string, value: Entered): void => {

@@ -1,9 +1,9 @@
 /** Sends an answer, and says what became of it. */
 
 import { announce, note } from '../state/announce.ts';
+import { forgetDraft } from '../state/drafts.ts';
 import { openQuestions, questions, readQuestion } from '../state/live.ts';
 import { go, route } from '../state/route.ts';
-import { forgetDraft } from '../form/form.tsx';
 import { hrefOf } from '../route.ts';
 import { ApiError, messageOf, post } from '../wire/api.ts';
 import type { Json, Question } from '../wire/types.ts';

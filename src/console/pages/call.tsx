@@ -16,7 +16,7 @@ import { get, messageOf, post } from '../wire/api.ts';
 import type { Call, Question } from '../wire/types.ts';
 import { QuestionView } from './question.tsx';
 import { Span } from './span.tsx';
-import { callStatus, headline, QUESTION_STATUS } from './words.ts';
+import { callStatus, headline, questionStatus } from './words.ts';
 
 /** Reads the call with its arguments and result: once, and again when it has ended. */
 export function useCall(id: string | undefined): { call: Call | undefined; problem: string | undefined } {
@@ -83,7 +83,7 @@ export function CallView({ call, problem }: { call: Call; problem?: string | und
             {asked.map((question) => (
               <li key={question.id}>
                 <a href={hrefOf('inbox', question.id)}>{headline(question)}</a>{' '}
-                <Pill tone={QUESTION_STATUS[question.status].tone}>{QUESTION_STATUS[question.status].text}</Pill>
+                <Pill tone={questionStatus(question).tone}>{questionStatus(question).text}</Pill>
               </li>
             ))}
           </ul>

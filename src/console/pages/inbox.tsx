@@ -5,34 +5,36 @@ import { useEffect, useState } from 'preact/hooks';
 import { hrefOf } from '../route.ts';
 import { useWatched } from '../state/collection.ts';
 import {
-  epoch,
   loaded,
   moreQuestions,
+  openCount,
   openQuestions,
   questions,
   readMoreQuestions,
   readQuestion,
+  unlisted,
 } from '../state/live.ts';
+import { useFound } from '../state/found-questions.ts';
+import { includesText } from '../state/calls.ts';
 import { route, show } from '../state/route.ts';
 import { isWide, List } from '../ui/list.tsx';
 import { Search, Split, Tabs } from '../ui/split.tsx';
 import { Age, Ago, Avatar, Empty, Notice, Pill, Remaining } from '../ui/parts.tsx';
-import { get, messageOf } from '../wire/api.ts';
-import type { Page, Question } from '../wire/types.ts';
+import type { Question } from '../wire/types.ts';
 import { DemoHint } from './demo-hint.tsx';
 import { Trouble } from './trouble.tsx';
 import { QuestionView } from './question.tsx';
-import { answeredBy, headline, kindOf, QUESTION_STATUS } from './words.ts';
+import { answeredBy, headline, kindOf, questionStatus } from './words.ts';
 
 /** A question that ends sooner is marked. */
 const SOON_MS = 120_000;
 
 export function Inbox(): JSX.Element {
-  useWatched(questions, loaded, moreQuestions, route);
+  useWatched(questions, loaded, moreQuestions, unlisted, route);
   const { id, filters } = route.get();
   const [text, setText] = useState('');
   const ended = filters['status'] === 'ended';
-  const more = useEnded(ended);
+  const found = useFound(ended ? 'ended' : 'open', text);
   const selected = questions.get(id);
   const unknown = id !== undefined && selected === undefined;
   useEffect(() => {
@@ -40,8 +42,9 @@ export function Inbox(): JSX.Element {
   }, [id]);
 
   const open = openQuestions();
+  const count = openCount();
   const all = ended ? endedQuestions() : withSelected(open, selected);
-  const shown = all.filter((question) => matches(question, text));
+  const shown = all.filter((question) => found.ids.has(question.id) || matches(question, text));
   // With room for it, the first question is open from the start.
   const first = !ended && id === undefined && isWide() ? shown[0]?.id : undefined;
   useEffect(() => {
@@ -59,7 +62,7 @@ export function Inbox(): JSX.Element {
           label="Which questions"
           value={ended ? 'ended' : 'open'}
           options={[
-            ['open', `Open ${open.length === 0 ? '' : open.length.toLocaleString()}`],
+            ['open', `Open ${count === 0 ? '' : count.toLocaleString()}`],
             ['ended', 'Ended'],
           ]}
           onChoose={(status) => show(hrefOf('inbox', undefined, { status: status === 'ended' ? status : undefined }))}
@@ -83,18 +86,18 @@ export function Inbox(): JSX.Element {
               render={(question) => <QuestionRow question={question} />}
             />
           )}
-          {shown.length === 0 && loaded.get() && <Nothing filtered={text !== ''} ended={ended} />}
-          {!ended && moreQuestions.get() !== undefined && (
+          {shown.length === 0 && loaded.get() && !found.loading && <Nothing filtered={text !== ''} ended={ended} />}
+          {!ended && text === '' && moreQuestions.get() !== undefined && (
             <button type="button" class="load" onClick={() => void readMoreQuestions()}>
               Show more questions
             </button>
           )}
-          {ended && more.next && (
-            <button type="button" class="load" onClick={more.read}>
-              Show earlier questions
+          {found.next && (
+            <button type="button" class="load" onClick={found.readMore}>
+              {ended ? 'Show earlier questions' : 'Show more questions'}
             </button>
           )}
-          {more.problem !== undefined && <Notice tone="warn">{more.problem}</Notice>}
+          {found.problem !== undefined && <Notice tone="warn">{found.problem}</Notice>}
         </>
       }
       detail={
@@ -132,6 +135,7 @@ function Nothing({ filtered, ended }: { filtered: boolean; ended: boolean }): JS
 
 function QuestionRow({ question }: { question: Question }): JSX.Element {
   const { server, tool, createdAt, expiresAt, endedAt, status } = question;
+  const state = questionStatus(question);
   const soon = status === 'open' && expiresAt !== undefined && expiresAt - Date.now() < SOON_MS;
   return (
     <>
@@ -150,7 +154,7 @@ function QuestionRow({ question }: { question: Question }): JSX.Element {
             <span class="tag">{kindOf(question)}</span>
           ) : (
             <>
-              <Pill tone={QUESTION_STATUS[status].tone}>{QUESTION_STATUS[status].text}</Pill>
+              <Pill tone={state.tone}>{state.text}</Pill>
               <span class="light">{answeredBy(question) && `by ${answeredBy(question)}`}</span>
             </>
           )}
@@ -177,34 +181,9 @@ function endedQuestions(): Question[] {
 }
 
 function matches(question: Question, text: string): boolean {
-  if (text === '') return true;
-  const { server, tool = '', program = '', principal } = question;
-  return `${server} ${tool} ${program} ${principal} ${headline(question)}`.toLowerCase().includes(text.toLowerCase());
-}
-
-interface More {
-  next: boolean;
-  problem: string | undefined;
-  read: () => void;
-}
-
-/** Reads ended questions page by page, when they are wanted. */
-function useEnded(wanted: boolean): More {
-  useWatched(epoch);
-  const [cursor, setCursor] = useState<string>();
-  const [problem, setProblem] = useState<string>();
-  const read = async (from: string | undefined): Promise<void> => {
-    try {
-      const page = await get<Page<Question>>('/api/v1/questions', { status: 'ended', limit: 50, cursor: from });
-      questions.putAll(page.items);
-      setCursor(page.next);
-      setProblem(undefined);
-    } catch (error) {
-      setProblem(messageOf(error));
-    }
-  };
-  useEffect(() => {
-    if (wanted) void read(undefined);
-  }, [wanted, epoch.get()]);
-  return { next: cursor !== undefined, problem, read: () => void read(cursor) };
+  const { id, server, tool, callId, sessionId, program, principal, reason } = question;
+  return (
+    text === '' ||
+    includesText([id, server, tool, callId, sessionId, program, principal, reason, headline(question)], text)
+  );
 }

@@ -1,14 +1,15 @@
 /** A question: who asks, what for, and how to answer. */
 
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { clean, cleanLine } from '../../lib/clean.ts';
 import type { Schema } from '../../lib/form/json-schema.ts';
 import { isObject } from '../../lib/values.ts';
 import { SchemaForm } from '../form/form.tsx';
 import { clock } from '../format.ts';
 import { hrefOf } from '../route.ts';
-import { readQuestion } from '../state/live.ts';
+import { useWatched } from '../state/collection.ts';
+import { link, readQuestion } from '../state/live.ts';
 import { Ago, Avatar, Facts, Notice, Pill, Remaining, Section } from '../ui/parts.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { JsonView } from '../ui/json.tsx';
@@ -16,15 +17,20 @@ import type { Question } from '../wire/types.ts';
 import { sendAnswer } from './answer.ts';
 import { Refusals } from './refusals.tsx';
 import { SamplingForm } from './sampling.tsx';
-import { UrlQuestion } from './url-question.tsx';
-import { answeredBy, headline, kindOf, QUESTION_STATUS } from './words.ts';
+import { OpenLink, UrlQuestion } from './url-question.tsx';
+import { answeredBy, headline, kindOf, questionStatus } from './words.ts';
 
 export function QuestionView({ question }: { question: Question }): JSX.Element {
   const { id, server, tool, callId, program, principal, createdAt, expiresAt, status, params } = question;
-  // An event tells that there is a question; what it asks for is read when it is looked at.
+  const state = questionStatus(question);
+  // Events have no params, and lists leave out large ones: they are read when the question is looked at.
+  // The params of an ended question that is marked as truncated may not have been kept.
+  const missing = params === undefined && (status === 'open' || question.truncated !== true);
+  const [wasRead, setWasRead] = useState(false);
+  useWatched(link);
   useEffect(() => {
-    if (params === undefined && question.truncated !== true) void readQuestion({ id });
-  }, [id, params === undefined]);
+    if (missing) void readQuestion({ id }).then(setWasRead);
+  }, [id, missing, link.get().state]);
   return (
     <article class="question">
       <header class="item-head">
@@ -52,11 +58,15 @@ export function QuestionView({ question }: { question: Question }): JSX.Element 
             </span>
           )
         ) : (
-          <Pill tone={QUESTION_STATUS[status].tone}>{QUESTION_STATUS[status].text}</Pill>
+          <Pill tone={state.tone}>{state.text}</Pill>
         )}
       </header>
       <Asked question={question} />
-      {status === 'open' ? <Answering key={question.id} question={question} /> : <Ended question={question} />}
+      {status === 'open' ? (
+        <Answering key={question.id} question={question} wasRead={wasRead} />
+      ) : (
+        <Ended question={question} />
+      )}
       <details class="more">
         <summary>About this question</summary>
         <Facts
@@ -87,8 +97,14 @@ function Asked({ question }: { question: Question }): JSX.Element | null {
   return <p class="message">{text === '' ? headline(question) : text}</p>;
 }
 
-function Answering({ question }: { question: Question }): JSX.Element {
-  if (question.params === undefined) return <p class="muted">Loading…</p>;
+function Answering({ question, wasRead }: { question: Question; wasRead: boolean }): JSX.Element {
+  if (question.params === undefined) {
+    return wasRead ? (
+      <Notice tone="warn">The history does not have the whole question. Answer it in the client.</Notice>
+    ) : (
+      <p class="muted">Loading…</p>
+    );
+  }
   if (question.kind === 'sampling') return <SamplingForm question={question} />;
   if (question.kind === 'roots') {
     return <Notice tone="info">Only the client program knows its folders. It answers by itself.</Notice>;
@@ -131,14 +147,15 @@ function FormQuestion({ question }: { question: Question }): JSX.Element {
 function Ended({ question }: { question: Question }): JSX.Element {
   const { status, reason, endedAt, callId, tool } = question;
   const by = answeredBy(question);
-  const tone = QUESTION_STATUS[status].tone === 'bad' ? 'warn' : 'good';
+  const { text, tone } = questionStatus(question);
   return (
-    <Notice tone={tone}>
-      <strong>{by === '' ? QUESTION_STATUS[status].text : `${QUESTION_STATUS[status].text} by ${by}`}</strong>
+    <Notice tone={tone === 'bad' ? 'warn' : 'good'}>
+      <strong>{by === '' ? text : `${text} by ${by}`}</strong>
       {endedAt !== undefined && ` at ${clock(endedAt)}`}
       {status === 'expired' && '. Nobody answered in time.'}
       {status === 'lost' && '. The call that asked is gone.'}
       {reason !== undefined && <p>{clean(reason)}</p>}
+      {question.mode === 'url' && status === 'accepted' && <OpenLink question={question} />}
       {callId !== undefined && (
         <p>
           <a href={hrefOf('work', callId)}>See what became of {tool ?? 'the call'}</a>

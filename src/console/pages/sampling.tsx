@@ -4,18 +4,17 @@ import type { JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { clean, cleanLine } from '../../lib/clean.ts';
 import { isObject } from '../../lib/values.ts';
+import { replyDrafts } from '../state/drafts.ts';
 import { Blocks } from '../ui/blocks.tsx';
 import { JsonView } from '../ui/json.tsx';
 import { Facts, Section } from '../ui/parts.tsx';
 import type { Question } from '../wire/types.ts';
 import { sendAnswer } from './answer.ts';
 
-const drafts = new Map<string, string>();
-
 export function SamplingForm({ question }: { question: Question }): JSX.Element {
   const { id, params = {} } = question;
   const field = useId();
-  const [text, setText] = useState(drafts.get(id) ?? '');
+  const [text, setText] = useState(replyDrafts.get(id) ?? '');
   const [model, setModel] = useState('human');
   const [mistake, setMistake] = useState<string>();
   const [busy, setBusy] = useState(false);
@@ -62,7 +61,7 @@ export function SamplingForm({ question }: { question: Question }): JSX.Element 
             aria-invalid={mistake !== undefined}
             aria-describedby={`${field}-help${mistake === undefined ? '' : ` ${field}-mistake`}`}
             onInput={({ currentTarget: { value } }) => {
-              drafts.set(id, value);
+              replyDrafts.set(id, value);
               setText(value);
               setMistake(undefined);
             }}

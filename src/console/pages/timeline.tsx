@@ -23,6 +23,7 @@ const WINDOWS: [string, string][] = [
   ['60', '1 hour'],
 ];
 const PAGES = 10;
+const PAGE = 200;
 const ROW = 20;
 
 export function Timeline(): JSX.Element {
@@ -32,7 +33,7 @@ export function Timeline(): JSX.Element {
   const asTable = filters['as'] === 'table';
   // A bar of an hour moves by a pixel in four seconds.
   useTick(minutes > 20 ? 4 : 1);
-  const problem = useHistory();
+  const { problem, isPartial } = useHistory();
   const set = (changed: Record<string, string | undefined>): void =>
     show(hrefOf('timeline', undefined, { ...filters, ...changed }));
   const to = Date.now();
@@ -61,6 +62,9 @@ export function Timeline(): JSX.Element {
         />
       </header>
       {problem !== undefined && <Notice tone="warn">{problem}</Notice>}
+      {isPartial && (
+        <Notice tone="info">Showing the newest {(PAGES * PAGE).toLocaleString('en')} calls of the last hour.</Notice>
+      )}
       <HistoryOff />
       {lanes.length === 0 ? (
         <Empty icon="timeline" title={`No calls in the last ${minutes === 60 ? 'hour' : `${minutes} minutes`}`}>
@@ -81,14 +85,21 @@ function HistoryOff(): JSX.Element | null {
   if (now.name !== 'ready' || now.me.history.keepMs > 0) return null;
   return (
     <Notice tone="info">
-      The gateway keeps no history (history.keepMs is 0): only calls since you opened this page are shown.
+      History is off (<code>history.keepMs</code> is 0): calls and questions are not shown.
     </Notice>
   );
 }
 
+interface History {
+  problem: string | undefined;
+  /** There are more calls than were read. */
+  isPartial: boolean;
+}
+
 /** Reads the calls of the last hour. */
-function useHistory(): string | undefined {
+function useHistory(): History {
   const [problem, setProblem] = useState<string>();
+  const [isPartial, setPartial] = useState(false);
   useEffect(() => {
     const left = new AbortController();
     const read = async (): Promise<void> => {
@@ -96,11 +107,13 @@ function useHistory(): string | undefined {
       const from = Date.now() - 60 * MINUTE;
       try {
         for (let page = 0; page < PAGES && !left.signal.aborted; page += 1) {
-          const { items, next } = await get<Page<Call | Summary>>('/api/v1/calls', { from, limit: 200, cursor });
+          const { items, next } = await get<Page<Call | Summary>>('/api/v1/calls', { from, limit: PAGE, cursor });
           for (const item of items) putCall(item);
-          if (next === undefined) break;
           cursor = next;
+          if (next === undefined) break;
         }
+        if (left.signal.aborted) return;
+        setPartial(cursor !== undefined);
         setProblem(undefined);
       } catch (error) {
         setProblem(messageOf(error));
@@ -109,7 +122,7 @@ function useHistory(): string | undefined {
     void read();
     return () => left.abort();
   }, [epoch.get()]);
-  return problem;
+  return { problem, isPartial };
 }
 
 function Bars({ lanes, window }: { lanes: Lane[]; window: Window }): JSX.Element {

@@ -13,7 +13,7 @@ import { Refusals } from './refusals.tsx';
 
 export function UrlQuestion({ question }: { question: Question }): JSX.Element {
   const [busy, setBusy] = useState(false);
-  const address = cleanLine(question.params?.['url'] ?? '');
+  const address = addressOf(question);
   const url = httpUrl(address);
   const open = async (target: URL): Promise<void> => {
     setBusy(true);
@@ -59,3 +59,18 @@ export function UrlQuestion({ question }: { question: Question }): JSX.Element {
     </>
   );
 }
+
+/** After the person has agreed: the browser may have blocked the new tab, and does not tell. */
+export function OpenLink({ question }: { question: Question }): JSX.Element | null {
+  const url = httpUrl(addressOf(question));
+  if (url === undefined) return null;
+  return (
+    <p>
+      <a href={url.href} target="_blank" rel="noopener noreferrer">
+        Open {url.host}
+      </a>
+    </p>
+  );
+}
+
+const addressOf = ({ params }: Question): string => cleanLine(params?.['url'] ?? '');

@@ -4,16 +4,22 @@ import type { Call, CallStatus, Question, QuestionStatus, Server } from '../wire
 import { cleanLine } from '../../lib/clean.ts';
 import { isObject } from '../../lib/values.ts';
 
-export const QUESTION_STATUS: Record<QuestionStatus, { text: string; tone: string }> = {
+const QUESTION_STATUS: Record<QuestionStatus, { text: string; tone: string }> = {
   open: { text: 'Open', tone: 'waiting' },
   accepted: { text: 'Answered', tone: 'good' },
   completed: { text: 'Completed', tone: 'good' },
   declined: { text: 'Declined', tone: 'neutral' },
   cancelled: { text: 'Dismissed', tone: 'neutral' },
-  rejected: { text: 'Refused', tone: 'neutral' },
+  rejected: { text: 'Withdrawn', tone: 'neutral' },
   expired: { text: 'Expired', tone: 'bad' },
   lost: { text: 'Lost', tone: 'bad' },
 };
+
+/** A person refuses a question; without one, the server or its call has withdrawn it. */
+export function questionStatus({ status, answeredBy: by }: Question): { text: string; tone: string } {
+  if (status === 'rejected' && by !== undefined) return { text: 'Refused', tone: 'neutral' };
+  return QUESTION_STATUS[status] ?? { text: status, tone: 'neutral' };
+}
 
 export const CALL_STATUS: Record<CallStatus, { text: string; tone: string }> = {
   running: { text: 'Running', tone: 'running' },

@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useWatched } from './collection.ts';
 import { calls, epoch, isRunning, putCall } from './live.ts';
+import { readRunning } from './running.ts';
 import { get, messageOf } from '../wire/api.ts';
 import type { Call, Page, Summary } from '../wire/types.ts';
 
@@ -33,9 +34,12 @@ export function useCalls(filter: CallFilter): Found {
     key: string;
     cursor?: string;
     oldest: number;
+    /** Those that the gateway has found. */
+    ids: ReadonlySet<string>;
     problem?: string;
     done: boolean;
   }>();
+  const fits = state?.key === key ? state : undefined;
   const current = useRef(key);
   current.current = key;
   const read = async (cursor: string | undefined): Promise<void> => {
@@ -45,9 +49,11 @@ export function useCalls(filter: CallFilter): Found {
       if (current.current !== key) return;
       const starts = page.items.map((item) => ('startedAt' in item ? item.startedAt : item.from));
       const oldest = page.next === undefined ? 0 : Math.min(...starts);
-      setState({ key, oldest, done: true, ...(page.next !== undefined && { cursor: page.next }) });
+      const earlier = cursor === undefined ? [] : (fits?.ids ?? []);
+      const ids = new Set([...earlier, ...page.items.map(({ id }) => id)]);
+      setState({ key, oldest, ids, done: true, ...(page.next !== undefined && { cursor: page.next }) });
     } catch (error) {
-      if (current.current === key) setState({ key, oldest: 0, problem: messageOf(error), done: true });
+      if (current.current === key) setState({ key, oldest: 0, ids: new Set(), problem: messageOf(error), done: true });
     }
   };
   useEffect(() => {
@@ -55,10 +61,11 @@ export function useCalls(filter: CallFilter): Found {
     const timer = setTimeout(() => void read(undefined), filter.text === undefined ? 0 : 200);
     return () => clearTimeout(timer);
   }, [key]);
-  const fits = state?.key === key ? state : undefined;
   const oldest = fits?.oldest ?? 0;
   // What is older than the pages read so far would leave gaps.
-  const items = calls.all().filter((call) => matches(call, filter) && (call.startedAt >= oldest || isRunning(call)));
+  const items = calls
+    .all()
+    .filter((call) => matches(call, filter, fits?.ids) && (call.startedAt >= oldest || isRunning(call)));
   return {
     items: items.toSorted((a, b) => b.startedAt - a.startedAt || (a.id < b.id ? 1 : -1)),
     more: fits?.cursor !== undefined,
@@ -68,17 +75,13 @@ export function useCalls(filter: CallFilter): Found {
   };
 }
 
-/** What a person calls running is two states for the gateway. */
 async function readPage({ status, ...filter }: CallFilter, cursor: string | undefined): Promise<Page<Call | Summary>> {
-  const read = async (of: string | undefined): Promise<Page<Call | Summary>> =>
-    get('/api/v1/calls', { ...filter, status: of, limit: LIMIT, cursor });
-  if (status !== 'running') return read(status);
-  const [running, waiting] = await Promise.all([read('running'), read('waiting')]);
-  return { items: [...running.items, ...waiting.items] };
+  if (status === 'running') return { items: await readRunning({ ...filter }) };
+  return get('/api/v1/calls', { ...filter, status, limit: LIMIT, cursor });
 }
 
-/** As the gateway filters. */
-export function matches(call: Call, filter: CallFilter): boolean {
+/** As the gateway filters; `found` are calls in which the gateway has found the text. */
+export function matches(call: Call, filter: CallFilter, found?: ReadonlySet<string>): boolean {
   const { status, outcome, server, session, text, task } = filter;
   if (status === 'running' && !isRunning(call)) return false;
   if (status === 'ended' && isRunning(call)) return false;
@@ -86,9 +89,14 @@ export function matches(call: Call, filter: CallFilter): boolean {
   if (server !== undefined && call.server !== server) return false;
   if (session !== undefined && call.sessionId !== session) return false;
   if (task === 'true' && call.taskId === undefined) return false;
-  if (text === undefined) return true;
-  const { tool, statusMessage = '', program = '', principal } = call;
-  return `${call.server} ${tool} ${statusMessage} ${program} ${principal} ${call.id}`
-    .toLowerCase()
-    .includes(text.toLowerCase());
+  return text === undefined || found?.has(call.id) === true || includesText(searched(call), text);
+}
+
+const searched = (call: Call): (string | undefined)[] => {
+  const { id, server, tool, taskId, sessionId, program, principal, statusMessage, error } = call;
+  return [id, server, tool, taskId, sessionId, program, principal, statusMessage, error?.message];
+};
+
+export function includesText(texts: readonly (string | undefined)[], text: string): boolean {
+  return texts.some((each) => each?.toLowerCase().includes(text.toLowerCase()));
 }

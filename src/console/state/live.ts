@@ -1,7 +1,11 @@
 /** Everything that the page knows of the gateway: read once, and kept up to date by the stream of changes. */
 
-import { announce } from './announce.ts';
+import { announce, note } from './announce.ts';
 import { Collection, Value } from './collection.ts';
+import { forgetDrafts } from './drafts.ts';
+import { forgetOldest } from './forget.ts';
+import { route } from './route.ts';
+import { readRunning } from './running.ts';
 import { ApiError, get, messageOf, post, whenSignedOut } from '../wire/api.ts';
 import { EventStream, type Link } from '../wire/stream.ts';
 import type { Call, Me, Page, Question, Server, Session, Summary } from '../wire/types.ts';
@@ -22,6 +26,8 @@ export const servers = new Collection<Server>(({ name }) => name, ['tools', 'log
 export const sessions = new Collection<Session>(({ id }) => id);
 /** There are more open questions than the page has read. */
 export const moreQuestions = new Value<string | undefined>(undefined);
+/** How many more questions are open than the page knows; less than 0 if some have ended since they were read. */
+export const unlisted = new Value(0);
 /** Grows when lists must be read again, because changes were missed. */
 export const epoch = new Value(0);
 
@@ -30,19 +36,29 @@ const PAGE = 200;
 const QUESTION_PAGES = 5;
 /** Questions that ended while changes were missed, and are read one by one. */
 const ENDED_READ = 50;
-/** Ended calls that are remembered. */
-const CALLS_KEPT = 5000;
+/** Calls and questions that are remembered; those that have not ended always are. */
+const [CALLS_KEPT, SUMMARIES_KEPT, QUESTIONS_KEPT] = [5000, 2000, 2000];
+
+/** How often a window that nobody sees counts the open questions, which its title shows. */
+const COUNT_MS = 30_000;
 
 let stream: EventStream | undefined;
+let counting: ReturnType<typeof setInterval> | undefined;
+/** Of the person to whom belongs what the page knows. */
+let identity: string | undefined;
+
+/** People who sign in again find everything as they left it. Others, and who may see less than before, do not. */
+export const identityOf = ({ principal, operator }: Me): string => JSON.stringify([principal, operator]);
 
 export async function start(): Promise<void> {
   whenSignedOut(() => signedOut('You are no longer signed in: the session has ended, or the gateway has a new key.'));
-  stream?.close();
+  unfollow();
   try {
     const me = await get<Me>('/api/v1/me');
+    if (identity !== identityOf(me)) forgetEverything();
+    identity = identityOf(me);
     phase.set({ name: 'ready', me });
-    stream = new EventStream({ onEvent, onLink, onOpen, onSignedOut: () => signedOut() });
-    stream.start();
+    follow();
   } catch (error) {
     if (phase.get().name !== 'signed out') phase.set({ name: 'failed', reason: messageOf(error) });
   }
@@ -54,14 +70,48 @@ export async function signIn(key: string): Promise<void> {
 }
 
 export async function signOut(): Promise<void> {
-  stream?.close();
-  await post('/console/sign-out', {});
-  for (const collection of [questions, calls, summaries, servers, sessions]) collection.clear();
+  try {
+    await post('/console/sign-out', {});
+  } catch (error) {
+    // The cookie is still there, and only the gateway can remove it.
+    note(`You are still signed in: ${messageOf(error)}`, 'problem');
+    return;
+  }
+  unfollow();
+  forgetEverything();
   phase.set({ name: 'signed out' });
 }
 
-function signedOut(reason?: string): void {
+function forgetEverything(): void {
+  for (const collection of [questions, calls, summaries, servers, sessions]) collection.clear();
+  forgetDrafts();
+  moreQuestions.set(undefined);
+  unlisted.set(0);
+  loaded.set(false);
+  problem.set(undefined);
+  identity = undefined;
+}
+
+/** A browser has six connections to a host for all its windows, so that only windows in sight have a stream. */
+function follow(): void {
+  unfollow();
+  if (phase.get().name !== 'ready') return;
+  if (document.visibilityState === 'hidden') {
+    counting = setInterval(() => void countOpenQuestions(), COUNT_MS);
+    return;
+  }
+  stream = new EventStream({ onEvent, onLink, onOpen, onSignedOut: () => signedOut() });
+  stream.start();
+}
+
+function unfollow(): void {
   stream?.close();
+  stream = undefined;
+  clearInterval(counting);
+}
+
+function signedOut(reason?: string): void {
+  unfollow();
   // The first visit needs no explanation.
   const known = phase.get().name === 'ready';
   phase.set({ name: 'signed out', ...(known && reason !== undefined && { reason }) });
@@ -70,9 +120,10 @@ function signedOut(reason?: string): void {
 export const retryNow = (): void => stream?.retryNow();
 
 // A computer that wakes up and a page that comes to the front do not wait for the next attempt.
-for (const event of ['online', 'focus', 'visibilitychange']) {
+for (const event of ['online', 'focus']) {
   globalThis.addEventListener?.(event, () => retryNow());
 }
+globalThis.addEventListener?.('visibilitychange', follow);
 
 function onLink(now: Link): void {
   const before = link.get();
@@ -99,8 +150,11 @@ function onEvent(type: string, item: unknown): void {
   switch (type) {
     case 'question': {
       const question = item as Question;
-      if (question.status === 'open' && questions.get(question.id) === undefined) announceQuestion(question);
+      const isNew = questions.get(question.id) === undefined;
+      if (isNew && question.status === 'open') announceQuestion(question);
+      if (isNew && question.status !== 'open' && unlisted.get() > 0) unlisted.set(unlisted.get() - 1);
       questions.put(question);
+      forgetOldest(questions, { keep: QUESTIONS_KEPT, endedAt: questionEndedAt });
       break;
     }
     case 'call':
@@ -119,6 +173,11 @@ function onEvent(type: string, item: unknown): void {
   }
 }
 
+/** The one in sight stays. */
+function questionEndedAt({ id, status, createdAt, endedAt }: Question): number | undefined {
+  return status === 'open' || route.get().id === id ? undefined : (endedAt ?? createdAt);
+}
+
 interface Gone {
   gone?: boolean;
 }
@@ -131,13 +190,8 @@ function putOrDelete<T extends object>(collection: Collection<T>, item: T & Gone
 export function putCall(item: Call | Summary): void {
   if ('kind' in item && item.kind === 'summary') summaries.put(item);
   else calls.put(item as Call);
-  if (calls.size > CALLS_KEPT * 1.2) forgetOldCalls();
-}
-
-function forgetOldCalls(): void {
-  const ended = calls.all().filter(({ endedAt }) => endedAt !== undefined);
-  const oldest = ended.toSorted((a, b) => a.startedAt - b.startedAt).slice(0, Math.max(0, calls.size - CALLS_KEPT));
-  for (const { id } of oldest) calls.delete(id);
+  forgetOldest(calls, { keep: CALLS_KEPT, endedAt: (call) => (isRunning(call) ? undefined : call.startedAt) });
+  forgetOldest(summaries, { keep: SUMMARIES_KEPT, endedAt: ({ to }) => to });
 }
 
 function announceQuestion({ server }: Question): void {
@@ -159,14 +213,11 @@ async function reload(): Promise<void> {
 async function readRunningCalls(): Promise<void> {
   await quietly(async () => {
     const known = calls.all().filter(isRunning);
-    const pages = await Promise.all(
-      ['running', 'waiting'].map(async (status) => get<Page<Call>>('/api/v1/calls', { status, limit: PAGE })),
-    );
-    const found = new Set(pages.flatMap(({ items }) => items.map(({ id }) => id)));
-    for (const { items } of pages) calls.putAll(items);
+    const running = await readRunning();
+    calls.putAll(running);
+    const found = new Set(running.map(({ id }) => id));
     // What ran before changes were missed, and does not any more, is read again where it is shown.
-    if (pages.some(({ next }) => next !== undefined)) return;
-    for (const { id } of known) if (!found.has(id)) calls.delete(id);
+    for (const call of known) if (!found.has(call.id) && calls.get(call.id) === call) calls.delete(call.id);
   });
 }
 
@@ -174,16 +225,17 @@ async function readOpenQuestions(): Promise<void> {
   const known = questions.all().filter(({ status }) => status === 'open');
   const found = new Set<string>();
   let cursor: string | undefined;
+  let total: number | undefined;
   try {
     for (let page = 0; page < QUESTION_PAGES; page += 1) {
-      const { items, next } = await get<Page<Question>>('/api/v1/questions', { status: 'open', limit: PAGE, cursor });
-      questions.putAll(items);
-      for (const { id } of items) found.add(id);
-      cursor = next;
-      if (next === undefined) break;
+      const read = await readOpenPage(PAGE, cursor);
+      for (const { id } of read.items) found.add(id);
+      ({ next: cursor, total } = read);
+      if (cursor === undefined) break;
     }
     moreQuestions.set(cursor);
     if (cursor === undefined) await readEnded(known.filter(({ id }) => !found.has(id)));
+    setOpenCount(cursor === undefined ? undefined : total);
   } catch (error) {
     problem.set(messageOf(error));
     return;
@@ -207,17 +259,45 @@ export const problem = new Value<string | undefined>(undefined);
 export async function readMoreQuestions(): Promise<void> {
   const cursor = moreQuestions.get();
   if (cursor === undefined) return;
-  const { items, next } = await get<Page<Question>>('/api/v1/questions', { status: 'open', limit: PAGE, cursor });
-  questions.putAll(items);
+  const { next, total } = await readOpenPage(PAGE, cursor);
   moreQuestions.set(next);
+  setOpenCount(next === undefined ? undefined : total);
 }
 
-export async function readQuestion({ id }: { id: string }): Promise<void> {
+async function readOpenPage(limit: number, cursor?: string): Promise<Page<Question>> {
+  const page = await get<Page<Question>>('/api/v1/questions', { status: 'open', limit, cursor });
+  questions.putAll(page.items);
+  return page;
+}
+
+/** Open questions among them that the page did not know have been counted already. */
+export function putFoundQuestions(items: readonly Question[]): void {
+  const discovered = items.filter(({ id, status }) => status === 'open' && questions.get(id) === undefined).length;
+  if (unlisted.get() > 0) unlisted.set(Math.max(0, unlisted.get() - discovered));
+  questions.putAll(items);
+}
+
+async function countOpenQuestions(): Promise<void> {
+  await quietly(async () => setOpenCount((await readOpenPage(1)).total));
+}
+
+/** `undefined` if the page knows all of them. */
+function setOpenCount(total: number | undefined): void {
+  unlisted.set(total === undefined ? 0 : total - openQuestions().length);
+}
+
+/** Those that the page has not read, too. */
+export const openCount = (): number => Math.max(0, openQuestions().length + unlisted.get());
+
+/** Returns whether it could be read. */
+export async function readQuestion({ id }: { id: string }): Promise<boolean> {
   try {
     questions.put(await get<Question>(`/api/v1/questions/${encodeURIComponent(id)}`));
+    return true;
   } catch (error) {
     // If the gateway cannot be reached, what is known may still be true.
     if (error instanceof ApiError && error.status === 404) questions.delete(id);
+    return false;
   }
 }
 

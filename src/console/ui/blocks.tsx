@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { clean, cleanLine } from '../../lib/clean.ts';
 import { isObject } from '../../lib/values.ts';
+import { isBase64 } from '../base64.ts';
 import { bytes } from '../format.ts';
 import { httpUrl } from '../http-url.ts';
 import { Icon } from './icons.tsx';
@@ -55,11 +56,9 @@ interface MediaProps {
   label: string;
 }
 
-const BASE64 = /^[A-Za-z0-9+/\s_-]*={0,2}\s*$/;
-
 function Media({ kind, data, mimeType, label }: MediaProps): JSX.Element {
   const [broken, setBroken] = useState(false);
-  const fits = new RegExp(`^${kind}/[a-z0-9.+-]+$`, 'i').test(mimeType) && BASE64.test(data);
+  const fits = new RegExp(`^${kind}/[a-z0-9.+-]+$`, 'i').test(mimeType) && isBase64(data);
   const size = bytes(Math.floor((data.length * 3) / 4));
   if (!fits || broken) {
     return (

@@ -1,0 +1,18 @@
+/** What the person has typed and not sent, so that it is there again after looking at something else. */
+
+import type { Draft } from '../form/draft.ts';
+
+/** Forms of questions and tools. */
+export const formDrafts = new Map<string, Draft>();
+/** Replies to sampling requests. */
+export const replyDrafts = new Map<string, string>();
+
+export function forgetDraft(key: string): void {
+  formDrafts.delete(key);
+  replyDrafts.delete(key);
+}
+
+export function forgetDrafts(): void {
+  formDrafts.clear();
+  replyDrafts.clear();
+}
