@@ -13,8 +13,8 @@ import { SignInLimit } from './sign-in-limit.ts';
 /** The name of the key in the store. */
 const COOKIE_KEY = 'console cookies';
 
-/** Every request with a cookie that changes something has it: a page of another origin cannot send it. */
-const CSRF_HEADER = 'meanwhile-console';
+/** Has the page key, which makes a cookie valid. A page of another origin neither knows it nor can send it. */
+const PAGE_KEY_HEADER = 'meanwhile-console';
 
 const FIX = 'open the link that `meanwhile console` prints, or sign in with a token from auth.tokens';
 
@@ -56,17 +56,21 @@ export class Access {
   async admit(req: IncomingMessage): Promise<Admitted> {
     const { authorization } = req.headers;
     if (authorization !== undefined) return { person: this.#bearer(authorization), by: 'bearer' };
-    const signedIn = (await this.#cookieKey()).read(req, this.#parts.clock.now());
+    const cookies = await this.#cookieKey();
+    const signedIn = cookies.read(req, this.#parts.clock.now());
     const person = signedIn && this.#personOf(signedIn);
-    if (person === undefined) throw new ApiError(401, 'not_signed_in', `not signed in; ${FIX}`);
-    if (!isRead(req) && req.headers[CSRF_HEADER] !== '1') {
-      throw new ApiError(403, 'missing_header', 'send the header "Meanwhile-Console: 1" with a cookie');
+    if (signedIn === undefined || person === undefined) {
+      throw new ApiError(401, 'not_signed_in', `not signed in; ${FIX}`);
+    }
+    if (!cookies.isPageKey(req.headers[PAGE_KEY_HEADER]?.toString() ?? '', signedIn)) {
+      const message = `a cookie needs the pageKey of the sign-in in the header "Meanwhile-Console"; ${FIX}`;
+      throw new ApiError(401, 'not_signed_in', message);
     }
     return { person, by: 'cookie' };
   }
 
-  /** The `Set-Cookie` header of somebody who knows the key of the launch link, or a token. */
-  async signIn(req: IncomingMessage, key: string): Promise<string> {
+  /** The `Set-Cookie` header and the page key of somebody who knows the key of the launch link, or a token. */
+  async signIn(req: IncomingMessage, key: string): Promise<{ cookie: string; pageKey: string }> {
     const { clock } = this.#parts;
     this.#limit.assertOpen(req);
     const known = this.#known(key);
@@ -75,7 +79,8 @@ export class Access {
       throw new ApiError(401, 'wrong_key', `this key is not known, or from an earlier start of the gateway; ${FIX}`);
     }
     const now = clock.now();
-    return (await this.#cookieKey()).set({ ...known, expires: now + COOKIE_MS }, now);
+    const cookies = await this.#cookieKey();
+    return { cookie: cookies.set({ ...known, expires: now + COOKIE_MS }, now), pageKey: cookies.pageKey(known) };
   }
 
   async signOut(): Promise<string> {

@@ -91,7 +91,8 @@ export class Console {
     switch (path) {
       case '/console/sign-in': {
         const { key } = (await readJson(signInBody, req, this.#bodyBytes)) as { key: string };
-        respond(res, 204, undefined, { 'set-cookie': await this.#access.signIn(req, key) });
+        const { cookie, pageKey } = await this.#access.signIn(req, key);
+        respond(res, 200, { pageKey }, { 'set-cookie': cookie });
         return;
       }
       case '/console/sign-out':

@@ -1,4 +1,8 @@
-/** The cookie of a person who has signed in: who it is, until when, and a signature. */
+/**
+ * What a person who has signed in has: a cookie with who it is, until when, and a signature; and a page key. Browsers send cookies to
+ * every port of a host, so to any server on this machine whose link the person opens. The cookie alone is therefore worth nothing: the
+ * page keeps the page key in its own storage, which no other port can read, and sends it with each request.
+ */
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -32,6 +36,11 @@ export class Cookies {
     return this.#header(`${content}.${this.#signatureOf(content).toString('base64url')}`, seconds);
   }
 
+  /** The same for each sign-in of a person: the pages of several gateways on one host have one cookie, but a storage each. */
+  pageKey({ principal, launched }: Omit<SignedIn, 'expires'>): string {
+    return this.#signatureOf(`page ${JSON.stringify([principal, launched])}`).toString('base64url');
+  }
+
   clear(): string {
     return this.#header('', 0);
   }
@@ -45,6 +54,11 @@ export class Cookies {
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
     const signedIn = parse(content);
     return signedIn !== undefined && signedIn.expires > now ? signedIn : undefined;
+  }
+
+  isPageKey(given: string, signedIn: SignedIn): boolean {
+    const [one, other] = [Buffer.from(given), Buffer.from(this.pageKey(signedIn))];
+    return one.length === other.length && timingSafeEqual(one, other);
   }
 
   #header(value: string, seconds: number): string {
