@@ -142,6 +142,40 @@ test('W-6: after a kill and a restart, the page goes on with its cookie and hear
   });
 });
 
+test('W-6: a client that leaves before its stream has begun leaves nothing behind, and counts until then', async () => {
+  const { config } = await servers();
+  const gateway = await httpGateway(config, PEOPLE);
+  const ann = withToken(gateway, ANN);
+  const { history } = gateway.gateway.store;
+  const range = history.range.bind(history);
+  let asked = 0;
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  history.range = async () => {
+    asked += 1;
+    if (asked <= 100) await released;
+    return range();
+  };
+  const leave = new AbortController();
+  const left = Promise.allSettled(
+    Array.from({ length: 100 }, async () =>
+      fetch(new URL('/api/v1/events', gateway.url), { headers: ann.headers, signal: leave.signal }),
+    ),
+  );
+  await expect.poll(() => asked).toBe(100);
+  expect((await ann.get('/events')).status).toBe(429);
+  leave.abort();
+  await left;
+  await expect.poll(async () => (await ann.events()).of('hello').length).toBe(1);
+  release();
+  await released;
+  // All at the same time, beside the one above.
+  const streams = await Promise.all(Array.from({ length: 50 }, async () => ann.events()));
+  expect(streams).toHaveLength(50);
+});
+
 test('W-6: the streams of one person are limited, and those of others are not affected', async () => {
   const { config } = await servers();
   const gateway = await httpGateway(config, PEOPLE);

@@ -48,8 +48,21 @@ async function stream({
   if (live.watching(person) >= MAX_STREAMS) {
     throw new ApiError(429, 'limit', `you have ${MAX_STREAMS} streams of events open; close some`);
   }
+  // It counts from now on, and until the client has left, which may be soon.
+  let isOpen = false;
+  const stop = live.watch(person, ({ event, item }) => {
+    if (isOpen) send(res, event, item);
+  });
+  res.once('close', stop);
   const { history } = gateway.store;
-  const { newest, completeFrom } = await history.range();
+  const { newest, completeFrom } = await history.range().catch((error: unknown) => {
+    stop();
+    throw error;
+  });
+  if (isGone(res)) {
+    stop();
+    return;
+  }
   const after = resumeAfter(req.headers['last-event-id']) ?? query.after;
   const reaches = after !== undefined && after >= completeFrom && after <= newest && newest - after <= MAX_MISSED;
   const isComplete = after === undefined || reaches;
@@ -62,8 +75,7 @@ async function stream({
   keepAlive(res);
   send(res, 'hello', { seq: begin, gateway: gateway.store.cluster?.gatewayId }, begin);
   if (!isComplete) send(res, 'resync', { seq: begin }, begin);
-  const stop = live.watch(person, ({ event, item }) => send(res, event, item));
-  res.once('close', stop);
+  isOpen = true;
   await follow(gateway, history, person, res, begin);
 }
 
@@ -90,7 +102,7 @@ async function follow(
   };
   const stop = history.watch(told);
   res.once('close', told);
-  while (!res.closed && !res.destroyed) {
+  while (!isGone(res)) {
     if (!news) {
       await new Promise<void>((resolve) => {
         wake = resolve;
@@ -117,10 +129,19 @@ async function follow(
   stop();
 }
 
+function isGone(res: ServerResponse): boolean {
+  return res.closed || res.destroyed;
+}
+
 async function drained(res: ServerResponse): Promise<void> {
   await new Promise<void>((resolve) => {
-    res.once('drain', resolve);
-    res.once('close', resolve);
+    const done = (): void => {
+      res.off('drain', done);
+      res.off('close', done);
+      resolve();
+    };
+    res.once('drain', done);
+    res.once('close', done);
   });
 }
 

@@ -43,7 +43,7 @@ export class LiveViews {
     return this.#views.get(keyOf(person))?.listeners ?? 0;
   }
 
-  /** Tells of changes until the returned function is called. */
+  /** Tells of changes until the returned function is called, which may be done again. */
   watch(person: Person, listener: Listener): () => void {
     const key = keyOf(person);
     const view = this.#views.get(key) ?? new LiveView(this.#gateway, person);
@@ -51,7 +51,7 @@ export class LiveViews {
     const stop = view.watch(listener);
     return () => {
       stop();
-      if (view.isUnused) this.#views.delete(key);
+      if (view.isUnused && this.#views.get(key) === view) this.#views.delete(key);
     };
   }
 }
