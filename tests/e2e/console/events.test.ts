@@ -107,6 +107,36 @@ test('W-6, W-7: a stream tells a person only what is theirs, and an operator eve
   expect(new Set(ofAnn.of('call').map(({ principal }) => principal))).toEqual(new Set(['ann']));
 });
 
+test('W-6: the changes of others are read once, and a stream that is resumed does not read them either', async () => {
+  const { config } = await servers();
+  const gateway = await httpGateway(config, PEOPLE);
+  const { history } = gateway.gateway.store;
+  const bob = withToken(gateway, BOB);
+  const events = await bob.events();
+  const from: number[] = [];
+  const changesAfter = history.changesAfter.bind(history);
+  history.changesAfter = async (seq, ...others) => {
+    from.push(seq);
+    return changesAfter(seq, ...others);
+  };
+  const now = Date.now();
+  const counts = { server: 'old', tool: 'echo', from: now - 1, to: now, count: 1, errors: 0, longestMs: 1 };
+  const add = async (principal: string, count: number): Promise<void> =>
+    history.append(
+      Array.from({ length: count }, (_, index) => ({
+        entry: { kind: 'summary', id: `${principal}${index}`, principal, ...counts },
+      })),
+    );
+  await add('ann', 600);
+  const { newest } = await history.range();
+  expect(await events.next('seq')).toEqual({ seq: newest });
+  expect(events.lastId).toBe(String(newest));
+  await add('bob', 1);
+  expect(await events.next('call')).toMatchObject({ principal: 'bob' });
+  expect(from.at(-1)).toBeGreaterThanOrEqual(newest);
+  expect(events.of('call')).toHaveLength(1);
+});
+
 test('W-6: after a kill and a restart, the page goes on with its cookie and hears what it missed', async () => {
   const { config } = await servers();
   const store = join(await temporaryFolder(), 'store.db');

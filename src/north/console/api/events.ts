@@ -20,6 +20,8 @@ const MAX_STREAMS = 100;
 const MAX_MISSED = 5000;
 /** How many changes are read at once. */
 const BATCH = 200;
+/** After so many changes that do not concern a client, it is told the number to go on from. */
+const SKIPPED = 500;
 /** How soon to read again after the history could not be read. */
 const RETRY_MS = 1000;
 
@@ -27,7 +29,7 @@ export const eventRoutes = [
   route({
     method: 'GET',
     path: '/events',
-    summary: 'Changes as they happen, as Server-Sent Events: hello, call, question, server, session, resync',
+    summary: 'Changes as they happen, as Server-Sent Events: hello, call, question, server, session, seq, resync',
     query: eventsQuery,
     replies: { 200: { description: 'A stream that does not end', type: 'text/event-stream' } },
     run: async (call) => {
@@ -94,14 +96,15 @@ async function follow(
   begin: number,
 ): Promise<void> {
   let seq = begin;
+  let told = begin;
   let wake = (): void => {};
   let news = true;
-  const told = (): void => {
+  const wakeUp = (): void => {
     news = true;
     wake();
   };
-  const stop = history.watch(told);
-  res.once('close', told);
+  const stop = history.watch(wakeUp);
+  res.once('close', wakeUp);
   while (!isGone(res)) {
     if (!news) {
       await new Promise<void>((resolve) => {
@@ -111,13 +114,22 @@ async function follow(
     }
     news = false;
     try {
+      // Read first: what comes after it is told next time.
+      const { newest } = operator ? { newest: 0 } : await history.range();
       const entries = await history.changesAfter(seq, BATCH, operator ? undefined : principal);
       for (const entry of entries) {
         const { event, item } = eventItem(entry);
         send(res, event, item, entry.seq);
         seq = entry.seq;
+        told = seq;
       }
       if (entries.length === BATCH) news = true;
+      // The changes of others are not read again each time.
+      else seq = Math.max(seq, newest);
+      if (seq - told >= SKIPPED) {
+        send(res, 'seq', { seq }, seq);
+        told = seq;
+      }
       // A client that reads slowly gets the rest when it has read this.
       if (res.writableNeedDrain && !res.destroyed) await drained(res);
     } catch (error) {
