@@ -27,6 +27,8 @@ export interface AccessParts {
   operators: readonly string[];
 }
 
+type Known = Pick<SignedIn, 'principal' | 'launched'>;
+
 /** A request of somebody who may use the API. */
 export interface Admitted {
   person: Person;
@@ -58,15 +60,14 @@ export class Access {
     if (authorization !== undefined) return { person: this.#bearer(authorization), by: 'bearer' };
     const cookies = await this.#cookieKey();
     const signedIn = cookies.read(req, this.#parts.clock.now());
-    const person = signedIn && this.#personOf(signedIn);
-    if (signedIn === undefined || person === undefined) {
+    if (signedIn === undefined || !this.#isCurrent(signedIn, cookies)) {
       throw new ApiError(401, 'not_signed_in', `not signed in; ${FIX}`);
     }
     if (!cookies.isPageKey(req.headers[PAGE_KEY_HEADER]?.toString() ?? '', signedIn)) {
       const message = `a cookie needs the pageKey of the sign-in in the header "Meanwhile-Console"; ${FIX}`;
       throw new ApiError(401, 'not_signed_in', message);
     }
-    return { person, by: 'cookie' };
+    return { person: this.#personOf(signedIn), by: 'cookie' };
   }
 
   /** The `Set-Cookie` header and the page key of somebody who knows the key of the launch link, or a token. */
@@ -80,7 +81,9 @@ export class Access {
     }
     const now = clock.now();
     const cookies = await this.#cookieKey();
-    return { cookie: cookies.set({ ...known, expires: now + COOKIE_MS }, now), pageKey: cookies.pageKey(known) };
+    const mark = known.launched ? undefined : this.#markOf(known.principal, cookies);
+    const signedIn = { ...known, mark, expires: now + COOKIE_MS };
+    return { cookie: cookies.set(signedIn, now), pageKey: cookies.pageKey(known) };
   }
 
   async signOut(): Promise<string> {
@@ -97,18 +100,25 @@ export class Access {
     });
   }
 
-  #known(key: string): Omit<SignedIn, 'expires'> | undefined {
+  #known(key: string): Known | undefined {
     const { guard, key: launchKey } = this.#parts;
     if (isSame(key, launchKey)) return { principal: LOCAL_PRINCIPAL, launched: true };
     const principal = guard.principalWith(key);
     return principal === undefined ? undefined : { principal, launched: false };
   }
 
-  /** Nobody once the token is gone from the configuration. */
-  #personOf({ principal, launched }: Omit<SignedIn, 'expires'>): Person | undefined {
-    const { guard, operators } = this.#parts;
-    if (launched) return { principal, operator: true };
-    return guard.hasToken(principal) ? { principal, operator: operators.includes(principal) } : undefined;
+  #personOf({ principal, launched }: Known): Person {
+    return { principal, operator: launched || this.#parts.operators.includes(principal) };
+  }
+
+  #isCurrent({ principal, launched, mark }: SignedIn, cookies: Cookies): boolean {
+    return launched || (mark !== undefined && mark === this.#markOf(principal, cookies));
+  }
+
+  /** Another one once the token was replaced, and none once it is gone from the configuration. */
+  #markOf(principal: string, cookies: Cookies): string | undefined {
+    const digest = this.#parts.guard.tokenDigest(principal);
+    return digest && cookies.markOf(digest);
   }
 
   /** Read when it is first needed; asked again if the store could not be read. */

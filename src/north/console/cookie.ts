@@ -15,6 +15,8 @@ export interface SignedIn {
   principal: string;
   /** The person was given the key of a start of the gateway, and so is at its machine. */
   launched: boolean;
+  /** Of the token that the person signed in with. */
+  mark?: string | undefined;
   expires: number;
 }
 
@@ -37,7 +39,7 @@ export class Cookies {
   }
 
   /** The same for each sign-in of a person: the pages of several gateways on one host have one cookie, but a storage each. */
-  pageKey({ principal, launched }: Omit<SignedIn, 'expires'>): string {
+  pageKey({ principal, launched }: Pick<SignedIn, 'principal' | 'launched'>): string {
     return this.#signatureOf(`page ${JSON.stringify([principal, launched])}`).toString('base64url');
   }
 
@@ -54,6 +56,11 @@ export class Cookies {
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
     const signedIn = parse(content);
     return signedIn !== undefined && signedIn.expires > now ? signedIn : undefined;
+  }
+
+  /** Tells one token from another without saying anything about either. */
+  markOf(tokenDigest: Buffer): string {
+    return this.#signatureOf(`token ${tokenDigest.toString('base64url')}`).toString('base64url').slice(0, 16);
   }
 
   isPageKey(given: string, signedIn: SignedIn): boolean {
@@ -87,7 +94,7 @@ function parse(content: string): SignedIn | undefined {
     return undefined;
   }
   if (!isObject(value)) return undefined;
-  const { principal, launched, expires } = value;
+  const { principal, launched, mark, expires } = value;
   const isWhole = typeof principal === 'string' && typeof launched === 'boolean' && typeof expires === 'number';
-  return isWhole ? { principal, launched, expires } : undefined;
+  return isWhole ? { principal, launched, expires, ...(typeof mark === 'string' && { mark }) } : undefined;
 }

@@ -112,7 +112,7 @@ test('W-7: a cookie that has expired, was changed or signed by somebody else is 
   expect(await status(cookie)).toBe(401);
 });
 
-test('W-7: a cookie is valid after a restart, until its token is gone', async () => {
+test('W-7: a cookie is valid after a restart, until its token is gone or replaced', async () => {
   const store = join(await temporaryFolder(), 'store.db');
   const first = await httpGateway({}, { ...TOKENS, store });
   const [ann, local] = [await signIn(first, ANN), await signIn(first)];
@@ -125,6 +125,9 @@ test('W-7: a cookie is valid after a restart, until its token is gone', async ()
   await second.close();
   const third = await httpGateway({}, { auth: { tokens: { bob: BOB } }, store });
   expect(await status(third, ann)).toBe(401);
+  await third.close();
+  const fourth = await httpGateway({}, { auth: { tokens: { ann: 'another-token-of-ann' } }, store });
+  expect(await status(fourth, ann)).toBe(401);
 });
 
 test('W-7: the gateways of two stores on one machine do not take each other’s cookies', async () => {
