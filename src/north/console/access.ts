@@ -33,6 +33,8 @@ type Known = Pick<SignedIn, 'principal' | 'launched'>;
 export interface Admitted {
   person: Person;
   by: 'cookie' | 'bearer';
+  /** When the cookie expires. */
+  expires?: number;
 }
 
 export class Access {
@@ -67,7 +69,7 @@ export class Access {
       const message = `a cookie needs the pageKey of the sign-in in the header "Meanwhile-Console"; ${FIX}`;
       throw new ApiError(401, 'not_signed_in', message);
     }
-    return { person: this.#personOf(signedIn), by: 'cookie' };
+    return { person: this.#personOf(signedIn), by: 'cookie', expires: signedIn.expires };
   }
 
   /** The `Set-Cookie` header and the page key of somebody who knows the key of the launch link, or a token. */

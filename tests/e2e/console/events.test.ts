@@ -6,6 +6,8 @@ import { configFile, httpGateway, temporaryFolder } from '../../support/gateway.
 import { hubOverHttp } from '../../support/hub.ts';
 import { portToReturnTo } from '../../support/port-to-return-to.ts';
 import { serveProgram } from '../../support/program.ts';
+import { COOKIE_MS } from '../../../src/north/console/cookie.ts';
+import { TestClock } from '../../support/test-clock.ts';
 import { readLaunch, type Launch } from '../../../src/cli/launch-file.ts';
 import { ANN, BOB, OLA, PEOPLE, servers, setup } from './setup.ts';
 
@@ -204,6 +206,17 @@ test('W-6: a client that leaves before its stream has begun leaves nothing behin
   // All at the same time, beside the one above.
   const streams = await Promise.all(Array.from({ length: 50 }, async () => ann.events()));
   expect(streams).toHaveLength(50);
+});
+
+test('W-7: a stream ends when the person is no longer signed in', async () => {
+  const clock = new TestClock(Date.now());
+  const gateway = await httpGateway({}, PEOPLE, clock);
+  const [page, program] = [await (await atConsole(gateway, ANN)).events(), await withToken(gateway, ANN).events()];
+  clock.advance(COOKIE_MS - 1000);
+  const later = await (await atConsole(gateway, ANN)).events();
+  clock.advance(2000);
+  await expect.poll(() => page.closed).toBe(true);
+  expect([later.closed, program.closed]).toEqual([false, false]);
 });
 
 test('W-6: the streams of one person are limited, and those of others are not affected', async () => {

@@ -43,6 +43,7 @@ async function stream({
   gateway,
   live,
   person,
+  expires,
   query,
   req,
   res,
@@ -78,6 +79,10 @@ async function stream({
   send(res, 'hello', { seq: begin, gateway: gateway.store.cluster?.gatewayId }, begin);
   if (!isComplete) send(res, 'resync', { seq: begin }, begin);
   isOpen = true;
+  if (expires !== undefined) {
+    const { clock } = gateway;
+    res.once('close', clock.after(expires - clock.now(), () => res.end(), { unref: true }));
+  }
   await follow(gateway, history, person, res, begin);
 }
 
