@@ -59,7 +59,7 @@ export class Access {
   /** Who makes the request; throws if nobody may. */
   async admit(req: IncomingMessage): Promise<Admitted> {
     const { authorization } = req.headers;
-    if (authorization !== undefined) return { person: this.#bearer(authorization), by: 'bearer' };
+    if (authorization !== undefined) return { person: this.#bearer(req, authorization), by: 'bearer' };
     const cookies = await this.#cookieKey();
     const signedIn = cookies.read(req, this.#parts.clock.now());
     if (signedIn === undefined || !this.#isCurrent(signedIn, cookies)) {
@@ -75,7 +75,6 @@ export class Access {
   /** The `Set-Cookie` header and the page key of somebody who knows the key of the launch link, or a token. */
   async signIn(req: IncomingMessage, key: string): Promise<{ cookie: string; pageKey: string }> {
     const { clock } = this.#parts;
-    this.#limit.assertOpen(req);
     const known = this.#known(key);
     if (known === undefined) {
       this.#limit.failed(req);
@@ -92,10 +91,10 @@ export class Access {
     return (await this.#cookieKey()).clear();
   }
 
-  #bearer(authorization: string): Person {
+  #bearer(req: IncomingMessage, authorization: string): Person {
     const known = this.#known(/^Bearer +(.+)$/i.exec(authorization)?.[1] ?? '');
-    const person = known && this.#personOf(known);
-    if (person !== undefined) return person;
+    if (known !== undefined) return this.#personOf(known);
+    this.#limit.failed(req);
     const headers = { 'www-authenticate': 'Bearer' };
     throw new ApiError(401, 'wrong_token', 'send a token from auth.tokens, or the key of `meanwhile console`', {
       headers,

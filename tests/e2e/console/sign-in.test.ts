@@ -56,7 +56,7 @@ test('W-7: with tokens, each person signs in with their own', async () => {
   expect(await who(gateway.console.key)).toMatchObject({ principal: 'local', operator: true });
 });
 
-test('W-7: a wrong key is refused with the fix, and not for ever', async () => {
+test('W-7: wrong keys and tokens are refused with the fix, after many of them for a while, and right ones never', async () => {
   const clock = new TestClock(Date.now());
   const gateway = await httpGateway({}, {}, clock);
   const attempt = async (key: unknown) =>
@@ -65,12 +65,16 @@ test('W-7: a wrong key is refused with the fix, and not for ever', async () => {
   expect([wrong.status, codeOf(wrong)]).toEqual([401, 'wrong_key']);
   expect(wrong.text).toMatch(/meanwhile console.*auth\.tokens/);
   expect(wrong.headers['set-cookie']).toBeUndefined();
-  for (let count = 1; count < 10; count += 1) await attempt('wrong');
-  const limited = await attempt(gateway.console.key);
+  for (let count = 1; count < 9; count += 1) await attempt('wrong');
+  expect((await withToken(gateway, 'wrong').get('/me')).status).toBe(401);
+  expect((await withToken(gateway, 'wrong').get('/me')).status).toBe(429);
+  const limited = await attempt('wrong');
   expect([limited.status, codeOf(limited)]).toEqual([429, 'too_many_attempts']);
   expect(Number(limited.headers['retry-after'])).toBeGreaterThan(0);
-  clock.advance(61_000);
   expect((await attempt(gateway.console.key)).status).toBe(200);
+  expect((await withToken(gateway, gateway.console.key).get('/me')).status).toBe(200);
+  clock.advance(61_000);
+  expect((await attempt('wrong')).status).toBe(401);
 });
 
 test('W-7: signing out clears the cookie', async () => {
