@@ -84,7 +84,9 @@ export class Access {
     const cookies = await this.#cookieKey();
     const mark = known.launched ? undefined : this.#markOf(known.principal, cookies);
     const signedIn = { ...known, mark, expires: now + COOKIE_MS };
-    return { cookie: cookies.set(signedIn, now), pageKey: cookies.pageKey(known) };
+    // A proxy in front of the gateway has the certificate.
+    const secure = /^https:/i.test(req.headers.origin ?? '');
+    return { cookie: cookies.set(signedIn, now, { secure }), pageKey: cookies.pageKey(known) };
   }
 
   async signOut(): Promise<string> {

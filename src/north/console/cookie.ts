@@ -32,10 +32,11 @@ export class Cookies {
   }
 
   /** The value of a `Set-Cookie` header. */
-  set(signedIn: SignedIn, now: number): string {
+  set(signedIn: SignedIn, now: number, { secure = false } = {}): string {
     const content = Buffer.from(JSON.stringify(signedIn)).toString('base64url');
     const seconds = Math.max(0, Math.floor((signedIn.expires - now) / 1000));
-    return this.#header(`${content}.${this.#signatureOf(content).toString('base64url')}`, seconds);
+    const header = this.#header(`${content}.${this.#signatureOf(content).toString('base64url')}`, seconds);
+    return secure ? `${header}; Secure` : header;
   }
 
   /** The same for each sign-in of a person: the pages of several gateways on one host have one cookie, but a storage each. */

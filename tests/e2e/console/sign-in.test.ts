@@ -212,6 +212,17 @@ test('W-7: behind a proxy, the page is of the host that the operator has allowed
   expect((await raw(gateway, '/api/v1/me', { headers })).status).toBe(200);
 });
 
+test('W-7: a cookie that was set behind TLS is not sent without', async () => {
+  const gateway = await httpGateway({}, { allowedHosts: ['gateway.example'] });
+  const body = { key: gateway.console.key };
+  const set = async (origin: string) => {
+    const headers = { ...JSON_HEADERS, host: 'gateway.example', origin };
+    return (await raw(gateway, '/console/sign-in', { method: 'POST', headers, body })).headers['set-cookie']?.[0];
+  };
+  expect(await set('https://gateway.example')).toMatch(/; Secure$/);
+  expect(await set('http://gateway.example')).not.toContain('Secure');
+});
+
 test('W-7: a body that is too large or no JSON is refused', async () => {
   const gateway = await httpGateway({}, { limits: { bodyBytes: 2000 } });
   const post = async (body: string) =>
