@@ -398,6 +398,20 @@ describe('after a restart', () => {
   });
 });
 
+test('K-3: a plain call of a session that another gateway has taken over is lost', async () => {
+  const first = await started({ shared: true });
+  const session = await hubSession(first.gateway);
+  void execute(session);
+  const taskId = await startTask(session);
+  await pass(first);
+  session.calls.leave();
+  await pass(first);
+  expect((await callsOf(first)).map((entry) => [entry.taskId, entry.status])).toEqual([
+    [taskId, 'running'],
+    [undefined, 'lost'],
+  ]);
+});
+
 describe('a history that cannot be written', () => {
   const broken = async (): Promise<Core & { fail: (error: Error | undefined) => void }> => {
     const core = await started();
