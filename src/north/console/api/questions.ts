@@ -7,7 +7,7 @@ import { maySee, type Person } from '../person.ts';
 import { doAnywhere } from '../work/anywhere.ts';
 import { tooLate } from '../work/answer.ts';
 import { cursorAfter, readCursor } from './cursor.ts';
-import { listedQuestion, questionItem } from './items.ts';
+import { LISTED_BYTES, listedQuestion, questionItem } from './items.ts';
 import { route } from './route.ts';
 import {
   alreadyAnsweredSchema,
@@ -44,7 +44,7 @@ export const questionRoutes = [
       const order = status === 'open' ? 'oldest' : 'newest';
       const { history } = gateway.store;
       const [found, total] = await Promise.all([
-        history.read({ ...filter, order, ...readCursor(cursor), limit: limit + 1, content: true }),
+        history.read({ ...filter, order, ...readCursor(cursor), limit: limit + 1, content: true, contentBytes: LISTED_BYTES }),
         history.count(filter),
       ]);
       const shown = found.slice(0, limit).filter(isQuestion);
