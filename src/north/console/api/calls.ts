@@ -103,7 +103,8 @@ function filterOf(query: Filters, { principal, operator }: Person): HistoryFilte
   return {
     kinds: countsToo ? ['call', 'summary'] : ['call'],
     ...(operator ? {} : { principal }),
-    ...(status === 'ended' && { active: false }),
+    // With an index for those that go on.
+    ...(status !== 'all' && { active: status !== 'ended' }),
     ...(statuses !== undefined && { statuses }),
     ...(task !== undefined && { task }),
     ...(server !== undefined && { server }),
