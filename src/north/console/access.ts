@@ -78,7 +78,7 @@ export class Access {
     const known = this.#known(key);
     if (known === undefined) {
       this.#limit.failed(req);
-      throw new ApiError(401, 'wrong_key', `this key is not known, or from an earlier start of the gateway; ${FIX}`);
+      throw new ApiError(401, 'wrong_key', `unknown key; the key changes at each start of the gateway; ${FIX}`);
     }
     const now = clock.now();
     const cookies = await this.#cookieKey();

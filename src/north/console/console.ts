@@ -100,7 +100,7 @@ export class Console {
         respond(res, 204, undefined, { 'set-cookie': await this.#access.signOut() });
         return;
       default:
-        throw notFound(`nothing can be sent to '${path}'; sign in at /console/sign-in`);
+        throw notFound('no such route; POST to /console/sign-in to sign in');
     }
   }
 }

@@ -61,7 +61,9 @@ export class Cookies {
 
   /** Tells one token from another without saying anything about either. */
   markOf(tokenDigest: Buffer): string {
-    return this.#signatureOf(`token ${tokenDigest.toString('base64url')}`).toString('base64url').slice(0, 16);
+    return this.#signatureOf(`token ${tokenDigest.toString('base64url')}`)
+      .toString('base64url')
+      .slice(0, 16);
   }
 
   isPageKey(given: string, signedIn: SignedIn): boolean {

@@ -81,7 +81,10 @@ async function stream({
   isOpen = true;
   if (expires !== undefined) {
     const { clock } = gateway;
-    res.once('close', clock.after(expires - clock.now(), () => res.end(), { unref: true }));
+    res.once(
+      'close',
+      clock.after(expires - clock.now(), () => res.end(), { unref: true }),
+    );
   }
   await follow(gateway, history, person, res, begin);
 }

@@ -44,7 +44,14 @@ export const questionRoutes = [
       const order = status === 'open' ? 'oldest' : 'newest';
       const { history } = gateway.store;
       const [found, total] = await Promise.all([
-        history.read({ ...filter, order, ...readCursor(cursor), limit: limit + 1, content: true, contentBytes: LISTED_BYTES }),
+        history.read({
+          ...filter,
+          order,
+          ...readCursor(cursor),
+          limit: limit + 1,
+          content: true,
+          contentBytes: LISTED_BYTES,
+        }),
         history.count(filter),
       ]);
       const shown = found.slice(0, limit).filter(isQuestion);

@@ -1,4 +1,4 @@
-/** Tells streams how servers and sessions change. Nobody tells of all that, so it is looked at while somebody listens. */
+/** Servers and sessions send no change events, so they are polled while a stream is open. */
 
 import type { Gateway } from '../../../core/gateway.ts';
 import { messageOf } from '../../../lib/log.ts';

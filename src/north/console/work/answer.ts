@@ -59,7 +59,7 @@ async function give(
       await interactions.answer(id, kind, withStopReason(answer.result), by.via, by.principal);
       return;
     case 'roots':
-      throw new ApiError(422, 'invalid_answer', 'only the client itself knows in which folders it works');
+      throw new ApiError(422, 'invalid_answer', 'only the client can answer a roots request');
   }
 }
 
