@@ -451,6 +451,8 @@ export interface HistoryQuery extends HistoryFilter {
   limit: number;
   /** Whether arguments, results and params are read, too. */
   content?: boolean;
+  /** Larger ones are left out. */
+  contentBytes?: number;
 }
 
 export interface HistoryRange {

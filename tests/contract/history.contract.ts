@@ -138,6 +138,20 @@ export function historyContract(name: string, open: () => Promise<HistoryUnderTe
       expect(ids(await list({ text: odd }))).toEqual(['a']);
     });
 
+    it('W-4: contents that are larger than asked for are left out', async () => {
+      const [large, small] = [{ text: 'x'.repeat(2000) }, { text: 'x' }];
+      await put(
+        { entry: callEntry('a'), content: { arguments: large } },
+        { entry: callEntry('b'), content: { arguments: small } },
+        { entry: callEntry('c') },
+      );
+      const [a, b, c] = await list({ content: true, contentBytes: 1000, principal: 'ann', order: 'oldest' });
+      expect(a).not.toHaveProperty('arguments');
+      expect(b).toMatchObject({ id: 'b', arguments: small });
+      expect(c).not.toHaveProperty('arguments');
+      expect(await list({ content: true, contentBytes: 3000, limit: 1 })).toMatchObject([{ arguments: large }]);
+    });
+
     it('W-4: contents without a JSON are left out, and the entry says so', async () => {
       let nested: Record<string, unknown> = {};
       for (let depth = 0; depth < 100_000; depth += 1) nested = { nested };

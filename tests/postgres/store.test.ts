@@ -563,6 +563,22 @@ describe('a store on PostgreSQL', () => {
     }
   });
 
+  it('K-7, W-4: nothing waits for the history, however long its statements take', async () => {
+    const other = admin.connect({ max: 1 });
+    try {
+      await other.unsafe('BEGIN; LOCK TABLE meanwhile.history');
+      const reading = Array.from({ length: 8 }, async () => store.history.count({ kinds: ['call'] }));
+      const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
+      await expect.poll(async () => admin.run(waiting)).toHaveLength(1);
+      await (await claim('s')).settled();
+      expect(await store.states('ada')).toEqual([]);
+      await other.unsafe('ROLLBACK');
+      expect(await Promise.all(reading)).toEqual(Array(8).fill(0));
+    } finally {
+      await other.end({ timeout: 0 });
+    }
+  });
+
   it('K-6: gateways know what the others use of the limits, as long as their leases hold', async () => {
     const usage = { sessions: { ada: 2 }, tasks: { ben: 1 } };
     expect(await store.cluster.renew(usage)).toEqual({ lost: [], others: [] });
@@ -1023,13 +1039,13 @@ describe('opening', () => {
   });
 
   it('K-1: says how many connections a gateway needs if there are not enough, and leaves nothing behind', async () => {
-    await admin.script(`CREATE ROLE eve LOGIN PASSWORD 'hunter2' CONNECTION LIMIT 5; GRANT ann TO eve`);
+    await admin.script(`CREATE ROLE eve LOGIN PASSWORD 'hunter2' CONNECTION LIMIT 6; GRANT ann TO eve`);
     const url = server.url('postgres', 'eve:hunter2');
     expect(await failure(url)).toMatchObject({
       code: 'STORE_UNUSABLE',
-      message: expect.stringMatching(/too many connections.*needs 6 connections: raise max_connections/),
+      message: expect.stringMatching(/too many connections.*needs 7 connections: raise max_connections/),
     });
-    await admin.script('ALTER ROLE eve CONNECTION LIMIT 6');
+    await admin.script('ALTER ROLE eve CONNECTION LIMIT 7');
     await expect.poll(async () => admin.run(`SELECT FROM pg_stat_activity WHERE usename = 'eve'`)).toEqual([]);
     await (await openPostgresStore({ url, log, leaseMs: 10_000 })).close();
     await expect.poll(async () => admin.run(`SELECT FROM pg_stat_activity WHERE usename = 'eve'`)).toEqual([]);

@@ -48,16 +48,18 @@ export async function raw(gateway: Pick<Gateway, 'url'>, path: string, given: Ra
 
 export const JSON_HEADERS = { 'content-type': 'application/json' };
 
-/** The cookie of somebody who signs in with this key or token. */
-export async function signIn(gateway: Gateway, key = gateway.console.key): Promise<string> {
-  const { status, headers, text } = await raw(gateway, '/console/sign-in', {
+export type SignedIn = Record<'cookie' | 'meanwhile-console', string>;
+
+/** The headers of somebody who signs in with this key or token. */
+export async function signIn(gateway: Gateway, key = gateway.console.key): Promise<SignedIn> {
+  const { status, headers, text, body } = await raw(gateway, '/console/sign-in', {
     method: 'POST',
     headers: JSON_HEADERS,
     body: { key },
   });
-  expect(status, text).toBe(204);
+  expect(status, text).toBe(200);
   const [cookie = ''] = headers['set-cookie'] ?? [];
-  return cookie.split(';')[0] ?? '';
+  return { cookie: cookie.split(';')[0] ?? '', 'meanwhile-console': String(body['pageKey']) };
 }
 
 export interface Item extends Json {
@@ -117,7 +119,7 @@ export class ConsolePerson {
 }
 
 export async function atConsole(gateway: Gateway, key?: string): Promise<ConsolePerson> {
-  return new ConsolePerson(gateway, { cookie: await signIn(gateway, key), 'meanwhile-console': '1' });
+  return new ConsolePerson(gateway, await signIn(gateway, key));
 }
 
 export function withToken(gateway: Gateway, token: string): ConsolePerson {

@@ -61,7 +61,14 @@ export class MemoryHistory implements History {
     this.#data.told();
   }
 
-  async read({ order, cursor, limit, content = false, ...filter }: HistoryQuery): Promise<HistoryEntry[]> {
+  async read({
+    order,
+    cursor,
+    limit,
+    content = false,
+    contentBytes = Infinity,
+    ...filter
+  }: HistoryQuery): Promise<HistoryEntry[]> {
     const sign = order === 'newest' ? -1 : 1;
     const compare = (a: { at: number; id: string }, b: { at: number; id: string }): number =>
       sign * (a.at - b.at || (a.id < b.id ? -1 : Number(a.id > b.id)));
@@ -70,7 +77,10 @@ export class MemoryHistory implements History {
       .filter((entry) => cursor === undefined || compare(placeOf(entry), cursor) > 0)
       .toSorted((a, b) => compare(placeOf(a), placeOf(b)))
       .slice(0, limit)
-      .map((entry) => (content ? entry : withoutContent(entry)));
+      .map((entry) => {
+        const fits = JSON.stringify(contentOf(entry) ?? {}).length <= contentBytes;
+        return content && fits ? entry : withoutContent(entry);
+      });
   }
 
   async count(filter: HistoryFilter): Promise<number> {

@@ -3,6 +3,7 @@
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 import { isObject } from '../../lib/values.ts';
 import { sentence } from '../sentence.ts';
+import { forgetPageKey, keepPageKey, pageKeyHeader } from './page-key.ts';
 import type { Json, Question } from './types.ts';
 
 export class ApiError extends Error {
@@ -35,6 +36,7 @@ export function whenSignedOut(listener: () => void): void {
 }
 
 export const API = '/api/v1';
+const [SIGN_IN, SIGN_OUT] = ['/console/sign-in', '/console/sign-out'];
 
 export async function get<T>(path: string, filters: Record<string, string | number | undefined> = {}): Promise<T> {
   const given = Object.entries(filters).filter(([, value]) => value !== undefined && value !== '');
@@ -47,7 +49,7 @@ export async function post<T>(path: string, body: Json): Promise<T> {
 }
 
 async function request<T>(path: string, init: RequestInit): Promise<T> {
-  const headers: Record<string, string> = { Accept: 'application/json', 'Meanwhile-Console': '1' };
+  const headers: Record<string, string> = { Accept: 'application/json', ...pageKeyHeader() };
   if (init.method === 'POST') headers['Content-Type'] = 'application/json';
   let response: Response;
   let text: string;
@@ -58,7 +60,11 @@ async function request<T>(path: string, init: RequestInit): Promise<T> {
     throw new ApiError(0, UNREACHABLE);
   }
   const body = parsed(text);
-  if (response.ok) return body as T;
+  if (response.ok) {
+    if (path === SIGN_IN) keepPageKey(body);
+    if (path === SIGN_OUT) forgetPageKey();
+    return body as T;
+  }
   if (response.status === 401 && path.startsWith(API)) onSignedOut();
   throw new ApiError(response.status, body);
 }

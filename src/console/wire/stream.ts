@@ -3,6 +3,7 @@
 import { createParser } from 'eventsource-parser';
 import { parseExact } from '../../lib/exact-json.ts';
 import { API } from './api.ts';
+import { pageKeyHeader } from './page-key.ts';
 
 export type Link =
   | { state: 'connecting' }
@@ -68,7 +69,7 @@ export class EventStream {
   }
 
   async #readOnce(reading: AbortController): Promise<void> {
-    const headers: Record<string, string> = { Accept: 'text/event-stream' };
+    const headers: Record<string, string> = { Accept: 'text/event-stream', ...pageKeyHeader() };
     if (this.#lastId !== undefined) headers['Last-Event-ID'] = this.#lastId;
     this.#expectBytes(reading);
     const response = await fetch(`${API}/events`, { headers, credentials: 'same-origin', signal: reading.signal });

@@ -12,6 +12,10 @@ export interface Recorded<T extends NewEntry = NewEntry> {
   adopt?: ((stored: NewEntry | undefined) => void) | undefined;
   /** When it was last written. */
   writtenAt?: number;
+  /** The store has a version of it. */
+  isStored?: boolean;
+  /** How many writes had succeeded when writing it last failed; and how often it failed by itself although others were written since. */
+  failure?: { after: number; alone: number } | undefined;
   /** Only its progress has changed. */
   isProgress?: boolean;
 }

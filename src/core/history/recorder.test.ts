@@ -398,6 +398,20 @@ describe('after a restart', () => {
   });
 });
 
+test('K-3: a plain call of a session that another gateway has taken over is lost', async () => {
+  const first = await started({ shared: true });
+  const session = await hubSession(first.gateway);
+  void execute(session);
+  const taskId = await startTask(session);
+  await pass(first);
+  session.calls.leave();
+  await pass(first);
+  expect((await callsOf(first)).map((entry) => [entry.taskId, entry.status])).toEqual([
+    [taskId, 'running'],
+    [undefined, 'lost'],
+  ]);
+});
+
 describe('a history that cannot be written', () => {
   const broken = async (): Promise<Core & { fail: (error: Error | undefined) => void }> => {
     const core = await started();
@@ -438,9 +452,62 @@ describe('a history that cannot be written', () => {
     };
     for (let index = 0; index < 10; index += 1) await execute(session, { args: { index } });
     await pass(core, 60_000);
+    // Only when others could be written since is it clear that this one cannot.
+    for (let index = 10; index < 12; index += 1) {
+      await execute(session, { args: { index } });
+      await pass(core, 60_000);
+    }
     const found = (await callsOf(core)).map((entry) => entry.arguments?.['index']);
-    expect(found.toSorted((one, other) => Number(one) - Number(other))).toEqual([0, 1, 2, 4, 5, 6, 7, 8, 9]);
+    expect(found.toSorted((one, other) => Number(one) - Number(other))).toEqual([0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11]);
     expect(core.logged).toContain('history_entries_dropped');
+  });
+
+  test('W-4: what ended while it could not be written has ended in it afterwards, however often it was tried', async () => {
+    const core = await broken();
+    const session = await hubSession(core.gateway);
+    const tasks = await Promise.all(Array.from({ length: 5 }, async () => startTask(session)));
+    await pass(core);
+    expect((await callsOf(core)).map(({ status }) => status)).toEqual(tasks.map(() => 'running'));
+    core.fail(new Error('connection refused'));
+    for (const call of core.backends.last.calls) call.answer('done');
+    await turn();
+    // As requests to the API do.
+    for (let count = 0; count < 30; count += 1) {
+      await core.gateway.recorder?.flush();
+      await pass(core, 500);
+    }
+    core.fail(undefined);
+    await pass(core, 60_000);
+    expect((await callsOf(core)).map(({ status, result }) => [status, result])).toEqual(
+      tasks.map(() => ['completed', textResult('done')]),
+    );
+    expect(core.logged).not.toContain('history_entries_dropped');
+  });
+
+  test('W-4: an entry whose end was dropped does not go on for ever', async () => {
+    const core = await broken();
+    const session = await hubSession(core.gateway);
+    const taskId = await startTask(session);
+    await pass(core);
+    const history = historyOf(core);
+    const append = history.append.bind(history);
+    history.append = async (writes) => {
+      if (writes.some(({ content }) => content?.result !== undefined && content.arguments?.['bad'] === undefined)) {
+        throw new Error('no such text');
+      }
+      await append(writes);
+    };
+    core.backends.last.last.answer('done');
+    await turn();
+    for (let index = 0; index < 3; index += 1) {
+      core.backends.tools['work'] = (call) => call.answer('done');
+      await execute(session, { args: { bad: false } });
+      await pass(core, 60_000);
+    }
+    expect(core.logged).toContain('history_entries_dropped');
+    const ended = (await callsOf(core)).find((entry) => entry.taskId === taskId);
+    expect(ended).toMatchObject({ status: 'completed', endedAt: expect.any(Number) });
+    expect(ended).not.toHaveProperty('result');
   });
 
   test('W-4: one that never answers delays neither calls nor the end of the program', async () => {

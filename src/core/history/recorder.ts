@@ -15,7 +15,16 @@ import { every, within } from '../../lib/timers.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import type { History } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
-import { endedAt, type EntryContent, type EntryWrite, type NewEntry, type SummaryEntry } from './entry.ts';
+import {
+  endedAt,
+  type CallEntry,
+  type EntryContent,
+  type EntryWrite,
+  type HistoryEntry,
+  type NewEntry,
+  type QuestionEntry,
+  type SummaryEntry,
+} from './entry.ts';
 import { Rate } from './rate.ts';
 import type { Recorded } from './record.ts';
 
@@ -29,6 +38,8 @@ const SLOW_MS = 1000;
 const AT_ONCE = 500;
 /** After a failure, so many times fewer: one that can never be written is found, and does not hold up the others. */
 const FEWER = 8;
+/** An entry that fails by itself so often, while others can be written, is dropped. */
+const MOST_FAILURES = 2;
 /** How many changed entries wait for the store at most, and how much of their contents. */
 const MOST_WAITING = 10_000;
 const MOST_WAITING_BYTES = 16 * 1024 * 1024;
@@ -44,6 +55,7 @@ const LOST_CHECK_MS = 5000;
 const LAST_WRITE_MS = 2000;
 
 type Summary = Omit<SummaryEntry, 'seq'>;
+type End = Pick<CallEntry | QuestionEntry, 'status' | 'endedAt'>;
 
 export interface RecorderParts {
   history: History;
@@ -71,6 +83,10 @@ export class Recorder {
   #retryMs = 0;
   #atOnce = AT_ONCE;
   #dropped = 0;
+  /** How many writes have succeeded. */
+  #succeeded = 0;
+  /** Entries whose end was dropped, although the store shows them going on. */
+  readonly #droppedEnds = new Map<string, End>();
   /** About what was written since the size was last looked at. */
   #written = 0;
   #stopTimers: (() => void)[] = [];
@@ -175,10 +191,13 @@ export class Recorder {
     const [oldest] = this.#changed;
     if (oldest === undefined) return;
     this.#take(...oldest);
-    this.#drop();
+    this.#drop(oldest[1]);
   }
 
-  #drop(): void {
+  #drop({ entry, isStored = false }: Recorded): void {
+    if (isStored && entry.kind !== 'summary' && entry.endedAt !== undefined) {
+      this.#droppedEnds.set(entry.id, { status: entry.status, endedAt: entry.endedAt });
+    }
     this.#dropped += 1;
     if (this.#dropped === 1) this.#parts.log.warn('history_entries_dropped', { waiting: this.#changed.size });
   }
@@ -219,7 +238,8 @@ export class Recorder {
     this.#writing = this.#write(all);
     await this.#writing;
     this.#writing = undefined;
-    if (this.#changed.size + this.#summaries.size + this.#unlisted.size > 0) this.#schedule();
+    const waiting = this.#changed.size + this.#summaries.size + this.#unlisted.size + this.#droppedEnds.size;
+    if (waiting > 0) this.#schedule();
     if (this.#written > this.#parts.settings.bytes / SIZE_CHECKS) void this.#trim();
   }
 
@@ -227,12 +247,19 @@ export class Recorder {
     const { history, log } = this.#parts;
     const due = this.#due(all);
     while (due.length > 0) {
-      const records = due.splice(0, this.#atOnce);
+      // Those that may never be written come last, each by itself.
+      const records = due.splice(0, Math.max(1, Math.min(this.#atOnce, firstSuspect(due))));
       const writes = await this.#taken(records);
       if (writes === undefined) return;
       try {
         await history.append(writes);
+        if (writes.length === 0) continue;
+        this.#succeeded += 1;
         for (const { entry, content } of writes) this.#written += bytesOf(entry, content);
+        for (const record of records) {
+          record.isStored = true;
+          record.failure = undefined;
+        }
         if (this.#retryMs > 0) log.info('history_write_recovered', { dropped: this.#dropped });
         this.#retryMs = 0;
         this.#atOnce = Math.min(AT_ONCE, 2 * this.#atOnce);
@@ -241,6 +268,22 @@ export class Recorder {
         this.#failedToWrite(records, writes, error);
         return;
       }
+    }
+    await this.#writeDroppedEnds();
+  }
+
+  /** Without them, the entries would be shown as going on for ever. What else they had to say is lost. */
+  async #writeDroppedEnds(): Promise<void> {
+    const { history } = this.#parts;
+    const ends = [...this.#droppedEnds].slice(0, AT_ONCE);
+    if (ends.length === 0) return;
+    try {
+      const stored = await history.find(ends.map(([id]) => id));
+      const ended = stored.filter((entry) => endedAt(entry) === undefined);
+      await history.append(ended.map((entry) => ({ entry: endedLike(entry, this.#droppedEnds.get(entry.id)) })));
+      for (const [id] of ends) this.#droppedEnds.delete(id);
+    } catch (error) {
+      this.#failedToWrite([], [], error);
     }
   }
 
@@ -252,9 +295,11 @@ export class Recorder {
       this.#makeRoom();
       this.#changed.set(summary.id, { entry: summary });
     }
-    return [...this.#changed.values()].filter(
+    const due = [...this.#changed.values()].filter(
       ({ isProgress, writtenAt = 0 }) => all || isProgress !== true || now - writtenAt >= PROGRESS_MS,
     );
+    const suspects = due.filter(isSuspected);
+    return suspects.length === 0 ? due : [...due.filter((record) => !isSuspected(record)), ...suspects];
   }
 
   /** What is to be written of them; `undefined` if that cannot be known at the moment. They may change again from now on. */
@@ -265,6 +310,7 @@ export class Recorder {
         const stored = await this.#parts.history.find(restored.map(({ entry }) => entry.id));
         const byId = new Map(stored.map((entry) => [entry.id, entry]));
         for (const record of restored) {
+          record.isStored = byId.has(record.entry.id);
           record.adopt?.(byId.get(record.entry.id));
           record.adopt = undefined;
         }
@@ -290,17 +336,12 @@ export class Recorder {
     const { log } = this.#parts;
     if (this.#retryMs === 0) log.error('history_write_failed', { entries: writes.length, error: messageOf(error) });
     this.#retryMs = Math.min(LAST_RETRY_MS, Math.max(FIRST_RETRY_MS, 2 * this.#retryMs));
-    const isAlone = this.#atOnce === 1 && writes.length === 1;
     this.#atOnce = Math.max(1, Math.floor(this.#atOnce / FEWER));
-    if (isAlone) {
-      this.#drop();
-      return;
-    }
     const contents = new Map(writes.map(({ entry, content }) => [entry.id, content]));
     for (const record of records) {
       const { id } = record.entry;
       const content = contents.get(id);
-      if (!contents.has(id)) continue;
+      if (!contents.has(id) || this.#isHopeless(record, writes.length === 1)) continue;
       if (content !== undefined && record.content === undefined) {
         this.setContent(record, content, bytesOf(record.entry, content));
       }
@@ -308,6 +349,16 @@ export class Recorder {
       this.#makeRoom();
       this.#changed.set(id, record);
     }
+  }
+
+  /** Whether it can never be written. While nothing else can be written, that says nothing about this one. */
+  #isHopeless(record: Recorded, isAlone: boolean): boolean {
+    const { after, alone } = record.failure ?? { after: this.#succeeded, alone: 0 };
+    record.failure = { after: this.#succeeded, alone: alone + Number(isAlone && after < this.#succeeded) };
+    if (record.failure.alone < MOST_FAILURES) return false;
+    record.failure = undefined;
+    this.#drop(record);
+    return true;
   }
 
   // --- Tidying up ---
@@ -348,6 +399,22 @@ export class Recorder {
     this.#cancelTick = undefined;
     this.#changed.clear();
   }
+}
+
+/** A stored entry with its end. */
+function endedLike(entry: HistoryEntry, end: End | undefined): NewEntry {
+  const to = end?.endedAt;
+  const waits = entry.kind === 'call' && to !== undefined && { waits: entry.waits.map((wait) => ({ to, ...wait })) };
+  return { ...entry, ...end, ...waits } as NewEntry;
+}
+
+function isSuspected(record: Recorded | undefined): boolean {
+  return record?.failure !== undefined && record.failure.alone > 0;
+}
+
+function firstSuspect(records: readonly Recorded[]): number {
+  const index = records.findIndex(isSuspected);
+  return index === -1 ? records.length : index;
 }
 
 function bytesOf(entry: NewEntry, content: EntryContent | undefined): number {

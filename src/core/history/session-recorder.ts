@@ -93,6 +93,10 @@ export class SessionRecorder {
   /** Another gateway has the session: nobody here knows how the call ends. */
   callLeft(call: LiveCall): void {
     this.#recorder.removeUnlisted(call);
+    const { recorded } = call;
+    // The next owner of the session knows only tasks.
+    if (recorded === undefined || recorded.entry.taskId !== undefined) return;
+    this.#end(recorded, { status: 'lost' }, this.#recorder.clock.now());
   }
 
   /** A call of an earlier run of the program goes on as a task, or turns out to have failed. */

@@ -13,8 +13,8 @@ import { SignInLimit } from './sign-in-limit.ts';
 /** The name of the key in the store. */
 const COOKIE_KEY = 'console cookies';
 
-/** Every request with a cookie that changes something has it: a page of another origin cannot send it. */
-const CSRF_HEADER = 'meanwhile-console';
+/** Has the page key, which makes a cookie valid. A page of another origin neither knows it nor can send it. */
+const PAGE_KEY_HEADER = 'meanwhile-console';
 
 const FIX = 'open the link that `meanwhile console` prints, or sign in with a token from auth.tokens';
 
@@ -27,10 +27,14 @@ export interface AccessParts {
   operators: readonly string[];
 }
 
+type Known = Pick<SignedIn, 'principal' | 'launched'>;
+
 /** A request of somebody who may use the API. */
 export interface Admitted {
   person: Person;
   by: 'cookie' | 'bearer';
+  /** When the cookie expires. */
+  expires?: number;
 }
 
 export class Access {
@@ -55,55 +59,69 @@ export class Access {
   /** Who makes the request; throws if nobody may. */
   async admit(req: IncomingMessage): Promise<Admitted> {
     const { authorization } = req.headers;
-    if (authorization !== undefined) return { person: this.#bearer(authorization), by: 'bearer' };
-    const signedIn = (await this.#cookieKey()).read(req, this.#parts.clock.now());
-    const person = signedIn && this.#personOf(signedIn);
-    if (person === undefined) throw new ApiError(401, 'not_signed_in', `not signed in; ${FIX}`);
-    if (!isRead(req) && req.headers[CSRF_HEADER] !== '1') {
-      throw new ApiError(403, 'missing_header', 'send the header "Meanwhile-Console: 1" with a cookie');
+    if (authorization !== undefined) return { person: this.#bearer(req, authorization), by: 'bearer' };
+    const cookies = await this.#cookieKey();
+    const signedIn = cookies.read(req, this.#parts.clock.now());
+    if (signedIn === undefined || !this.#isCurrent(signedIn, cookies)) {
+      throw new ApiError(401, 'not_signed_in', `not signed in; ${FIX}`);
     }
-    return { person, by: 'cookie' };
+    if (!cookies.isPageKey(req.headers[PAGE_KEY_HEADER]?.toString() ?? '', signedIn)) {
+      const message = `a cookie needs the pageKey of the sign-in in the header "Meanwhile-Console"; ${FIX}`;
+      throw new ApiError(401, 'not_signed_in', message);
+    }
+    return { person: this.#personOf(signedIn), by: 'cookie', expires: signedIn.expires };
   }
 
-  /** The `Set-Cookie` header of somebody who knows the key of the launch link, or a token. */
-  async signIn(req: IncomingMessage, key: string): Promise<string> {
+  /** The `Set-Cookie` header and the page key of somebody who knows the key of the launch link, or a token. */
+  async signIn(req: IncomingMessage, key: string): Promise<{ cookie: string; pageKey: string }> {
     const { clock } = this.#parts;
-    this.#limit.assertOpen(req);
     const known = this.#known(key);
     if (known === undefined) {
       this.#limit.failed(req);
-      throw new ApiError(401, 'wrong_key', `this key is not known, or from an earlier start of the gateway; ${FIX}`);
+      throw new ApiError(401, 'wrong_key', `unknown key; the key changes at each start of the gateway; ${FIX}`);
     }
     const now = clock.now();
-    return (await this.#cookieKey()).set({ ...known, expires: now + COOKIE_MS }, now);
+    const cookies = await this.#cookieKey();
+    const mark = known.launched ? undefined : this.#markOf(known.principal, cookies);
+    const signedIn = { ...known, mark, expires: now + COOKIE_MS };
+    // A proxy in front of the gateway has the certificate.
+    const secure = /^https:/i.test(req.headers.origin ?? '');
+    return { cookie: cookies.set(signedIn, now, { secure }), pageKey: cookies.pageKey(known) };
   }
 
   async signOut(): Promise<string> {
     return (await this.#cookieKey()).clear();
   }
 
-  #bearer(authorization: string): Person {
+  #bearer(req: IncomingMessage, authorization: string): Person {
     const known = this.#known(/^Bearer +(.+)$/i.exec(authorization)?.[1] ?? '');
-    const person = known && this.#personOf(known);
-    if (person !== undefined) return person;
+    if (known !== undefined) return this.#personOf(known);
+    this.#limit.failed(req);
     const headers = { 'www-authenticate': 'Bearer' };
     throw new ApiError(401, 'wrong_token', 'send a token from auth.tokens, or the key of `meanwhile console`', {
       headers,
     });
   }
 
-  #known(key: string): Omit<SignedIn, 'expires'> | undefined {
+  #known(key: string): Known | undefined {
     const { guard, key: launchKey } = this.#parts;
     if (isSame(key, launchKey)) return { principal: LOCAL_PRINCIPAL, launched: true };
     const principal = guard.principalWith(key);
     return principal === undefined ? undefined : { principal, launched: false };
   }
 
-  /** Nobody once the token is gone from the configuration. */
-  #personOf({ principal, launched }: Omit<SignedIn, 'expires'>): Person | undefined {
-    const { guard, operators } = this.#parts;
-    if (launched) return { principal, operator: true };
-    return guard.hasToken(principal) ? { principal, operator: operators.includes(principal) } : undefined;
+  #personOf({ principal, launched }: Known): Person {
+    return { principal, operator: launched || this.#parts.operators.includes(principal) };
+  }
+
+  #isCurrent({ principal, launched, mark }: SignedIn, cookies: Cookies): boolean {
+    return launched || (mark !== undefined && mark === this.#markOf(principal, cookies));
+  }
+
+  /** Another one once the token was replaced, and none once it is gone from the configuration. */
+  #markOf(principal: string, cookies: Cookies): string | undefined {
+    const digest = this.#parts.guard.tokenDigest(principal);
+    return digest && cookies.markOf(digest);
   }
 
   /** Read when it is first needed; asked again if the store could not be read. */

@@ -57,7 +57,7 @@ const CODES: Partial<Record<ErrorCode, string>> = {
   TOOL_ERR_SHUTTING_DOWN: 'shutting_down',
 };
 
-/** Any error as one of the API; nothing for those that nobody has foreseen. */
+/** Any error as one of the API; `undefined` for unexpected errors. */
 export function apiErrorOf(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
   if (!(error instanceof GatewayError)) return undefined;

@@ -91,7 +91,8 @@ export class Console {
     switch (path) {
       case '/console/sign-in': {
         const { key } = (await readJson(signInBody, req, this.#bodyBytes)) as { key: string };
-        respond(res, 204, undefined, { 'set-cookie': await this.#access.signIn(req, key) });
+        const { cookie, pageKey } = await this.#access.signIn(req, key);
+        respond(res, 200, { pageKey }, { 'set-cookie': cookie });
         return;
       }
       case '/console/sign-out':
@@ -99,7 +100,7 @@ export class Console {
         respond(res, 204, undefined, { 'set-cookie': await this.#access.signOut() });
         return;
       default:
-        throw notFound(`nothing can be sent to '${path}'; sign in at /console/sign-in`);
+        throw notFound('no such route; POST to /console/sign-in to sign in');
     }
   }
 }

@@ -1,4 +1,8 @@
-/** The cookie of a person who has signed in: who it is, until when, and a signature. */
+/**
+ * What a person who has signed in has: a cookie with who it is, until when, and a signature; and a page key. Browsers send cookies to
+ * every port of a host, so to any server on this machine whose link the person opens. The cookie alone is therefore worth nothing: the
+ * page keeps the page key in its own storage, which no other port can read, and sends it with each request.
+ */
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -11,6 +15,8 @@ export interface SignedIn {
   principal: string;
   /** The person was given the key of a start of the gateway, and so is at its machine. */
   launched: boolean;
+  /** Of the token that the person signed in with. */
+  mark?: string | undefined;
   expires: number;
 }
 
@@ -26,10 +32,16 @@ export class Cookies {
   }
 
   /** The value of a `Set-Cookie` header. */
-  set(signedIn: SignedIn, now: number): string {
+  set(signedIn: SignedIn, now: number, { secure = false } = {}): string {
     const content = Buffer.from(JSON.stringify(signedIn)).toString('base64url');
     const seconds = Math.max(0, Math.floor((signedIn.expires - now) / 1000));
-    return this.#header(`${content}.${this.#signatureOf(content).toString('base64url')}`, seconds);
+    const header = this.#header(`${content}.${this.#signatureOf(content).toString('base64url')}`, seconds);
+    return secure ? `${header}; Secure` : header;
+  }
+
+  /** The same for each sign-in of a person: the pages of several gateways on one host have one cookie, but a storage each. */
+  pageKey({ principal, launched }: Pick<SignedIn, 'principal' | 'launched'>): string {
+    return this.#signatureOf(`page ${JSON.stringify([principal, launched])}`).toString('base64url');
   }
 
   clear(): string {
@@ -45,6 +57,18 @@ export class Cookies {
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
     const signedIn = parse(content);
     return signedIn !== undefined && signedIn.expires > now ? signedIn : undefined;
+  }
+
+  /** Tells one token from another without saying anything about either. */
+  markOf(tokenDigest: Buffer): string {
+    return this.#signatureOf(`token ${tokenDigest.toString('base64url')}`)
+      .toString('base64url')
+      .slice(0, 16);
+  }
+
+  isPageKey(given: string, signedIn: SignedIn): boolean {
+    const [one, other] = [Buffer.from(given), Buffer.from(this.pageKey(signedIn))];
+    return one.length === other.length && timingSafeEqual(one, other);
   }
 
   #header(value: string, seconds: number): string {
@@ -73,7 +97,7 @@ function parse(content: string): SignedIn | undefined {
     return undefined;
   }
   if (!isObject(value)) return undefined;
-  const { principal, launched, expires } = value;
+  const { principal, launched, mark, expires } = value;
   const isWhole = typeof principal === 'string' && typeof launched === 'boolean' && typeof expires === 'number';
-  return isWhole ? { principal, launched, expires } : undefined;
+  return isWhole ? { principal, launched, expires, ...(typeof mark === 'string' && { mark }) } : undefined;
 }

@@ -8,7 +8,7 @@ const PER_ADDRESS = 10;
 const IN_ALL = 1000;
 const WINDOW_MS = 60_000;
 
-/** Limits how fast keys can be guessed. Only wrong ones count. */
+/** Limits wrong keys and tokens. Right ones are never refused: others may have the same address, such as that of a proxy. */
 export class SignInLimit {
   readonly #clock: Clock;
   #since = 0;
@@ -19,7 +19,15 @@ export class SignInLimit {
     this.#clock = clock;
   }
 
-  assertOpen(req: IncomingMessage): void {
+  /** A wrong key has come; throws if there are too many of them. */
+  failed(req: IncomingMessage): void {
+    this.#assertOpen(req);
+    const address = addressOf(req);
+    this.#inAll += 1;
+    this.#byAddress.set(address, (this.#byAddress.get(address) ?? 0) + 1);
+  }
+
+  #assertOpen(req: IncomingMessage): void {
     const now = this.#clock.now();
     if (now - this.#since >= WINDOW_MS || now < this.#since) {
       this.#since = now;
@@ -31,12 +39,6 @@ export class SignInLimit {
     throw new ApiError(429, 'too_many_attempts', `too many wrong keys; try again in ${seconds} seconds`, {
       headers: { 'retry-after': String(seconds) },
     });
-  }
-
-  failed(req: IncomingMessage): void {
-    const address = addressOf(req);
-    this.#inAll += 1;
-    this.#byAddress.set(address, (this.#byAddress.get(address) ?? 0) + 1);
   }
 }
 

@@ -79,8 +79,9 @@ export class Guard {
     return this.#tokens.find(([, known]) => timingSafeEqual(known, presented))?.[0];
   }
 
-  hasToken(principal: string): boolean {
-    return this.#tokens.some(([known]) => known === principal);
+  /** The digest of the token of a principal. */
+  tokenDigest(principal: string): Buffer | undefined {
+    return this.#tokens.find(([known]) => known === principal)?.[1];
   }
 
   #knowsHost(host: string): boolean {

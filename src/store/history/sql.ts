@@ -43,15 +43,19 @@ class Parameters {
 }
 
 export function readStatement(query: HistoryQuery, dialect: Dialect): Statement {
-  const { order, cursor, limit, content = false } = query;
+  const { order, cursor, limit, content = false, contentBytes = Infinity } = query;
   const parameters = new Parameters(dialect);
+  const data =
+    !content || contentBytes === Infinity
+      ? 'content.data'
+      : `CASE WHEN history.content_bytes <= ${parameters.add(contentBytes)} THEN content.data END`;
   const conditions = conditionsOf(query, dialect, parameters);
   const [comparison, direction] = order === 'newest' ? ['<', 'DESC'] : ['>', 'ASC'];
   if (cursor) {
     const place = `${parameters.add(cursor.at)}, ${parameters.add(dialect.key(cursor.id))}`;
     conditions.push(`(history.at, history.id) ${comparison} (${place})`);
   }
-  const sql = `SELECT ${COLUMNS}${content ? ', content.data AS content' : ''} FROM ${dialect.schema}history
+  const sql = `SELECT ${COLUMNS}${content ? `, ${data} AS content` : ''} FROM ${dialect.schema}history
     ${content ? joinContent(dialect) : ''} WHERE ${conditions.join(' AND ')}
     ORDER BY history.at ${direction}, history.id ${direction} LIMIT ${parameters.add(limit)}`;
   return { sql, values: parameters.values };

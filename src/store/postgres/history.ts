@@ -231,6 +231,6 @@ export class PostgresHistory implements History {
 
   /** Every statement may be made twice. */
   async #run(sql: string, values: Statement['values'] = []): Promise<Row[]> {
-    return this.#options.db.read(sql, values);
+    return this.#options.db.read(sql, values, 'history');
   }
 }

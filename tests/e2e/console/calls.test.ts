@@ -123,3 +123,28 @@ test('W-3: a result that is too large is not kept, and that is said', async () =
   expect(Number(body['resultBytes'])).toBeGreaterThan(200_000);
   expect(body).not.toHaveProperty('result');
 });
+
+test('W-3, W-5: calls that go on are found by the index of those, and calls are not counted for each request', async () => {
+  const { gateway, person } = await setup();
+  const { history } = gateway.gateway.store;
+  const [read, tally] = [history.read.bind(history), history.tally.bind(history)];
+  const asked: unknown[] = [];
+  let counted = 0;
+  history.read = async (query) => {
+    asked.push([query.statuses, query.active]);
+    return read(query);
+  };
+  for (const status of ['running', 'waiting', 'ended', 'all']) await person.items(`/calls?status=${status}`);
+  expect(asked).toEqual([
+    [['running'], true],
+    [['waiting'], true],
+    [undefined, false],
+    [undefined, undefined],
+  ]);
+  history.tally = async (...given) => {
+    counted += 1;
+    return tally(...given);
+  };
+  await Promise.all([person.items('/servers'), person.items('/servers'), person.get('/servers/old')]);
+  expect(counted).toBe(1);
+});

@@ -6,6 +6,8 @@ import { configFile, httpGateway, temporaryFolder } from '../../support/gateway.
 import { hubOverHttp } from '../../support/hub.ts';
 import { portToReturnTo } from '../../support/port-to-return-to.ts';
 import { serveProgram } from '../../support/program.ts';
+import { COOKIE_MS } from '../../../src/north/console/cookie.ts';
+import { TestClock } from '../../support/test-clock.ts';
 import { readLaunch, type Launch } from '../../../src/cli/launch-file.ts';
 import { ANN, BOB, OLA, PEOPLE, servers, setup } from './setup.ts';
 
@@ -107,6 +109,36 @@ test('W-6, W-7: a stream tells a person only what is theirs, and an operator eve
   expect(new Set(ofAnn.of('call').map(({ principal }) => principal))).toEqual(new Set(['ann']));
 });
 
+test('W-6: the changes of others are read once, and a stream that is resumed does not read them either', async () => {
+  const { config } = await servers();
+  const gateway = await httpGateway(config, PEOPLE);
+  const { history } = gateway.gateway.store;
+  const bob = withToken(gateway, BOB);
+  const events = await bob.events();
+  const from: number[] = [];
+  const changesAfter = history.changesAfter.bind(history);
+  history.changesAfter = async (seq, ...others) => {
+    from.push(seq);
+    return changesAfter(seq, ...others);
+  };
+  const now = Date.now();
+  const counts = { server: 'old', tool: 'echo', from: now - 1, to: now, count: 1, errors: 0, longestMs: 1 };
+  const add = async (principal: string, count: number): Promise<void> =>
+    history.append(
+      Array.from({ length: count }, (_, index) => ({
+        entry: { kind: 'summary', id: `${principal}${index}`, principal, ...counts },
+      })),
+    );
+  await add('ann', 600);
+  const { newest } = await history.range();
+  expect(await events.next('seq')).toEqual({ seq: newest });
+  expect(events.lastId).toBe(String(newest));
+  await add('bob', 1);
+  expect(await events.next('call')).toMatchObject({ principal: 'bob' });
+  expect(from.at(-1)).toBeGreaterThanOrEqual(newest);
+  expect(events.of('call')).toHaveLength(1);
+});
+
 test('W-6: after a kill and a restart, the page goes on with its cookie and hears what it missed', async () => {
   const { config } = await servers();
   const store = join(await temporaryFolder(), 'store.db');
@@ -140,6 +172,51 @@ test('W-6: after a kill and a restart, the page goes on with its cookie and hear
   expect((await again.get(`/calls/${String(question['callId'])}`)).body).toMatchObject({
     result: { content: [{ text: 'Hello Ada' }] },
   });
+});
+
+test('W-6: a client that leaves before its stream has begun leaves nothing behind, and counts until then', async () => {
+  const { config } = await servers();
+  const gateway = await httpGateway(config, PEOPLE);
+  const ann = withToken(gateway, ANN);
+  const { history } = gateway.gateway.store;
+  const range = history.range.bind(history);
+  let asked = 0;
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  history.range = async () => {
+    asked += 1;
+    if (asked <= 100) await released;
+    return range();
+  };
+  const leave = new AbortController();
+  const left = Promise.allSettled(
+    Array.from({ length: 100 }, async () =>
+      fetch(new URL('/api/v1/events', gateway.url), { headers: ann.headers, signal: leave.signal }),
+    ),
+  );
+  await expect.poll(() => asked).toBe(100);
+  expect((await ann.get('/events')).status).toBe(429);
+  leave.abort();
+  await left;
+  await expect.poll(async () => (await ann.events()).of('hello').length).toBe(1);
+  release();
+  await released;
+  // All at the same time, beside the one above.
+  const streams = await Promise.all(Array.from({ length: 50 }, async () => ann.events()));
+  expect(streams).toHaveLength(50);
+});
+
+test('W-7: a stream ends when the person is no longer signed in', async () => {
+  const clock = new TestClock(Date.now());
+  const gateway = await httpGateway({}, PEOPLE, clock);
+  const [page, program] = [await (await atConsole(gateway, ANN)).events(), await withToken(gateway, ANN).events()];
+  clock.advance(COOKIE_MS - 1000);
+  const later = await (await atConsole(gateway, ANN)).events();
+  clock.advance(2000);
+  await expect.poll(() => page.closed).toBe(true);
+  expect([later.closed, program.closed]).toEqual([false, false]);
 });
 
 test('W-6: the streams of one person are limited, and those of others are not affected', async () => {

@@ -84,6 +84,9 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
     const question = await person.one('/questions');
     expect(question).toMatchObject({ kind: 'sampling', message: 'Say hi', params: { maxTokens: 64 } });
     const result = { role: 'assistant', model: 'person', content: { type: 'text', text: 'hi' } };
+    const unknown = { ...result, content: { type: 'tool_use', id: 't', name: 'unknown', input: {} } };
+    const wrong = await person.post(`/questions/${question.id}/answer`, { result: unknown });
+    expect([wrong.status, codeOf(wrong)], wrong.text).toEqual([422, 'invalid_answer']);
     const { status, body } = await person.post(`/questions/${question.id}/answer`, { result });
     expect([status, body]).toMatchObject([200, { status: 'completed' }]);
     const { text } = await hub.call('get_task_result', { task_id: taskIdOf(call) });
@@ -133,6 +136,20 @@ test('W-2: a question that was withdrawn or has expired cannot be answered', asy
   const { status, body } = await person.post(`/questions/${id}/answer`, { action: 'decline' });
   expect([status, body['question']]).toMatchObject([409, { status: 'rejected' }]);
   expect((body['question'] as Json)['reason']).toMatch(/withdrawn|no longer needed/);
+});
+
+test('W-2: a question that ends while its answer is being stored was answered too late', async () => {
+  const { gateway, hub, person } = await setup();
+  const { id, sessionId } = await asked(hub, person, 'old', 'withdraw', { ms: 500 });
+  const interactions = gateway.gateway.sessions.find((session) => session.id === sessionId)?.interactions;
+  if (interactions === undefined) throw new Error('there is no such session');
+  const answer = interactions.answer.bind(interactions);
+  interactions.answer = async (...given) => {
+    await person.waitFor('/questions', 0);
+    return answer(...given);
+  };
+  const reply = await person.post(`/questions/${id}/answer`, { action: 'accept', content: { name: 'Ada' } });
+  expect([reply.status, codeOf(reply), reply.body['question']]).toMatchObject([409, 'already_answered', { id }]);
 });
 
 test('W-2: a question with a URL is accepted without content', async () => {

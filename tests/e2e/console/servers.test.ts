@@ -170,3 +170,18 @@ test('W-5: without a history, servers and sessions are shown, and tools are not 
   expect([refused.status, codeOf(refused)]).toEqual([409, 'history_off']);
   expect(refused.text).toContain('history.keepMs');
 });
+
+test('W-4: without a history, nothing that others left in the store is shown as going on', async () => {
+  const { gateway, person } = await setup({ history: { keepMs: 0 } });
+  const about = { principal: 'local', server: 'old', sessionId: 'gone' };
+  const call = { kind: 'call', id: 'c', ...about, tool: 'echo', view: 'hub', startedAt: Date.now() } as const;
+  const question = { kind: 'question', id: 'q', ...about, asks: 'elicitation', createdAt: 1, expiresAt: 2 } as const;
+  await gateway.gateway.store.history.append([
+    { entry: { ...call, status: 'running', waits: [], argumentBytes: 2 } },
+    { entry: { ...question, status: 'open' } },
+  ]);
+  expect(await person.items('/calls')).toEqual([]);
+  expect((await person.get('/questions')).body).toEqual({ items: [], total: 0 });
+  expect((await person.get('/calls/c')).status).toBe(404);
+  expect((await person.get('/questions/q')).status).toBe(404);
+});

@@ -2,7 +2,16 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Cookies, COOKIE_MS } from '../../../src/north/console/cookie.ts';
-import { atConsole, codeOf, JSON_HEADERS, raw, signIn, withToken, type Raw } from '../../support/console.ts';
+import {
+  atConsole,
+  codeOf,
+  JSON_HEADERS,
+  raw,
+  signIn,
+  withToken,
+  type Raw,
+  type SignedIn,
+} from '../../support/console.ts';
 import { httpGateway, temporaryFolder } from '../../support/gateway.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
@@ -12,12 +21,13 @@ const TOKENS = { auth: { tokens: { ann: ANN, bob: BOB }, operators: ['bob'] } };
 
 test('W-7: the key of the launch link is exchanged for a cookie that scripts and other sites do not get', async () => {
   const gateway = await httpGateway({});
-  const { status, headers } = await raw(gateway, '/console/sign-in', {
+  const { status, headers, body } = await raw(gateway, '/console/sign-in', {
     method: 'POST',
     headers: JSON_HEADERS,
     body: { key: gateway.console.key },
   });
-  expect(status).toBe(204);
+  expect(status).toBe(200);
+  expect(body).toEqual({ pageKey: expect.stringMatching(/^[\w-]{43}$/) });
   expect(headers['set-cookie']).toEqual([
     expect.stringMatching(
       /^meanwhile_console_[\da-f]{8}=[\w-]+\.[\w-]+; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200$/,
@@ -46,7 +56,7 @@ test('W-7: with tokens, each person signs in with their own', async () => {
   expect(await who(gateway.console.key)).toMatchObject({ principal: 'local', operator: true });
 });
 
-test('W-7: a wrong key is refused with the fix, and not for ever', async () => {
+test('W-7: wrong keys and tokens are refused with the fix, after many of them for a while, and right ones never', async () => {
   const clock = new TestClock(Date.now());
   const gateway = await httpGateway({}, {}, clock);
   const attempt = async (key: unknown) =>
@@ -55,19 +65,23 @@ test('W-7: a wrong key is refused with the fix, and not for ever', async () => {
   expect([wrong.status, codeOf(wrong)]).toEqual([401, 'wrong_key']);
   expect(wrong.text).toMatch(/meanwhile console.*auth\.tokens/);
   expect(wrong.headers['set-cookie']).toBeUndefined();
-  for (let count = 1; count < 10; count += 1) await attempt('wrong');
-  const limited = await attempt(gateway.console.key);
+  for (let count = 1; count < 9; count += 1) await attempt('wrong');
+  expect((await withToken(gateway, 'wrong').get('/me')).status).toBe(401);
+  expect((await withToken(gateway, 'wrong').get('/me')).status).toBe(429);
+  const limited = await attempt('wrong');
   expect([limited.status, codeOf(limited)]).toEqual([429, 'too_many_attempts']);
   expect(Number(limited.headers['retry-after'])).toBeGreaterThan(0);
+  expect((await attempt(gateway.console.key)).status).toBe(200);
+  expect((await withToken(gateway, gateway.console.key).get('/me')).status).toBe(200);
   clock.advance(61_000);
-  expect((await attempt(gateway.console.key)).status).toBe(204);
+  expect((await attempt('wrong')).status).toBe(401);
 });
 
 test('W-7: signing out clears the cookie', async () => {
   const gateway = await httpGateway({});
   const { status, headers } = await raw(gateway, '/console/sign-out', {
     method: 'POST',
-    headers: { ...JSON_HEADERS, cookie: await signIn(gateway) },
+    headers: { ...JSON_HEADERS, ...(await signIn(gateway)) },
     body: {},
   });
   expect(status).toBe(204);
@@ -77,8 +91,9 @@ test('W-7: signing out clears the cookie', async () => {
 test('W-7: a cookie that has expired, was changed or signed by somebody else is refused', async () => {
   const clock = new TestClock(Date.now());
   const gateway = await httpGateway({}, TOKENS, clock);
-  const cookie = await signIn(gateway, ANN);
-  const status = async (given: string) => (await raw(gateway, '/api/v1/me', { headers: { cookie: given } })).status;
+  const { cookie, ...others } = await signIn(gateway, ANN);
+  const status = async (given: string) =>
+    (await raw(gateway, '/api/v1/me', { headers: { ...others, cookie: given } })).status;
   expect(await status(`other=1; ${cookie}; more=2`)).toBe(200);
   const [name = '', value = ''] = cookie.split('=');
   const [content = '', signature = ''] = value.split('.');
@@ -101,37 +116,41 @@ test('W-7: a cookie that has expired, was changed or signed by somebody else is 
   expect(await status(cookie)).toBe(401);
 });
 
-test('W-7: a cookie is valid after a restart, until its token is gone', async () => {
+test('W-7: a cookie is valid after a restart, until its token is gone or replaced', async () => {
   const store = join(await temporaryFolder(), 'store.db');
   const first = await httpGateway({}, { ...TOKENS, store });
   const [ann, local] = [await signIn(first, ANN), await signIn(first)];
   await first.close();
   const second = await httpGateway({}, { ...TOKENS, store });
-  const status = async (gateway: typeof first, cookie: string) =>
-    (await raw(gateway, '/api/v1/me', { headers: { cookie } })).status;
+  const status = async (gateway: typeof first, headers: SignedIn) =>
+    (await raw(gateway, '/api/v1/me', { headers })).status;
   expect([await status(second, ann), await status(second, local)]).toEqual([200, 200]);
   expect((await withToken(second, first.console.key).get('/me')).status).toBe(401);
   await second.close();
   const third = await httpGateway({}, { auth: { tokens: { bob: BOB } }, store });
   expect(await status(third, ann)).toBe(401);
+  await third.close();
+  const fourth = await httpGateway({}, { auth: { tokens: { ann: 'another-token-of-ann' } }, store });
+  expect(await status(fourth, ann)).toBe(401);
 });
 
 test('W-7: the gateways of two stores on one machine do not take each other’s cookies', async () => {
   const [one, other] = [await httpGateway({}), await httpGateway({})];
   const [ofOne, ofOther] = [await signIn(one), await signIn(other)];
-  expect(ofOne.split('=')[0]).not.toBe(ofOther.split('=')[0]);
-  const both = { headers: { cookie: `${ofOther}; ${ofOne}` } };
-  expect((await raw(one, '/api/v1/me', both)).status).toBe(200);
-  expect((await raw(other, '/api/v1/me', both)).status).toBe(200);
+  expect(ofOne.cookie.split('=')[0]).not.toBe(ofOther.cookie.split('=')[0]);
+  const cookie = `${ofOther.cookie}; ${ofOne.cookie}`;
+  expect((await raw(one, '/api/v1/me', { headers: { ...ofOne, cookie } })).status).toBe(200);
+  expect((await raw(other, '/api/v1/me', { headers: { ...ofOther, cookie } })).status).toBe(200);
 });
 
 test('W-7: pages of other origins get nothing, and no request can be made for a person without their page', async () => {
   const gateway = await httpGateway({});
   const { host, port } = new URL(gateway.url);
-  const cookie = await signIn(gateway);
+  const signedIn = await signIn(gateway);
+  const { cookie } = signedIn;
   const cancel = '/api/v1/calls/unknown/cancel';
   const post = { method: 'POST', body: {} };
-  const own = { ...JSON_HEADERS, cookie, 'meanwhile-console': '1' };
+  const own = { ...JSON_HEADERS, ...signedIn };
   const cases: [path: string, given: Raw, status: number, code: string | undefined][] = [
     // The page itself.
     [cancel, { ...post, headers: { ...own, origin: `http://${host}` } }, 404, 'not_found'],
@@ -141,7 +160,7 @@ test('W-7: pages of other origins get nothing, and no request can be made for a 
     [cancel, { ...post, headers: { ...own, origin: 'http://127.0.0.1:1' } }, 403, 'foreign_origin'],
     [cancel, { ...post, headers: { ...own, origin: `http://localhost:${port}` } }, 403, 'foreign_origin'],
     [cancel, { ...post, headers: { ...own, origin: 'null' } }, 403, 'foreign_origin'],
-    ['/api/v1/me', { headers: { cookie, origin: 'https://evil.example' } }, 403, 'foreign_origin'],
+    ['/api/v1/me', { headers: { ...signedIn, origin: 'https://evil.example' } }, 403, 'foreign_origin'],
     ['/console', { headers: { origin: 'https://evil.example' } }, 403, 'foreign_origin'],
     [
       '/console/sign-in',
@@ -150,11 +169,11 @@ test('W-7: pages of other origins get nothing, and no request can be made for a 
       'foreign_origin',
     ],
     // A form can be sent without asking, but neither as JSON nor with a header.
-    [cancel, { ...post, headers: { ...JSON_HEADERS, cookie } }, 403, 'missing_header'],
+    [cancel, { ...post, headers: { ...JSON_HEADERS, cookie } }, 401, 'not_signed_in'],
     [cancel, { ...post, headers: { ...own, 'content-type': 'text/plain' } }, 415, 'not_json'],
     ['/console/sign-in', { ...post, headers: { 'content-type': 'text/plain' } }, 415, 'not_json'],
     // A name that somebody has made lead here.
-    ['/api/v1/me', { headers: { cookie, host: `evil.example:${port}` } }, 403, 'not_allowed'],
+    ['/api/v1/me', { headers: { ...signedIn, host: `evil.example:${port}` } }, 403, 'not_allowed'],
     ['/console', { headers: { host: 'evil.example' } }, 403, 'not_allowed'],
     [cancel, { method: 'OPTIONS', headers: { origin: 'https://evil.example' } }, 403, 'foreign_origin'],
   ];
@@ -166,11 +185,42 @@ test('W-7: pages of other origins get nothing, and no request can be made for a 
   }
 });
 
+test('W-7: a cookie alone is worth nothing: another port of the host, to which browsers send it, cannot use it', async () => {
+  const gateway = await httpGateway({}, TOKENS);
+  const [{ cookie, 'meanwhile-console': pageKey }, bob] = [await signIn(gateway, ANN), await signIn(gateway, BOB)];
+  const paths: [path: string, given: Raw][] = [
+    ['/api/v1/me', {}],
+    ['/api/v1/events', {}],
+    ['/api/v1/calls/unknown/cancel', { method: 'POST', body: {} }],
+  ];
+  for (const [path, given] of paths) {
+    for (const header of [undefined, '1', '', bob['meanwhile-console'], `${pageKey}x`]) {
+      const headers = { ...JSON_HEADERS, cookie, ...(header !== undefined && { 'meanwhile-console': header }) };
+      const reply = await raw(gateway, path, { ...given, headers });
+      expect([reply.status, codeOf(reply)], `${path} ${header}`).toEqual([401, 'not_signed_in']);
+    }
+  }
+  expect((await raw(gateway, '/api/v1/me', { headers: { 'meanwhile-console': pageKey } })).status).toBe(401);
+  // The page of another gateway on the same store signs the same person in, with a cookie for all ports.
+  const again = await signIn(gateway, ANN);
+  expect((await raw(gateway, '/api/v1/me', { headers: { ...again, 'meanwhile-console': pageKey } })).status).toBe(200);
+});
+
 test('W-7: behind a proxy, the page is of the host that the operator has allowed', async () => {
   const gateway = await httpGateway({}, { allowedHosts: ['gateway.example'] });
-  const cookie = await signIn(gateway);
-  const headers = { cookie, host: 'gateway.example', origin: 'https://gateway.example' };
+  const headers = { ...(await signIn(gateway)), host: 'gateway.example', origin: 'https://gateway.example' };
   expect((await raw(gateway, '/api/v1/me', { headers })).status).toBe(200);
+});
+
+test('W-7: a cookie that was set behind TLS is not sent without', async () => {
+  const gateway = await httpGateway({}, { allowedHosts: ['gateway.example'] });
+  const body = { key: gateway.console.key };
+  const set = async (origin: string) => {
+    const headers = { ...JSON_HEADERS, host: 'gateway.example', origin };
+    return (await raw(gateway, '/console/sign-in', { method: 'POST', headers, body })).headers['set-cookie']?.[0];
+  };
+  expect(await set('https://gateway.example')).toMatch(/; Secure$/);
+  expect(await set('http://gateway.example')).not.toContain('Secure');
 });
 
 test('W-7: a body that is too large or no JSON is refused', async () => {

@@ -34,12 +34,12 @@ export async function serveApi(
     return;
   }
   // Before anything is told about what there is.
-  const { person, by } = await admit();
+  const { person, by, expires } = await admit();
   const { route, named } = find(req, path);
   const query = readQuery(route.query, searchOf(req));
   const body = route.body === undefined ? undefined : await readJson(route.body, req, bodyBytes);
   const via = by === 'cookie' ? 'console' : 'terminal';
-  const call = { ...services, person, via, named, query, body, req, res } as Call<never, never>;
+  const call = { ...services, person, expires, via, named, query, body, req, res } as Call<never, never>;
   const answer = await route.run(call);
   if (answer !== undefined) respond(res, answer.status ?? 200, answer.body);
 }

@@ -39,6 +39,8 @@ export const callRoutes = [
     query: callsQuery,
     replies: { 200: { description: 'A page of calls', schema: page(z.union([callSchema, summarySchema])) } },
     run: async ({ gateway, person, query }) => {
+      // What other gateways left there is not kept up to date here.
+      if (gateway.recorder === undefined) return { body: { items: [] } };
       const { limit } = query;
       const found = await gateway.store.history.read({
         ...filterOf(query, person),
@@ -101,7 +103,8 @@ function filterOf(query: Filters, { principal, operator }: Person): HistoryFilte
   return {
     kinds: countsToo ? ['call', 'summary'] : ['call'],
     ...(operator ? {} : { principal }),
-    ...(status === 'ended' && { active: false }),
+    // With an index for those that go on.
+    ...(status !== 'all' && { active: status !== 'ended' }),
     ...(statuses !== undefined && { statuses }),
     ...(task !== undefined && { task }),
     ...(server !== undefined && { server }),
@@ -126,7 +129,7 @@ function isActive({ status }: Pick<CallEntry, 'status'>): boolean {
 export async function requireCall(gateway: Gateway, person: Person, id: string): Promise<CallEntry> {
   // It may have begun just now.
   await gateway.recorder?.flush();
-  const [entry] = await gateway.store.history.find([id]);
+  const [entry] = gateway.recorder === undefined ? [] : await gateway.store.history.find([id]);
   if (entry?.kind === 'call' && maySee(person, entry)) return entry;
   throw notFound(`no call '${id}': unknown, or longer ago than the history reaches`);
 }

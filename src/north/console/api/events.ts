@@ -20,6 +20,8 @@ const MAX_STREAMS = 100;
 const MAX_MISSED = 5000;
 /** How many changes are read at once. */
 const BATCH = 200;
+/** After so many changes that do not concern a client, it is told the number to go on from. */
+const SKIPPED = 500;
 /** How soon to read again after the history could not be read. */
 const RETRY_MS = 1000;
 
@@ -27,7 +29,7 @@ export const eventRoutes = [
   route({
     method: 'GET',
     path: '/events',
-    summary: 'Changes as they happen, as Server-Sent Events: hello, call, question, server, session, resync',
+    summary: 'Changes as they happen, as Server-Sent Events: hello, call, question, server, session, seq, resync',
     query: eventsQuery,
     replies: { 200: { description: 'A stream that does not end', type: 'text/event-stream' } },
     run: async (call) => {
@@ -41,6 +43,7 @@ async function stream({
   gateway,
   live,
   person,
+  expires,
   query,
   req,
   res,
@@ -48,8 +51,21 @@ async function stream({
   if (live.watching(person) >= MAX_STREAMS) {
     throw new ApiError(429, 'limit', `you have ${MAX_STREAMS} streams of events open; close some`);
   }
+  // It counts from now on, and until the client has left, which may be soon.
+  let isOpen = false;
+  const stop = live.watch(person, ({ event, item }) => {
+    if (isOpen) send(res, event, item);
+  });
+  res.once('close', stop);
   const { history } = gateway.store;
-  const { newest, completeFrom } = await history.range();
+  const { newest, completeFrom } = await history.range().catch((error: unknown) => {
+    stop();
+    throw error;
+  });
+  if (isGone(res)) {
+    stop();
+    return;
+  }
   const after = resumeAfter(req.headers['last-event-id']) ?? query.after;
   const reaches = after !== undefined && after >= completeFrom && after <= newest && newest - after <= MAX_MISSED;
   const isComplete = after === undefined || reaches;
@@ -62,8 +78,14 @@ async function stream({
   keepAlive(res);
   send(res, 'hello', { seq: begin, gateway: gateway.store.cluster?.gatewayId }, begin);
   if (!isComplete) send(res, 'resync', { seq: begin }, begin);
-  const stop = live.watch(person, ({ event, item }) => send(res, event, item));
-  res.once('close', stop);
+  isOpen = true;
+  if (expires !== undefined) {
+    const { clock } = gateway;
+    res.once(
+      'close',
+      clock.after(expires - clock.now(), () => res.end(), { unref: true }),
+    );
+  }
   await follow(gateway, history, person, res, begin);
 }
 
@@ -82,15 +104,16 @@ async function follow(
   begin: number,
 ): Promise<void> {
   let seq = begin;
+  let told = begin;
   let wake = (): void => {};
   let news = true;
-  const told = (): void => {
+  const wakeUp = (): void => {
     news = true;
     wake();
   };
-  const stop = history.watch(told);
-  res.once('close', told);
-  while (!res.closed && !res.destroyed) {
+  const stop = history.watch(wakeUp);
+  res.once('close', wakeUp);
+  while (!isGone(res)) {
     if (!news) {
       await new Promise<void>((resolve) => {
         wake = resolve;
@@ -99,13 +122,22 @@ async function follow(
     }
     news = false;
     try {
+      // Read first: what comes after it is told next time.
+      const { newest } = operator ? { newest: 0 } : await history.range();
       const entries = await history.changesAfter(seq, BATCH, operator ? undefined : principal);
       for (const entry of entries) {
         const { event, item } = eventItem(entry);
         send(res, event, item, entry.seq);
         seq = entry.seq;
+        told = seq;
       }
       if (entries.length === BATCH) news = true;
+      // The changes of others are not read again each time.
+      else seq = Math.max(seq, newest);
+      if (seq - told >= SKIPPED) {
+        send(res, 'seq', { seq }, seq);
+        told = seq;
+      }
       // A client that reads slowly gets the rest when it has read this.
       if (res.writableNeedDrain && !res.destroyed) await drained(res);
     } catch (error) {
@@ -117,10 +149,19 @@ async function follow(
   stop();
 }
 
+function isGone(res: ServerResponse): boolean {
+  return res.closed || res.destroyed;
+}
+
 async function drained(res: ServerResponse): Promise<void> {
   await new Promise<void>((resolve) => {
-    res.once('drain', resolve);
-    res.once('close', resolve);
+    const done = (): void => {
+      res.off('drain', done);
+      res.off('close', done);
+      resolve();
+    };
+    res.once('drain', done);
+    res.once('close', done);
   });
 }
 

@@ -35,6 +35,9 @@ test('W-2: a large question is listed without its params', () => {
   const large = asked({ message: 'x'.repeat(100_000) });
   expect(listedQuestion(large)).toMatchObject({ id: 'q', kind: 'elicitation', truncated: true });
   expect(listedQuestion(large)).not.toHaveProperty('params');
+  // Or was not read at all.
+  const { params: _params, ...unread } = large;
+  expect(listedQuestion(unread)).toMatchObject({ truncated: true });
   expect(questionItem(large).params).toEqual(large.params);
   expect(listedQuestion(asked({ message: 'short' })).params).toEqual({ message: 'short' });
 });

@@ -7,7 +7,7 @@ import { isObject } from '../../../lib/values.ts';
 import type { Call, CallDetails, Question, Summary } from './schemas.ts';
 
 /** Larger params are left out of lists. */
-const LISTED_BYTES = 65_536;
+export const LISTED_BYTES = 65_536;
 
 /** Names of fields in which people expect to enter a secret. */
 const SECRET_FIELD = /pass(?:word|phrase|code)|secret|token|api[-_ ]?key|private[-_ ]?key|credential|\bpin\b|\bcvv\b/i;
@@ -21,7 +21,7 @@ export function questionItem(entry: QuestionEntry): Question {
 /** The same in a list. */
 export function listedQuestion(entry: QuestionEntry): Question {
   const item = questionItem(entry);
-  if (item.params === undefined || roughSize(item.params, LISTED_BYTES) <= LISTED_BYTES) return item;
+  if (item.params !== undefined && roughSize(item.params, LISTED_BYTES) <= LISTED_BYTES) return item;
   const { params: _params, ...rest } = item;
   return { ...rest, truncated: true };
 }

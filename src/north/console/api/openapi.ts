@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { VERSION } from '../../../lib/version.ts';
 import type { Route } from './route.ts';
 import { ROUTES } from './routes.ts';
-import { errorSchema, signInBody } from './schemas.ts';
+import { errorSchema, signedInSchema, signInBody } from './schemas.ts';
 
 type Json = Record<string, unknown>;
 
@@ -15,7 +15,7 @@ const COMPONENTS = '#/components/schemas/';
 const COMMON: [status: number, description: string][] = [
   [400, 'A parameter or the body is not valid; the message names it'],
   [401, 'Not signed in'],
-  [403, 'A foreign origin, an unknown host, or no header Meanwhile-Console'],
+  [403, 'A foreign origin, or an unknown host'],
   [503, 'The gateway is shutting down, or its store cannot be reached'],
 ];
 
@@ -54,7 +54,8 @@ export function openApi(): Json {
           type: 'apiKey',
           in: 'cookie',
           name: 'meanwhile_console_…',
-          description: 'Set by POST /console/sign-in. Requests that change something also need "Meanwhile-Console: 1".',
+          description:
+            'Set by POST /console/sign-in. Requests also need its pageKey in the header "Meanwhile-Console".',
         },
       },
     },
@@ -113,7 +114,7 @@ function signIn(schemas: Json): Json {
     security: [],
     requestBody: { required: true, content: { [JSON_TYPE]: { schema: reference(signInBody, schemas, 'input') } } },
     responses: {
-      204: { description: 'The cookie is set' },
+      200: reply({ description: 'The cookie is set', schema: signedInSchema }, schemas),
       401: reply({ description: 'The key is not known', schema: errorSchema }, schemas),
       429: reply({ description: 'Too many wrong keys', schema: errorSchema }, schemas),
     },

@@ -6,6 +6,8 @@ import type { Services } from './services.ts';
 
 export interface Call<Query, Body> extends Services {
   person: Person;
+  /** Until when the person is signed in; without an end for those with a token. */
+  expires?: number | undefined;
   /** Where the person is, for those who see who answered. */
   via: AnswerWork['via'];
   /** What stands in the place of `{id}` or `{name}`. */

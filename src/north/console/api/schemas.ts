@@ -276,4 +276,8 @@ export const tryBody = z.strictObject({ tool: name, arguments: json.default({}) 
 /** Nothing has to be said, but it has to be JSON: a form of another page cannot send that. */
 export const emptyBody = z.strictObject({}).default({});
 
+export const signedInSchema = z
+  .object({ pageKey: z.string().describe('For the header Meanwhile-Console of each request with the cookie') })
+  .meta({ id: 'SignedIn' });
+
 export const signInBody = z.strictObject({ key: z.string().min(1).max(1024) }).meta({ id: 'SignIn' });

@@ -62,9 +62,7 @@ export const serverRoutes = [
     },
     run: async ({ gateway, person, named, body }) => {
       if (gateway.recorder === undefined) {
-        const message =
-          'the history is turned off (history.keepMs = 0), so that nobody could follow the call; turn it on';
-        throw new ApiError(409, 'history_off', message);
+        throw new ApiError(409, 'history_off', 'trying a tool needs the history; set history.keepMs above 0');
       }
       const work = { do: 'try' as const, server: named, tool: body.tool, arguments: body.arguments };
       const { callId } = (await doAnywhere(gateway, person, work)) as { callId: string };

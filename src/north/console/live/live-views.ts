@@ -1,4 +1,4 @@
-/** Tells streams how servers and sessions change. Nobody tells of all that, so it is looked at while somebody listens. */
+/** Servers and sessions send no change events, so they are polled while a stream is open. */
 
 import type { Gateway } from '../../../core/gateway.ts';
 import { messageOf } from '../../../lib/log.ts';
@@ -6,15 +6,21 @@ import { every } from '../../../lib/timers.ts';
 import type { Server, SessionItem } from '../api/schemas.ts';
 import type { Person } from '../person.ts';
 import { lookEverywhere } from '../work/anywhere.ts';
-import { mergedServers } from './servers.ts';
+import { mergedServers, serverKey } from './servers.ts';
 import { mergedSessions } from './sessions.ts';
 
 const LOOK_MS = 2000;
 /** A session that is in use changes all the time. */
 const ACTIVITY_MS = 30_000;
 
-const BY_NAME = { name: 'name', of: ({ name }: Server): string => name };
-const BY_ID = { name: 'id', of: ({ id }: SessionItem): string => id };
+const SERVER = {
+  keyOf: serverKey,
+  gone: (key: string): object => {
+    const [principal, name] = key.split('\n', 2);
+    return { name, ...(principal !== '' && { principal }), gone: true };
+  },
+};
+const SESSION = { keyOf: ({ id }: SessionItem): string => id, gone: (id: string): object => ({ id, gone: true }) };
 
 export type LiveChange = { event: 'server' | 'session'; item: object };
 
@@ -43,7 +49,7 @@ export class LiveViews {
     return this.#views.get(keyOf(person))?.listeners ?? 0;
   }
 
-  /** Tells of changes until the returned function is called. */
+  /** Tells of changes until the returned function is called, which may be done again. */
   watch(person: Person, listener: Listener): () => void {
     const key = keyOf(person);
     const view = this.#views.get(key) ?? new LiveView(this.#gateway, person);
@@ -51,7 +57,7 @@ export class LiveViews {
     const stop = view.watch(listener);
     return () => {
       stop();
-      if (view.isUnused) this.#views.delete(key);
+      if (view.isUnused && this.#views.get(key) === view) this.#views.delete(key);
     };
   }
 }
@@ -101,8 +107,8 @@ class LiveView {
         liveServers(this.#gateway, this.#person),
         liveSessions(this.#gateway, this.#person),
       ]);
-      this.#servers = this.#compare('server', BY_NAME, this.#servers, servers);
-      this.#sessions = this.#compare('session', BY_ID, this.#sessions, sessions, roughly);
+      this.#servers = this.#compare('server', SERVER, this.#servers, servers);
+      this.#sessions = this.#compare('session', SESSION, this.#sessions, sessions, roughly);
     } catch (error) {
       this.#gateway.log.warn('console_not_updated', { error: messageOf(error) });
     } finally {
@@ -113,15 +119,15 @@ class LiveView {
   /** The first look is what the lists show. */
   #compare<T extends object>(
     event: LiveChange['event'],
-    key: { name: string; of: (item: T) => string },
+    { keyOf: key, gone }: { keyOf: (item: T) => string; gone: (key: string) => object },
     before: ReadonlyMap<string, string> | undefined,
     items: readonly T[],
     essence: (item: T) => object = (item) => item,
   ): Map<string, string> {
-    const now = new Map(items.map((item) => [key.of(item), JSON.stringify(essence(item))]));
+    const now = new Map(items.map((item) => [key(item), JSON.stringify(essence(item))]));
     if (before === undefined) return now;
-    for (const item of items) if (before.get(key.of(item)) !== now.get(key.of(item))) this.#tell({ event, item });
-    for (const id of before.keys()) if (!now.has(id)) this.#tell({ event, item: { [key.name]: id, gone: true } });
+    for (const item of items) if (before.get(key(item)) !== now.get(key(item))) this.#tell({ event, item });
+    for (const id of before.keys()) if (!now.has(id)) this.#tell({ event, item: gone(id) });
     return now;
   }
 

@@ -2,10 +2,14 @@
 
 import type { CallEntry } from '../../../core/history/entry.ts';
 import type { Gateway } from '../../../core/gateway.ts';
+import type { History, ServerTally } from '../../../core/ports.ts';
+import type { Clock } from '../../../lib/clock.ts';
 import type { Server } from '../api/schemas.ts';
 import type { Person } from '../person.ts';
 
 const HOUR_MS = 3_600_000;
+/** How long a count is used. */
+const TALLY_MS = 2000;
 /** The last calls of all servers by which latency is told. */
 const LATEST_CALLS = 200;
 
@@ -16,12 +20,12 @@ export async function withFigures<T extends Server>(
 ): Promise<T[]> {
   const whose = operator ? {} : { principal };
   const only = servers.length === 1 ? { server: servers[0]?.name ?? '' } : {};
-  const [tallies, calls] = await Promise.all([
-    history.tally(clock.now() - HOUR_MS, whose.principal),
+  const [counts, calls] = await Promise.all([
+    tallyOf(history, clock, whose.principal),
     history.read({ kinds: ['call'], statuses: ['completed'], order: 'newest', limit: LATEST_CALLS, ...whose, ...only }),
   ]);
   return servers.map((server) => {
-    const tally = tallies.find((each) => each.server === server.name);
+    const tally = counts.find((each) => each.server === server.name);
     const latencyMs = median(
       calls.flatMap((call) => (call.kind === 'call' && call.server === server.name ? durationOf(call) : [])),
     );
@@ -31,6 +35,30 @@ export async function withFigures<T extends Server>(
       ...(latencyMs !== undefined && { latencyMs }),
     };
   });
+}
+
+interface Tally {
+  until: number;
+  counted: Promise<ServerTally[]>;
+}
+
+/** By whose calls are counted. */
+const tallies = new WeakMap<History, Map<string | undefined, Tally>>();
+
+/** Counting looks at all calls of an hour, and pages ask often. */
+async function tallyOf(history: History, clock: Clock, principal: string | undefined): Promise<ServerTally[]> {
+  const now = clock.now();
+  const known = tallies.get(history) ?? new Map<string | undefined, Tally>();
+  tallies.set(history, known);
+  for (const [whose, { until }] of known) if (until <= now || until > now + TALLY_MS) known.delete(whose);
+  const counted = known.get(principal)?.counted ?? history.tally(now - HOUR_MS, principal);
+  if (!known.has(principal)) known.set(principal, { until: now + TALLY_MS, counted });
+  try {
+    return await counted;
+  } catch (error) {
+    known.delete(principal);
+    throw error;
+  }
 }
 
 /** Only of a call that waited for nobody. */

@@ -43,19 +43,26 @@ export function noServer(gateway: Gateway, person: Person, name: string): Error 
   return notFound(`no server '${name}'; ${names.length === 0 ? 'there are none' : `known: ${names.join(', ')}`}`);
 }
 
+/** Clients of several principals may have added servers of the same name. */
+export function serverKey({ name, principal = '' }: Pick<Server, 'name' | 'principal'>): string {
+  return `${principal}\n${name}`;
+}
+
 /** What all gateways say of the same servers; the first one is this gateway. */
 export function mergedServers(lists: readonly Server[][]): Server[] {
-  const byName = new Map<string, Server>();
+  const byKey = new Map<string, Server>();
   for (const item of lists.flat()) {
-    const known = byName.get(item.name);
-    byName.set(item.name, known === undefined ? item : merged(known, item));
+    const key = serverKey(item);
+    const known = byKey.get(key);
+    byKey.set(key, known === undefined ? item : merged(known, item));
   }
-  return [...byName.values()];
+  return [...byKey.values()];
 }
 
 export function mergedDetails([first, ...others]: readonly ServerDetails[]): ServerDetails | undefined {
   if (first === undefined) return undefined;
-  return others.reduce<ServerDetails>((known, item) => {
+  const same = others.filter((item) => serverKey(item) === serverKey(first));
+  return same.reduce<ServerDetails>((known, item) => {
     const tools = known.tools ?? item.tools;
     const log = [...known.log, ...item.log].toSorted((a, b) => a.time - b.time).slice(-LOG_LINES);
     return { ...merged(known, item), ...(tools && { tools }), log };

@@ -1,3 +1,4 @@
+import { GatewayError } from '../../../core/errors.ts';
 import type { Gateway } from '../../../core/gateway.ts';
 import { InvalidAnswer } from '../../../core/interaction/answer.ts';
 import type { OpenInteraction } from '../../../core/interaction/interaction.ts';
@@ -18,6 +19,10 @@ export async function answerHere(gateway: Gateway, person: Person, work: AnswerW
     await give(session, question, answer, { principal: person.principal, via: work.via });
   } catch (error) {
     if (error instanceof InvalidAnswer) throw invalid(error.mistake, error.fields);
+    if (!(error instanceof GatewayError)) throw error;
+    // It ended while the answer was being stored.
+    if (error.code === 'TOOL_ERR_REQUEST_NOT_FOUND') throw tooLate();
+    if (error.code === 'TOOL_ERR_INVALID_ANSWER') throw new ApiError(422, 'invalid_answer', error.message);
     throw error;
   } finally {
     await gateway.recorder?.flush();
@@ -54,7 +59,7 @@ async function give(
       await interactions.answer(id, kind, withStopReason(answer.result), by.via, by.principal);
       return;
     case 'roots':
-      throw new ApiError(422, 'invalid_answer', 'only the client itself knows in which folders it works');
+      throw new ApiError(422, 'invalid_answer', 'only the client can answer a roots request');
   }
 }
 
