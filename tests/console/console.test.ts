@@ -448,7 +448,7 @@ test('W-7: without a key there is only a page to sign in, and the key leaves the
   await page.getByText('Paste a token or a launch key first.').waitFor();
   await page.getByLabel('Token or launch key').fill('wrong');
   await page.keyboard.press('Enter');
-  await page.getByText('This key is not known').waitFor();
+  await page.getByText('Unknown key').waitFor();
   await isAccessible(page, 'sign-in');
   await page.getByLabel('Token or launch key').fill(`${gateway.console.url}#key=${gateway.console.key}`);
   await page.keyboard.press('Enter');
