@@ -35,7 +35,7 @@ describe('the schema', () => {
         cluster: { leaseMs: 10_000, drainMs: 5000 },
         sessions: { idleMs: 1_800_000, checkMs: 300_000, max: 1000 },
         events: { perSession: 1000, total: 100_000, notificationsPerServer: 100, logsPerServer: 500 },
-        history: { keepMs: 86_400_000, bytes: 67_108_864, callsPerSecond: 100, entryBytes: 65_536 },
+        history: { keepMs: 86_400_000, bytes: 67_108_864, callsPerSecond: 25, entryBytes: 65_536 },
         servers: {
           connect: { commands: 'lazy', urls: 'eager' },
           connectTimeoutMs: 30_000,
