@@ -1,6 +1,6 @@
 /**
  * Schemas for the values that are read at the start: the config, and what the store keeps. The ones of zod, which the tools of the hub
- * use, take 6 MB and a tenth of the start for the config alone. These have the same names, and as few of them as needed.
+ * use, take 5 MB for the config alone. These have the same names, and as few of them as needed.
  */
 
 import { isOver, summary, type Issue } from './issue.ts';
