@@ -168,7 +168,7 @@ describe('TLS', () => {
       const store = owned(await openPostgresStore({ url, log, leaseMs: 10_000 }));
       const connections = `SELECT ssl, count(*)::int FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
         WHERE application_name LIKE 'meanwhile%' AND pid <> pg_backend_pid() GROUP BY ssl`;
-      expect(await query(server.url(), connections)).toEqual({ ssl: true, count: 6 });
+      expect(await query(server.url(), connections)).toEqual({ ssl: true, count: 7 });
       proxy.cut();
       expect(await store.cluster.renew({})).toMatchObject({ lost: [] });
       expect(await store.servers()).toEqual([]);
