@@ -14,7 +14,8 @@ import { killable, restart, rows } from '../restart/killable.ts';
 const SETTINGS = {
   servers: { reconnect: { firstMs: 50, maxMs: 200 } },
   direct: { taskAfterMs: 50 },
-  calls: { timeoutMs: 100 },
+  // Longer than a fast call takes, also the first one after a start.
+  calls: { timeoutMs: 500 },
 };
 
 test('M-1, P-2: tasks that servers keep are there after a kill and restart, for every kind of client', async () => {
