@@ -6,10 +6,9 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { build, type Plugin } from 'esbuild';
+import { build } from 'esbuild';
 
 /** How the program is run once, so that its code is compiled. */
 export interface WarmUp {
@@ -63,7 +62,8 @@ export async function bundleProgram(source: string, target: string, warmUp: Warm
     legalComments: 'none',
     // Like the build: some packages cannot be bundled by their CommonJS entry.
     mainFields: ['module', 'main'],
-    plugins: [withoutDetours()],
+    // A native module cannot be bundled.
+    external: ['libsql'],
     // What a script in a code cache imports later has to be in it.
     supported: { 'dynamic-import': false },
     define: { 'import.meta.url': 'importMetaUrl' },
@@ -81,34 +81,6 @@ export async function bundleProgram(source: string, target: string, warmUp: Warm
   await write(target, starter(name));
   for (const options of nodeOptions) await makeCache(target, warmUp, options);
   await removeOlder(folder, name);
-}
-
-/**
- * Leaves out what takes a tenth of each start and tells nothing new: HTTP/2, without which undici works as well, and the search
- * for the native module of libsql, for which a report on the whole process is made. That module itself is not bundled.
- */
-function withoutDetours(): Plugin {
-  const require = createRequire(createRequire(import.meta.url).resolve('libsql'));
-  const { currentTarget } = require('@neon-rs/load') as { currentTarget: () => string };
-  const { GLIBC, MUSL, familySync } = require('detect-libc') as Record<'GLIBC' | 'MUSL', string> & {
-    familySync: () => string | null;
-  };
-  const inTheirPlace: Record<string, string> = {
-    'node:http2': "throw new Error('HTTP/2 is not in this bundle')",
-    '@neon-rs/load': `exports.currentTarget = () => ${JSON.stringify(currentTarget())};`,
-    'detect-libc': `Object.assign(exports, ${JSON.stringify({ GLIBC, MUSL })});
-      exports.familySync = () => ${JSON.stringify(familySync())};`,
-  };
-  return {
-    name: 'without-detours',
-    setup: (bundling) => {
-      bundling.onResolve({ filter: /^(node:http2|@neon-rs\/load|detect-libc)$/ }, ({ path }) => ({
-        path,
-        namespace: 'in-place',
-      }));
-      bundling.onLoad({ filter: /./, namespace: 'in-place' }, ({ path }) => ({ contents: inTheirPlace[path] ?? '' }));
-    },
-  };
 }
 
 async function removeOlder(folder: string, name: string): Promise<void> {
