@@ -63,8 +63,9 @@ export async function shellInTerminal(
   { env = {}, columns = 100, rows = 40, cwd }: TerminalOptions = {},
 ): Promise<Terminal> {
   const home = await temporaryFolder();
-  // The shell outlives the program and prints its exit code; Ctrl-C is for the program alone.
-  const shell = spawn('sh', ['-c', `trap : INT\n${script}\nprintf '\\n[exit %s]\\n' $?`], {
+  // The shell outlives the program and prints its exit code; Ctrl-C is for the program alone. It stays until the test ends: the
+  // last output of a terminal is lost if it is not read within a fifth of a second after that.
+  const shell = spawn('sh', ['-c', `trap : INT\n${script}\nprintf '\\n[exit %s]\\n' $?\nexec sleep 600`], {
     name: 'xterm-256color',
     cols: columns,
     rows,
