@@ -114,7 +114,7 @@ test('W-2: on a terminal a form, a sampling request and a link are answered one 
   await writeFile(browser, `#!/bin/sh\nprintf '%s' "$1" > '${opened}'\n`, { mode: 0o755 });
   const terminal = await programInTerminal(['inbox', '--follow', ...flags], { env: { BROWSER: browser } });
   await terminal.shows('one asks: What is your name?');
-  await terminal.shows(/called by editor \(local\); it has waited for/);
+  await terminal.shows(/called by editor \(local\); it has waited for[\s\S]*● Answer/);
   terminal.press('Enter');
   await terminal.shows('◆  Name (at least 1 characters)');
   terminal.press('Enter');
@@ -137,7 +137,7 @@ test('W-2: on a terminal a form, a sampling request and a link are answered one 
 
   const link = await ask('ask_url', { url: 'https://example.com/authorize' });
   await terminal.shows('one asks: Please sign in');
-  await terminal.shows('This page is at example.com');
+  await terminal.shows(/This page is at example\.com[\s\S]*●/);
   terminal.press('Enter');
   await terminal.shows('● Done');
   await expect.poll(async () => readFile(opened, 'utf8').catch(() => '')).toBe('https://example.com/authorize');
