@@ -31,7 +31,7 @@ import { SignIn } from './pages/sign-in.tsx';
 import { Timeline } from './pages/timeline.tsx';
 import { Work } from './pages/work.tsx';
 import { Shortcuts } from './pages/shortcuts.tsx';
-import type { Me } from './wire/types.ts';
+import type { Me } from '../lib/api-items.ts';
 
 interface Place {
   page: PageName;

@@ -6,7 +6,7 @@ import { stringifyExact } from '../../lib/exact-json.ts';
 import { Failure, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
 import { ApiFailure, type ApiClient } from '../gateway/api-client.ts';
-import type { Question } from '../gateway/api-types.ts';
+import type { Question } from '../../lib/api-items.ts';
 import { assertHistory, openGateway } from '../gateway/open-gateway.ts';
 import { endOf, placeOf, subjectOf, waitOf } from '../gateway/words.ts';
 import { askQuestion, elicitationBody, formOf, sampleBody, titleOf, type AnswerBody } from '../inbox/ask-question.ts';

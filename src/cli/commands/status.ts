@@ -1,6 +1,6 @@
 import { RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
-import type { Server, Session } from '../gateway/api-types.ts';
+import type { Server, Session } from '../../lib/api-items.ts';
 import { noHistory, openGateway } from '../gateway/open-gateway.ts';
 import { Screen } from '../terminal/screen.ts';
 import { Board } from '../watch/board.ts';

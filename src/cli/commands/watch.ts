@@ -3,7 +3,7 @@ import { escapeControls } from '../../lib/escape-controls.ts';
 import { RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
 import type { ApiClient } from '../gateway/api-client.ts';
-import type { Me } from '../gateway/api-types.ts';
+import type { Me } from '../../lib/api-items.ts';
 import { follow, type Change } from '../gateway/follow.ts';
 import { assertHistory, openGateway } from '../gateway/open-gateway.ts';
 import { endOf, placeOf, stateOf, subjectOf } from '../gateway/words.ts';

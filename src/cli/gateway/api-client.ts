@@ -6,7 +6,7 @@ import { codeOf, messageOf } from '../../lib/log.ts';
 import { isObject } from '../../lib/values.ts';
 import { Failure } from '../failure.ts';
 import { shownBase } from './address.ts';
-import type { Page, Question } from './api-types.ts';
+import type { Page, Question } from '../../lib/api-items.ts';
 import type { RunningGateway } from './find-gateway.ts';
 
 const TIMEOUT_MS = 15_000;

@@ -3,11 +3,11 @@ import { parseExact } from '../../lib/exact-json.ts';
 import { messageOf } from '../../lib/log.ts';
 import { Failure } from '../failure.ts';
 import type { ApiClient } from './api-client.ts';
-import type { Call, CallSummary, Question } from './api-types.ts';
+import type { Call, Summary, Question } from '../../lib/api-items.ts';
 
 export type Change =
   | { kind: 'question'; item: Question }
-  | { kind: 'call'; item: Call | CallSummary }
+  | { kind: 'call'; item: Call | Summary }
   /** A server or a session has changed. */
   | { kind: 'other' };
 

@@ -1,7 +1,7 @@
 import { Failure } from '../failure.ts';
 import type { CommandLine } from '../flags.ts';
 import { ApiClient } from './api-client.ts';
-import type { Me } from './api-types.ts';
+import type { Me } from '../../lib/api-items.ts';
 import { findGateway } from './find-gateway.ts';
 
 export interface OpenGateway {

@@ -2,7 +2,7 @@
 
 import { cleanLine } from '../../lib/clean.ts';
 import { showAge, showDuration } from '../units.ts';
-import type { Call, Question, QuestionStatus } from './api-types.ts';
+import type { Call, Question, QuestionStatus } from '../../lib/api-items.ts';
 
 /** `demo book_table`. */
 export function placeOf({ server, tool }: { server: string; tool?: string }): string {

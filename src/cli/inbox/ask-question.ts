@@ -7,7 +7,7 @@ import { shortenText } from '../../lib/shorten.ts';
 import { isObject } from '../../lib/values.ts';
 import { Failure } from '../failure.ts';
 import type { ApiClient, Sent } from '../gateway/api-client.ts';
-import type { Question } from '../gateway/api-types.ts';
+import type { Question } from '../../lib/api-items.ts';
 import { callerOf, endOf, subjectOf, waitOf } from '../gateway/words.ts';
 import type { SampleAnswer } from '../questions/prepared.ts';
 import { askForm, type RefusedForm } from '../terminal/ask-form.ts';

@@ -1,5 +1,5 @@
 import { ApiFailure, type ApiClient } from '../gateway/api-client.ts';
-import type { Question } from '../gateway/api-types.ts';
+import type { Question } from '../../lib/api-items.ts';
 import { follow } from '../gateway/follow.ts';
 
 /** More are read when some of these have ended. */

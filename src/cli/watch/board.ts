@@ -1,5 +1,5 @@
 import type { ApiClient } from '../gateway/api-client.ts';
-import type { Call, Question } from '../gateway/api-types.ts';
+import type { Call, Question } from '../../lib/api-items.ts';
 import type { Change } from '../gateway/follow.ts';
 
 /** How many of each kind are read; a screen shows fewer. */

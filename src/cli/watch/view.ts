@@ -1,7 +1,7 @@
 /** The work of a gateway as people read it, for `status` and `watch`. */
 
 import { cleanLine } from '../../lib/clean.ts';
-import type { Call, Me, Question, Server, Session } from '../gateway/api-types.ts';
+import type { Call, Me, Question, Server, Session } from '../../lib/api-items.ts';
 import { callerOf, placeOf, stateOf, subjectOf, waitOf } from '../gateway/words.ts';
 import { fit, table } from '../terminal/layout.ts';
 import { howFar } from '../terminal/progress-line.ts';

@@ -6,7 +6,7 @@ import { openQuestions, questions, readQuestion } from '../state/live.ts';
 import { go, route } from '../state/route.ts';
 import { hrefOf } from '../route.ts';
 import { ApiError, messageOf, post } from '../wire/api.ts';
-import type { Json, Question } from '../wire/types.ts';
+import type { Json, Question } from '../../lib/api-items.ts';
 import { answeredBy } from './words.ts';
 
 const DONE: Record<string, string> = {

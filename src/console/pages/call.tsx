@@ -13,7 +13,7 @@ import { Blocks } from '../ui/blocks.tsx';
 import { JsonView } from '../ui/json.tsx';
 import { Ago, Avatar, Elapsed, Facts, Notice, Pill, Progress, Section } from '../ui/parts.tsx';
 import { get, messageOf, post } from '../wire/api.ts';
-import type { Call, Question } from '../wire/types.ts';
+import type { Call, Question } from '../../lib/api-items.ts';
 import { QuestionView } from './question.tsx';
 import { Span } from './span.tsx';
 import { callStatus, headline, questionStatus } from './words.ts';

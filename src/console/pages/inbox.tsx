@@ -20,7 +20,7 @@ import { route, show } from '../state/route.ts';
 import { isWide, List } from '../ui/list.tsx';
 import { Search, Split, Tabs } from '../ui/split.tsx';
 import { Age, Ago, Avatar, Empty, Notice, Pill, Remaining } from '../ui/parts.tsx';
-import type { Question } from '../wire/types.ts';
+import type { Question } from '../../lib/api-items.ts';
 import { DemoHint } from './demo-hint.tsx';
 import { Trouble } from './trouble.tsx';
 import { QuestionView } from './question.tsx';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Call, Summary } from '../wire/types.ts';
+import type { Call, Summary } from '../../lib/api-items.ts';
 import { lanesOf, ticksOf } from './lanes.ts';
 
 const call = (id: string, server: string, startedAt: number, endedAt?: number): Call => ({

@@ -1,6 +1,6 @@
 /** Arranges calls in lanes, one for each server, so that no two bars lie on each other. */
 
-import type { Call, Summary } from '../wire/types.ts';
+import type { Call, Summary } from '../../lib/api-items.ts';
 
 export interface Bar {
   id: string;

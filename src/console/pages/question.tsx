@@ -13,7 +13,7 @@ import { link, readQuestion } from '../state/live.ts';
 import { Ago, Avatar, Facts, Notice, Pill, Remaining, Section } from '../ui/parts.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { JsonView } from '../ui/json.tsx';
-import type { Question } from '../wire/types.ts';
+import type { Question } from '../../lib/api-items.ts';
 import { sendAnswer } from './answer.ts';
 import { Refusals } from './refusals.tsx';
 import { SamplingForm } from './sampling.tsx';

@@ -1,7 +1,7 @@
 /** The two ways to answer a question without giving anything. */
 
 import type { JSX } from 'preact';
-import type { Question } from '../wire/types.ts';
+import type { Question } from '../../lib/api-items.ts';
 import { sendAnswer } from './answer.ts';
 
 export function Refusals({ question, busy }: { question: Question; busy: boolean }): JSX.Element {

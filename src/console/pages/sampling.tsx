@@ -8,7 +8,7 @@ import { replyDrafts } from '../state/drafts.ts';
 import { Blocks } from '../ui/blocks.tsx';
 import { JsonView } from '../ui/json.tsx';
 import { Facts, Section } from '../ui/parts.tsx';
-import type { Question } from '../wire/types.ts';
+import type { Question } from '../../lib/api-items.ts';
 import { sendAnswer } from './answer.ts';
 
 export function SamplingForm({ question }: { question: Question }): JSX.Element {

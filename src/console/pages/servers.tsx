@@ -13,7 +13,7 @@ import { List } from '../ui/list.tsx';
 import { Split } from '../ui/split.tsx';
 import { Avatar, Command, Empty, Facts, Notice, Pill, Remaining, Section } from '../ui/parts.tsx';
 import { get, messageOf, post } from '../wire/api.ts';
-import type { LogLine, Server } from '../wire/types.ts';
+import type { LogLine, Server } from '../../lib/api-items.ts';
 import { Trouble } from './trouble.tsx';
 import { Tools } from './tools.tsx';
 import { SERVER_STATE } from './words.ts';

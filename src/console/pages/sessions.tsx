@@ -9,7 +9,7 @@ import { useWatched } from '../state/collection.ts';
 import { problem, readSessions, sessions } from '../state/live.ts';
 import { Ago, Avatar, Command, Empty, Pill } from '../ui/parts.tsx';
 import { Trouble } from './trouble.tsx';
-import type { Session } from '../wire/types.ts';
+import type { Session } from '../../lib/api-items.ts';
 import { phase } from '../state/live.ts';
 
 export function Sessions(): JSX.Element {

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { duration } from '../format.ts';
 import { useTick } from '../state/tick.ts';
-import type { Call } from '../wire/types.ts';
+import type { Call } from '../../lib/api-items.ts';
 import { callStatus } from './words.ts';
 
 export function Span({ call }: { call: Call }): JSX.Element {

@@ -11,7 +11,7 @@ import { useTick } from '../state/tick.ts';
 import { Tabs } from '../ui/split.tsx';
 import { Avatar, Empty, Notice, Pill } from '../ui/parts.tsx';
 import { get, messageOf } from '../wire/api.ts';
-import type { Call, Page, Summary } from '../wire/types.ts';
+import type { Call, Page, Summary } from '../../lib/api-items.ts';
 import { DemoHint } from './demo-hint.tsx';
 import { isSummary, lanesOf, ticksOf, timesOf, type Bar, type Lane, type Window } from './lanes.ts';
 import { callStatus } from './words.ts';

@@ -13,7 +13,7 @@ import { Icon } from '../ui/icons.tsx';
 import { Section } from '../ui/parts.tsx';
 import { Search } from '../ui/split.tsx';
 import { messageOf, post } from '../wire/api.ts';
-import type { Call, Server, Tool } from '../wire/types.ts';
+import type { Call, Server, Tool } from '../../lib/api-items.ts';
 import { CallView, useCall } from './call.tsx';
 
 const MANY = 8;

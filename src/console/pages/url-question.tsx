@@ -7,7 +7,7 @@ import { addressWarnings, httpUrl } from '../http-url.ts';
 import { questions } from '../state/live.ts';
 import { Notice } from '../ui/parts.tsx';
 import { Icon } from '../ui/icons.tsx';
-import type { Question } from '../wire/types.ts';
+import type { Question } from '../../lib/api-items.ts';
 import { sendAnswer } from './answer.ts';
 import { Refusals } from './refusals.tsx';
 

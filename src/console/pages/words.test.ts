@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { questionStatus } from './words.ts';
-import type { Question } from '../wire/types.ts';
+import type { Question } from '../../lib/api-items.ts';
 
 const QUESTION: Question = {
   id: 'q',

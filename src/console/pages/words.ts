@@ -1,6 +1,6 @@
 /** States in the words of the page. */
 
-import type { Call, CallStatus, Question, QuestionStatus, Server } from '../wire/types.ts';
+import type { Call, CallStatus, Question, QuestionStatus, Server } from '../../lib/api-items.ts';
 import { cleanLine } from '../../lib/clean.ts';
 import { isObject } from '../../lib/values.ts';
 

@@ -10,7 +10,7 @@ import { route, show } from '../state/route.ts';
 import { List } from '../ui/list.tsx';
 import { Search, Split, Tabs } from '../ui/split.tsx';
 import { Ago, Avatar, Elapsed, Empty, Notice, Pill, Progress } from '../ui/parts.tsx';
-import type { Call } from '../wire/types.ts';
+import type { Call } from '../../lib/api-items.ts';
 import { CallView, fraction, useCall } from './call.tsx';
 import { DemoHint } from './demo-hint.tsx';
 import { callStatus } from './words.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { matches } from './calls.ts';
-import type { Call } from '../wire/types.ts';
+import type { Call } from '../../lib/api-items.ts';
 
 const CALL: Call = {
   id: 'call-1',

@@ -5,7 +5,7 @@ import { useWatched } from './collection.ts';
 import { calls, epoch, isRunning, putCall } from './live.ts';
 import { readRunning } from './running.ts';
 import { get, messageOf } from '../wire/api.ts';
-import type { Call, Page, Summary } from '../wire/types.ts';
+import type { Call, Page, Summary } from '../../lib/api-items.ts';
 
 export interface CallFilter {
   status?: 'running' | 'ended';

@@ -8,7 +8,7 @@ import { route } from './route.ts';
 import { readRunning } from './running.ts';
 import { ApiError, get, messageOf, post, whenSignedOut } from '../wire/api.ts';
 import { EventStream, type Link } from '../wire/stream.ts';
-import type { Call, Me, Page, Question, Server, Session, Summary } from '../wire/types.ts';
+import type { Call, Me, Page, Question, Server, Session, Summary } from '../../lib/api-items.ts';
 import { plural } from '../format.ts';
 
 export type Phase =

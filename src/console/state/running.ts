@@ -1,7 +1,7 @@
 /** Reads all calls that have not ended. */
 
 import { get } from '../wire/api.ts';
-import type { Call, Page } from '../wire/types.ts';
+import type { Call, Page } from '../../lib/api-items.ts';
 
 const LIMIT = 200;
 

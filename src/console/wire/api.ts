@@ -4,7 +4,7 @@ import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 import { isObject } from '../../lib/values.ts';
 import { sentence } from '../sentence.ts';
 import { forgetPageKey, keepPageKey, pageKeyHeader } from './page-key.ts';
-import type { Json, Question } from './types.ts';
+import type { Json, Question } from '../../lib/api-items.ts';
 
 export class ApiError extends Error {
   /** 0 if the gateway could not be reached. */

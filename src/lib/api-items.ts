@@ -1,4 +1,4 @@
-/** The items of the API, as far as the page uses them. docs/API.md describes them. */
+/** The items of the API of a gateway, as far as the console and commands use them. docs/API.md describes them. */
 
 export type Json = Record<string, unknown>;
 
@@ -109,10 +109,10 @@ export interface LogLine {
 export interface Server {
   name: string;
   addedBy?: string;
-  transport?: string;
-  address?: string;
+  transport: 'http' | 'stdio';
+  address: string;
   state: 'idle' | 'connecting' | 'connected' | 'waiting' | 'failed';
-  sessions?: number;
+  sessions: number;
   protocolVersion?: string;
   era?: string;
   tasks?: string;
@@ -149,6 +149,7 @@ export interface Me {
   principal: string;
   operator: boolean;
   gateway: { id?: string; version: string; startedAt: number };
+  /** With `keepMs` 0, calls and questions are not recorded, and so cannot be asked for. */
   history: { keepMs: number; callsPerSecond?: number };
   endpoints?: { hub?: string; all?: string };
 }
