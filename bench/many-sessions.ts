@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Child, PROGRAM, type Memory } from './child.ts';
-import { cellOf, leastCpu, measureCells } from './lanes.ts';
+import { leastCpu, measureLanes, type Lane } from './lanes.ts';
 import { LoadClient, runLoad } from './load.ts';
 
 const SESSIONS = 10_000;
@@ -20,27 +20,28 @@ export interface ManySessions {
   amongCpuMs: number;
 }
 
+/** The calls are measured in turns with those of another gateway, which has no other session open. */
 export async function measureManySessions(folder: string, origin: string): Promise<ManySessions> {
-  const gateway = await startGateway(folder, origin);
-  const url = await gateway.url;
-  const client = new LoadClient({ url, era: 'legacy', server: 'legacy' });
-  const cpuMsPerCall = async (): Promise<number> => {
-    const [cell] = await measureCells([cellOf({ path: 'hub', era: 'legacy', client, child: gateway }, 16)]);
-    return cell ? leastCpu(cell) : Number.NaN;
-  };
-  try {
+  const gateways = { alone: await startGateway(folder, origin), among: await startGateway(folder, origin) };
+  const open = async (path: keyof typeof gateways): Promise<Lane<keyof typeof gateways>> => {
+    const child = gateways[path];
+    const client = new LoadClient({ url: await child.url, era: 'legacy', server: 'legacy' });
     await client.open();
     await runLoad(client, 16, WARM_UP_MS);
-    const aloneCpuMs = await cpuMsPerCall();
-    const before = await gateway.memory();
-    await useSessions(url);
+    return { path, era: 'legacy', client, child };
+  };
+  try {
+    const lanes = [await open('alone'), await open('among')];
+    const before = await gateways.among.memory();
+    await useSessions(await gateways.among.url);
     await delay(REST_MS);
-    const after = await gateway.memory();
-    return { sessions: SESSIONS, before, after, aloneCpuMs, amongCpuMs: await cpuMsPerCall() };
+    const after = await gateways.among.memory();
+    const [alone = Number.NaN, among = Number.NaN] = (await measureLanes(lanes, [16])).map(leastCpu);
+    for (const { client } of lanes) client.close();
+    return { sessions: SESSIONS, before, after, aloneCpuMs: alone, amongCpuMs: among };
   } finally {
-    client.close();
-    // It would end each session with its server first.
-    await gateway.stop('SIGKILL');
+    // They would end each session with its server first.
+    await Promise.all(Object.values(gateways).map((gateway) => gateway.stop('SIGKILL')));
   }
 }
 
