@@ -81,6 +81,7 @@ export interface Summary {
   id: string;
   seq: number;
   kind: 'summary';
+  principal: string;
   server: string;
   tool: string;
   from: number;
@@ -109,6 +110,8 @@ export interface LogLine {
 export interface Server {
   name: string;
   addedBy?: string;
+  /** Whose it is, where a client of another principal added it. */
+  principal?: string;
   transport: 'http' | 'stdio';
   address: string;
   state: 'idle' | 'connecting' | 'connected' | 'waiting' | 'failed';
@@ -139,6 +142,8 @@ export interface Session {
   createdAt: number;
   lastActiveAt: number;
   connected: boolean;
+  /** `dormant`: only stored, until its client comes back. */
+  state: 'connected' | 'away' | 'dormant';
   tasks: { running: number; ended: number };
   questions: number;
   servers: string[];

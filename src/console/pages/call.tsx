@@ -5,10 +5,11 @@ import { useEffect, useState } from 'preact/hooks';
 import { clean, cleanLine } from '../../lib/clean.ts';
 import { isObject } from '../../lib/values.ts';
 import { bytes, duration, moment } from '../format.ts';
-import { hrefOf } from '../route.ts';
+import { hrefOf, serverHref } from '../route.ts';
 import { note } from '../state/announce.ts';
 import { useWatched } from '../state/collection.ts';
-import { calls, epoch, isRunning, questions } from '../state/live.ts';
+import { calls, epoch, isRunning, questions, servers } from '../state/live.ts';
+import { serverOf } from '../state/server-key.ts';
 import { Blocks } from '../ui/blocks.tsx';
 import { JsonView } from '../ui/json.tsx';
 import { Ago, Avatar, Elapsed, Facts, Notice, Pill, Progress, Section } from '../ui/parts.tsx';
@@ -53,7 +54,7 @@ export function CallView({ call, problem }: { call: Call; problem?: string | und
         <div>
           <h2 tabIndex={-1}>{tool}</h2>
           <p class="muted">
-            on <a href={hrefOf('servers', server)}>{server}</a> · <Ago at={startedAt} /> ·{' '}
+            on <a href={serverHref(serverOf(servers, call))}>{server}</a> · <Ago at={startedAt} /> ·{' '}
             <Elapsed from={startedAt} to={endedAt} />
           </p>
         </div>

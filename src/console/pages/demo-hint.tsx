@@ -4,12 +4,13 @@ import type { JSX } from 'preact';
 import { hrefOf } from '../route.ts';
 import { useWatched } from '../state/collection.ts';
 import { servers } from '../state/live.ts';
+import { serverKey } from '../state/server-key.ts';
 import { Icon } from '../ui/icons.tsx';
 import { Command } from '../ui/parts.tsx';
 
 export function DemoHint({ tool, text }: { tool: string; text: string }): JSX.Element {
   useWatched(servers);
-  if (servers.get('demo') !== undefined) {
+  if (servers.get(serverKey({ name: 'demo' })) !== undefined) {
     return (
       <p>
         <a class="button" href={hrefOf('servers', 'demo', { tool })}>

@@ -4,10 +4,11 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { clean, cleanLine } from '../../lib/clean.ts';
 import { clock, duration, plural } from '../format.ts';
-import { hrefOf } from '../route.ts';
+import { hrefOf, serverHref } from '../route.ts';
 import { note } from '../state/announce.ts';
 import { useWatched } from '../state/collection.ts';
 import { problem, readServers, servers } from '../state/live.ts';
+import { byName, findServer, serverKey } from '../state/server-key.ts';
 import { route } from '../state/route.ts';
 import { List } from '../ui/list.tsx';
 import { Split } from '../ui/split.tsx';
@@ -22,8 +23,8 @@ export function Servers(): JSX.Element {
   useWatched(servers, route, problem);
   useEffect(() => void readServers(), []);
   const { id, filters } = route.get();
-  const all = servers.all().toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const { server, problem: unread } = useServer(id);
+  const all = servers.all().toSorted(byName);
+  const { server, problem: unread } = useServer(id, filters['principal']);
   return (
     <Split
       title="Servers"
@@ -44,16 +45,16 @@ export function Servers(): JSX.Element {
           <List
             label="Servers"
             items={all}
-            keyOf={({ name }) => name}
-            hrefOf={({ name }) => hrefOf('servers', name)}
-            selected={id}
+            keyOf={serverKey}
+            hrefOf={(each) => serverHref(each)}
+            selected={server && serverKey(server)}
             render={(each) => <ServerRow server={each} />}
           />
         )
       }
       detail={
         server !== undefined ? (
-          <ServerView key={server.name} server={server} tool={filters['tool']} problem={unread} />
+          <ServerView key={serverKey(server)} server={server} tool={filters['tool']} problem={unread} />
         ) : unread !== undefined ? (
           <Empty icon="question" title="This server is not here">
             <p>{unread}</p>
@@ -64,21 +65,24 @@ export function Servers(): JSX.Element {
   );
 }
 
-function useServer(name: string | undefined): { server: Server | undefined; problem: string | undefined } {
+function useServer(
+  name: string | undefined,
+  principal: string | undefined,
+): { server: Server | undefined; problem: string | undefined } {
   const [problem, setProblem] = useState<string>();
-  const server = servers.get(name);
+  const server = name === undefined ? undefined : findServer(servers, name, principal);
   useEffect(() => {
     if (name === undefined) return;
     const read = async (): Promise<void> => {
       try {
-        servers.put(await get<Server>(`/api/v1/servers/${encodeURIComponent(name)}`));
+        servers.put(await get<Server>(`/api/v1/servers/${encodeURIComponent(name)}`, { principal }));
         setProblem(undefined);
       } catch (error) {
         setProblem(messageOf(error));
       }
     };
     void read();
-  }, [name, server?.state]);
+  }, [name, principal, server?.state]);
   return { server, problem };
 }
 
@@ -89,7 +93,10 @@ function ServerRow({ server }: { server: Server }): JSX.Element {
       <Avatar name={server.name} />
       <span class="row-main">
         <span class="row-top">
-          <span class="row-from">{server.name}</span>
+          <span class="row-from">
+            {server.name}
+            {server.principal !== undefined && <span class="light"> of {server.principal}</span>}
+          </span>
           <Pill tone={state.tone}>{state.text}</Pill>
         </span>
         <span class="row-text light">
@@ -138,7 +145,13 @@ function ServerView({
           )}
         </Notice>
       )}
-      {(server.state !== 'connected' || server.tools === undefined) && <Connect server={server} />}
+      {server.principal === undefined ? (
+        (server.state !== 'connected' || server.tools === undefined) && <Connect server={server} />
+      ) : (
+        <Notice tone="info">
+          A client of {server.principal} added this server. Only {server.principal} can connect to it and try its tools.
+        </Notice>
+      )}
       <Tools server={server} opened={tool} />
       {typeof server.instructions === 'string' && server.instructions !== '' && (
         <Section title="Instructions">
@@ -157,7 +170,7 @@ function ServerView({
               calls === undefined ? undefined : `${plural(calls.lastHour, 'call')}, ${plural(calls.errors, 'error')}`,
             ],
             ['Used by', server.sessions === undefined ? undefined : plural(server.sessions, 'session')],
-            ['Added by', server.addedBy],
+            ['Added by', server.principal === undefined ? server.addedBy : `${server.addedBy} of ${server.principal}`],
           ]}
         />
         {Object.keys(capabilities).length > 0 && (
@@ -168,7 +181,9 @@ function ServerView({
           </ul>
         )}
         <p>
-          <a href={hrefOf('work', undefined, { server: server.name })}>Calls of this server</a>
+          <a href={hrefOf('work', undefined, { server: server.name, principal: server.principal })}>
+            Calls of this server
+          </a>
         </p>
       </Section>
       <Log lines={server.log ?? []} />

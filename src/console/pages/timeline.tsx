@@ -3,10 +3,11 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { clock, duration, plural } from '../format.ts';
-import { hrefOf } from '../route.ts';
+import { hrefOf, serverHref } from '../route.ts';
 import { useWatched } from '../state/collection.ts';
-import { calls, epoch, phase, putCall, summaries } from '../state/live.ts';
+import { calls, epoch, phase, putCall, servers, summaries } from '../state/live.ts';
 import { route, show } from '../state/route.ts';
+import { serverKey, serverOf } from '../state/server-key.ts';
 import { useTick } from '../state/tick.ts';
 import { Tabs } from '../ui/split.tsx';
 import { Avatar, Empty, Notice, Pill } from '../ui/parts.tsx';
@@ -40,7 +41,7 @@ export function Timeline(): JSX.Element {
   const span = minutes * MINUTE;
   const window: Window = { from: to - span, to, least: span / 300 };
   const items = [...calls.all(), ...summaries.all()];
-  const lanes = lanesOf(items, window);
+  const lanes = lanesOf(items, window, (item) => serverOf(servers, item));
   return (
     <div class="page">
       <header class="page-head">
@@ -142,9 +143,10 @@ function Bars({ lanes, window }: { lanes: Lane[]; window: Window }): JSX.Element
         ))}
       </div>
       {lanes.map((lane) => (
-        <section key={lane.server} class="lane" aria-label={`Calls of ${lane.server}`}>
+        <section key={serverKey(lane.server)} class="lane" aria-label={`Calls of ${lane.server.name}`}>
           <h2>
-            <Avatar name={lane.server} /> <a href={hrefOf('servers', lane.server)}>{lane.server}</a>
+            <Avatar name={lane.server.name} /> <a href={serverHref(lane.server)}>{lane.server.name}</a>
+            {lane.server.principal !== undefined && <span class="light">of {lane.server.principal}</span>}
             <span class="light">{plural(lane.bars.length, 'bar')}</span>
           </h2>
           <div class="track" style={{ height: `${lane.rows * ROW + 8}px` }}>

@@ -61,7 +61,7 @@ export function Work(): JSX.Element {
                 onChange={({ currentTarget }) => set({ server: currentTarget.value })}
               >
                 <option value="">All servers</option>
-                {servers.all().map(({ name }) => (
+                {[...new Set(servers.all().map(({ name }) => name))].map((name) => (
                   <option key={name}>{name}</option>
                 ))}
               </select>
@@ -74,6 +74,11 @@ export function Work(): JSX.Element {
               />
               Tasks only
             </label>
+            {filters['principal'] !== undefined && (
+              <button type="button" class="quiet" onClick={() => set({ principal: undefined })}>
+                Of {filters['principal']} ✕
+              </button>
+            )}
             {filters['session'] !== undefined && (
               <button type="button" class="quiet" onClick={() => set({ session: undefined })}>
                 One session ✕
@@ -117,13 +122,14 @@ export function Work(): JSX.Element {
   );
 }
 
-function filterOf({ show: which, server, session, text, task }: Record<string, string>): CallFilter {
+function filterOf({ show: which, server, session, principal, text, task }: Record<string, string>): CallFilter {
   return {
     ...(which === 'running' && { status: 'running' as const }),
     ...(which === 'ended' && { status: 'ended' as const }),
     ...(which === 'failed' && { outcome: 'failed' }),
     ...(server && { server }),
     ...(session && { session }),
+    ...(principal && { principal }),
     ...(text && { text }),
     ...(task && { task }),
   };

@@ -8,6 +8,7 @@ import { route } from './route.ts';
 import { readRunning } from './running.ts';
 import { ApiError, get, messageOf, post, whenSignedOut } from '../wire/api.ts';
 import { EventStream, type Link } from '../wire/stream.ts';
+import { serverKey } from './server-key.ts';
 import type { Call, Me, Page, Question, Server, Session, Summary } from '../../lib/api-items.ts';
 import { plural } from '../format.ts';
 
@@ -22,7 +23,7 @@ export const link = new Value<Link>({ state: 'connecting' });
 export const questions = new Collection<Question>(({ id }) => id, ['params', 'arguments', 'secret']);
 export const calls = new Collection<Call>(({ id }) => id, ['arguments', 'result', 'questions']);
 export const summaries = new Collection<Summary>(({ id }) => id);
-export const servers = new Collection<Server>(({ name }) => name, ['tools', 'log', 'calls', 'latencyMs']);
+export const servers = new Collection<Server>(serverKey, ['tools', 'log', 'calls', 'latencyMs']);
 export const sessions = new Collection<Session>(({ id }) => id);
 /** There are more open questions than the page has read. */
 export const moreQuestions = new Value<string | undefined>(undefined);
@@ -161,7 +162,7 @@ function onEvent(type: string, item: unknown): void {
       putCall(item as Call | Summary);
       break;
     case 'server':
-      putOrDelete(servers, item as Server & Gone, (item as Server).name);
+      putOrDelete(servers, item as Server & Gone, serverKey(item as Server));
       break;
     case 'session':
       putOrDelete(sessions, item as Session & Gone, (item as Session).id);

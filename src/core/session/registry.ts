@@ -61,13 +61,9 @@ export class ServerRegistry {
   }
 
   #visibleTo(principal: string): VisibleServers {
-    const isHidden = (name: string): boolean => this.#shared.has(name) || this.#endpointNamed(name) !== undefined;
     const get = (name: string): KnownServer | undefined =>
-      this.#shared.get(name) ?? (isHidden(name) ? undefined : this.#added.get(principal)?.get(name));
-    const list = (): KnownServer[] => [
-      ...this.#shared.values(),
-      ...[...(this.#added.get(principal)?.values() ?? [])].filter(({ name }) => !isHidden(name)),
-    ];
+      this.#shared.get(name) ?? (this.#isHidden(name) ? undefined : this.#added.get(principal)?.get(name));
+    const list = (): KnownServer[] => [...this.#shared.values(), ...this.#visibleOf(this.#added.get(principal))];
     const require = (name: string): KnownServer => {
       const found = get(name);
       if (found) return found;
@@ -77,11 +73,19 @@ export class ServerRegistry {
     return { get, require, list };
   }
 
-  /** The servers that clients of other principals added. */
+  /** The servers that clients of other principals added, and that those see. */
   addedByOthers(principal: string): (KnownServer & { principal: string })[] {
     return [...this.#added].flatMap(([owner, servers]) =>
-      owner === principal ? [] : [...servers.values()].map((server) => ({ ...server, principal: owner })),
+      owner === principal ? [] : this.#visibleOf(servers).map((server) => ({ ...server, principal: owner })),
     );
+  }
+
+  #visibleOf(added: ReadonlyMap<string, KnownServer> | undefined): KnownServer[] {
+    return [...(added?.values() ?? [])].filter(({ name }) => !this.#isHidden(name));
+  }
+
+  #isHidden(name: string): boolean {
+    return this.#shared.has(name) || this.#endpointNamed(name) !== undefined;
   }
 
   get size(): number {

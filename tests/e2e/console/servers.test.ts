@@ -160,6 +160,39 @@ test('W-5, W-7: servers and sessions of other principals are for operators', asy
   expect(await ola.items('/sessions')).toMatchObject([{ principal: 'ann' }]);
 });
 
+test('W-5, W-7: an operator sees servers of one name of several principals, each with its own calls', async () => {
+  const { v1, v2 } = await servers();
+  const gateway = await httpGateway({}, { ...PEOPLE, addServerAddresses: 'any' });
+  for (const [token, url] of [
+    [ANN, v1.url],
+    [OLA, v2.url],
+  ] as const) {
+    const hub = await hubOverHttp(gateway.url, 'v1', { authorization: `Bearer ${token}` });
+    await hub.call('add_server', { name: 'same', url });
+    await hub.call('execute_tool', { server: 'same', tool: 'echo', args: { text: 'x' } });
+    if (token === ANN) await hub.call('execute_tool', { server: 'same', tool: 'echo', args: { text: 'y' } });
+  }
+  const [ann, bob, ola] = [ANN, BOB, OLA].map((token) => withToken(gateway, token));
+  await expect
+    .poll(async () => ola?.items('/servers'))
+    .toMatchObject([
+      { name: 'same', era: 'modern', calls: { lastHour: 1 } },
+      { name: 'same', principal: 'ann', era: 'legacy', calls: { lastHour: 2 } },
+    ]);
+  const era = async (query: string): Promise<unknown> => (await ola?.get(`/servers/same${query}`))?.body['era'];
+  expect([await era(''), await era('?principal=ann'), await era('?principal=ola')]).toEqual([
+    'modern',
+    'legacy',
+    'modern',
+  ]);
+  expect((await ola?.get('/servers/same?principal=bob'))?.status).toBe(404);
+  expect((await bob?.get('/servers/same?principal=ann'))?.status).toBe(404);
+  expect((await ann?.get('/servers/same'))?.body['era']).toBe('legacy');
+  expect(await ola?.items('/calls?principal=ann')).toHaveLength(2);
+  expect(await ola?.items('/calls')).toHaveLength(3);
+  expect(await bob?.items('/calls?principal=ann')).toEqual([]);
+});
+
 test('W-5: without a history, servers and sessions are shown, and tools are not tried', async () => {
   const { hub, person } = await setup({ history: { keepMs: 0 } });
   await hub.call('execute_tool', { server: 'old', tool: 'ask' });

@@ -41,7 +41,8 @@ export const callRoutes = [
     run: async ({ gateway, person, query }) => {
       // What other gateways left there is not kept up to date here.
       if (gateway.recorder === undefined) return { body: { items: [] } };
-      const { limit } = query;
+      const { limit, principal = person.principal } = query;
+      if (!maySee(person, { principal })) return { body: { items: [] } };
       const found = await gateway.store.history.read({
         ...filterOf(query, person),
         order: 'newest',
@@ -95,14 +96,15 @@ export const callRoutes = [
   }),
 ];
 
-function filterOf(query: Filters, { principal, operator }: Person): HistoryFilter {
+function filterOf(query: Filters, person: Person): HistoryFilter {
   const { status, task, server, tool, session, text, outcome, from, to } = query;
+  const principal = person.operator ? query.principal : person.principal;
   const statuses = statusesOf(status, outcome);
   // Calls that are only counted have no task, no session and no outcome of their own.
   const countsToo = task !== true && session === undefined && statuses === undefined && status !== 'ended';
   return {
     kinds: countsToo ? ['call', 'summary'] : ['call'],
-    ...(operator ? {} : { principal }),
+    ...(principal !== undefined && { principal }),
     // With an index for those that go on.
     ...(status !== 'all' && { active: status !== 'ended' }),
     ...(statuses !== undefined && { statuses }),

@@ -241,11 +241,16 @@ export const callsQuery = z.strictObject({
   server: name.optional(),
   tool: name.optional(),
   session: name.optional(),
+  principal: name.optional().describe('Whose calls, for operators'),
   text,
   outcome: z.enum(['completed', 'failed', 'cancelled', 'expired', 'lost']).optional(),
   from: moment.describe('They began at this time or later'),
   to: moment.describe('They began before this time'),
   ...paging,
+});
+
+export const serverQuery = z.strictObject({
+  principal: name.optional().describe('Whose server, where several principals have one of that name'),
 });
 
 export const eventsQuery = z.strictObject({

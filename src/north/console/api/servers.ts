@@ -14,6 +14,7 @@ import {
   emptyBody,
   errorSchema,
   serverDetailsSchema,
+  serverQuery,
   serverSchema,
   tryBody,
   type ServerDetails,
@@ -33,8 +34,11 @@ export const serverRoutes = [
     method: 'GET',
     path: '/servers/{name}',
     summary: 'One server, with its tools and its log',
+    query: serverQuery,
     replies: { 200: { description: 'The server', schema: serverDetailsSchema } },
-    run: async ({ gateway, person, named }) => ({ body: await detailsOf(gateway, person, named) }),
+    run: async ({ gateway, person, named, query }) => ({
+      body: await detailsOf(gateway, person, named, query.principal),
+    }),
   }),
   route({
     method: 'POST',
@@ -71,8 +75,8 @@ export const serverRoutes = [
   }),
 ];
 
-async function detailsOf(gateway: Gateway, person: Person, name: string): Promise<ServerDetails> {
-  const found = await lookEverywhere(gateway, person, { do: 'server', server: name });
+async function detailsOf(gateway: Gateway, person: Person, name: string, principal?: string): Promise<ServerDetails> {
+  const found = await lookEverywhere(gateway, person, { do: 'server', server: name, principal });
   const server = mergedDetails(found as ServerDetails[]);
   if (server === undefined) throw noServer(gateway, person, name);
   const [withCalls = server] = await withFigures(gateway, person, [server]);

@@ -21,7 +21,7 @@ export async function doHere(gateway: Gateway, person: Person, work: Work): Prom
     case 'servers':
       return serversHere(gateway, person);
     case 'server':
-      return serverDetailsHere(gateway, person, work.server);
+      return serverDetailsHere(gateway, person, work);
     case 'sessions':
       return sessionsHere(gateway, person);
     default:

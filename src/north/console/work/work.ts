@@ -41,6 +41,9 @@ export interface TryWork {
 export type Action = AnswerWork | CancelWork | ConnectWork | TryWork;
 
 /** What a gateway shows of its sessions, and of their connections to servers. */
-export type Look = { do: 'servers' } | { do: 'server'; server: string } | { do: 'sessions' };
+export type Look =
+  | { do: 'servers' }
+  | { do: 'server'; server: string; principal?: string | undefined }
+  | { do: 'sessions' };
 
 export type Work = Action | Look;
