@@ -25,6 +25,8 @@ export const calls = new Collection<Call>(({ id }) => id, ['arguments', 'result'
 export const summaries = new Collection<Summary>(({ id }) => id);
 export const servers = new Collection<Server>(serverKey, ['tools', 'log', 'calls', 'latencyMs']);
 export const sessions = new Collection<Session>(({ id }) => id);
+/** There are more stored sessions than the page has read. */
+export const moreSessions = new Value<string | undefined>(undefined);
 /** There are more open questions than the page has read. */
 export const moreQuestions = new Value<string | undefined>(undefined);
 /** How many more questions are open than the page knows; less than 0 if some have ended since they were read. */
@@ -42,6 +44,9 @@ const [CALLS_KEPT, SUMMARIES_KEPT, QUESTIONS_KEPT] = [5000, 2000, 2000];
 
 /** How often a window that nobody sees counts the open questions, which its title shows. */
 const COUNT_MS = 30_000;
+
+/** How long a list waits for more changes before it is read again. */
+const SOON_MS = 3000;
 
 let stream: EventStream | undefined;
 let counting: ReturnType<typeof setInterval> | undefined;
@@ -87,6 +92,7 @@ function forgetEverything(): void {
   for (const collection of [questions, calls, summaries, servers, sessions]) collection.clear();
   forgetDrafts();
   moreQuestions.set(undefined);
+  moreSessions.set(undefined);
   unlisted.set(0);
   loaded.set(false);
   problem.set(undefined);
@@ -166,6 +172,8 @@ function onEvent(type: string, item: unknown): void {
       break;
     case 'session':
       putOrDelete(sessions, item as Session & Gone, (item as Session).id);
+      // It may be stored, and wait for its client.
+      if ((item as Gone).gone === true && route.get().page === 'sessions') readSessionsSoon();
       break;
     case 'resync':
       void reload();
@@ -307,7 +315,31 @@ export async function readServers(): Promise<void> {
 }
 
 export async function readSessions(): Promise<void> {
-  await quietly(async () => sessions.replaceAll((await get<Page<Session>>('/api/v1/sessions')).items));
+  await quietly(async () => {
+    const { items, next } = await get<Page<Session>>('/api/v1/sessions', { limit: PAGE });
+    sessions.replaceAll(items);
+    moreSessions.set(next);
+  });
+}
+
+export async function readMoreSessions(): Promise<void> {
+  await quietly(async () => {
+    const cursor = moreSessions.get();
+    const { items, next } = await get<Page<Session>>('/api/v1/sessions', { state: 'dormant', limit: PAGE, cursor });
+    // One that was restored meanwhile is known better.
+    sessions.putAll(items.filter(({ id }) => sessions.get(id) === undefined));
+    moreSessions.set(next);
+  });
+}
+
+let readingSoon: ReturnType<typeof setTimeout> | undefined;
+
+/** Many sessions may end at the same time. */
+function readSessionsSoon(): void {
+  readingSoon ??= setTimeout(() => {
+    readingSoon = undefined;
+    if (phase.get().name === 'ready') void readSessions();
+  }, SOON_MS);
 }
 
 /** A list that could not be read is read again after the next connection, which the page shows as lost meanwhile. */

@@ -165,6 +165,9 @@ export const sessionSchema = z
     createdAt: time,
     lastActiveAt: time,
     connected: z.boolean().describe('Its client is there: it has a request or a stream open'),
+    state: z
+      .enum(['connected', 'away', 'dormant'])
+      .describe('dormant: it is only stored, since no client has used it after a restart'),
     tasks: z.object({ running: z.int(), ended: z.int() }),
     questions: z.int().describe('How many are open'),
     servers: z.array(z.string()).describe('The servers that it is connected to'),
@@ -246,6 +249,14 @@ export const callsQuery = z.strictObject({
   outcome: z.enum(['completed', 'failed', 'cancelled', 'expired', 'lost']).optional(),
   from: moment.describe('They began at this time or later'),
   to: moment.describe('They began before this time'),
+  ...paging,
+});
+
+export const sessionsQuery = z.strictObject({
+  state: z
+    .enum(['live', 'dormant', 'all'])
+    .default('all')
+    .describe('Those that gateways have in memory, which all are on the first page, or those that are only stored'),
   ...paging,
 });
 
