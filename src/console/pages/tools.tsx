@@ -7,6 +7,7 @@ import { SchemaForm } from '../form/form.tsx';
 import { simplify } from '../form/simplify.ts';
 import { serverHref } from '../route.ts';
 import { note } from '../state/announce.ts';
+import { tried } from '../state/drafts.ts';
 import { calls } from '../state/live.ts';
 import { show } from '../state/route.ts';
 import { Icon } from '../ui/icons.tsx';
@@ -71,9 +72,6 @@ function ToolItem({ server, tool, open }: { server: Server; tool: Tool; open: bo
     </div>
   );
 }
-
-/** The last call of each tool that was tried, so that it is still there when the person comes back. */
-const tried = new Map<string, string>();
 
 function TryTool({ server, tool }: { server: string; tool: Tool }): JSX.Element {
   const key = `${server}\n${tool.name}`;

@@ -1,12 +1,13 @@
 /** Everything that the page knows of the gateway: read once, and kept up to date by the stream of changes. */
 
-import { announce, note } from './announce.ts';
+import { announce, note, notes } from './announce.ts';
 import { Collection, Value } from './collection.ts';
 import { forgetDrafts } from './drafts.ts';
 import { forgetOldest } from './forget.ts';
 import { route } from './route.ts';
 import { readRunning } from './running.ts';
-import { ApiError, get, messageOf, post, whenSignedOut } from '../wire/api.ts';
+import { ApiError, dropRequests, get, messageOf, post, whenSignedOut } from '../wire/api.ts';
+import { adoptPageKey, isPageKeyOld } from '../wire/page-key.ts';
 import { EventStream, type Link } from '../wire/stream.ts';
 import { serverKey } from './server-key.ts';
 import type { Call, Me, Page, Question, Server, Session, Summary } from '../../lib/api-items.ts';
@@ -56,18 +57,32 @@ let identity: string | undefined;
 /** People who sign in again find everything as they left it. Others, and who may see less than before, do not. */
 export const identityOf = ({ principal, operator }: Me): string => JSON.stringify([principal, operator]);
 
+/** How often the page was started; only the last time counts. */
+let starts = 0;
+
 export async function start(): Promise<void> {
-  whenSignedOut(() => signedOut('You are no longer signed in: the session has ended, or the gateway has a new key.'));
+  starts += 1;
+  const attempt = starts;
+  whenSignedOut(() => refused('You are no longer signed in: the session has ended, or the gateway has a new key.'));
   unfollow();
+  adoptPageKey();
   try {
     const me = await get<Me>('/api/v1/me');
+    if (attempt !== starts) return;
     if (identity !== identityOf(me)) forgetEverything();
     identity = identityOf(me);
     phase.set({ name: 'ready', me });
     follow();
   } catch (error) {
+    if (attempt !== starts) return;
     if (phase.get().name !== 'signed out') phase.set({ name: 'failed', reason: messageOf(error) });
   }
+}
+
+/** The gateway does not know the person any more; or another window has signed in as somebody else, whom this one follows. */
+function refused(reason?: string): void {
+  if (isPageKeyOld()) void start();
+  else signedOut(reason);
 }
 
 export async function signIn(key: string): Promise<void> {
@@ -89,6 +104,8 @@ export async function signOut(): Promise<void> {
 }
 
 function forgetEverything(): void {
+  dropRequests();
+  notes.set([]);
   for (const collection of [questions, calls, summaries, servers, sessions]) collection.clear();
   forgetDrafts();
   moreQuestions.set(undefined);
@@ -107,7 +124,7 @@ function follow(): void {
     counting = setInterval(() => void countOpenQuestions(), COUNT_MS);
     return;
   }
-  stream = new EventStream({ onEvent, onLink, onOpen, onSignedOut: () => signedOut() });
+  stream = new EventStream({ onEvent, onLink, onOpen, onSignedOut: () => refused() });
   stream.start();
 }
 
