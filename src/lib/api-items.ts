@@ -157,6 +157,8 @@ export interface Me {
   /** With `keepMs` 0, calls and questions are not recorded, and so cannot be asked for. */
   history: { keepMs: number; callsPerSecond?: number };
   endpoints?: { hub?: string; all?: string };
+  /** Whether the person can start the demo. */
+  demo?: boolean;
 }
 
 export interface Page<T> {

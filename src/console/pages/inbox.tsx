@@ -128,7 +128,7 @@ function Nothing({ filtered, ended }: { filtered: boolean; ended: boolean }): JS
         When a server asks for a decision, some input or a model, its question appears here, whichever client made the
         call.
       </p>
-      <DemoHint tool="book_table" text="See one: let the demo server ask" />
+      <DemoHint />
     </Empty>
   );
 }

@@ -9,12 +9,13 @@ import { note } from '../state/announce.ts';
 import { useWatched } from '../state/collection.ts';
 import { problem, readServers, servers } from '../state/live.ts';
 import { byName, findServer, serverKey } from '../state/server-key.ts';
-import { route } from '../state/route.ts';
+import { go, route } from '../state/route.ts';
 import { List } from '../ui/list.tsx';
 import { Split } from '../ui/split.tsx';
 import { Avatar, Command, Empty, Facts, Notice, Pill, Remaining, Section } from '../ui/parts.tsx';
 import { get, messageOf, post } from '../wire/api.ts';
 import type { LogLine, Server } from '../../lib/api-items.ts';
+import { DemoHint } from './demo-hint.tsx';
 import { Trouble } from './trouble.tsx';
 import { Tools } from './tools.tsx';
 import { SERVER_STATE } from './words.ts';
@@ -40,6 +41,7 @@ export function Servers(): JSX.Element {
             <p>
               <Command text="meanwhile import" />
             </p>
+            <DemoHint />
           </Empty>
         ) : (
           <List
@@ -185,6 +187,7 @@ function ServerView({
             Calls of this server
           </a>
         </p>
+        {server.addedBy === 'client' && server.principal === undefined && <Remove server={server} />}
       </Section>
       <Log lines={server.log ?? []} />
     </article>
@@ -218,6 +221,43 @@ function Connect({ server }: { server: Server }): JSX.Element {
             ? 'Connect and list tools'
             : 'Connect now'}
       </button>
+    </div>
+  );
+}
+
+function Remove({ server }: { server: Server }): JSX.Element {
+  const [asking, setAsking] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const remove = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      await post(`/api/v1/servers/${encodeURIComponent(server.name)}/remove`, {});
+      servers.delete(serverKey(server));
+      note(`Removed ${server.name}.`);
+      go(hrefOf('servers'));
+    } catch (error) {
+      note(messageOf(error), 'problem');
+      setBusy(false);
+      setAsking(false);
+    }
+  };
+  return (
+    <div class="actions">
+      {asking ? (
+        <>
+          <button type="button" class="danger" disabled={busy} onClick={() => void remove()}>
+            Remove {server.name}
+          </button>
+          <button type="button" class="quiet" onClick={() => setAsking(false)}>
+            Keep it
+          </button>
+          <span class="light">Its running calls fail.</span>
+        </>
+      ) : (
+        <button type="button" onClick={() => setAsking(true)}>
+          Remove…
+        </button>
+      )}
     </div>
   );
 }

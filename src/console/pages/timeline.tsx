@@ -70,7 +70,7 @@ export function Timeline(): JSX.Element {
       {lanes.length === 0 ? (
         <Empty icon="timeline" title={`No calls in the last ${minutes === 60 ? 'hour' : `${minutes} minutes`}`}>
           <p>Each call becomes a bar in the lane of its server. The time in which it waits for a person is hatched.</p>
-          <DemoHint tool="slow_report" text="Start a slow call on the demo server" />
+          <DemoHint />
         </Empty>
       ) : asTable ? (
         <Table items={items} window={window} />

@@ -142,7 +142,7 @@ function Nothing({ filtered }: { filtered: boolean }): JSX.Element {
       <p>
         Every tool call through the gateway appears here, with its progress while it runs and its result afterwards.
       </p>
-      <DemoHint tool="slow_report" text="Start a slow call on the demo server" />
+      <DemoHint />
     </Empty>
   );
 }

@@ -97,9 +97,15 @@ export class ServerRegistry {
     return this.#shared.has(name) ? { everyone: true } : { everyone: false, principal };
   }
 
+  /** Whether the principal may add servers at all. */
+  mayAdd(principal: string): boolean {
+    const { addServers } = this.#rules;
+    return addServers === 'anyone' || (addServers !== 'nobody' && addServers.includes(principal));
+  }
+
   assertMayAdd(principal: string, name: string): void {
-    const { addServers, allowServerChanges, limits } = this.#rules;
-    if (addServers === 'nobody' || (addServers !== 'anyone' && !addServers.includes(principal))) {
+    const { allowServerChanges, limits } = this.#rules;
+    if (!this.mayAdd(principal)) {
       const message = 'adding servers is not allowed here; the operator can change that with the setting addServers';
       throw new GatewayError('TOOL_ERR_NOT_ALLOWED', message);
     }

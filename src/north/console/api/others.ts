@@ -41,7 +41,7 @@ export const otherRoutes = [
     path: '/me',
     summary: 'Who is signed in, and at which gateway',
     replies: { 200: { description: 'The person and the gateway', schema: meSchema } },
-    run: async ({ gateway, person, history, startedAt, hubUrl }) => {
+    run: async ({ gateway, person, history, startedAt, hubUrl, demo }) => {
       const id = gateway.store.cluster?.gatewayId;
       return {
         body: {
@@ -49,6 +49,7 @@ export const otherRoutes = [
           gateway: { ...(id !== undefined && { id }), version: VERSION, startedAt },
           history,
           endpoints: { hub: hubUrl, all: `${hubUrl}/${ALL_SERVERS}` },
+          demo: demo !== undefined && gateway.recorder !== undefined && gateway.registry.mayAdd(person.principal),
         },
       };
     },

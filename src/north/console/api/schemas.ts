@@ -120,6 +120,8 @@ const server = z.object({
 
 export const serverSchema = server.meta({ id: 'Server' });
 
+export const goneSchema = z.object({ name: z.string(), gone: z.literal(true) });
+
 export const toolSchema = z
   .looseObject({
     name: z.string(),
@@ -184,6 +186,7 @@ export const meSchema = z
     gateway: z.object({ id: z.string().optional(), version: z.string(), startedAt: time }),
     history: z.object({ keepMs: z.int(), callsPerSecond: z.int() }),
     endpoints: z.object({ hub: z.string(), all: z.string() }),
+    demo: z.boolean().describe('Whether the person can start the demo with `POST /demo`'),
   })
   .meta({ id: 'Me' });
 

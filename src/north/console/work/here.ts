@@ -4,6 +4,8 @@ import { sessionsHere } from '../live/sessions.ts';
 import type { Person } from '../person.ts';
 import { answerHere } from './answer.ts';
 import { cancelHere } from './cancel.ts';
+import { demoHere } from './demo.ts';
+import { removeHere } from './remove.ts';
 import { connectHere, tryHere } from './try-tool.ts';
 import type { Work } from './work.ts';
 
@@ -18,6 +20,10 @@ export async function doHere(gateway: Gateway, person: Person, work: Work): Prom
       return connectHere(gateway, person, work);
     case 'try':
       return tryHere(gateway, person, work);
+    case 'demo':
+      return demoHere(gateway, person, work);
+    case 'remove':
+      return removeHere(gateway, person, work);
     case 'servers':
       return serversHere(gateway, person);
     case 'server':

@@ -3,6 +3,7 @@
  * see what a gateway holds in memory.
  */
 
+import type { ServerConfig } from '../../../core/ports.ts';
 import type { AnswerBody } from '../api/schemas.ts';
 
 /** A session, and whose it is. */
@@ -37,8 +38,19 @@ export interface TryWork {
   arguments: Record<string, unknown>;
 }
 
+/** Adds the server of the demonstration, if it is not there, and runs its tools. */
+export interface DemoWork {
+  do: 'demo';
+  config: ServerConfig;
+}
+
+export interface RemoveWork {
+  do: 'remove';
+  server: string;
+}
+
 /** What a session does. */
-export type Action = AnswerWork | CancelWork | ConnectWork | TryWork;
+export type Action = AnswerWork | CancelWork | ConnectWork | TryWork | DemoWork | RemoveWork;
 
 /** What a gateway shows of its sessions, and of their connections to servers. */
 export type Look =
