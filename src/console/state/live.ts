@@ -63,7 +63,7 @@ let starts = 0;
 export async function start(): Promise<void> {
   starts += 1;
   const attempt = starts;
-  whenSignedOut(() => refused('You are no longer signed in: the session has ended, or the gateway has a new key.'));
+  whenSignedOut(refused);
   unfollow();
   adoptPageKey();
   try {
@@ -80,9 +80,9 @@ export async function start(): Promise<void> {
 }
 
 /** The gateway does not know the person any more; or another window has signed in as somebody else, whom this one follows. */
-function refused(reason?: string): void {
+function refused(): void {
   if (isPageKeyOld()) void start();
-  else signedOut(reason);
+  else signedOut('You are no longer signed in: the session has ended, or the gateway has a new key.');
 }
 
 export async function signIn(key: string): Promise<void> {
@@ -124,7 +124,7 @@ function follow(): void {
     counting = setInterval(() => void countOpenQuestions(), COUNT_MS);
     return;
   }
-  stream = new EventStream({ onEvent, onLink, onOpen, onSignedOut: () => refused() });
+  stream = new EventStream({ onEvent, onLink, onOpen, onSignedOut: refused });
   stream.start();
 }
 
@@ -134,11 +134,11 @@ function unfollow(): void {
   clearInterval(counting);
 }
 
-function signedOut(reason?: string): void {
+function signedOut(reason: string): void {
   unfollow();
   // The first visit needs no explanation.
   const known = phase.get().name === 'ready';
-  phase.set({ name: 'signed out', ...(known && reason !== undefined && { reason }) });
+  phase.set({ name: 'signed out', ...(known && { reason }) });
 }
 
 export const retryNow = (): void => stream?.retryNow();

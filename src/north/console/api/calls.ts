@@ -19,6 +19,7 @@ import {
   callsQuery,
   emptyBody,
   page,
+  resultSchema,
   summarySchema,
   type Call,
 } from './schemas.ts';
@@ -70,6 +71,21 @@ export const callRoutes = [
         content: true,
       });
       return { body: callDetails(call, questions.filter(isQuestion)) };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/calls/{id}/result',
+    summary: 'The result of a call, also one that is too large for the history, as long as its task is kept',
+    replies: { 200: { description: 'The result as the server gave it', schema: resultSchema } },
+    run: async ({ gateway, person, named }) => {
+      const { result, taskId, sessionId, principal: owner } = await requireCall(gateway, person, named);
+      if (result !== undefined) return { body: result };
+      const found = taskId && (await doAnywhere(gateway, person, { do: 'result', sessionId, owner, taskId }));
+      if (found) return { body: found };
+      throw notFound(
+        'the call has no result here: it was too large for the history (history.entryBytes), or there is none',
+      );
     },
   }),
   route({

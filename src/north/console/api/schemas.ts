@@ -75,6 +75,8 @@ export const callDetailsSchema = call
   })
   .meta({ id: 'CallDetails' });
 
+export const resultSchema = z.looseObject({ content: z.array(json).optional() });
+
 export const summarySchema = z
   .object({
     kind: z.literal('summary'),

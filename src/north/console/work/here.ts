@@ -6,6 +6,7 @@ import { answerHere } from './answer.ts';
 import { cancelHere } from './cancel.ts';
 import { demoHere } from './demo.ts';
 import { removeHere } from './remove.ts';
+import { resultHere } from './result.ts';
 import { connectHere, tryHere } from './try-tool.ts';
 import type { Work } from './work.ts';
 
@@ -16,6 +17,8 @@ export async function doHere(gateway: Gateway, person: Person, work: Work): Prom
       return answerHere(gateway, person, work);
     case 'cancel':
       return cancelHere(gateway, person, work);
+    case 'result':
+      return resultHere(gateway, work);
     case 'connect':
       return connectHere(gateway, person, work);
     case 'try':

@@ -25,6 +25,12 @@ export interface CancelWork extends InSession {
   taskId?: string | undefined;
 }
 
+/** What a task returned, as long as its session keeps it. */
+export interface ResultWork extends InSession {
+  do: 'result';
+  taskId: string;
+}
+
 /** In the session that the person has for the console. */
 export interface ConnectWork {
   do: 'connect';
@@ -50,7 +56,7 @@ export interface RemoveWork {
 }
 
 /** What a session does. */
-export type Action = AnswerWork | CancelWork | ConnectWork | TryWork | DemoWork | RemoveWork;
+export type Action = AnswerWork | CancelWork | ConnectWork | TryWork | DemoWork | RemoveWork | ResultWork;
 
 /** What a gateway shows of its sessions, and of their connections to servers. */
 export type Look =
