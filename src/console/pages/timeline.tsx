@@ -237,7 +237,13 @@ function BarLink({ bar, window, stop, onReach }: BarLinkProps): JSX.Element {
 function describe(item: Call | Summary, ms: number): string {
   if (isSummary(item))
     return `${item.tool}: ${plural(item.count, 'fast call')}, ${plural(item.errors, 'error')}, longest ${duration(item.longestMs)}`;
-  return `${item.tool}, ${callStatus(item).text.toLowerCase()}, ${duration(ms)}, started ${clock(item.startedAt)}`;
+  const waited = waitedFor(item, item.startedAt + ms);
+  const waiting = waited > 0 ? `, ${duration(waited)} of it waiting for a person` : '';
+  return `${item.tool}, ${callStatus(item).text.toLowerCase()}, ${duration(ms)}${waiting}, started ${clock(item.startedAt)}`;
+}
+
+function waitedFor({ waits }: Call, now: number): number {
+  return waits.reduce((sum, { from, to = now }) => sum + (to - from), 0);
 }
 
 /** Left and right in a lane, up and down to the nearest bar of the next. */
@@ -309,9 +315,7 @@ function Table({ items, window }: { items: (Call | Summary)[]; window: Window })
                 {isSummary(item) ? `up to ${duration(item.longestMs)}` : duration(to - from)}
               </td>
               <td data-label="Waited for a person" class="right">
-                {isSummary(item) || item.waits.length === 0
-                  ? '–'
-                  : duration(item.waits.reduce((sum, wait) => sum + ((wait.to ?? to) - wait.from), 0))}
+                {isSummary(item) || item.waits.length === 0 ? '–' : duration(waitedFor(item, to))}
               </td>
             </tr>
           ))}
