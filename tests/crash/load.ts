@@ -196,11 +196,7 @@ export async function operatorLane(
   }
 }
 
-export async function checkRegistered(
-  client: CrashClient,
-  history: History,
-  registered: Registered,
-): Promise<void> {
+export async function checkRegistered(client: CrashClient, history: History, registered: Registered): Promise<void> {
   const { name, there, late } = registered;
   const told = await client.call('list_servers');
   if (told === undefined || there === 'unknown') return;
