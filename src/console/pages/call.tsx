@@ -19,6 +19,7 @@ import { get, messageOf, post } from '../wire/api.ts';
 import type { Call, Question } from '../../lib/api-items.ts';
 import { QuestionView } from './question.tsx';
 import { Span } from './span.tsx';
+import { Unread } from './trouble.tsx';
 import { callStatus, headline, questionStatus } from './words.ts';
 
 /** Reads the call with its arguments and result: once, and again when it has ended. */
@@ -62,7 +63,7 @@ export function CallView({ call, problem }: { call: Call; problem?: string | und
         </div>
         <Pill tone={status.tone}>{status.text}</Pill>
       </header>
-      {problem !== undefined && <Notice tone="warn">{problem}</Notice>}
+      <Unread problem={problem} />
       {isRunning(call) && <Running call={call} />}
       {asked
         .filter((question) => question.status === 'open')

@@ -54,6 +54,9 @@ export function lanesOf(
   return [...lanes.values()].toSorted((a, b) => byName(a.server, b.server));
 }
 
+/** Whether other bars may lie on this one: names would not be readable. */
+export const isCrowded = ({ rows }: Lane, { row }: Bar): boolean => rows === MAX_ROWS && row === MAX_ROWS - 1;
+
 export const isSummary = (item: Call | Summary): item is Summary => 'kind' in item;
 
 export function timesOf(item: Call | Summary, now: number): { from: number; to: number } {

@@ -7,7 +7,7 @@ import { clock, duration, plural } from '../format.ts';
 import { hrefOf, serverHref } from '../route.ts';
 import { note } from '../state/announce.ts';
 import { useWatched } from '../state/collection.ts';
-import { problem, readServers, servers } from '../state/live.ts';
+import { epoch, problem, readServers, servers } from '../state/live.ts';
 import { byName, findServer, serverKey } from '../state/server-key.ts';
 import { go, route } from '../state/route.ts';
 import { List } from '../ui/list.tsx';
@@ -16,12 +16,12 @@ import { Avatar, Command, Empty, Facts, Notice, Pill, Remaining, Section } from 
 import { get, messageOf, post } from '../wire/api.ts';
 import type { LogLine, Server } from '../../lib/api-items.ts';
 import { DemoHint } from './demo-hint.tsx';
-import { Trouble } from './trouble.tsx';
+import { Trouble, Unread } from './trouble.tsx';
 import { Tools } from './tools.tsx';
 import { SERVER_STATE } from './words.ts';
 
 export function Servers(): JSX.Element {
-  useWatched(servers, route, problem);
+  useWatched(servers, route, problem, epoch);
   useEffect(() => void readServers(), []);
   const { id, filters } = route.get();
   const all = servers.all().toSorted(byName);
@@ -31,7 +31,7 @@ export function Servers(): JSX.Element {
       title="Servers"
       backHref={hrefOf('servers')}
       detailId={id}
-      aside={<span class="muted">{all.length}</span>}
+      aside={all.length > 0 && <span class="muted">{all.length}</span>}
       list={
         problem.get() !== undefined && all.length === 0 ? (
           <Trouble />
@@ -84,7 +84,7 @@ function useServer(
       }
     };
     void read();
-  }, [name, principal, server?.state]);
+  }, [name, principal, server?.state, epoch.get()]);
   return { server, problem };
 }
 
@@ -131,7 +131,7 @@ function ServerView({
         </div>
         <Pill tone={state.tone}>{state.text}</Pill>
       </header>
-      {problem !== undefined && <Notice tone="warn">{problem}</Notice>}
+      <Unread problem={problem} />
       {server.error !== undefined && (
         <Notice tone="bad">
           <p class="message">{clean(server.error)}</p>

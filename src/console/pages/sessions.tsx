@@ -26,12 +26,12 @@ export function Sessions(): JSX.Element {
       <header class="page-head">
         <h1 tabIndex={-1}>Sessions</h1>
         <span class="muted">{plural(all.filter(({ connected }) => connected).length, 'client')} connected</span>
-        {all.some(({ state }) => state === 'dormant') && (
-          <span class="light">Dormant ones are stored, and go on when their client comes back.</span>
-        )}
       </header>
       <Trouble />
       {all.length > 0 ? <Table items={all} /> : problem.get() === undefined && <Nothing />}
+      {all.some(({ state }) => state === 'dormant') && (
+        <p class="help page-note">Dormant sessions are stored, and go on when their client comes back.</p>
+      )}
       {moreSessions.get() !== undefined && (
         <button type="button" class="load" onClick={() => void readMoreSessions()}>
           Show more sessions

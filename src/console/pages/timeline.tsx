@@ -14,7 +14,8 @@ import { Avatar, Empty, Notice, Pill } from '../ui/parts.tsx';
 import { get, messageOf } from '../wire/api.ts';
 import type { Call, Page, Summary } from '../../lib/api-items.ts';
 import { DemoHint } from './demo-hint.tsx';
-import { isSummary, lanesOf, ticksOf, timesOf, type Bar, type Lane, type Window } from './lanes.ts';
+import { isCrowded, isSummary, lanesOf, ticksOf, timesOf, type Bar, type Lane, type Window } from './lanes.ts';
+import { Unread } from './trouble.tsx';
 import { callStatus } from './words.ts';
 
 const MINUTE = 60_000;
@@ -62,7 +63,7 @@ export function Timeline(): JSX.Element {
           onChoose={(value) => set({ as: value === 'table' ? value : undefined })}
         />
       </header>
-      {problem !== undefined && <Notice tone="warn">{problem}</Notice>}
+      <Unread problem={problem} />
       {isPartial && (
         <Notice tone="info">Showing the newest {(PAGES * PAGE).toLocaleString('en')} calls of the last hour.</Notice>
       )}
@@ -154,7 +155,14 @@ function Bars({ lanes, window }: { lanes: Lane[]; window: Window }): JSX.Element
               <span key={at} class="grid" style={{ left: percent(at) }} />
             ))}
             {lane.bars.map((bar) => (
-              <BarLink key={bar.id} bar={bar} window={window} stop={bar.id === stop} onReach={setReached} />
+              <BarLink
+                key={bar.id}
+                bar={bar}
+                window={window}
+                named={!isCrowded(lane, bar)}
+                stop={bar.id === stop}
+                onReach={setReached}
+              />
             ))}
           </div>
         </section>
@@ -185,11 +193,12 @@ function Legend(): JSX.Element {
 interface BarLinkProps {
   bar: Bar;
   window: Window;
+  named: boolean;
   stop: boolean;
   onReach: (id: string) => void;
 }
 
-function BarLink({ bar, window, stop, onReach }: BarLinkProps): JSX.Element {
+function BarLink({ bar, window, named, stop, onReach }: BarLinkProps): JSX.Element {
   const { item, from, to, row } = bar;
   const whole = window.to - window.from;
   const start = Math.max(from, window.from);
@@ -229,7 +238,7 @@ function BarLink({ bar, window, stop, onReach }: BarLinkProps): JSX.Element {
           />
         );
       })}
-      {width > 6 && <span class="bar-label">{item.tool}</span>}
+      {named && width > 6 && <span class="bar-label">{item.tool}</span>}
     </a>
   );
 }

@@ -9,10 +9,11 @@ import { useCalls, type CallFilter } from '../state/calls.ts';
 import { route, show } from '../state/route.ts';
 import { List } from '../ui/list.tsx';
 import { Search, Split, Tabs } from '../ui/split.tsx';
-import { Ago, Avatar, Elapsed, Empty, Notice, Pill, Progress } from '../ui/parts.tsx';
+import { Ago, Avatar, Elapsed, Empty, Pill, Progress } from '../ui/parts.tsx';
 import type { Call } from '../../lib/api-items.ts';
 import { CallView, fraction, useCall } from './call.tsx';
 import { DemoHint } from './demo-hint.tsx';
+import { Unread } from './trouble.tsx';
 import { callStatus } from './words.ts';
 
 type Which = 'all' | 'running' | 'ended' | 'failed';
@@ -89,7 +90,7 @@ export function Work(): JSX.Element {
       }
       list={
         <>
-          {found.problem !== undefined && <Notice tone="warn">{found.problem}</Notice>}
+          <Unread problem={found.problem} />
           {found.items.length > 0 && (
             <List
               label="Calls"

@@ -6,7 +6,7 @@ import { forgetDrafts } from './drafts.ts';
 import { forgetOldest } from './forget.ts';
 import { route } from './route.ts';
 import { readRunning } from './running.ts';
-import { ApiError, dropRequests, get, messageOf, post, whenSignedOut } from '../wire/api.ts';
+import { ApiError, dropRequests, get, messageOf, post, whenSignedOut, whenUnreachable } from '../wire/api.ts';
 import { adoptPageKey, isPageKeyOld } from '../wire/page-key.ts';
 import { EventStream, type Link } from '../wire/stream.ts';
 import { serverKey } from './server-key.ts';
@@ -156,11 +156,18 @@ function onLink(now: Link): void {
   if (now.state === 'live' && before.state === 'lost') announce('Connected to the gateway again.');
 }
 
+/** Something was asked for while the gateway could not be reached. */
+let isUnread = false;
+whenUnreachable(() => {
+  isUnread = true;
+});
+
 function onOpen(resumed: boolean): void {
   problem.set(undefined);
   void readServers();
   void readSessions();
-  if (!resumed || !loaded.get()) void reload();
+  // The stream tells what has changed since, but not what could not be read.
+  if (!resumed || !loaded.get() || isUnread) void reload();
 }
 
 /** Everything that could not be read. */
@@ -231,6 +238,7 @@ function announceQuestion({ server }: Question): void {
 
 /** Changes may have been missed: what is known is read again. */
 async function reload(): Promise<void> {
+  isUnread = false;
   epoch.set(epoch.get() + 1);
   await Promise.all([readOpenQuestions(), readRunningCalls()]);
 }

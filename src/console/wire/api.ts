@@ -35,6 +35,12 @@ export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener;
 }
 
+/** Called when a request did not reach the gateway. */
+let onUnreachable: () => void = () => {};
+export function whenUnreachable(listener: () => void): void {
+  onUnreachable = listener;
+}
+
 /** Grows when another person takes over the page. */
 let person = 0;
 
@@ -71,6 +77,7 @@ async function request<T>(path: string, init: RequestInit): Promise<T> {
     text = await response.text();
   } catch {
     if (isOutdated()) return never();
+    onUnreachable();
     throw new ApiError(0, UNREACHABLE);
   }
   if (isOutdated()) return never();
