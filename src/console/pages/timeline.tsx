@@ -138,7 +138,7 @@ function Bars({ lanes, window }: { lanes: Lane[]; window: Window }): JSX.Element
       <Legend />
       <div class="axis" aria-hidden="true">
         {ticksOf(window).map((at) => (
-          <span key={at} style={{ left: percent(at) }}>
+          <span key={at} style={{ left: `clamp(1.4em, ${percent(at)}, calc(100% - 1.4em))` }}>
             {new Date(at).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })}
           </span>
         ))}
@@ -147,8 +147,10 @@ function Bars({ lanes, window }: { lanes: Lane[]; window: Window }): JSX.Element
         <section key={serverKey(lane.server)} class="lane" aria-label={`Calls of ${lane.server.name}`}>
           <h2>
             <Avatar name={lane.server.name} /> <a href={serverHref(lane.server)}>{lane.server.name}</a>
-            {lane.server.principal !== undefined && <span class="light">of {lane.server.principal}</span>}
-            <span class="light">{plural(lane.bars.length, 'bar')}</span>
+            <span class="light">
+              {lane.server.principal !== undefined && `of ${lane.server.principal} · `}
+              {plural(lane.bars.length, 'bar')}
+            </span>
           </h2>
           <div class="track" style={{ height: `${lane.rows * ROW + 8}px` }}>
             {ticksOf(window).map((at) => (
