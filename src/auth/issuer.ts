@@ -99,7 +99,9 @@ export class Issuer {
   #bearer(claims: Record<string, unknown>): Bearer {
     const { settings, scopes, clock } = this.#parts;
     const { issuer, principalClaim, scopeClaim } = settings;
-    const { exp, aud, [principalClaim]: subject } = claims;
+    const { exp, aud, client_id: program } = claims;
+    // A program that has a token of its own has no other subject.
+    const { [principalClaim]: subject = principalClaim === 'sub' ? program : undefined } = claims;
     const expiresAt = typeof exp === 'number' ? exp * 1000 : Number.NaN;
     // Introspection need not tell when a token expires.
     const until = Number.isNaN(expiresAt) ? clock.now() + INTROSPECTED_MS : expiresAt;
