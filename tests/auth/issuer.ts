@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose';
+import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
 import { defer } from '../support/owned.ts';
 
 export interface HandmadeIssuer {
@@ -55,7 +55,7 @@ export async function handmadeIssuer(audience: string): Promise<HandmadeIssuer> 
       const now = Math.floor(Date.now() / 1000);
       const standard = { iss: issuer.url, sub: 'ann', aud: audience, scope: 'mcp:use', iat: now, exp: now + 600 };
       const all = Object.entries({ ...standard, ...claims }).filter(([, value]) => value !== null);
-      return new SignJWT(Object.fromEntries(all) as JWTPayload)
+      return new SignJWT(Object.fromEntries(all))
         .setProtectedHeader({ alg: 'ES256', kid: `key-${number}`, ...header })
         .sign(key);
     },

@@ -122,8 +122,8 @@ export class ProtectedResource {
   /** A token for the hub, or for the whole gateway, is good at every endpoint; one for an endpoint only there. */
   #isFor(audiences: readonly string[], path: string): boolean {
     const base = this.#base;
-    const accepted = [base, `${base}/`, `${base}/mcp`, `${base}${path}`];
-    return audiences.some((audience) => accepted.includes(audience));
+    const accepted = new Set([base, `${base}/`, `${base}/mcp`, `${base}${path}`]);
+    return audiences.some((audience) => accepted.has(audience));
   }
 
   #challenge(path: string, parameters: Record<string, string>): string {
