@@ -22,9 +22,10 @@ const DOORS: Record<string, readonly string[]> = {
   store: ['core', 'lib'],
   config: ['core', 'lib'],
   telemetry: ['core', 'lib'],
+  auth: ['core', 'lib'],
   program: ['core', 'lib', 'north', 'store'],
   server: ['config', 'core', 'lib', 'north', 'program', 'store'],
-  main: ['config', 'core', 'lib', 'north', 'program', 'south', 'store', 'telemetry'],
+  main: ['auth', 'config', 'core', 'lib', 'north', 'program', 'south', 'store', 'telemetry'],
   demo: ['client', 'config', 'core', 'lib', 'main', 'cli'],
   cli: ['client', 'config', 'core', 'demo', 'lib', 'main'],
   // The page runs in a browser: only pure code is shared with it.
@@ -142,7 +143,7 @@ test('V-2: nothing of metrics and traces is loaded before it is used', () => {
 
 /** What is loaded only where it is used: an idle gateway on SQLite has none of it in memory. */
 const LOADED_LATER =
-  /^(?:src\/(?:telemetry|console|store\/postgres|north\/(?:cluster|console|hub\/tools))\/|node_modules\/(?:zod|undici|postgres|@modelcontextprotocol)\/)/;
+  /^(?:src\/(?:auth|telemetry|console|store\/postgres|north\/(?:cluster|console|hub\/tools))\/|node_modules\/(?:zod|undici|jose|postgres|@modelcontextprotocol)\/)/;
 
 test('K-1: a gateway starts without the parts that it may never use', async () => {
   const { metafile } = await build({
