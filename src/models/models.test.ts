@@ -15,7 +15,7 @@ interface Asked extends ModelServer {
 }
 
 async function model(api: Api, more: Partial<ModelEndpoint> = {}, ...turns: Turn[]): Promise<Asked> {
-  const server = await startModelServer(api);
+  const server = await startModelServer(api, { key: KEY });
   server.turns.push(...turns);
   const clock = new TestClock();
   const endpoint = { api, url: server.url, key: KEY, keyVariable: 'MY_KEY', model: 'tiny', timeoutMs: 60_000, ...more };

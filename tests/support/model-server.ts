@@ -35,7 +35,8 @@ export interface ModelServer {
   close(): Promise<void>;
 }
 
-export async function startModelServer(api: Api): Promise<ModelServer> {
+/** `key`: the only one that it takes; `undefined` if it wants none. */
+export async function startModelServer(api: Api, { key: right }: { key?: string } = {}): Promise<ModelServer> {
   let count = 0;
   const lists = { requests: [] as Json[], texts: [] as string[], mistakes: [] as string[], turns: [] as Turn[] };
   const server = { ...lists, count: () => count };
@@ -52,8 +53,8 @@ export async function startModelServer(api: Api): Promise<ModelServer> {
       const text = await textOf(request);
       const { headers, method, url } = request;
       if (method !== 'POST' || url !== path) return refuse(response, 404, `no such route: ${method} ${url}`);
-      const key = api === 'openai' ? headers.authorization : headers['x-api-key'];
-      if (key !== (api === 'openai' ? `Bearer ${KEY}` : KEY)) {
+      const key = api === 'openai' ? headers.authorization?.replace(/^Bearer /, '') : headers['x-api-key'];
+      if (key !== right) {
         return refuse(response, 401, `Incorrect API key provided: ${String(key).slice(0, 20)}…`);
       }
       if (headers['content-type'] !== 'application/json') return refuse(response, 415, 'not JSON');
