@@ -17,7 +17,7 @@ export interface ModelResponderParts {
   /** Whose question this is. */
   clientOf: (server: string) => ModelClient;
   interactions: () => InteractionRouter;
-  store: Pick<SessionStore, 'settled'>;
+  store: Pick<SessionStore, 'settled' | 'isLost'>;
   counters: Pick<Store, 'addToCounter'>;
   log: Log;
   clock: Clock;
@@ -80,7 +80,8 @@ export class ModelResponder {
       }
       if (decision === 'undecided') throw new Error('no person decided whether it gets the prompt');
     }
-    if (over.aborted) return;
+    // Another gateway may have the session by now, and asks the model itself.
+    if (over.aborted || store.isLost) return;
     const maxTokens = Math.min(typeof params['maxTokens'] === 'number' ? params['maxTokens'] : most, most);
     const begun = clock.now();
     const about = { requestId: id, server, model };

@@ -3,8 +3,30 @@
 import { isObject } from '../values.ts';
 
 /** Compared with words in lower case and single spaces, such as `api key` of `apiKey`. */
-const SECRET =
-  /pass ?(?:word|phrase|code|key)|\bpwd\b|secret|\btokens?\b|\b(?:api|private|access|licen[cs]e|encryption|ssh) ?keys?\b|credential|\bpins?\b|\bcv[vc]\b|\bcard ?(?:number|no)\b|credit ?card|\botp\b|one time (?:code|password)|\b(?:security|verification|recovery|auth(?:entication|orization)?|2fa|mfa) ?codes?\b|\bseed phrase|mnemonic|\bssn\b|social security|\biban\b/;
+const SECRET = new RegExp(
+  [
+    'pass ?(?:word|phrase|code|key|wd)',
+    '\\bpwd\\b',
+    'secret',
+    // Not what models count, and not a tokenizer.
+    'token(?!s\\b|iz)',
+    '(?:access|api|auth|bearer|refresh|session) ?tokens\\b',
+    '(?:access|api|encryption|licen[cs]e|private|ssh) ?keys?\\b',
+    'credential',
+    '\\bpins?\\b',
+    '\\bcv[cv]\\b',
+    'card ?(?:no\\b|number)',
+    'credit ?card',
+    '\\botp\\b',
+    'one ?time (?:code|password)',
+    '(?:2fa|mfa|auth(?:entication|orization)?|recovery|security|verification) ?codes?\\b',
+    'seed ?phrase',
+    'mnemonic',
+    '\\bssn\\b',
+    'social security',
+    '\\biban\\b',
+  ].join('|'),
+);
 
 /** Whether a name, a title or a description of a field speaks of a secret. */
 export function looksLikeSecret(text: string): boolean {
