@@ -3,6 +3,7 @@ import { PNG } from '../../tests/servers/shared/rich.ts';
 import { KEY, startModelServer, type Api, type ModelServer, type Turn } from '../../tests/support/model-server.ts';
 import { TestClock } from '../../tests/support/test-clock.ts';
 import { ModelRefused, type ModelReply } from '../core/ports.ts';
+import { messageOf } from '../lib/log.ts';
 import { createModels, type ModelEndpoint } from './models.ts';
 
 const APIS: Api[] = ['openai', 'anthropic'];
@@ -104,7 +105,7 @@ describe.each(APIS)('%s', (api) => {
         { id: 'c2', name: 'city_weather_2', input: {} },
       ],
     });
-    const tools = [tool('city.weather'), tool('city/weather'), tool(`${'long'.repeat(20)}`)];
+    const tools = [tool('city.weather'), tool('city/weather'), tool('long'.repeat(20))];
     const asked = { ...HELLO, tools, toolChoice: { mode: 'required' } };
     const first = await ask(asked);
     expect(first.answer).toMatchObject({
@@ -172,10 +173,10 @@ describe.each(APIS)('%s', (api) => {
 
   test('G-4: a refused key names its variable, and no part of it is told', async () => {
     const { ask } = await model(api, { key: 'sk-wrong-0123456789' });
-    const failure = await ask(HELLO).catch((error: Error) => error);
+    const failure: unknown = await ask(HELLO).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ModelRefused);
-    expect(String(failure)).toContain('refused the key (HTTP 401): check the variable MY_KEY');
-    expect(String(failure)).not.toContain('sk-');
+    expect(messageOf(failure)).toContain('refused the key (HTTP 401): check the variable MY_KEY');
+    expect(messageOf(failure)).not.toContain('sk-');
     const without = await model(api, { key: undefined });
     await expect(without.ask(HELLO)).rejects.toThrow('wants a key (HTTP 401): set models.fast.key');
   });
@@ -245,9 +246,9 @@ describe.each(APIS)('%s', (api) => {
   });
 
   test('G-4: an endpoint that is not there', async () => {
-    const { ask, close } = await model(api);
-    await close();
-    await expect(ask(HELLO)).rejects.toThrow(/^its endpoint cannot be reached: .*ECONNREFUSED/);
+    const gone = await model(api);
+    await gone.close();
+    await expect(gone.ask(HELLO)).rejects.toThrow(/^its endpoint cannot be reached: .*ECONNREFUSED/);
   });
 
   test.each([
@@ -258,9 +259,9 @@ describe.each(APIS)('%s', (api) => {
     [{ messages: [{ role: 'user' }] }, 'a message has no content'],
   ])('G-4: what cannot be sent costs nothing: %j', async (params, message) => {
     const { ask, count } = await model(api);
-    const failure = await ask({ ...HELLO, ...params }).catch((error: Error) => error);
+    const failure: unknown = await ask({ ...HELLO, ...params }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ModelRefused);
-    expect(String(failure)).toContain(message);
+    expect(messageOf(failure)).toContain(message);
     expect(count()).toBe(0);
   });
 });
@@ -298,5 +299,5 @@ test('G-4: OpenAI itself is told the limit by its newer name, and takes four sto
   expect(body).toMatchObject({ max_completion_tokens: 50 });
   expect(body).not.toHaveProperty('max_tokens');
   const { ask } = await model('openai');
-  await expect(ask({ ...HELLO, stopSequences: [...'abcde'] })).rejects.toThrow('4 stop sequences at most');
+  await expect(ask({ ...HELLO, stopSequences: ['a', 'b', 'c', 'd', 'e'] })).rejects.toThrow('4 stop sequences at most');
 });
