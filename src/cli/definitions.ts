@@ -49,7 +49,7 @@ export const FLAGS = {
     help: 'auto, json or text',
     complete: LOG_FORMATS,
   },
-  'dry-run': { help: 'rules in "answers" answer nothing; the log tells what they would have answered' },
+  'dry-run': { help: 'only log what "answers" would do' },
   all: { help: 'serve all servers as one' },
   group: { value: 'NAME', help: 'serve this group of servers as one' },
   server: { value: 'NAME', help: 'serve only this server' },
