@@ -126,6 +126,10 @@ export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL);
   `,
+  // Counters that must outlive the program, such as what models have cost today.
+  `
+  CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL, keep_until INTEGER NOT NULL);
+  `,
 ];
 
 /** Brings the store up to date with all steps or none, or refuses it untouched when a newer version of the program wrote it. */
