@@ -464,6 +464,7 @@ test('W-7: without a key there is only a page to sign in, and the key leaves the
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('button', { name: 'Sign in' }).waitFor();
   await page.goto(`${gateway.console.url}#key=${gateway.console.key}`);
+  await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
   await page.reload();
   await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
   expect(page.url()).not.toContain(gateway.console.key);
