@@ -153,7 +153,7 @@ function nodesAt(path: Path): JsonSchemaNode[] {
 
 function inside(node: JsonSchemaNode, step: string | number): JsonSchemaNode[] {
   const other = typeof node.additionalProperties === 'object' ? node.additionalProperties : undefined;
-  const next = node.properties?.[step] ?? other;
+  const next = typeof step === 'number' ? node.items : (node.properties?.[step] ?? other);
   return next ? alternatives(next) : [];
 }
 

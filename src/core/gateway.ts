@@ -10,6 +10,7 @@ import { requireGroup } from './groups.ts';
 import type { EventSink } from './event/log.ts';
 import { Recorder } from './history/recorder.ts';
 import type { Observed } from './observer.ts';
+import type { Policy } from './policy/gate.ts';
 import type { Backends, ClaimedSession, ClusterStore, ServerConfig, SessionRecord, Store, Trimmed } from './ports.ts';
 import {
   ClaimLost,
@@ -40,6 +41,8 @@ export interface GatewayParts {
   principals?: readonly string[];
   /** Metrics and traces, once they are in use. */
   observed?: Observed;
+  /** Absent without rules. */
+  policy?: Policy | undefined;
   clock?: Clock;
 }
 
@@ -89,6 +92,7 @@ export class Gateway {
   /** Writes the history; absent if there is none. */
   readonly recorder: Recorder | undefined;
   readonly #backends: Backends;
+  readonly #policy: Policy | undefined;
   readonly #limits: GatewayLimits;
   readonly #memory: PrincipalBudgets;
   readonly #events: PrincipalBudgets;
@@ -130,6 +134,7 @@ export class Gateway {
     this.log = log;
     this.clock = store.cluster ? certainClock(clock, () => this.isInDoubt) : clock;
     this.#backends = backends;
+    this.#policy = parts.policy;
     this.registry = new ServerRegistry(store, settings, this.clock);
     this.servers = new ServerChanges({
       registry: this.registry,
@@ -418,7 +423,7 @@ export class Gateway {
   }
 
   #newSession(
-    about: Pick<SessionParts, 'id' | 'principal' | 'createdAt' | 'key' | 'view' | 'owner' | 'preferences'>,
+    about: Pick<SessionParts, 'id' | 'principal' | 'createdAt' | 'key' | 'view' | 'owner' | 'preferences' | 'remembered'>,
     store: ClaimedSession,
   ): Session {
     const { settings, log, observed, recorder, clock, registry } = this;
@@ -450,6 +455,7 @@ export class Gateway {
       log,
       observed,
       recorder,
+      policy: this.#policy,
       clock,
     });
   }
@@ -610,13 +616,13 @@ export class Gateway {
   }
 
   async #restored(record: SessionRecord, claimed: ClaimedSession, assertOwned?: () => void): Promise<Session> {
-    const { id, principal, createdAt, key, view, owner, preferences } = record;
+    const { id, principal, createdAt, key, view, owner, preferences, remembered } = record;
     const trimmed = await this.#makeFit(record, claimed);
     const stored = await claimed.load();
     if (this.#closing) throw shuttingDown();
     if (claimed.isLost) throw new ClaimLost();
     assertOwned?.();
-    const session = this.#newSession({ id, principal, createdAt, key, view, owner, preferences }, claimed);
+    const session = this.#newSession({ id, principal, createdAt, key, view, owner, preferences, remembered }, claimed);
     this.#add(session);
     session.restore(stored);
     session.events.dropped(trimmed.events);

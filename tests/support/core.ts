@@ -1,6 +1,7 @@
 /** A whole core in this process: only the servers and the time belong to the test. The test owns it. */
 import type { Caller } from '../../src/core/call/request.ts';
 import { Gateway } from '../../src/core/gateway.ts';
+import { createPolicy } from '../../src/core/policy/gate.ts';
 import type { ServerConfig } from '../../src/core/ports.ts';
 import { directView, HUB_VIEW, type ClientRecord } from '../../src/core/session/kind.ts';
 import type { Session } from '../../src/core/session/session.ts';
@@ -51,7 +52,8 @@ export async function startCore(options: CoreOptions = {}): Promise<Core> {
   const logged: string[] = [];
   const log = createLog('debug', (line) => logged.push((JSON.parse(line) as { event: string }).event));
   const settings = coreSettings({ servers: { connect: { urls: 'lazy' } }, ...options.settings });
-  const gateway = new Gateway({ store, backends, settings, log, clock, principals });
+  const policy = settings.rules.length > 0 ? createPolicy(settings.rules) : undefined;
+  const gateway = new Gateway({ store, backends, settings, log, clock, principals, policy });
   await gateway.start(new Map(Object.entries(servers)));
   const stop = async (): Promise<void> => {
     await gateway.close('the gateway is shutting down');

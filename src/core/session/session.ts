@@ -24,6 +24,7 @@ import type {
   ClaimedSession,
   Connection,
   IncomingQuestion,
+  OutgoingRequest,
   StoredPreferences,
   ServerConfig,
   ServerInfo,
@@ -41,6 +42,8 @@ import type { Catalog } from './catalog.ts';
 import { LIST_KINDS, ReadLists, type ListKind } from './read-lists.ts';
 import type { KnownServer, VisibleServers } from './registry.ts';
 import { Preferences } from './preferences.ts';
+import type { CallGate, Policy } from '../policy/gate.ts';
+import type { RememberedTools } from '../policy/remembered.ts';
 import { CONSOLE_STATE, programOf, type ClientRecord, type Owner, type View } from './kind.ts';
 
 export interface SessionParts {
@@ -73,6 +76,10 @@ export interface SessionParts {
   observed?: Observed;
   /** Writes the history; absent if there is none. */
   recorder?: Recorder | undefined;
+  /** Absent without rules. */
+  policy?: Policy | undefined;
+  /** The tools that a person has allowed for the rest of the session, in an earlier run of the program. */
+  remembered?: RememberedTools | undefined;
   clock: Clock;
 }
 
@@ -126,6 +133,7 @@ export class Session {
   /** What it may keep in memory. */
   readonly budget: Budget;
   readonly #recorder: SessionRecorder | undefined;
+  readonly #gate: CallGate | undefined;
   readonly #parts: SessionParts;
 
   constructor(parts: SessionParts) {
@@ -202,7 +210,17 @@ export class Session {
       clock,
     });
     const { tasks, interactions } = this;
-    this.calls = new Calls({ live, tasks, interactions, store, settings, log, budget, observed, recorder, clock });
+    const gate = parts.policy?.gateFor({
+      principal,
+      interactions,
+      questionTimeoutMs: settings.questions.timeoutMs,
+      annotationsOf: (server, tool) => this.catalog(server).annotationsOf(tool),
+      remembered: parts.remembered,
+      onRemembered: () => this.save(),
+      log,
+    });
+    this.#gate = gate;
+    this.calls = new Calls({ live, tasks, interactions, store, settings, log, budget, observed, recorder, gate, clock });
   }
 
   /** What the history tells of it. */
@@ -320,6 +338,17 @@ export class Session {
     return this.#attachment(server).connection;
   }
 
+  /** Passes a request on as it is. The rules cannot be applied to a call that is not well-formed, which is therefore refused. */
+  async relay(connection: Connection, request: OutgoingRequest): Promise<Record<string, unknown>> {
+    if (this.#gate !== undefined && request.method === 'tools/call') {
+      throw new GatewayError(
+        'TOOL_ERR_INVALID_ARGUMENT',
+        "this gateway has rules, which need 'name' to be a string and 'arguments' an object",
+      );
+    }
+    return connection.relay(request);
+  }
+
   catalog(server: string): Catalog {
     return this.#attachment(server).catalog;
   }
@@ -431,6 +460,7 @@ export class Session {
   /** Ends this session's dealings with a server that was removed, or replaced by another one of that name. */
   async detach(server: string, { reason, replaced }: { reason: string; replaced: boolean }): Promise<void> {
     if (!replaced) this.#preferences.forget(server);
+    this.#gate?.remembered.forget(server);
     const attachment = this.#attachments.get(server);
     if (attachment === undefined) return;
     this.#attachments.delete(server);
@@ -444,6 +474,7 @@ export class Session {
   get record(): SessionRecord {
     const { id, principal, createdAt, lastActiveAt, key, view, owner } = this;
     const preferences = this.#preferences.record;
+    const remembered = this.#gate?.remembered.record ?? this.#parts.remembered ?? {};
     return {
       id,
       principal,
@@ -453,6 +484,7 @@ export class Session {
       view,
       owner,
       ...(this.#keepsPreferences && Object.keys(preferences).length > 0 && { preferences }),
+      ...(Object.keys(remembered).length > 0 && { remembered }),
     };
   }
 
