@@ -35,7 +35,10 @@ function withoutAsk(path: Path, { then, remember, approver, timeoutMs }: Rule): 
   if (then === 'ask') return [];
   return Object.entries({ remember, approver, timeoutMs })
     .filter(([, value]) => value !== undefined)
-    .map(([key]) => ({ path: [...path, key], message: `has no effect with "then": "${then}"; only "ask" asks somebody` }));
+    .map(([key]) => ({
+      path: [...path, key],
+      message: `has no effect with "then": "${then}"; only "ask" asks somebody`,
+    }));
 }
 
 function unmatchedNames(path: Path, { server, principal }: Rule, { servers, disabled, principals }: Known): Mistake[] {

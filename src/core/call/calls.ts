@@ -524,7 +524,8 @@ export class Calls {
     try {
       await this.#store.settled();
     } catch (error) {
-      if (required) throw new GatewayError('TOOL_ERR_STORE', `the use of the approval is not stored: ${messageOf(error)}`);
+      if (required)
+        throw new GatewayError('TOOL_ERR_STORE', `the use of the approval is not stored: ${messageOf(error)}`);
       // The work goes on; only a program that ends before the store works again would not know where it stood.
       this.#log.error('standing_not_stored', { taskId, error: messageOf(error) });
     }

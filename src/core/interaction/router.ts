@@ -5,6 +5,7 @@ import { messageOf, type Log } from '../../lib/log.ts';
 import { roughSize } from '../../lib/rough-size.ts';
 import type { RpcFailure } from '../../lib/rpc-error.ts';
 import { Alarm } from '../../lib/timers.ts';
+import { isObject } from '../../lib/values.ts';
 import { UNLIMITED, type Budget } from '../budget.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import { GatewayError } from '../errors.ts';
@@ -260,7 +261,7 @@ export class InteractionRouter {
     const mistake = answerMistake(interaction, answer);
     if (mistake !== undefined) throw new InvalidAnswer(interaction, mistake, answer);
     this.#noteAnswerer(id, via, principal);
-    this.#dispatch(id, { type: 'answered', answer: answer as Answer });
+    this.#dispatch(id, { type: 'answered', answer: asGiven(interaction, answer as Answer) });
     const { store, log, clock } = this.#parts;
     try {
       await store.settled();
@@ -735,6 +736,12 @@ function personDecides(): GatewayError {
     'TOOL_ERR_NOT_ALLOWED',
     'this call needs the approval of a person: in the console, with `meanwhile inbox`, or in a client that asks; tell the user',
   );
+}
+
+/** To deny a call is to decline it, however it was said. */
+function asGiven({ approval }: Interaction, answer: Answer): Answer {
+  const { content } = answer;
+  return approval !== undefined && isObject(content) && content['decision'] === 'deny' ? { action: 'decline' } : answer;
 }
 
 function outcomeOf(before: Unsettled, event: RouterEvent): ObservedQuestion['outcome'] {

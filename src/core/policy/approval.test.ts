@@ -30,7 +30,13 @@ test('G-1: the question shows the arguments, shortened, and offers to remember o
   expect(message).toContain('Allow delete on files?\nCareful.\nArguments: {\n  "path": "/tmp/a"');
   expect(requestedSchema.properties.decision.enum).toEqual(['allow', 'always', 'deny']);
   expect(_meta).toEqual({
-    'meanwhile/approval': { server: 'files', tool: 'delete', arguments: CALL.args, argumentsHash: 'h' },
+    'meanwhile/approval': {
+      server: 'files',
+      tool: 'delete',
+      arguments: CALL.args,
+      argumentsHash: 'h',
+      message: 'Careful.',
+    },
   });
   const long = { ...CALL, args: { text: `\u202E${'x'.repeat(10_000)}` } };
   const short = questionAbout(long, approval, {});

@@ -39,7 +39,11 @@ function canonical(value: unknown): unknown {
 export type Decision = 'allow' | 'always' | 'deny' | 'declined' | 'cancelled';
 
 /** As a form, which every client that can be asked can show. */
-export function questionAbout(call: Called, approval: Approval, { message, remember }: Pick<Rule, 'message' | 'remember'>) {
+export function questionAbout(
+  call: Called,
+  approval: Approval,
+  { message, remember }: Pick<Rule, 'message' | 'remember'>,
+) {
   const { server, tool, args } = call;
   const shown = shortenText(escapeControls(stringifyExact(args, 2)), SHOWN_ARGUMENTS);
   const lines = [
@@ -63,11 +67,21 @@ export function questionAbout(call: Called, approval: Approval, { message, remem
           title: 'Decision',
           enum: choices.map(([choice]) => choice),
           enumNames: choices.map(([, title]) => title),
+          // Pressing Enter must not mean consent.
+          default: 'deny',
         },
       },
       required: ['decision'],
     },
-    _meta: { [APPROVAL_META]: { server, tool, arguments: args, argumentsHash: approval.argumentsHash } },
+    _meta: {
+      [APPROVAL_META]: {
+        server,
+        tool,
+        arguments: args,
+        argumentsHash: approval.argumentsHash,
+        ...(message !== undefined && { message }),
+      },
+    },
   };
 }
 
@@ -104,7 +118,10 @@ export function resumePoint(
   { message, remember, approver, timeoutMs }: Rule,
   { bare, meta, more, tasks }: CallRequest,
 ): ResumePoint {
-  return { version: VERSION, approval: { argumentsHash, message, remember, approver, timeoutMs, bare, meta, more, tasks } };
+  return {
+    version: VERSION,
+    approval: { argumentsHash, message, remember, approver, timeoutMs, bare, meta, more, tasks },
+  };
 }
 
 /** Throws if it was written by a version of the program that this one does not know. */

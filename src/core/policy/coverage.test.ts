@@ -4,7 +4,13 @@ import type { Rule } from './rule.ts';
 
 describe('rules that can never decide', () => {
   const covers = (earlier: Omit<Rule, 'then'>, later: Omit<Rule, 'then'>): boolean =>
-    coveredBy([{ ...earlier, then: 'deny' }, { ...later, then: 'deny' }], 1) === 0;
+    coveredBy(
+      [
+        { ...earlier, then: 'deny' },
+        { ...later, then: 'deny' },
+      ],
+      1,
+    ) === 0;
 
   test('G-1: after one that matches every call', () => {
     expect(coveredBy([{ tool: 'a', then: 'ask' }, { then: 'allow' }, { server: 'x', then: 'deny' }], 2)).toBe(1);
@@ -16,7 +22,9 @@ describe('rules that can never decide', () => {
     expect(covers({ tool: 'delete_file' }, { tool: 'delete_*' })).toBe(false);
     expect(covers({ server: '*' }, {})).toBe(true);
     expect(covers({ server: 'x' }, {})).toBe(false);
-    expect(covers({ annotations: { readOnlyHint: true } }, { annotations: { readOnlyHint: true, openWorldHint: true } })).toBe(true);
+    expect(
+      covers({ annotations: { readOnlyHint: true } }, { annotations: { readOnlyHint: true, openWorldHint: true } }),
+    ).toBe(true);
     expect(covers({ annotations: { readOnlyHint: true } }, { annotations: { readOnlyHint: false } })).toBe(false);
     expect(covers({ args: { path: '/etc/*' } }, { args: { path: '/etc/passwd', force: true } })).toBe(true);
     expect(covers({ args: { path: '/etc/*' } }, { args: { force: true } })).toBe(false);
@@ -27,8 +35,24 @@ describe('rules that can never decide', () => {
 
   test('G-1: but not after an allow that needs all items, where one is enough', () => {
     const args = { 'paths.*': '/tmp/*' };
-    expect(coveredBy([{ args, then: 'allow' }, { args, then: 'deny' }], 1)).toBe(-1);
-    expect(coveredBy([{ args, then: 'deny' }, { args, then: 'allow' }], 1)).toBe(0);
+    expect(
+      coveredBy(
+        [
+          { args, then: 'allow' },
+          { args, then: 'deny' },
+        ],
+        1,
+      ),
+    ).toBe(-1);
+    expect(
+      coveredBy(
+        [
+          { args, then: 'deny' },
+          { args, then: 'allow' },
+        ],
+        1,
+      ),
+    ).toBe(0);
   });
 
   test.each([

@@ -51,7 +51,8 @@ export function coversPattern(wide: string, narrow: string): boolean {
     for (let at = inner.length; at >= 0; at -= 1) {
       const other = inner[at];
       if (token === '*') row[at] = next[at] === true || row[at + 1] === true;
-      else if (other !== undefined && other !== '*' && (token === '?' || token === other)) row[at] = next[at + 1] === true;
+      else if (other !== undefined && other !== '*' && (token === '?' || token === other))
+        row[at] = next[at + 1] === true;
     }
     next = row;
   }

@@ -7,8 +7,9 @@ import { compileRule, type Rule } from './rule.ts';
 /** The place of the rule that decides; `undefined` if the call is allowed because none matches. */
 function decider(
   rules: Rule[],
-  { server = 'files', tool = 'delete', principal = 'local', args = {}, annotations = {} as unknown } = {},
+  call: { server?: string; tool?: string; principal?: string; args?: Rule['args']; annotations?: unknown } = {},
 ): number | undefined {
+  const { server = 'files', tool = 'delete', principal = 'local', args = {}, annotations = {} } = call;
   const candidates = rules.map(compileRule).filter(({ isFor }) => isFor(server, tool, principal));
   const verdict = decide(candidates, args, hintsOf(annotations));
   return verdict === 'hints' ? undefined : verdict?.index;

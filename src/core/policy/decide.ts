@@ -36,7 +36,11 @@ const CONDITIONS = ['server', 'tool', 'principal', 'args', 'annotations'] as con
 export type Condition = (typeof CONDITIONS)[number];
 
 /** The condition of a rule that a call does not meet; `undefined` if it meets all. */
-export function mismatch(rule: Rule, { server, tool, principal, args }: DecidedCall, hints: Hints): Condition | undefined {
+export function mismatch(
+  rule: Rule,
+  { server, tool, principal, args }: DecidedCall,
+  hints: Hints,
+): Condition | undefined {
   return CONDITIONS.find((condition) => {
     const alone = compileRule({ [condition]: rule[condition], then: rule.then }, 0);
     return !alone.isFor(server, tool, principal) || decide([alone], args, hints) === undefined;

@@ -125,10 +125,11 @@ describe('a call that needs approval', () => {
     const session = await hubSession(core.gateway);
     const reply = call(session);
     const { id, params, approval } = await asked(session);
-    expect(params['message']).toBe(
-      'Allow delete on one?\nThis cannot be undone.\nArguments: {\n  "path": "/a"\n}',
-    );
-    expect(approval).toMatchObject({ tool: 'delete', argumentsHash: expect.stringMatching(/^[0-9a-f]{64}$/) as string });
+    expect(params['message']).toBe('Allow delete on one?\nThis cannot be undone.\nArguments: {\n  "path": "/a"\n}');
+    expect(approval).toMatchObject({
+      tool: 'delete',
+      argumentsHash: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+    });
     expect(received(core)).toEqual([]);
     await answer(session, id, ALLOW);
     await turn();

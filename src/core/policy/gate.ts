@@ -10,7 +10,15 @@ import type { Answer } from '../interaction/interaction.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
 import { LEAVE_RUNNING, type CallOutcome, type IncomingQuestion } from '../ports.ts';
 import type { ResumePoint } from '../task/task.ts';
-import { decisionIn, hashOf, questionAbout, readPoint, requestFrom, resumePoint, type ApprovalPoint } from './approval.ts';
+import {
+  decisionIn,
+  hashOf,
+  questionAbout,
+  readPoint,
+  requestFrom,
+  resumePoint,
+  type ApprovalPoint,
+} from './approval.ts';
 import { decide, type Verdict } from './decide.ts';
 import { hintsOf } from './hints.ts';
 import { refused, type Refusal } from './refusal.ts';
@@ -137,7 +145,11 @@ export class CallGate {
     const { server, tool } = request;
     const { argumentsHash, approver, timeoutMs = questionTimeoutMs } = asked;
     if (hashOf(request) !== argumentsHash) {
-      return refused(request, { why: 'unanswered', reason: 'its arguments are not those that were asked about' }, asked);
+      return refused(
+        request,
+        { why: 'unanswered', reason: 'its arguments are not those that were asked about' },
+        asked,
+      );
     }
     const approval = { tool, argumentsHash, ...(approver === 'person' && { approver }) };
     const taken = new AbortController();

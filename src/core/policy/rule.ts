@@ -46,8 +46,7 @@ export function compileRule(rule: Rule, index: number): CompiledRule {
   return {
     rule,
     index,
-    isFor: (...names) =>
-      (server?.(names[0]) ?? true) && (tool?.(names[1]) ?? true) && (principal?.(names[2]) ?? true),
+    isFor: (...names) => (server?.(names[0]) ?? true) && (tool?.(names[1]) ?? true) && (principal?.(names[2]) ?? true),
     ...(args.length > 0 && { matchesArgs: (given) => args.every((matches) => matches(given)) }),
     ...(wanted.length > 0 && { matchesHints: (given) => wanted.every(([hint, value]) => given[hint] === value) }),
   };

@@ -220,7 +220,19 @@ export class Session {
       log,
     });
     this.#gate = gate;
-    this.calls = new Calls({ live, tasks, interactions, store, settings, log, budget, observed, recorder, gate, clock });
+    this.calls = new Calls({
+      live,
+      tasks,
+      interactions,
+      store,
+      settings,
+      log,
+      budget,
+      observed,
+      recorder,
+      gate,
+      clock,
+    });
   }
 
   /** What the history tells of it. */
