@@ -423,7 +423,10 @@ export class Gateway {
   }
 
   #newSession(
-    about: Pick<SessionParts, 'id' | 'principal' | 'createdAt' | 'key' | 'view' | 'owner' | 'preferences' | 'remembered'>,
+    about: Pick<
+      SessionParts,
+      'id' | 'principal' | 'createdAt' | 'key' | 'view' | 'owner' | 'preferences' | 'remembered'
+    >,
     store: ClaimedSession,
   ): Session {
     const { settings, log, observed, recorder, clock, registry } = this;

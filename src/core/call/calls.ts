@@ -455,7 +455,7 @@ export class Calls {
       ...(trace !== undefined && { trace }),
       ...(ttlMs !== undefined && { ttlMs }),
       // A client that is gone, or gets a question instead, is not given the task.
-      ...(exposed && because !== 'gone' && because !== 'question' && { exposed }),
+      ...(exposed && because !== 'gone' && because !== 'question' && because !== 'approval' && { exposed }),
       ...(because === 'gone' && { abandoned: true }),
       ...(!call.sent && { unsent: true }),
       ...(this.#recorder && { callId: call.id }),

@@ -33,5 +33,5 @@ export interface LiveCall {
   answered: boolean;
   /** Makes a task of it, unless its request has been answered. */
   promote: (because: Because) => void;
-  caller: Pick<Caller, 'onProgress' | 'effectOf' | 'takesTask' | 'tellsRoots'>;
+  caller: Pick<Caller, 'onProgress' | 'effectOf' | 'takesTask' | 'tellsRoots' | 'followsApproval'>;
 }

@@ -153,6 +153,8 @@ export class CallGate {
     }
     const approval = { tool, argumentsHash, ...(approver === 'person' && { approver }) };
     const taken = new AbortController();
+    // As a task it is not lost with this process.
+    if (call.caller.followsApproval) call.promote('approval');
     try {
       const answer = await this.#answerTo(call, {
         kind: 'elicitation',

@@ -258,7 +258,12 @@ export class Session {
     const resumable = new Set(atWork.filter((task) => task.checkpoint !== undefined).map(({ id }) => id));
     // The hub may have told of them before.
     this.interactions.restore(questions, (taskId) => resumable.has(taskId), { announced: this.view.kind === 'hub' });
-    for (const task of atWork) this.calls.resume(task, (server) => this.connection(server));
+    for (const task of atWork) {
+      this.calls.resume(task, (server) => this.connection(server));
+      // A call that waits for an approval: its client waited with a request that is gone, and finds it again with the same call.
+      const waits = task.unsent === true && task.checkpoint !== undefined;
+      if (waits && !task.exposed && this.view.kind !== 'hub') this.tasks.setAbandoned(task.id, true);
+    }
     for (const server of this.#preferences.servers) this.#restorePreferences(server);
   }
 

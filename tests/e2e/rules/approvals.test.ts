@@ -145,7 +145,7 @@ test('G-1: a call that is tried in the console asks, too, and the terminal shows
   expect(tried.status, tried.text).toBe(202);
   const { id } = await person.one('/questions?status=open');
   expect(received()).toEqual([]);
-  const at = ['--url', gateway.url, '--token', gateway.console.key];
+  const at = ['--url', gateway.url, `--token=${gateway.console.key}`];
   const listed = await runCommand(['inbox', ...at]);
   expect(listed.stdout).toContain('old echo');
   expect(listed.stdout).toContain('Allow echo on old?');
@@ -160,7 +160,7 @@ test('G-1, G-2: on a terminal, the inbox asks for the decision, and Enter alone 
   const direct = await askableOverHttp(`${gateway.url}/old`, 'v1', NOBODY);
   const reply = direct.call('echo', { text: 'hi' });
   await (await atConsole(gateway)).one('/questions?status=open');
-  const terminal = await programInTerminal(['inbox', '--url', gateway.url, '--token', gateway.console.key]);
+  const terminal = await programInTerminal(['inbox', '--url', gateway.url, `--token=${gateway.console.key}`]);
   await terminal.shows('Approval needed: Allow echo on old?');
   await terminal.shows('"text": "hi"');
   await terminal.shows('Always allow echo in this session');

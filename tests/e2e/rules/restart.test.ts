@@ -1,9 +1,9 @@
 /** Calls that wait for approval at a gateway that is killed. */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { startV1Http } from '../../servers/v1-http.ts';
 import type { PendingElicitation } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
-import { rawSession } from '../../support/raw-http.ts';
+import { post, postAndLeave, rawSession, replyOf, toolCall } from '../../support/raw-http.ts';
 import { begin, killable, restart } from '../restart/killable.ts';
 
 const RULES = { rules: [{ tool: 'echo', then: 'ask' }], servers: { reconnect: { firstMs: 50, maxMs: 200 } } };
@@ -27,4 +27,31 @@ test('G-2, P-1: the question keeps its id, the approved call is sent once, and a
   await restart(gateway);
   expect((await session.reply('get_elicitations')).body['elicitations']).toEqual([]);
   expect(received()).toEqual(['hi']);
+});
+
+test('G-2, P-1: also if its client waits at the endpoint of a server; the same call finds it again', async () => {
+  const server = owned(await startV1Http());
+  const gateway = await killable({ one: { url: server.url } }, RULES);
+  const hub = await rawSession(gateway.url);
+  const direct = await rawSession(`${gateway.url}/one`);
+  const call = toolCall('echo', { text: 'hi' });
+  const left = postAndLeave(`${gateway.url}/one`, call, direct.headers);
+  const open = async (): Promise<PendingElicitation[]> =>
+    (await hub.reply('get_elicitations')).body['elicitations'] as PendingElicitation[];
+  const asked = await vi.waitFor(async () => {
+    const found = await open();
+    expect(found).toHaveLength(1);
+    return found;
+  });
+  await restart(gateway);
+  left.destroy();
+  expect((await open()).map(({ requestId }) => requestId)).toEqual(asked.map(({ requestId }) => requestId));
+  const again = post(`${gateway.url}/one`, call, direct.headers);
+  const content = { decision: 'allow' };
+  const request_id = asked[0]?.requestId;
+  await hub.reply('respond_to_elicitation', { request_id, action: 'accept', content });
+  const { text, raw } = replyOf(await again);
+  expect(text).toBe('hi');
+  expect(raw['_meta']).toHaveProperty('meanwhile/takenOver');
+  expect(server.state.calls).toHaveLength(1);
 });
