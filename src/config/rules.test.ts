@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -85,5 +85,14 @@ describe('rules in the config', () => {
       "c.json: meanwhile.rules[0].server: matches no server, so the rule never decides; did you mean 'files'? known: files",
       'c.json: meanwhile.rules[2].principal: matches no principal, so the rule never decides; known: ada, local',
     ]);
+  });
+
+  test('G-1: those in docs/RULES.md are read as they stand', async () => {
+    const page = await readFile(new URL('../../docs/RULES.md', import.meta.url), 'utf8');
+    const [, example = ''] = /^```json\n(.*?)^```$/ms.exec(page) ?? [];
+    const { meanwhile } = JSON.parse(example) as { meanwhile: { rules: unknown[] } };
+    const { settings, warnings } = await load(meanwhile.rules);
+    expect(settings.rules).toHaveLength(3);
+    expect(warnings).toEqual([]);
   });
 });
