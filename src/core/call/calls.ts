@@ -152,8 +152,8 @@ export class Calls {
   }
 
   #start(call: LiveCall, connection: Connection, outgoing: OutgoingCall): Promise<CallOutcome> {
+    if (this.#gate === undefined) return connection.call(outgoing);
     const send = (): Promise<CallOutcome> => connection.call(outgoing);
-    if (this.#gate === undefined) return send();
     const keep = (checkpoint: ResumePoint): void => {
       call.checkpoint = checkpoint;
       if (call.taskId !== undefined) this.#tasks.apply(call.taskId, { type: 'checkpoint', checkpoint });
