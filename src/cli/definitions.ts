@@ -247,6 +247,7 @@ export const COMMANDS = {
     group: 'setup',
     operands: '[server …]',
     summary: 'find problems with servers and linked clients',
+    together: { with: ['rules'], summary: 'find problems; test and propose rules for calls' },
     flags: ['config', 'header', 'timeout', 'json', 'no-color'],
     flagHelp: {
       config: 'the config file with the servers',
