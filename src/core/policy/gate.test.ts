@@ -357,6 +357,20 @@ describe('after a restart', () => {
     expect(received(denying)).toEqual([]);
   });
 
+  test('G-2: an answer is not used for other arguments than those that it was given for', async () => {
+    const { core, session, taskId } = await start([ASK]);
+    const { id } = await asked(session);
+    core.backends.gate = new Promise(() => {});
+    await answer(session, id, ALLOW);
+    await turn();
+    const { task } = core.database.rowsOf(session.id);
+    const stored = task.get(taskId);
+    if (stored !== undefined) task.set(taskId, { ...stored, args: { path: '/etc' } });
+    const [next, restored] = await afterKill(core, session.id, { rules: [ASK] });
+    expect(restored.tasks.get(taskId)).toMatchObject({ status: 'completed', result: { isError: true } });
+    expect(received(next)).toEqual([]);
+  });
+
   test('G-2: without rules, a call that waited is not sent', async () => {
     const { core, session, taskId } = await start([ASK]);
     await asked(session);

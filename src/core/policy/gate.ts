@@ -89,9 +89,10 @@ export class CallGate {
     }
     if (isAllowed(verdict)) return sending.send();
     const { rule, index } = verdict;
+    const isRemembered = rule.then === 'ask' && rule.remember === true && this.remembered.has(server, tool);
+    if (isRemembered) return sending.send();
     this.#parts.log.info('rule_matched', { server, tool, rule: index, then: rule.then });
     if (rule.then === 'deny') return refused(request, { why: 'rule' }, rule);
-    if (rule.remember === true && this.remembered.has(server, tool)) return sending.send();
     const argumentsHash = hashOf(request);
     sending.keep(resumePoint(argumentsHash, rule, request));
     return this.#ask(call, { ...rule, argumentsHash }, sending.send);
