@@ -90,7 +90,7 @@ export async function loadConfig({ flags, env, cwd, transport = 'http', server }
       : (await import('./rules.ts')).checkRules(rules, {
           servers: [...value.servers.keys()],
           disabled,
-          principals: Object.keys(auth.tokens),
+          principals: auth.issuers.length > 0 ? undefined : ['local', ...Object.keys(auth.tokens)],
         });
   if (inRules.mistakes.length > 0) throw new ConfigError(lines(inRules.mistakes));
 

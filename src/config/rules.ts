@@ -10,8 +10,8 @@ import type { Mistake, Path } from './expand.ts';
 interface Known {
   servers: readonly string[];
   disabled: readonly string[];
-  /** Those with a token. The person at this machine is `local`. */
-  principals: readonly string[];
+  /** Those with a token, and `local`, the person at this machine; absent if others can come with tokens of an issuer. */
+  principals: readonly string[] | undefined;
 }
 
 /** A mistake cannot be meant; a warning may be: clients can add servers later, for example. */
@@ -42,10 +42,11 @@ function withoutAsk(path: Path, { then, remember, approver, timeoutMs }: Rule): 
 }
 
 function unmatchedNames(path: Path, { server, principal }: Rule, { servers, disabled, principals }: Known): Mistake[] {
-  const names = ['local', ...principals];
   return [
     ...(server === undefined ? [] : unmatched([...path, 'server'], 'server', server, servers, disabled)),
-    ...(principal === undefined ? [] : unmatched([...path, 'principal'], 'principal', principal, names, [])),
+    ...(principal === undefined || principals === undefined
+      ? []
+      : unmatched([...path, 'principal'], 'principal', principal, principals, [])),
   ];
 }
 
