@@ -188,6 +188,8 @@ async function startProgram(
   const stopTraces = await startTraces(otel, observed, log);
   const southbound = { ...settings.servers, messageBytes, clock, observed };
   const connections = createBackends(southbound, settings.addServerAddresses, log);
+  const { rules } = settings;
+  const policy = rules.length > 0 ? (await import('./core/policy/gate.ts')).createPolicy(rules) : undefined;
   return Program.start({
     kind: 'gateway',
     openStore: async () => {
@@ -196,6 +198,7 @@ async function startProgram(
     },
     observed,
     onClosed: stopTraces,
+    policy,
     backends: shareConnections(connections, log, clock),
     models: modelsOf(settings, clock),
     servers,
