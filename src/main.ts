@@ -57,7 +57,8 @@ export async function startHttp(
     (await import('./telemetry/start.ts')).metricsText(gateway, config.servers);
   try {
     await assertNoClash(config, gateway);
-    const key = randomBytes(24).toString('base64url');
+    // Not base64: a key that begins with a dash looks like an option on a command line.
+    const key = randomBytes(24).toString('hex');
     const console = {
       key,
       operators: config.settings.auth.operators,
