@@ -85,6 +85,7 @@ export const FLAGS = {
   interval: { value: 'TIME', help: 'how often to look, such as 500ms or 10s; default: 2s' },
   once: { help: 'print the state once' },
   follow: { short: 'f', help: 'wait for new questions, and ask them as they come, until stopped' },
+  principal: { value: 'NAME', help: 'whose client makes the call; default: local' },
   print: { help: 'print the link only; do not open the browser' },
   'with-secrets': { help: 'export: include headers, environment, arguments and URL credentials of added servers' },
 } as const satisfies Record<string, FlagDefinition>;
@@ -247,12 +248,24 @@ export const COMMANDS = {
     group: 'setup',
     operands: '[server …]',
     summary: 'find problems with servers and linked clients',
+    together: { with: ['rules'], summary: 'find problems; test and propose rules for calls' },
     flags: ['config', 'header', 'timeout', 'json', 'no-color'],
     flagHelp: {
       config: 'the config file with the servers',
       timeout: 'give up on a server after 500ms, 30s, 5m; a number alone means seconds; default: 15s',
       json: 'one JSON document on standard output',
     },
+  },
+  rules: {
+    group: 'setup',
+    operands: 'test <server> <tool> [key=value …] | init',
+    summary: 'test the rules for calls, or propose some',
+    flags: ['args', 'principal', 'config', 'timeout', 'json', 'no-color'],
+    flagHelp: {
+      config: 'the config file with the rules and the servers',
+      timeout: 'give up on a server after 500ms, 30s, 5m; a number alone means seconds; default: 15s',
+    },
+    complete: ['test', 'init'],
   },
   completion: {
     group: 'setup',

@@ -11,6 +11,7 @@ import type { EventSink } from './event/log.ts';
 import { Recorder } from './history/recorder.ts';
 import { standingAnswers, type StandingAnswers } from './interaction/standing-answers.ts';
 import type { Observed } from './observer.ts';
+import type { Policy } from './policy/gate.ts';
 import type {
   Backends,
   ClaimedSession,
@@ -52,6 +53,8 @@ export interface GatewayParts {
   principals?: readonly string[];
   /** Metrics and traces, once they are in use. */
   observed?: Observed;
+  /** Absent without rules. */
+  policy?: Policy | undefined;
   clock?: Clock;
 }
 
@@ -103,6 +106,7 @@ export class Gateway {
   readonly #backends: Backends;
   readonly #models: Models | undefined;
   readonly #standing: StandingAnswers | undefined;
+  readonly #policy: Policy | undefined;
   readonly #limits: GatewayLimits;
   readonly #memory: PrincipalBudgets;
   readonly #events: PrincipalBudgets;
@@ -146,6 +150,7 @@ export class Gateway {
     this.#backends = backends;
     this.#models = parts.models;
     this.#standing = standingAnswers(settings.answers, { dryRun: settings.answersDryRun, log });
+    this.#policy = parts.policy;
     this.registry = new ServerRegistry(store, settings, this.clock);
     this.servers = new ServerChanges({
       registry: this.registry,
@@ -434,7 +439,10 @@ export class Gateway {
   }
 
   #newSession(
-    about: Pick<SessionParts, 'id' | 'principal' | 'createdAt' | 'key' | 'view' | 'owner' | 'preferences'>,
+    about: Pick<
+      SessionParts,
+      'id' | 'principal' | 'createdAt' | 'key' | 'view' | 'owner' | 'preferences' | 'remembered'
+    >,
     store: ClaimedSession,
   ): Session {
     const { settings, log, observed, recorder, clock, registry } = this;
@@ -469,6 +477,7 @@ export class Gateway {
       log,
       observed,
       recorder,
+      policy: this.#policy,
       clock,
     });
   }
@@ -629,13 +638,13 @@ export class Gateway {
   }
 
   async #restored(record: SessionRecord, claimed: ClaimedSession, assertOwned?: () => void): Promise<Session> {
-    const { id, principal, createdAt, key, view, owner, preferences } = record;
+    const { id, principal, createdAt, key, view, owner, preferences, remembered } = record;
     const trimmed = await this.#makeFit(record, claimed);
     const stored = await claimed.load();
     if (this.#closing) throw shuttingDown();
     if (claimed.isLost) throw new ClaimLost();
     assertOwned?.();
-    const session = this.#newSession({ id, principal, createdAt, key, view, owner, preferences }, claimed);
+    const session = this.#newSession({ id, principal, createdAt, key, view, owner, preferences, remembered }, claimed);
     this.#add(session);
     session.restore(stored);
     session.events.dropped(trimmed.events);

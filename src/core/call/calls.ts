@@ -31,6 +31,7 @@ import {
   type ResumePoint,
 } from '../task/task.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
+import type { CallGate } from '../policy/gate.ts';
 import type { Unregister } from '../interaction/responders.ts';
 import type { LiveCall } from './live-call.ts';
 import { replyFor, taskEnd, withinLimit } from './outcome.ts';
@@ -56,6 +57,8 @@ export interface CallsParts {
   observed?: Observed;
   /** Absent if nothing is recorded. */
   recorder?: SessionRecorder | undefined;
+  /** Absent without rules. */
+  gate?: CallGate | undefined;
   clock: Clock;
 }
 
@@ -79,6 +82,7 @@ export class Calls {
   readonly #log: Log;
   readonly #observed: Observed;
   readonly #recorder: SessionRecorder | undefined;
+  readonly #gate: CallGate | undefined;
   readonly #clock: Clock;
 
   constructor(parts: CallsParts) {
@@ -86,6 +90,7 @@ export class Calls {
     this.#live = live;
     this.#observed = observed;
     this.#recorder = parts.recorder;
+    this.#gate = parts.gate;
     this.#budget = budget;
     this.#tasks = tasks;
     this.#store = store;
@@ -137,13 +142,23 @@ export class Calls {
       if (caller.responder) unregister = this.#interactions.register({ callId: call.id }, caller.responder);
       const { server, tool, args } = request;
       this.#log.debug('tool_execution_start', { server, tool, hasArgs: Object.keys(args).length > 0 });
-      void this.#run(call, (outgoing) => connection.call(outgoing));
+      void this.#run(call, (outgoing) => this.#start(call, connection, outgoing));
       stopListening = caller.onLeaving((leaving, words) => {
         if (leaving === 'gone') this.#promote(call, 'gone');
         else this.#cancelRequest(call, cancelledByClient(words));
       });
       if (request.asTask) this.#promote(call, 'asked');
     });
+  }
+
+  #start(call: LiveCall, connection: Connection, outgoing: OutgoingCall): Promise<CallOutcome> {
+    if (this.#gate === undefined) return connection.call(outgoing);
+    const send = (): Promise<CallOutcome> => connection.call(outgoing);
+    const keep = (checkpoint: ResumePoint): void => {
+      call.checkpoint = checkpoint;
+      if (call.taskId !== undefined) this.#tasks.apply(call.taskId, { type: 'checkpoint', checkpoint });
+    };
+    return this.#gate.pass(call, { keep, send });
   }
 
   /** A call may only start when there is room for its arguments. */
@@ -168,23 +183,38 @@ export class Calls {
       lost(`gateway restarted: ${whatIsLost(task.unsent !== true)}`);
       return;
     }
+    const waits = 'approval' in checkpoint;
+    const gate = this.#gate;
+    if (waits && gate === undefined) {
+      lost('gateway restarted without rules: the call was not approved, and not sent; call the tool again');
+      return;
+    }
     let connection: Connection;
+    let more: Partial<CallRequest> = {};
     try {
       connection = connectionTo(server);
+      if (waits && gate !== undefined) more = gate.restored(checkpoint);
     } catch (error) {
       lost(`gateway restarted: ${messageOf(error)}`);
       return;
     }
     const call: LiveCall = {
       id: secretId(),
-      request: { server, tool, args, timeoutMs: 0, ...(trace !== undefined && { meta: { traceparent: trace } }) },
+      request: {
+        server,
+        tool,
+        args,
+        timeoutMs: 0,
+        ...(trace !== undefined && { meta: { traceparent: trace } }),
+        ...more,
+      },
       stop: new Stopper(),
       startedAt: this.#clock.now(),
       bytes: 0,
       taskId,
       ...(recorded && { recorded }),
       checkpoint,
-      sent: true,
+      sent: !waits,
       answered: true,
       answer: () => {},
       promote: () => {},
@@ -192,7 +222,11 @@ export class Calls {
     };
     this.#live.add(call.id, call);
     this.#interactions.serverUsed(server);
-    void this.#run(call, (outgoing) => connection.resume(checkpoint, outgoing));
+    void this.#run(call, (outgoing) =>
+      waits && gate !== undefined
+        ? gate.resume(call, checkpoint, () => connection.call(outgoing))
+        : connection.resume(checkpoint, outgoing),
+    );
   }
 
   /** Keeps a result whose reply did not arrive, as the task that the client would have had a moment earlier. */
@@ -421,7 +455,7 @@ export class Calls {
       ...(trace !== undefined && { trace }),
       ...(ttlMs !== undefined && { ttlMs }),
       // A client that is gone, or gets a question instead, is not given the task.
-      ...(exposed && because !== 'gone' && because !== 'question' && { exposed }),
+      ...(exposed && because !== 'gone' && because !== 'question' && because !== 'approval' && { exposed }),
       ...(because === 'gone' && { abandoned: true }),
       ...(!call.sent && { unsent: true }),
       ...(this.#recorder && { callId: call.id }),
@@ -464,7 +498,11 @@ export class Calls {
 
   #sending(call: LiveCall): Promise<void> | undefined {
     call.sent = true;
-    return call.taskId === undefined ? undefined : this.#record(call.taskId, { type: 'sent' });
+    // From here on it is not sent again: an approval that it waited for is used up.
+    call.checkpoint = undefined;
+    call.approval?.use();
+    if (call.taskId === undefined) return undefined;
+    return this.#record(call.taskId, { type: 'sent' }, { required: call.approval !== undefined });
   }
 
   async #checkpoint(call: LiveCall, checkpoint: ResumePoint | undefined): Promise<void> {
@@ -475,7 +513,8 @@ export class Calls {
     if (call.taskId !== undefined) await this.#record(call.taskId, { type: 'checkpoint', checkpoint });
   }
 
-  async #record(taskId: string, event: TaskEvent): Promise<void> {
+  /** With `required`, rejects if it cannot be stored. */
+  async #record(taskId: string, event: TaskEvent, { required = false } = {}): Promise<void> {
     this.#tasks.apply(taskId, event);
     // Another gateway that has the session would do what is not on record once more.
     if (this.#store.recorded) {
@@ -485,6 +524,8 @@ export class Calls {
     try {
       await this.#store.settled();
     } catch (error) {
+      if (required)
+        throw new GatewayError('TOOL_ERR_STORE', `the use of the approval is not stored: ${messageOf(error)}`);
       // The work goes on; only a program that ends before the store works again would not know where it stood.
       this.#log.error('standing_not_stored', { taskId, error: messageOf(error) });
     }

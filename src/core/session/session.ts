@@ -26,6 +26,7 @@ import type {
   Connection,
   IncomingQuestion,
   Models,
+  OutgoingRequest,
   Store,
   StoredPreferences,
   ServerConfig,
@@ -46,6 +47,8 @@ import type { Catalog } from './catalog.ts';
 import { LIST_KINDS, ReadLists, type ListKind } from './read-lists.ts';
 import type { KnownServer, VisibleServers } from './registry.ts';
 import { Preferences } from './preferences.ts';
+import type { CallGate, Policy } from '../policy/gate.ts';
+import type { RememberedTools } from '../policy/remembered.ts';
 import { CONSOLE_STATE, programOf, type ClientRecord, type Owner, type View } from './kind.ts';
 
 export interface SessionParts {
@@ -83,6 +86,10 @@ export interface SessionParts {
   observed?: Observed;
   /** Writes the history; absent if there is none. */
   recorder?: Recorder | undefined;
+  /** Absent without rules. */
+  policy?: Policy | undefined;
+  /** The tools that a person has allowed for the rest of the session, in an earlier run of the program. */
+  remembered?: RememberedTools | undefined;
   clock: Clock;
 }
 
@@ -138,6 +145,7 @@ export class Session {
   readonly #recorder: SessionRecorder | undefined;
   /** Absent if there are no models. */
   readonly #models: ModelResponder | undefined;
+  readonly #gate: CallGate | undefined;
   readonly #parts: SessionParts;
 
   constructor(parts: SessionParts) {
@@ -219,7 +227,29 @@ export class Session {
     });
     const { tasks, interactions } = this;
     if (models) interactions.register('model', models.respond);
-    this.calls = new Calls({ live, tasks, interactions, store, settings, log, budget, observed, recorder, clock });
+    const gate = parts.policy?.gateFor({
+      principal,
+      interactions,
+      questionTimeoutMs: settings.questions.timeoutMs,
+      annotationsOf: (server, tool) => this.catalog(server).annotationsOf(tool),
+      remembered: parts.remembered,
+      onRemembered: () => this.save(),
+      log,
+    });
+    this.#gate = gate;
+    this.calls = new Calls({
+      live,
+      tasks,
+      interactions,
+      store,
+      settings,
+      log,
+      budget,
+      observed,
+      recorder,
+      gate,
+      clock,
+    });
   }
 
   #modelResponder(models: Models): ModelResponder {
@@ -269,7 +299,12 @@ export class Session {
     const resumable = new Set(atWork.filter((task) => task.checkpoint !== undefined).map(({ id }) => id));
     // The hub may have told of them before.
     this.interactions.restore(questions, (taskId) => resumable.has(taskId), { announced: this.view.kind === 'hub' });
-    for (const task of atWork) this.calls.resume(task, (server) => this.connection(server));
+    for (const task of atWork) {
+      this.calls.resume(task, (server) => this.connection(server));
+      // A call that waits for an approval: its client waited with a request that is gone, and finds it again with the same call.
+      const waits = task.unsent === true && task.checkpoint !== undefined;
+      if (waits && !task.exposed && this.view.kind !== 'hub') this.tasks.setAbandoned(task.id, true);
+    }
     for (const server of this.#preferences.servers) this.#restorePreferences(server);
   }
 
@@ -359,6 +394,17 @@ export class Session {
   /** The connection to a configured server, made on first use. */
   connection(server: string): Connection {
     return this.#attachment(server).connection;
+  }
+
+  /** Passes a request on as it is. The rules cannot be applied to a call that is not well-formed, which is therefore refused. */
+  async relay(connection: Connection, request: OutgoingRequest): Promise<Record<string, unknown>> {
+    if (this.#gate !== undefined && request.method === 'tools/call') {
+      throw new GatewayError(
+        'TOOL_ERR_INVALID_ARGUMENT',
+        "this gateway has rules, which need 'name' to be a string and 'arguments' an object",
+      );
+    }
+    return connection.relay(request);
   }
 
   catalog(server: string): Catalog {
@@ -472,6 +518,7 @@ export class Session {
   /** Ends this session's dealings with a server that was removed, or replaced by another one of that name. */
   async detach(server: string, { reason, replaced }: { reason: string; replaced: boolean }): Promise<void> {
     if (!replaced) this.#preferences.forget(server);
+    this.#gate?.remembered.forget(server);
     const attachment = this.#attachments.get(server);
     if (attachment === undefined) return;
     this.#attachments.delete(server);
@@ -485,6 +532,7 @@ export class Session {
   get record(): SessionRecord {
     const { id, principal, createdAt, lastActiveAt, key, view, owner } = this;
     const preferences = this.#preferences.record;
+    const remembered = this.#gate?.remembered.record ?? this.#parts.remembered ?? {};
     return {
       id,
       principal,
@@ -494,6 +542,7 @@ export class Session {
       view,
       owner,
       ...(this.#keepsPreferences && Object.keys(preferences).length > 0 && { preferences }),
+      ...(Object.keys(remembered).length > 0 && { remembered }),
     };
   }
 
