@@ -1,5 +1,6 @@
 /** A whole core in this process: only the servers and the time belong to the test. The test owns it. */
 import type { Caller } from '../../src/core/call/request.ts';
+import { openAudit } from '../../src/core/audit/open.ts';
 import { Gateway } from '../../src/core/gateway.ts';
 import type { ServerConfig } from '../../src/core/ports.ts';
 import { directView, HUB_VIEW, type ClientRecord } from '../../src/core/session/kind.ts';
@@ -51,7 +52,8 @@ export async function startCore(options: CoreOptions = {}): Promise<Core> {
   const logged: string[] = [];
   const log = createLog('debug', (line) => logged.push((JSON.parse(line) as { event: string }).event));
   const settings = coreSettings({ servers: { connect: { urls: 'lazy' } }, ...options.settings });
-  const gateway = new Gateway({ store, backends, settings, log, clock, principals });
+  const audit = await openAudit(store, { settings, log, clock });
+  const gateway = new Gateway({ store, backends, settings, log, clock, principals, audit });
   await gateway.start(new Map(Object.entries(servers)));
   const stop = async (): Promise<void> => {
     await gateway.close('the gateway is shutting down');

@@ -18,6 +18,7 @@ import type {
 import { resumes } from '../../src/core/session/kind.ts';
 import { hasEnded, type Task } from '../../src/core/task/task.ts';
 import { StoreError } from '../../src/store/store-error.ts';
+import { MemoryAudit } from './memory-audit.ts';
 import { HistoryData, MemoryHistory } from './memory-history.ts';
 
 type OwnedKind = Exclude<SessionRecordKind, 'session'>;
@@ -47,6 +48,7 @@ export class MemoryDatabase {
   readonly usage = new Map<MemoryStore, LimitUsage>();
   readonly watchers = new Map<ServerWatcher, MemoryStore>();
   readonly history = new HistoryData();
+  readonly audit = new MemoryAudit();
   /** The ids of the gateways that are there. */
   readonly present = new Set<string>();
   #lastFence = 0;
@@ -144,6 +146,10 @@ class MemoryStore implements Store {
         return [...this.#database.sessions.values()].find((each) => each.principal === principal && has(each));
       },
     };
+  }
+
+  async openAudit(): Promise<MemoryAudit> {
+    return this.#database.audit;
   }
 
   async claim(sessionId: string): Promise<ClaimedSession | undefined> {

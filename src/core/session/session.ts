@@ -11,8 +11,9 @@ import { Budget } from '../budget.ts';
 import { Calls } from '../call/calls.ts';
 import type { Ending } from '../call/request.ts';
 import type { SessionQuotas } from '../gateway-limits.ts';
+import type { AuditRecorder } from '../audit/recorder.ts';
 import type { Recorder } from '../history/recorder.ts';
-import { SessionRecorder, type RecordedSession } from '../history/session-recorder.ts';
+import { SessionRecorder } from '../history/session-recorder.ts';
 import type { Observed } from '../observer.ts';
 import { hasHubTools, shownServers } from '../groups.ts';
 import { GatewayError, shuttingDown } from '../errors.ts';
@@ -33,6 +34,7 @@ import type {
 import type { Answer, InteractionKind } from '../interaction/interaction.ts';
 import { InteractionRouter } from '../interaction/router.ts';
 import type { LiveCall } from '../call/live-call.ts';
+import { bothListeners, type RecordedSession, type SessionListener } from './listener.ts';
 import type { CoreSettings } from '../settings.ts';
 import { HUB_ADVICE, PROTOCOL_ADVICE } from '../task/advice.ts';
 import { TaskBook } from '../task/book.ts';
@@ -73,6 +75,8 @@ export interface SessionParts {
   observed?: Observed;
   /** Writes the history; absent if there is none. */
   recorder?: Recorder | undefined;
+  /** Writes the audit record; absent if there is none. */
+  audit?: AuditRecorder | undefined;
   clock: Clock;
 }
 
@@ -125,7 +129,7 @@ export class Session {
   readonly #trials = new Set<Connection>();
   /** What it may keep in memory. */
   readonly budget: Budget;
-  readonly #recorder: SessionRecorder | undefined;
+  readonly #recorder: SessionListener | undefined;
   readonly #parts: SessionParts;
 
   constructor(parts: SessionParts) {
@@ -180,7 +184,10 @@ export class Session {
       clock,
     });
     const live = new InFlight<string, LiveCall>();
-    const recorder = parts.recorder && new SessionRecorder(parts.recorder, this.#recorded, live);
+    const recorder = bothListeners(
+      parts.recorder && new SessionRecorder(parts.recorder, this.recorded, live),
+      parts.audit?.session(this.recorded, live),
+    );
     this.#recorder = recorder;
     this.interactions = new InteractionRouter({
       sessionId: id,
@@ -205,8 +212,8 @@ export class Session {
     this.calls = new Calls({ live, tasks, interactions, store, settings, log, budget, observed, recorder, clock });
   }
 
-  /** What the history tells of it. */
-  get #recorded(): RecordedSession {
+  /** What the history and the audit record tell of it. */
+  get recorded(): RecordedSession {
     const { id, principal, view } = this;
     const isConsole = this.#owner.kind === 'state' && this.#owner.name === CONSOLE_STATE;
     return { id, principal, view: isConsole ? 'console' : view.kind, program: () => this.program };
