@@ -2,6 +2,7 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { AuditRecorder } from '../../core/audit/recorder.ts';
 import type { Store } from '../../core/ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { LOCAL_PRINCIPAL, type Guard } from '../http/guard.ts';
@@ -25,6 +26,7 @@ export interface AccessParts {
   /** The key of the launch link. */
   key: string;
   operators: readonly string[];
+  audit: AuditRecorder | undefined;
 }
 
 type Known = Pick<SignedIn, 'principal' | 'launched'>;
@@ -74,14 +76,19 @@ export class Access {
 
   /** The `Set-Cookie` header and the page key of somebody who knows the key of the launch link, or a token. */
   async signIn(req: IncomingMessage, key: string): Promise<{ cookie: string; pageKey: string }> {
-    const { clock } = this.#parts;
+    const { clock, audit } = this.#parts;
+    const { remoteAddress: address } = req.socket;
     const known = this.#known(key);
     if (known === undefined) {
+      audit?.signInRefused('console', address);
       this.#limit.failed(req);
       throw new ApiError(401, 'wrong_key', `unknown key; the key changes at each start of the gateway; ${FIX}`);
     }
     const now = clock.now();
     const cookies = await this.#cookieKey();
+    const { principal, launched } = known;
+    const method = launched ? 'launch key' : 'token';
+    audit?.signedIn({ place: 'console', principal, method, ...(address !== undefined && { address }) });
     const mark = known.launched ? undefined : this.#markOf(known.principal, cookies);
     const signedIn = { ...known, mark, expires: now + COOKIE_MS };
     // A proxy in front of the gateway has the certificate.
@@ -96,6 +103,7 @@ export class Access {
   #bearer(req: IncomingMessage, authorization: string): Person {
     const known = this.#known(/^Bearer +(.+)$/i.exec(authorization)?.[1] ?? '');
     if (known !== undefined) return this.#personOf(known);
+    this.#parts.audit?.signInRefused('api', req.socket.remoteAddress);
     this.#limit.failed(req);
     const headers = { 'www-authenticate': 'Bearer' };
     throw new ApiError(401, 'wrong_token', 'send a token from auth.tokens, or the key of `meanwhile console`', {

@@ -210,7 +210,9 @@ export class HttpListener {
       principal = this.#guard.principalOf(req);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      const headers = error.code === 'TOOL_ERR_UNAUTHORIZED' ? { 'www-authenticate': 'Bearer' } : {};
+      const isRefused = error.code === 'TOOL_ERR_UNAUTHORIZED';
+      if (isRefused) this.#gateway.audit?.signInRefused('mcp', req.socket.remoteAddress);
+      const headers = isRefused ? { 'www-authenticate': 'Bearer' } : {};
       respondGatewayError(res, error, { headers: { ...headers, connection: 'close' } });
       return;
     }

@@ -6,11 +6,13 @@
 import type { AuditLine, StoredLine } from '../../core/audit/line.ts';
 import type { AuditLog, AuditQuery } from '../../core/ports.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
-import type { Log } from '../../lib/log.ts';
+import { stderrLog, type Log } from '../../lib/log.ts';
 import { lineOf, rowOf, type AuditRow } from '../audit/row.ts';
 import { readStatement } from '../audit/sql.ts';
+import type { AuditToRead } from '../audit/to-read.ts';
 import type { Row, Value } from './driver.ts';
 import { DIALECT } from './history.ts';
+import { openToLook } from './look.ts';
 import { SCHEMA } from './schema.ts';
 
 /** How much is deleted when it is too large, so that this does not happen all the time. */
@@ -106,4 +108,12 @@ export class PostgresAudit implements AuditLog {
     }
     return 0;
   }
+}
+
+/** Gateways may be using the store. One of an earlier version has no lines. */
+export async function openAuditToRead(url: string): Promise<AuditToRead> {
+  const { name, read, close } = await openToLook(url);
+  const [row] = await read(`SELECT to_regclass('${SCHEMA}.audit') IS NOT NULL AS is_there`);
+  const audit = new PostgresAudit({ name, read, log: stderrLog({ logLevel: 'warn', logFormat: 'auto' }) });
+  return { name, read: async (query) => (row?.['is_there'] === true ? audit.read(query) : []), close };
 }

@@ -7,13 +7,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type Libsql from 'libsql';
 import type { AuditLine, StoredLine } from '../../core/audit/line.ts';
 import type { AuditLog, AuditQuery } from '../../core/ports.ts';
-import type { Log } from '../../lib/log.ts';
+import { stderrLog, type Log } from '../../lib/log.ts';
 import { lineOf, rowOf } from '../audit/row.ts';
 import { readStatement } from '../audit/sql.ts';
 import type { Statement } from '../history/sql.ts';
-import { toStoreError } from './database.ts';
+import type { AuditToRead } from '../audit/to-read.ts';
+import { fileOf, openToLook, toStoreError } from './database.ts';
 import { DIALECT } from './history.ts';
-import type { PreparedStatements } from './statements.ts';
+import { PreparedStatements } from './statements.ts';
 import { transaction } from './transaction.ts';
 
 /** The part of the file that the record may have at most. */
@@ -166,4 +167,20 @@ export class SqliteAudit implements AuditLog {
       throw toStoreError(this.#options.path, error);
     }
   }
+}
+
+/** A gateway may be using the store. One of an earlier version has no lines. */
+export async function openAuditToRead(given: string): Promise<AuditToRead> {
+  const path = await fileOf(given);
+  const db = await openToLook(path);
+  const isThere = db.prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'audit'`).get() !== undefined;
+  const log = stderrLog({ logLevel: 'warn', logFormat: 'auto' });
+  const audit = new SqliteAudit(db, new PreparedStatements(db), { path, maxBytes: Infinity, log });
+  return {
+    name: path,
+    read: async (query) => (isThere ? audit.read(query) : []),
+    close: async () => {
+      db.close();
+    },
+  };
 }
