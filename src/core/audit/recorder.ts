@@ -22,13 +22,12 @@ import {
   AUDIT_VERSION,
   type AuditLine,
   type ContentFacts,
-  type GapLine,
   type NewLine,
   type ServerLine,
   type SignInLine,
 } from './line.ts';
 import { Refusals } from './refusals.ts';
-import { SessionAudit } from './session-audit.ts';
+import { SessionAudit, type BeganWriter, type LineSink } from './session-audit.ts';
 
 /** How long lines are collected: what a process that is killed can lose. A call that takes longer has a line when it has begun. */
 const COLLECT_MS = 100;
@@ -59,7 +58,11 @@ interface Sealed extends Writable {
   bytes: number;
 }
 
-type Missing = Pick<GapLine, 'count' | 'from' | 'to'>;
+interface Missing {
+  count: number;
+  from: number;
+  to: number;
+}
 
 export interface AuditParts {
   store: AuditLog;
@@ -72,14 +75,14 @@ export interface AuditParts {
   mostWaiting?: number;
 }
 
-export class AuditRecorder {
+export class AuditRecorder implements LineSink {
   readonly store: AuditLog;
   readonly keepsContents: boolean;
   readonly #parts: AuditParts;
   readonly #loop: WriteLoop;
   readonly #refusals: Refusals;
   /** Calls at work without a line. */
-  readonly #running = new InFlight<LiveCall, SessionAudit>();
+  readonly #running = new InFlight<LiveCall, BeganWriter>();
   #collected: Collected[] = [];
   readonly #waiting = new Set<Sealed>();
   /** How many lines are not written yet, and about how many bytes wait for the store. */
@@ -119,13 +122,11 @@ export class AuditRecorder {
     return new SessionAudit(this, about, live);
   }
 
-  /** If it takes a while, it gets a line before it ends. */
-  addRunning(call: LiveCall, session: SessionAudit): void {
-    this.#running.add(call, session);
+  addRunning(call: LiveCall, writer: BeganWriter): void {
+    this.#running.add(call, writer);
     this.#tickSoon();
   }
 
-  /** It has ended, or gets a line now. Tells whether it had none. */
   removeRunning(call: LiveCall): boolean {
     return this.#running.delete(call);
   }
@@ -201,10 +202,10 @@ export class AuditRecorder {
   #tellRunning(): void {
     const before = this.now() - COLLECT_MS;
     for (let { oldest } = this.#running; oldest !== undefined; { oldest } = this.#running) {
-      const { key: call, value: session } = oldest;
+      const { key: call, value: writer } = oldest;
       if (call.startedAt > before) return;
       this.#running.delete(call);
-      session.writeBegan(call);
+      writer.writeBegan(call);
     }
   }
 

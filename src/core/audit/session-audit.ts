@@ -9,21 +9,37 @@ import type { Interaction, OpenInteraction } from '../interaction/interaction.ts
 import { requestOf } from '../interaction/link.ts';
 import type { QuestionEnd, RecordedSession, SessionListener } from '../session/listener.ts';
 import type { EndedTask, WorkingTask } from '../task/task.ts';
-import type { CallLine, QuestionLine, SessionFacts } from './line.ts';
-import type { AuditRecorder } from './recorder.ts';
+import type { CallLine, NewLine, QuestionLine, SessionFacts } from './line.ts';
+
+/** Takes the lines. */
+export interface LineSink {
+  now(): number;
+  /** Whether lines have contents, and words that may quote them. */
+  readonly keepsContents: boolean;
+  add(line: NewLine, content?: object): void;
+  /** If the call takes a while, it gets a line before it ends. */
+  addRunning(call: LiveCall, writer: BeganWriter): void;
+  /** It has ended, or gets a line now. Tells whether it had none. */
+  removeRunning(call: LiveCall): boolean;
+}
+
+export interface BeganWriter {
+  /** A call is at work, and will be for a while. */
+  writeBegan(call: LiveCall): void;
+}
 
 /** A call that became a task. */
 type TaskCall = Pick<CallLine, 'callId' | 'tool'> & { startedAt: number; program: string | undefined };
 
-export class SessionAudit implements SessionListener {
-  readonly #audit: AuditRecorder;
+export class SessionAudit implements SessionListener, BeganWriter {
+  readonly #audit: LineSink;
   readonly #about: RecordedSession;
   readonly #live: Pick<InFlight<string, LiveCall>, 'get'>;
   readonly #tasks = new Map<string, TaskCall>();
   /** Those whose first line is written. */
   readonly #questions = new Set<string>();
 
-  constructor(audit: AuditRecorder, about: RecordedSession, live: Pick<InFlight<string, LiveCall>, 'get'>) {
+  constructor(audit: LineSink, about: RecordedSession, live: Pick<InFlight<string, LiveCall>, 'get'>) {
     this.#audit = audit;
     this.#about = about;
     this.#live = live;
@@ -43,7 +59,6 @@ export class SessionAudit implements SessionListener {
     if (this.#audit.removeRunning(call)) this.writeBegan(call);
   }
 
-  /** A call is at work, and will be for a while. */
   writeBegan({ id: callId, taskId, startedAt, request }: LiveCall): void {
     const { server, tool, args, program } = request;
     const about = { callId, ...(taskId !== undefined && { taskId }), server, tool };
