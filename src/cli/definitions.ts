@@ -91,7 +91,7 @@ export const FLAGS = {
   kind: { value: 'KIND', help: `only lines of this kind: ${AUDIT_KIND_NAMES.join(', ')}`, complete: AUDIT_KIND_NAMES },
   since: { value: 'TIME', help: 'only what happened since then: 2h or 7d ago, 2026-11-17, or 2026-11-17T08:30' },
   until: { value: 'TIME', help: 'only what happened before then' },
-  text: { value: 'TEXT', help: 'only lines with this text in names, ids, reasons or hashes' },
+  text: { value: 'TEXT', help: 'only lines with this text, wherever it is in the line' },
   limit: { value: 'N', help: 'how many lines, the newest; default: 50' },
   'with-secrets': { help: 'export: include headers, environment, arguments and URL credentials of added servers' },
 } as const satisfies Record<string, FlagDefinition>;

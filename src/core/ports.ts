@@ -507,7 +507,7 @@ export interface AuditFilter {
   server?: string;
   tool?: string;
   sessionId?: string;
-  /** A part of names, ids, words and hashes, in upper or lower case. */
+  /** A part of the line, in upper or lower case. */
   text?: string;
   /** They happened at `from` or later, and before `to`. */
   from?: number;

@@ -120,8 +120,9 @@ export function auditContract(name: string, open: () => Promise<AuditUnderTest>)
         callLine(2, { principal: 'bob', tool: 'delete_file', contentHash: 'sha256:ABCDEF', program: 'Editor' }),
         answerLine(3, 'bob', 'ann'),
         refusal(4),
+        callLine(5, { principal: 'cid', program: 'Éditeur "X"', sessionId: 's5' }),
       ]);
-      expect(await numbers({ kinds: ['call'] })).toEqual([1, 2]);
+      expect(await numbers({ kinds: ['call'] })).toEqual([1, 2, 5]);
       expect(await numbers({ kinds: ['answer', 'sign_in'] })).toEqual([3, 4]);
       expect(await numbers({ owner: 'bob' })).toEqual([2, 3]);
       expect(await numbers({ principal: 'ann' })).toEqual([1, 3]);
@@ -133,6 +134,7 @@ export function auditContract(name: string, open: () => Promise<AuditUnderTest>)
       expect(await numbers({ text: 'EDITOR' })).toEqual([2]);
       expect(await numbers({ text: 'abcdef' })).toEqual([2]);
       expect(await numbers({ text: '10.0.0.9' })).toEqual([4]);
+      expect(await numbers({ text: 'ÉDITEUR "x"' })).toEqual([5]);
       expect(await numbers({ text: '%' })).toEqual([]);
       expect(await numbers({ kinds: ['call'], text: 'delete', limit: 1 })).toEqual([2]);
     });

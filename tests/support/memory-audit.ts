@@ -1,6 +1,6 @@
 /** An audit record in memory, which several gateways of one process share. */
 
-import { answererOf, ownerOf, searchText, type AuditLine, type StoredLine } from '../../src/core/audit/line.ts';
+import { answererOf, lowerCase, ownerOf, type AuditLine, type StoredLine } from '../../src/core/audit/line.ts';
 import type { AuditLog, AuditQuery } from '../../src/core/ports.ts';
 
 export class MemoryAudit implements AuditLog {
@@ -50,7 +50,7 @@ function matches(
     (server === undefined || fields['server'] === server) &&
     (tool === undefined || fields['tool'] === tool) &&
     (sessionId === undefined || fields['sessionId'] === sessionId) &&
-    (text === undefined || searchText(line).includes(text.toLowerCase())) &&
+    (text === undefined || lowerCase(JSON.stringify(line)).includes(lowerCase(JSON.stringify(text).slice(1, -1)))) &&
     (from === undefined || line.at >= from) &&
     (to === undefined || line.at < to)
   );

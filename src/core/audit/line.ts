@@ -134,28 +134,7 @@ export function answererOf(line: AuditLine): string | undefined {
   return 'answeredBy' in line ? line.answeredBy?.principal : undefined;
 }
 
-const SEARCHED = [
-  'server',
-  'tool',
-  'event',
-  'outcome',
-  'callId',
-  'taskId',
-  'questionId',
-  'sessionId',
-  'program',
-  'principal',
-  'reason',
-  'address',
-  'contentHash',
-  'gateway',
-] as const;
-
-/** What a search looks into: names, ids, words and hashes, in lower case. */
-export function searchText(line: AuditLine): string {
-  const fields = line as unknown as Partial<Record<string, string>>;
-  return [...SEARCHED.map((name) => fields[name]), answererOf(line)]
-    .filter((part) => part !== undefined)
-    .join('\n')
-    .toLowerCase();
+/** Letters beyond ASCII are compared as they are: engines differ in what they take for the same letter. */
+export function lowerCase(text: string): string {
+  return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

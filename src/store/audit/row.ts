@@ -1,6 +1,6 @@
 /** Lines of the audit record as rows, on every engine. What they are looked up by is in columns. */
 
-import { answererOf, ownerOf, searchText, type AuditLine, type StoredLine } from '../../core/audit/line.ts';
+import { answererOf, ownerOf, type AuditLine, type StoredLine } from '../../core/audit/line.ts';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 import type { TextColumns } from '../history/row.ts';
 
@@ -19,17 +19,15 @@ export interface AuditRow {
   session_id: string | null;
   at: number;
   bytes: number;
-  search: string;
   data: string;
 }
 
-export function rowOf(line: AuditLine, columns: TextColumns): AuditRow {
+export function rowOf(line: AuditLine, { key: keyOf }: Pick<TextColumns, 'key'>): AuditRow {
   const { server, tool, sessionId } = line as { server?: string; tool?: string; sessionId?: string };
-  const key = (text: string | undefined): string | null => (text === undefined ? null : columns.key(text));
+  const key = (text: string | undefined): string | null => (text === undefined ? null : keyOf(text));
   const data = stringifyExact(line);
-  const search = columns.search(searchText(line));
   return {
-    gateway: columns.key(line.gateway),
+    gateway: keyOf(line.gateway),
     n: line.n,
     kind: line.kind,
     owner: key(ownerOf(line)),
@@ -38,8 +36,7 @@ export function rowOf(line: AuditLine, columns: TextColumns): AuditRow {
     tool: key(tool),
     session_id: key(sessionId),
     at: line.at,
-    bytes: INDEX_BYTES + data.length + search.length,
-    search,
+    bytes: INDEX_BYTES + data.length,
     data,
   };
 }

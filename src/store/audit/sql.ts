@@ -1,7 +1,11 @@
 /** The statement that reads the audit record, the same on every engine but for the names of tables and parameters. */
 
+import { lowerCase } from '../../core/audit/line.ts';
 import type { AuditFilter, AuditQuery } from '../../core/ports.ts';
-import { Parameters, type Dialect, type Statement } from '../history/sql.ts';
+import { Parameters, type Dialect as HistoryDialect, type Statement } from '../history/sql.ts';
+
+/** `bytewise`: what follows a text so that only ASCII letters have cases. */
+export type Dialect = HistoryDialect & { bytewise: '' | ` COLLATE "C"` };
 
 /** Which numbers are looked at, without these two. */
 interface Between {
@@ -41,7 +45,9 @@ function conditionsOf(filter: AuditFilter, dialect: Dialect, parameters: Paramet
     conditions.push(`(owner = ${parameters.add(key)} OR answerer = ${parameters.add(key)})`);
   }
   if (text !== undefined) {
-    conditions.push(`${dialect.position}(search, ${parameters.add(dialect.search(text.toLowerCase()))}) > 0`);
+    // As it is written in JSON.
+    const part = lowerCase(JSON.stringify(text).slice(1, -1));
+    conditions.push(`${dialect.position}(lower(data${dialect.bytewise}), ${parameters.add(part)}) > 0`);
   }
   if (from !== undefined) conditions.push(`at >= ${parameters.add(from)}`);
   if (to !== undefined) conditions.push(`at < ${parameters.add(to)}`);

@@ -8,12 +8,14 @@ import type { AuditLog, AuditQuery } from '../../core/ports.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import { stderrLog, type Log } from '../../lib/log.ts';
 import { lineOf, rowOf, type AuditRow } from '../audit/row.ts';
-import { readStatement } from '../audit/sql.ts';
+import { readStatement, type Dialect } from '../audit/sql.ts';
 import type { AuditToRead } from '../audit/to-read.ts';
 import type { Row, Value } from './driver.ts';
-import { DIALECT } from './history.ts';
+import { DIALECT as HISTORY_DIALECT } from './history.ts';
 import { openToLook } from './look.ts';
 import { SCHEMA } from './schema.ts';
+
+const DIALECT: Dialect = { ...HISTORY_DIALECT, bytewise: ' COLLATE "C"' };
 
 /** How much is deleted when it is too large, so that this does not happen all the time. */
 const TRIM_TO = 0.95;
@@ -31,7 +33,6 @@ const TYPES: Record<keyof AuditRow, string> = {
   session_id: 'text',
   at: 'double precision',
   bytes: 'integer',
-  search: 'text',
   data: 'text',
 };
 const COLUMNS = Object.keys(TYPES).join(', ');

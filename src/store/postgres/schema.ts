@@ -83,8 +83,7 @@ export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE meanwhile.audit (seq bigint PRIMARY KEY, gateway text NOT NULL, n bigint NOT NULL, kind text NOT NULL,
     owner text COLLATE "C", answerer text COLLATE "C", server text COLLATE "C", tool text COLLATE "C",
-    session_id text COLLATE "C", at double precision NOT NULL, bytes integer NOT NULL, search text NOT NULL,
-    data text NOT NULL);
+    session_id text COLLATE "C", at double precision NOT NULL, bytes integer NOT NULL, data text NOT NULL);
   CREATE UNIQUE INDEX audit_by_number ON meanwhile.audit (gateway, n);
   CREATE INDEX audit_by_owner ON meanwhile.audit (owner, seq);
   CREATE TABLE meanwhile.audit_state (newest bigint NOT NULL, bytes bigint NOT NULL);

@@ -9,13 +9,15 @@ import type { AuditLine, StoredLine } from '../../core/audit/line.ts';
 import type { AuditLog, AuditQuery } from '../../core/ports.ts';
 import { stderrLog, type Log } from '../../lib/log.ts';
 import { lineOf, rowOf } from '../audit/row.ts';
-import { readStatement } from '../audit/sql.ts';
+import { readStatement, type Dialect } from '../audit/sql.ts';
 import type { Statement } from '../history/sql.ts';
 import type { AuditToRead } from '../audit/to-read.ts';
 import { fileOf, openToLook, toStoreError } from './database.ts';
-import { DIALECT } from './history.ts';
+import { DIALECT as HISTORY_DIALECT } from './history.ts';
 import { PreparedStatements } from './statements.ts';
 import { transaction } from './transaction.ts';
+
+const DIALECT: Dialect = { ...HISTORY_DIALECT, bytewise: '' };
 
 /** The part of the file that the record may have at most. */
 const FILE_SHARE = 1 / 4;
@@ -39,7 +41,6 @@ const COLUMNS = [
   'session_id',
   'at',
   'bytes',
-  'search',
   'data',
 ] as const;
 

@@ -130,7 +130,7 @@ export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE audit (seq INTEGER PRIMARY KEY, gateway TEXT NOT NULL, n INTEGER NOT NULL, kind TEXT NOT NULL,
     owner TEXT, answerer TEXT, server TEXT, tool TEXT, session_id TEXT, at INTEGER NOT NULL, bytes INTEGER NOT NULL,
-    search TEXT NOT NULL, data TEXT NOT NULL);
+    data TEXT NOT NULL);
   CREATE UNIQUE INDEX audit_by_number ON audit (gateway, n);
   CREATE TABLE audit_state (newest INTEGER NOT NULL, bytes INTEGER NOT NULL);
   INSERT INTO audit_state SELECT 1000 * strftime('%s', 'now'), 0;

@@ -311,7 +311,7 @@ export const auditQuery = z.strictObject({
   server: name.optional(),
   tool: name.optional(),
   session: name.optional(),
-  text,
+  text: text.describe('A part of the line, in upper or lower case'),
   from: moment.describe('They happened at this time or later'),
   to: moment.describe('They happened before this time'),
   after: moment.describe('Only lines with a larger `seq`, the oldest first'),
