@@ -186,6 +186,7 @@ export const COMMANDS = {
       'limit',
       'follow',
       ...GATEWAY,
+      'stdio',
       'json',
       'no-color',
     ],

@@ -43,19 +43,16 @@ function whoOf({ answeredBy, principal, program, kind, address }: AuditLine): st
 }
 
 function whatOf({ kind, server, tool, place, method, count, asks }: AuditLine): string {
-  switch (kind) {
-    case 'gap':
-      return `${count ?? 0} lines are missing`;
-    case 'sign_in':
-      return [PLACES[place ?? ''] ?? cleanLine(place ?? ''), method && `with a ${cleanLine(method)}`]
-        .filter(Boolean)
-        .join(' ');
-    default:
-      return [server, tool, asks !== undefined && asks !== 'elicitation' && `(${asks})`]
-        .filter(Boolean)
-        .map(cleanLine)
-        .join(' ');
+  if (kind === 'gap') return `${count ?? 0} lines are missing`;
+  if (kind === 'sign_in') {
+    const where = PLACES[place ?? ''] ?? cleanLine(place ?? '');
+    return method === undefined ? where : `${where} with a ${cleanLine(method)}`;
   }
+  const aside = asks === undefined || asks === 'elicitation' ? undefined : `(${asks})`;
+  return [server, tool, aside]
+    .filter((word) => word !== undefined)
+    .map(cleanLine)
+    .join(' ');
 }
 
 function howOf({ kind, event, outcome, isError, errorCode, reason, address, count, startedAt, at }: AuditLine): string {

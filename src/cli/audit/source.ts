@@ -43,6 +43,8 @@ export async function openSource(
   filters: AuditFilters,
   address: string | undefined,
 ): Promise<AuditSource> {
+  // A gateway on standard input has no API.
+  if (line.flags.stdio) return storeSource(line, filters);
   try {
     return await gatewaySource(line, filters, address);
   } catch (error) {
@@ -68,12 +70,12 @@ async function gatewaySource(
 }
 
 /** `notRunning`: why no gateway was asked. */
-async function storeSource(line: CommandLine, filters: AuditFilters, notRunning: Failure): Promise<AuditSource> {
-  const { settings } = await configFor(line);
+async function storeSource(line: CommandLine, filters: AuditFilters, notRunning?: Failure): Promise<AuditSource> {
+  const { settings } = await configFor(line, line.flags.stdio ? 'stdio' : 'http');
   const { kind, ...rest } = filters;
   const filter = { ...rest, ...(kind !== undefined && { kinds: [kind] }) };
   const log = await openAuditToRead(settings.store).catch((error: unknown) => {
-    throw codeOf(error) === 'STORE_MISSING' ? notRunning : error;
+    throw codeOf(error) === 'STORE_MISSING' ? (notRunning ?? error) : error;
   });
   return {
     last: async (count) => (await log.read({ ...filter, order: 'newest', limit: count })).toReversed(),

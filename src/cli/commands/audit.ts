@@ -26,6 +26,9 @@ export async function audit(line: CommandLine): Promise<number> {
   const { operands, flags } = line;
   const [address, extra] = operands;
   if (extra !== undefined) throw new UsageError(`unexpected argument '${extra}'`);
+  if (flags.stdio && (address !== undefined || flags.url !== undefined || flags.store !== undefined)) {
+    throw new UsageError('--stdio names the store; leave --url and --store out');
+  }
   const filters = filtersOf(flags);
   const limit = limitOf(flags);
   const source = await openSource(line, filters, address);

@@ -118,6 +118,7 @@ test('G-5: mistakes on the command line are explained', async () => {
     [['--since', 'yesterday'], /--since: expected a time such as 2h/],
     [['--limit', 'all'], /--limit: expected a whole number/],
     [['a', 'b'], /unexpected argument 'b'/],
+    [['--stdio', '--store', 'x.db'], /--stdio names the store/],
   ] as const) {
     const { code, stderr } = await audit(...args);
     expect(code, stderr).toBe(2);
