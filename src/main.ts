@@ -11,6 +11,7 @@ import { systemClock, type Clock } from './lib/clock.ts';
 import { stderrLog, type Log } from './lib/log.ts';
 import { isPostgresUrl } from './lib/postgres-url.ts';
 import type { HttpListener } from './north/http/listener.ts';
+import type { IssuerAuth } from './north/http/protected-resource.ts';
 import { clashIn } from './north/all/clashes.ts';
 import { Hub } from './north/hub/hub.ts';
 import type { StdioStreams } from './north/stdio/listener.ts';
@@ -63,7 +64,11 @@ export async function startHttp(
       startedAt: clock.now(),
       history: config.settings.history,
     };
-    const { listener, url } = await program.listen({ hub: new Hub(gateway) }, { ...config.settings, metrics, console });
+    const issuerAuth = await loadIssuerAuth(config.settings, log, clock);
+    const { listener, url } = await program.listen(
+      { hub: new Hub(gateway) },
+      { ...config.settings, metrics, console, issuerAuth },
+    );
     const consoleUrl = consoleOf(url);
     log.info('listening', { url });
     log.info('console', { url: consoleUrl, open: 'meanwhile console' });
@@ -72,6 +77,19 @@ export async function startHttp(
     await program.close();
     throw error;
   }
+}
+
+/** Checks access tokens, where the configuration names authorization servers. */
+async function loadIssuerAuth(
+  { auth, publicUrl }: Config['settings'],
+  log: Log,
+  clock: Clock,
+): Promise<IssuerAuth | undefined> {
+  if (auth.issuers.length === 0) return undefined;
+  const { createVerifier } = await import('./auth/verifier.ts');
+  const verifier = createVerifier({ settings: auth, log, clock });
+  const issuers = auth.issuers.map(({ issuer }) => issuer);
+  return { verifier, issuers, scopes: auth.scopes, publicUrl: publicUrl?.replace(/\/$/, '') };
 }
 
 /** A gateway that listens at all addresses is opened at the local one. */

@@ -1,3 +1,4 @@
+import { build } from 'esbuild';
 import { expect, test } from 'vitest';
 import { findCycle, sourceFiles, type SourceFile } from './support/imports.ts';
 
@@ -21,9 +22,10 @@ const DOORS: Record<string, readonly string[]> = {
   store: ['core', 'lib'],
   config: ['core', 'lib'],
   telemetry: ['core', 'lib'],
+  auth: ['core', 'lib'],
   program: ['core', 'lib', 'north', 'store'],
   server: ['config', 'core', 'lib', 'north', 'program', 'store'],
-  main: ['config', 'core', 'lib', 'north', 'program', 'south', 'store', 'telemetry'],
+  main: ['auth', 'config', 'core', 'lib', 'north', 'program', 'south', 'store', 'telemetry'],
   demo: ['client', 'config', 'core', 'lib', 'main', 'cli'],
   cli: ['client', 'config', 'core', 'demo', 'lib', 'main'],
   // The page runs in a browser: only pure code is shared with it.
@@ -137,6 +139,37 @@ test('V-2: nothing of metrics and traces is loaded before it is used', () => {
   const [main] = mentioning;
   expect(main?.text.match(/import\('\.\/telemetry\/start\.ts'\)/g)).toHaveLength(2);
   expect(main?.text).not.toMatch(/from '\.\/telemetry\//);
+});
+
+/** What is loaded only where it is used: an idle gateway on SQLite has none of it in memory. */
+const LOADED_LATER =
+  /^(?:src\/(?:auth|telemetry|console|store\/postgres|north\/(?:cluster|console|hub\/tools))\/|node_modules\/(?:zod|undici|jose|postgres|@modelcontextprotocol)\/)/;
+
+test('K-1: a gateway starts without the parts that it may never use', async () => {
+  const { metafile } = await build({
+    entryPoints: ['src/cli/index.ts', 'src/cli/commands/serve.ts', 'src/cli/commands/stdio.ts'],
+    outdir: 'dist',
+    bundle: true,
+    splitting: true,
+    write: false,
+    metafile: true,
+    platform: 'node',
+    format: 'esm',
+    mainFields: ['module', 'main'],
+    external: ['libsql'],
+  });
+  const { outputs } = metafile;
+  const loaded = new Set(Object.keys(outputs).filter((path) => /\/(?:index|serve|stdio)\.js$/.test(path)));
+  expect(loaded.size).toBe(3);
+  for (const path of loaded) {
+    for (const { kind, path: target, external } of outputs[path]?.imports ?? []) {
+      if (kind === 'import-statement' && external !== true) loaded.add(target);
+    }
+  }
+  const sources = [...loaded].flatMap((path) => Object.entries(outputs[path]?.inputs ?? {}));
+  const needed = sources.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([source]) => source);
+  expect(needed).toContain('src/core/gateway.ts');
+  expect(needed.filter((source) => LOADED_LATER.test(source))).toEqual([]);
 });
 
 test('walls: no imports in a circle', () => {

@@ -12,7 +12,12 @@ describe('the schema', () => {
         host: '127.0.0.1',
         port: 8080,
         logFormat: 'auto',
-        auth: { tokens: {}, operators: [] },
+        auth: {
+          tokens: {},
+          operators: [],
+          issuers: [],
+          scopes: { use: 'mcp:use', answer: 'mcp:answer', operate: 'mcp:operate' },
+        },
         allowedHosts: [],
         allowedOrigins: [],
         allowCommands: false,

@@ -252,6 +252,30 @@ export interface Backends {
   connect(server: string, config: ServerConfig, sink: ConnectionSink, traits: ClientTraits): Connection;
 }
 
+// --- Identity ----------------------------------------------------------------------------------------------------
+
+/** What a client may do: use servers, also answer questions for its principal in the console, or see and answer everything. */
+export type Scope = 'use' | 'answer' | 'operate';
+
+/** What an authorization server says of whoever has a token. */
+export interface Bearer {
+  /** Made of issuer and subject: tokens change. */
+  principal: string;
+  /** What the token was issued for; `any` if the configuration accepts that, whatever it is. */
+  audiences: readonly string[] | 'any';
+  /** The greatest one that it has; each one contains those before it. */
+  scope: Scope | undefined;
+  expiresAt: number;
+}
+
+/** Checks the tokens of authorization servers. */
+export interface TokenVerifier {
+  /**
+   * At once for a token that was checked lately. Throws a `GatewayError` if the token is not valid, or cannot be checked now.
+   */
+  verify(token: string): Bearer | Promise<Bearer>;
+}
+
 // --- Store -------------------------------------------------------------------------------------------------------
 
 export interface SessionRecord {

@@ -21,6 +21,7 @@ import { parseBody, readBody } from './body.ts';
 import { Guard, type GuardSettings } from './guard.ts';
 import { eraOf, messageMistake } from './message.ts';
 import { FORWARDED, stateNamed, type Addressed, type ForwardedRequest } from './addressed.ts';
+import { AuthError } from './protected-resource.ts';
 import { setRecipient, type Recipient } from './unread.ts';
 import { respondError, respondGatewayError, respondJson } from './response.ts';
 
@@ -72,7 +73,7 @@ export class HttpListener {
     this.#gateway = gateway;
     this.#root = 'server' in shown ? directView(shown.server) : HUB_VIEW;
     this.#settings = settings;
-    this.#guard = new Guard(settings);
+    this.#guard = new Guard(settings, () => this.#url);
     const { taskAfterMs } = settings.direct;
     const hub = 'hub' in shown ? shown.hub : undefined;
     this.#hub = hub;
@@ -199,6 +200,7 @@ export class HttpListener {
       await this.#forwarded(this.#cluster, req, res, path);
       return;
     }
+    if (this.#guard.resource?.describe(req, res, path)) return;
     let principal: string;
     try {
       this.#guard.checkOrigin(req);
@@ -207,12 +209,15 @@ export class HttpListener {
         res.writeHead(204).end();
         return;
       }
-      principal = this.#guard.principalOf(req);
+      const found = this.#guard.principalOf(req, path);
+      principal = typeof found === 'string' ? found : await found;
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      const isRefused = error.code === 'TOOL_ERR_UNAUTHORIZED';
-      if (isRefused) this.#gateway.audit?.signInRefused('mcp', req.socket.remoteAddress);
-      const headers = isRefused ? { 'www-authenticate': 'Bearer' } : {};
+      // Without a token, clients ask how to get one.
+      if (error.code === 'TOOL_ERR_UNAUTHORIZED' && req.headers.authorization !== undefined) {
+        this.#gateway.audit?.signInRefused('mcp', req.socket.remoteAddress);
+      }
+      const headers = challengeOf(error);
       respondGatewayError(res, error, { headers: { ...headers, connection: 'close' } });
       return;
     }
@@ -422,6 +427,11 @@ export class HttpListener {
     const body = JSON.stringify(problem === undefined ? { status: 'ready' } : { status: 'not ready', problem });
     respondJson(res, problem === undefined ? 200 : 503, body);
   }
+}
+
+function challengeOf(error: GatewayError): Record<string, string> {
+  if (error instanceof AuthError) return { 'www-authenticate': error.challenge };
+  return error.code === 'TOOL_ERR_UNAUTHORIZED' ? { 'www-authenticate': 'Bearer' } : {};
 }
 
 async function respondMetrics(

@@ -178,7 +178,10 @@ export class PostgresStore implements Store {
       this.#claims.set(sessionId, claim);
       const after = Number(row['now']) + MAX_CLOCK_DIFFERENCE_MS;
       // After the claim, in a statement of its own: what the holder before wrote last is seen only then.
-      return this.#claimedSession(claim, await this.#reader.session(sessionId), after);
+      const record = await this.#reader.session(sessionId);
+      // Its client may have been told of servers that this gateway has not heard of yet.
+      if (record !== undefined) await this.#servers.catchUp(this.#writer);
+      return this.#claimedSession(claim, record, after);
     } catch (error) {
       this.#claims.delete(sessionId);
       if (claim) this.#writer.release(claim);
