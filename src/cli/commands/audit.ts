@@ -45,15 +45,14 @@ export async function audit(line: CommandLine): Promise<number> {
 
 function filtersOf(flags: Flags): AuditFilters {
   const { kind, principal, server, tool, text, since, until } = flags;
-  const [from, to] = [since && parseMoment(since, 'since'), until && parseMoment(until, 'until')];
   return {
     ...(kind !== undefined && { kind: kindOf(kind) }),
     ...(principal !== undefined && { principal }),
     ...(server !== undefined && { server }),
     ...(tool !== undefined && { tool }),
     ...(text !== undefined && { text }),
-    ...(typeof from === 'number' && { from }),
-    ...(typeof to === 'number' && { to }),
+    ...(since !== undefined && { from: parseMoment(since, 'since') }),
+    ...(until !== undefined && { to: parseMoment(until, 'until') }),
   };
 }
 
