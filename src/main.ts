@@ -5,7 +5,7 @@ import { ConfigError } from './config/config-error.ts';
 import type { Config } from './config/schema.ts';
 import type { Gateway } from './core/gateway.ts';
 import type { Observed } from './core/observer.ts';
-import type { Store } from './core/ports.ts';
+import type { Models, Store } from './core/ports.ts';
 import { shareConnections } from './core/session/shared-connections.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
 import { stderrLog, type Log } from './lib/log.ts';
@@ -156,6 +156,22 @@ async function openStore(
   return openPostgresStore({ url: store, log, leaseMs: cluster.leaseMs, observed, clock });
 }
 
+/** The models of the config, which are loaded when one is first used. */
+function modelsOf({ models: endpoints, limits }: Config['settings'], clock: Clock): Models | undefined {
+  if (Object.keys(endpoints).length === 0) return undefined;
+  let loaded: Promise<Models> | undefined;
+  const load = async (): Promise<Models> => {
+    const { createModels } = await import('./models/models.ts');
+    return createModels({ endpoints, maxBytes: limits.messageBytes, clock });
+  };
+  return {
+    ask: async (...request) => {
+      loaded ??= load();
+      return (await loaded).ask(...request);
+    },
+  };
+}
+
 /** Traces begin before anything is restored, and end after everything else. */
 async function startTraces(otel: Config['otel'], observed: Observed, log: Log): Promise<() => Promise<void>> {
   const stop = otel && (await import('./telemetry/start.ts')).startTraces(observed, otel, log);
@@ -181,6 +197,7 @@ async function startProgram(
     observed,
     onClosed: stopTraces,
     backends: shareConnections(connections, log, clock),
+    models: modelsOf(settings, clock),
     servers,
     settings,
     log,

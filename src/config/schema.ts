@@ -10,6 +10,8 @@ import * as z from '../lib/schema/kinds.ts';
 import { LOG_FORMATS, LOG_LEVELS, type LogLevel } from '../lib/log.ts';
 import { serverNameSchema as name } from '../lib/server-name.ts';
 import { MAX_DELAY_MS } from '../lib/clock.ts';
+import { answersSchema } from './answers.ts';
+import { modelsSchema, type ModelConfig } from './models.ts';
 import { URL_KEYS } from './server-entries.ts';
 
 // --- Servers -----------------------------------------------------------------------------------------------------
@@ -404,6 +406,12 @@ const settings = group('The settings of meanwhile itself.', {
       0,
     ),
   }).prefault({}),
+  answers: answersSchema,
+  answersDryRun: z
+    .boolean()
+    .default(false)
+    .describe('The rules in `answers` answer nothing; the log tells what they would have answered.'),
+  models: modelsSchema,
   direct: group('Servers that clients see as they are, at `/mcp/<name>`.', {
     taskAfterMs: ms(2000, 'How long a call may take before a client that takes tasks gets it as one.'),
     takeOverMs: ms(
@@ -576,7 +584,8 @@ export const fileSchema = z.strictObject({
 export type ServerEntry = z.Output<typeof httpServer> | z.Output<typeof commandServer>;
 
 /** All settings, each with its value. */
-export type Settings = Omit<z.Output<typeof completeSettings>, 'store' | 'logLevel'> & {
+export type Settings = Omit<z.Output<typeof completeSettings>, 'store' | 'logLevel' | 'models'> & {
+  models: Record<string, ModelConfig>;
   store: string;
   logLevel: LogLevel;
 };

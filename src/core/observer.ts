@@ -60,8 +60,8 @@ export interface ObservedServerRequest {
   resumed: boolean;
 }
 
-/** By which way an answer came: a request to the client, a round, a tool of the hub, the console, or a terminal. */
-export type AnsweredVia = 'request' | 'round' | 'tools' | 'console' | 'terminal';
+/** By which way an answer came: a request to the client, a round, a tool of the hub, the console, a terminal, or the config. */
+export type AnsweredVia = 'request' | 'round' | 'tools' | 'console' | 'terminal' | 'rule' | 'model';
 
 export interface ObservedQuestion {
   kind: InteractionKind;

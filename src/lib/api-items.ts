@@ -27,7 +27,7 @@ export interface Question {
   createdAt: number;
   expiresAt?: number;
   endedAt?: number;
-  answeredBy?: { principal: string; via: string };
+  answeredBy?: { principal: string; via: string; name?: string };
   reason?: string;
   message?: string;
   /** As the server sent them; not in events. */
@@ -176,7 +176,7 @@ export interface AuditLine {
   outcome?: string;
   isError?: boolean;
   errorCode?: number;
-  answeredBy?: { principal: string; via: string };
+  answeredBy?: { principal: string; via: string; name?: string };
   reason?: string;
   contentHash?: string;
   content?: unknown;

@@ -36,7 +36,10 @@ export function wordsOf(line: AuditLine): LineWords {
 }
 
 function whoOf({ answeredBy, principal, program, kind, address }: AuditLine): string {
-  if (answeredBy !== undefined) return `${cleanLine(answeredBy.principal)} (${cleanLine(answeredBy.via)})`;
+  if (answeredBy !== undefined) {
+    const { principal: by, via, name } = answeredBy;
+    return `${cleanLine(by)} (${cleanLine(name === undefined ? via : `${via} ${name}`)})`;
+  }
   if (principal !== undefined)
     return program === undefined ? cleanLine(principal) : `${cleanLine(principal)} (${cleanLine(program)})`;
   return kind === 'sign_in' ? cleanLine(address ?? 'unknown') : '–';

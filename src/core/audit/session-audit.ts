@@ -7,7 +7,8 @@ import { modeOf } from '../history/asked.ts';
 import { endOf, endOfTask, type CallEnd } from '../history/call-end.ts';
 import type { Interaction, OpenInteraction } from '../interaction/interaction.ts';
 import { requestOf } from '../interaction/link.ts';
-import type { QuestionEnd, RecordedSession, SessionListener } from '../session/listener.ts';
+import type { AnsweredBy } from '../history/entry.ts';
+import type { Answerer, QuestionEnd, RecordedSession, SessionListener } from '../session/listener.ts';
 import type { EndedTask, WorkingTask } from '../task/task.ts';
 import type { CallLine, NewLine, QuestionLine, SessionFacts } from './line.ts';
 
@@ -148,7 +149,7 @@ export class SessionAudit implements SessionListener, BeganWriter {
         ...this.#question(interaction),
         askedAt,
         outcome: isRefusal ? 'refused' : status,
-        ...(by && { answeredBy: { principal: by.principal ?? principal, via: by.via } }),
+        ...(by && { answeredBy: { principal, ...known(by) } }),
         // With a refusal come the words of the client.
         ...(reason !== undefined && (!isRefusal || this.#audit.keepsContents) && { reason }),
       },
@@ -194,6 +195,10 @@ export class SessionAudit implements SessionListener, BeganWriter {
     const { id: sessionId, principal, view } = this.#about;
     return { principal, ...(program !== undefined && { program }), sessionId, view };
   }
+}
+
+function known({ via, principal, name }: Answerer): Omit<AnsweredBy, 'principal'> & Partial<AnsweredBy> {
+  return { ...(principal !== undefined && { principal }), via, ...(name !== undefined && { name }) };
 }
 
 /** The gateway itself asks whether a call may run. */

@@ -8,7 +8,7 @@ import { isPerson, messageIn, modeOf } from './asked.ts';
 import type { Interaction, OpenInteraction } from '../interaction/interaction.ts';
 import { requestOf } from '../interaction/link.ts';
 import type { Progress } from '../ports.ts';
-import type { QuestionEnd, RecordedSession, SessionListener } from '../session/listener.ts';
+import type { Answerer, QuestionEnd, RecordedSession, SessionListener } from '../session/listener.ts';
 import type { EndedTask, WorkingTask } from '../task/task.ts';
 import { endOf, endOfTask, shortened, type CallEnd } from './call-end.ts';
 import { type AnsweredBy, type CallEntry, type EntryContent, type NewEntry, type Wait } from './entry.ts';
@@ -107,14 +107,19 @@ export class SessionRecorder implements SessionListener {
       if (call !== undefined) this.#attach(record, call);
     }
     entry.presented = presented;
+    if (interaction.modelFailure !== undefined) entry.reason = shortened(interaction.modelFailure);
     this.#recorder.changed(record);
   }
 
-  questionAnswered(id: string, via: AnsweredBy['via'], principal = this.#about.principal): void {
+  questionAnswered(id: string, by: Answerer): void {
     const record = this.#questions.get(id);
     if (record === undefined) return;
-    record.entry.answeredBy = { principal, via };
+    record.entry.answeredBy = this.#answeredBy(by);
     this.#recorder.changed(record);
+  }
+
+  #answeredBy({ via, principal = this.#about.principal, name }: Answerer): AnsweredBy {
+    return { principal, via, ...(name !== undefined && { name }) };
   }
 
   questionEnded({ id, params }: Interaction, { status, reason, by }: QuestionEnd): void {
@@ -124,9 +129,10 @@ export class SessionRecorder implements SessionListener {
     const { entry } = record;
     entry.status = status;
     entry.endedAt = this.#recorder.clock.now();
-    if (reason !== undefined) entry.reason = shortened(reason);
+    if (reason === undefined) delete entry.reason;
+    else entry.reason = shortened(reason);
     if (by === undefined) delete entry.answeredBy;
-    else entry.answeredBy = { principal: by.principal ?? this.#about.principal, via: by.via };
+    else entry.answeredBy = this.#answeredBy(by);
     delete entry.presented;
     // While it is open, a person needs all of it.
     if (roughSize(params, this.#recorder.entryBytes) > this.#recorder.entryBytes) {

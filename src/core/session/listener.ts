@@ -20,7 +20,9 @@ export interface RecordedSession {
 /** Who answered a question; without a principal that of the session. */
 export interface Answerer {
   via: AnsweredBy['via'];
-  principal: string | undefined;
+  principal?: string | undefined;
+  /** Of the rule or the model. */
+  name?: string | undefined;
 }
 
 export interface QuestionEnd {
@@ -46,7 +48,7 @@ export interface SessionListener {
   /** A question is there, or has changed. `presented`: its client is being asked. `restored`: it is of an earlier run. */
   questionChanged(interaction: OpenInteraction, presented: boolean, restored: boolean): void;
   /** An answer has come, and is being stored. */
-  questionAnswered(id: string, via: AnsweredBy['via'], principal?: string): void;
+  questionAnswered(id: string, by: Answerer): void;
   questionEnded(interaction: Interaction, end: QuestionEnd): void;
   /** The session has ended here; what goes on in it is told by its next owner. */
   leave(): void;
@@ -91,9 +93,9 @@ export function bothListeners(
       one.questionChanged(interaction, presented, restored);
       other.questionChanged(interaction, presented, restored);
     },
-    questionAnswered: (id, via, principal) => {
-      one.questionAnswered(id, via, principal);
-      other.questionAnswered(id, via, principal);
+    questionAnswered: (id, by) => {
+      one.questionAnswered(id, by);
+      other.questionAnswered(id, by);
     },
     questionEnded: (interaction, end) => {
       one.questionEnded(interaction, end);

@@ -7,6 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { ListItem } from '../../lib/pages.ts';
 import { roughSize } from '../../lib/rough-size.ts';
+import { isObject } from '../../lib/values.ts';
 import { Budget } from '../budget.ts';
 import { Calls } from '../call/calls.ts';
 import type { Ending } from '../call/request.ts';
@@ -25,14 +26,18 @@ import type {
   ClaimedSession,
   Connection,
   IncomingQuestion,
+  Models,
+  Store,
   StoredPreferences,
   ServerConfig,
   ServerInfo,
   SessionRecord,
   StoredSession,
 } from '../ports.ts';
-import type { Answer, InteractionKind } from '../interaction/interaction.ts';
+import type { Answer, InteractionKind, OpenInteraction } from '../interaction/interaction.ts';
 import { InteractionRouter } from '../interaction/router.ts';
+import type { StandingAnswers } from '../interaction/standing-answers.ts';
+import { ModelResponder } from '../models/model-responder.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import { bothListeners, type RecordedSession, type SessionListener } from './listener.ts';
 import type { CoreSettings } from '../settings.ts';
@@ -68,6 +73,11 @@ export interface SessionParts {
   eventTotal: Budget;
   store: ClaimedSession;
   backends: Backends;
+  /** Answers of the config to routine questions. */
+  standing?: StandingAnswers | undefined;
+  /** Absent if the config has none. */
+  models?: Models | undefined;
+  counters: Pick<Store, 'addToCounter'>;
   /** The servers that its principal can use. */
   servers: VisibleServers;
   settings: CoreSettings;
@@ -130,6 +140,8 @@ export class Session {
   /** What it may keep in memory. */
   readonly budget: Budget;
   readonly #recorder: SessionListener | undefined;
+  /** Absent if there are no models. */
+  readonly #models: ModelResponder | undefined;
   readonly #parts: SessionParts;
 
   constructor(parts: SessionParts) {
@@ -189,6 +201,8 @@ export class Session {
       parts.audit?.session(this.recorded, live),
     );
     this.#recorder = recorder;
+    const models = parts.models && this.#modelResponder(parts.models);
+    this.#models = models;
     this.interactions = new InteractionRouter({
       sessionId: id,
       store,
@@ -200,6 +214,8 @@ export class Session {
       // A client that has introduced itself has a place for questions that belong to no call.
       needsHost: () => !isHub && this.#owner.kind !== 'client',
       onOccupied: (occupied) => parts.onQuestions?.(this, occupied),
+      standing: parts.standing,
+      ...(models && { modelTakes: (question) => !this.#declares(question) && models.takes(question) }),
       settings: settings.questions,
       log,
       budget,
@@ -209,7 +225,32 @@ export class Session {
       clock,
     });
     const { tasks, interactions } = this;
+    if (models) interactions.register('model', models.respond);
     this.calls = new Calls({ live, tasks, interactions, store, settings, log, budget, observed, recorder, clock });
+  }
+
+  #modelResponder(models: Models): ModelResponder {
+    const { settings, store, counters, log, clock, principal } = this.#parts;
+    return new ModelResponder({
+      models,
+      settings: settings.models,
+      clientOf: (server) => ({
+        principal,
+        server,
+        configured: this.servers.get(server)?.addedBy === 'config file',
+      }),
+      interactions: () => this.interactions,
+      store,
+      counters,
+      log,
+      clock,
+    });
+  }
+
+  /** Whether the client said when it introduced itself that it can be asked this. */
+  #declares({ kind, params }: OpenInteraction): boolean {
+    const declared = this.client?.capabilities[kind];
+    return isObject(declared) && (params['tools'] === undefined || declared['tools'] !== undefined);
   }
 
   /** What the history and the audit record tell of it. */
@@ -525,6 +566,7 @@ export class Session {
   async close(ending: Ending): Promise<void> {
     this.#open = false;
     this.#comesBack = ending.by !== 'client';
+    this.#models?.close();
     if (ending.by === 'successor') {
       this.interactions.leave();
       this.calls.leave();
@@ -662,7 +704,7 @@ function namingAsker(server: string, question: IncomingQuestion): IncomingQuesti
   const { kind, params } = question;
   const { message } = params;
   if (kind !== 'elicitation' || typeof message !== 'string') return question;
-  return { ...question, params: { ...params, message: `${server}: ${message}` } };
+  return { ...question, params: { ...params, message: `${server}: ${message}` }, ownMessage: message };
 }
 
 /** What a client says of itself is kept as long as its session. */

@@ -76,6 +76,11 @@ export const CLAIM = `INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence, 
       THEN claims.attempt < excluded.attempt ELSE NOT ${claimHoldsWithin('$5')} END
   RETURNING fence, extract(epoch FROM clock_timestamp()) * 1000 AS now`;
 
+const ADD_TO_COUNTER = `INSERT INTO ${SCHEMA}.counters (name, value, keep_until) VALUES ($1, $2, $3)
+  ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value, keep_until = excluded.keep_until RETURNING value`;
+
+const DROP_COUNTERS = `DELETE FROM ${SCHEMA}.counters WHERE keep_until <= $1`;
+
 export class PostgresStore implements Store {
   readonly cluster: Cluster;
   readonly cleanUp: CleanUp;
@@ -310,6 +315,14 @@ export class PostgresStore implements Store {
 
   async dropOverdue(now: number): Promise<void> {
     await this.cleanUp.dropOverdue(now);
+    await this.#db.read(DROP_COUNTERS, [now]);
+  }
+
+  /** If the connection is lost, more may be counted than there was, and never less. */
+  async addToCounter(name: string, amount: number, keepUntil: number): Promise<number> {
+    const values = [keyOf(name), amount, keepUntil];
+    const [row] = await (amount < 0 ? this.#db.run(ADD_TO_COUNTER, values) : this.#db.read(ADD_TO_COUNTER, values));
+    return Number(row?.['value']);
   }
 
   /** All of them are made of the one key that the gateways share. */

@@ -126,6 +126,10 @@ export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL);
   `,
+  // Counters that must outlive the program, such as what models have cost today.
+  `
+  CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL, keep_until INTEGER NOT NULL);
+  `,
   // The audit record. Its numbers begin with the time, so that those of another file are not taken for them.
   `
   CREATE TABLE audit (seq INTEGER PRIMARY KEY, gateway TEXT NOT NULL, n INTEGER NOT NULL, kind TEXT NOT NULL,

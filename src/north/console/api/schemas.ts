@@ -26,10 +26,10 @@ export const questionSchema = z
     expiresAt: time,
     endedAt: time.optional(),
     answeredBy: z
-      .object({ principal: z.string(), via: z.string() })
+      .object({ principal: z.string(), via: z.string(), name: z.string().optional() })
       .optional()
-      .describe('Who answered, and where: console, client, tools or terminal'),
-    reason: z.string().optional().describe('Why there is no answer'),
+      .describe('Who answered, and where: console, client, tools or terminal; or a rule or model, with its name'),
+    reason: z.string().optional().describe('Why there is no answer; of an open question, why a model did not answer'),
     message: z.string().optional(),
     presented: z.boolean().optional().describe('Its client is being asked, too'),
     secret: z.boolean().optional().describe('A field looks like a password: a server must not ask for one'),
@@ -227,7 +227,7 @@ export const auditLineSchema = z
       .optional(),
     isError: z.boolean().optional().describe('The tool reported an error'),
     errorCode: z.number().optional(),
-    answeredBy: z.object({ principal: z.string(), via: z.string() }).optional(),
+    answeredBy: z.object({ principal: z.string(), via: z.string(), name: z.string().optional() }).optional(),
     reason: z.string().optional(),
     contentHash: z.string().optional().describe('Of arguments, a question or an answer: sha256 of the canonical JSON'),
     contentBytes: z.int().optional(),
