@@ -22,7 +22,7 @@ import { openSqliteStore } from './store/sqlite/store.ts';
 
 export type { Config } from './config/schema.ts';
 export { loadConfig } from './config/load.ts';
-export { exportStore, inspectStore, pruneStore } from './store/commands.ts';
+export { exportStore, inspectStore, openAuditToRead, pruneStore } from './store/commands.ts';
 export type { KindSummary, PruneReport, StoreSummary } from './store/summary.ts';
 
 export interface RunningGateway {

@@ -1,5 +1,6 @@
 /** The parts that the gateway and the server library share: a store, the core and listeners, started and closed in order. */
 
+import { openAudit } from './core/audit/open.ts';
 import { Gateway, type GatewayParts } from './core/gateway.ts';
 import type { ServerConfig, Store } from './core/ports.ts';
 import { HttpListener, type HttpSettings } from './north/http/listener.ts';
@@ -7,7 +8,7 @@ import type { Hub } from './north/hub/hub.ts';
 import { listenOnStdio, type StdioListener, type StdioStreams, type StdioView } from './north/stdio/listener.ts';
 import { StoreError } from './store/store-error.ts';
 
-export interface ProgramOptions extends Omit<GatewayParts, 'store'> {
+export interface ProgramOptions extends Omit<GatewayParts, 'store' | 'audit'> {
   /** Also called for a second attempt after a damaged store: opening it again sets the damaged file aside. */
   openStore: () => Promise<OpenStore>;
   servers: ReadonlyMap<string, ServerConfig>;
@@ -44,7 +45,11 @@ export class Program {
   static async start(options: ProgramOptions, attempt = 1): Promise<Program> {
     const { openStore, servers, kind: _kind, onClosed, ...others } = options;
     const { store, close } = await openStore();
-    const gateway = new Gateway({ ...others, store });
+    const audit = await openAudit(store, others).catch(async (error: unknown) => {
+      await close();
+      throw error;
+    });
+    const gateway = new Gateway({ ...others, store, audit });
     try {
       await gateway.start(servers);
     } catch (error) {

@@ -144,7 +144,7 @@ test('V-2: nothing of metrics and traces is loaded before it is used', () => {
 
 /** What is loaded only where it is used: an idle gateway on SQLite has none of it in memory. */
 const LOADED_LATER =
-  /^(?:src\/(?:auth|telemetry|console|models|store\/postgres|north\/(?:cluster|console|hub\/tools))\/|node_modules\/(?:zod|undici|jose|postgres|@modelcontextprotocol)\/)/;
+  /^(?:src\/(?:auth|telemetry|console|models|core\/audit(?=\/(?!open))|store\/(?:audit|postgres)|north\/(?:cluster|console|hub\/tools))\/|node_modules\/(?:zod|undici|jose|postgres|@modelcontextprotocol)\/)/;
 
 test('K-1, G-4: a gateway starts without the parts that it may never use', async () => {
   const { metafile } = await build({

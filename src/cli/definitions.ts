@@ -1,6 +1,7 @@
 /** The commands and their flags, defined once: the command line, the help and the shell completion are made from this. */
 
 import { LOG_FORMATS, LOG_LEVELS } from '../lib/log.ts';
+import { AUDIT_KIND_NAMES } from './audit/kinds.ts';
 import { CLIENT_NAMES } from './link/names.ts';
 
 export interface FlagDefinition {
@@ -85,8 +86,14 @@ export const FLAGS = {
   interval: { value: 'TIME', help: 'how often to look, such as 500ms or 10s; default: 2s' },
   once: { help: 'print the state once' },
   follow: { short: 'f', help: 'wait for new questions, and ask them as they come, until stopped' },
-  principal: { value: 'NAME', help: 'whose client makes the call; default: local' },
+  principal: { value: 'NAME', help: 'who makes the call (default: local), or only lines of this principal' },
   print: { help: 'print the link only; do not open the browser' },
+  tool: { value: 'NAME', help: 'only lines of this tool' },
+  kind: { value: 'KIND', help: `only lines of this kind: ${AUDIT_KIND_NAMES.join(', ')}`, complete: AUDIT_KIND_NAMES },
+  since: { value: 'TIME', help: 'only what happened since then: 2h or 7d ago, 2026-11-17, or 2026-11-17T08:30' },
+  until: { value: 'TIME', help: 'only what happened before then' },
+  text: { value: 'TEXT', help: 'only lines with this text, wherever it is in the line' },
+  limit: { value: 'N', help: 'how many lines, the newest; default: 50' },
   'with-secrets': { help: 'export: include headers, environment, arguments and URL credentials of added servers' },
 } as const satisfies Record<string, FlagDefinition>;
 
@@ -154,6 +161,7 @@ export const COMMANDS = {
     group: 'gateway',
     operands: '[show|prune|export]',
     summary: 'show, prune or export the stored data',
+    together: { with: ['audit'], operands: '', summary: 'the stored data; the record of what happened' },
     flags: ['config', 'store', 'stdio', 'json', 'older-than', 'with-secrets'],
     flagHelp: {
       config: 'may name the store',
@@ -163,6 +171,32 @@ export const COMMANDS = {
         'one per line',
     },
     complete: ['show', 'prune', 'export'],
+  },
+  audit: {
+    group: 'gateway',
+    operands: '[url]',
+    summary: 'list, follow or export the audit record',
+    flags: [
+      'server',
+      'tool',
+      'principal',
+      'kind',
+      'since',
+      'until',
+      'text',
+      'limit',
+      'follow',
+      ...GATEWAY,
+      'stdio',
+      'json',
+      'no-color',
+    ],
+    flagHelp: {
+      ...GATEWAY_HELP,
+      server: 'only lines of this server',
+      follow: 'print new lines as they are written, until stopped',
+      json: 'every line as a JSON document, on a line of its own: all of them, unless --limit is given; errors as {"error":{"code","message"}}',
+    },
   },
   console: {
     group: 'people',

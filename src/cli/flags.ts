@@ -37,7 +37,13 @@ export interface Flags extends ConfigFlags {
   once?: boolean;
   follow?: boolean;
   print?: boolean;
+  tool?: string;
   principal?: string;
+  kind?: string;
+  since?: string;
+  until?: string;
+  text?: string;
+  limit?: string;
 }
 
 export interface CommandLine {

@@ -238,6 +238,20 @@ ${FIND_GATEWAY}`,
     examples: ['meanwhile watch', 'meanwhile watch --json | jq .item.status'],
     exitCodes: SHOWN_EXIT_CODES,
   },
+  audit: {
+    about: `Lists the audit record of a gateway, which "audit": true in its config file turns on: calls, questions, answers, approvals,
+sign-ins and changes of servers, with who, when and how it ended. With --json it exports all lines that match, however many, the oldest
+first.
+
+${FIND_GATEWAY} If none is running, the lines are read from its store.`,
+    envFlags: 'Flags',
+    examples: [
+      'meanwhile audit --since 2h --kind call --server files',
+      'meanwhile audit --follow --principal ann',
+      'meanwhile audit --json --since 2026-11-01 > november.jsonl',
+    ],
+    exitCodes: SHOWN_EXIT_CODES,
+  },
   link: {
     about: `Adds Meanwhile to the config file of each client, or of those given, so that the client starts it: ${CLIENT_NAMES.join(', ')}.
 Without names it takes the clients that it finds on this machine.

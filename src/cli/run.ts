@@ -27,6 +27,7 @@ const COMMANDS: Record<CommandName, () => Promise<Command>> = {
   status: async () => (await import('./commands/status.ts')).status,
   watch: async () => (await import('./commands/watch.ts')).watch,
   rules: async () => (await import('./commands/rules.ts')).rules,
+  audit: async () => (await import('./commands/audit.ts')).audit,
   store: async () => (await import('./commands/store.ts')).store,
   link: async () => (await import('./commands/link.ts')).link,
   unlink: async () => (await import('./commands/unlink.ts')).unlink,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseAge, parseDuration, showDuration } from './units.ts';
+import { parseAge, parseDuration, parseMoment, showDuration } from './units.ts';
 
 test.each([
   ['30s', 30_000],
@@ -31,4 +31,17 @@ test.each(['7', '0.5', '7 ', 'soon', '0d', '1w'])(
 
 test('C-3: times for people', () => {
   expect([0, 999, 59_999, 65_000, 7_380_000].map(showDuration)).toEqual(['0s', '0s', '59s', '1m 05s', '2h 03m']);
+});
+
+test('G-5: a moment is so long ago, or a date in the time zone of the person', () => {
+  const now = Date.parse('2026-11-17T12:00:00Z');
+  expect(parseMoment('2h', 'since', now)).toBe(now - 7_200_000);
+  expect(parseMoment('7d', 'since', now)).toBe(now - 7 * 86_400_000);
+  expect(parseMoment('2026-11-17', 'since', now)).toBe(new Date(2026, 10, 17).getTime());
+  expect(parseMoment('2026-11-17 08:30', 'since', now)).toBe(new Date(2026, 10, 17, 8, 30).getTime());
+  expect(parseMoment('2026-11-17T08:30:05.5Z', 'since', now)).toBe(Date.UTC(2026, 10, 17, 8, 30, 5, 500));
+});
+
+test.each(['', 'yesterday', '2026', '17.11.2026', '2026-13-45', '1w', '5'])('G-5: %j is no moment', (text) => {
+  expect(() => parseMoment(text, 'until')).toThrow('--until: expected a time such as 2h, 7d, 2026-11-17');
 });

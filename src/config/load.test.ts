@@ -141,6 +141,34 @@ describe('groups', () => {
   });
 });
 
+describe('the audit record', () => {
+  const auditOf = async (audit: unknown): Promise<unknown> => (await load(settings({ audit }))).settings.audit;
+
+  it('G-5: is off unless it is turned on, with defaults for what is not given', async () => {
+    const defaults = { keepMs: 7_776_000_000, bytes: 268_435_456, arguments: 'hash' };
+    expect((await load({})).settings.audit).toBeUndefined();
+    expect(await auditOf(false)).toBeUndefined();
+    expect(await auditOf(true)).toEqual(defaults);
+    expect(await auditOf({})).toEqual(defaults);
+    expect(await auditOf({ keepMs: 60_000, arguments: 'none' })).toEqual({
+      ...defaults,
+      keepMs: 60_000,
+      arguments: 'none',
+    });
+  });
+
+  it('G-5: names what is wrong with it', async () => {
+    for (const [audit, mistake] of [
+      ['yes', /meanwhile\.audit: expected true or false or an object, got "yes"/],
+      [{ arguments: 'hashed' }, /meanwhile\.audit\.arguments: expected .*"hash"/],
+      [{ keepMs: 0 }, /meanwhile\.audit\.keepMs: .*60000/],
+      [{ keep: 5 }, /meanwhile\.audit\.keep: unknown key; did you mean .keepMs/],
+    ] as const) {
+      expect(await mistakes(settings({ audit })), JSON.stringify(audit)).toEqual([expect.stringMatching(mistake)]);
+    }
+  });
+});
+
 describe('precedence', () => {
   const file = settings({ port: 1, host: 'file', logLevel: 'error', store: 'file.db' });
   const env = {

@@ -28,7 +28,9 @@ function explainIssue(issue: Issue, prefix: Path, file: unknown): Mistake[] {
         message: `unknown key${suggestion(key, path, valueAt(file, [...path, key]))}`,
       }));
     case 'invalid_union':
-      return explainServer(issue, path, value, file);
+      return path[0] === 'mcpServers' || path[0] === 'servers'
+        ? explainServer(issue, path, value, file)
+        : explainAlternatives(issue, path, value, file);
     case 'invalid_key':
       return at(issue.issues.find((each) => each.code === 'custom')?.message ?? 'not a valid name');
     case 'invalid_type': {
@@ -46,7 +48,26 @@ function explainIssue(issue: Issue, prefix: Path, file: unknown): Mistake[] {
   }
 }
 
-/** Server entries are the only union; the keys show which kind was meant. */
+/** What is wrong with the alternative that was meant by the type of the value; or which types there are. */
+function explainAlternatives(
+  { errors }: Extract<Issue, { code: 'invalid_union' }>,
+  path: Path,
+  value: unknown,
+  file: unknown,
+): Mistake[] {
+  const isOfType = (issues: readonly Issue[]): boolean =>
+    !issues.some((issue) => issue.path.length === 0 && issue.code === 'invalid_type');
+  const meant = isObject(value) || Array.isArray(value) ? errors.find(isOfType) : undefined;
+  if (meant !== undefined) return meant.flatMap((issue) => explainIssue(issue, path, file));
+  const expected = errors.flat().flatMap((issue) => {
+    if (issue.path.length > 0) return [];
+    if (issue.code === 'invalid_type') return TYPE_NAMES[issue.expected] ?? issue.expected;
+    return issue.code === 'invalid_value' ? issue.values.map((each) => JSON.stringify(each)) : [];
+  });
+  return [{ path, message: `expected ${expected.join(' or ')}, got ${show(value, path)}` }];
+}
+
+/** The keys of a server entry show which kind was meant. */
 function explainServer(
   issue: Extract<Issue, { code: 'invalid_union' }>,
   path: Path,

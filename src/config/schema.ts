@@ -123,6 +123,9 @@ const ms = (fallback: number, help: string, min = 1) =>
 const count = (fallback: number, help: string, min = 1) =>
   z.int().min(min).max(1_000_000).default(fallback).describe(help);
 
+/** A hundred years. */
+const MAX_AUDIT_MS = 3_155_760_000_000;
+
 /** Up to what still fits into one string with room to spare. */
 const bytes = (fallback: number, help: string) =>
   z
@@ -147,6 +150,29 @@ const notMore =
     const message = `${less} (${value[less]}) must not be more than ${more} (${value[more]})`;
     issues.push({ code: 'custom', path: [], message });
   };
+
+const auditSettings = group('The audit record.', {
+  keepMs: z
+    .int()
+    .min(60_000)
+    .max(MAX_AUDIT_MS)
+    .default(7_776_000_000)
+    .describe('How long lines are kept; 90 days by default.'),
+  bytes: z
+    .int()
+    .min(1_048_576)
+    .max(2 ** 40)
+    .default(268_435_456)
+    .describe(
+      'How much is kept, in the whole store; the oldest lines are deleted first. In a file it is a quarter of `limits.storeBytes` at most.',
+    ),
+  arguments: z
+    .enum(['hash', 'keep', 'none'])
+    .default('hash')
+    .describe(
+      'What lines have of arguments, questions and answers: `hash` their SHA-256, `keep` also the contents up to 64 KiB, `none` neither.',
+    ),
+});
 
 /** Compared letter by letter with what tokens say, so nothing of it is changed. */
 const issuer = group('An OAuth authorization server.', {
@@ -485,6 +511,14 @@ const settings = group('The settings of meanwhile itself.', {
     ),
     entryBytes: bytes(65_536, 'The largest arguments and results that are kept; of larger ones only the size is.'),
   }).prefault({}),
+  audit: z
+    .union([z.boolean(), auditSettings])
+    .transform((given) => (given === true ? auditSettings.parse({}) : given === false ? undefined : given))
+    .optional()
+    .describe(
+      'Turns the audit record on: `true`, or `{"keepMs", "bytes", "arguments"}`, all optional. A line for each call, question, ' +
+        'answer, approval, sign-in and change of a server. Off by default. See docs/AUDIT.md.',
+    ),
   servers: group('Connections to servers.', {
     connect: group('Whether a new session connects to a server at once (`eager`) or on first use (`lazy`).', {
       commands: z.enum(['lazy', 'eager']).default('lazy').describe('When the program of a command server is started.'),

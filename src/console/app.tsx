@@ -24,6 +24,7 @@ import { go, route, stayInList } from './state/route.ts';
 import { useTick } from './state/tick.ts';
 import { Icon, Logo, type IconName } from './ui/icons.tsx';
 import { Empty } from './ui/parts.tsx';
+import { Audit } from './pages/audit.tsx';
 import { Inbox } from './pages/inbox.tsx';
 import { Servers } from './pages/servers.tsx';
 import { Sessions } from './pages/sessions.tsx';
@@ -48,6 +49,11 @@ const PLACES: readonly Place[] = [
   { page: 'servers', title: 'Servers', icon: 'servers', key: 's', show: Servers },
   { page: 'sessions', title: 'Sessions', icon: 'sessions', key: 'e', show: Sessions },
 ];
+
+/** Only where there is an audit record. */
+const AUDIT: Place = { page: 'audit', title: 'Audit', icon: 'audit', key: 'a', show: Audit };
+
+const placesOf = ({ audit }: Me): readonly Place[] => (audit === undefined ? PLACES : [...PLACES, AUDIT]);
 
 export function App(): JSX.Element {
   useWatched(phase);
@@ -80,7 +86,8 @@ function Frame({ me }: { me: Me }): JSX.Element {
   const { page, id } = route.get();
   const [help, setHelp] = useState(false);
   const main = useRef<HTMLElement>(null);
-  const goTo = Object.fromEntries(PLACES.map((place) => [`g ${place.key}`, () => go(hrefOf(place.page))]));
+  const places = placesOf(me);
+  const goTo = Object.fromEntries(places.map((place) => [`g ${place.key}`, () => go(hrefOf(place.page))]));
   useKeys({ ...goTo, '?': () => setHelp(true) });
   // A new page begins at its heading. The first one leaves the focus alone.
   const visited = useRef(false);
@@ -88,7 +95,7 @@ function Frame({ me }: { me: Me }): JSX.Element {
     if (visited.current && !stayInList() && id === undefined) main.current?.querySelector<HTMLElement>('h1')?.focus();
     visited.current = true;
   }, [page]);
-  const Page = PLACES.find((place) => place.page === page)?.show ?? Inbox;
+  const Page = places.find((place) => place.page === page)?.show ?? Inbox;
   return (
     <div class={`frame ${id === undefined ? '' : 'at-item'}`}>
       <Navigation
@@ -102,7 +109,7 @@ function Frame({ me }: { me: Me }): JSX.Element {
       </main>
       <Notes />
       <Announcer />
-      {help && <Shortcuts places={PLACES} onClose={() => setHelp(false)} />}
+      {help && <Shortcuts places={places} onClose={() => setHelp(false)} />}
     </div>
   );
 }
@@ -123,7 +130,8 @@ function Navigation({ me, onHelp, onSkip }: NavigationProps): JSX.Element {
   };
   const words: Partial<Record<PageName, string>> = { inbox: 'open', work: 'running', servers: 'failed' };
   const { page } = route.get();
-  const title = PLACES.find((place) => place.page === page)?.title ?? '';
+  const places = placesOf(me);
+  const title = places.find((place) => place.page === page)?.title ?? '';
   useEffect(() => {
     document.title = `${open === 0 ? '' : `(${open}) `}${title} – Meanwhile`;
   }, [open, title]);
@@ -136,7 +144,7 @@ function Navigation({ me, onHelp, onSkip }: NavigationProps): JSX.Element {
         <Logo /> <span>Meanwhile</span>
       </a>
       <ul>
-        {PLACES.map((place) => {
+        {places.map((place) => {
           const count = counts[place.page] ?? 0;
           return (
             <li key={place.page}>

@@ -1,6 +1,6 @@
 /** Routes are in the fragment of the address, so each item has a link and the gateway serves one page. */
 
-export type PageName = 'inbox' | 'work' | 'timeline' | 'servers' | 'sessions';
+export type PageName = 'inbox' | 'work' | 'timeline' | 'servers' | 'sessions' | 'audit';
 
 export interface Route {
   page: PageName;
@@ -9,7 +9,7 @@ export interface Route {
   filters: Record<string, string>;
 }
 
-const LISTS: readonly PageName[] = ['inbox', 'work', 'timeline', 'servers', 'sessions'];
+const LISTS: readonly PageName[] = ['inbox', 'work', 'timeline', 'servers', 'sessions', 'audit'];
 const ITEMS: Record<string, PageName> = { q: 'inbox', c: 'work', s: 'servers' };
 const LETTERS: Partial<Record<PageName, string>> = { inbox: 'q', work: 'c', servers: 's' };
 

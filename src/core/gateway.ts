@@ -7,6 +7,7 @@ import type { Ending } from './call/request.ts';
 import { PrincipalBudgets, type Budget } from './budget.ts';
 import { GatewayError, orStoreFailed, OwnedElsewhere, shuttingDown } from './errors.ts';
 import { requireGroup } from './groups.ts';
+import type { AuditRecorder } from './audit/recorder.ts';
 import type { EventSink } from './event/log.ts';
 import { Recorder } from './history/recorder.ts';
 import { standingAnswers, type StandingAnswers } from './interaction/standing-answers.ts';
@@ -55,6 +56,8 @@ export interface GatewayParts {
   observed?: Observed;
   /** Absent without rules. */
   policy?: Policy | undefined;
+  /** Writes the audit record; absent if there is none. */
+  audit?: AuditRecorder | undefined;
   clock?: Clock;
 }
 
@@ -103,6 +106,7 @@ export class Gateway {
   readonly store: Store;
   /** Writes the history; absent if there is none. */
   readonly recorder: Recorder | undefined;
+  readonly audit: AuditRecorder | undefined;
   readonly #backends: Backends;
   readonly #models: Models | undefined;
   readonly #standing: StandingAnswers | undefined;
@@ -140,6 +144,7 @@ export class Gateway {
   constructor(parts: GatewayParts) {
     const { store, backends, settings, log, principals = [], observed = {}, clock = systemClock } = parts;
     this.store = store;
+    this.audit = parts.audit;
     this.observed = observed;
     this.settings = settings;
     const { totalBytes, principalShare: reserved } = settings.limits;
@@ -157,6 +162,7 @@ export class Gateway {
       log,
       sessions: () => this.sessions,
       end: async (session, reason) => this.end(session, reason),
+      onChange: (event, server, session, config) => this.audit?.serverChanged(event, server, session.recorded, config),
     });
     this.#limits = gatewayLimits(settings, principals);
     this.#claims = new Claims(store, () => this.#stage);
@@ -197,6 +203,7 @@ export class Gateway {
       for (const { id, principal } of await this.store.sessionsToResume()) await this.#restoreIfPossible(id, principal);
     }
     this.recorder?.start();
+    this.audit?.start();
     const { sessions, tasks } = this.settings;
     this.#stopTimers.push(
       ...(this.recorder ? [] : [this.clock.after(CLEAR_MS, () => this.#clearHistory(), { unref: true })]),
@@ -445,7 +452,7 @@ export class Gateway {
     >,
     store: ClaimedSession,
   ): Session {
-    const { settings, log, observed, recorder, clock, registry } = this;
+    const { settings, log, observed, recorder, audit, clock, registry } = this;
     const notifyHub: EventSink['add'] = (type, server, data) => {
       this.tellHub(about.principal, type, server, data);
       this.#neighbourhood?.tell(about.principal, { ask: 'event', type, server, data }).catch((error: unknown) => {
@@ -478,6 +485,7 @@ export class Gateway {
       observed,
       recorder,
       policy: this.#policy,
+      audit,
       clock,
     });
   }
@@ -704,7 +712,7 @@ export class Gateway {
       ...this.#ending,
       ...this.#endingById.values(),
     ]);
-    await this.recorder?.close();
+    await Promise.all([this.recorder?.close(), this.audit?.close()]);
     this.log.info('registry_shutdown_complete', {});
   }
 

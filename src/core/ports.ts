@@ -3,6 +3,7 @@
 import type { StopSignal } from '../lib/abort.ts';
 import type { BigNumber } from '../lib/exact-json.ts';
 import type { ServerFailureKind } from '../lib/server-failure.ts';
+import type { AuditKind, AuditLine, StoredLine } from './audit/line.ts';
 import type { SessionEvent } from './event/event.ts';
 import type { EntryKind, EntryStatus, EntryWrite, HistoryEntry } from './history/entry.ts';
 import type { Answer, Approval, Interaction, InteractionKind } from './interaction/interaction.ts';
@@ -569,6 +570,43 @@ export interface History {
   trim(endedBefore: number, maxBytes: number): Promise<void>;
 }
 
+// --- Audit record ------------------------------------------------------------------------------------------------
+
+export interface AuditFilter {
+  kinds?: readonly AuditKind[];
+  /** Whose lines; those of nobody are left out. */
+  owner?: string;
+  /** Of this principal, or answered by it. */
+  principal?: string;
+  server?: string;
+  tool?: string;
+  sessionId?: string;
+  /** A part of the line, in upper or lower case. */
+  text?: string;
+  /** They happened at `from` or later, and before `to`. */
+  from?: number;
+  to?: number;
+}
+
+export interface AuditQuery extends AuditFilter {
+  order: 'newest' | 'oldest';
+  /** Begins after the line with this number, in the given order. */
+  after?: number;
+  limit: number;
+}
+
+/**
+ * The lines of all gateways on a store. Every line is visible with its number before any line with a larger number is. Nothing changes a
+ * line.
+ */
+export interface AuditLog {
+  /** Writes all of the lines or none. A line with a gateway and a number there that is known already is the same line. */
+  append(lines: readonly AuditLine[]): Promise<void>;
+  read(query: AuditQuery): Promise<StoredLine[]>;
+  /** Deletes the lines that happened before that time, and then the oldest until the rest fits into so many bytes. */
+  trim(before: number, maxBytes: number): Promise<void>;
+}
+
 // --- The store ---------------------------------------------------------------------------------------------------
 
 /** The durable state of all sessions, which several gateways may share. A session belongs to the gateway that claimed it. */
@@ -579,6 +617,8 @@ export interface Store {
   readonly cluster: ClusterStore | undefined;
   /** What happened lately. Nothing waits for it, and nothing else depends on it. */
   readonly history: History;
+  /** The audit record, which is loaded on use. */
+  openAudit(): Promise<AuditLog>;
   /** Claims a session, stored or new; `undefined` while it is claimed already, here or by another gateway. */
   claim(sessionId: string): Promise<ClaimedSession | undefined>;
   /**

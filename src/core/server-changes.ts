@@ -19,6 +19,8 @@ interface ServerChangesParts {
   /** All that are open. */
   sessions: () => Session[];
   end: (session: Session, reason: string) => Promise<void>;
+  /** Told of the changes that clients of this gateway make. */
+  onChange?: (event: 'added' | 'replaced' | 'removed', server: string, caller: Session, config?: ServerConfig) => void;
 }
 
 /** Adds and removes servers while the gateway runs, for all sessions that see them. */
@@ -27,13 +29,15 @@ export class ServerChanges {
   readonly #log: Log;
   readonly #sessions: () => Session[];
   readonly #end: ServerChangesParts['end'];
+  readonly #onChange: ServerChangesParts['onChange'];
   #lastChange: Promise<void> = Promise.resolve();
 
-  constructor({ registry, log, sessions, end }: ServerChangesParts) {
+  constructor({ registry, log, sessions, end, onChange }: ServerChangesParts) {
     this.#registry = registry;
     this.#log = log;
     this.#sessions = sessions;
     this.#end = end;
+    this.#onChange = onChange;
   }
 
   /**
@@ -67,6 +71,7 @@ export class ServerChanges {
       const added = { name, config, replaced: before !== undefined, addedBy: 'another session' };
       await this.#replace(audience, added, { caller, keep });
     });
+    this.#onChange?.(before ? 'replaced' : 'added', name, caller, config);
     this.#log.info(before ? 'server_config_updated' : 'server_config_added', { server: name });
     return { info, tools };
   }
@@ -82,6 +87,7 @@ export class ServerChanges {
         session === caller ? 'this session' : 'another session',
       );
     });
+    this.#onChange?.('removed', name, caller);
     this.#log.info('server_config_removed', { server: name });
   }
 

@@ -13,6 +13,13 @@ export interface GroupSettings extends NamePatterns {
   prefix: boolean;
 }
 
+export interface AuditSettings {
+  keepMs: number;
+  bytes: number;
+  /** What is kept of arguments, questions and answers. */
+  arguments: 'hash' | 'keep' | 'none';
+}
+
 /** The settings the core reads; the config room provides them. */
 export interface CoreSettings {
   /** The principals whose clients may add servers. */
@@ -34,6 +41,8 @@ export interface CoreSettings {
   servers: { connect: { commands: ConnectMode; urls: ConnectMode } };
   cluster: { drainMs: number };
   history: { keepMs: number; bytes: number; callsPerSecond: number; entryBytes: number };
+  /** Absent if there is no audit record. */
+  audit?: AuditSettings | undefined;
   sessions: { idleMs: number; checkMs: number; max: number };
   events: { perSession: number; total: number; notificationsPerServer: number; logsPerServer: number };
   limits: {

@@ -158,9 +158,41 @@ export interface Me {
   gateway: { id?: string; version: string; startedAt: number };
   /** With `keepMs` 0, calls and questions are not recorded, and so cannot be asked for. */
   history: { keepMs: number; callsPerSecond?: number };
+  /** Absent if there is no audit record. */
+  audit?: { keepMs: number; arguments?: string };
   endpoints?: { hub?: string; all?: string };
   /** Whether the person can start the demo. */
   demo?: boolean;
+}
+
+/** A line of the audit record. */
+export interface AuditLine {
+  seq: number;
+  gateway: string;
+  n: number;
+  at: number;
+  kind: 'call' | 'question' | 'answer' | 'approval' | 'sign_in' | 'server' | 'gap';
+  event: string;
+  principal?: string;
+  program?: string;
+  sessionId?: string;
+  server?: string;
+  tool?: string;
+  callId?: string;
+  questionId?: string;
+  asks?: string;
+  startedAt?: number;
+  outcome?: string;
+  isError?: boolean;
+  errorCode?: number;
+  answeredBy?: { principal: string; via: string; name?: string };
+  reason?: string;
+  contentHash?: string;
+  content?: unknown;
+  place?: string;
+  method?: string;
+  address?: string;
+  count?: number;
 }
 
 export interface Page<T> {

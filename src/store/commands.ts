@@ -1,6 +1,7 @@
 /** Looks at a store, or removes what is over from it: a file, or a database. What is for PostgreSQL is loaded on use. */
 
 import { isPostgresUrl } from '../lib/postgres-url.ts';
+import type { AuditToRead } from './audit/to-read.ts';
 import type { ExportOptions } from './export-line.ts';
 import { exportStore as exportFile } from './sqlite/export.ts';
 import { inspectStore as inspectFile } from './sqlite/inspect.ts';
@@ -22,4 +23,10 @@ export async function* exportStore(store: string, options: ExportOptions = {}): 
   yield* isPostgresUrl(store)
     ? (await import('./postgres/export.ts')).exportStore(store, options)
     : exportFile(store, options);
+}
+
+export async function openAuditToRead(store: string): Promise<AuditToRead> {
+  return isPostgresUrl(store)
+    ? (await import('./postgres/audit.ts')).openAuditToRead(store)
+    : (await import('./sqlite/audit.ts')).openAuditToRead(store);
 }

@@ -5,7 +5,7 @@ import { portToReturnTo } from '../support/port-to-return-to.ts';
 import { EVIL, EVIL_NAME } from './evil.ts';
 import { startKillable } from './killable.ts';
 import { takePictures } from './pictures.ts';
-import type { Page } from './browser.ts';
+import type { Locator, Page } from './browser.ts';
 import { call, go, group, isAccessible, NARROW, Stage, WIDE } from './scene.ts';
 
 const ADA = 'a-token-of-ada-12345';
@@ -484,7 +484,7 @@ test.each([
 ])(
   'W-8: axe-core finds nothing on any page ($where)',
   async ({ colorScheme, viewport, rules }) => {
-    const scene = await stage.scene();
+    const scene = await stage.scene({ audit: true });
     const page = await stage.signedIn(scene.gateway, '/inbox', undefined, { colorScheme, viewport });
     const look = async (route: string, shown: string): Promise<void> => {
       await go(page, route);
@@ -503,6 +503,8 @@ test.each([
     await look('/timeline', '.bar-item');
     await look('/timeline?as=table', 'tbody tr');
     await look('/sessions', 'tbody tr');
+    await look('/audit', 'tbody tr');
+    await look('/audit?text=nothing-like-it', '.empty');
     await go(page, '/work');
     await page.getByRole('link', { name: /show/ }).first().click();
     await page.getByText('Structured content').waitFor();
@@ -516,6 +518,40 @@ test.each([
   },
   60_000,
 );
+
+test('G-5: the audit page lists what happened, follows it live, and filters it', async () => {
+  const scene = await stage.scene({ audit: true });
+  const page = await stage.signedIn(scene.gateway);
+  await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
+  await page.keyboard.type('ga');
+  await page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor();
+  const row = (name: RegExp): Locator => page.getByRole('row', { name }).first();
+  await row(/sign-in accepted/).waitFor();
+  await call(scene, 'show', { title: 'x' });
+  await row(/call ended.*office show.*sha256:.*completed/).waitFor();
+  await call(scene, 'approve', { what: 'it' });
+  await row(/question asked.*office approve/).waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.type('APPROVE');
+  await row(/office show/).waitFor({ state: 'hidden' });
+  await row(/question asked.*office approve/).waitFor();
+  await page.getByLabel('Kind').selectOption({ label: 'Servers' });
+  await page.getByText('No line matches').waitFor();
+  await page.getByLabel('Kind').selectOption({ label: 'Questions' });
+  // A line leads to what the history has of it.
+  await row(/question asked/)
+    .getByRole('link', { name: 'office approve' })
+    .click();
+  await page.getByRole('article').getByText('Approve it?').waitFor();
+  expect(stage.troubles).toEqual([]);
+});
+
+test('G-5: without an audit record there is no page for it', async () => {
+  const scene = await stage.scene();
+  const page = await stage.signedIn(scene.gateway, '/audit');
+  await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
+  expect(await page.getByRole('link', { name: 'Audit' }).count()).toBe(0);
+});
 
 test('W-9: the pictures of the documentation are those of a real gateway', async () => {
   const pictures = await takePictures(stage);

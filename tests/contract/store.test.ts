@@ -5,6 +5,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { createLog } from '../../src/lib/log.ts';
 import { openSqliteStore } from '../../src/store/sqlite/store.ts';
 import { MemoryDatabase } from '../support/memory-database.ts';
+import { auditContract } from './audit.contract.ts';
 import { historyContract } from './history.contract.ts';
 import { storeContract } from './store.contract.ts';
 
@@ -44,4 +45,14 @@ historyContract('shared by gateways of one process', async () => {
   const database = new MemoryDatabase();
   const open = async () => database.open({ shared: true });
   return { store: await open(), openAnother: open, shared: true, firstGone: () => database.expireClaims() };
+});
+
+auditContract('sqlite in memory', async () => ({ store: await openSqliteStore({ path: ':memory:', log }) }));
+auditContract('sqlite in a file', async () => ({
+  store: await openSqliteStore({ path: join(folder, `${++opened}.db`), log }),
+}));
+auditContract('shared by gateways of one process', async () => {
+  const database = new MemoryDatabase();
+  const open = async () => database.open({ shared: true });
+  return { store: await open(), openAnother: open };
 });

@@ -6,6 +6,7 @@ import { createLog } from '../../src/lib/log.ts';
 import { Database } from '../../src/store/postgres/database.ts';
 import { MIGRATIONS } from '../../src/store/postgres/schema.ts';
 import { openPostgresStore, type PostgresStore } from '../../src/store/postgres/store.ts';
+import { callLine } from '../contract/audit.contract.ts';
 import { runCommand } from '../support/command.ts';
 import { configFile } from '../support/gateway.ts';
 import { owned } from '../support/owned.ts';
@@ -159,6 +160,23 @@ test('K-1, P-1: everything is exported, in pages, and secrets only if asked for'
   expect(counts).toEqual({ session: 1, server: 1, task: 1200, event: 3 });
   expect(stdout).toContain('{"kind":"task","record":{"id":"t7","n":12345678901234567890}}');
   expect((await storeCommand('export', '--with-secrets')).stdout).toContain('swordfish');
+});
+
+test('G-5: the audit record of a database is read without a gateway, and one of an earlier version has none', async () => {
+  const audit = async (...args: string[]) => runCommand(['audit', '--store', server.url(), ...args]);
+  const store = await open();
+  const log = await store.openAudit();
+  await log.append(Array.from({ length: 450 }, (_, index) => callLine(index + 1)));
+  const all = await audit('--json', '--server', 'one');
+  expect(all).toMatchObject({ code: 0, stderr: '' });
+  const numbers = all.stdout.split('\n').map((line) => (JSON.parse(line) as { n: number }).n);
+  expect(numbers).toEqual(Array.from({ length: 450 }, (_, index) => index + 1));
+  expect((await audit('--limit', '2')).stdout.split('\n')).toHaveLength(2);
+  await admin.script('DROP TABLE meanwhile.audit');
+  const none = await audit();
+  expect(none).toMatchObject({ code: 0, stdout: '' });
+  expect(none.stderr).toContain(`no lines match, at ${name()}`);
+  expect(all.stdout + none.stderr).not.toContain('hunter2');
 });
 
 test('K-1: what is wrong with the database is said with the fix, and nothing is created', async () => {

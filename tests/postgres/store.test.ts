@@ -16,6 +16,7 @@ import {
   type PostgresStore,
   type PostgresStoreOptions,
 } from '../../src/store/postgres/store.ts';
+import { auditContract } from '../contract/audit.contract.ts';
 import { historyContract } from '../contract/history.contract.ts';
 import { storeContract } from '../contract/store.contract.ts';
 import { event, server as serverRecord, session, task } from '../support/records.ts';
@@ -66,6 +67,11 @@ storeContract(
 historyContract('postgres', async () => {
   await empty();
   return { store: await open(), openAnother: open, shared: true, firstGone: expireClaims };
+});
+
+auditContract('postgres', async () => {
+  await empty();
+  return { store: await open(), openAnother: open };
 });
 
 describe('a store on PostgreSQL', () => {

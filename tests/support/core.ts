@@ -1,5 +1,6 @@
 /** A whole core in this process: only the servers and the time belong to the test. The test owns it. */
 import type { Caller } from '../../src/core/call/request.ts';
+import { openAudit } from '../../src/core/audit/open.ts';
 import { Gateway } from '../../src/core/gateway.ts';
 import { createPolicy } from '../../src/core/policy/gate.ts';
 import type { Models, ServerConfig } from '../../src/core/ports.ts';
@@ -60,9 +61,10 @@ export async function startCore(options: CoreOptions = {}): Promise<Core> {
     logged.push(entry.event);
   });
   const settings = coreSettings({ servers: { connect: { urls: 'lazy' } }, ...options.settings });
+  const audit = await openAudit(store, { settings, log, clock });
   const { models } = options;
   const policy = settings.rules.length > 0 ? createPolicy(settings.rules) : undefined;
-  const gateway = new Gateway({ store, backends, settings, log, clock, principals, models, policy });
+  const gateway = new Gateway({ store, backends, settings, log, clock, principals, models, policy, audit });
   await gateway.start(new Map(Object.entries(servers)));
   const stop = async (): Promise<void> => {
     await gateway.close('the gateway is shutting down');

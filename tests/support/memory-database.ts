@@ -20,6 +20,7 @@ import type {
 import { resumes } from '../../src/core/session/kind.ts';
 import { hasEnded, type Task } from '../../src/core/task/task.ts';
 import { StoreError } from '../../src/store/store-error.ts';
+import { MemoryAudit } from './memory-audit.ts';
 import { HistoryData, MemoryHistory } from './memory-history.ts';
 
 type OwnedKind = Exclude<SessionRecordKind, 'session'>;
@@ -52,6 +53,7 @@ export class MemoryDatabase {
   readonly history = new HistoryData();
   /** Why nothing can be written now. */
   failing: Error | undefined;
+  readonly audit = new MemoryAudit();
   /** The ids of the gateways that are there. */
   readonly present = new Set<string>();
   #lastFence = 0;
@@ -149,6 +151,10 @@ class MemoryStore implements Store {
         return [...this.#database.sessions.values()].find((each) => each.principal === principal && has(each));
       },
     };
+  }
+
+  async openAudit(): Promise<MemoryAudit> {
+    return this.#database.audit;
   }
 
   async claim(sessionId: string): Promise<ClaimedSession | undefined> {

@@ -1,6 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import type { Config } from '../../config/schema.ts';
-import { drained } from '../../lib/drained.ts';
 import {
   exportStore,
   inspectStore,
@@ -14,6 +12,7 @@ import { configFor } from '../config.ts';
 import { EXIT_CODES, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine, type Flags } from '../flags.ts';
 import { cleanLine } from '../../lib/clean.ts';
+import { printLines } from '../print-lines.ts';
 import { Screen } from '../terminal/screen.ts';
 import { table } from '../terminal/layout.ts';
 
@@ -149,27 +148,7 @@ function pruned(report: PruneReport): string {
 
 // --- export ---
 
-const CHUNK_CHARS = 65_536;
-
 async function exportAll({ store: path }: Config['settings'], flags: Flags): Promise<number> {
-  let unread = false;
-  process.stdout.once('error', () => {
-    unread = true;
-  });
-  let chunk = '';
-  for await (const line of exportStore(path, { secrets: flags['with-secrets'] === true })) {
-    chunk += line;
-    if (chunk.length < CHUNK_CHARS) continue;
-    await write(chunk);
-    if (unread) return RESULT;
-    chunk = '';
-  }
-  await write(chunk);
+  await printLines(exportStore(path, { secrets: flags['with-secrets'] === true }));
   return RESULT;
-}
-
-async function write(text: string): Promise<void> {
-  if (!process.stdout.write(text)) await drained(process.stdout);
-  // Lets an EPIPE error arrive if the reader is gone.
-  await turn();
 }

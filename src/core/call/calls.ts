@@ -18,8 +18,8 @@ import {
   type ServerTask,
   type SessionStore,
 } from '../ports.ts';
-import type { SessionRecorder } from '../history/session-recorder.ts';
 import type { Observed } from '../observer.ts';
+import type { SessionListener } from '../session/listener.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
 import {
@@ -56,7 +56,7 @@ export interface CallsParts {
   budget?: Budget;
   observed?: Observed;
   /** Absent if nothing is recorded. */
-  recorder?: SessionRecorder | undefined;
+  recorder?: SessionListener | undefined;
   /** Absent without rules. */
   gate?: CallGate | undefined;
   clock: Clock;
@@ -81,7 +81,7 @@ export class Calls {
   readonly #store: SessionStore;
   readonly #log: Log;
   readonly #observed: Observed;
-  readonly #recorder: SessionRecorder | undefined;
+  readonly #recorder: SessionListener | undefined;
   readonly #gate: CallGate | undefined;
   readonly #clock: Clock;
 

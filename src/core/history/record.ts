@@ -1,8 +1,9 @@
 /** Entries that may still change, and what of them is not written yet. */
 
+import type { Writable } from '../write-loop.ts';
 import type { EntryContent, NewEntry } from './entry.ts';
 
-export interface Recorded<T extends NewEntry = NewEntry> {
+export interface Recorded<T extends NewEntry = NewEntry> extends Writable {
   entry: T;
   /** To be written with the entry. */
   content?: EntryContent | undefined;
@@ -14,8 +15,6 @@ export interface Recorded<T extends NewEntry = NewEntry> {
   writtenAt?: number;
   /** The store has a version of it. */
   isStored?: boolean;
-  /** How many writes had succeeded when writing it last failed; and how often it failed by itself although others were written since. */
-  failure?: { after: number; alone: number } | undefined;
   /** Only its progress has changed. */
   isProgress?: boolean;
 }

@@ -15,6 +15,7 @@ import { every, within } from '../../lib/timers.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import type { History } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
+import { WriteLoop } from '../write-loop.ts';
 import {
   endedAt,
   type CallEntry,
@@ -34,17 +35,11 @@ const COLLECT_MS = 250;
 const PROGRESS_MS = 1000;
 /** A call that has no entry gets one when it takes longer, as far as the rate allows. */
 const SLOW_MS = 1000;
-/** How many entries are written in one go. */
-const AT_ONCE = 500;
-/** After a failure, so many times fewer: one that can never be written is found, and does not hold up the others. */
-const FEWER = 8;
-/** An entry that fails by itself so often, while others can be written, is dropped. */
-const MOST_FAILURES = 2;
+/** How many dropped ends are written in one go. */
+const ENDS_AT_ONCE = 500;
 /** How many changed entries wait for the store at most, and how much of their contents. */
 const MOST_WAITING = 10_000;
 const MOST_WAITING_BYTES = 16 * 1024 * 1024;
-const FIRST_RETRY_MS = 1000;
-const LAST_RETRY_MS = 30_000;
 const TRIM_MS = 60_000;
 /** How often the size is looked at, in parts of what is allowed. */
 const SIZE_CHECKS = 16;
@@ -78,13 +73,8 @@ export class Recorder {
   #waitingBytes = 0;
   /** Calls of the current second that only count, by what they are counted for. */
   #summaries = new Map<string, Summary>();
-  #cancelTick: (() => void) | undefined;
-  #writing: Promise<void> | undefined;
-  #retryMs = 0;
-  #atOnce = AT_ONCE;
+  readonly #loop: WriteLoop;
   #dropped = 0;
-  /** How many writes have succeeded. */
-  #succeeded = 0;
   /** Entries whose end was dropped, although the store shows them going on. */
   readonly #droppedEnds = new Map<string, End>();
   /** About what was written since the size was last looked at. */
@@ -100,6 +90,8 @@ export class Recorder {
     this.entryBytes = entryBytes;
     this.#listed = new Rate(callsPerSecond);
     this.#failed = new Rate(callsPerSecond);
+    const { clock, log } = parts;
+    this.#loop = new WriteLoop({ name: 'history', collectMs: COLLECT_MS, clock, log, onTick: () => void this.#tick() });
   }
 
   /** What goes on from an earlier run of the program has been restored: the rest is lost. */
@@ -128,7 +120,7 @@ export class Recorder {
   /** A call that has no entry begins. If it takes long, `list` may give it one. */
   addUnlisted(call: LiveCall, list: () => void): void {
     this.#unlisted.add(call, list);
-    this.#schedule();
+    this.#loop.schedule();
   }
 
   /** It has ended, or has an entry now. */
@@ -145,7 +137,7 @@ export class Recorder {
       const about = { principal, server, tool, from, to: from + 1000 };
       summary = { kind: 'summary', id: secretId(), ...about, count: 0, errors: 0, longestMs: 0 };
       this.#summaries.set(key, summary);
-      this.#schedule();
+      this.#loop.schedule();
     }
     summary.count += 1;
     if (failed) summary.errors += 1;
@@ -164,7 +156,7 @@ export class Recorder {
       this.#makeRoom();
       this.#changed.set(id, record);
     }
-    this.#schedule();
+    this.#loop.schedule();
   }
 
   /** Sets what is to be written besides the entry itself. Without room for it, the entry says that it is not kept. */
@@ -210,11 +202,6 @@ export class Recorder {
 
   // --- Writing ---
 
-  #schedule(ms = COLLECT_MS): void {
-    if (this.#cancelTick !== undefined || this.#writing !== undefined || this.#closed) return;
-    this.#cancelTick = this.clock.after(Math.max(ms, this.#retryMs), () => void this.#tick(), { unref: true });
-  }
-
   async #tick(): Promise<void> {
     this.#listSlow();
     await this.flush({ all: false });
@@ -232,37 +219,25 @@ export class Recorder {
 
   /** Writes what has changed so far. Never fails. With `all`, also what could wait for a moment. */
   async flush({ all = true } = {}): Promise<void> {
-    while (this.#writing !== undefined) await this.#writing;
-    this.#cancelTick?.();
-    this.#cancelTick = undefined;
-    this.#writing = this.#write(all);
-    await this.#writing;
-    this.#writing = undefined;
+    await this.#loop.run(async () => this.#write(all));
     const waiting = this.#changed.size + this.#summaries.size + this.#unlisted.size + this.#droppedEnds.size;
-    if (waiting > 0) this.#schedule();
+    if (waiting > 0) this.#loop.schedule();
     if (this.#written > this.#parts.settings.bytes / SIZE_CHECKS) void this.#trim();
   }
 
   async #write(all: boolean): Promise<void> {
-    const { history, log } = this.#parts;
+    const { history } = this.#parts;
     const due = this.#due(all);
     while (due.length > 0) {
-      // Those that may never be written come last, each by itself.
-      const records = due.splice(0, Math.max(1, Math.min(this.#atOnce, firstSuspect(due))));
+      const records = this.#loop.nextOf(due);
       const writes = await this.#taken(records);
       if (writes === undefined) return;
       try {
         await history.append(writes);
         if (writes.length === 0) continue;
-        this.#succeeded += 1;
         for (const { entry, content } of writes) this.#written += bytesOf(entry, content);
-        for (const record of records) {
-          record.isStored = true;
-          record.failure = undefined;
-        }
-        if (this.#retryMs > 0) log.info('history_write_recovered', { dropped: this.#dropped });
-        this.#retryMs = 0;
-        this.#atOnce = Math.min(AT_ONCE, 2 * this.#atOnce);
+        for (const record of records) record.isStored = true;
+        this.#loop.succeeded(records, this.#dropped);
         this.#dropped = 0;
       } catch (error) {
         this.#failedToWrite(records, writes, error);
@@ -275,7 +250,7 @@ export class Recorder {
   /** Without them, the entries would be shown as going on for ever. What else they had to say is lost. */
   async #writeDroppedEnds(): Promise<void> {
     const { history } = this.#parts;
-    const ends = [...this.#droppedEnds].slice(0, AT_ONCE);
+    const ends = [...this.#droppedEnds].slice(0, ENDS_AT_ONCE);
     if (ends.length === 0) return;
     try {
       const stored = await history.find(ends.map(([id]) => id));
@@ -298,8 +273,7 @@ export class Recorder {
     const due = [...this.#changed.values()].filter(
       ({ isProgress, writtenAt = 0 }) => all || isProgress !== true || now - writtenAt >= PROGRESS_MS,
     );
-    const suspects = due.filter(isSuspected);
-    return suspects.length === 0 ? due : [...due.filter((record) => !isSuspected(record)), ...suspects];
+    return this.#loop.inOrder(due);
   }
 
   /** What is to be written of them; `undefined` if that cannot be known at the moment. They may change again from now on. */
@@ -333,15 +307,16 @@ export class Recorder {
   }
 
   #failedToWrite(records: readonly Recorded[], writes: readonly EntryWrite[], error: unknown): void {
-    const { log } = this.#parts;
-    if (this.#retryMs === 0) log.error('history_write_failed', { entries: writes.length, error: messageOf(error) });
-    this.#retryMs = Math.min(LAST_RETRY_MS, Math.max(FIRST_RETRY_MS, 2 * this.#retryMs));
-    this.#atOnce = Math.max(1, Math.floor(this.#atOnce / FEWER));
+    this.#loop.failed(writes.length, error);
     const contents = new Map(writes.map(({ entry, content }) => [entry.id, content]));
     for (const record of records) {
       const { id } = record.entry;
       const content = contents.get(id);
-      if (!contents.has(id) || this.#isHopeless(record, writes.length === 1)) continue;
+      if (!contents.has(id)) continue;
+      if (this.#loop.isHopeless(record, writes.length === 1)) {
+        this.#drop(record);
+        continue;
+      }
       if (content !== undefined && record.content === undefined) {
         this.setContent(record, content, bytesOf(record.entry, content));
       }
@@ -349,16 +324,6 @@ export class Recorder {
       this.#makeRoom();
       this.#changed.set(id, record);
     }
-  }
-
-  /** Whether it can never be written. While nothing else can be written, that says nothing about this one. */
-  #isHopeless(record: Recorded, isAlone: boolean): boolean {
-    const { after, alone } = record.failure ?? { after: this.#succeeded, alone: 0 };
-    record.failure = { after: this.#succeeded, alone: alone + Number(isAlone && after < this.#succeeded) };
-    if (record.failure.alone < MOST_FAILURES) return false;
-    record.failure = undefined;
-    this.#drop(record);
-    return true;
   }
 
   // --- Tidying up ---
@@ -395,8 +360,7 @@ export class Recorder {
     for (const stop of this.#stopTimers) stop();
     await within(LAST_WRITE_MS, this.flush(), this.clock);
     this.#closed = true;
-    this.#cancelTick?.();
-    this.#cancelTick = undefined;
+    this.#loop.close();
     this.#changed.clear();
   }
 }
@@ -406,15 +370,6 @@ function endedLike(entry: HistoryEntry, end: End | undefined): NewEntry {
   const to = end?.endedAt;
   const waits = entry.kind === 'call' && to !== undefined && { waits: entry.waits.map((wait) => ({ to, ...wait })) };
   return { ...entry, ...end, ...waits } as NewEntry;
-}
-
-function isSuspected(record: Recorded | undefined): boolean {
-  return record?.failure !== undefined && record.failure.alone > 0;
-}
-
-function firstSuspect(records: readonly Recorded[]): number {
-  const index = records.findIndex(isSuspected);
-  return index === -1 ? records.length : index;
 }
 
 function bytesOf(entry: NewEntry, content: EntryContent | undefined): number {

@@ -1,51 +1,22 @@
 /** What the calls and questions of one session become in the history. */
 
 import { roughSize } from '../../lib/rough-size.ts';
-import { shortenText } from '../../lib/shorten.ts';
 import { isObject } from '../../lib/values.ts';
 import type { InFlight } from '../../lib/in-flight.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import type { CallReply } from '../call/request.ts';
 import { isPerson, messageIn, modeOf } from './asked.ts';
-import type { Answer, OpenInteraction, SettledInteraction } from '../interaction/interaction.ts';
+import type { Answer, Interaction, OpenInteraction } from '../interaction/interaction.ts';
 import { requestOf } from '../interaction/link.ts';
 import type { Progress } from '../ports.ts';
-import { type EndedTask, type TaskError, type WorkingTask } from '../task/task.ts';
-import {
-  type AnsweredBy,
-  type CallEntry,
-  type CallView,
-  type EntryContent,
-  type NewEntry,
-  type Wait,
-} from './entry.ts';
+import type { Answerer, QuestionEnd, RecordedSession, SessionListener } from '../session/listener.ts';
+import type { EndedTask, WorkingTask } from '../task/task.ts';
+import { endOf, endOfTask, shortened, type CallEnd } from './call-end.ts';
+import { type AnsweredBy, type CallEntry, type EntryContent, type NewEntry, type Wait } from './entry.ts';
 import type { CallRecord, QuestionRecord } from './record.ts';
 import type { Recorder } from './recorder.ts';
 
-export interface RecordedSession {
-  id: string;
-  principal: string;
-  view: CallView;
-  /** The name of its client program, if it is known. */
-  program: () => string | undefined;
-}
-
-/** Who answered a question; without a principal that of the session. */
-interface Answerer {
-  via: AnsweredBy['via'];
-  principal?: string | undefined;
-  name?: string | undefined;
-}
-
-/** How a call has ended. */
-type CallEnd = Pick<CallEntry, 'status' | 'isError' | 'error' | 'statusMessage'> & { result?: Record<string, unknown> };
-
-/** How much of a message is kept. */
-const MESSAGE_LENGTH = 1000;
-
-const shortened = (text: string): string => shortenText(text, MESSAGE_LENGTH);
-
-export class SessionRecorder {
+export class SessionRecorder implements SessionListener {
   readonly #recorder: Recorder;
   readonly #about: RecordedSession;
   readonly #live: Pick<InFlight<string, LiveCall>, 'get'>;
@@ -69,7 +40,6 @@ export class SessionRecorder {
     if (call.recorded !== undefined) this.#progressed(call.recorded, progress);
   }
 
-  /** A call became a task. */
   callPromoted(call: LiveCall, taskId: string): void {
     const record = this.#list(call);
     record.entry.taskId = taskId;
@@ -77,7 +47,6 @@ export class SessionRecorder {
     this.#recorder.changed(record);
   }
 
-  /** A call that is no task was answered. */
   callEnded(call: LiveCall, reply: Exclude<CallReply, { kind: 'task' }>): void {
     const end = endOf(reply);
     const failed = end.status === 'failed' || end.isError === true;
@@ -92,7 +61,6 @@ export class SessionRecorder {
     this.#end(this.#list(call), end, now);
   }
 
-  /** Another gateway has the session: nobody here knows how the call ends. */
   callLeft(call: LiveCall): void {
     this.#recorder.removeUnlisted(call);
     const { recorded } = call;
@@ -101,7 +69,6 @@ export class SessionRecorder {
     this.#end(recorded, { status: 'lost' }, this.#recorder.clock.now());
   }
 
-  /** A call of an earlier run of the program goes on as a task, or turns out to have failed. */
   taskRestored(task: WorkingTask): CallRecord {
     const { id: taskId, callId = taskId, server, tool, args, program, createdAt, statusMessage } = task;
     const record = this.#newCall({ id: callId, server, tool, args, program, startedAt: createdAt });
@@ -126,7 +93,6 @@ export class SessionRecorder {
 
   // --- Questions ---
 
-  /** A question is there, or has changed. `presented`: its client is being asked. */
   questionChanged(interaction: OpenInteraction, presented: boolean): void {
     // One that the client is not shown does not concern it.
     if (interaction.audience === 'none') return;
@@ -148,7 +114,6 @@ export class SessionRecorder {
     this.#recorder.changed(record);
   }
 
-  /** An answer has come, and is being stored. */
   questionAnswered(id: string, by: Answerer): void {
     const record = this.#questions.get(id);
     if (record === undefined) return;
@@ -160,12 +125,9 @@ export class SessionRecorder {
     return { principal, via, ...(name !== undefined && { name }) };
   }
 
-  questionEnded(
-    interaction: Pick<SettledInteraction, 'id' | 'params'> & { answer?: Answer },
-    status: SettledInteraction['status'],
-    { reason, by }: { reason: string | undefined; by: Answerer | undefined },
-  ): void {
-    const { id, params, answer } = interaction;
+  questionEnded(interaction: Interaction, { status, reason, by }: QuestionEnd): void {
+    const { id, params } = interaction;
+    const answer = 'answer' in interaction ? interaction.answer : undefined;
     const record = this.#questions.get(id);
     if (record === undefined) return;
     this.#questions.delete(id);
@@ -187,7 +149,6 @@ export class SessionRecorder {
     this.#recorder.changed(record);
   }
 
-  /** The session has ended here; what goes on in it is written by its next owner. */
   leave(): void {
     this.#recorder.leave(this.#about.id);
     this.#tasks.clear();
@@ -348,36 +309,6 @@ export class SessionRecorder {
   }
 }
 
-function endOf(reply: Exclude<CallReply, { kind: 'task' }>): CallEnd {
-  switch (reply.kind) {
-    case 'result':
-      return { status: 'completed', result: reply.result, ...errorFlag(reply.result) };
-    case 'cancelled':
-      return { status: 'cancelled' };
-    case 'failed': {
-      const { outcome, error } = reply;
-      if (outcome.kind === 'cancelled') return { status: 'cancelled', statusMessage: shortened(outcome.reason) };
-      const { code, message } = outcome.kind === 'error' ? outcome.error : { code: -32_000, message: error.message };
-      return { status: 'failed', error: { code, message: shortened(message) } };
-    }
-  }
-}
-
-function endOfTask(task: EndedTask): CallEnd {
-  switch (task.status) {
-    case 'completed':
-      return { status: 'completed', result: task.result, ...errorFlag(task.result) };
-    case 'cancelled':
-      return {
-        status: 'cancelled',
-        ...(task.statusMessage !== undefined && { statusMessage: shortened(task.statusMessage) }),
-      };
-    case 'failed':
-    case 'expired':
-      return { status: task.status, error: short(task.error) };
-  }
-}
-
 /** The call that asked, as an earlier run of the program wrote it. */
 function adoptCall({ entry }: QuestionRecord, stored: NewEntry | undefined): void {
   if (stored?.kind !== 'question' || entry.callId !== undefined) return;
@@ -395,11 +326,3 @@ function decisionIn(answer: Answer | undefined): { decision?: string } {
   const decision = isObject(answer?.['content']) ? answer['content']['decision'] : undefined;
   return typeof decision === 'string' ? { decision } : {};
 }
-
-const errorFlag = (result: Record<string, unknown>): { isError?: boolean } =>
-  result['isError'] === true ? { isError: true } : {};
-
-const short = ({ code, message }: TaskError): { code: number; message: string } => ({
-  code,
-  message: shortened(message),
-});

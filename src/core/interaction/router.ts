@@ -11,9 +11,9 @@ import type { LiveCall } from '../call/live-call.ts';
 import { GatewayError } from '../errors.ts';
 import type { EventSink } from '../event/log.ts';
 import type { AnswerSource } from '../history/entry.ts';
-import type { SessionRecorder } from '../history/session-recorder.ts';
 import type { AnsweredVia, Observed, ObservedQuestion } from '../observer.ts';
 import type { IncomingQuestion, SessionStore } from '../ports.ts';
+import type { SessionListener } from '../session/listener.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
 import { isBlocked } from '../task/task.ts';
@@ -58,7 +58,7 @@ export interface RouterParts {
   questionBytes?: number;
   observed?: Observed;
   /** Absent if nothing is recorded. */
-  recorder?: SessionRecorder | undefined;
+  recorder?: SessionListener | undefined;
   clock: Clock;
 }
 
@@ -551,7 +551,7 @@ export class InteractionRouter {
           announced: announced && stored.audience !== 'none',
         };
         this.#keep(stored.id, { state, bytes });
-        this.#record({ state, bytes });
+        this.#record({ state, bytes }, { restored: true });
         if (waits) this.#alarm.at(stored.expiresAt);
         else this.#dispatch(stored.id, { type: 'rejected', reason: 'gateway restarted' });
       } else if (waits) {
@@ -667,13 +667,13 @@ export class InteractionRouter {
   }
 
   /** Tells the history of an interaction that is open, or whose answer is being stored. */
-  #record({ state, by }: Entry): void {
+  #record({ state, by }: Entry, { restored = false } = {}): void {
     const { recorder } = this.#parts;
     if (recorder === undefined || state.phase === 'settled') return;
     const { id } = state.interaction;
     if (state.phase === 'open') {
       const isAsked = this.#responders.isClaimed(id) && state.interaction.handledBy === undefined;
-      recorder.questionChanged(state.interaction, state.presented || isAsked);
+      recorder.questionChanged(state.interaction, state.presented || isAsked, restored);
     } else if (by !== undefined) recorder.questionAnswered(id, { ...by, via: SOURCES[by.via] });
   }
 
@@ -686,7 +686,8 @@ export class InteractionRouter {
     const { recorder } = this.#parts;
     if (recorder === undefined) return;
     const isAnswer = outcome !== 'expired' && outcome !== 'rejected';
-    recorder.questionEnded(interaction, outcome === 'refused' ? 'rejected' : outcome, {
+    recorder.questionEnded(interaction, {
+      status: outcome === 'refused' ? 'rejected' : outcome,
       reason,
       by: isAnswer && by !== undefined ? { ...by, via: SOURCES[by.via] } : undefined,
     });

@@ -1,6 +1,7 @@
 /** The question whether a call may be made, bound to this server, this tool and these arguments. */
 
 import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../lib/canonical-json.ts';
 import { escapeControls } from '../../lib/escape-controls.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import { APPROVAL_META } from '../../lib/meta.ts';
@@ -21,19 +22,8 @@ const SHOWN_ARGUMENTS = 2000;
 /** What is approved: a call with other arguments has another hash. */
 export function hashOf({ server, tool, args }: Called): string {
   return createHash('sha256')
-    .update(stringifyExact(canonical([server, tool, args])))
+    .update(canonicalJson([server, tool, args]))
     .digest('hex');
-}
-
-/** The same JSON, whatever the order of its keys. */
-function canonical(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(canonical);
-  if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.keys(value)
-      .toSorted()
-      .map((key) => [key, canonical(value[key])]),
-  );
 }
 
 export type Decision = 'allow' | 'always' | 'deny' | 'declined' | 'cancelled';

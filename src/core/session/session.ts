@@ -12,8 +12,9 @@ import { Budget } from '../budget.ts';
 import { Calls } from '../call/calls.ts';
 import type { Ending } from '../call/request.ts';
 import type { SessionQuotas } from '../gateway-limits.ts';
+import type { AuditRecorder } from '../audit/recorder.ts';
 import type { Recorder } from '../history/recorder.ts';
-import { SessionRecorder, type RecordedSession } from '../history/session-recorder.ts';
+import { SessionRecorder } from '../history/session-recorder.ts';
 import type { Observed } from '../observer.ts';
 import { hasHubTools, shownServers } from '../groups.ts';
 import { GatewayError, shuttingDown } from '../errors.ts';
@@ -39,6 +40,7 @@ import { InteractionRouter } from '../interaction/router.ts';
 import type { StandingAnswers } from '../interaction/standing-answers.ts';
 import { ModelResponder } from '../models/model-responder.ts';
 import type { LiveCall } from '../call/live-call.ts';
+import { bothListeners, type RecordedSession, type SessionListener } from './listener.ts';
 import type { CoreSettings } from '../settings.ts';
 import { HUB_ADVICE, PROTOCOL_ADVICE } from '../task/advice.ts';
 import { TaskBook } from '../task/book.ts';
@@ -90,6 +92,8 @@ export interface SessionParts {
   policy?: Policy | undefined;
   /** The tools that a person has allowed for the rest of the session, in an earlier run of the program. */
   remembered?: RememberedTools | undefined;
+  /** Writes the audit record; absent if there is none. */
+  audit?: AuditRecorder | undefined;
   clock: Clock;
 }
 
@@ -142,7 +146,7 @@ export class Session {
   readonly #trials = new Set<Connection>();
   /** What it may keep in memory. */
   readonly budget: Budget;
-  readonly #recorder: SessionRecorder | undefined;
+  readonly #recorder: SessionListener | undefined;
   /** Absent if there are no models. */
   readonly #models: ModelResponder | undefined;
   readonly #gate: CallGate | undefined;
@@ -200,7 +204,10 @@ export class Session {
       clock,
     });
     const live = new InFlight<string, LiveCall>();
-    const recorder = parts.recorder && new SessionRecorder(parts.recorder, this.#recorded, live);
+    const recorder = bothListeners(
+      parts.recorder && new SessionRecorder(parts.recorder, this.recorded, live),
+      parts.audit?.session(this.recorded, live),
+    );
     this.#recorder = recorder;
     const models = parts.models && this.#modelResponder(parts.models);
     this.#models = models;
@@ -276,8 +283,8 @@ export class Session {
     return isObject(declared) && (params['tools'] === undefined || declared['tools'] !== undefined);
   }
 
-  /** What the history tells of it. */
-  get #recorded(): RecordedSession {
+  /** What the history and the audit record tell of it. */
+  get recorded(): RecordedSession {
     const { id, principal, view } = this;
     const isConsole = this.#owner.kind === 'state' && this.#owner.name === CONSOLE_STATE;
     return { id, principal, view: isConsole ? 'console' : view.kind, program: () => this.program };

@@ -2,6 +2,7 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { AuditRecorder } from '../../core/audit/recorder.ts';
 import type { Store } from '../../core/ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { LOCAL_PRINCIPAL, type Guard } from '../http/guard.ts';
@@ -26,6 +27,7 @@ export interface AccessParts {
   /** The key of the launch link. */
   key: string;
   operators: readonly string[];
+  audit: AuditRecorder | undefined;
 }
 
 type Known = Pick<SignedIn, 'principal' | 'launched'>;
@@ -75,14 +77,19 @@ export class Access {
 
   /** The `Set-Cookie` header and the page key of somebody who knows the key of the launch link, or a token. */
   async signIn(req: IncomingMessage, key: string): Promise<{ cookie: string; pageKey: string }> {
-    const { clock } = this.#parts;
+    const { clock, audit } = this.#parts;
+    const { remoteAddress: address } = req.socket;
     const known = this.#known(key);
     if (known === undefined) {
+      audit?.signInRefused('console', address);
       this.#limit.failed(req);
       throw new ApiError(401, 'wrong_key', `unknown key; the key changes at each start of the gateway; ${FIX}`);
     }
     const now = clock.now();
     const cookies = await this.#cookieKey();
+    const { principal, launched } = known;
+    const method = launched ? 'launch key' : 'token';
+    audit?.signedIn({ place: 'console', principal, method, ...(address !== undefined && { address }) });
     const mark = known.launched ? undefined : this.#markOf(known.principal, cookies);
     const signedIn = { ...known, mark, expires: now + COOKIE_MS };
     // A proxy in front of the gateway has the certificate.
@@ -100,6 +107,7 @@ export class Access {
     if (known !== undefined) return this.#personOf(known);
     const { resource } = this.#parts.guard;
     if (resource !== undefined) return this.#personWith(req, token, resource);
+    this.#parts.audit?.signInRefused('api', req.socket.remoteAddress);
     this.#limit.failed(req);
     const headers = { 'www-authenticate': 'Bearer' };
     throw new ApiError(401, 'wrong_token', 'send a token from auth.tokens, or the key of `meanwhile console`', {
@@ -115,7 +123,10 @@ export class Access {
     } catch (error) {
       if (!(error instanceof AuthError)) throw error;
       const isUnknown = error.code === 'TOOL_ERR_UNAUTHORIZED';
-      if (isUnknown) this.#limit.failed(req);
+      if (isUnknown) {
+        this.#parts.audit?.signInRefused('api', req.socket.remoteAddress);
+        this.#limit.failed(req);
+      }
       const headers = { 'www-authenticate': error.challenge };
       const code = isUnknown ? 'wrong_token' : 'not_allowed';
       throw new ApiError(isUnknown ? 401 : 403, code, error.message, { headers });

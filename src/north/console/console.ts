@@ -47,8 +47,8 @@ export class Console {
     const { keepMs, callsPerSecond } = settings.history;
     this.#gateway = gateway;
     this.#bodyBytes = bodyBytes;
-    const { store, clock } = gateway;
-    this.#access = new Access({ guard, store, clock, key, operators });
+    const { store, clock, audit } = gateway;
+    this.#access = new Access({ guard, store, clock, key, operators, audit });
     const history = { keepMs, callsPerSecond };
     this.#services = { gateway, live: new LiveViews(gateway), startedAt, hubUrl, history, demo };
   }

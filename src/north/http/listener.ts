@@ -213,6 +213,10 @@ export class HttpListener {
       principal = typeof found === 'string' ? found : await found;
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
+      // Without a token, clients ask how to get one.
+      if (error.code === 'TOOL_ERR_UNAUTHORIZED' && req.headers.authorization !== undefined) {
+        this.#gateway.audit?.signInRefused('mcp', req.socket.remoteAddress);
+      }
       const headers = challengeOf(error);
       respondGatewayError(res, error, { headers: { ...headers, connection: 'close' } });
       return;

@@ -24,7 +24,7 @@ export interface Statement {
 const COLUMNS = 'history.seq, history.status, history.ended_at, history.data';
 
 /** Collects parameters. */
-class Parameters {
+export class Parameters {
   readonly values: SqlValue[] = [];
   readonly #dialect: Dialect;
 

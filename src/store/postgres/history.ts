@@ -24,7 +24,7 @@ import { HISTORY_CHANNEL } from './channels.ts';
 import { keyOf } from './key.ts';
 import { SCHEMA } from './schema.ts';
 
-const DIALECT: Dialect = {
+export const DIALECT: Dialect = {
   schema: `${SCHEMA}.`,
   parameter: (place) => `$${place}`,
   position: 'strpos',

@@ -84,6 +84,16 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE meanwhile.counters (name text COLLATE "C" PRIMARY KEY, value bigint NOT NULL,
     keep_until double precision NOT NULL);
   `,
+  // The audit record. Its numbers begin with the time, so that those of another store are not taken for them.
+  `
+  CREATE TABLE meanwhile.audit (seq bigint PRIMARY KEY, gateway text NOT NULL, n bigint NOT NULL, kind text NOT NULL,
+    owner text COLLATE "C", answerer text COLLATE "C", server text COLLATE "C", tool text COLLATE "C",
+    session_id text COLLATE "C", at double precision NOT NULL, bytes integer NOT NULL, data text NOT NULL);
+  CREATE UNIQUE INDEX audit_by_number ON meanwhile.audit (gateway, n);
+  CREATE INDEX audit_by_owner ON meanwhile.audit (owner, seq);
+  CREATE TABLE meanwhile.audit_state (newest bigint NOT NULL, bytes bigint NOT NULL);
+  INSERT INTO meanwhile.audit_state SELECT floor(1000 * extract(epoch FROM clock_timestamp()))::bigint, 0;
+  `,
 ];
 
 /** The oldest version that has all that the statements need: `gen_random_uuid` came last. */

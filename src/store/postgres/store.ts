@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Observed } from '../../core/observer.ts';
 import type {
+  AuditLog,
   ClaimedSession,
   DormantQuery,
   DormantSession,
@@ -152,6 +153,16 @@ export class PostgresStore implements Store {
 
   get problem(): StoreProblem | undefined {
     return this.#presence?.isAway === true || this.cluster.isAway ? 'unreachable' : undefined;
+  }
+
+  async openAudit(): Promise<AuditLog> {
+    const { PostgresAudit } = await import('./audit.ts');
+    const { name } = this.#db;
+    return new PostgresAudit({
+      name,
+      read: async (sql, values) => this.#db.read(sql, values, 'history'),
+      log: this.#log,
+    });
   }
 
   async claim(sessionId: string): Promise<ClaimedSession | undefined> {

@@ -24,7 +24,7 @@ import { failedWith, toStoreError } from './database.ts';
 import type { PreparedStatements } from './statements.ts';
 import { transaction } from './transaction.ts';
 
-const DIALECT: Dialect = {
+export const DIALECT: Dialect = {
   schema: '',
   parameter: () => '?',
   position: 'instr',

@@ -130,6 +130,15 @@ export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL, keep_until INTEGER NOT NULL);
   `,
+  // The audit record. Its numbers begin with the time, so that those of another file are not taken for them.
+  `
+  CREATE TABLE audit (seq INTEGER PRIMARY KEY, gateway TEXT NOT NULL, n INTEGER NOT NULL, kind TEXT NOT NULL,
+    owner TEXT, answerer TEXT, server TEXT, tool TEXT, session_id TEXT, at INTEGER NOT NULL, bytes INTEGER NOT NULL,
+    data TEXT NOT NULL);
+  CREATE UNIQUE INDEX audit_by_number ON audit (gateway, n);
+  CREATE TABLE audit_state (newest INTEGER NOT NULL, bytes INTEGER NOT NULL);
+  INSERT INTO audit_state SELECT 1000 * strftime('%s', 'now'), 0;
+  `,
 ];
 
 /** Brings the store up to date with all steps or none, or refuses it untouched when a newer version of the program wrote it. */

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type Libsql from 'libsql';
 import type { Observed } from '../../core/observer.ts';
 import type {
+  AuditLog,
   ClaimedSession,
   DormantQuery,
   DormantSession,
@@ -83,6 +84,7 @@ export class SqliteStore implements Store {
   readonly history: SqliteHistory;
   readonly #claimed = new Set<string>();
   readonly #db: Libsql.Database;
+  readonly #options: SqliteStoreOptions;
   readonly #statements: Statements;
   readonly #fitting: Fitting;
   readonly #writer: Writer;
@@ -93,6 +95,7 @@ export class SqliteStore implements Store {
   constructor(db: Libsql.Database, options: SqliteStoreOptions, lock: StoreLock | undefined) {
     const { path, log, maxBytes = Infinity, observed = {} } = options;
     this.#db = db;
+    this.#options = options;
     this.#lock = lock;
     const prepared = new PreparedStatements(db);
     this.#statements = new Statements(prepared, (record) => {
@@ -101,6 +104,12 @@ export class SqliteStore implements Store {
     this.#fitting = new Fitting(prepared);
     this.history = new SqliteHistory(db, prepared, { path, maxBytes, log });
     this.#writer = new Writer(db, this.#statements, { path, log, maxBytes, observed });
+  }
+
+  async openAudit(): Promise<AuditLog> {
+    const { SqliteAudit } = await import('./audit.ts');
+    const { path, maxBytes = Infinity, log } = this.#options;
+    return new SqliteAudit(this.#db, new PreparedStatements(this.#db), { path, maxBytes, log });
   }
 
   async claim(sessionId: string): Promise<ClaimedSession | undefined> {

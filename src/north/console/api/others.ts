@@ -48,6 +48,7 @@ export const otherRoutes = [
           ...person,
           gateway: { ...(id !== undefined && { id }), version: VERSION, startedAt },
           history,
+          ...(gateway.settings.audit && { audit: gateway.settings.audit }),
           endpoints: { hub: hubUrl, all: `${hubUrl}/${ALL_SERVERS}` },
           demo: demo !== undefined && gateway.recorder !== undefined && gateway.registry.mayAdd(person.principal),
         },

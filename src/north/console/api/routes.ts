@@ -1,3 +1,4 @@
+import { auditRoutes } from './audit.ts';
 import { callRoutes } from './calls.ts';
 import { eventRoutes } from './events.ts';
 import { otherRoutes } from './others.ts';
@@ -12,4 +13,5 @@ export const ROUTES: readonly Route[] = [
   ...callRoutes,
   ...serverRoutes,
   ...eventRoutes,
+  ...auditRoutes,
 ];

@@ -1,6 +1,7 @@
 /** What the API takes and returns. Requests are validated with these schemas, and the OpenAPI file is made from them. */
 
 import * as z from 'zod';
+import { AUDIT_KINDS } from '../../../core/audit/line.ts';
 import { samplingBlock } from '../../hub/tools/sampling.ts';
 
 const time = z.number().describe('Milliseconds since 1970');
@@ -198,10 +199,66 @@ export const meSchema = z
     operator: z.boolean().describe('Sees and answers what belongs to any principal'),
     gateway: z.object({ id: z.string().optional(), version: z.string(), startedAt: time }),
     history: z.object({ keepMs: z.int(), callsPerSecond: z.int() }),
+    audit: z
+      .object({ keepMs: z.int(), bytes: z.int(), arguments: z.enum(['hash', 'keep', 'none']) })
+      .optional()
+      .describe('Absent if there is no audit record'),
     endpoints: z.object({ hub: z.string(), all: z.string() }),
     demo: z.boolean().describe('Whether the person can start the demo with `POST /demo`'),
   })
   .meta({ id: 'Me' });
+
+export const auditLineSchema = z
+  .object({
+    seq: z.int().describe('Grows from line to line, at all gateways'),
+    v: z.literal(1).describe('The version of the format'),
+    gateway: z.string(),
+    n: z.int().describe('The number of the line at its gateway; missing numbers are dropped lines'),
+    at: time,
+    kind: z.enum(AUDIT_KINDS),
+    event: z.enum([
+      'began',
+      'ended',
+      'asked',
+      'given',
+      'accepted',
+      'refused',
+      'added',
+      'replaced',
+      'removed',
+      'dropped',
+    ]),
+    principal: z.string().optional(),
+    program: z.string().optional().describe('The client program'),
+    sessionId: z.string().optional(),
+    view: z.enum(['hub', 'direct', 'group', 'console']).optional(),
+    server: z.string().optional(),
+    tool: z.string().optional(),
+    callId: z.string().optional(),
+    taskId: z.string().optional(),
+    questionId: z.string().optional(),
+    asks: z.enum(['elicitation', 'sampling', 'roots']).optional(),
+    mode: z.enum(['form', 'url']).optional(),
+    startedAt: time.optional(),
+    askedAt: time.optional(),
+    outcome: z
+      .enum(['completed', 'failed', 'cancelled', 'expired', 'lost', 'accepted', 'declined', 'rejected', 'refused'])
+      .optional(),
+    isError: z.boolean().optional().describe('The tool reported an error'),
+    errorCode: z.number().optional(),
+    answeredBy: z.object({ principal: z.string(), via: z.string(), name: z.string().optional() }).optional(),
+    reason: z.string().optional(),
+    contentHash: z.string().optional().describe('Of arguments, a question or an answer: sha256 of the canonical JSON'),
+    contentBytes: z.int().optional(),
+    content: z.unknown().optional().describe('With `audit.arguments: "keep"`'),
+    place: z.enum(['console', 'api', 'mcp']).optional().describe('Where a key or a token was presented'),
+    method: z.enum(['launch key', 'token']).optional(),
+    address: z.string().optional().describe('Of the other end of a connection, or of a server that was added'),
+    count: z.int().optional(),
+    from: time.optional(),
+    to: time.optional(),
+  })
+  .meta({ id: 'AuditLine' });
 
 export const errorSchema = z
   .object({
@@ -278,6 +335,19 @@ export const sessionsQuery = z.strictObject({
 
 export const serverQuery = z.strictObject({
   principal: name.optional().describe('Whose server, where several principals have one of that name'),
+});
+
+export const auditQuery = z.strictObject({
+  kind: z.enum(AUDIT_KINDS).optional(),
+  principal: name.optional().describe('Whose line it is, or who answered'),
+  server: name.optional(),
+  tool: name.optional(),
+  session: name.optional(),
+  text: text.describe('A part of the line, in upper or lower case'),
+  from: moment.describe('They happened at this time or later'),
+  to: moment.describe('They happened before this time'),
+  after: moment.describe('Only lines with a larger `seq`, the oldest first'),
+  ...paging,
 });
 
 export const eventsQuery = z.strictObject({

@@ -1,0 +1,109 @@
+/** Told of the calls and questions of one session as they begin, change and end: the history, and the audit record. */
+
+import type { LiveCall } from '../call/live-call.ts';
+import type { CallReply } from '../call/request.ts';
+import type { AnsweredBy, CallView } from '../history/entry.ts';
+import type { CallRecord } from '../history/record.ts';
+import type { Interaction, OpenInteraction, SettledInteraction } from '../interaction/interaction.ts';
+import type { Progress } from '../ports.ts';
+import type { EndedTask, WorkingTask } from '../task/task.ts';
+
+/** What is told of the session itself. */
+export interface RecordedSession {
+  id: string;
+  principal: string;
+  view: CallView;
+  /** The name of its client program, if it is known. */
+  program: () => string | undefined;
+}
+
+/** Who answered a question; without a principal that of the session. */
+export interface Answerer {
+  via: AnsweredBy['via'];
+  principal?: string | undefined;
+  /** Of the rule or the model. */
+  name?: string | undefined;
+}
+
+export interface QuestionEnd {
+  status: SettledInteraction['status'];
+  /** Why there is no answer. */
+  reason: string | undefined;
+  /** Whose answer or refusal it was. */
+  by: Answerer | undefined;
+}
+
+export interface SessionListener {
+  callBegan(call: LiveCall): void;
+  callProgressed(call: LiveCall, progress: Progress): void;
+  /** A call became a task. */
+  callPromoted(call: LiveCall, taskId: string): void;
+  /** A call that is no task was answered. */
+  callEnded(call: LiveCall, reply: Exclude<CallReply, { kind: 'task' }>): void;
+  /** Another gateway has the session: nobody here knows how the call ends. */
+  callLeft(call: LiveCall): void;
+  /** A call of an earlier run of the program goes on as a task, or turns out to have failed. */
+  taskRestored(task: WorkingTask): CallRecord | undefined;
+  taskEnded(task: EndedTask): void;
+  /** A question is there, or has changed. `presented`: its client is being asked. `restored`: it is of an earlier run. */
+  questionChanged(interaction: OpenInteraction, presented: boolean, restored: boolean): void;
+  /** An answer has come, and is being stored. */
+  questionAnswered(id: string, by: Answerer): void;
+  questionEnded(interaction: Interaction, end: QuestionEnd): void;
+  /** The session has ended here; what goes on in it is told by its next owner. */
+  leave(): void;
+}
+
+/** Tells both; without any cost if there is only one, or none. */
+export function bothListeners(
+  one: SessionListener | undefined,
+  other: SessionListener | undefined,
+): SessionListener | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return {
+    callBegan: (call) => {
+      one.callBegan(call);
+      other.callBegan(call);
+    },
+    callProgressed: (call, progress) => {
+      one.callProgressed(call, progress);
+      other.callProgressed(call, progress);
+    },
+    callPromoted: (call, taskId) => {
+      one.callPromoted(call, taskId);
+      other.callPromoted(call, taskId);
+    },
+    callEnded: (call, reply) => {
+      one.callEnded(call, reply);
+      other.callEnded(call, reply);
+    },
+    callLeft: (call) => {
+      one.callLeft(call);
+      other.callLeft(call);
+    },
+    taskRestored: (task) => {
+      const record = one.taskRestored(task);
+      return other.taskRestored(task) ?? record;
+    },
+    taskEnded: (task) => {
+      one.taskEnded(task);
+      other.taskEnded(task);
+    },
+    questionChanged: (interaction, presented, restored) => {
+      one.questionChanged(interaction, presented, restored);
+      other.questionChanged(interaction, presented, restored);
+    },
+    questionAnswered: (id, by) => {
+      one.questionAnswered(id, by);
+      other.questionAnswered(id, by);
+    },
+    questionEnded: (interaction, end) => {
+      one.questionEnded(interaction, end);
+      other.questionEnded(interaction, end);
+    },
+    leave: () => {
+      one.leave();
+      other.leave();
+    },
+  };
+}

@@ -1,0 +1,8 @@
+import type { AuditLog } from '../../core/ports.ts';
+
+/** The audit record of a store that is only looked at. */
+export interface AuditToRead extends Pick<AuditLog, 'read'> {
+  /** The file, or the database without secrets. */
+  name: string;
+  close(): Promise<void>;
+}

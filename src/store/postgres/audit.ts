@@ -1,0 +1,120 @@
+/**
+ * The audit record in the database, which all gateways write to. Every change of it begins with a lock on the one row of
+ * `audit_state`: so the numbers of lines are in the order of the commits, and nobody who reads them misses one.
+ */
+
+import type { AuditLine, StoredLine } from '../../core/audit/line.ts';
+import type { AuditLog, AuditQuery } from '../../core/ports.ts';
+import { stringifyExact } from '../../lib/exact-json.ts';
+import { stderrLog, type Log } from '../../lib/log.ts';
+import { lineOf, rowOf, type AuditRow } from '../audit/row.ts';
+import { readStatement, type Dialect } from '../audit/sql.ts';
+import type { AuditToRead } from '../audit/to-read.ts';
+import type { Row, Value } from './driver.ts';
+import { DIALECT as HISTORY_DIALECT } from './history.ts';
+import { openToLook } from './look.ts';
+import { SCHEMA } from './schema.ts';
+
+const DIALECT: Dialect = { ...HISTORY_DIALECT, bytewise: ' COLLATE "C"' };
+
+/** How much is deleted when it is too large, so that this does not happen all the time. */
+const TRIM_TO = 0.95;
+/** How many lines are deleted in one go. */
+const DELETED_AT_ONCE = 1000;
+
+const TYPES: Record<keyof AuditRow, string> = {
+  gateway: 'text',
+  n: 'bigint',
+  kind: 'text',
+  owner: 'text',
+  answerer: 'text',
+  server: 'text',
+  tool: 'text',
+  session_id: 'text',
+  at: 'double precision',
+  bytes: 'integer',
+  data: 'text',
+};
+const COLUMNS = Object.keys(TYPES).join(', ');
+const TYPED = Object.entries({ place: 'integer', ...TYPES }).map(([name, type]) => `${name} ${type}`);
+
+/** A line that is there already was written by a statement whose answer did not arrive. Its bytes are counted twice until `EXACT`. */
+const APPEND = `WITH batch AS MATERIALIZED (SELECT each.* FROM json_to_recordset($1::text::json) AS each(${TYPED.join(', ')})),
+  state AS (UPDATE ${SCHEMA}.audit_state SET newest = newest + (SELECT count(*) FROM batch),
+    bytes = bytes + (SELECT sum(bytes) FROM batch) RETURNING newest)
+  INSERT INTO ${SCHEMA}.audit (seq, ${COLUMNS})
+    SELECT newest - (SELECT count(*) FROM batch) + place, ${COLUMNS} FROM batch CROSS JOIN state
+    ON CONFLICT (gateway, n) DO NOTHING`;
+
+const BYTES = `SELECT bytes FROM ${SCHEMA}.audit_state`;
+const EXACT = `UPDATE ${SCHEMA}.audit_state SET bytes = (SELECT coalesce(sum(bytes), 0) FROM ${SCHEMA}.audit) RETURNING bytes`;
+
+/** Deletes some of the oldest lines: those before that time, and more until so many bytes are free. */
+const DELETE = `WITH state AS MATERIALIZED (SELECT newest FROM ${SCHEMA}.audit_state FOR UPDATE),
+  first AS (SELECT seq, at, audit.bytes FROM ${SCHEMA}.audit, state ORDER BY seq LIMIT ${DELETED_AT_ONCE}),
+  summed AS (SELECT seq, at, sum(bytes) OVER (ORDER BY seq) - bytes AS before FROM first),
+  deleted AS (DELETE FROM ${SCHEMA}.audit WHERE seq IN (SELECT seq FROM summed WHERE at < $1 OR before < $2::double precision)
+    RETURNING bytes)
+  UPDATE ${SCHEMA}.audit_state SET bytes = greatest(0, bytes - (SELECT coalesce(sum(bytes), 0) FROM deleted))
+  RETURNING (SELECT coalesce(sum(bytes), 0) FROM deleted) AS freed`;
+
+export interface PostgresAuditOptions {
+  /** Of the database. */
+  name: string;
+  /** Every statement may be made twice. */
+  read: (sql: string, values: Value[]) => Promise<Row[]>;
+  log: Log;
+}
+
+export class PostgresAudit implements AuditLog {
+  readonly #options: PostgresAuditOptions;
+
+  constructor(options: PostgresAuditOptions) {
+    this.#options = options;
+  }
+
+  async append(lines: readonly AuditLine[]): Promise<void> {
+    if (lines.length === 0) return;
+    const rows = lines.map((line, index) => ({ place: index + 1, ...rowOf(line, DIALECT) }));
+    await this.#options.read(APPEND, [stringifyExact(rows)]);
+  }
+
+  async read(query: AuditQuery): Promise<StoredLine[]> {
+    const { order, after } = query;
+    const { sql, values } = readStatement(query, order === 'newest' ? { below: after } : { above: after }, DIALECT);
+    const { name, log } = this.#options;
+    return (await this.#options.read(sql, values)).flatMap((row) => {
+      const line = lineOf(row);
+      if (line === undefined) log.error('audit_line_unreadable', { path: name, seq: Number(row['seq']) });
+      return line ?? [];
+    });
+  }
+
+  async trim(before: number, maxBytes: number): Promise<void> {
+    let excess = await this.#excess(maxBytes);
+    for (;;) {
+      const [row] = await this.#options.read(DELETE, [before, excess]);
+      const freed = Number(row?.['freed']);
+      if (freed === 0) return;
+      excess -= freed;
+    }
+  }
+
+  async #excess(maxBytes: number): Promise<number> {
+    for (const statement of [BYTES, EXACT]) {
+      const [row] = await this.#options.read(statement, []);
+      const bytes = Number(row?.['bytes']);
+      if (bytes <= maxBytes) return 0;
+      if (statement === EXACT) return bytes - maxBytes * TRIM_TO;
+    }
+    return 0;
+  }
+}
+
+/** Gateways may be using the store. One of an earlier version has no lines. */
+export async function openAuditToRead(url: string): Promise<AuditToRead> {
+  const { name, read, close } = await openToLook(url);
+  const [row] = await read(`SELECT to_regclass('${SCHEMA}.audit') IS NOT NULL AS is_there`);
+  const audit = new PostgresAudit({ name, read, log: stderrLog({ logLevel: 'warn', logFormat: 'auto' }) });
+  return { name, read: async (query) => (row?.['is_there'] === true ? audit.read(query) : []), close };
+}

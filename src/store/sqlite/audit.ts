@@ -1,0 +1,187 @@
+/**
+ * The audit record in the file of the store. It is written in transactions of its own. All is done at once, so long work comes in
+ * pieces, and other work between them.
+ */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type Libsql from 'libsql';
+import type { AuditLine, StoredLine } from '../../core/audit/line.ts';
+import type { AuditLog, AuditQuery } from '../../core/ports.ts';
+import { stderrLog, type Log } from '../../lib/log.ts';
+import { lineOf, rowOf } from '../audit/row.ts';
+import { readStatement, type Dialect } from '../audit/sql.ts';
+import type { Statement } from '../history/sql.ts';
+import type { AuditToRead } from '../audit/to-read.ts';
+import { fileOf, openToLook, toStoreError } from './database.ts';
+import { DIALECT as HISTORY_DIALECT } from './history.ts';
+import { PreparedStatements } from './statements.ts';
+import { transaction } from './transaction.ts';
+
+const DIALECT: Dialect = { ...HISTORY_DIALECT, bytewise: '' };
+
+/** The part of the file that the record may have at most. */
+const FILE_SHARE = 1 / 4;
+/** How often the size is looked at, in parts of what is allowed. */
+const SIZE_CHECKS = 16;
+/** How much is deleted when it is too large, so that this does not happen all the time. */
+const TRIM_TO = 0.95;
+/** How many lines are deleted in one go. */
+const DELETED_AT_ONCE = 500;
+/** How many lines are looked at in one go. */
+const READ_AT_ONCE = 10_000;
+
+const COLUMNS = [
+  'gateway',
+  'n',
+  'kind',
+  'owner',
+  'answerer',
+  'server',
+  'tool',
+  'session_id',
+  'at',
+  'bytes',
+  'data',
+] as const;
+
+const PUT = `INSERT INTO audit (seq, ${COLUMNS.join(', ')}) VALUES (${Array(COLUMNS.length + 1)
+  .fill('?')
+  .join(', ')}) ON CONFLICT (gateway, n) DO NOTHING`;
+const NUMBER = 'UPDATE audit_state SET newest = newest + ? RETURNING newest';
+const SIZE = 'UPDATE audit_state SET bytes = bytes + ?';
+const BYTES = 'SELECT bytes FROM audit_state';
+const RANGE = 'SELECT min(seq) AS oldest, max(seq) AS newest FROM audit';
+const OLDEST = `SELECT seq, at, bytes FROM audit ORDER BY seq LIMIT ${DELETED_AT_ONCE}`;
+const DELETE = 'DELETE FROM audit WHERE seq <= ?';
+
+export interface SqliteAuditOptions {
+  path: string;
+  /** How large the file may become. */
+  maxBytes: number;
+  log: Log;
+}
+
+export class SqliteAudit implements AuditLog {
+  readonly #db: Libsql.Database;
+  readonly #prepared: PreparedStatements;
+  readonly #options: SqliteAuditOptions;
+  readonly #mostBytes: number;
+  /** What was written since the size was last looked at. */
+  #written = 0;
+
+  constructor(db: Libsql.Database, prepared: PreparedStatements, options: SqliteAuditOptions) {
+    this.#db = db;
+    this.#prepared = prepared;
+    this.#options = options;
+    this.#mostBytes = options.maxBytes * FILE_SHARE;
+  }
+
+  async append(lines: readonly AuditLine[]): Promise<void> {
+    if (lines.length === 0) return;
+    this.#try(() => {
+      const rows = lines.map((line) => rowOf(line, DIALECT));
+      transaction(this.#db, () => {
+        const { newest } = this.#prepared.get(NUMBER).get(rows.length) as { newest: number };
+        let [seq, bytes] = [newest - rows.length, 0];
+        for (const row of rows) {
+          seq += 1;
+          const { changes } = this.#prepared.get(PUT).run(seq, ...COLUMNS.map((column) => row[column]));
+          if (changes > 0) bytes += row.bytes;
+        }
+        this.#prepared.get(SIZE).run(bytes);
+        this.#written += bytes;
+      });
+    });
+    if (this.#written > this.#mostBytes / SIZE_CHECKS) await this.trim(-Infinity, this.#mostBytes);
+  }
+
+  async read(query: AuditQuery): Promise<StoredLine[]> {
+    const { oldest, newest } = this.#rows({ sql: RANGE, values: [] })[0] as { oldest: number; newest: number };
+    if (oldest === null) return [];
+    const found: StoredLine[] = [];
+    const isDown = query.order === 'newest';
+    const step = isDown ? -READ_AT_ONCE : READ_AT_ONCE;
+    const edge = isDown ? newest + 1 : oldest - 1;
+    const { after = edge } = query;
+    // The number of the last line that was looked at.
+    for (let at = isDown ? Math.min(after, edge) : Math.max(after, edge); ;) {
+      const end = at + step;
+      const between = isDown ? { above: end - 1, below: at } : { above: at, below: end + 1 };
+      found.push(...this.#lines(readStatement({ ...query, limit: query.limit - found.length }, between, DIALECT)));
+      at = end;
+      if (found.length >= query.limit || (isDown ? at <= oldest : at >= newest)) return found;
+      await nextTurn();
+    }
+  }
+
+  async trim(before: number, maxBytes: number): Promise<void> {
+    this.#written = 0;
+    const { bytes } = this.#rows({ sql: BYTES, values: [] })[0] as { bytes: number };
+    const limit = Math.min(maxBytes, this.#mostBytes);
+    let excess = bytes > limit ? bytes - limit * TRIM_TO : 0;
+    for (;;) {
+      const { deleted, freed } = this.#deleteSome(before, excess);
+      if (deleted === 0) return;
+      excess -= freed;
+      await nextTurn();
+    }
+  }
+
+  /** Deletes some of the oldest lines: those before that time, and more until so many bytes are free. */
+  #deleteSome(before: number, bytes: number): { deleted: number; freed: number } {
+    const rows = this.#rows({ sql: OLDEST, values: [] }) as { seq: number; at: number; bytes: number }[];
+    let [deleted, freed, last] = [0, 0, 0];
+    for (const row of rows) {
+      if (row.at >= before && freed >= bytes) break;
+      deleted += 1;
+      freed += row.bytes;
+      last = row.seq;
+    }
+    if (deleted === 0) return { deleted, freed };
+    this.#try(() =>
+      transaction(this.#db, () => {
+        this.#prepared.get(DELETE).run(last);
+        this.#prepared.get(SIZE).run(-freed);
+      }),
+    );
+    return { deleted, freed };
+  }
+
+  #lines(statement: Statement): StoredLine[] {
+    return this.#rows(statement).flatMap((row) => {
+      const line = lineOf(row);
+      if (line === undefined) {
+        this.#options.log.error('audit_line_unreadable', { path: this.#options.path, seq: Number(row['seq']) });
+      }
+      return line ?? [];
+    });
+  }
+
+  #rows({ sql, values }: Statement): Record<string, unknown>[] {
+    return this.#try(() => this.#prepared.get(sql).all(...values) as Record<string, unknown>[]);
+  }
+
+  #try<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw toStoreError(this.#options.path, error);
+    }
+  }
+}
+
+/** A gateway may be using the store. One of an earlier version has no lines. */
+export async function openAuditToRead(given: string): Promise<AuditToRead> {
+  const path = await fileOf(given);
+  const db = await openToLook(path);
+  const isThere = db.prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'audit'`).get() !== undefined;
+  const log = stderrLog({ logLevel: 'warn', logFormat: 'auto' });
+  const audit = new SqliteAudit(db, new PreparedStatements(db), { path, maxBytes: Infinity, log });
+  return {
+    name: path,
+    read: async (query) => (isThere ? audit.read(query) : []),
+    close: async () => {
+      db.close();
+    },
+  };
+}
