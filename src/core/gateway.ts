@@ -9,6 +9,7 @@ import { GatewayError, orStoreFailed, OwnedElsewhere, shuttingDown } from './err
 import { requireGroup } from './groups.ts';
 import type { EventSink } from './event/log.ts';
 import { Recorder } from './history/recorder.ts';
+import type { Notifier } from './notify/notifier.ts';
 import type { Observed } from './observer.ts';
 import type { Backends, ClaimedSession, ClusterStore, ServerConfig, SessionRecord, Store, Trimmed } from './ports.ts';
 import {
@@ -40,6 +41,8 @@ export interface GatewayParts {
   principals?: readonly string[];
   /** Metrics and traces, once they are in use. */
   observed?: Observed;
+  /** Makes what notifies people; absent if nobody is notified. */
+  notifier?: ((gateway: Pick<Gateway, 'store' | 'clock' | 'log' | 'observed'>) => Notifier) | undefined;
   clock?: Clock;
 }
 
@@ -88,6 +91,8 @@ export class Gateway {
   readonly store: Store;
   /** Writes the history; absent if there is none. */
   readonly recorder: Recorder | undefined;
+  /** Absent if nobody is notified. */
+  readonly notifier: Notifier | undefined;
   readonly #backends: Backends;
   readonly #limits: GatewayLimits;
   readonly #memory: PrincipalBudgets;
@@ -145,6 +150,7 @@ export class Gateway {
       settings.history.keepMs === 0
         ? undefined
         : new Recorder({ history, settings: settings.history, shared, log, clock });
+    this.notifier = parts.notifier?.({ store, clock, log, observed });
     this.#ownership =
       cluster &&
       new Ownership({
@@ -176,6 +182,7 @@ export class Gateway {
       for (const { id, principal } of await this.store.sessionsToResume()) await this.#restoreIfPossible(id, principal);
     }
     this.recorder?.start();
+    this.notifier?.start();
     const { sessions, tasks } = this.settings;
     this.#stopTimers.push(
       ...(this.recorder ? [] : [this.clock.after(CLEAR_MS, () => this.#clearHistory(), { unref: true })]),
@@ -421,7 +428,7 @@ export class Gateway {
     about: Pick<SessionParts, 'id' | 'principal' | 'createdAt' | 'key' | 'view' | 'owner' | 'preferences'>,
     store: ClaimedSession,
   ): Session {
-    const { settings, log, observed, recorder, clock, registry } = this;
+    const { settings, log, observed, recorder, notifier, clock, registry } = this;
     const notifyHub: EventSink['add'] = (type, server, data) => {
       this.tellHub(about.principal, type, server, data);
       this.#neighbourhood?.tell(about.principal, { ask: 'event', type, server, data }).catch((error: unknown) => {
@@ -450,6 +457,7 @@ export class Gateway {
       log,
       observed,
       recorder,
+      notifier,
       clock,
     });
   }
@@ -677,6 +685,7 @@ export class Gateway {
       ...this.#endingById.values(),
     ]);
     await this.recorder?.close();
+    await this.notifier?.close();
     this.log.info('registry_shutdown_complete', {});
   }
 

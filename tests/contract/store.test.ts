@@ -6,6 +6,7 @@ import { createLog } from '../../src/lib/log.ts';
 import { openSqliteStore } from '../../src/store/sqlite/store.ts';
 import { MemoryDatabase } from '../support/memory-database.ts';
 import { historyContract } from './history.contract.ts';
+import { outboxContract } from './outbox.contract.ts';
 import { storeContract } from './store.contract.ts';
 
 const log = createLog('silent');
@@ -44,4 +45,16 @@ historyContract('shared by gateways of one process', async () => {
   const database = new MemoryDatabase();
   const open = async () => database.open({ shared: true });
   return { store: await open(), openAnother: open, shared: true, firstGone: () => database.expireClaims() };
+});
+
+outboxContract('sqlite in memory', async () => ({ store: await openSqliteStore({ path: ':memory:', log }) }));
+outboxContract('sqlite in a file', async () => {
+  const path = join(folder, `${++opened}.db`);
+  const open = async () => openSqliteStore({ path, log, shared: true });
+  return { store: await open(), openAnother: open };
+});
+outboxContract('shared by gateways of one process', async () => {
+  const database = new MemoryDatabase();
+  const open = async () => database.open({ shared: true });
+  return { store: await open(), openAnother: open };
 });

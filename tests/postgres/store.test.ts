@@ -17,6 +17,7 @@ import {
   type PostgresStoreOptions,
 } from '../../src/store/postgres/store.ts';
 import { historyContract } from '../contract/history.contract.ts';
+import { outboxContract } from '../contract/outbox.contract.ts';
 import { storeContract } from '../contract/store.contract.ts';
 import { event, server as serverRecord, session, task } from '../support/records.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
@@ -66,6 +67,11 @@ storeContract(
 historyContract('postgres', async () => {
   await empty();
   return { store: await open(), openAnother: open, shared: true, firstGone: expireClaims };
+});
+
+outboxContract('postgres', async () => {
+  await empty();
+  return { store: await open(), openAnother: open };
 });
 
 describe('a store on PostgreSQL', () => {

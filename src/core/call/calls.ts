@@ -19,6 +19,7 @@ import {
   type SessionStore,
 } from '../ports.ts';
 import type { SessionRecorder } from '../history/session-recorder.ts';
+import { webhooksNotAllowed, WEBHOOK_KEY, type SessionNotifier } from '../notify/session-notifier.ts';
 import type { Observed } from '../observer.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
@@ -56,6 +57,8 @@ export interface CallsParts {
   observed?: Observed;
   /** Absent if nothing is recorded. */
   recorder?: SessionRecorder | undefined;
+  /** Absent if nobody is notified. */
+  notifier?: SessionNotifier | undefined;
   clock: Clock;
 }
 
@@ -79,6 +82,7 @@ export class Calls {
   readonly #log: Log;
   readonly #observed: Observed;
   readonly #recorder: SessionRecorder | undefined;
+  readonly #notifier: SessionNotifier | undefined;
   readonly #clock: Clock;
 
   constructor(parts: CallsParts) {
@@ -86,6 +90,7 @@ export class Calls {
     this.#live = live;
     this.#observed = observed;
     this.#recorder = parts.recorder;
+    this.#notifier = parts.notifier;
     this.#budget = budget;
     this.#tasks = tasks;
     this.#store = store;
@@ -98,13 +103,16 @@ export class Calls {
       // What else ends a task has stopped its call already, or lets it end.
       if (event?.type === 'expire') this.#stop(task, new Error('the task expired'));
       if (event?.type === 'no_room') this.#stop(task, new Error(event.message));
-      if (hasEnded(task) && event !== undefined && !this.#left) this.#recorder?.taskEnded(task);
+      if (!hasEnded(task) || event === undefined || this.#left) return;
+      this.#recorder?.taskEnded(task);
+      this.#notifier?.taskEnded(task);
     });
   }
 
-  execute(connection: Connection, request: CallRequest, caller: Caller): Promise<CallReply> {
+  execute(connection: Connection, given: CallRequest, caller: Caller): Promise<CallReply> {
     return new Promise((resolve) => {
       this.#tasks.assertRoom();
+      const request = given.meta?.[WEBHOOK_KEY] === undefined ? given : this.#withWebhook(given, given.meta);
       const bytes = this.#takeRoom(request);
       let stopListening = (): void => {};
       let unregister: Unregister = () => {};
@@ -144,6 +152,12 @@ export class Calls {
       });
       if (request.asTask) this.#promote(call, 'asked');
     });
+  }
+
+  /** The URL is for the gateway alone: its server does not hear of it. */
+  #withWebhook(request: CallRequest, { [WEBHOOK_KEY]: url, ...meta }: Record<string, unknown>): CallRequest {
+    if (this.#notifier === undefined) throw webhooksNotAllowed();
+    return { ...request, meta, webhook: this.#notifier.webhook(url) };
   }
 
   /** A call may only start when there is room for its arguments. */
@@ -408,7 +422,7 @@ export class Calls {
 
   #promote(call: LiveCall, because: Because): void {
     if (call.answered) return;
-    const { server, tool, args, program, ttlMs, exposed, meta } = call.request;
+    const { server, tool, args, program, ttlMs, exposed, meta, webhook } = call.request;
     const trace = traceparentIn(meta);
     // From now on the task counts them.
     this.#budget.give(call.bytes);
@@ -419,6 +433,7 @@ export class Calls {
       args,
       ...(program !== undefined && { program }),
       ...(trace !== undefined && { trace }),
+      ...(webhook !== undefined && { webhook }),
       ...(ttlMs !== undefined && { ttlMs }),
       // A client that is gone, or gets a question instead, is not given the task.
       ...(exposed && because !== 'gone' && because !== 'question' && { exposed }),

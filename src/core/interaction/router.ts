@@ -11,6 +11,7 @@ import { GatewayError } from '../errors.ts';
 import type { EventSink } from '../event/log.ts';
 import type { AnswerSource } from '../history/entry.ts';
 import type { SessionRecorder } from '../history/session-recorder.ts';
+import type { SessionNotifier } from '../notify/session-notifier.ts';
 import type { AnsweredVia, Observed, ObservedQuestion } from '../observer.ts';
 import type { IncomingQuestion, SessionStore } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
@@ -53,6 +54,8 @@ export interface RouterParts {
   observed?: Observed;
   /** Absent if nothing is recorded. */
   recorder?: SessionRecorder | undefined;
+  /** Absent if nobody is notified. */
+  notifier?: SessionNotifier | undefined;
   clock: Clock;
 }
 
@@ -105,6 +108,7 @@ export class InteractionRouter {
       questionBytes: Infinity,
       observed: {},
       recorder: undefined,
+      notifier: undefined,
       ...parts,
     };
     this.#alarm = new Alarm(() => this.sweep(), this.#parts.clock);
@@ -593,14 +597,16 @@ export class InteractionRouter {
     });
   }
 
-  /** Tells the history of an interaction that is open, or whose answer is being stored. */
+  /** Tells the history, and people, of an interaction that is open, or whose answer is being stored. */
   #record({ state, by }: Entry): void {
-    const { recorder } = this.#parts;
-    if (recorder === undefined || state.phase === 'settled') return;
+    const { recorder, notifier } = this.#parts;
+    if (state.phase === 'settled') return;
     const { id } = state.interaction;
     if (state.phase === 'open') {
-      recorder.questionChanged(state.interaction, state.presented || this.#responders.isClaimed(id));
-    } else if (by !== undefined) recorder.questionAnswered(id, SOURCES[by.via], by.principal);
+      const claimed = state.presented || this.#responders.isClaimed(id);
+      recorder?.questionChanged(state.interaction, claimed);
+      notifier?.questionChanged(state.interaction, claimed);
+    } else if (by !== undefined) recorder?.questionAnswered(id, SOURCES[by.via], by.principal);
   }
 
   #recordEnd(
@@ -609,7 +615,8 @@ export class InteractionRouter {
     outcome: ObservedQuestion['outcome'],
     reason: string | undefined,
   ): void {
-    const { recorder } = this.#parts;
+    const { recorder, notifier } = this.#parts;
+    notifier?.questionEnded(interaction.id);
     if (recorder === undefined) return;
     const isAnswer = outcome !== 'expired' && outcome !== 'rejected';
     recorder.questionEnded(interaction, outcome === 'refused' ? 'rejected' : outcome, {
@@ -733,6 +740,7 @@ const SOURCES: Record<AnsweredVia, AnswerSource> = {
   tools: 'tools',
   console: 'console',
   terminal: 'terminal',
+  link: 'link',
 };
 
 function concernsOpen(effect: Effect): boolean {

@@ -13,6 +13,8 @@ import type { Ending } from '../call/request.ts';
 import type { SessionQuotas } from '../gateway-limits.ts';
 import type { Recorder } from '../history/recorder.ts';
 import { SessionRecorder, type RecordedSession } from '../history/session-recorder.ts';
+import type { Notifier } from '../notify/notifier.ts';
+import { SessionNotifier } from '../notify/session-notifier.ts';
 import type { Observed } from '../observer.ts';
 import { hasHubTools, shownServers } from '../groups.ts';
 import { GatewayError, shuttingDown } from '../errors.ts';
@@ -36,6 +38,7 @@ import type { LiveCall } from '../call/live-call.ts';
 import type { CoreSettings } from '../settings.ts';
 import { HUB_ADVICE, PROTOCOL_ADVICE } from '../task/advice.ts';
 import { TaskBook } from '../task/book.ts';
+import { hasEnded } from '../task/task.ts';
 import { Attachment, type BufferedLog, type BufferedNotification } from './attachment.ts';
 import type { Catalog } from './catalog.ts';
 import { LIST_KINDS, ReadLists, type ListKind } from './read-lists.ts';
@@ -73,6 +76,8 @@ export interface SessionParts {
   observed?: Observed;
   /** Writes the history; absent if there is none. */
   recorder?: Recorder | undefined;
+  /** Absent if nobody is notified. */
+  notifier?: Notifier | undefined;
   clock: Clock;
 }
 
@@ -126,6 +131,7 @@ export class Session {
   /** What it may keep in memory. */
   readonly budget: Budget;
   readonly #recorder: SessionRecorder | undefined;
+  readonly #notifier: SessionNotifier | undefined;
   readonly #parts: SessionParts;
 
   constructor(parts: SessionParts) {
@@ -182,6 +188,8 @@ export class Session {
     const live = new InFlight<string, LiveCall>();
     const recorder = parts.recorder && new SessionRecorder(parts.recorder, this.#recorded, live);
     this.#recorder = recorder;
+    const notifier = parts.notifier && new SessionNotifier(parts.notifier, { id, principal, live, tasks: this.tasks });
+    this.#notifier = notifier;
     this.interactions = new InteractionRouter({
       sessionId: id,
       store,
@@ -199,10 +207,12 @@ export class Session {
       questionBytes,
       observed,
       recorder,
+      notifier,
       clock,
     });
     const { tasks, interactions } = this;
-    this.calls = new Calls({ live, tasks, interactions, store, settings, log, budget, observed, recorder, clock });
+    const told = { observed, recorder, notifier };
+    this.calls = new Calls({ live, tasks, interactions, store, settings, log, budget, ...told, clock });
   }
 
   /** What the history tells of it. */
@@ -229,6 +239,7 @@ export class Session {
     // The hub may have told of them before.
     this.interactions.restore(questions, (taskId) => resumable.has(taskId), { announced: this.view.kind === 'hub' });
     for (const task of atWork) this.calls.resume(task, (server) => this.connection(server));
+    if (this.#notifier) for (const task of tasks) if (hasEnded(task)) this.#notifier.taskEnded(task);
     for (const server of this.#preferences.servers) this.#restorePreferences(server);
   }
 
@@ -589,9 +600,13 @@ export class Session {
       },
       arrived: (attachment, arrival) => {
         for (const listener of this.onArrived) listener(server, arrival);
+        this.#notifier?.serverBack(server);
         void this.#tellListChanges(server, attachment);
       },
-      lost: (message) => this.#serverLost(server, message),
+      lost: (message) => {
+        this.#notifier?.serverLost(server, message);
+        return this.#serverLost(server, message);
+      },
     });
   }
 
