@@ -21,9 +21,10 @@ const DOORS: Record<string, readonly string[]> = {
   store: ['core', 'lib'],
   config: ['core', 'lib'],
   telemetry: ['core', 'lib'],
+  notify: ['core', 'lib'],
   program: ['core', 'lib', 'north', 'store'],
   server: ['config', 'core', 'lib', 'north', 'program', 'store'],
-  main: ['config', 'core', 'lib', 'north', 'program', 'south', 'store', 'telemetry'],
+  main: ['config', 'core', 'lib', 'north', 'program', 'south', 'store', 'telemetry', 'notify'],
   demo: ['client', 'config', 'core', 'lib', 'main', 'cli'],
   cli: ['client', 'config', 'core', 'demo', 'lib', 'main'],
   // The page runs in a browser: only pure code is shared with it.
@@ -139,6 +140,14 @@ test('V-2: nothing of metrics and traces is loaded before it is used', () => {
   expect(main?.text).not.toMatch(/from '\.\/telemetry\//);
 });
 
+test('N-1: nothing of notifications is loaded before it is configured', () => {
+  const others = product.filter(({ path }) => roomOf(path) !== 'notify');
+  const mentioning = others.filter(({ text }) => /['/]notify\/start\.ts'/.test(text));
+  expect(mentioning.map(({ path }) => path)).toEqual(['src/main.ts']);
+  expect(mentioning[0]?.text.match(/import\('\.\/notify\/start\.ts'\)/g)).toHaveLength(2);
+  expect(mentioning[0]?.text).not.toMatch(/^import (?!type ).*from '\.\/notify\//m);
+});
+
 test('walls: no imports in a circle', () => {
   expect(findCycle(files)).toBeUndefined();
 });
@@ -156,10 +165,10 @@ test('walls: the reader of imports sees them, and a circle', () => {
 /** Files whose timers wait for the operating system, which no clock of ours can move. */
 const REAL_TIME = ['src/north/http/response.ts', 'src/north/http/unread.ts'];
 
-test('walls: core, north and south go by a clock that tests can move', () => {
+test('walls: core, north, south and notify go by a clock that tests can move', () => {
   const real = /\b(?:setTimeout|setInterval)\(|Date\.now\(|AbortSignal\.timeout\(|setTimeout as /;
   const found = product
-    .filter(({ path }) => ['core', 'north', 'south'].includes(roomOf(path) ?? ''))
+    .filter(({ path }) => ['core', 'north', 'south', 'notify'].includes(roomOf(path) ?? ''))
     .filter(({ text }) => text.split('\n').some((line) => real.test(line) && !/^\s*(?:\/\/|\*)/.test(line)))
     .map(({ path }) => path);
   expect(found.toSorted()).toEqual(REAL_TIME);

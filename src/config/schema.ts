@@ -10,6 +10,7 @@ import * as z from '../lib/schema/kinds.ts';
 import { LOG_FORMATS, LOG_LEVELS, type LogLevel } from '../lib/log.ts';
 import { serverNameSchema as name } from '../lib/server-name.ts';
 import { MAX_DELAY_MS } from '../lib/clock.ts';
+import { notifySchema } from './notify-schema.ts';
 import { URL_KEYS } from './server-entries.ts';
 
 // --- Servers -----------------------------------------------------------------------------------------------------
@@ -383,6 +384,7 @@ const settings = group('The settings of meanwhile itself.', {
     ),
     entryBytes: bytes(65_536, 'The largest arguments and results that are kept; of larger ones only the size is.'),
   }).prefault({}),
+  notify: notifySchema.optional(),
   servers: group('Connections to servers.', {
     connect: group('Whether a new session connects to a server at once (`eager`) or on first use (`lazy`).', {
       commands: z.enum(['lazy', 'eager']).default('lazy').describe('When the program of a command server is started.'),
