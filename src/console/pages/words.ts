@@ -49,6 +49,7 @@ export const SERVER_STATE: Record<Server['state'], { text: string; tone: string 
 const VIA: Record<string, string> = {
   console: 'in the console',
   terminal: 'in a terminal',
+  link: 'with a link in a message',
   tools: 'through the hub’s tools',
   client: 'in the client',
 };

@@ -63,7 +63,7 @@ function progressItem({ progress, total, message }: NonNullable<CallEntry['progr
 }
 
 /** Servers must not ask for secrets in a form; a person is to be warned of one that does. */
-function asksForSecret(params: Record<string, unknown> | undefined): boolean {
+export function asksForSecret(params: Record<string, unknown> | undefined): boolean {
   const { properties } = isObject(params?.['requestedSchema']) ? params['requestedSchema'] : {};
   if (!isObject(properties)) return false;
   return Object.entries(properties).some(([name, field]) => {

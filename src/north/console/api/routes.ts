@@ -1,5 +1,6 @@
 import { callRoutes } from './calls.ts';
 import { eventRoutes } from './events.ts';
+import { notificationRoutes } from './notifications.ts';
 import { otherRoutes } from './others.ts';
 import { questionRoutes } from './questions.ts';
 import type { Route } from './route.ts';
@@ -11,5 +12,6 @@ export const ROUTES: readonly Route[] = [
   ...questionRoutes,
   ...callRoutes,
   ...serverRoutes,
+  ...notificationRoutes,
   ...eventRoutes,
 ];

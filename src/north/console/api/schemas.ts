@@ -27,7 +27,7 @@ export const questionSchema = z
     answeredBy: z
       .object({ principal: z.string(), via: z.string() })
       .optional()
-      .describe('Who answered, and where: console, client, tools or terminal'),
+      .describe('Who answered, and where: console, client, tools, terminal or link'),
     reason: z.string().optional().describe('Why there is no answer'),
     message: z.string().optional(),
     presented: z.boolean().optional().describe('Its client is being asked, too'),
@@ -196,6 +196,20 @@ export const errorSchema = z
 
 export const alreadyAnsweredSchema = errorSchema.extend({ question: questionSchema }).meta({ id: 'AlreadyAnswered' });
 export const alreadyEndedSchema = errorSchema.extend({ call: callSchema }).meta({ id: 'AlreadyEnded' });
+
+export const noticeSchema = z
+  .object({
+    id: z.string().describe('The same at each attempt'),
+    target: z.string(),
+    subject: z.string().describe('The question, task or server that it is about'),
+    state: z.enum(['waiting', 'failed']),
+    createdAt: time,
+    dueAt: time.describe('When it is sent, or tried again'),
+    attempts: z.int(),
+    endedAt: time.optional(),
+    error: z.string().optional().describe('Why the last attempt failed'),
+  })
+  .meta({ id: 'Notification' });
 
 export function page(item: z.ZodType): z.ZodObject {
   return z.object({

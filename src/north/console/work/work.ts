@@ -15,7 +15,13 @@ export interface AnswerWork extends InSession {
   do: 'answer';
   questionId: string;
   answer: AnswerBody;
-  via: 'console' | 'terminal';
+  via: 'console' | 'terminal' | 'link';
+}
+
+/** To see an open question. */
+export interface QuestionWork extends InSession {
+  do: 'question';
+  questionId: string;
 }
 
 export interface CancelWork extends InSession {
@@ -38,7 +44,7 @@ export interface TryWork {
 }
 
 /** What a session does. */
-export type Action = AnswerWork | CancelWork | ConnectWork | TryWork;
+export type Action = AnswerWork | QuestionWork | CancelWork | ConnectWork | TryWork;
 
 /** What a gateway shows of its sessions, and of their connections to servers. */
 export type Look = { do: 'servers' } | { do: 'server'; server: string } | { do: 'sessions' };
