@@ -84,6 +84,10 @@ export const FLAGS = {
   interval: { value: 'TIME', help: 'how often to look, such as 500ms or 10s; default: 2s' },
   once: { help: 'print the state once' },
   follow: { short: 'f', help: 'wait for new questions, and ask them as they come, until stopped' },
+  webhook: {
+    value: 'URL',
+    help: 'through a gateway: the URL to call when the task ends, if notify.taskWebhooks allows it',
+  },
   print: { help: 'print the link only; do not open the browser' },
   'with-secrets': { help: 'export: include headers, environment, arguments and URL credentials of added servers' },
 } as const satisfies Record<string, FlagDefinition>;
@@ -237,7 +241,7 @@ export const COMMANDS = {
   import: {
     group: 'setup',
     operands: '[client …]',
-    summary: 'collect the servers of clients in meanwhile.json',
+    summary: 'collect servers of clients in meanwhile.json',
     flags: ['config', 'yes', 'no-color'],
     flagHelp: { config: 'the config file to write; by default ./meanwhile.json' },
     complete: CLIENT_NAMES,
@@ -246,12 +250,25 @@ export const COMMANDS = {
     group: 'setup',
     operands: '[server …]',
     summary: 'find problems with servers and linked clients',
+    together: {
+      with: ['notify'],
+      operands: '[name …]',
+      summary: 'find problems with servers; test notifications',
+    },
     flags: ['config', 'header', 'timeout', 'json', 'no-color'],
     flagHelp: {
       config: 'the config file with the servers',
       timeout: 'give up on a server after 500ms, 30s, 5m; a number alone means seconds; default: 15s',
       json: 'one JSON document on standard output',
     },
+  },
+  notify: {
+    group: 'setup',
+    operands: 'test [target] | list [url]',
+    summary: 'send a test message, or list what waits',
+    flags: [...GATEWAY, 'json', 'no-color'],
+    flagHelp: { ...GATEWAY_HELP, config: 'the config file of the gateway: the targets, where it listens, and a token' },
+    complete: ['test', 'list'],
   },
   completion: {
     group: 'setup',
@@ -264,7 +281,7 @@ export const COMMANDS = {
     group: 'client',
     operands: '<server> <tool> [key=value …]',
     summary: 'call a tool',
-    flags: ['args', 'answer', 'out', ...CLIENT],
+    flags: ['args', 'answer', 'out', 'webhook', ...CLIENT],
     flagHelp: CONFIG_OF_SERVER,
   },
   tools: {

@@ -37,6 +37,7 @@ export interface Flags extends ConfigFlags {
   once?: boolean;
   follow?: boolean;
   print?: boolean;
+  webhook?: string;
 }
 
 export interface CommandLine {

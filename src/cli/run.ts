@@ -26,6 +26,7 @@ const COMMANDS: Record<CommandName, () => Promise<Command>> = {
   inbox: async () => (await import('./commands/inbox.ts')).inbox,
   status: async () => (await import('./commands/status.ts')).status,
   watch: async () => (await import('./commands/watch.ts')).watch,
+  notify: async () => (await import('./commands/notify.ts')).notify,
   store: async () => (await import('./commands/store.ts')).store,
   link: async () => (await import('./commands/link.ts')).link,
   unlink: async () => (await import('./commands/unlink.ts')).unlink,
