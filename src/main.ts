@@ -5,12 +5,13 @@ import { ConfigError } from './config/config-error.ts';
 import type { Config } from './config/schema.ts';
 import type { Gateway, GatewayParts } from './core/gateway.ts';
 import type { Observed } from './core/observer.ts';
-import type { Store } from './core/ports.ts';
+import type { Models, Store } from './core/ports.ts';
 import { shareConnections } from './core/session/shared-connections.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
 import { stderrLog, type Log } from './lib/log.ts';
 import { isPostgresUrl } from './lib/postgres-url.ts';
 import type { HttpListener, HttpSettings } from './north/http/listener.ts';
+import type { IssuerAuth } from './north/http/protected-resource.ts';
 import { clashIn } from './north/all/clashes.ts';
 import { Hub } from './north/hub/hub.ts';
 import type { StdioStreams } from './north/stdio/listener.ts';
@@ -66,8 +67,9 @@ export async function startHttp(
       startedAt: clock.now(),
       history: config.settings.history,
     };
-    const { answers, allowedHosts } = forPeople(config.settings);
-    const settings = { ...config.settings, allowedHosts, metrics, console, answers };
+    const issuerAuth = await loadIssuerAuth(config.settings, log, clock);
+    const { answerPages, allowedHosts } = forPeople(config.settings);
+    const settings = { ...config.settings, allowedHosts, metrics, console, issuerAuth, answerPages };
     const { listener, url } = await program.listen({ hub: new Hub(gateway) }, settings);
     const consoleUrl = consoleOf(url);
     links.base = new URL(consoleUrl).origin;
@@ -85,15 +87,34 @@ interface Links {
   base?: string;
 }
 
+const originOf = (url: string | undefined): string | undefined => (url === undefined ? undefined : new URL(url).origin);
+
 /** What people need who follow links in messages: the host that these name, and pages that answer questions. */
-function forPeople({ notify, allowedHosts }: Config['settings']): Pick<HttpSettings, 'answers' | 'allowedHosts'> {
-  if (notify === undefined) return { answers: undefined, allowedHosts };
-  const { publicUrl, targets } = notify;
+function forPeople({
+  notify,
+  publicUrl,
+  allowedHosts,
+}: Config['settings']): Pick<HttpSettings, 'answerPages' | 'allowedHosts'> {
+  if (notify === undefined) return { answerPages: undefined, allowedHosts };
+  const { targets } = notify;
   const withLinks = Object.keys(targets).filter((name) => targets[name]?.answerLinks);
   return {
-    answers: withLinks.length === 0 ? undefined : { targets: withLinks },
+    answerPages: withLinks.length === 0 ? undefined : { targets: withLinks },
     allowedHosts: publicUrl === undefined ? allowedHosts : [...allowedHosts, new URL(publicUrl).hostname],
   };
+}
+
+/** Checks access tokens, where the configuration names authorization servers. */
+async function loadIssuerAuth(
+  { auth, publicUrl }: Config['settings'],
+  log: Log,
+  clock: Clock,
+): Promise<IssuerAuth | undefined> {
+  if (auth.issuers.length === 0) return undefined;
+  const { createVerifier } = await import('./auth/verifier.ts');
+  const verifier = createVerifier({ settings: auth, log, clock });
+  const issuers = auth.issuers.map(({ issuer }) => issuer);
+  return { verifier, issuers, scopes: auth.scopes, publicUrl: publicUrl?.replace(/\/$/, '') };
 }
 
 /** A gateway that listens at all addresses is opened at the local one. */
@@ -160,6 +181,22 @@ async function openStore(
   return openPostgresStore({ url: store, log, leaseMs: cluster.leaseMs, observed, clock });
 }
 
+/** The models of the config, which are loaded when one is first used. */
+function modelsOf({ models: endpoints, limits }: Config['settings'], clock: Clock): Models | undefined {
+  if (Object.keys(endpoints).length === 0) return undefined;
+  let loaded: Promise<Models> | undefined;
+  const load = async (): Promise<Models> => {
+    const { createModels } = await import('./models/models.ts');
+    return createModels({ endpoints, maxBytes: limits.messageBytes, clock });
+  };
+  return {
+    ask: async (...request) => {
+      loaded ??= load();
+      return (await loaded).ask(...request);
+    },
+  };
+}
+
 /** Traces begin before anything is restored, and end after everything else. */
 async function startTraces(otel: Config['otel'], observed: Observed, log: Log): Promise<() => Promise<void>> {
   const stop = otel && (await import('./telemetry/start.ts')).startTraces(observed, otel, log);
@@ -167,17 +204,20 @@ async function startTraces(otel: Config['otel'], observed: Observed, log: Log): 
 }
 
 /** Sends a test message to the targets of these names. */
-export async function testNotify({ notify }: Config['settings'], names: readonly string[]): Promise<TestOutcome[]> {
+export async function testNotify(
+  { notify, publicUrl }: Config['settings'],
+  names: readonly string[],
+): Promise<TestOutcome[]> {
   if (notify === undefined) return [];
   const { testTargets } = await import('./notify/start.ts');
-  return testTargets(notify, names, systemClock);
+  return testTargets(notify, names, systemClock, originOf(publicUrl));
 }
 
 /** Nothing of it is loaded unless it is configured. */
-async function notifierFor({ notify }: Config['settings'], links: Links): Promise<GatewayParts['notifier']> {
+async function notifierFor({ notify, publicUrl }: Config['settings'], links: Links): Promise<GatewayParts['notifier']> {
   if (notify === undefined) return undefined;
   const { createNotifier } = await import('./notify/start.ts');
-  return (gateway) => createNotifier({ ...gateway, settings: notify, base: () => notify.publicUrl ?? links.base });
+  return (gateway) => createNotifier({ ...gateway, settings: notify, base: () => originOf(publicUrl) ?? links.base });
 }
 
 async function startProgram(
@@ -201,6 +241,7 @@ async function startProgram(
     notifier: await notifierFor(settings, links),
     onClosed: stopTraces,
     backends: shareConnections(connections, log, clock),
+    models: modelsOf(settings, clock),
     servers,
     settings,
     log,

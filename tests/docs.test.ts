@@ -43,6 +43,19 @@ test.each([
   }
 });
 
+test('G-3, G-4: each config in docs/ANSWERS.md is read as it stands, and nothing in it is doubtful', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'meanwhile-docs-'));
+  defer(() => rm(folder, { recursive: true }));
+  const configs = [...(await read('docs/ANSWERS.md')).matchAll(/^```json\n(.*?)^```$/gms)].map(([, text = '']) => text);
+  expect(configs).toHaveLength(2);
+  for (const text of configs) {
+    const config = join(folder, 'meanwhile.json');
+    await writeFile(config, text);
+    const env = { HOME: folder, ANTHROPIC_API_KEY: 'secret' };
+    expect(await loadConfig({ flags: { config }, env, cwd: folder })).toMatchObject({ warnings: [] });
+  }
+});
+
 test('D-1: what does not cross is told in the README, and where all of it stands', () => {
   const [, told = ''] = /^### What does not cross\n(.*?)^##/ms.exec(readme) ?? [];
   expect(told).toContain('](docs/DIRECT.md#what-does-not-cross)');

@@ -1,3 +1,4 @@
+import { build } from 'esbuild';
 import { expect, test } from 'vitest';
 import { findCycle, sourceFiles, type SourceFile } from './support/imports.ts';
 
@@ -22,9 +23,11 @@ const DOORS: Record<string, readonly string[]> = {
   config: ['core', 'lib'],
   telemetry: ['core', 'lib'],
   notify: ['core', 'lib'],
+  auth: ['core', 'lib'],
+  models: ['core', 'lib'],
   program: ['core', 'lib', 'north', 'store'],
   server: ['config', 'core', 'lib', 'north', 'program', 'store'],
-  main: ['config', 'core', 'lib', 'north', 'program', 'south', 'store', 'telemetry', 'notify'],
+  main: ['auth', 'config', 'core', 'lib', 'models', 'north', 'notify', 'program', 'south', 'store', 'telemetry'],
   demo: ['client', 'config', 'core', 'lib', 'main', 'cli'],
   cli: ['client', 'config', 'core', 'demo', 'lib', 'main'],
   // The page runs in a browser: only pure code is shared with it.
@@ -146,6 +149,37 @@ test('N-1: nothing of notifications is loaded before it is configured', () => {
   expect(mentioning.map(({ path }) => path)).toEqual(['src/main.ts']);
   expect(mentioning[0]?.text.match(/import\('\.\/notify\/start\.ts'\)/g)).toHaveLength(2);
   expect(mentioning[0]?.text).not.toMatch(/^import (?!type ).*from '\.\/notify\//m);
+});
+
+/** What is loaded only where it is used: an idle gateway on SQLite has none of it in memory. */
+const LOADED_LATER =
+  /^(?:src\/(?:auth|telemetry|console|models|notify|store\/postgres|north\/(?:answer|cluster|console|hub\/tools))\/|node_modules\/(?:zod|undici|jose|nodemailer|postgres|@modelcontextprotocol)\/)/;
+
+test('K-1, G-4: a gateway starts without the parts that it may never use', async () => {
+  const { metafile } = await build({
+    entryPoints: ['src/cli/index.ts', 'src/cli/commands/serve.ts', 'src/cli/commands/stdio.ts'],
+    outdir: 'dist',
+    bundle: true,
+    splitting: true,
+    write: false,
+    metafile: true,
+    platform: 'node',
+    format: 'esm',
+    mainFields: ['module', 'main'],
+    external: ['libsql'],
+  });
+  const { outputs } = metafile;
+  const loaded = new Set(Object.keys(outputs).filter((path) => /\/(?:index|serve|stdio)\.js$/.test(path)));
+  expect(loaded.size).toBe(3);
+  for (const path of loaded) {
+    for (const { kind, path: target, external } of outputs[path]?.imports ?? []) {
+      if (kind === 'import-statement' && external !== true) loaded.add(target);
+    }
+  }
+  const sources = [...loaded].flatMap((path) => Object.entries(outputs[path]?.inputs ?? {}));
+  const needed = sources.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([source]) => source);
+  expect(needed).toContain('src/core/gateway.ts');
+  expect(needed.filter((source) => LOADED_LATER.test(source))).toEqual([]);
 });
 
 test('walls: no imports in a circle', () => {

@@ -49,6 +49,7 @@ export const FLAGS = {
     help: 'auto, json or text',
     complete: LOG_FORMATS,
   },
+  'dry-run': { help: 'only log what "answers" would do' },
   all: { help: 'serve all servers as one' },
   group: { value: 'NAME', help: 'serve this group of servers as one' },
   server: { value: 'NAME', help: 'serve only this server' },
@@ -134,12 +135,12 @@ export const COMMANDS = {
   serve: {
     group: 'gateway',
     summary: 'run as an MCP server over HTTP, at http://127.0.0.1:8080/mcp',
-    flags: ['config', 'port', 'host', 'store', 'advertise', ...LOG],
+    flags: ['config', 'port', 'host', 'store', 'advertise', 'dry-run', ...LOG],
   },
   stdio: {
     group: 'gateway',
     summary: 'run as an MCP server on stdin and stdout, as clients start it',
-    flags: ['config', 'all', 'group', 'server', 'store', ...LOG],
+    flags: ['config', 'all', 'group', 'server', 'store', 'dry-run', ...LOG],
     unlisted: ['port', 'host'],
   },
   demo: {

@@ -3,22 +3,22 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import * as z from 'zod';
 import { dataFolder, type Environment } from '../config/paths.ts';
 import type { Settings } from '../config/schema.ts';
 import { codeOf } from '../lib/log.ts';
 import { isPostgresUrl } from '../lib/postgres-url.ts';
+import * as z from '../lib/schema/kinds.ts';
 
 const schema = z.object({
   /** The address of the console. */
   url: z.string(),
   /** Signs in to the console, and is a bearer token of the API. */
   key: z.string(),
-  pid: z.int().positive(),
+  pid: z.int().min(1),
 });
 
 /** How to reach the console of a running gateway. */
-export type Launch = z.infer<typeof schema>;
+export type Launch = z.Output<typeof schema>;
 
 type Where = Pick<Settings, 'store' | 'host' | 'port'>;
 
@@ -59,7 +59,8 @@ async function read(file: string): Promise<Launch | undefined> {
     throw error;
   }
   try {
-    return schema.safeParse(JSON.parse(text)).data;
+    const parsed = schema.safeParse(JSON.parse(text));
+    return parsed.success ? parsed.data : undefined;
   } catch {
     // Whatever this is, no gateway has written it.
     return undefined;

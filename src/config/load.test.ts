@@ -320,10 +320,7 @@ describe('mistakes', () => {
     [{ zebra: 1 }, 'zebra: unknown key; known: $schema, mcpServers, meanwhile'],
     [{ port: 9000 }, "port: unknown key; did you mean 'meanwhile.port'?"],
     [{ 'log-level': 'info' }, "log-level: unknown key; did you mean 'meanwhile.logLevel'?"],
-    [
-      { url: 'http://x' },
-      "url: unknown key; did you mean 'mcpServers.NAME.url' or 'meanwhile.notify.targets.NAME.url'?",
-    ],
+    [{ url: 'http://x' }, "url: unknown key; did you mean 'mcpServers.NAME.url'?"],
     [{ disabled: true }, "disabled: unknown key; did you mean 'mcpServers.NAME.disabled'?"],
     [{ github: { command: 'x' } }, "github: unknown key; did you mean 'mcpServers.github'?"],
     [{ name: 'x' }, 'name: unknown key; known: $schema, mcpServers, meanwhile'],
@@ -332,7 +329,7 @@ describe('mistakes', () => {
     [settings({ maxMs: 1 }), "meanwhile.maxMs: unknown key; did you mean 'servers.reconnect.maxMs'?"],
     [
       settings({ timeoutMs: 1 }),
-      "meanwhile.timeoutMs: unknown key; did you mean 'calls.timeoutMs' or 'questions.timeoutMs' or 'notify.targets.NAME.timeoutMs'?",
+      "meanwhile.timeoutMs: unknown key; did you mean 'calls.timeoutMs' or 'questions.timeoutMs'?",
     ],
     [settings({ tasks: { port: 1 } }), "meanwhile.tasks.port: unknown key; did you mean 'meanwhile.port'?"],
     [

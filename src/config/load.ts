@@ -9,9 +9,11 @@ import { codeOf, messageOf } from '../lib/log.ts';
 import { isPostgresUrl } from '../lib/postgres-url.ts';
 import { isObject } from '../lib/values.ts';
 import { ConfigError } from './config-error.ts';
+import { checkAnswers } from './answers.ts';
 import { expand, type Mistake } from './expand.ts';
 import { JsonError, parseJsonWithComments } from './json.ts';
 import { checkGroups } from './groups.ts';
+import { checkModels } from './models.ts';
 import { explain, placeOf, showPath } from './mistakes.ts';
 import { defaultStorePath, type Environment } from './paths.ts';
 import { type Config, fileSchema, type ServerEntry, type Settings } from './schema.ts';
@@ -26,6 +28,7 @@ export interface ConfigFlags {
   store?: string;
   'log-level'?: string;
   'log-format'?: string;
+  'dry-run'?: boolean;
 }
 
 export interface ConfigSources {
@@ -57,7 +60,7 @@ const OVERRIDABLE = [
 ] as const satisfies readonly (readonly [keyof Settings, keyof ConfigFlags, string])[];
 
 export async function loadConfig({ flags, env, cwd, transport = 'http', server }: ConfigSources): Promise<Config> {
-  const given = (flag: keyof ConfigFlags, variable: string): Given | undefined => {
+  const given = (flag: Exclude<keyof ConfigFlags, 'dry-run'>, variable: string): Given | undefined => {
     const fromFlag = flags[flag];
     if (fromFlag !== undefined) return { value: fromFlag, by: `--${flag}` };
     const fromEnv = env[variable];
@@ -89,6 +92,7 @@ export async function loadConfig({ flags, env, cwd, transport = 'http', server }
   return {
     settings: {
       ...settings,
+      ...(flags['dry-run'] && { answersDryRun: true }),
       logLevel,
       store:
         storePath(store, overrides.has('store') ? cwd : folder) ??
@@ -112,10 +116,12 @@ function otelVariables(env: Environment): Record<string, string> {
 }
 
 type Understood =
-  | { value: { meanwhile: FileValue['meanwhile']; servers: Config['servers']; warnings: Mistake[] }; mistakes?: never }
+  | { value: { meanwhile: Meanwhile; servers: Config['servers']; warnings: Mistake[] }; mistakes?: never }
   | { value?: never; mistakes: Mistake[] };
 
 type FileValue = ReturnType<typeof fileSchema.parse>;
+
+type Meanwhile = Omit<FileValue['meanwhile'], 'models'> & Pick<Settings, 'models'>;
 
 function understand(enabled: unknown, disabled: readonly string[], overrides: Overrides, here: Here): Understood {
   const expanded = expand(enabled, here.env);
@@ -128,14 +134,19 @@ function understand(enabled: unknown, disabled: readonly string[], overrides: Ov
   if (!parsed.success || mistakes.length > 0) return { mistakes };
   const { servers, mistakes: inServers } = serverConfigs(parsed.data, here);
   const { meanwhile } = parsed.data;
-  const { mistakes: inGroups, warnings } = checkGroups(meanwhile.groups, Object.keys(parsed.data.mcpServers), disabled);
-  const found = [...inServers, ...inGroups];
+  const names = Object.keys(parsed.data.mcpServers);
+  const groups = checkGroups(meanwhile.groups, names, disabled);
+  const answers = checkAnswers(meanwhile.answers, names);
+  const principals = Object.keys(meanwhile.auth.tokens);
+  const { models, ...inModels } = checkModels(meanwhile.models, enabled, { servers: names, principals });
+  const found = [...inServers, ...groups.mistakes, ...answers.mistakes, ...inModels.mistakes];
   if (found.length > 0) return { mistakes: found };
-  return { value: { meanwhile, servers, warnings: [...warnings, ...uselessIn(meanwhile)] } };
+  const warnings = [...groups.warnings, ...answers.warnings, ...inModels.warnings, ...uselessIn(meanwhile)];
+  return { value: { meanwhile: { ...meanwhile, models }, servers, warnings } };
 }
 
 /** Settings that do nothing beside the others. */
-function uselessIn({ advertise, store }: FileValue['meanwhile']): Mistake[] {
+function uselessIn({ advertise, store }: Pick<FileValue['meanwhile'], 'advertise' | 'store'>): Mistake[] {
   if (advertise === undefined || isPostgresUrl(store ?? '')) return [];
   const message = 'has no effect: only gateways that share a postgres:// store reach each other';
   return [{ path: ['meanwhile', 'advertise'], message }];

@@ -91,7 +91,16 @@ function valueAt(root: unknown, path: Path): unknown {
 
 // --- What may be shown -------------------------------------------------------------------------------------------
 
-const SECRET_STEPS = new Set<string | number>(['headers', 'env', 'args', 'tokens', 'secret', 'token']);
+const SECRET_STEPS = new Set<string | number>([
+  'headers',
+  'env',
+  'args',
+  'tokens',
+  'key',
+  'content',
+  'secret',
+  'token',
+]);
 const LONGEST_SHOWN = 80;
 
 /** The address of a target may give access to it. */
@@ -156,16 +165,19 @@ function nodesAt(path: Path): JsonSchemaNode[] {
 
 function inside(node: JsonSchemaNode, step: string | number): JsonSchemaNode[] {
   const other = typeof node.additionalProperties === 'object' ? node.additionalProperties : undefined;
-  const next = node.properties?.[step] ?? other;
+  const next = (typeof step === 'number' ? node.items : node.properties?.[step]) ?? other;
   return next ? alternatives(next) : [];
 }
 
 const alternatives = (node: JsonSchemaNode): JsonSchemaNode[] => node.anyOf ?? [node];
 
-/** Where a key of this name exists: below this place, or else anywhere. */
+/** Where a key of this name exists: below this place, or else anywhere; of several places those that are least deep. */
 function placesOf(key: string, path: Path): string[] {
   const below = nodesAt(path).flatMap((node) => placesBelow(node, key));
-  return [...new Set(below.length > 0 ? below : placesBelow(configJsonSchema(), key))];
+  const places = [...new Set(below.length > 0 ? below : placesBelow(configJsonSchema(), key))];
+  const depth = (place: string): number => place.split('.').length;
+  const least = Math.min(...places.map(depth));
+  return places.filter((place) => depth(place) === least);
 }
 
 function placesBelow({ properties = {}, additionalProperties }: JsonSchemaNode, key: string): string[] {

@@ -77,10 +77,8 @@ describe('notify in the configuration', () => {
           quietHours: { from: '22:00', to: '07:00' },
         },
       },
-      publicUrl: 'https://GW.test:443/',
       taskWebhooks: { allow: ['https://ci.test/*'], secret: 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3' },
     });
-    expect(notify?.publicUrl).toBe('https://gw.test');
     expect(notify?.targets['hook']).toMatchObject({
       secret: 'a-secret-from-the-environment',
       escalate: { to: 'mail', afterMs: 600_000 },
@@ -115,10 +113,6 @@ describe('notify in the configuration', () => {
     [target({ type: 'smtp', url: 'smtp://x', from: 'me', to: [] }), 'expected a mail address'],
     [target({ type: 'smtp', url: 'smtp://x', from: 'a@b.c', to: [] }), 'expected at least one address'],
     [target({ type: 'command', command: '' }), 'must not be empty'],
-    [
-      { publicUrl: 'https://gw.test/path' },
-      'notify.publicUrl: expected an address such as https://gateway.example.com',
-    ],
     [{ taskWebhooks: { allow: [], secret: 'a secret of sixteen' } }, 'an empty list allows nothing'],
     [
       { taskWebhooks: { allow: ['ci.test'], secret: 'a secret of sixteen' } },

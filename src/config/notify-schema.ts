@@ -159,15 +159,6 @@ export const notifySchema = z
       })
       .default({})
       .describe('Whom to notify, by name: each has a `type` and what that needs. See docs/NOTIFY.md.'),
-    publicUrl: z
-      .string()
-      .refine(
-        isBaseUrl,
-        'expected an address such as https://gateway.example.com, without a path, a query or credentials',
-      )
-      .transform((text) => new URL(text).origin)
-      .optional()
-      .describe('Where people reach the gateway, for the links in messages. By default where it listens.'),
     expiringMs: ms(120_000, 'How long before its end a question is about to expire.', { min: 1 }),
     serverDownMs: ms(60_000, 'A server is down if its connection was lost for so long.'),
     giveUpMs: ms(86_400_000, 'For how long it is tried to deliver a message.', { min: 1 }),
@@ -206,12 +197,6 @@ function urlMistake(type: TargetType, text: string): string | undefined {
   if (username !== '') return 'a URL with credentials is not accepted';
   if (type === 'ntfy' && pathname === '/') return 'expected the address of a topic, such as https://ntfy.sh/my-topic';
   return undefined;
-}
-
-function isBaseUrl(text: string): boolean {
-  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return false;
-  const { href, origin } = new URL(text);
-  return href === `${origin}/` && !/[?#]/.test(text);
 }
 
 function isTimeZone(timeZone: string): boolean {

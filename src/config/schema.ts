@@ -10,12 +10,21 @@ import * as z from '../lib/schema/kinds.ts';
 import { LOG_FORMATS, LOG_LEVELS, type LogLevel } from '../lib/log.ts';
 import { serverNameSchema as name } from '../lib/server-name.ts';
 import { MAX_DELAY_MS } from '../lib/clock.ts';
+import { answersSchema } from './answers.ts';
+import { modelsSchema, type ModelConfig } from './models.ts';
 import { notifySchema } from './notify-schema.ts';
 import { URL_KEYS } from './server-entries.ts';
 
 // --- Servers -----------------------------------------------------------------------------------------------------
 
 const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
+
+/** Tokens name it exactly so. Without https, anybody on the way could issue tokens; on this machine nobody is. */
+function isIssuer(text: string): boolean {
+  if (!isHttpUrl(text) || /[?#@\s]/.test(text)) return false;
+  const { protocol, hostname } = new URL(text);
+  return protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+}
 
 /** The address of one gateway, not of what it serves. */
 function isGatewayAddress(text: string): boolean {
@@ -139,14 +148,66 @@ const notMore =
     issues.push({ code: 'custom', path: [], message });
   };
 
+/** Compared letter by letter with what tokens say, so nothing of it is changed. */
+const issuer = group('An OAuth authorization server.', {
+  issuer: z
+    .string()
+    .refine(isIssuer, 'expected the issuer as its tokens name it: https://…, without a query, `#` or `@`')
+    .describe('The issuer exactly as its tokens and its metadata name it.'),
+  audiences: z
+    .array(z.string().min(1))
+    .default([])
+    .describe(
+      'Audiences of tokens that are accepted besides the address of the gateway, for authorization servers that cannot issue tokens for it.',
+    ),
+  jwksUrl: httpUrl.describe('Where the keys of the issuer are. By default as its metadata says.'),
+  introspection: group(
+    'How to ask the issuer about tokens, where only it can read them or they must be revocable at once.',
+    {
+      url: httpUrl.describe('Where to ask. By default as the metadata of the issuer says.'),
+      clientId: z.string().min(1).describe('The id of the gateway at the issuer.'),
+      clientSecret: z.string().min(1).describe('Its secret.'),
+    },
+  ).optional(),
+  principalClaim: z
+    .string()
+    .min(1)
+    .default('sub')
+    .describe(
+      'The claim that tells people apart. It must never be given to another person later, as e-mail addresses are.',
+    ),
+  scopeClaim: z.string().min(1).default('scope').describe('The claim with the scopes; `scp` is read if it is missing.'),
+});
+
+const scopes = group('What the scopes are called.', {
+  use: z.string().min(1).default('mcp:use').describe('Use servers, tasks and the own questions.'),
+  answer: z.string().min(1).default('mcp:answer').describe('Also answer questions, and cancel work, with the API.'),
+  operate: z
+    .string()
+    .min(1)
+    .default('mcp:operate')
+    .describe('Also see and answer what belongs to others, as an operator.'),
+});
+
 const settings = group('The settings of meanwhile itself.', {
   host: z
     .string()
     .min(1)
     .max(255)
     .default('127.0.0.1')
-    .describe('The address to listen on over HTTP. Any other than a local one needs `auth.tokens`.'),
+    .describe('The address to listen on over HTTP. Any other than a local one needs `auth.tokens` or `auth.issuers`.'),
   port: z.int().min(0).max(65_535).default(8080).describe('The port to listen on over HTTP; 0 takes any free one.'),
+  publicUrl: z
+    .string()
+    .refine(
+      isGatewayAddress,
+      'expected an address such as https://gateway.example.com, without a path, a query or credentials',
+    )
+    .optional()
+    .describe(
+      'Where clients and people reach the gateway, such as `https://gateway.example.com`, if that is not where it listens: behind a ' +
+        'proxy, or with `auth.issuers`, whose tokens are issued for it.',
+    ),
   advertise: z
     .string()
     .refine(
@@ -194,20 +255,44 @@ const settings = group('The settings of meanwhile itself.', {
         'Bearer tokens by the name of who has it, at least 16 characters each. Without any, no token is asked.',
       ),
     operators: z
-      .array(name)
+      .array(z.string().min(1))
       .default([])
       .describe(
-        'Names from `auth.tokens` of people who see and answer everything in the console, of all principals. Without tokens, the ' +
-          'person at this machine does.',
+        'Names from `auth.tokens`, or `<subject>@<issuer>`, of people who see and answer everything in the console, of all principals. ' +
+          'Without tokens and issuers, the person at this machine does.',
       ),
+    issuers: z
+      .array(issuer)
+      .refine(
+        (issuers) => new Set(issuers.map(({ issuer: url }) => url)).size === issuers.length,
+        'two entries have the same issuer; put both into one',
+      )
+      .default([])
+      .describe(
+        'OAuth authorization servers whose access tokens are accepted, besides `auth.tokens`. Clients learn of them by themselves.',
+      ),
+    scopes: z
+      .union([z.literal(false), scopes])
+      .prefault({})
+      .describe('What the scopes of the issuers are called; `false` if their tokens have none for the gateway.'),
   })
     .checked((given, issues) => {
-      const { tokens, operators } = given as { tokens: Record<string, string>; operators: string[] };
+      const { tokens, operators, issuers } = given as {
+        tokens: Record<string, string>;
+        operators: string[];
+        issuers: { issuer: string }[];
+      };
       if (issues.length > 0) return;
-      const unknown = operators.findIndex((operator) => !Object.hasOwn(tokens, operator));
+      const isKnown = (operator: string): boolean =>
+        Object.hasOwn(tokens, operator) || issuers.some(({ issuer: url }) => operator.endsWith(`@${url}`));
+      const unknown = operators.findIndex((operator) => !isKnown(operator));
       // Not what it says: that may be a token.
       if (unknown >= 0)
-        issues.push({ code: 'custom', path: ['operators', unknown], message: 'not a name in auth.tokens' });
+        issues.push({
+          code: 'custom',
+          path: ['operators', unknown],
+          message: 'neither a name in auth.tokens nor `<subject>@<issuer>` of an entry of auth.issuers',
+        });
     })
     .prefault({}),
   allowedHosts: z
@@ -230,9 +315,11 @@ const settings = group('The settings of meanwhile itself.', {
     .default(false)
     .describe('Whether clients over HTTP may add servers that are commands, which then run on this machine.'),
   addServers: z
-    .union([z.enum(['anyone', 'nobody']), z.array(name)])
+    .union([z.enum(['anyone', 'nobody']), z.array(z.string().min(1))])
     .default('anyone')
-    .describe('Who may add servers with `add_server`: `anyone`, `nobody`, or a list of names from `auth.tokens`.'),
+    .describe(
+      'Who may add servers with `add_server`: `anyone`, `nobody`, or a list of names from `auth.tokens` or `<subject>@<issuer>`.',
+    ),
   addServerAddresses: z
     .union([
       z.enum(['any', 'public']),
@@ -241,14 +328,14 @@ const settings = group('The settings of meanwhile itself.', {
     .optional()
     .describe(
       'Where servers may be that clients add: at `any` address, at `public` ones only, or at public ones and a list of ' +
-        'addresses and ranges such as `10.1.0.0/16`. By default `public` with `auth.tokens`, else `any`.',
+        'addresses and ranges such as `10.1.0.0/16`. By default `public` with `auth.tokens` or `auth.issuers`, else `any`.',
     ),
   allowServerChanges: z
     .boolean()
     .optional()
     .describe(
       'Whether clients may replace and remove servers of the config file, which changes them for everyone. ' +
-        'By default `false` with `auth.tokens`, else `true`.',
+        'By default `false` with `auth.tokens` or `auth.issuers`, else `true`.',
     ),
   calls: group('Tool calls.', {
     timeoutMs: ms(
@@ -294,6 +381,12 @@ const settings = group('The settings of meanwhile itself.', {
       0,
     ),
   }).prefault({}),
+  answers: answersSchema,
+  answersDryRun: z
+    .boolean()
+    .default(false)
+    .describe('The rules in `answers` answer nothing; the log tells what they would have answered.'),
+  models: modelsSchema,
   direct: group('Servers that clients see as they are, at `/mcp/<name>`.', {
     taskAfterMs: ms(2000, 'How long a call may take before a client that takes tasks gets it as one.'),
     takeOverMs: ms(
@@ -442,7 +535,7 @@ const settings = group('The settings of meanwhile itself.', {
 
 /** Fills in the defaults that depend on whether clients need a token. */
 const completeSettings = settings.transform((given) => {
-  const hasTokens = Object.keys(given.auth.tokens).length > 0;
+  const hasTokens = Object.keys(given.auth.tokens).length > 0 || given.auth.issuers.length > 0;
   const { addServerAddresses = hasTokens ? 'public' : 'any', allowServerChanges = !hasTokens } = given;
   return { ...given, addServerAddresses, allowServerChanges };
 });
@@ -459,7 +552,8 @@ export const fileSchema = z.strictObject({
 export type ServerEntry = z.Output<typeof httpServer> | z.Output<typeof commandServer>;
 
 /** All settings, each with its value. */
-export type Settings = Omit<z.Output<typeof completeSettings>, 'store' | 'logLevel'> & {
+export type Settings = Omit<z.Output<typeof completeSettings>, 'store' | 'logLevel' | 'models'> & {
+  models: Record<string, ModelConfig>;
   store: string;
   logLevel: LogLevel;
 };

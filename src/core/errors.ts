@@ -22,6 +22,8 @@ export const ERROR_TABLE = {
   TOOL_ERR_SERVER_UNREACHABLE: { rpc: -32000, http: 502 },
   TOOL_ERR_NOT_ALLOWED: { rpc: -32000, http: 403 },
   TOOL_ERR_UNAUTHORIZED: { rpc: -32000, http: 401 },
+  /** The authorization server cannot be asked, so nobody knows whether the token is valid. */
+  TOOL_ERR_ISSUER_UNREACHABLE: { rpc: -32000, http: 503 },
   TOOL_ERR_LIMIT: { rpc: -32000, http: 429 },
   TOOL_ERR_STORE: { rpc: -32603, http: 503 },
   TOOL_ERR_SHUTTING_DOWN: { rpc: -32000, http: 503 },

@@ -9,9 +9,19 @@ import { GatewayError, orStoreFailed, OwnedElsewhere, shuttingDown } from './err
 import { requireGroup } from './groups.ts';
 import type { EventSink } from './event/log.ts';
 import { Recorder } from './history/recorder.ts';
+import { standingAnswers, type StandingAnswers } from './interaction/standing-answers.ts';
 import type { Notifier } from './notify/notifier.ts';
 import type { Observed } from './observer.ts';
-import type { Backends, ClaimedSession, ClusterStore, ServerConfig, SessionRecord, Store, Trimmed } from './ports.ts';
+import type {
+  Backends,
+  ClaimedSession,
+  ClusterStore,
+  Models,
+  ServerConfig,
+  SessionRecord,
+  Store,
+  Trimmed,
+} from './ports.ts';
 import {
   ClaimLost,
   claimKey,
@@ -35,6 +45,8 @@ import type { CoreSettings } from './settings.ts';
 export interface GatewayParts {
   store: Store;
   backends: Backends;
+  /** Absent if the config has none. */
+  models?: Models | undefined;
   settings: CoreSettings;
   log: Log;
   /** Those who are known to use the gateway; each gets a share of its limits. */
@@ -94,6 +106,8 @@ export class Gateway {
   /** Absent if nobody is notified. */
   readonly notifier: Notifier | undefined;
   readonly #backends: Backends;
+  readonly #models: Models | undefined;
+  readonly #standing: StandingAnswers | undefined;
   readonly #limits: GatewayLimits;
   readonly #memory: PrincipalBudgets;
   readonly #events: PrincipalBudgets;
@@ -135,6 +149,8 @@ export class Gateway {
     this.log = log;
     this.clock = store.cluster ? certainClock(clock, () => this.isInDoubt) : clock;
     this.#backends = backends;
+    this.#models = parts.models;
+    this.#standing = standingAnswers(settings.answers, { dryRun: settings.answersDryRun, log });
     this.registry = new ServerRegistry(store, settings, this.clock);
     this.servers = new ServerChanges({
       registry: this.registry,
@@ -452,6 +468,9 @@ export class Gateway {
       onQuestions: (session, any) => this.#noteQuestions(session, any),
       store,
       backends: this.#backends,
+      standing: this.#standing,
+      models: this.#models,
+      counters: this.store,
       servers,
       settings,
       log,

@@ -62,8 +62,8 @@ export interface ObservedServerRequest {
   resumed: boolean;
 }
 
-/** By which way an answer came: a request to the client, a round, a tool of the hub, the console, a terminal, or a link in a message. */
-export type AnsweredVia = 'request' | 'round' | 'tools' | 'console' | 'terminal' | 'link';
+/** By which way an answer came: a request to the client, a round, a tool of the hub, the console, a terminal, the config, or a link in a message. */
+export type AnsweredVia = 'request' | 'round' | 'tools' | 'console' | 'terminal' | 'rule' | 'model' | 'link';
 
 export interface ObservedQuestion {
   kind: InteractionKind;

@@ -102,6 +102,10 @@ export interface IncomingQuestion extends Asker {
   taken?: AbortSignal;
   /** Called as soon as the session accepts an answer, before it is stored: from then on no other session may answer. */
   onAnswered?: () => void;
+  /** Asked by the gateway itself: rules do not answer it. */
+  fromGateway?: boolean;
+  /** The message in the words of the server, where the params say more. */
+  ownMessage?: string;
 }
 
 /** `stdout`: a line there that is not a message. */
@@ -250,6 +254,51 @@ export interface ClientTraits {
 export interface Backends {
   connect(server: string, config: ServerConfig, sink: ConnectionSink, traits: ClientTraits): Connection;
 }
+
+// --- Identity ----------------------------------------------------------------------------------------------------
+
+/** What a client may do: use servers, also answer questions for its principal in the console, or see and answer everything. */
+export type Scope = 'use' | 'answer' | 'operate';
+
+/** What an authorization server says of whoever has a token. */
+export interface Bearer {
+  /** Made of issuer and subject: tokens change. */
+  principal: string;
+  /** What the token was issued for; `any` if the configuration accepts that, whatever it is. */
+  audiences: readonly string[] | 'any';
+  /** The greatest one that it has; each one contains those before it. */
+  scope: Scope | undefined;
+  expiresAt: number;
+}
+
+/** Checks the tokens of authorization servers. */
+export interface TokenVerifier {
+  /**
+   * At once for a token that was checked lately. Throws a `GatewayError` if the token is not valid, or cannot be checked now.
+   */
+  verify(token: string): Bearer | Promise<Bearer>;
+}
+
+// --- Models ------------------------------------------------------------------------------------------------------
+
+export interface ModelReply {
+  /** A `CreateMessageResult`. */
+  answer: Answer;
+  /** How many tokens prompt and answer took together. */
+  tokens: number;
+}
+
+/** The models of the config. */
+export interface Models {
+  /**
+   * Lets a model answer a sampling request. Rejects with a reason for people, in which there is no key; with `ModelRefused` if
+   * the endpoint did not take the request.
+   */
+  ask(model: string, params: Record<string, unknown>, signal: AbortSignal): Promise<ModelReply>;
+}
+
+/** The endpoint refused the request, which has used no tokens. */
+export class ModelRefused extends Error {}
 
 // --- Store -------------------------------------------------------------------------------------------------------
 
@@ -590,8 +639,10 @@ export interface Store {
   states(principal: string): Promise<SessionRecord[]>;
   /** Deletes the sessions that are not claimed and were last active at that time or earlier. */
   dropIdle(before: number): Promise<void>;
-  /** Deletes the ended tasks that need not be kept any longer. */
+  /** Deletes the ended tasks and the counters that need not be kept any longer. */
   dropOverdue(now: number): Promise<void>;
+  /** Adds to a counter, which begins with 0 and is kept until then. Resolves with its value once that is durable. */
+  addToCounter(name: string, amount: number, keepUntil: number): Promise<number>;
   /** A random key of this name, which is made on first use and lasts as long as the store; the same for all gateways on it. */
   secret(name: string): Promise<Buffer>;
   servers(): Promise<ServerRecord[]>;

@@ -1,4 +1,6 @@
 import type { NamePatterns } from '../lib/pattern.ts';
+import type { StandingRule } from './interaction/standing-answers.ts';
+import type { ModelSettings } from './models/choose.ts';
 
 /** Whether a session connects to a server when it begins, or when the server is first used. */
 export type ConnectMode = 'lazy' | 'eager';
@@ -20,6 +22,12 @@ export interface CoreSettings {
   calls: { timeoutMs: number; onCancel: 'auto' | 'cancel' | 'keep' };
   tasks: { ttlMs: number; maxTtlMs: number; keepMs: number; cleanupMs: number; perSession: number; max: number };
   questions: { timeoutMs: number; perSession: number; via: 'tools' | 'native' | 'both'; minDeclineMs: number };
+  /** Rules that answer routine questions; the first that matches decides. */
+  answers: readonly StandingRule[];
+  /** The log tells what the rules would answer, and nothing is answered. */
+  answersDryRun: boolean;
+  /** Models for sampling requests that no client can be asked, by name. */
+  models: Readonly<Record<string, ModelSettings>>;
   direct: { takeOverMs: number };
   all: { listTimeoutMs: number; listBytes: number; maxNameLength: number; helperTools: 'auto' | 'always' | 'never' };
   groups: Record<string, GroupSettings>;

@@ -27,7 +27,7 @@ export interface Question {
   createdAt: number;
   expiresAt?: number;
   endedAt?: number;
-  answeredBy?: { principal: string; via: string };
+  answeredBy?: { principal: string; via: string; name?: string };
   reason?: string;
   message?: string;
   /** As the server sent them; not in events. */

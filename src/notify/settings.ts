@@ -44,8 +44,6 @@ export interface TargetSettings {
 
 export interface NotifySettings {
   targets: Readonly<Record<string, TargetSettings>>;
-  /** Where people reach the gateway. */
-  publicUrl?: string | undefined;
   /** How long before its end a question is about to expire. */
   expiringMs: number;
   /** A server is down if it was lost for so long. */

@@ -43,16 +43,17 @@ export interface TestOutcome {
 
 /** Sends a test message to each of the targets, without the queue. */
 export async function testTargets(
-  { targets, publicUrl }: NotifySettings,
+  { targets }: NotifySettings,
   names: readonly string[],
   clock: Clock,
+  base?: string,
 ): Promise<TestOutcome[]> {
   return Promise.all(
     names.flatMap((name) => {
       const settings = targets[name];
       if (settings === undefined) return [];
       const begun = performance.now();
-      const message = testMessage(`msg_test_${secretId()}`, name, clock.now(), publicUrl);
+      const message = testMessage(`msg_test_${secretId()}`, name, clock.now(), base);
       const outcome = (error?: string): TestOutcome => ({
         target: name,
         type: settings.type,

@@ -9,7 +9,7 @@ export interface BalancedOptions {
   token: string;
   /** Told what was sent where, and what came of it, to be read by people. */
   onTried: (line: string) => void;
-  /** A response stream that nobody can resume broke before the reply was there. */
+  /** A response stream that nobody can resume broke before the reply was there, or an answer was lost on its way. */
   onBroken: () => void;
 }
 
@@ -33,7 +33,9 @@ const MODERN = '2026-07-28';
 
 export function balancedFetch({ target, token, onTried, onBroken }: BalancedOptions): Fetch {
   return async (_url, init = {}) => {
-    const { method = init.method } = (parsed(init.body) ?? {}) as { method?: string };
+    const message = object(parsed(init.body));
+    const { method = init.method } = message as { method?: string };
+    const isAnswer = 'result' in message || 'error' in message;
     const headers = new Headers(init.headers);
     headers.set('authorization', `Bearer ${token}`);
     const isModern = headers.get('mcp-protocol-version') === MODERN;
@@ -53,7 +55,10 @@ export function balancedFetch({ target, token, onTried, onBroken }: BalancedOpti
         if (!isModern) return response;
         return mayRepeat ? await whole(response) : watched(response, onBroken);
       } catch (error) {
-        if (isLast || init.signal?.aborted || !(mayRepeat || wasRefused(error))) throw error;
+        if (!isLast && !init.signal?.aborted && (mayRepeat || wasRefused(error))) continue;
+        // The clients of the SDK do not repeat an answer, and wait for the result of their call for ever.
+        if (isAnswer) onBroken();
+        throw error;
       }
     }
   };

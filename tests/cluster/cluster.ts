@@ -103,6 +103,12 @@ export class Cluster {
     return this.members.flatMap(({ name, gateway }) => gateway.log.map((line) => `${name} ${line}`));
   }
 
+  /** When a gateway found that its lease had lapsed. */
+  lapses(): number[] {
+    const times = this.log().map((line) => /"lease_lapsed","timestamp":"([^"]+)"/.exec(line)?.[1]);
+    return times.filter((time) => time !== undefined).map((time) => Date.parse(time));
+  }
+
   /** Asks all to stop; their exit codes. */
   async stop(): Promise<(number | null)[]> {
     for (const member of this.members) {

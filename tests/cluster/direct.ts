@@ -179,8 +179,12 @@ const BROKEN =
 const ENDED =
   /gateway restarted|the answer is not stored yet|not wanted any more|Task \S+ failed|was lost while this request was open|shutting down|could not write to its store/;
 
-export function checkDirect(calls: readonly DirectCall[], { faults: done }: History, { calls: seen, followed }: Seen) {
-  const faults = new Faults(done);
+export function checkDirect(
+  calls: readonly DirectCall[],
+  { faults: done, mishaps }: History,
+  { calls: seen, followed }: Seen,
+) {
+  const faults = new Faults([...done, ...mishaps]);
   return calls.flatMap((call) => {
     const { client, server, tool, label, sent, received, failed, isError } = call;
     const name = `${client}: ${server}.${tool} ${label}`;

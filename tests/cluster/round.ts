@@ -141,6 +141,7 @@ export async function clusterRound(options: ClusterRoundOptions): Promise<Cluste
     for (const [index, code] of (await cluster.stop()).entries()) {
       if (code !== 0) history.refused(`gateway-${index + 1}`, `ended with ${code}`);
     }
+    for (const time of cluster.lapses()) history.lapsed(time - 2 * leaseMs, time + leaseMs);
     const seen = servers.seen();
     const { violations, counts } = check(history, seen);
     return {

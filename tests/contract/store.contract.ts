@@ -52,6 +52,21 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
       await another.close();
     });
 
+    it('G-4: adds to counters, whoever adds at the same time, until they are overdue', async () => {
+      const another = await under.openAnother?.();
+      const adds = Array.from({ length: 20 }, async (_, index) =>
+        (index % 2 === 0 ? store : (another ?? store)).addToCounter('calls', 1, 100),
+      );
+      expect((await Promise.all(adds)).toSorted((a, b) => a - b)).toEqual(adds.map((_, index) => index + 1));
+      expect(await store.addToCounter('calls', -5, 100)).toBe(15);
+      expect(await store.addToCounter('tokens', 3_000_000_000, 200)).toBe(3_000_000_000);
+      expect(await (another ?? store).addToCounter('calls', 0, 100)).toBe(15);
+      await store.dropOverdue(100);
+      expect(await store.addToCounter('calls', 1, 300)).toBe(1);
+      expect(await store.addToCounter('tokens', 1, 300)).toBe(3_000_000_001);
+      await another?.close();
+    });
+
     describe('one session', () => {
       it('P-1: starts empty and keeps a record of each kind', async () => {
         const claimed = await claim('s');

@@ -16,8 +16,8 @@ export interface Verdict {
   counts: Record<string, number>;
 }
 
-export function check({ exchanges, refusals, faults: done, stuck }: History, seen: Seen): Verdict {
-  const faults = new Faults(done);
+export function check({ exchanges, refusals, faults: done, mishaps, stuck }: History, seen: Seen): Verdict {
+  const faults = new Faults([...done, ...mishaps]);
   const answered = answeredOnly(exchanges);
   const tasks = taskStories(exchanges, answered);
   const questions = questionStories(exchanges, answered);
@@ -44,6 +44,7 @@ export function check({ exchanges, refusals, faults: done, stuck }: History, see
   const counts = {
     faults: done.length,
     ...Object.fromEntries([...groupBy(done, ({ kind }) => kind)].map(([kind, of]) => [kind, of.length])),
+    ...(mishaps.length > 0 && { lapses: mishaps.length }),
     requests: exchanges.length,
     unanswered: exchanges.length - answered.length,
     tasks: tasks.length,

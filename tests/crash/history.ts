@@ -34,8 +34,11 @@ export type FaultKind =
   | 'database restart'
   | 'slow database';
 
+/** What happens by itself where other programs take the processor: a gateway comes too late to renew its lease. */
+export type Mishap = 'lapse';
+
 export interface Fault {
-  kind: FaultKind;
+  kind: FaultKind | Mishap;
   from: number;
   /** When all was well again. */
   to: number;
@@ -52,19 +55,21 @@ export class History {
   readonly exchanges: Exchange[] = [];
   readonly refusals: Refusal[] = [];
   readonly faults: Fault[] = [];
+  readonly mishaps: Fault[] = [];
   /** Tasks that would not end. */
   readonly stuck = new Set<string>();
-  /** When each moment was, in seconds of its minute, as in logs; only for people. */
-  readonly #clock: string[] = ['0'];
+  /** When each moment was. */
+  readonly #times: number[] = [Date.now()];
 
   /** The next moment: moments only say what was earlier. */
   moment(): number {
-    this.#clock.push(new Date().toISOString().slice(17, 23));
-    return this.#clock.length - 1;
+    return this.#times.push(Date.now()) - 1;
   }
 
+  /** With the seconds of its minute, as in logs; only for people. */
   #when(moment: number | undefined): string {
-    return moment === undefined ? '?' : `${moment}@${this.#clock[moment] ?? ''}`;
+    const time = moment === undefined ? undefined : this.#times[moment];
+    return time === undefined ? '?' : `${moment}@${new Date(time).toISOString().slice(17, 23)}`;
   }
 
   begin(start: Pick<Exchange, 'client' | 'tool' | 'args' | 'call'>): Exchange {
@@ -82,9 +87,15 @@ export class History {
     };
   }
 
+  /** Between these times, a gateway may have been without its lease. */
+  lapsed(from: number, to: number): void {
+    const until = this.#times.findLastIndex((time) => time <= to);
+    this.mishaps.push({ kind: 'lapse', from: this.#times.findIndex((time) => time >= from), to: until });
+  }
+
   /** To be read by people. */
   lines(): string[] {
-    const faults = this.faults.map(({ kind, from, to }): [number, string] => [
+    const faults = [...this.faults, ...this.mishaps].map(({ kind, from, to }): [number, string] => [
       from,
       `${this.#when(from)}-${this.#when(to)} FAULT ${kind}`,
     ]);

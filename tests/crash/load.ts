@@ -169,6 +169,8 @@ export interface Registered {
   /** The servers that must be there, and must not. */
   name: string;
   there: boolean | 'unknown';
+  /** What a change makes of it that was not confirmed: the gateway that could not store it may do so later, once. */
+  late?: boolean | undefined;
 }
 
 /** Adds and removes a server, over and over; what it was told last must hold. */
@@ -189,20 +191,20 @@ export async function operatorLane(
       ? await client.call('add_server', { name: registered.name, url })
       : await client.call('remove_server', { name: registered.name });
     if (told !== undefined && !told.isError) registered.there = add;
+    else registered.late = add;
     await delay(random.int(50, 400));
   }
 }
 
-export async function checkRegistered(
-  client: CrashClient,
-  history: History,
-  { name, there }: Registered,
-): Promise<void> {
+export async function checkRegistered(client: CrashClient, history: History, registered: Registered): Promise<void> {
+  const { name, there, late } = registered;
   const told = await client.call('list_servers');
   if (told === undefined || there === 'unknown') return;
   const servers = (told.body['servers'] ?? []) as unknown[];
   const isThere = servers.some((server) => object(server)['name'] === name);
   if (isThere === there) return;
+  registered.late = undefined;
+  if (isThere === late) return;
   history.refused(
     client.name,
     `it was told that server '${name}' is ${there ? 'added' : 'removed'}, which does not hold`,

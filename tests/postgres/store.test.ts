@@ -778,6 +778,22 @@ describe('a store on PostgreSQL', () => {
       await expect.poll(() => seen, { timeout: 15_000 }).toEqual(['a']);
     });
 
+    it('K-3, S-3: who takes a session over knows of all changes that its client was told of', async () => {
+      const before = await claim('s', another);
+      before.put('session', session('s'));
+      await before.settled();
+      const seen: unknown[] = [];
+      store.watchServers((id, record) => seen.push([id, record?.name]));
+      another.putServer(serverRecord('a'));
+      await another.settled();
+      await expect.poll(() => seen).toEqual([['a', 'a']]);
+      // As if the notification had been lost with a connection.
+      await admin.script('DELETE FROM meanwhile.servers');
+      await before.release();
+      await claim('s');
+      expect(seen.at(-1)).toEqual(['a', undefined]);
+    });
+
     describe('through a balancer', () => {
       let proxy: TcpProxy;
       let behind: PostgresStore;

@@ -1,7 +1,7 @@
 /** A whole core in this process: only the servers and the time belong to the test. The test owns it. */
 import type { Caller } from '../../src/core/call/request.ts';
 import { Gateway } from '../../src/core/gateway.ts';
-import type { ServerConfig } from '../../src/core/ports.ts';
+import type { Models, ServerConfig } from '../../src/core/ports.ts';
 import { directView, HUB_VIEW, type ClientRecord } from '../../src/core/session/kind.ts';
 import type { Session } from '../../src/core/session/session.ts';
 import { createLog } from '../../src/lib/log.ts';
@@ -22,6 +22,7 @@ export interface CoreOptions {
   shared?: boolean;
   clock?: TestClock;
   backends?: ScriptedBackends;
+  models?: Models;
 }
 
 export interface Core {
@@ -33,6 +34,8 @@ export interface Core {
   stop: () => Promise<void>;
   /** The events that were logged. */
   logged: string[];
+  /** The same with what was said of them. */
+  logLines: { event: string; data?: Record<string, unknown> }[];
 }
 
 /** A caller that waits and is told nothing. */
@@ -49,16 +52,22 @@ export async function startCore(options: CoreOptions = {}): Promise<Core> {
   const { database = new MemoryDatabase(), principals = [], shared = false } = options;
   const store = database.open({ shared });
   const logged: string[] = [];
-  const log = createLog('debug', (line) => logged.push((JSON.parse(line) as { event: string }).event));
+  const logLines: Core['logLines'] = [];
+  const log = createLog('debug', (line) => {
+    const entry = JSON.parse(line) as Core['logLines'][number];
+    logLines.push(entry);
+    logged.push(entry.event);
+  });
   const settings = coreSettings({ servers: { connect: { urls: 'lazy' } }, ...options.settings });
-  const gateway = new Gateway({ store, backends, settings, log, clock, principals });
+  const { models } = options;
+  const gateway = new Gateway({ store, backends, settings, log, clock, principals, models });
   await gateway.start(new Map(Object.entries(servers)));
   const stop = async (): Promise<void> => {
     await gateway.close('the gateway is shutting down');
     await store.close();
   };
   defer(stop);
-  return { gateway, backends, clock, database, logged, stop };
+  return { gateway, backends, clock, database, logged, logLines, stop };
 }
 
 /** A client of the hub. */

@@ -46,8 +46,12 @@ export async function configFile(servers: Servers, settings: SettingsInput = {})
   return file;
 }
 
-export async function testConfig(servers: Servers, settings: SettingsInput = {}): Promise<Config> {
-  return loadConfig({ flags: { config: await configFile(servers, settings) }, env: {}, cwd: '/' });
+export async function testConfig(
+  servers: Servers,
+  settings: SettingsInput = {},
+  env: Record<string, string> = {},
+): Promise<Config> {
+  return loadConfig({ flags: { config: await configFile(servers, settings) }, env, cwd: '/' });
 }
 
 /** Longer than any test moves the time: a ping would be late whenever that happens before its answer has come. */
@@ -58,10 +62,15 @@ function withoutPings(settings: SettingsInput): SettingsInput {
 }
 
 /** With a clock, the test can move the time of the gateway. */
-export async function httpGateway(servers: Servers, settings: SettingsInput = {}, clock?: Clock): Promise<TestGateway> {
+export async function httpGateway(
+  servers: Servers,
+  settings: SettingsInput = {},
+  clock?: Clock,
+  env?: Record<string, string>,
+): Promise<TestGateway> {
   const logs: LogLine[] = [];
   const log = createLog('debug', (line) => logs.push(JSON.parse(line) as LogLine));
-  const config = await testConfig(servers, clock === undefined ? settings : withoutPings(settings));
+  const config = await testConfig(servers, clock === undefined ? settings : withoutPings(settings), env);
   const running = await startHttp(config, log, clock);
   return owned({ ...running, logs });
 }

@@ -43,6 +43,7 @@ export class MemoryDatabase {
   readonly rows = new Map<string, Rows>();
   readonly servers = new Map<string, ServerRecord>();
   readonly secrets = new Map<string, Buffer>();
+  readonly counters = new Map<string, { value: number; keepUntil: number }>();
   readonly claims = new Map<string, Claim>();
   /** What each gateway said when it last renewed its lease. */
   readonly usage = new Map<MemoryStore, LimitUsage>();
@@ -275,6 +276,15 @@ class MemoryStore implements Store {
     for (const { task } of this.#database.rows.values()) {
       for (const each of task.values()) if (hasEnded(each) && each.keepUntil <= now) task.delete(each.id);
     }
+    const { counters } = this.#database;
+    for (const [name, { keepUntil }] of counters) if (keepUntil <= now) counters.delete(name);
+  }
+
+  async addToCounter(name: string, amount: number, keepUntil: number): Promise<number> {
+    const { counters } = this.#database;
+    const value = (counters.get(name)?.value ?? 0) + amount;
+    counters.set(name, { value, keepUntil });
+    return value;
   }
 
   async secret(name: string): Promise<Buffer> {

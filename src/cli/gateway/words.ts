@@ -40,14 +40,21 @@ const VIA: Record<string, string> = {
   tools: 'with the tools of the hub',
 };
 
+/** Answers that no person gave. */
+const BY: Record<string, string> = { rule: 'the rule', model: 'the model' };
+
+function answererOf({ principal, via, name }: NonNullable<Question['answeredBy']>): string {
+  if (BY[via] !== undefined) return ` by ${BY[via]} ${cleanLine(name ?? '')}`.trimEnd();
+  return ` by ${cleanLine(principal)} ${VIA[via] ?? `(${cleanLine(via)})`}`;
+}
+
 /** How a question ended, and who was first. */
 export function endOf({ status, answeredBy, endedAt, reason }: Question): string {
   if (status === 'open') return 'still open';
-  const by = answeredBy === undefined ? '' : ` by ${cleanLine(answeredBy.principal)}`;
-  const via = answeredBy === undefined ? '' : ` ${VIA[answeredBy.via] ?? `(${cleanLine(answeredBy.via)})`}`;
+  const by = answeredBy === undefined ? '' : answererOf(answeredBy);
   const when = endedAt === undefined ? '' : `, ${showAge(endedAt)}`;
   const why = reason === undefined || reason === '' ? '' : ` (${cleanLine(reason)})`;
-  return `${ENDED[status]}${by}${via}${when}${why}`;
+  return `${ENDED[status]}${by}${when}${why}`;
 }
 
 /** How long a question has waited, and how long it may. */

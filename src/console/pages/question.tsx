@@ -62,6 +62,7 @@ export function QuestionView({ question }: { question: Question }): JSX.Element 
         )}
       </header>
       <Asked question={question} />
+      {status === 'open' && question.reason !== undefined && <Notice tone="info">{clean(question.reason)}</Notice>}
       {status === 'open' ? (
         <Answering key={question.id} question={question} wasRead={wasRead} />
       ) : (

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { questionStatus } from './words.ts';
+import { answeredBy, questionStatus } from './words.ts';
 import type { Question } from '../../lib/api-items.ts';
 
 const QUESTION: Question = {
@@ -16,4 +16,12 @@ const QUESTION: Question = {
 test('W-2: a question that nobody refused was withdrawn', () => {
   expect(questionStatus(QUESTION).text).toBe('Withdrawn');
   expect(questionStatus({ ...QUESTION, answeredBy: { principal: 'ada', via: 'console' } }).text).toBe('Refused');
+});
+
+test('G-3, G-4: it says which rule or model answered, in place of a person', () => {
+  const by = (via: string, name?: string) =>
+    answeredBy({ ...QUESTION, answeredBy: { principal: 'ada', via, ...(name !== undefined && { name }) } });
+  expect(by('rule', 'small tables')).toBe('the rule small tables');
+  expect(by('model', 'local')).toBe('the model local');
+  expect(by('console')).toBe('ada in the console');
 });

@@ -54,8 +54,12 @@ const VIA: Record<string, string> = {
   client: 'in the client',
 };
 
+/** Answers that no person gave. */
+const BY: Record<string, string> = { rule: 'the rule', model: 'the model' };
+
 export function answeredBy({ answeredBy: by, program }: Question): string {
   if (by === undefined) return '';
+  if (BY[by.via] !== undefined) return `${BY[by.via]} ${cleanLine(by.name ?? '')}`.trim();
   const place =
     by.via === 'client' && program !== undefined ? `in ${cleanLine(program)}` : (VIA[by.via] ?? `via ${by.via}`);
   return `${by.principal} ${place}`;

@@ -25,12 +25,14 @@ export type EntryStatus = CallStatus | QuestionStatus;
 /** Where a call was made: through the hub, at the endpoint of a server or a group, or in the console. */
 export type CallView = View['kind'] | 'console';
 
-/** Where an answer came from. `client`: the program that made the call. `tools`: a tool of the hub. `link`: a link in a message. */
-export type AnswerSource = 'client' | 'tools' | 'console' | 'terminal' | 'link';
+/** Where an answer came from. `client`: the program that made the call. `tools`: a tool of the hub. `rule`: the config. `link`: a link in a message. */
+export type AnswerSource = 'client' | 'tools' | 'console' | 'terminal' | 'rule' | 'model' | 'link';
 
 export interface AnsweredBy {
   principal: string;
   via: AnswerSource;
+  /** Of the rule or the model. */
+  name?: string;
 }
 
 interface EntryFacts {
@@ -91,7 +93,7 @@ export interface QuestionEntry extends EntryFacts {
   endedAt?: number;
   /** Of an open question: the answer is being stored, so another one comes too late. */
   answeredBy?: AnsweredBy;
-  /** Why there is no answer. */
+  /** Why there is no answer; of an open question, why a model did not answer. */
   reason?: string;
   /** What a person is asked, shortened. */
   message?: string;

@@ -32,7 +32,8 @@ export interface RecordedSession {
 /** Who answered a question; without a principal that of the session. */
 interface Answerer {
   via: AnsweredBy['via'];
-  principal: string | undefined;
+  principal?: string | undefined;
+  name?: string | undefined;
 }
 
 /** How a call has ended. */
@@ -140,15 +141,20 @@ export class SessionRecorder {
       if (call !== undefined) this.#attach(record, call);
     }
     entry.presented = presented;
+    if (interaction.modelFailure !== undefined) entry.reason = shortened(interaction.modelFailure);
     this.#recorder.changed(record);
   }
 
   /** An answer has come, and is being stored. */
-  questionAnswered(id: string, via: AnsweredBy['via'], principal = this.#about.principal): void {
+  questionAnswered(id: string, by: Answerer): void {
     const record = this.#questions.get(id);
     if (record === undefined) return;
-    record.entry.answeredBy = { principal, via };
+    record.entry.answeredBy = this.#answeredBy(by);
     this.#recorder.changed(record);
+  }
+
+  #answeredBy({ via, principal = this.#about.principal, name }: Answerer): AnsweredBy {
+    return { principal, via, ...(name !== undefined && { name }) };
   }
 
   questionEnded(
@@ -162,9 +168,10 @@ export class SessionRecorder {
     const { entry } = record;
     entry.status = status;
     entry.endedAt = this.#recorder.clock.now();
-    if (reason !== undefined) entry.reason = shortened(reason);
+    if (reason === undefined) delete entry.reason;
+    else entry.reason = shortened(reason);
     if (by === undefined) delete entry.answeredBy;
-    else entry.answeredBy = { principal: by.principal ?? this.#about.principal, via: by.via };
+    else entry.answeredBy = this.#answeredBy(by);
     delete entry.presented;
     // While it is open, a person needs all of it.
     if (roughSize(params, this.#recorder.entryBytes) > this.#recorder.entryBytes) {

@@ -47,7 +47,13 @@ interface Asked {
   audience: 'anyone' | 'tools' | 'none';
 }
 
-export type OpenInteraction = Asked & { status: 'open' };
+export type OpenInteraction = Asked & {
+  status: 'open';
+  /** The gateway answers it: with a rule of the config, or through a model. Clients are not asked meanwhile. */
+  handledBy?: 'rule' | 'model';
+  /** Why the model that was asked did not answer. */
+  modelFailure?: string;
+};
 export type SettledInteraction = Asked & Outcome;
 export type Interaction = OpenInteraction | SettledInteraction;
 
@@ -58,7 +64,7 @@ export type Settlement =
   | { type: 'rejected'; reason: string };
 
 export function settle(interaction: OpenInteraction, event: Settlement): SettledInteraction {
-  const { status: _open, ...asked } = interaction;
+  const { status: _open, handledBy: _handledBy, modelFailure: _failure, ...asked } = interaction;
   switch (event.type) {
     case 'answered':
       return { ...asked, status: answeredStatus(interaction.kind, event.answer), answer: event.answer };

@@ -34,7 +34,16 @@ export type RoutedInteraction =
 
 export type RouterEvent =
   /** `announce`: its client learns of it from an event in any case, or only if no responder takes it. */
-  | { type: 'asked'; link: Link; around: Surroundings; recentlyUsed: boolean; announce: 'always' | 'unclaimed' }
+  | {
+      type: 'asked';
+      link: Link;
+      around: Surroundings;
+      recentlyUsed: boolean;
+      announce: 'always' | 'unclaimed';
+      handledBy?: OpenInteraction['handledBy'];
+    }
+  /** The gateway does not answer it after all: it goes to people, as if it had just come. */
+  | { type: 'left_to_people'; reason: string | undefined; around: Surroundings; announce: 'always' | 'unclaimed' }
   | { type: 'offered_again' }
   | { type: 'unclaimed' }
   | { type: 'presented' }
@@ -108,7 +117,8 @@ function whileOpen(state: Open, event: RouterEvent): Reduced {
       const next = afterCallEnded(link, event.callId, event.around, atIt);
       if (next === undefined) return { state, effects: [] };
       const wasHost = link.certainty !== 'certain' && link.host?.callId === event.callId;
-      const moved = wasHost && event.around.needsHost;
+      // A model does not need the request.
+      const moved = wasHost && event.around.needsHost && interaction.handledBy === undefined;
       const effects: Effect[] = moved ? [{ type: 'release' }, { type: 'offer' }] : [{ type: 'offer' }];
       // A client that cancelled the call does not answer what came with it. It can get the question with another task.
       if (!wasHost || !event.aborted) return attributed(state, next, effects);
@@ -130,6 +140,8 @@ function whileOpen(state: Open, event: RouterEvent): Reduced {
       return relinked(state, withHost(link, event.host), [{ type: 'save' }, { type: 'offer' }]);
     case 'left_to_tools':
       return leftToTools(state, event.around);
+    case 'left_to_people':
+      return leftToPeople(state, event);
     case 'answered': {
       const { answer } = event;
       const settled = settle(interaction, event);
@@ -168,8 +180,29 @@ function asked(state: Open, event: Extract<RouterEvent, { type: 'asked' }>): Red
   // have caused the question, and is not shown it. It is not refused either: another client may be about to answer it.
   const audience = link.certainty === 'none' && link.host === undefined && !event.recentlyUsed ? 'none' : 'anyone';
   const open: Open = { ...state, interaction: { ...state.interaction, link, audience } };
+  if (event.handledBy !== undefined) return handled(open, event.handledBy);
   const { state: next, effects } = event.announce === 'always' ? announced(open) : { state: open, effects: [] };
   return { state: next, effects: [...promotions(promote), { type: 'save' }, ...effects, { type: 'offer' }] };
+}
+
+/** No call becomes a task because of it, and no event tells of it. The answer of a rule follows at once. */
+function handled(state: Open, handledBy: 'rule' | 'model'): Reduced {
+  const effects: Effect[] = [{ type: 'save' }];
+  if (handledBy === 'model') effects.push({ type: 'offer' });
+  return { state: { ...state, interaction: { ...state.interaction, handledBy } }, effects };
+}
+
+function leftToPeople(
+  state: Open,
+  { reason, around, announce }: Extract<RouterEvent, { type: 'left_to_people' }>,
+): Reduced {
+  const { handledBy: _handledBy, ...asked } = state.interaction;
+  const { link, promote } = attribute(asked.link, around);
+  const interaction: OpenInteraction = { ...asked, link, ...(reason !== undefined && { modelFailure: reason }) };
+  const open: Open = { ...state, interaction };
+  const { state: next, effects } = announce === 'always' ? announced(open) : { state: open, effects: [] };
+  const then: Effect[] = [{ type: 'save' }, ...effects, { type: 'release' }, { type: 'offer' }];
+  return { state: next, effects: [...promotions(promote), ...then] };
 }
 
 function announced(state: Open): Reduced {

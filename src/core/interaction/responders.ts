@@ -9,8 +9,11 @@ import { requestOf } from './link.ts';
  */
 export type Responder = (interaction: OpenInteraction, over: AbortSignal) => boolean;
 
-/** Whose interactions a responder takes: those of one call, of one task, or all that no other responder takes. */
-export type Scope = { callId: string } | { taskId: string } | 'any';
+/**
+ * Whose interactions a responder takes: those of one call, of one task, those that go to a model, or all that no other
+ * responder takes.
+ */
+export type Scope = { callId: string } | { taskId: string } | 'model' | 'any';
 
 /** With `handOver`, the client is still there: it keeps a question that another of its calls may have asked. */
 export type Unregister = (options?: { handOver?: boolean }) => void;
@@ -54,7 +57,7 @@ export class Responders {
     };
   }
 
-  /** Looks for a responder: first that of the call, then that of the task, then any. */
+  /** Looks for a responder: first that of the call, then that of the task, then the model, then any. */
   offer(interaction: OpenInteraction): boolean {
     if (this.#claims.has(interaction.id)) return true;
     return this.#registered
@@ -73,7 +76,7 @@ export class Responders {
 
   /** Another call of the same client now answers for the interaction, which the client keeps. */
   #handOver(interaction: OpenInteraction): boolean {
-    const next = this.#registered.values().find(({ scope }) => scope !== 'any' && isOfCall(scope, interaction));
+    const next = this.#registered.values().find(({ scope }) => isOfCall(scope, interaction));
     const claim = this.#claims.get(interaction.id);
     if (next === undefined || claim === undefined) return false;
     this.#claims.set(interaction.id, { ...claim, by: next });
@@ -92,18 +95,20 @@ export class Responders {
 
 function matches(scope: Scope, interaction: OpenInteraction): boolean {
   if (scope === 'any') return true;
+  if (scope === 'model') return interaction.handledBy === 'model';
   return 'callId' in scope ? isOfCall(scope, interaction) : requestOf(interaction.link)?.taskId === scope.taskId;
 }
 
 /** Whether this is the call that asked, or one that may have asked where that is not known. */
-function isOfCall(scope: Exclude<Scope, 'any'>, { link }: OpenInteraction): boolean {
-  if (!('callId' in scope)) return false;
+function isOfCall(scope: Scope, { link }: OpenInteraction): boolean {
+  if (typeof scope === 'string' || !('callId' in scope)) return false;
   const request = requestOf(link);
   if (request !== undefined) return request.callId === scope.callId;
   return link.certainty === 'possible' && link.calls.some(({ callId }) => callId === scope.callId);
 }
 
 function distance(scope: Scope): number {
-  if (scope === 'any') return 2;
+  if (scope === 'any') return 3;
+  if (scope === 'model') return 2;
   return 'callId' in scope ? 0 : 1;
 }

@@ -19,11 +19,12 @@ import type { TaskBook } from '../task/book.ts';
 import { isBlocked } from '../task/task.ts';
 import { answerMistake, InvalidAnswer } from './answer.ts';
 import { linkOf, newInteraction, notAnswered, withdrawal } from './asked.ts';
-import { chooseHost, outlivesCall, type OpenCall, type Surroundings } from './attribution.ts';
+import { attribute, chooseHost, outlivesCall, type OpenCall, type Surroundings } from './attribution.ts';
 import type { Answer, Interaction, InteractionKind, OpenInteraction, SettledInteraction } from './interaction.ts';
 import { blockedTasks, mentionsCall, requestOf, type Blocking, type Link } from './link.ts';
 import { reduce, type Effect, type RoutedInteraction, type RouterEvent } from './reducer.ts';
 import { Responders, type Responder, type Scope, type Unregister } from './responders.ts';
+import type { StandingAnswer, StandingAnswers } from './standing-answers.ts';
 
 /** How long after the last use of a server its questions outside of calls are taken to concern the client. */
 const RECENT_USE_MS = 5 * 60_000;
@@ -44,6 +45,10 @@ export interface RouterParts {
   log: Log;
   /** The calls that are open now, by their ids. */
   calls?: OpenCalls;
+  /** Answers that the config has for routine questions. */
+  standing?: StandingAnswers | undefined;
+  /** Whether a model may answer this, as far as its client did not say that it can be asked. */
+  modelTakes?: (question: OpenInteraction) => boolean;
   /** Whether the client sees questions only with its own requests. */
   needsHost?: () => boolean;
   /** Told when the first interaction is there, and when the last one is gone. */
@@ -75,6 +80,13 @@ interface Asker {
   stopListening: () => void;
 }
 
+interface Answerer {
+  via: AnsweredVia;
+  principal?: string | undefined;
+  /** Of the rule or the model. */
+  name?: string | undefined;
+}
+
 interface Entry {
   state: RoutedInteraction;
   /** What it takes of the budget. */
@@ -82,7 +94,7 @@ interface Entry {
   /** Absent after a restart, until the server has asked again. */
   asker?: Asker;
   /** By which way an answer or a refusal came, and whose it is if not of the principal of the session. */
-  by?: { via: AnsweredVia; principal?: string | undefined };
+  by?: Answerer;
 }
 
 /**
@@ -102,6 +114,8 @@ export class InteractionRouter {
   constructor(parts: RouterParts) {
     this.#parts = {
       calls: NO_CALLS,
+      standing: undefined,
+      modelTakes: () => false,
       needsHost: () => false,
       onOccupied: () => {},
       budget: UNLIMITED,
@@ -131,22 +145,64 @@ export class InteractionRouter {
     return new Promise((resolve, reject) => {
       const asker = this.#asker(id, incoming, { resolve, reject });
       this.#keep(id, { state, bytes, asker });
-      if (earlier === undefined) this.#opened(state.interaction, linkOf(incoming));
-      else this.#dispatch(id, { type: 'offered_again' });
+      if (state.phase !== 'open') return;
+      if (earlier === undefined) this.#opened(state.interaction, incoming);
+      else this.#askedAgain(state.interaction, incoming);
     });
   }
 
-  #opened({ id, kind, server, expiresAt }: Interaction, link: Link): void {
+  #opened(interaction: OpenInteraction, incoming: IncomingQuestion): void {
+    const { id, kind, server, expiresAt } = interaction;
     const { log, announce, clock } = this.#parts;
     const usedAt = this.#usedAt.get(server);
     this.#alarm.at(expiresAt);
     log.info(`${kind}_received`, { requestId: id, server });
-    this.#dispatch(id, {
-      type: 'asked',
-      link,
-      around: this.#around(id),
-      recentlyUsed: usedAt !== undefined && clock.now() - usedAt < RECENT_USE_MS,
-      announce,
+    const recentlyUsed = usedAt !== undefined && clock.now() - usedAt < RECENT_USE_MS;
+    const [link, around] = [linkOf(incoming), this.#around(id)];
+    const asked = { ...interaction, link: attribute(link, around).link };
+    // What may concern another client is left to it.
+    const concerns = recentlyUsed || asked.link.certainty !== 'none' || asked.link.host !== undefined;
+    const rule = concerns ? this.#ruleFor(asked, incoming) : undefined;
+    const handledBy = rule ? 'rule' : concerns && this.#goesToModel(asked) ? 'model' : undefined;
+    this.#dispatch(id, { type: 'asked', link, around, recentlyUsed, announce, ...(handledBy && { handledBy }) });
+    if (rule) this.#answerBy(rule, interaction);
+  }
+
+  /** After a restart the rules may be others, and a model may have been at work on it. */
+  #askedAgain(interaction: OpenInteraction, incoming: IncomingQuestion): void {
+    const { id, handledBy } = interaction;
+    const rule = this.#ruleFor(interaction, incoming);
+    if (rule) this.#answerBy(rule, interaction);
+    else if (handledBy === undefined || (handledBy === 'model' && this.#parts.modelTakes(interaction))) {
+      this.#dispatch(id, { type: 'offered_again' });
+    } else this.leaveToPeople(id);
+  }
+
+  #ruleFor(asked: OpenInteraction, { fromGateway, ownMessage }: IncomingQuestion): StandingAnswer | undefined {
+    const { standing, calls, tasks } = this.#parts;
+    if (standing === undefined || asked.kind !== 'elicitation' || fromGateway) return undefined;
+    const { callId = '', taskId = '' } = requestOf(asked.link) ?? {};
+    const certain = asked.link.certainty === 'certain';
+    const tool = certain ? (calls.get(callId)?.request.tool ?? tasks.find(taskId)?.tool) : undefined;
+    const { id, server, params } = asked;
+    return standing({ id, server, tool, params, message: ownMessage ?? params['message'] });
+  }
+
+  #answerBy({ rule, answer }: StandingAnswer, { id, kind }: OpenInteraction): void {
+    this.answer(id, kind, answer, 'rule', undefined, rule).catch((error: unknown) => {
+      this.#parts.log.error('standing_answer_failed', { requestId: id, rule, error: messageOf(error) });
+    });
+  }
+
+  /** A client that can be asked answers with a model of its own. */
+  #goesToModel(asked: OpenInteraction): boolean {
+    const { modelTakes, calls } = this.#parts;
+    if (asked.kind !== 'sampling' || !modelTakes(asked)) return false;
+    const { link } = asked;
+    const asking = [...(link.certainty === 'possible' ? link.calls : []), requestOf(link)];
+    return !asking.some((ref) => {
+      const effect = calls.get(ref?.callId ?? '')?.caller.effectOf?.(asked);
+      return effect === 'ask' || effect === 'reply';
     });
   }
 
@@ -244,7 +300,7 @@ export class InteractionRouter {
   /**
    * Settles the interaction; the answer travels on to the server once it is stored. Throws if the answer does not fit, and
    * the interaction stays open; or if it has ended before the answer was stored, and the answer reaches nobody. `principal`:
-   * who answers, if it is not the one whose session this is.
+   * who answers, if it is not the one whose session this is. `name`: that of the rule or the model.
    */
   async answer(
     id: string,
@@ -252,11 +308,12 @@ export class InteractionRouter {
     answer: unknown,
     via: AnsweredVia = 'request',
     principal?: string,
+    name?: string,
   ): Promise<Interaction> {
     const interaction = this.get(id, kind);
     const mistake = answerMistake(interaction, answer);
     if (mistake !== undefined) throw new InvalidAnswer(interaction, mistake, answer);
-    this.#noteAnswerer(id, via, principal);
+    this.#noteAnswerer(id, { via, principal, name });
     this.#dispatch(id, { type: 'answered', answer: answer as Answer });
     const { store, log, clock } = this.#parts;
     try {
@@ -294,14 +351,20 @@ export class InteractionRouter {
   /** The client answered with an error, which goes back to the server; `false` if the interaction is over already. */
   refuse(id: string, error: RpcFailure, via: AnsweredVia = 'request', principal?: string): boolean {
     if (this.find(id) === undefined) return false;
-    this.#noteAnswerer(id, via, principal);
+    this.#noteAnswerer(id, { via, principal });
     this.#dispatch(id, { type: 'refused', error });
     return true;
   }
 
-  #noteAnswerer(id: string, via: AnsweredVia, principal: string | undefined): void {
+  #noteAnswerer(id: string, by: Answerer): void {
     const entry = this.#entries.get(id);
-    if (entry !== undefined) entry.by = { via, principal };
+    if (entry !== undefined) entry.by = by;
+  }
+
+  /** The model that was to answer does not: `reason` says why, if one was asked. */
+  leaveToPeople(id: string, reason?: string): void {
+    const { announce } = this.#parts;
+    this.#dispatch(id, { type: 'left_to_people', reason, around: this.#around(id), announce });
   }
 
   /** No person answered: only the tools of the hub answer it now, and every call that may wait for it becomes a task. */
@@ -339,13 +402,15 @@ export class InteractionRouter {
       (interaction) =>
         interaction.kind === kind &&
         interaction.audience !== 'none' &&
+        interaction.handledBy === undefined &&
         (server === undefined || interaction.server === server),
     );
   }
 
   /** Open interactions that the client gets with a task, or with a request that is none yet. */
   of(request: { taskId: string } | { callId: string }): OpenInteraction[] {
-    return this.#open().filter(({ link }) => {
+    return this.#open().filter(({ link, handledBy }) => {
+      if (handledBy !== undefined) return false;
       const { callId, taskId } = requestOf(link) ?? {};
       return 'taskId' in request ? taskId === request.taskId : callId === request.callId;
     });
@@ -433,8 +498,8 @@ export class InteractionRouter {
   unhostedOf(taskId: string): OpenInteraction[] {
     const callId = this.#callOf(taskId)?.id;
     if (callId === undefined) return [];
-    return this.#open().filter(({ id, link, audience }) => {
-      if (!mentionsCall(link, callId)) return false;
+    return this.#open().filter(({ id, link, audience, handledBy }) => {
+      if (handledBy !== undefined || !mentionsCall(link, callId)) return false;
       return audience === 'tools' || (requestOf(link) === undefined && !this.#isPresented(id));
     });
   }
@@ -603,10 +668,11 @@ export class InteractionRouter {
     if (state.phase === 'settled') return;
     const { id } = state.interaction;
     if (state.phase === 'open') {
-      const claimed = state.presented || this.#responders.isClaimed(id);
-      recorder?.questionChanged(state.interaction, claimed);
-      notifier?.questionChanged(state.interaction, claimed);
-    } else if (by !== undefined) recorder?.questionAnswered(id, SOURCES[by.via], by.principal);
+      const claimed = this.#responders.isClaimed(id);
+      const isAsked = claimed && state.interaction.handledBy === undefined;
+      recorder?.questionChanged(state.interaction, state.presented || isAsked);
+      notifier?.questionChanged(state.interaction, state.presented || claimed);
+    } else if (by !== undefined) recorder?.questionAnswered(id, { ...by, via: SOURCES[by.via] });
   }
 
   #recordEnd(
@@ -621,7 +687,7 @@ export class InteractionRouter {
     const isAnswer = outcome !== 'expired' && outcome !== 'rejected';
     recorder.questionEnded(interaction, outcome === 'refused' ? 'rejected' : outcome, {
       reason,
-      by: isAnswer && by !== undefined ? { via: SOURCES[by.via], principal: by.principal } : undefined,
+      by: isAnswer && by !== undefined ? { ...by, via: SOURCES[by.via] } : undefined,
     });
   }
 
@@ -724,7 +790,8 @@ const NOWHERE: Surroundings = { calls: [], hosts: [], needsHost: false };
 const NOT_BLOCKED: ReadonlyMap<string, Blocking> = new Map();
 
 function tasksBlockedBy(state: RoutedInteraction | undefined): ReadonlyMap<string, Blocking> {
-  return state?.phase === 'open' ? blockedTasks(state.interaction.link) : NOT_BLOCKED;
+  if (state?.phase !== 'open' || state.interaction.handledBy !== undefined) return NOT_BLOCKED;
+  return blockedTasks(state.interaction.link);
 }
 
 type Unsettled = Exclude<RoutedInteraction, { phase: 'settled' }>;
@@ -740,6 +807,8 @@ const SOURCES: Record<AnsweredVia, AnswerSource> = {
   tools: 'tools',
   console: 'console',
   terminal: 'terminal',
+  rule: 'rule',
+  model: 'model',
   link: 'link',
 };
 

@@ -7,6 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { ListItem } from '../../lib/pages.ts';
 import { roughSize } from '../../lib/rough-size.ts';
+import { isObject } from '../../lib/values.ts';
 import { Budget } from '../budget.ts';
 import { Calls } from '../call/calls.ts';
 import type { Ending } from '../call/request.ts';
@@ -26,14 +27,18 @@ import type {
   ClaimedSession,
   Connection,
   IncomingQuestion,
+  Models,
+  Store,
   StoredPreferences,
   ServerConfig,
   ServerInfo,
   SessionRecord,
   StoredSession,
 } from '../ports.ts';
-import type { Answer, InteractionKind } from '../interaction/interaction.ts';
+import type { Answer, InteractionKind, OpenInteraction } from '../interaction/interaction.ts';
 import { InteractionRouter } from '../interaction/router.ts';
+import type { StandingAnswers } from '../interaction/standing-answers.ts';
+import { ModelResponder } from '../models/model-responder.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import type { CoreSettings } from '../settings.ts';
 import { HUB_ADVICE, PROTOCOL_ADVICE } from '../task/advice.ts';
@@ -69,6 +74,11 @@ export interface SessionParts {
   eventTotal: Budget;
   store: ClaimedSession;
   backends: Backends;
+  /** Answers of the config to routine questions. */
+  standing?: StandingAnswers | undefined;
+  /** Absent if the config has none. */
+  models?: Models | undefined;
+  counters: Pick<Store, 'addToCounter'>;
   /** The servers that its principal can use. */
   servers: VisibleServers;
   settings: CoreSettings;
@@ -132,6 +142,8 @@ export class Session {
   readonly budget: Budget;
   readonly #recorder: SessionRecorder | undefined;
   readonly #notifier: SessionNotifier | undefined;
+  /** Absent if there are no models. */
+  readonly #models: ModelResponder | undefined;
   readonly #parts: SessionParts;
 
   constructor(parts: SessionParts) {
@@ -190,6 +202,8 @@ export class Session {
     this.#recorder = recorder;
     const notifier = parts.notifier && new SessionNotifier(parts.notifier, { id, principal, live, tasks: this.tasks });
     this.#notifier = notifier;
+    const models = parts.models && this.#modelResponder(parts.models);
+    this.#models = models;
     this.interactions = new InteractionRouter({
       sessionId: id,
       store,
@@ -201,6 +215,8 @@ export class Session {
       // A client that has introduced itself has a place for questions that belong to no call.
       needsHost: () => !isHub && this.#owner.kind !== 'client',
       onOccupied: (occupied) => parts.onQuestions?.(this, occupied),
+      standing: parts.standing,
+      ...(models && { modelTakes: (question) => !this.#declares(question) && models.takes(question) }),
       settings: settings.questions,
       log,
       budget,
@@ -211,8 +227,33 @@ export class Session {
       clock,
     });
     const { tasks, interactions } = this;
+    if (models) interactions.register('model', models.respond);
     const told = { observed, recorder, notifier };
     this.calls = new Calls({ live, tasks, interactions, store, settings, log, budget, ...told, clock });
+  }
+
+  #modelResponder(models: Models): ModelResponder {
+    const { settings, store, counters, log, clock, principal } = this.#parts;
+    return new ModelResponder({
+      models,
+      settings: settings.models,
+      clientOf: (server) => ({
+        principal,
+        server,
+        configured: this.servers.get(server)?.addedBy === 'config file',
+      }),
+      interactions: () => this.interactions,
+      store,
+      counters,
+      log,
+      clock,
+    });
+  }
+
+  /** Whether the client said when it introduced itself that it can be asked this. */
+  #declares({ kind, params }: OpenInteraction): boolean {
+    const declared = this.client?.capabilities[kind];
+    return isObject(declared) && (params['tools'] === undefined || declared['tools'] !== undefined);
   }
 
   /** What the history tells of it. */
@@ -529,6 +570,7 @@ export class Session {
   async close(ending: Ending): Promise<void> {
     this.#open = false;
     this.#comesBack = ending.by !== 'client';
+    this.#models?.close();
     if (ending.by === 'successor') {
       this.interactions.leave();
       this.calls.leave();
@@ -670,7 +712,7 @@ function namingAsker(server: string, question: IncomingQuestion): IncomingQuesti
   const { kind, params } = question;
   const { message } = params;
   if (kind !== 'elicitation' || typeof message !== 'string') return question;
-  return { ...question, params: { ...params, message: `${server}: ${message}` } };
+  return { ...question, params: { ...params, message: `${server}: ${message}` }, ownMessage: message };
 }
 
 /** What a client says of itself is kept as long as its session. */

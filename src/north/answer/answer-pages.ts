@@ -9,9 +9,10 @@ import type { Gateway } from '../../core/gateway.ts';
 import { ANSWER_KEY, ANSWER_PATH, openGrant, type AnswerGrant } from '../../core/notify/answer-link.ts';
 import { clean, cleanLine } from '../../lib/clean.ts';
 import type { Field } from '../../lib/form/fields.ts';
+import { secretField } from '../../lib/form/secret-fields.ts';
 import { messageOf } from '../../lib/log.ts';
 import { ApiError, apiErrorOf } from '../console/api-error.ts';
-import { asksForSecret } from '../console/api/items.ts';
+
 import { doAnywhere } from '../console/work/anywhere.ts';
 import type { AnswerBody } from '../console/api/schemas.ts';
 import type { ShownQuestion } from '../console/work/question.ts';
@@ -192,7 +193,7 @@ function described(
   const { kind, params } = question;
   const server = cleanLine(question.server);
   const fields = kind === 'elicitation' && params['mode'] !== 'url' ? simpleFields(params) : undefined;
-  if (fields === undefined || asksForSecret(params)) {
+  if (fields === undefined || secretField(params['requestedSchema']) !== undefined) {
     const link = { href: `/console#/q/${encodeURIComponent(questionId)}`, label: 'Open the console' };
     throw new Note(200, `${server} asks a question`, 'It can be answered in the console.', { link });
   }

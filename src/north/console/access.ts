@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Store } from '../../core/ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { LOCAL_PRINCIPAL, type Guard } from '../http/guard.ts';
+import { AuthError, type ProtectedResource } from '../http/protected-resource.ts';
 import { ApiError } from './api-error.ts';
 import { COOKIE_MS, Cookies, type SignedIn } from './cookie.ts';
 import type { Person } from './person.ts';
@@ -59,7 +60,7 @@ export class Access {
   /** Who makes the request; throws if nobody may. */
   async admit(req: IncomingMessage): Promise<Admitted> {
     const { authorization } = req.headers;
-    if (authorization !== undefined) return { person: this.#bearer(req, authorization), by: 'bearer' };
+    if (authorization !== undefined) return { person: await this.#bearer(req, authorization), by: 'bearer' };
     const cookies = await this.#cookieKey();
     const signedIn = cookies.read(req, this.#parts.clock.now());
     if (signedIn === undefined || !this.#isCurrent(signedIn, cookies)) {
@@ -93,14 +94,32 @@ export class Access {
     return (await this.#cookieKey()).clear();
   }
 
-  #bearer(req: IncomingMessage, authorization: string): Person {
-    const known = this.#known(/^Bearer +(.+)$/i.exec(authorization)?.[1] ?? '');
+  async #bearer(req: IncomingMessage, authorization: string): Promise<Person> {
+    const token = /^Bearer +(.+)$/i.exec(authorization)?.[1] ?? '';
+    const known = this.#known(token);
     if (known !== undefined) return this.#personOf(known);
+    const { resource } = this.#parts.guard;
+    if (resource !== undefined) return this.#personWith(req, token, resource);
     this.#limit.failed(req);
     const headers = { 'www-authenticate': 'Bearer' };
     throw new ApiError(401, 'wrong_token', 'send a token from auth.tokens, or the key of `meanwhile console`', {
       headers,
     });
+  }
+
+  /** Who has an access token of an authorization server. To change something takes more than to look. */
+  async #personWith(req: IncomingMessage, token: string, resource: ProtectedResource): Promise<Person> {
+    try {
+      const { principal, scope } = await resource.bearerOf(token, '/mcp', isRead(req) ? 'use' : 'answer');
+      return { principal, operator: scope === 'operate' || this.#parts.operators.includes(principal) };
+    } catch (error) {
+      if (!(error instanceof AuthError)) throw error;
+      const isUnknown = error.code === 'TOOL_ERR_UNAUTHORIZED';
+      if (isUnknown) this.#limit.failed(req);
+      const headers = { 'www-authenticate': error.challenge };
+      const code = isUnknown ? 'wrong_token' : 'not_allowed';
+      throw new ApiError(isUnknown ? 401 : 403, code, error.message, { headers });
+    }
   }
 
   #known(key: string): Known | undefined {

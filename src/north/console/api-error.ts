@@ -52,6 +52,7 @@ const CODES: Partial<Record<ErrorCode, string>> = {
   TOOL_ERR_SERVER_UNREACHABLE: 'server_unreachable',
   TOOL_ERR_NOT_ALLOWED: 'not_allowed',
   TOOL_ERR_UNAUTHORIZED: 'not_signed_in',
+  TOOL_ERR_ISSUER_UNREACHABLE: 'issuer_unreachable',
   TOOL_ERR_LIMIT: 'limit',
   TOOL_ERR_STORE: 'store_unavailable',
   TOOL_ERR_SHUTTING_DOWN: 'shutting_down',

@@ -1,13 +1,18 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../core/errors.ts';
+import { ProtectedResource, type IssuerAuth } from './protected-resource.ts';
 
 export interface GuardSettings {
   host: string;
   auth: { tokens: Record<string, string> };
+  /** Absent without authorization servers. */
+  issuerAuth?: IssuerAuth | undefined;
   allowedHosts: string[];
   allowedOrigins: string[];
 }
+
+const SEND_TOKEN = 'send a known token as "Authorization: Bearer …"';
 
 /** The principal of a gateway without tokens, which only this machine can reach, and of standard input. */
 export const LOCAL_PRINCIPAL = 'local';
@@ -28,16 +33,21 @@ export class Guard {
   #lastHost: string | undefined;
   readonly #origins: Set<string>;
   readonly #tokens: [principal: string, digest: Buffer][];
+  /** Absent without authorization servers. */
+  readonly resource: ProtectedResource | undefined;
 
-  constructor({ host, auth, allowedHosts, allowedOrigins }: GuardSettings) {
+  /** `listening`: the address of the gateway, once it listens. */
+  constructor({ host, auth, issuerAuth, allowedHosts, allowedOrigins }: GuardSettings, listening: () => string) {
+    this.resource = issuerAuth && new ProtectedResource(issuerAuth, listening);
     this.#tokens = Object.entries(auth.tokens).map(([principal, token]) => [principal, digest(token)]);
-    if (!isLoopback(host) && this.#tokens.length === 0) {
+    if (!isLoopback(host) && this.isOpen) {
       throw new GatewayError(
         'TOOL_ERR_NOT_ALLOWED',
-        `refusing to listen on '${host}' without authentication: set meanwhile.auth.tokens in the config, or listen on 127.0.0.1`,
+        `refusing to listen on '${host}' without authentication: set meanwhile.auth.tokens or meanwhile.auth.issuers in the config, or listen on 127.0.0.1`,
       );
     }
-    const hosts = [...LOOPBACK, host, ...allowedHosts];
+    const { publicUrl } = issuerAuth ?? {};
+    const hosts = [...LOOPBACK, host, ...allowedHosts, ...(publicUrl === undefined ? [] : [new URL(publicUrl).host])];
     this.#hosts = new Set(hosts.map((name) => hostnameOf(`http://${name}`) ?? name.toLowerCase()));
     this.#origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()));
   }
@@ -63,14 +73,22 @@ export class Guard {
     );
   }
 
-  /** The principal of a request; throws if its token is unknown. */
-  principalOf({ headers: { authorization } }: IncomingMessage): string {
-    if (this.#tokens.length === 0) return LOCAL_PRINCIPAL;
-    const known = this.principalWith(/^Bearer +(.+)$/i.exec(authorization ?? '')?.[1] ?? '');
-    if (known === undefined) {
-      throw new GatewayError('TOOL_ERR_UNAUTHORIZED', 'send a known token as "Authorization: Bearer …"');
-    }
-    return known;
+  /** Nobody needs a token. */
+  get isOpen(): boolean {
+    return this.#tokens.length === 0 && this.resource === undefined;
+  }
+
+  /** The principal of a request; throws if its token is unknown. A promise if an authorization server has to be asked. */
+  principalOf(req: IncomingMessage, path: string): string | Promise<string> {
+    if (this.isOpen) return LOCAL_PRINCIPAL;
+    const { resource } = this;
+    const token = /^Bearer +(.+)$/i.exec(req.headers.authorization ?? '')?.[1] ?? '';
+    const known = this.principalWith(token);
+    if (known !== undefined) return known;
+    if (resource === undefined) throw new GatewayError('TOOL_ERR_UNAUTHORIZED', SEND_TOKEN);
+    checkToken(req, token, path, resource);
+    const bearer = resource.bearerOf(token, path, 'use');
+    return bearer instanceof Promise ? bearer.then(({ principal }) => principal) : bearer.principal;
   }
 
   /** The principal that has this token. */
@@ -97,6 +115,13 @@ export class Guard {
     const hostname = hostnameOf(origin);
     return hostname !== undefined && isLoopback(hostname);
   }
+}
+
+/** Throws if there is no token, or if it is where everybody can read it. */
+function checkToken({ headers, url = '' }: IncomingMessage, token: string, path: string, at: ProtectedResource): void {
+  if (/[?&]access_token=/.test(url)) throw at.malformed(path, 'a token may not be in the address; send it as a header');
+  if (headers.authorization === undefined) throw at.refused(path);
+  if (!/^[\w.~+/-]+=*$/.test(token)) throw at.malformed(path, 'expected "Authorization: Bearer" and a token');
 }
 
 function hostnameOf(url: string): string | undefined {

@@ -23,6 +23,7 @@ import { parseBody, readBody } from './body.ts';
 import { Guard, type GuardSettings } from './guard.ts';
 import { eraOf, messageMistake } from './message.ts';
 import { FORWARDED, stateNamed, type Addressed, type ForwardedRequest } from './addressed.ts';
+import { AuthError } from './protected-resource.ts';
 import { setRecipient, type Recipient } from './unread.ts';
 import { respondError, respondGatewayError, respondJson } from './response.ts';
 
@@ -38,7 +39,7 @@ export interface HttpSettings extends GuardSettings {
   /** Without it, there is neither a console nor an API. */
   console?: ConsoleSettings;
   /** Without it, there are no links that answer questions. */
-  answers?: AnswerSettings | undefined;
+  answerPages?: AnswerSettings | undefined;
 }
 
 const IN_DOUBT = 'this gateway was suspended and is checking which sessions it still owns; try again';
@@ -78,7 +79,7 @@ export class HttpListener {
     this.#gateway = gateway;
     this.#root = 'server' in shown ? directView(shown.server) : HUB_VIEW;
     this.#settings = settings;
-    this.#guard = new Guard(settings);
+    this.#guard = new Guard(settings, () => this.#url);
     const { taskAfterMs } = settings.direct;
     const hub = 'hub' in shown ? shown.hub : undefined;
     this.#hub = hub;
@@ -195,8 +196,8 @@ export class HttpListener {
       await (await this.#console).handle(req, res, path);
       return;
     }
-    if (this.#settings.answers !== undefined && path.startsWith(ANSWER_PATH)) {
-      this.#answers ??= this.#loadAnswers(this.#settings.answers);
+    if (this.#settings.answerPages !== undefined && path.startsWith(ANSWER_PATH)) {
+      this.#answers ??= this.#loadAnswers(this.#settings.answerPages);
       await (await this.#answers).handle(req, res, path);
       return;
     }
@@ -210,6 +211,7 @@ export class HttpListener {
       await this.#forwarded(this.#cluster, req, res, path);
       return;
     }
+    if (this.#guard.resource?.describe(req, res, path)) return;
     let principal: string;
     try {
       this.#guard.checkOrigin(req);
@@ -218,10 +220,11 @@ export class HttpListener {
         res.writeHead(204).end();
         return;
       }
-      principal = this.#guard.principalOf(req);
+      const found = this.#guard.principalOf(req, path);
+      principal = typeof found === 'string' ? found : await found;
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      const headers = error.code === 'TOOL_ERR_UNAUTHORIZED' ? { 'www-authenticate': 'Bearer' } : {};
+      const headers = challengeOf(error);
       respondGatewayError(res, error, { headers: { ...headers, connection: 'close' } });
       return;
     }
@@ -436,6 +439,11 @@ export class HttpListener {
     const body = JSON.stringify(problem === undefined ? { status: 'ready' } : { status: 'not ready', problem });
     respondJson(res, problem === undefined ? 200 : 503, body);
   }
+}
+
+function challengeOf(error: GatewayError): Record<string, string> {
+  if (error instanceof AuthError) return { 'www-authenticate': error.challenge };
+  return error.code === 'TOOL_ERR_UNAUTHORIZED' ? { 'www-authenticate': 'Bearer' } : {};
 }
 
 async function respondMetrics(

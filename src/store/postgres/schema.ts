@@ -79,6 +79,11 @@ export const MIGRATIONS: readonly string[] = [
   INSERT INTO meanwhile.history_state SELECT now, now
     FROM (SELECT floor(1000 * extract(epoch FROM clock_timestamp()))::bigint AS now) moment;
   `,
+  // Counters of all gateways, such as what models have cost today.
+  `
+  CREATE TABLE meanwhile.counters (name text COLLATE "C" PRIMARY KEY, value bigint NOT NULL,
+    keep_until double precision NOT NULL);
+  `,
   // The queue of notifications.
   `
   CREATE TABLE meanwhile.outbox (id text COLLATE "C" PRIMARY KEY, target text COLLATE "C" NOT NULL,

@@ -14,6 +14,9 @@ export class SharedServers {
   /** The text of each as it was last read, or written by this gateway. */
   readonly #known = new Map<string, string>();
   #poll: NodeJS.Timeout | undefined;
+  #catchingUp: Promise<void> = Promise.resolve();
+  /** Begins when `#catchingUp` is over. */
+  #nextCatchUp: Promise<void> | undefined;
 
   constructor(gateway: string, reader: RecordReader) {
     this.#gateway = gateway;
@@ -57,9 +60,26 @@ export class SharedServers {
 
   /** A gateway has changed servers, or some gateway may have. */
   changed(gateway: string | undefined, writer: Writer): void {
-    if (gateway === this.#gateway || this.#watchers.size === 0) return;
-    // Failures are those of the database, which is asked again soon.
-    void this.all(writer).catch(() => {});
+    if (gateway !== this.#gateway) void this.catchUp(writer);
+  }
+
+  /** Resolves when all is known that was written before. Those who ask at the same time wait for the same reading. */
+  async catchUp(writer: Writer): Promise<void> {
+    if (this.#watchers.size === 0) return;
+    this.#nextCatchUp ??= this.#catchingUp.then(async () => {
+      this.#nextCatchUp = undefined;
+      this.#catchingUp = this.#readAll(writer);
+      return this.#catchingUp;
+    });
+    await this.#nextCatchUp;
+  }
+
+  async #readAll(writer: Writer): Promise<void> {
+    try {
+      await this.all(writer);
+    } catch {
+      // Failures are those of the database, which is asked again soon.
+    }
   }
 
   #report(id: string, record: ServerRecord | undefined): void {

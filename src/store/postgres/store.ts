@@ -76,6 +76,11 @@ export const CLAIM = `INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence, 
       THEN claims.attempt < excluded.attempt ELSE NOT ${claimHoldsWithin('$5')} END
   RETURNING fence, extract(epoch FROM clock_timestamp()) * 1000 AS now`;
 
+const ADD_TO_COUNTER = `INSERT INTO ${SCHEMA}.counters (name, value, keep_until) VALUES ($1, $2, $3)
+  ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value, keep_until = excluded.keep_until RETURNING value`;
+
+const DROP_COUNTERS = `DELETE FROM ${SCHEMA}.counters WHERE keep_until <= $1`;
+
 export class PostgresStore implements Store {
   readonly cluster: Cluster;
   readonly cleanUp: CleanUp;
@@ -170,7 +175,10 @@ export class PostgresStore implements Store {
       this.#claims.set(sessionId, claim);
       const after = Number(row['now']) + MAX_CLOCK_DIFFERENCE_MS;
       // After the claim, in a statement of its own: what the holder before wrote last is seen only then.
-      return this.#claimedSession(claim, await this.#reader.session(sessionId), after);
+      const record = await this.#reader.session(sessionId);
+      // Its client may have been told of servers that this gateway has not heard of yet.
+      if (record !== undefined) await this.#servers.catchUp(this.#writer);
+      return this.#claimedSession(claim, record, after);
     } catch (error) {
       this.#claims.delete(sessionId);
       if (claim) this.#writer.release(claim);
@@ -299,6 +307,14 @@ export class PostgresStore implements Store {
 
   async dropOverdue(now: number): Promise<void> {
     await this.cleanUp.dropOverdue(now);
+    await this.#db.read(DROP_COUNTERS, [now]);
+  }
+
+  /** If the connection is lost, more may be counted than there was, and never less. */
+  async addToCounter(name: string, amount: number, keepUntil: number): Promise<number> {
+    const values = [keyOf(name), amount, keepUntil];
+    const [row] = await (amount < 0 ? this.#db.run(ADD_TO_COUNTER, values) : this.#db.read(ADD_TO_COUNTER, values));
+    return Number(row?.['value']);
   }
 
   /** All of them are made of the one key that the gateways share. */

@@ -126,6 +126,10 @@ export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL);
   `,
+  // Counters that must outlive the program, such as what models have cost today.
+  `
+  CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL, keep_until INTEGER NOT NULL);
+  `,
   // The queue of notifications.
   `
   CREATE TABLE outbox (id TEXT PRIMARY KEY, target TEXT NOT NULL, subject TEXT NOT NULL, state TEXT NOT NULL,

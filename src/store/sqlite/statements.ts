@@ -15,6 +15,9 @@ const SESSION = 'SELECT id, data FROM sessions WHERE id = ?';
 const STATES = `SELECT id, data FROM sessions WHERE principal = ? AND owner_kind = 'state' ORDER BY id`;
 const IDLE_SESSIONS = 'SELECT id FROM sessions WHERE last_active_at <= ?';
 const DROP_OVERDUE = 'DELETE FROM tasks WHERE keep_until <= ?';
+const DROP_COUNTERS = 'DELETE FROM counters WHERE keep_until <= ?';
+const ADD_TO_COUNTER = `INSERT INTO counters (name, value, keep_until) VALUES (?, ?, ?)
+  ON CONFLICT (name) DO UPDATE SET value = value + excluded.value, keep_until = excluded.keep_until RETURNING value`;
 const MAKE_SECRET = 'INSERT OR IGNORE INTO secrets (name, value) VALUES (?, ?)';
 const SECRET = 'SELECT value FROM secrets WHERE name = ?';
 const SET_ASIDE = 'INSERT OR REPLACE INTO set_aside (kind, id, data, reason) VALUES (?, ?, ?, ?)';
@@ -115,6 +118,11 @@ export class Statements {
 
   dropOverdue(now: number): void {
     this.#prepared.get(DROP_OVERDUE).run(now);
+    this.#prepared.get(DROP_COUNTERS).run(now);
+  }
+
+  addToCounter(name: string, amount: number, keepUntil: number): number {
+    return (this.#prepared.get(ADD_TO_COUNTER).get(name, amount, keepUntil) as { value: number }).value;
   }
 
   /** The key of this name; the given one if there is none yet. */

@@ -161,6 +161,10 @@ export class SqliteStore implements Store {
     await this.#current(NO_SESSION, (statements) => statements.dropOverdue(now));
   }
 
+  async addToCounter(name: string, amount: number, keepUntil: number): Promise<number> {
+    return this.#current(NO_SESSION, (statements) => statements.addToCounter(name, amount, keepUntil));
+  }
+
   async secret(name: string): Promise<Buffer> {
     return this.#current(NO_SESSION, (statements) => statements.secret(name, randomBytes(32)));
   }

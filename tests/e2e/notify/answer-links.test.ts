@@ -156,7 +156,7 @@ test('N-2: without answerLinks there are none, and messages carry no more than s
 });
 
 test('N-2: links name the address that people use', async () => {
-  const all = await notified(LINKS, { publicUrl: 'https://gw.example.com' });
+  const all = await notified(LINKS, {}, { publicUrl: 'https://gw.example.com' });
   const { link } = await asking(all, 'old');
   expect(link).toMatch(/^https:\/\/gw\.example\.com\/answer\//);
   const headers = { host: 'gw.example.com' };

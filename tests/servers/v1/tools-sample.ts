@@ -1,5 +1,10 @@
-import { CreateMessageResultSchema, CreateMessageResultWithToolsSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CreateMessageResultSchema,
+  CreateMessageResultWithToolsSchema,
+  type CreateMessageRequestParams,
+} from '@modelcontextprotocol/sdk/types.js';
 import * as z from 'zod';
+import { PNG } from '../shared/rich.ts';
 import { text, tool, type V1Tool } from './tool.ts';
 
 const TIMEOUT = 600_000;
@@ -28,11 +33,11 @@ export const sampleTools: readonly V1Tool[] = [
   tool(
     {
       name: 'sample_tools',
-      description: 'Asks the model of the client and offers it a tool',
-      input: z.object({ prompt: z.string().optional() }),
+      description: 'Asks the model of the client and offers it a tool, and asks again with its result if there is one',
+      input: z.object({ prompt: z.string().optional(), result: z.string().optional() }),
     },
     async (args, { extra }) => {
-      const params = {
+      const params: CreateMessageRequestParams = {
         messages: userSays(args.prompt ?? 'What is the weather in Oslo?'),
         maxTokens: 64,
         tools: [
@@ -42,11 +47,29 @@ export const sampleTools: readonly V1Tool[] = [
             inputSchema: { type: 'object' as const, properties: { city: { type: 'string' } }, required: ['city'] },
           },
         ],
-        toolChoice: { mode: 'required' as const },
+        toolChoice: { mode: 'required' },
       };
       const options = { timeout: TIMEOUT, signal: extra.signal };
-      const request = { method: 'sampling/createMessage' as const, params };
-      return text(JSON.stringify(await extra.sendRequest(request, CreateMessageResultWithToolsSchema, options)));
+      const sample = () =>
+        extra.sendRequest(
+          { method: 'sampling/createMessage' as const, params },
+          CreateMessageResultWithToolsSchema,
+          options,
+        );
+      const first = await sample();
+      const used = [first.content].flat().filter((block) => block.type === 'tool_use');
+      if (args.result === undefined || used.length === 0) return text(JSON.stringify(first));
+      const { result } = args;
+      const results = used.map(({ id }) => ({
+        type: 'tool_result' as const,
+        toolUseId: id,
+        content: [
+          { type: 'text' as const, text: result },
+          { type: 'image' as const, data: PNG, mimeType: 'image/png' },
+        ],
+      }));
+      params.messages.push({ role: 'assistant', content: first.content }, { role: 'user', content: results });
+      return text(JSON.stringify(await sample()));
     },
   ),
 ];

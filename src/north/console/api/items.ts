@@ -3,18 +3,16 @@
 import type { CallEntry, HistoryEntry, QuestionEntry, SummaryEntry } from '../../../core/history/entry.ts';
 import { nearestNumber } from '../../../lib/exact-json.ts';
 import { roughSize } from '../../../lib/rough-size.ts';
-import { isObject } from '../../../lib/values.ts';
+import { secretField } from '../../../lib/form/secret-fields.ts';
 import type { Call, CallDetails, Question, Summary } from './schemas.ts';
 
 /** Larger params are left out of lists. */
 export const LISTED_BYTES = 65_536;
 
-/** Names of fields in which people expect to enter a secret. */
-const SECRET_FIELD = /pass(?:word|phrase|code)|secret|token|api[-_ ]?key|private[-_ ]?key|credential|\bpin\b|\bcvv\b/i;
-
 export function questionItem(entry: QuestionEntry): Question {
   const { kind: _kind, asks, ...rest } = entry;
-  const secret = asksForSecret(entry.params);
+  // Servers must not ask for secrets in a form; a person is to be warned of one that does.
+  const secret = secretField(entry.params?.['requestedSchema']) !== undefined;
   return { ...rest, kind: asks, ...(secret && { secret }) };
 }
 
@@ -60,17 +58,4 @@ function progressItem({ progress, total, message }: NonNullable<CallEntry['progr
     ...(whole !== undefined && { total: whole }),
     ...(message !== undefined && { message }),
   };
-}
-
-/** Servers must not ask for secrets in a form; a person is to be warned of one that does. */
-export function asksForSecret(params: Record<string, unknown> | undefined): boolean {
-  const { properties } = isObject(params?.['requestedSchema']) ? params['requestedSchema'] : {};
-  if (!isObject(properties)) return false;
-  return Object.entries(properties).some(([name, field]) => {
-    if (!isObject(field)) return false;
-    const words = [name, field['title']].filter((text) => typeof text === 'string');
-    return (
-      field['format'] === 'password' || (field['type'] === 'string' && words.some((text) => SECRET_FIELD.test(text)))
-    );
-  });
 }

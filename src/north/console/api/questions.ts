@@ -138,7 +138,9 @@ async function ended(gateway: Gateway, asked: QuestionEntry): Promise<Question> 
 }
 
 function whoWasFirst({ status, answeredBy, reason }: Question): string {
-  const by = answeredBy === undefined ? '' : ` by ${answeredBy.principal} (${answeredBy.via})`;
+  const { principal, via = '', name } = answeredBy ?? {};
+  const by =
+    principal === undefined ? '' : ` by ${name === undefined ? `${principal} (${via})` : `the ${via} ${name}`}`;
   const why = reason === undefined ? '' : `: ${reason}`;
   return `the question was ${status === 'open' ? 'answered' : status}${by} before${why}; nothing was sent to the server`;
 }

@@ -25,10 +25,10 @@ export const questionSchema = z
     expiresAt: time,
     endedAt: time.optional(),
     answeredBy: z
-      .object({ principal: z.string(), via: z.string() })
+      .object({ principal: z.string(), via: z.string(), name: z.string().optional() })
       .optional()
-      .describe('Who answered, and where: console, client, tools, terminal or link'),
-    reason: z.string().optional().describe('Why there is no answer'),
+      .describe('Who answered, and where: console, client, tools, terminal or link; or a rule or model, with its name'),
+    reason: z.string().optional().describe('Why there is no answer; of an open question, why a model did not answer'),
     message: z.string().optional(),
     presented: z.boolean().optional().describe('Its client is being asked, too'),
     secret: z.boolean().optional().describe('A field looks like a password: a server must not ask for one'),

@@ -1,0 +1,173 @@
+/** Checks the tokens of one authorization server. */
+
+import { createRemoteJWKSet, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
+import { GatewayError } from '../core/errors.ts';
+import type { Bearer } from '../core/ports.ts';
+import type { Clock } from '../lib/clock.ts';
+import { messageOf, type Log } from '../lib/log.ts';
+import { isObject } from '../lib/values.ts';
+import { fetchJson } from './fetch-json.ts';
+import { discover, type IssuerMetadata } from './metadata.ts';
+import { greatestScope, scopesIn } from './scope.ts';
+import type { AuthSettings, IssuerSettings } from './settings.ts';
+
+/** Only keys that the gateway cannot sign with itself: no `none`, and no secret that is a public key in truth. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+/** How far the clock of an issuer may differ. */
+const TOLERANCE_MS = 30_000;
+/** How long what introspection says is believed: a token may be revoked. */
+const INTROSPECTED_MS = 60_000;
+/** After a failure, the metadata is not asked for again for so long. */
+const RETRY_MS = 5000;
+
+export interface IssuerParts {
+  settings: IssuerSettings;
+  scopes: AuthSettings['scopes'];
+  clock: Clock;
+  log: Log;
+}
+
+/** What was found out of a token; after `until` it has to be checked again. */
+export interface Checked {
+  bearer: Bearer;
+  until: number;
+}
+
+export class Issuer {
+  readonly #parts: IssuerParts;
+  #metadata: Promise<IssuerMetadata> | undefined;
+  #keys: Promise<JWTVerifyGetKey> | undefined;
+
+  constructor(parts: IssuerParts) {
+    this.#parts = parts;
+  }
+
+  get name(): string {
+    return this.#parts.settings.issuer;
+  }
+
+  get introspects(): boolean {
+    return this.#parts.settings.introspection !== undefined;
+  }
+
+  /** Checks a JSON Web Token that says it is of this issuer. */
+  async verifyJwt(token: string): Promise<Checked> {
+    const { issuer } = this.#parts.settings;
+    const keys = await this.#asked(() => (this.#keys ??= this.#loadKeys()));
+    let payload: JWTPayload;
+    try {
+      ({ payload } = await jwtVerify(token, keys, {
+        issuer,
+        algorithms: ALGORITHMS,
+        clockTolerance: TOLERANCE_MS / 1000,
+        currentDate: new Date(this.#parts.clock.now()),
+        requiredClaims: ['iss', 'exp'],
+      }));
+    } catch (error) {
+      if (isAboutKeys(error)) throw this.#unreachable(error);
+      throw refused(reasonOf(error));
+    }
+    const bearer = this.#bearer(payload);
+    return { bearer, until: bearer.expiresAt };
+  }
+
+  /** Asks the issuer about a token; nothing if it does not know it. */
+  async introspect(token: string): Promise<Checked | undefined> {
+    const { introspection, issuer } = this.#parts.settings;
+    if (introspection === undefined) return undefined;
+    const { clientId, clientSecret } = introspection;
+    const credentials = [clientId, clientSecret].map(encodeURIComponent).join(':');
+    const said = await this.#asked(async () => {
+      const url = introspection.url ?? (await this.#discovered()).introspectionUrl;
+      if (url === undefined) throw new Error('the metadata names no introspection_endpoint; set introspection.url');
+      return fetchJson(url, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/x-www-form-urlencoded',
+          authorization: `Basic ${Buffer.from(credentials).toString('base64')}`,
+        },
+        body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
+      });
+    });
+    if (!isObject(said) || said['active'] !== true) return undefined;
+    const { iss = issuer } = said;
+    if (iss !== issuer) throw refused('it is of another issuer');
+    const bearer = this.#bearer(said);
+    return { bearer, until: Math.min(bearer.expiresAt, this.#parts.clock.now() + INTROSPECTED_MS) };
+  }
+
+  #bearer(claims: Record<string, unknown>): Bearer {
+    const { settings, scopes, clock } = this.#parts;
+    const { issuer, principalClaim, scopeClaim } = settings;
+    const { exp, aud, client_id: program } = claims;
+    // A program that has a token of its own has no other subject.
+    const { [principalClaim]: subject = principalClaim === 'sub' ? program : undefined } = claims;
+    const expiresAt = typeof exp === 'number' ? exp * 1000 : Number.NaN;
+    // Introspection need not tell when a token expires.
+    const until = Number.isNaN(expiresAt) ? clock.now() + INTROSPECTED_MS : expiresAt;
+    if (until + TOLERANCE_MS <= clock.now()) throw refused('it has expired');
+    if (typeof subject !== 'string' || subject === '') throw refused(`it has no claim '${principalClaim}'`);
+    const audiences = (Array.isArray(aud) ? aud : [aud]).filter((each) => typeof each === 'string');
+    const accepted = audiences.some((audience) => settings.audiences.includes(audience));
+    const scope = scopes === false ? 'answer' : greatestScope(scopesIn(claims[scopeClaim] ?? claims['scp']), scopes);
+    return { principal: `${subject}@${issuer}`, audiences: accepted ? 'any' : audiences, scope, expiresAt: until };
+  }
+
+  async #loadKeys(): Promise<JWTVerifyGetKey> {
+    const { jwksUrl } = this.#parts.settings;
+    const url = jwksUrl ?? (await this.#discovered()).jwksUrl;
+    if (url === undefined) throw new Error('the metadata names no jwks_uri; set jwksUrl');
+    return createRemoteJWKSet(new URL(url));
+  }
+
+  async #discovered(): Promise<IssuerMetadata> {
+    this.#metadata ??= discover(this.name);
+    return this.#metadata;
+  }
+
+  /** What the issuer answers. A failure is not kept: it is asked again, but not with each token. */
+  async #asked<T>(asking: () => Promise<T>): Promise<T> {
+    try {
+      return await asking();
+    } catch (error) {
+      this.#parts.clock.after(
+        RETRY_MS,
+        () => {
+          this.#metadata = undefined;
+          this.#keys = undefined;
+        },
+        { unref: true },
+      );
+      throw this.#unreachable(error);
+    }
+  }
+
+  #unreachable(error: unknown): GatewayError {
+    const { issuer } = this.#parts.settings;
+    this.#parts.log.error('issuer_unreachable', { issuer, error: messageOf(error) });
+    return new GatewayError(
+      'TOOL_ERR_ISSUER_UNREACHABLE',
+      `the token cannot be checked, because its issuer ${issuer} cannot be asked; try again later`,
+    );
+  }
+}
+
+export function refused(why: string): GatewayError {
+  return new GatewayError('TOOL_ERR_UNAUTHORIZED', `the token is not valid: ${why}`);
+}
+
+/** Whether it is not the token that is wrong, but that the keys could not be read. */
+function isAboutKeys(error: unknown): boolean {
+  if (error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) return true;
+  // jose reports a status other than 200, or a body that is not JSON, with its general error.
+  return !(error instanceof errors.JOSEError) || error.code === 'ERR_JOSE_GENERIC';
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof errors.JWTExpired) return 'it has expired';
+  if (error instanceof errors.JWTClaimValidationFailed) return `its claim '${error.claim}' is wrong or missing`;
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'its signature is wrong';
+  if (error instanceof errors.JWKSNoMatchingKey) return 'it is signed with a key that its issuer does not have';
+  if (error instanceof errors.JOSEAlgNotAllowed) return 'it is signed with an algorithm that is not accepted';
+  return 'it cannot be read';
+}

@@ -1,0 +1,84 @@
+/** Loaded only where the configuration names authorization servers. */
+
+import { createHash } from 'node:crypto';
+import { decodeJwt } from 'jose';
+import type { Bearer, TokenVerifier } from '../core/ports.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import { Issuer, refused, type Checked } from './issuer.ts';
+import type { AuthSettings } from './settings.ts';
+
+/** How many tokens are remembered; beyond that, those that were checked first are checked again. */
+const MAX_KNOWN = 10_000;
+/** Longer ones are not read. */
+const MAX_TOKEN_LENGTH = 16_384;
+
+export interface VerifierParts {
+  settings: AuthSettings;
+  clock: Clock;
+  log: Log;
+}
+
+export function createVerifier({ settings, clock, log }: VerifierParts): TokenVerifier {
+  const { scopes } = settings;
+  const issuers = settings.issuers.map((each) => new Issuer({ settings: each, scopes, clock, log }));
+  /** By digest, so that no token is kept. */
+  const known = new Map<string, Checked>();
+  /** Requests with the same new token share one check. */
+  const open = new Map<string, Promise<Bearer>>();
+
+  const check = async (token: string, key: string): Promise<Bearer> => {
+    try {
+      const checked = await checkWith(issuers, token);
+      known.set(key, checked);
+      const [oldest] = known.keys();
+      if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest);
+      return checked.bearer;
+    } finally {
+      open.delete(key);
+    }
+  };
+
+  return {
+    verify: (token) => {
+      const key = createHash('sha256').update(token).digest('base64');
+      const checked = known.get(key);
+      if (checked !== undefined && checked.until > clock.now()) return checked.bearer;
+      known.delete(key);
+      const checking = open.get(key) ?? check(token, key);
+      open.set(key, checking);
+      return checking;
+    },
+  };
+}
+
+async function checkWith(issuers: readonly Issuer[], token: string): Promise<Checked> {
+  if (token.length > MAX_TOKEN_LENGTH) throw refused('it is too long');
+  const named = issuerIn(token);
+  if (named !== undefined) {
+    const issuer = issuers.find(({ name }) => name === named);
+    if (issuer === undefined) throw refused('its issuer is not one of auth.issuers');
+    // A revoked token is still signed: where the issuer can be asked, it is.
+    if (!issuer.introspects) return issuer.verifyJwt(token);
+    const checked = await issuer.introspect(token);
+    if (checked === undefined) throw refused('its issuer does not know it, or it has expired or was revoked');
+    return checked;
+  }
+  const asked = issuers.filter(({ introspects }) => introspects);
+  if (asked.length === 0)
+    throw refused('it is no JSON Web Token, and no issuer has `introspection` in the configuration');
+  for (const issuer of asked) {
+    const checked = await issuer.introspect(token);
+    if (checked !== undefined) return checked;
+  }
+  throw refused('no issuer knows it, or it has expired or was revoked');
+}
+
+/** The issuer that a JSON Web Token names, which is not proven yet; nothing if it is another kind of token. */
+function issuerIn(token: string): string | undefined {
+  try {
+    return decodeJwt(token).iss ?? '';
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,87 @@
+/** Which model answers a sampling request: the first hint that fits counts most, then the server's priorities. */
+
+import { compileGlob } from '../../lib/pattern.ts';
+import { isObject } from '../../lib/values.ts';
+
+/** How well a model does on each of the priorities that a server may have, from 0 to 1; `cost` 1 is the cheapest. */
+interface Scores {
+  cost: number;
+  speed: number;
+  intelligence: number;
+}
+
+export interface ModelSettings {
+  /** The wire format of its endpoint. */
+  api: 'openai' | 'anthropic';
+  /** Its name at the endpoint. */
+  model: string;
+  /** Patterns of hints that it also serves. */
+  hints?: readonly string[] | undefined;
+  scores: Scores;
+  /** Patterns of the servers that it serves; those of the config file by default. */
+  servers?: readonly string[] | undefined;
+  /** All by default. */
+  principals?: readonly string[] | undefined;
+  /** The most that it may answer at once. */
+  maxTokens: number;
+  /** For each server. */
+  budget: { callsPerDay: number; tokensPerDay?: number | undefined };
+  /** Whether a person looks at each prompt before it is sent. */
+  review: boolean;
+}
+
+export interface ModelClient {
+  principal: string;
+  server: string;
+  /** Whether the server is from the config file. */
+  configured: boolean;
+}
+
+export function chooseModel(
+  models: Readonly<Record<string, ModelSettings>>,
+  client: ModelClient,
+  params: Record<string, unknown>,
+): string | undefined {
+  const needsAudio = hasAudio(params['messages']);
+  const able = Object.entries(models).filter(
+    ([, model]) => serves(model, client) && !(needsAudio && model.api === 'anthropic'),
+  );
+  const preferences = isObject(params['modelPreferences']) ? params['modelPreferences'] : {};
+  const fitting = byHints(able, preferences['hints']);
+  const weight = (name: string): number => (typeof preferences[name] === 'number' ? preferences[name] : 0);
+  const [cost, speed, intelligence] = [weight('costPriority'), weight('speedPriority'), weight('intelligencePriority')];
+  const score = ({ scores }: ModelSettings): number =>
+    cost * scores.cost + speed * scores.speed + intelligence * scores.intelligence;
+  // Of equals, the first in the config.
+  const [best] = fitting.toSorted(([, a], [, b]) => score(b) - score(a));
+  return best?.[0];
+}
+
+function serves({ servers, principals }: ModelSettings, { principal, server, configured }: ModelClient): boolean {
+  if (principals !== undefined && !principals.includes(principal)) return false;
+  return servers === undefined ? configured : servers.some((pattern) => compileGlob(pattern)(server));
+}
+
+type Named = [name: string, model: ModelSettings];
+
+/** A hint is a part of the name of a model; models of other makers may serve it, too. */
+function byHints(models: Named[], hints: unknown): Named[] {
+  const wanted = (Array.isArray(hints) ? hints : []).flatMap((hint: unknown) =>
+    isObject(hint) && typeof hint['name'] === 'string' && hint['name'] !== '' ? [hint['name']] : [],
+  );
+  for (const hint of wanted) {
+    const isHinted = ([name, { model, hints: patterns = [] }]: Named): boolean =>
+      [name, model].some((text) => text.toLowerCase().includes(hint.toLowerCase())) ||
+      patterns.some((pattern) => compileGlob(pattern)(hint));
+    const found = models.filter(isHinted);
+    if (found.length > 0) return found;
+  }
+  return models;
+}
+
+function hasAudio(messages: unknown): boolean {
+  const blocks = (Array.isArray(messages) ? messages : []).flatMap((message: unknown) =>
+    isObject(message) ? message['content'] : [],
+  );
+  return blocks.some((block) => isObject(block) && block['type'] === 'audio');
+}

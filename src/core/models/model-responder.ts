@@ -1,0 +1,109 @@
+/** Answers sampling requests that no client can be asked, with the models of the config. */
+
+import type { Clock } from '../../lib/clock.ts';
+import { messageOf, type Log } from '../../lib/log.ts';
+import { NOT_ANSWERED } from '../../lib/rpc-error.ts';
+import type { OpenInteraction } from '../interaction/interaction.ts';
+import type { Responder } from '../interaction/responders.ts';
+import type { InteractionRouter } from '../interaction/router.ts';
+import { ModelRefused, type Models, type SessionStore, type Store } from '../ports.ts';
+import { spend } from './budget.ts';
+import { chooseModel, type ModelClient, type ModelSettings } from './choose.ts';
+import { reviewPrompt } from './review.ts';
+
+export interface ModelResponderParts {
+  models: Models;
+  settings: Readonly<Record<string, ModelSettings>>;
+  /** Whose question this is. */
+  clientOf: (server: string) => ModelClient;
+  interactions: () => InteractionRouter;
+  store: Pick<SessionStore, 'settled' | 'isLost'>;
+  counters: Pick<Store, 'addToCounter'>;
+  log: Log;
+  clock: Clock;
+}
+
+export class ModelResponder {
+  readonly #parts: ModelResponderParts;
+  readonly #closed = new AbortController();
+
+  constructor(parts: ModelResponderParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether there is a model for it. */
+  takes({ kind, server, params }: Pick<OpenInteraction, 'kind' | 'server' | 'params'>): boolean {
+    return kind === 'sampling' && this.#choose(server, params) !== undefined;
+  }
+
+  readonly respond: Responder = (question, over) => {
+    void this.#answer(question, AbortSignal.any([over, this.#closed.signal]));
+    return true;
+  };
+
+  /** Nobody here gives the answers of models any more. */
+  close(): void {
+    this.#closed.abort();
+  }
+
+  #choose(server: string, params: Record<string, unknown>): string | undefined {
+    const { settings, clientOf } = this.#parts;
+    return chooseModel(settings, clientOf(server), params);
+  }
+
+  async #answer(question: OpenInteraction, over: AbortSignal): Promise<void> {
+    const { id: requestId, server } = question;
+    const { interactions, log } = this.#parts;
+    const model = this.#choose(server, question.params) ?? '';
+    try {
+      await this.#ask(question, model, over);
+    } catch (error) {
+      if (over.aborted) return;
+      const reason = `the model '${model}' did not answer: ${messageOf(error)}`;
+      log.warn('model_failed', { requestId, server, model, error: messageOf(error) });
+      interactions().leaveToPeople(requestId, reason);
+    }
+  }
+
+  async #ask(question: OpenInteraction, model: string, over: AbortSignal): Promise<void> {
+    const { models, settings, store, counters, log, clock } = this.#parts;
+    const { id, server, params } = question;
+    const interactions = this.#parts.interactions();
+    const { review, budget, maxTokens: most } = settings[model] ?? missing(model);
+    // Should this gateway die, the next one asks the model again.
+    await store.settled();
+    if (review && !over.aborted) {
+      const decision = await reviewPrompt(interactions, { question, model, over, clock });
+      if (decision === 'refuse') {
+        interactions.refuse(id, { code: NOT_ANSWERED, message: 'a person refused the sampling request' });
+        return;
+      }
+      if (decision === 'undecided') throw new Error('no person decided whether it gets the prompt');
+    }
+    // Another gateway may have the session by now, and asks the model itself.
+    if (over.aborted || store.isLost) return;
+    const maxTokens = Math.min(typeof params['maxTokens'] === 'number' ? params['maxTokens'] : most, most);
+    const begun = clock.now();
+    const about = { requestId: id, server, model };
+    const spent = await spend({ counters, now: begun, model, server, budget, maxTokens });
+    // An answer is not given up because of it.
+    const used = async (tokens: number): Promise<void> =>
+      spent(tokens).catch((error: unknown) =>
+        log.warn('model_budget_not_updated', { ...about, error: messageOf(error) }),
+      );
+    if (over.aborted) return used(0);
+    log.info('model_asked', about);
+    const { answer, tokens } = await models.ask(model, { ...params, maxTokens }, over).catch(async (error: unknown) => {
+      if (error instanceof ModelRefused) await used(0);
+      throw error;
+    });
+    await used(tokens);
+    if (over.aborted) return;
+    log.info('model_answered', { ...about, tokens, durationMs: clock.now() - begun });
+    await interactions.answer(id, 'sampling', answer, 'model', undefined, model);
+  }
+}
+
+function missing(model: string): never {
+  throw new Error(`there is no model '${model}' any more`);
+}

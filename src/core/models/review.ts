@@ -1,0 +1,92 @@
+/** Lets a person look at a prompt before it is sent to a model. */
+
+import type { Clock } from '../../lib/clock.ts';
+import { shortenText } from '../../lib/shorten.ts';
+import { isObject } from '../../lib/values.ts';
+import type { OpenInteraction } from '../interaction/interaction.ts';
+import { requestOf, type Link } from '../interaction/link.ts';
+import type { InteractionRouter } from '../interaction/router.ts';
+import type { Asker } from '../ports.ts';
+
+/** How much of the prompt is shown. */
+const SHOWN_CHARS = 4000;
+
+export type Decision = 'send' | 'refuse' | 'undecided';
+
+export interface Reviewed {
+  question: OpenInteraction;
+  /** The name of the model in the config. */
+  model: string;
+  /** Aborted when the question is over. */
+  over: AbortSignal;
+  clock: Clock;
+}
+
+/** Asks in the name of the call that asked. A decline refuses the request of the server; dismissing the form decides nothing. */
+export async function reviewPrompt(
+  interactions: InteractionRouter,
+  { question, model, over, clock }: Reviewed,
+): Promise<Decision> {
+  const { server, params, link, detached, expiresAt } = question;
+  const { action, content } = await interactions.ask(server, {
+    kind: 'elicitation',
+    params: {
+      message: `The server '${server}' asks the model '${model}' to answer this. Send it?\n\n${promptText(params)}`,
+      requestedSchema: {
+        type: 'object',
+        properties: {
+          decision: { type: 'string', title: 'Decision', enum: ['send', 'refuse'], enumNames: ['Send', 'Refuse'] },
+        },
+        required: ['decision'],
+      },
+    },
+    ...askerOf(link),
+    withdrawn: over,
+    timeoutMs: Math.max(1, expiresAt - clock.now()),
+    fromGateway: true,
+    ...(detached && { detached }),
+  });
+  if (action === 'decline') return 'refuse';
+  if (action !== 'accept' || !isObject(content)) return 'undecided';
+  return content['decision'] === 'send' ? 'send' : 'refuse';
+}
+
+function askerOf(link: Link): Asker & { taskId?: string } {
+  const request = requestOf(link);
+  if (request !== undefined) return request;
+  if (link.certainty !== 'possible') return {};
+  return { candidates: { calls: link.calls.flatMap(({ callId }) => callId ?? []), others: link.others } };
+}
+
+/** The prompt as a person reads it, shortened. */
+export function promptText(params: Record<string, unknown>): string {
+  const { systemPrompt, messages, tools } = params;
+  const lines: string[] = [];
+  if (typeof systemPrompt === 'string') lines.push(`system: ${systemPrompt}`);
+  for (const message of Array.isArray(messages) ? messages : []) {
+    if (isObject(message)) lines.push(`${String(message['role'])}: ${contentText(message['content'])}`);
+  }
+  const names = (Array.isArray(tools) ? tools : []).flatMap((tool: unknown) =>
+    isObject(tool) ? [String(tool['name'])] : [],
+  );
+  if (names.length > 0) lines.push(`tools: ${names.join(', ')}`);
+  return shortenText(lines.join('\n'), SHOWN_CHARS);
+}
+
+function contentText(content: unknown): string {
+  const blocks: unknown[] = Array.isArray(content) ? content : [content];
+  return blocks.map((block) => (isObject(block) ? blockText(block) : '')).join('\n');
+}
+
+function blockText(block: Record<string, unknown>): string {
+  switch (block['type']) {
+    case 'text':
+      return String(block['text']);
+    case 'tool_use':
+      return `[calls the tool ${String(block['name'])}: ${JSON.stringify(block['input'])}]`;
+    case 'tool_result':
+      return `[result of the tool: ${contentText(block['content'])}]`;
+    default:
+      return `[${String(block['mimeType'] ?? block['type'])}]`;
+  }
+}

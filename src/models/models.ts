@@ -1,0 +1,65 @@
+/** The models of the config: each sampling request becomes one request to the endpoint of a model. */
+
+import { ModelRefused, type ModelReply, type Models } from '../core/ports.ts';
+import type { Clock } from '../lib/clock.ts';
+import { anthropic } from './anthropic.ts';
+import type { WireFormat } from './format.ts';
+import { openai } from './openai.ts';
+import { KeyRefused, postJson } from './post-json.ts';
+import { readPrompt } from './prompt.ts';
+
+export interface ModelEndpoint {
+  api: 'openai' | 'anthropic';
+  url?: string | undefined;
+  key?: string | undefined;
+  /** The variable that has the key. */
+  keyVariable?: string | undefined;
+  model: string;
+  timeoutMs: number;
+}
+
+export interface ModelsOptions {
+  endpoints: Readonly<Record<string, ModelEndpoint>>;
+  /** The largest response. */
+  maxBytes: number;
+  clock: Clock;
+}
+
+const FORMATS: Record<ModelEndpoint['api'], WireFormat> = { openai, anthropic };
+
+export function createModels({ endpoints, maxBytes, clock }: ModelsOptions): Models {
+  return {
+    ask: async (name, params, signal): Promise<ModelReply> => {
+      const endpoint = endpoints[name];
+      if (endpoint === undefined) throw new ModelRefused(`there is no model '${name}'`);
+      const { api, key, model, timeoutMs } = endpoint;
+      const format = FORMATS[api];
+      const base = endpoint.url ?? format.url;
+      const { body, read } = prepared(() => format.exchange(readPrompt(params), model, base));
+      const url = `${base.replace(/\/+$/, '')}/${format.path}`;
+      try {
+        return read(
+          await postJson({ url, headers: format.headers(key), body, key, timeoutMs, maxBytes, signal, clock }),
+        );
+      } catch (error) {
+        throw error instanceof KeyRefused ? keyRefused(error, endpoint, name) : error;
+      }
+    },
+  };
+}
+
+/** What cannot be sent has cost nothing. */
+function prepared<T>(make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    throw new ModelRefused((error as Error).message, { cause: error });
+  }
+}
+
+function keyRefused({ message }: KeyRefused, { key, keyVariable }: ModelEndpoint, name: string): ModelRefused {
+  if (key === undefined) return new ModelRefused(`its endpoint wants a key (${message}): set models.${name}.key`);
+  return new ModelRefused(
+    `its endpoint refused the key (${message}): check the variable ${keyVariable ?? `in models.${name}.key`}`,
+  );
+}

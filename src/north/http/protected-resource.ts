@@ -1,0 +1,138 @@
+/** The gateway as a protected resource of authorization servers (RFC 9728, RFC 6750). */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { GatewayError, type ErrorCode } from '../../core/errors.ts';
+import type { Bearer, Scope, TokenVerifier } from '../../core/ports.ts';
+import { respondError } from './response.ts';
+
+/** What the configuration says of authorization servers. */
+export interface IssuerAuth {
+  verifier: TokenVerifier;
+  issuers: readonly string[];
+  /** What each scope is called; `false` if tokens need none. */
+  scopes: Record<Scope, string> | false;
+  /** Where clients reach the gateway, without a path; by default where it listens. */
+  publicUrl?: string | undefined;
+}
+
+const WELL_KNOWN = '/.well-known/oauth-protected-resource';
+const ORDER: readonly Scope[] = ['use', 'answer', 'operate'];
+
+/** Why a request is refused, with the header that tells its client how to get a token that is accepted. */
+export class AuthError extends GatewayError {
+  readonly challenge: string;
+
+  constructor(code: ErrorCode, message: string, challenge: string) {
+    super(code, message);
+    this.challenge = challenge;
+  }
+}
+
+export class ProtectedResource {
+  readonly #auth: IssuerAuth;
+  /** Where the gateway listens, which is not known before it does. */
+  readonly #listening: () => string;
+
+  constructor(auth: IssuerAuth, listening: () => string) {
+    this.#auth = auth;
+    this.#listening = listening;
+  }
+
+  get #base(): string {
+    return this.#auth.publicUrl ?? new URL(this.#listening()).origin;
+  }
+
+  /** Answers requests for metadata; `false` if this is none. Everybody may read it: it says where to get a token. */
+  describe(req: IncomingMessage, res: ServerResponse, path: string): boolean {
+    if (path !== WELL_KNOWN && !path.startsWith(`${WELL_KNOWN}/`)) return false;
+    const of = path.slice(WELL_KNOWN.length);
+    if (!/^(?:\/mcp(?:\/[^/]+)?)?$/.test(of)) {
+      respondError(res, 404, -32000, `no resource '${of}'; the hub is at /mcp, and each server at /mcp/<its name>`);
+      return true;
+    }
+    const { issuers, scopes } = this.#auth;
+    const metadata = {
+      resource: `${this.#base}${of}`,
+      authorization_servers: issuers,
+      ...(scopes && { scopes_supported: [scopes.use] }),
+      bearer_methods_supported: ['header'],
+      resource_name: 'Meanwhile',
+    };
+    const body = JSON.stringify(metadata);
+    res.writeHead(200, {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      'cache-control': 'max-age=300',
+      'access-control-allow-origin': '*',
+    });
+    res.end(req.method === 'HEAD' ? undefined : body);
+    return true;
+  }
+
+  /** Whose token it is, if it is valid at this path and has the scope. At once for one that was seen lately. */
+  bearerOf(token: string, path: string, needed: Scope): Bearer | Promise<Bearer> {
+    const refuse = (error: unknown): never => {
+      if (!(error instanceof GatewayError) || error.code !== 'TOOL_ERR_UNAUTHORIZED') throw error;
+      throw this.refused(path, error.message);
+    };
+    try {
+      const bearer = this.#auth.verifier.verify(token);
+      if (!(bearer instanceof Promise)) return this.#admitted(bearer, path, needed);
+      return bearer.then((found) => this.#admitted(found, path, needed)).catch(refuse);
+    } catch (error) {
+      return refuse(error);
+    }
+  }
+
+  /** There is no token, or not a valid one: the client has to get one. */
+  refused(path: string, why?: string): AuthError {
+    const { scopes } = this.#auth;
+    const message =
+      why ?? 'send an access token as "Authorization: Bearer …"; the header www-authenticate says where to get one';
+    const challenge = this.#challenge(path, {
+      ...(scopes && { scope: scopes.use }),
+      ...(why !== undefined && { error: 'invalid_token', error_description: why }),
+    });
+    return new AuthError('TOOL_ERR_UNAUTHORIZED', message, challenge);
+  }
+
+  /** The client sends a token in a way that is not allowed. */
+  malformed(path: string, why: string): AuthError {
+    const challenge = this.#challenge(path, { error: 'invalid_request', error_description: why });
+    return new AuthError('TOOL_ERR_INVALID_ARGUMENT', why, challenge);
+  }
+
+  #admitted(bearer: Bearer, path: string, needed: Scope): Bearer {
+    const { audiences, scope } = bearer;
+    if (audiences !== 'any' && !this.#isFor(audiences, path)) {
+      const fix = 'the operator can accept another audience with auth.issuers[].audiences';
+      throw this.refused(path, `the token is not valid: it was not issued for ${this.#base}${path}; ${fix}`);
+    }
+    const { scopes } = this.#auth;
+    if (scopes === false || (scope !== undefined && ORDER.indexOf(scope) >= ORDER.indexOf(needed))) return bearer;
+    const name = scopes[needed];
+    const message = `the token lacks the scope ${name}`;
+    throw new AuthError(
+      'TOOL_ERR_NOT_ALLOWED',
+      message,
+      this.#challenge(path, { error: 'insufficient_scope', scope: name, error_description: message }),
+    );
+  }
+
+  /** A token for the hub, or for the whole gateway, is good at every endpoint; one for an endpoint only there. */
+  #isFor(audiences: readonly string[], path: string): boolean {
+    const base = this.#base;
+    const accepted = new Set([base, `${base}/`, `${base}/mcp`, `${base}${path}`]);
+    return audiences.some((audience) => accepted.has(audience));
+  }
+
+  #challenge(path: string, parameters: Record<string, string>): string {
+    const of = path.startsWith('/mcp') ? path : '/mcp';
+    const all = { ...parameters, resource_metadata: `${this.#base}${WELL_KNOWN}${of}` };
+    // Nothing in it may end the quotes, or the line.
+    const quoted = (text: string): string => text.replaceAll(/[^\x20-\x7e]|["\\]/g, "'");
+    return `Bearer ${Object.entries(all)
+      .map(([name, value]) => `${name}="${quoted(value)}"`)
+      .join(', ')}`;
+  }
+}
