@@ -60,7 +60,8 @@ export async function startHttp(
     (await import('./telemetry/start.ts')).metricsText(gateway, config.servers);
   try {
     await assertNoClash(config, gateway);
-    const key = randomBytes(24).toString('base64url');
+    // Not base64: a key that begins with a dash looks like an option on a command line.
+    const key = randomBytes(24).toString('hex');
     const console = {
       key,
       operators: config.settings.auth.operators,
@@ -231,6 +232,8 @@ async function startProgram(
   const stopTraces = await startTraces(otel, observed, log);
   const southbound = { ...settings.servers, messageBytes, clock, observed };
   const connections = createBackends(southbound, settings.addServerAddresses, log);
+  const { rules } = settings;
+  const policy = rules.length > 0 ? (await import('./core/policy/gate.ts')).createPolicy(rules) : undefined;
   return Program.start({
     kind: 'gateway',
     openStore: async () => {
@@ -240,6 +243,7 @@ async function startProgram(
     observed,
     notifier: await notifierFor(settings, links),
     onClosed: stopTraces,
+    policy,
     backends: shareConnections(connections, log, clock),
     models: modelsOf(settings, clock),
     servers,

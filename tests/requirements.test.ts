@@ -19,8 +19,7 @@ const DUE = [
   'V-1..4',
   'W-1..10',
   'N-1..4',
-  'G-3',
-  'G-4',
+  'G-1..4',
   'O-1',
   'O-2',
   'A-1..14',
@@ -45,7 +44,7 @@ async function citedIds(): Promise<Set<string>> {
 
 test('every requirement that is due has a test that cites it', async () => {
   expect(ids).toContain('H-12');
-  expect(ids).toHaveLength(128);
+  expect(ids).toHaveLength(130);
   const cited = await citedIds();
   expect(cited.size).toBeGreaterThan(20);
   expect(ids.filter((id) => !cited.has(id))).toEqual([]);

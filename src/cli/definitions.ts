@@ -89,6 +89,7 @@ export const FLAGS = {
     value: 'URL',
     help: 'through a gateway: the URL to call when the task ends, if notify.taskWebhooks allows it',
   },
+  principal: { value: 'NAME', help: 'whose client makes the call; default: local' },
   print: { help: 'print the link only; do not open the browser' },
   'with-secrets': { help: 'export: include headers, environment, arguments and URL credentials of added servers' },
 } as const satisfies Record<string, FlagDefinition>;
@@ -251,17 +252,24 @@ export const COMMANDS = {
     group: 'setup',
     operands: '[server …]',
     summary: 'find problems with servers and linked clients',
-    together: {
-      with: ['notify'],
-      operands: '[name …]',
-      summary: 'find problems with servers; test notifications',
-    },
+    together: { with: ['rules', 'notify'], summary: 'find problems; test rules and notifications' },
     flags: ['config', 'header', 'timeout', 'json', 'no-color'],
     flagHelp: {
       config: 'the config file with the servers',
       timeout: 'give up on a server after 500ms, 30s, 5m; a number alone means seconds; default: 15s',
       json: 'one JSON document on standard output',
     },
+  },
+  rules: {
+    group: 'setup',
+    operands: 'test <server> <tool> [key=value …] | init',
+    summary: 'test the rules for calls, or propose some',
+    flags: ['args', 'principal', 'config', 'timeout', 'json', 'no-color'],
+    flagHelp: {
+      config: 'the config file with the rules and the servers',
+      timeout: 'give up on a server after 500ms, 30s, 5m; a number alone means seconds; default: 15s',
+    },
+    complete: ['test', 'init'],
   },
   notify: {
     group: 'setup',

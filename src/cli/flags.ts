@@ -38,6 +38,7 @@ export interface Flags extends ConfigFlags {
   follow?: boolean;
   print?: boolean;
   webhook?: string;
+  principal?: string;
 }
 
 export interface CommandLine {

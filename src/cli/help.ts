@@ -158,6 +158,18 @@ listed. Without names it also starts what the linked clients start (see meanwhil
     examples: ['meanwhile doctor', 'meanwhile doctor files https://example.org/mcp --timeout 60s'],
     exitCodes: EXIT_CODES,
   },
+  rules: {
+    about: `test tells which rule of the config file decides on a call, and why; the call is not made. The server is asked for the
+annotations of the tool; if it cannot be reached, those of a tool without annotations apply.
+init connects to the servers of the config file and prints rules for their tools: ask before a tool that may delete or
+overwrite something, allow read-only ones. Nothing is changed: read them, and put them into the config file.`,
+    examples: [
+      'meanwhile rules test files delete_file path=/tmp/notes.txt',
+      'meanwhile rules test files delete_file path=/etc/hosts --principal ada --json',
+      'meanwhile rules init --config meanwhile.json',
+    ],
+    exitCodes: EXIT_CODES,
+  },
   store: {
     about: `Shows and maintains the store of the gateway.
   show    the file or database, its size, the gateways that use it, and the number of records (the default)

@@ -27,6 +27,7 @@ const COMMANDS: Record<CommandName, () => Promise<Command>> = {
   status: async () => (await import('./commands/status.ts')).status,
   watch: async () => (await import('./commands/watch.ts')).watch,
   notify: async () => (await import('./commands/notify.ts')).notify,
+  rules: async () => (await import('./commands/rules.ts')).rules,
   store: async () => (await import('./commands/store.ts')).store,
   link: async () => (await import('./commands/link.ts')).link,
   unlink: async () => (await import('./commands/unlink.ts')).unlink,

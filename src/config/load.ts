@@ -86,6 +86,16 @@ export async function loadConfig({ flags, env, cwd, transport = 'http', server }
       return line({ path, message }, overrides, file && label(file, cwd));
     });
   if (!value) throw new ConfigError(lines(mistakes));
+  const { rules, auth } = value.meanwhile;
+  const inRules =
+    rules.length === 0
+      ? { mistakes: [], warnings: [] }
+      : (await import('./rules.ts')).checkRules(rules, {
+          servers: [...value.servers.keys()],
+          disabled,
+          principals: auth.issuers.length > 0 ? undefined : ['local', ...Object.keys(auth.tokens)],
+        });
+  if (inRules.mistakes.length > 0) throw new ConfigError(lines(inRules.mistakes));
 
   // Many clients show the stderr of a stdio server to their users.
   const { store, logLevel = transport === 'stdio' ? 'warn' : 'info', ...settings } = value.meanwhile;
@@ -101,7 +111,7 @@ export async function loadConfig({ flags, env, cwd, transport = 'http', server }
     ownStore: store !== undefined,
     servers: value.servers,
     disabled,
-    warnings: lines(value.warnings),
+    warnings: lines([...value.warnings, ...inRules.warnings]),
     ...(file !== undefined && { file }),
     ...(COLLECTORS.some((name) => env[name]) && { otel: otelVariables(env) }),
   };

@@ -40,6 +40,7 @@ describe('the schema', () => {
         direct: { taskAfterMs: 2000, takeOverMs: 60_000 },
         all: { listTimeoutMs: 5000, listBytes: 4_194_304, maxNameLength: 48, helperTools: 'auto' },
         groups: {},
+        rules: [],
         cluster: { leaseMs: 10_000, drainMs: 5000 },
         sessions: { idleMs: 1_800_000, checkMs: 300_000, max: 1000 },
         events: { perSession: 1000, total: 100_000, notificationsPerServer: 100, logsPerServer: 500 },

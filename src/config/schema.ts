@@ -9,6 +9,7 @@ import { isAddressRange } from '../lib/addresses.ts';
 import * as z from '../lib/schema/kinds.ts';
 import { LOG_FORMATS, LOG_LEVELS, type LogLevel } from '../lib/log.ts';
 import { serverNameSchema as name } from '../lib/server-name.ts';
+import { MAX_RULES, ruleSchema } from './rule-schema.ts';
 import { MAX_DELAY_MS } from '../lib/clock.ts';
 import { answersSchema } from './answers.ts';
 import { modelsSchema, type ModelConfig } from './models.ts';
@@ -435,6 +436,14 @@ const settings = group('The settings of meanwhile itself.', {
     .describe(
       'Selections of servers and tools by name, each at `/mcp/<name>`: `{"servers", "include", "exclude", "prefix"}`, all ' +
         'optional. `include` and `exclude` are patterns of `<server>__<tool>`; `"prefix": false` shows tools under their own names.',
+    ),
+  rules: z
+    .array(ruleSchema)
+    .refine((list) => list.length <= MAX_RULES, `more than ${MAX_RULES} rules`)
+    .default([])
+    .describe(
+      'Which calls are made at once (`allow`), only after a person has approved them (`ask`), or not at all (`deny`). The first rule ' +
+        'that matches decides; without one the call is made. See [rules](RULES.md).',
     ),
   cluster: group('Several gateways on one PostgreSQL database.', {
     leaseMs: ms(

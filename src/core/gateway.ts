@@ -12,6 +12,7 @@ import { Recorder } from './history/recorder.ts';
 import { standingAnswers, type StandingAnswers } from './interaction/standing-answers.ts';
 import type { Notifier } from './notify/notifier.ts';
 import type { Observed } from './observer.ts';
+import type { Policy } from './policy/gate.ts';
 import type {
   Backends,
   ClaimedSession,
@@ -55,6 +56,8 @@ export interface GatewayParts {
   observed?: Observed;
   /** Makes what notifies people; absent if nobody is notified. */
   notifier?: ((gateway: Pick<Gateway, 'store' | 'clock' | 'log' | 'observed'>) => Notifier) | undefined;
+  /** Absent without rules. */
+  policy?: Policy | undefined;
   clock?: Clock;
 }
 
@@ -108,6 +111,7 @@ export class Gateway {
   readonly #backends: Backends;
   readonly #models: Models | undefined;
   readonly #standing: StandingAnswers | undefined;
+  readonly #policy: Policy | undefined;
   readonly #limits: GatewayLimits;
   readonly #memory: PrincipalBudgets;
   readonly #events: PrincipalBudgets;
@@ -151,6 +155,7 @@ export class Gateway {
     this.#backends = backends;
     this.#models = parts.models;
     this.#standing = standingAnswers(settings.answers, { dryRun: settings.answersDryRun, log });
+    this.#policy = parts.policy;
     this.registry = new ServerRegistry(store, settings, this.clock);
     this.servers = new ServerChanges({
       registry: this.registry,
@@ -441,7 +446,10 @@ export class Gateway {
   }
 
   #newSession(
-    about: Pick<SessionParts, 'id' | 'principal' | 'createdAt' | 'key' | 'view' | 'owner' | 'preferences'>,
+    about: Pick<
+      SessionParts,
+      'id' | 'principal' | 'createdAt' | 'key' | 'view' | 'owner' | 'preferences' | 'remembered'
+    >,
     store: ClaimedSession,
   ): Session {
     const { settings, log, observed, recorder, notifier, clock, registry } = this;
@@ -477,6 +485,7 @@ export class Gateway {
       observed,
       recorder,
       notifier,
+      policy: this.#policy,
       clock,
     });
   }
@@ -637,13 +646,13 @@ export class Gateway {
   }
 
   async #restored(record: SessionRecord, claimed: ClaimedSession, assertOwned?: () => void): Promise<Session> {
-    const { id, principal, createdAt, key, view, owner, preferences } = record;
+    const { id, principal, createdAt, key, view, owner, preferences, remembered } = record;
     const trimmed = await this.#makeFit(record, claimed);
     const stored = await claimed.load();
     if (this.#closing) throw shuttingDown();
     if (claimed.isLost) throw new ClaimLost();
     assertOwned?.();
-    const session = this.#newSession({ id, principal, createdAt, key, view, owner, preferences }, claimed);
+    const session = this.#newSession({ id, principal, createdAt, key, view, owner, preferences, remembered }, claimed);
     this.#add(session);
     session.restore(stored);
     session.events.dropped(trimmed.events);

@@ -5,7 +5,8 @@ import type { BigNumber } from '../lib/exact-json.ts';
 import type { ServerFailureKind } from '../lib/server-failure.ts';
 import type { SessionEvent } from './event/event.ts';
 import type { EntryKind, EntryStatus, EntryWrite, HistoryEntry } from './history/entry.ts';
-import type { Answer, Interaction, InteractionKind } from './interaction/interaction.ts';
+import type { Answer, Approval, Interaction, InteractionKind } from './interaction/interaction.ts';
+import type { RememberedTools } from './policy/remembered.ts';
 import type { Owner, View } from './session/kind.ts';
 import type { CallResult, ResumePoint, Task, TaskError } from './task/task.ts';
 
@@ -100,6 +101,8 @@ export interface IncomingQuestion extends Asker {
   key?: string;
   /** Aborted when the server has the answer, which until then must not be lost. */
   taken?: AbortSignal;
+  /** Set by the gateway itself, which asks whether a call may be made. */
+  approval?: Approval;
   /** Called as soon as the session accepts an answer, before it is stored: from then on no other session may answer. */
   onAnswered?: () => void;
   /** Asked by the gateway itself: rules do not answer it. */
@@ -314,6 +317,8 @@ export interface SessionRecord {
   key?: string;
   /** What the client asked each server for until it says otherwise. */
   preferences?: Record<string, StoredPreferences>;
+  /** The tools that a person has allowed for the rest of the session, by server. */
+  remembered?: RememberedTools;
 }
 
 /** What the record of a session keeps of a preferences; subscriptions are records of their own. */

@@ -2,7 +2,7 @@ import { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { messageOf } from '../lib/log.ts';
 import { VERSION } from '../lib/version.ts';
-import { addBooking, addReport, addSummary } from './tools.ts';
+import { addBooking, addCancellation, addReport, addSummary } from './tools.ts';
 
 /** An MCP server to try the gateway with, for clients of either era. */
 function createDemoServer(): McpServer {
@@ -13,6 +13,7 @@ function createDemoServer(): McpServer {
   addReport(server);
   addBooking(server);
   addSummary(server);
+  addCancellation(server);
   return server;
 }
 

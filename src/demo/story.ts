@@ -3,6 +3,9 @@ import type { PendingElicitation, ToolCallInvocation } from '../client/types.ts'
 import type { HubClient, HubReply } from './hub-client.ts';
 import type { Stage } from './stage.ts';
 
+/** Of the gateway of the demo. */
+export const DEMO_RULE = { annotations: { destructiveHint: true }, then: 'ask' };
+
 const TEXT = 'Clients give up on slow tools. A gateway can keep the call going as a task, and keep its result.';
 const CANNED_SUMMARY = 'Slow calls become tasks, so nobody has to wait.';
 
@@ -33,12 +36,32 @@ export async function tellNative(client: TaskClient, stage: Stage): Promise<void
     question.respond({ action: 'accept', content: { confirm, note: 'by the window' } });
   };
   const answered = new Promise<void>((resolve, reject) => {
-    client.addEventListener('newPendingElicitation', (event) => void answer(event).then(resolve, reject));
+    client.addEventListener('newPendingElicitation', (event) => void answer(event).then(resolve, reject), {
+      once: true,
+    });
   });
   const table = { restaurant: "Luigi's", people: 2, time: 'tonight 19:30' };
   stage.sent('demo__book_table', table);
   const [booking] = await Promise.all([client.callTool('demo__book_table', table), answered]);
   stage.received(text(booking));
+
+  stage.heading('4. A call that cannot be undone waits for approval: the gateway has a rule for it');
+  stage.say(`  ${JSON.stringify(DEMO_RULE)}`);
+  const decide = async ({ detail: question }: { detail: PendingElicitation }): Promise<void> => {
+    stage.received(`elicitation/create: "${question.message.replaceAll(/\s+/g, ' ')}"`);
+    const [asked = ''] = question.message.split('\n');
+    const decision = (await stage.confirm(asked)) ? 'allow' : 'deny';
+    question.respond({ action: 'accept', content: { decision } });
+  };
+  const decided = new Promise<void>((resolve, reject) => {
+    client.addEventListener('newPendingElicitation', (event) => void decide(event).then(resolve, reject), {
+      once: true,
+    });
+  });
+  const cancelled = { reference: 'DEMO-2LUI' };
+  stage.sent('demo__cancel_booking', cancelled);
+  const [cancellation] = await Promise.all([client.callTool('demo__cancel_booking', cancelled), decided]);
+  stage.received(text(cancellation));
 }
 
 /** A client that can only call tools uses those of the hub. */
@@ -52,7 +75,7 @@ export async function tellHub(hub: HubClient, stage: Stage, program: string): Pr
     stage.received(result.text);
   };
 
-  stage.heading('4. A client that can only call tools, at the hub: a slow call becomes a task all the same');
+  stage.heading('5. A client that can only call tools, at the hub: a slow call becomes a task all the same');
   const report = await call('execute_tool', {
     server: 'demo',
     tool: 'slow_report',
@@ -71,7 +94,7 @@ export async function tellHub(hub: HubClient, stage: Stage, program: string): Pr
   }
   await finish(report);
 
-  stage.heading('5. A question of the server reaches the client at once, though the client cannot be asked');
+  stage.heading('6. A question of the server reaches the client at once, though the client cannot be asked');
   const booking = await call('execute_tool', {
     server: 'demo',
     tool: 'book_table',
@@ -89,7 +112,7 @@ export async function tellHub(hub: HubClient, stage: Stage, program: string): Pr
   });
   await finish(booking);
 
-  stage.heading('6. A server without a model asks for one, and the model behind the client answers');
+  stage.heading('7. A server without a model asks for one, and the model behind the client answers');
   const summary = await call('execute_tool', { server: 'demo', tool: 'summarize', args: { text: TEXT } });
   stage.received(summary.text);
   const [sampling] = summary.pending_client_action?.sampling_requests ?? [];

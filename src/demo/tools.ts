@@ -1,4 +1,4 @@
-/** The tools of the demo server: one takes long, one asks the person, one asks for a model. */
+/** The tools of the demo server: one takes long, one asks the person, one asks for a model, one cannot be undone. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { inputRequired, inputResponse, type McpServer, type ServerContext } from '@modelcontextprotocol/server';
@@ -103,6 +103,19 @@ function booked({ restaurant, people, time }: z.infer<typeof input>, { seating, 
 
 function notBooked(why: string) {
   return { content: [{ type: 'text' as const, text: `Not booked: ${why}.` }], structuredContent: { booked: false } };
+}
+
+export function addCancellation(server: McpServer): void {
+  server.registerTool(
+    'cancel_booking',
+    {
+      title: 'Cancel a booking',
+      description: 'Cancels a booking (not really). This cannot be undone.',
+      inputSchema: z.object({ reference: z.string().min(1).max(100).describe('As book_table returns it') }),
+      annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    },
+    ({ reference }) => ({ content: [{ type: 'text', text: `Cancelled: ${reference}.` }] }),
+  );
 }
 
 const MAX_TOKENS = 200;

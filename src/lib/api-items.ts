@@ -36,6 +36,8 @@ export interface Question {
   truncated?: boolean;
   /** Of the call that asks. */
   arguments?: Json;
+  /** The gateway itself asks whether the call may be made. */
+  approval?: { tool: string; argumentsHash: string; approver?: string; decision?: string };
   /** Its client is being asked, too. */
   presented?: boolean;
   /** A field looks like a password. */

@@ -7,6 +7,9 @@ type Params = Record<string, unknown>;
 /** Ties a message to a task of the 2025-11-25 protocol. */
 export const RELATED_TASK = 'io.modelcontextprotocol/related-task';
 
+/** Tells which call a question of the gateway itself is about. */
+export const APPROVAL_META = 'meanwhile/approval';
+
 export function metaOf({ _meta }: Params): Params {
   return isObject(_meta) ? _meta : {};
 }

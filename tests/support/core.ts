@@ -1,6 +1,7 @@
 /** A whole core in this process: only the servers and the time belong to the test. The test owns it. */
 import type { Caller } from '../../src/core/call/request.ts';
 import { Gateway } from '../../src/core/gateway.ts';
+import { createPolicy } from '../../src/core/policy/gate.ts';
 import type { Models, ServerConfig } from '../../src/core/ports.ts';
 import { directView, HUB_VIEW, type ClientRecord } from '../../src/core/session/kind.ts';
 import type { Session } from '../../src/core/session/session.ts';
@@ -60,7 +61,8 @@ export async function startCore(options: CoreOptions = {}): Promise<Core> {
   });
   const settings = coreSettings({ servers: { connect: { urls: 'lazy' } }, ...options.settings });
   const { models } = options;
-  const gateway = new Gateway({ store, backends, settings, log, clock, principals, models });
+  const policy = settings.rules.length > 0 ? createPolicy(settings.rules) : undefined;
+  const gateway = new Gateway({ store, backends, settings, log, clock, principals, models, policy });
   await gateway.start(new Map(Object.entries(servers)));
   const stop = async (): Promise<void> => {
     await gateway.close('the gateway is shutting down');

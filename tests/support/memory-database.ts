@@ -50,6 +50,8 @@ export class MemoryDatabase {
   readonly watchers = new Map<ServerWatcher, MemoryStore>();
   readonly history = new HistoryData();
   readonly outbox = new MemoryOutbox();
+  /** Why nothing can be written now. */
+  failing: Error | undefined;
   /** The ids of the gateways that are there. */
   readonly present = new Set<string>();
   #lastFence = 0;
@@ -345,8 +347,10 @@ class MemoryStore implements Store {
 
   #write(): void {
     const queue = this.#queue;
-    this.#queue = [];
     this.#commit = undefined;
+    // The next change tries again.
+    if (this.#database.failing) throw this.#database.failing;
+    this.#queue = [];
     if (this.#closed) throw closed();
     const failures: unknown[] = [];
     for (const { change, claim, sessionId } of queue) {

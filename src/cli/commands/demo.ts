@@ -1,8 +1,11 @@
 import { realpathSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { TaskClient } from '../../client/task-client.ts';
 import { HubClient } from '../../demo/hub-client.ts';
 import { openStage } from '../../demo/stage.ts';
-import { tellHub, tellNative } from '../../demo/story.ts';
+import { DEMO_RULE, tellHub, tellNative } from '../../demo/story.ts';
 import { messageOf } from '../../lib/log.ts';
 import { programPath } from '../config.ts';
 import { EXIT_CODES } from '../failure.ts';
@@ -23,7 +26,10 @@ export async function demo({ flags }: CommandLine): Promise<number> {
   const interrupted = new Promise<'interrupted'>((resolve) => {
     stopped.signal.addEventListener('abort', () => resolve('interrupted'), { once: true });
   });
-  const gateway = [programPath(), 'stdio', '--store', ':memory:', '--log-level', logLevel];
+  const folder = await mkdtemp(join(tmpdir(), 'meanwhile-demo-'));
+  const config = join(folder, 'meanwhile.json');
+  await writeFile(config, JSON.stringify(demoConfig()));
+  const gateway = [programPath(), 'stdio', '--config', config, '--store', ':memory:', '--log-level', logLevel];
   const native = new TaskClient({ command: process.execPath, args: [...gateway, '--all'] }, { elicitation: true });
   const hub = new HubClient();
   const play = async (): Promise<'played'> => {
@@ -47,5 +53,12 @@ export async function demo({ flags }: CommandLine): Promise<number> {
     return 1;
   } finally {
     await Promise.all([native.disconnect(), hub.close()]);
+    await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** The same as without a config file, and a rule. */
+function demoConfig(): Record<string, unknown> {
+  const demo = { command: process.execPath, args: [programPath(), 'demo-server'] };
+  return { mcpServers: { demo }, meanwhile: { rules: [DEMO_RULE] } };
 }

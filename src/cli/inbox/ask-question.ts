@@ -10,6 +10,7 @@ import type { ApiClient, Sent } from '../gateway/api-client.ts';
 import type { Question } from '../../lib/api-items.ts';
 import { callerOf, endOf, subjectOf, waitOf } from '../gateway/words.ts';
 import type { SampleAnswer } from '../questions/prepared.ts';
+import { askApproval } from '../terminal/ask-approval.ts';
 import { askForm, type RefusedForm } from '../terminal/ask-form.ts';
 import { askLink } from '../terminal/ask-link.ts';
 import { askSample } from '../terminal/ask-sample.ts';
@@ -63,7 +64,8 @@ export function sampleBody(answer: SampleAnswer): AnswerBody {
 
 /** `demo asks: …`. */
 export function titleOf(question: Question): string {
-  const { kind, server, message, params = {} } = question;
+  const { kind, server, message, params = {}, approval } = question;
+  if (approval !== undefined) return `Approval needed: ${clean(params['message'] ?? message)}`;
   if (kind !== 'elicitation') return `${cleanLine(server)} ${subjectOf(question).slice(1, -1)}`;
   return `${cleanLine(server)} asks: ${clean(message ?? params['message'])}`;
 }
@@ -93,6 +95,7 @@ async function ask(
     return mapped(await askSample(prompter, { params: question.params ?? {} }, ended, { onEscape }), sampleBody);
   }
   const form = formOf(question);
+  if (question.approval !== undefined) return mapped(await askApproval(prompter, form, ended), elicitationBody);
   const asked =
     form.mode === 'url'
       ? await askLink(prompter, form, ended, { onEscape })
@@ -138,8 +141,12 @@ const LONGEST_ARGUMENTS = 500;
 
 /** What a person needs to know besides the question. */
 function contextOf(question: Question): string {
-  const { tool, presented } = question;
-  const given = question.arguments === undefined ? '' : ` ${cleanLine(stringifyExact(question.arguments))}`;
+  const { tool, presented, approval } = question;
+  // The message of an approval shows them.
+  const given =
+    question.arguments === undefined || approval !== undefined
+      ? ''
+      : ` ${cleanLine(stringifyExact(question.arguments))}`;
   return [
     ...(tool === undefined ? [] : [shortenText(`in ${cleanLine(tool)}${given}`, LONGEST_ARGUMENTS)]),
     `called by ${callerOf(question)}; it has waited for ${waitOf(question)}`,

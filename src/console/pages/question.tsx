@@ -15,6 +15,7 @@ import { Icon } from '../ui/icons.tsx';
 import { JsonView } from '../ui/json.tsx';
 import type { Question } from '../../lib/api-items.ts';
 import { sendAnswer } from './answer.ts';
+import { ApprovalCall, ApprovalForm } from './approval.tsx';
 import { Refusals } from './refusals.tsx';
 import { SamplingForm } from './sampling.tsx';
 import { OpenLink, UrlQuestion } from './url-question.tsx';
@@ -37,7 +38,7 @@ export function QuestionView({ question }: { question: Question }): JSX.Element 
         <Avatar name={server} />
         <div>
           <h2 tabIndex={-1}>
-            {server} <span class="light">asks</span>
+            {server} <span class="light">{question.approval === undefined ? 'asks' : 'needs approval'}</span>
           </h2>
           <p class="muted">
             {kindOf(question)}
@@ -81,7 +82,7 @@ export function QuestionView({ question }: { question: Question }): JSX.Element 
             ['Id', <code>{question.id}</code>],
           ]}
         />
-        {question.arguments !== undefined && (
+        {question.arguments !== undefined && question.approval === undefined && (
           <Section title={`Arguments of ${tool ?? 'the call'}`}>
             <JsonView value={question.arguments} label="Arguments" />
           </Section>
@@ -93,6 +94,7 @@ export function QuestionView({ question }: { question: Question }): JSX.Element 
 
 function Asked({ question }: { question: Question }): JSX.Element | null {
   const { kind, params } = question;
+  if (question.approval !== undefined) return <ApprovalCall question={question} />;
   if (kind === 'sampling') return null;
   const text = clean(params?.['message'] ?? question.message ?? '').trim();
   return <p class="message">{text === '' ? headline(question) : text}</p>;
@@ -106,6 +108,7 @@ function Answering({ question, wasRead }: { question: Question; wasRead: boolean
       <p class="muted">Loading…</p>
     );
   }
+  if (question.approval !== undefined) return <ApprovalForm question={question} />;
   if (question.kind === 'sampling') return <SamplingForm question={question} />;
   if (question.kind === 'roots') {
     return <Notice tone="info">Only the client program knows its folders. It answers by itself.</Notice>;

@@ -16,7 +16,9 @@ const QUESTION_STATUS: Record<QuestionStatus, { text: string; tone: string }> = 
 };
 
 /** A person refuses a question; without one, the server or its call has withdrawn it. */
-export function questionStatus({ status, answeredBy: by }: Question): { text: string; tone: string } {
+export function questionStatus({ status, answeredBy: by, approval }: Question): { text: string; tone: string } {
+  if (approval !== undefined && status === 'accepted') return { text: 'Allowed', tone: 'good' };
+  if (approval !== undefined && status === 'declined') return { text: 'Denied', tone: 'bad' };
   if (status === 'rejected' && by !== undefined) return { text: 'Refused', tone: 'neutral' };
   return QUESTION_STATUS[status] ?? { text: status, tone: 'neutral' };
 }
@@ -67,7 +69,8 @@ export function answeredBy({ answeredBy: by, program }: Question): string {
 
 /** One line that tells a question from the others. */
 export function headline(question: Question): string {
-  const { kind, message, params } = question;
+  const { kind, message, params, approval } = question;
+  if (approval !== undefined) return `Allow ${cleanLine(approval.tool)}?`;
   const text = cleanLine(message ?? params?.['message'] ?? '');
   if (text !== '') return text;
   if (kind === 'roots') return 'Which folders may it use?';
@@ -81,7 +84,8 @@ function lastMessage({ messages }: Record<string, unknown>): string {
   return isObject(last) ? cleanLine(String(last['text']).slice(0, 400)) : '';
 }
 
-export function kindOf({ kind, mode }: Question): string {
+export function kindOf({ kind, mode, approval }: Question): string {
+  if (approval !== undefined) return 'Approval';
   if (kind === 'sampling') return 'Model request';
   if (kind === 'roots') return 'Folders';
   return mode === 'url' ? 'Link' : 'Form';

@@ -32,6 +32,7 @@ import {
   type ResumePoint,
 } from '../task/task.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
+import type { CallGate } from '../policy/gate.ts';
 import type { Unregister } from '../interaction/responders.ts';
 import type { LiveCall } from './live-call.ts';
 import { replyFor, taskEnd, withinLimit } from './outcome.ts';
@@ -59,6 +60,8 @@ export interface CallsParts {
   recorder?: SessionRecorder | undefined;
   /** Absent if nobody is notified. */
   notifier?: SessionNotifier | undefined;
+  /** Absent without rules. */
+  gate?: CallGate | undefined;
   clock: Clock;
 }
 
@@ -83,6 +86,7 @@ export class Calls {
   readonly #observed: Observed;
   readonly #recorder: SessionRecorder | undefined;
   readonly #notifier: SessionNotifier | undefined;
+  readonly #gate: CallGate | undefined;
   readonly #clock: Clock;
 
   constructor(parts: CallsParts) {
@@ -91,6 +95,7 @@ export class Calls {
     this.#observed = observed;
     this.#recorder = parts.recorder;
     this.#notifier = parts.notifier;
+    this.#gate = parts.gate;
     this.#budget = budget;
     this.#tasks = tasks;
     this.#store = store;
@@ -145,7 +150,7 @@ export class Calls {
       if (caller.responder) unregister = this.#interactions.register({ callId: call.id }, caller.responder);
       const { server, tool, args } = request;
       this.#log.debug('tool_execution_start', { server, tool, hasArgs: Object.keys(args).length > 0 });
-      void this.#run(call, (outgoing) => connection.call(outgoing));
+      void this.#run(call, (outgoing) => this.#start(call, connection, outgoing));
       stopListening = caller.onLeaving((leaving, words) => {
         if (leaving === 'gone') this.#promote(call, 'gone');
         else this.#cancelRequest(call, cancelledByClient(words));
@@ -158,6 +163,16 @@ export class Calls {
   #withWebhook(request: CallRequest, { [WEBHOOK_KEY]: url, ...meta }: Record<string, unknown>): CallRequest {
     if (this.#notifier === undefined) throw webhooksNotAllowed();
     return { ...request, meta, webhook: this.#notifier.webhook(url) };
+  }
+
+  #start(call: LiveCall, connection: Connection, outgoing: OutgoingCall): Promise<CallOutcome> {
+    if (this.#gate === undefined) return connection.call(outgoing);
+    const send = (): Promise<CallOutcome> => connection.call(outgoing);
+    const keep = (checkpoint: ResumePoint): void => {
+      call.checkpoint = checkpoint;
+      if (call.taskId !== undefined) this.#tasks.apply(call.taskId, { type: 'checkpoint', checkpoint });
+    };
+    return this.#gate.pass(call, { keep, send });
   }
 
   /** A call may only start when there is room for its arguments. */
@@ -182,23 +197,38 @@ export class Calls {
       lost(`gateway restarted: ${whatIsLost(task.unsent !== true)}`);
       return;
     }
+    const waits = 'approval' in checkpoint;
+    const gate = this.#gate;
+    if (waits && gate === undefined) {
+      lost('gateway restarted without rules: the call was not approved, and not sent; call the tool again');
+      return;
+    }
     let connection: Connection;
+    let more: Partial<CallRequest> = {};
     try {
       connection = connectionTo(server);
+      if (waits && gate !== undefined) more = gate.restored(checkpoint);
     } catch (error) {
       lost(`gateway restarted: ${messageOf(error)}`);
       return;
     }
     const call: LiveCall = {
       id: secretId(),
-      request: { server, tool, args, timeoutMs: 0, ...(trace !== undefined && { meta: { traceparent: trace } }) },
+      request: {
+        server,
+        tool,
+        args,
+        timeoutMs: 0,
+        ...(trace !== undefined && { meta: { traceparent: trace } }),
+        ...more,
+      },
       stop: new Stopper(),
       startedAt: this.#clock.now(),
       bytes: 0,
       taskId,
       ...(recorded && { recorded }),
       checkpoint,
-      sent: true,
+      sent: !waits,
       answered: true,
       answer: () => {},
       promote: () => {},
@@ -206,7 +236,11 @@ export class Calls {
     };
     this.#live.add(call.id, call);
     this.#interactions.serverUsed(server);
-    void this.#run(call, (outgoing) => connection.resume(checkpoint, outgoing));
+    void this.#run(call, (outgoing) =>
+      waits && gate !== undefined
+        ? gate.resume(call, checkpoint, () => connection.call(outgoing))
+        : connection.resume(checkpoint, outgoing),
+    );
   }
 
   /** Keeps a result whose reply did not arrive, as the task that the client would have had a moment earlier. */
@@ -436,7 +470,7 @@ export class Calls {
       ...(webhook !== undefined && { webhook }),
       ...(ttlMs !== undefined && { ttlMs }),
       // A client that is gone, or gets a question instead, is not given the task.
-      ...(exposed && because !== 'gone' && because !== 'question' && { exposed }),
+      ...(exposed && because !== 'gone' && because !== 'question' && because !== 'approval' && { exposed }),
       ...(because === 'gone' && { abandoned: true }),
       ...(!call.sent && { unsent: true }),
       ...(this.#recorder && { callId: call.id }),
@@ -479,7 +513,11 @@ export class Calls {
 
   #sending(call: LiveCall): Promise<void> | undefined {
     call.sent = true;
-    return call.taskId === undefined ? undefined : this.#record(call.taskId, { type: 'sent' });
+    // From here on it is not sent again: an approval that it waited for is used up.
+    call.checkpoint = undefined;
+    call.approval?.use();
+    if (call.taskId === undefined) return undefined;
+    return this.#record(call.taskId, { type: 'sent' }, { required: call.approval !== undefined });
   }
 
   async #checkpoint(call: LiveCall, checkpoint: ResumePoint | undefined): Promise<void> {
@@ -490,7 +528,8 @@ export class Calls {
     if (call.taskId !== undefined) await this.#record(call.taskId, { type: 'checkpoint', checkpoint });
   }
 
-  async #record(taskId: string, event: TaskEvent): Promise<void> {
+  /** With `required`, rejects if it cannot be stored. */
+  async #record(taskId: string, event: TaskEvent, { required = false } = {}): Promise<void> {
     this.#tasks.apply(taskId, event);
     // Another gateway that has the session would do what is not on record once more.
     if (this.#store.recorded) {
@@ -500,6 +539,8 @@ export class Calls {
     try {
       await this.#store.settled();
     } catch (error) {
+      if (required)
+        throw new GatewayError('TOOL_ERR_STORE', `the use of the approval is not stored: ${messageOf(error)}`);
       // The work goes on; only a program that ends before the store works again would not know where it stood.
       this.#log.error('standing_not_stored', { taskId, error: messageOf(error) });
     }

@@ -24,6 +24,8 @@ export interface LiveCall {
   native?: boolean;
   /** What the server said last of the task that it keeps for the call. */
   statusMessage?: string;
+  /** A person has approved it: the approval is used up when the call is sent. */
+  approval?: { use: () => void };
   /** Its entry in the history, if it has one. */
   recorded?: CallRecord;
   /** Answers the request that waits for this call; only the first answer counts. */
@@ -31,5 +33,5 @@ export interface LiveCall {
   answered: boolean;
   /** Makes a task of it, unless its request has been answered. */
   promote: (because: Because) => void;
-  caller: Pick<Caller, 'onProgress' | 'effectOf' | 'takesTask' | 'tellsRoots'>;
+  caller: Pick<Caller, 'onProgress' | 'effectOf' | 'takesTask' | 'tellsRoots' | 'followsApproval'>;
 }

@@ -58,12 +58,14 @@ export interface Caller {
   effectOf?: (interaction: Interaction) => QuestionEffect;
   /** Whether the caller wants a task as soon as the server has made one of its own. */
   takesTask?: boolean;
+  /** Whether the caller goes on to wait for a call that becomes a task to ask for an approval. */
+  followsApproval?: boolean;
   /** Whether its client can tell in which folders it works. */
   tellsRoots?: boolean;
 }
 
-/** Why a call became a task. */
-export type Because = 'timeout' | 'question' | 'gone' | 'asked' | 'server';
+/** Why a call became a task. `approval`: it waits for one, and is not to be lost with the program. */
+export type Because = 'timeout' | 'question' | 'gone' | 'asked' | 'server' | 'approval';
 
 export type CallReply =
   | { kind: 'result'; result: CallResult }

@@ -10,7 +10,7 @@
  */
 
 import type { BigNumber } from '../../lib/exact-json.ts';
-import type { InteractionKind, SettledInteraction } from '../interaction/interaction.ts';
+import type { Approval, InteractionKind, SettledInteraction } from '../interaction/interaction.ts';
 import type { View } from '../session/kind.ts';
 import type { EndedTask } from '../task/task.ts';
 
@@ -97,6 +97,8 @@ export interface QuestionEntry extends EntryFacts {
   reason?: string;
   /** What a person is asked, shortened. */
   message?: string;
+  /** The gateway itself asks whether the call may be made. `decision`: `allow` once, or `always` in the session. */
+  approval?: Approval & { decision?: string };
   /** Its client is being asked, too. */
   presented?: boolean;
   /** It has ended, and its params are too large to be kept. */

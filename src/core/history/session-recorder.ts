@@ -2,11 +2,12 @@
 
 import { roughSize } from '../../lib/rough-size.ts';
 import { shortenText } from '../../lib/shorten.ts';
+import { isObject } from '../../lib/values.ts';
 import type { InFlight } from '../../lib/in-flight.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import type { CallReply } from '../call/request.ts';
 import { isPerson, messageIn, modeOf } from './asked.ts';
-import type { OpenInteraction, SettledInteraction } from '../interaction/interaction.ts';
+import type { Answer, OpenInteraction, SettledInteraction } from '../interaction/interaction.ts';
 import { requestOf } from '../interaction/link.ts';
 import type { Progress } from '../ports.ts';
 import { type EndedTask, type TaskError, type WorkingTask } from '../task/task.ts';
@@ -158,10 +159,11 @@ export class SessionRecorder {
   }
 
   questionEnded(
-    { id, params }: Pick<SettledInteraction, 'id' | 'params'>,
+    interaction: Pick<SettledInteraction, 'id' | 'params'> & { answer?: Answer },
     status: SettledInteraction['status'],
     { reason, by }: { reason: string | undefined; by: Answerer | undefined },
   ): void {
+    const { id, params, answer } = interaction;
     const record = this.#questions.get(id);
     if (record === undefined) return;
     this.#questions.delete(id);
@@ -172,6 +174,7 @@ export class SessionRecorder {
     else entry.reason = shortened(reason);
     if (by === undefined) delete entry.answeredBy;
     else entry.answeredBy = this.#answeredBy(by);
+    if (entry.approval !== undefined) entry.approval = { ...entry.approval, ...decisionIn(answer) };
     delete entry.presented;
     // While it is open, a person needs all of it.
     if (roughSize(params, this.#recorder.entryBytes) > this.#recorder.entryBytes) {
@@ -292,7 +295,7 @@ export class SessionRecorder {
     if (!fits || !keepsArgs || !keepsResult) entry.truncated = true;
   }
 
-  #newQuestion({ id, kind, server, params, createdAt, expiresAt }: OpenInteraction): QuestionRecord {
+  #newQuestion({ id, kind, server, params, createdAt, expiresAt, approval }: OpenInteraction): QuestionRecord {
     const { id: sessionId, principal, program } = this.#about;
     const [name, mode, message] = [program(), modeOf(kind, params), messageIn(kind, params)];
     const entry: QuestionRecord['entry'] = {
@@ -308,6 +311,7 @@ export class SessionRecorder {
       ...(name !== undefined && { program: name }),
       ...(mode !== undefined && { mode }),
       ...(message !== undefined && { message: shortened(message) }),
+      ...(approval && { approval }),
     };
     const record: QuestionRecord = { entry };
     if (!this.#recorder.setContent(record, { params }, roughSize(params, Infinity))) entry.truncated = true;
@@ -370,6 +374,12 @@ function endOfTask(task: EndedTask): CallEnd {
     case 'expired':
       return { status: task.status, error: short(task.error) };
   }
+}
+
+/** What an approval was answered with; a denial has the status of an answer that declines. */
+function decisionIn(answer: Answer | undefined): { decision?: string } {
+  const decision = isObject(answer?.['content']) ? answer['content']['decision'] : undefined;
+  return typeof decision === 'string' ? { decision } : {};
 }
 
 const errorFlag = (result: Record<string, unknown>): { isError?: boolean } =>

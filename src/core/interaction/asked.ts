@@ -20,7 +20,7 @@ export function newInteraction(
   server: string,
   incoming: IncomingQuestion,
 ): RoutedInteraction {
-  const { kind, params, timeoutMs, detached, key } = incoming;
+  const { kind, params, timeoutMs, detached, key, approval } = incoming;
   const now = clock.now();
   const interaction: OpenInteraction = {
     id: secretId(),
@@ -35,6 +35,7 @@ export function newInteraction(
     audience: 'anyone',
     ...(detached && { detached }),
     ...(key !== undefined && { key }),
+    ...(approval && { approval }),
   };
   return { phase: 'open', interaction, presented: false, announced: false };
 }
@@ -53,17 +54,28 @@ export function linkOf({ callId, taskId, candidates, othersEnded }: IncomingQues
   return { certainty: 'possible', calls, others };
 }
 
+export class NotAnswered extends Error {
+  override readonly name = 'NotAnswered';
+  readonly status: 'expired' | 'rejected';
+
+  constructor(kind: InteractionKind, status: 'expired' | 'rejected', reason: string) {
+    super(`${kind} request not answered: ${reason}`);
+    this.status = status;
+  }
+}
+
 export function notAnswered({
   kind,
+  status,
   reason,
   error,
 }: {
   kind: InteractionKind;
+  status: 'expired' | 'rejected';
   reason: string;
   error?: RpcFailure;
 }): Error {
-  if (error !== undefined) return RpcError.passedOn(error);
-  return new Error(`${kind} request not answered: ${reason}`);
+  return error === undefined ? new NotAnswered(kind, status, reason) : RpcError.passedOn(error);
 }
 
 /** An abort that gives no reason of its own comes with a standard one, which says nothing. */

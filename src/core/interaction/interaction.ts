@@ -1,5 +1,6 @@
 /**
- * An interaction is a request of a server that a person, a model or the client's program answers while the server works.
+ * An interaction is a request of a server that a person, a model or the client's program answers while the server works, or a
+ * request of the gateway to approve a call.
  * It is open until it is answered, its time runs out, or the server does not want the answer any more; then it never
  * changes again.
  *
@@ -25,12 +26,21 @@ export type Outcome =
   /** `error`: that of a client that refused to answer, as it is to reach the server. */
   | { status: 'rejected'; reason: string; error?: RpcFailure };
 
+/** The call that an interaction of the gateway itself is about: whether it may be made. */
+export interface Approval {
+  tool: string;
+  /** Of server, tool and arguments: the answer counts for this call only. The arguments are in the params. */
+  argumentsHash: string;
+  /** Not the tools of the hub. */
+  approver?: 'person';
+}
+
 interface Asked {
   id: string;
   sessionId: string;
   server: string;
   kind: InteractionKind;
-  /** The server's own parameters, untouched. */
+  /** The server's own parameters, untouched; of an approval those of the gateway. */
   params: Record<string, unknown>;
   createdAt: number;
   expiresAt: number;
@@ -38,6 +48,7 @@ interface Asked {
   detached?: boolean;
   /** The name under which the server asks it again after a restart. */
   key?: string;
+  approval?: Approval;
   /** The call or task that asked, as far as it is known. */
   link: Link;
   /**

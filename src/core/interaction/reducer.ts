@@ -76,7 +76,8 @@ export type Effect =
   /** No other session may answer from now on. */
   | { type: 'claim_answer' }
   | { type: 'deliver'; answer: Answer }
-  | { type: 'fail'; reason: string; error?: RpcFailure };
+  /** `expired`: there was no answer in time. */
+  | { type: 'fail'; reason: string; error?: RpcFailure; expired?: true };
 
 export interface Reduced {
   /** `undefined`: it is over, and nothing of it is kept. */
@@ -260,7 +261,12 @@ function ended(state: Open, event: Exclude<Extract<RouterEvent, Settlement>, { t
       { type: 'release', ...(words !== undefined && { words }) },
       keep ? { type: 'save' } : { type: 'drop' },
       ...(state.announced ? [{ type: 'announce', event: 'expired', reason } as const] : []),
-      { type: 'fail', reason, ...(event.type === 'refused' && { error: event.error }) },
+      {
+        type: 'fail',
+        reason,
+        ...(event.type === 'refused' && { error: event.error }),
+        ...(event.type === 'expired' && { expired: true }),
+      },
     ],
   };
 }

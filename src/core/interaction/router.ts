@@ -5,6 +5,7 @@ import { messageOf, type Log } from '../../lib/log.ts';
 import { roughSize } from '../../lib/rough-size.ts';
 import type { RpcFailure } from '../../lib/rpc-error.ts';
 import { Alarm } from '../../lib/timers.ts';
+import { isObject } from '../../lib/values.ts';
 import { UNLIMITED, type Budget } from '../budget.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import { GatewayError } from '../errors.ts';
@@ -223,7 +224,10 @@ export class InteractionRouter {
         this.#forgetOnceTaken(id, taken);
         resolve(answer);
       },
-      reject,
+      reject: (error) => {
+        this.#forgetOnceTaken(id, taken);
+        reject(error);
+      },
       stopListening: () => {
         withdrawn.removeEventListener('abort', onWithdrawn);
         others?.removeEventListener('abort', onOthersEnded);
@@ -253,7 +257,7 @@ export class InteractionRouter {
   }
 
   /** The same question, asked by the same task before the program was started again. */
-  #askedBefore({ key, callId, taskId: asking, params }: IncomingQuestion): Entry | undefined {
+  #askedBefore({ key, callId, taskId: asking, params, approval }: IncomingQuestion): Entry | undefined {
     const taskId = callId === undefined ? asking : this.#parts.calls.get(callId)?.taskId;
     if (key === undefined || taskId === undefined) return undefined;
     return [...this.#entries.values()].find(
@@ -261,7 +265,10 @@ export class InteractionRouter {
         (phase === 'settled' || asker === undefined) &&
         interaction.key === key &&
         requestOf(interaction.link)?.taskId === taskId &&
-        isDeepStrictEqual(interaction.params, params),
+        // The key of an approval says what it is about, and only the gateway asks for one; its words may have changed.
+        (approval === undefined
+          ? interaction.approval === undefined && isDeepStrictEqual(interaction.params, params)
+          : interaction.approval !== undefined),
     );
   }
 
@@ -311,10 +318,11 @@ export class InteractionRouter {
     name?: string,
   ): Promise<Interaction> {
     const interaction = this.get(id, kind);
+    if (via === 'tools' && interaction.approval?.approver === 'person') throw personDecides();
     const mistake = answerMistake(interaction, answer);
     if (mistake !== undefined) throw new InvalidAnswer(interaction, mistake, answer);
     this.#noteAnswerer(id, { via, principal, name });
-    this.#dispatch(id, { type: 'answered', answer: answer as Answer });
+    this.#dispatch(id, { type: 'answered', answer: asGiven(interaction, answer as Answer) });
     const { store, log, clock } = this.#parts;
     try {
       await store.settled();
@@ -730,8 +738,9 @@ export class InteractionRouter {
         return;
       case 'fail': {
         asker?.stopListening();
-        const { reason, error } = effect;
-        asker?.reject(notAnswered({ kind, reason, ...(error && { error }) }));
+        const { reason, error, expired } = effect;
+        const status = expired ? 'expired' : 'rejected';
+        asker?.reject(notAnswered({ kind, status, reason, ...(error && { error }) }));
       }
     }
   }
@@ -795,6 +804,19 @@ function tasksBlockedBy(state: RoutedInteraction | undefined): ReadonlyMap<strin
 }
 
 type Unsettled = Exclude<RoutedInteraction, { phase: 'settled' }>;
+
+function personDecides(): GatewayError {
+  return new GatewayError(
+    'TOOL_ERR_NOT_ALLOWED',
+    'this call needs the approval of a person: in the console, with `meanwhile inbox`, or in a client that asks; tell the user',
+  );
+}
+
+/** To deny a call is to decline it, however it was said. */
+function asGiven({ approval }: Interaction, answer: Answer): Answer {
+  const { content } = answer;
+  return approval !== undefined && isObject(content) && content['decision'] === 'deny' ? { action: 'decline' } : answer;
+}
 
 function outcomeOf(before: Unsettled, event: RouterEvent): ObservedQuestion['outcome'] {
   if (before.phase === 'answering') return before.overtakenBy === undefined ? before.interaction.status : 'rejected';

@@ -40,6 +40,8 @@ export class Catalog {
   readonly #timeoutMs: number;
   readonly #budget: Budget;
   readonly #clock: Clock;
+  /** Of the tools, by name; read when a rule first needs them. */
+  #annotations: ReadonlyMap<string, unknown> | undefined;
   readonly #kept = new Map<ListName, { reading: Promise<ListItem[]>; items?: ListItem[]; bytes: number }>();
 
   constructor(connection: Connection, timeoutMs: number, budget: Budget, clock: Clock) {
@@ -66,6 +68,19 @@ export class Catalog {
     return this.#kept.get(name)?.items;
   }
 
+  /** The annotations of a tool, `undefined` if it has none; a promise if the list of tools has to be read first. */
+  annotationsOf(tool: string): unknown {
+    const known = this.#annotations;
+    return known?.has(tool) ? known.get(tool) : this.#readAnnotations(tool);
+  }
+
+  async #readAnnotations(tool: string): Promise<unknown> {
+    const tools = await this.list('tools');
+    const read = new Map(tools.map((each) => [String(each['name']), each['annotations']]));
+    this.#annotations = read;
+    return read.get(tool);
+  }
+
   /** Shared by all who ask while it is read; kept for later only if there is room for it. */
   #keep(name: ListName, reading: Promise<ListItem[]>): void {
     const entry: { reading: Promise<ListItem[]>; items?: ListItem[]; bytes: number } = { reading, bytes: 0 };
@@ -80,10 +95,12 @@ export class Catalog {
   }
 
   clear(): void {
+    this.#annotations = undefined;
     for (const name of this.#kept.keys()) this.#forget(name);
   }
 
   #forget(name: ListName): void {
+    if (name === 'tools') this.#annotations = undefined;
     this.#budget.give(this.#kept.get(name)?.bytes ?? 0);
     this.#kept.delete(name);
   }

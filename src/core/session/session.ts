@@ -28,6 +28,7 @@ import type {
   Connection,
   IncomingQuestion,
   Models,
+  OutgoingRequest,
   Store,
   StoredPreferences,
   ServerConfig,
@@ -49,6 +50,8 @@ import type { Catalog } from './catalog.ts';
 import { LIST_KINDS, ReadLists, type ListKind } from './read-lists.ts';
 import type { KnownServer, VisibleServers } from './registry.ts';
 import { Preferences } from './preferences.ts';
+import type { CallGate, Policy } from '../policy/gate.ts';
+import type { RememberedTools } from '../policy/remembered.ts';
 import { CONSOLE_STATE, programOf, type ClientRecord, type Owner, type View } from './kind.ts';
 
 export interface SessionParts {
@@ -88,6 +91,10 @@ export interface SessionParts {
   recorder?: Recorder | undefined;
   /** Absent if nobody is notified. */
   notifier?: Notifier | undefined;
+  /** Absent without rules. */
+  policy?: Policy | undefined;
+  /** The tools that a person has allowed for the rest of the session, in an earlier run of the program. */
+  remembered?: RememberedTools | undefined;
   clock: Clock;
 }
 
@@ -144,6 +151,7 @@ export class Session {
   readonly #notifier: SessionNotifier | undefined;
   /** Absent if there are no models. */
   readonly #models: ModelResponder | undefined;
+  readonly #gate: CallGate | undefined;
   readonly #parts: SessionParts;
 
   constructor(parts: SessionParts) {
@@ -228,8 +236,30 @@ export class Session {
     });
     const { tasks, interactions } = this;
     if (models) interactions.register('model', models.respond);
-    const told = { observed, recorder, notifier };
-    this.calls = new Calls({ live, tasks, interactions, store, settings, log, budget, ...told, clock });
+    const gate = parts.policy?.gateFor({
+      principal,
+      interactions,
+      questionTimeoutMs: settings.questions.timeoutMs,
+      annotationsOf: (server, tool) => this.catalog(server).annotationsOf(tool),
+      remembered: parts.remembered,
+      onRemembered: () => this.save(),
+      log,
+    });
+    this.#gate = gate;
+    this.calls = new Calls({
+      live,
+      tasks,
+      interactions,
+      store,
+      settings,
+      log,
+      budget,
+      observed,
+      recorder,
+      notifier,
+      gate,
+      clock,
+    });
   }
 
   #modelResponder(models: Models): ModelResponder {
@@ -279,7 +309,12 @@ export class Session {
     const resumable = new Set(atWork.filter((task) => task.checkpoint !== undefined).map(({ id }) => id));
     // The hub may have told of them before.
     this.interactions.restore(questions, (taskId) => resumable.has(taskId), { announced: this.view.kind === 'hub' });
-    for (const task of atWork) this.calls.resume(task, (server) => this.connection(server));
+    for (const task of atWork) {
+      this.calls.resume(task, (server) => this.connection(server));
+      // A call that waits for an approval: its client waited with a request that is gone, and finds it again with the same call.
+      const waits = task.unsent === true && task.checkpoint !== undefined;
+      if (waits && !task.exposed && this.view.kind !== 'hub') this.tasks.setAbandoned(task.id, true);
+    }
     if (this.#notifier) for (const task of tasks) if (hasEnded(task)) this.#notifier.taskEnded(task);
     for (const server of this.#preferences.servers) this.#restorePreferences(server);
   }
@@ -370,6 +405,17 @@ export class Session {
   /** The connection to a configured server, made on first use. */
   connection(server: string): Connection {
     return this.#attachment(server).connection;
+  }
+
+  /** Passes a request on as it is. The rules cannot be applied to a call that is not well-formed, which is therefore refused. */
+  async relay(connection: Connection, request: OutgoingRequest): Promise<Record<string, unknown>> {
+    if (this.#gate !== undefined && request.method === 'tools/call') {
+      throw new GatewayError(
+        'TOOL_ERR_INVALID_ARGUMENT',
+        "this gateway has rules, which need 'name' to be a string and 'arguments' an object",
+      );
+    }
+    return connection.relay(request);
   }
 
   catalog(server: string): Catalog {
@@ -483,6 +529,7 @@ export class Session {
   /** Ends this session's dealings with a server that was removed, or replaced by another one of that name. */
   async detach(server: string, { reason, replaced }: { reason: string; replaced: boolean }): Promise<void> {
     if (!replaced) this.#preferences.forget(server);
+    this.#gate?.remembered.forget(server);
     const attachment = this.#attachments.get(server);
     if (attachment === undefined) return;
     this.#attachments.delete(server);
@@ -496,6 +543,7 @@ export class Session {
   get record(): SessionRecord {
     const { id, principal, createdAt, lastActiveAt, key, view, owner } = this;
     const preferences = this.#preferences.record;
+    const remembered = this.#gate?.remembered.record ?? this.#parts.remembered ?? {};
     return {
       id,
       principal,
@@ -505,6 +553,7 @@ export class Session {
       view,
       owner,
       ...(this.#keepsPreferences && Object.keys(preferences).length > 0 && { preferences }),
+      ...(Object.keys(remembered).length > 0 && { remembered }),
     };
   }
 

@@ -18,8 +18,8 @@ export interface TaskError {
 }
 
 /**
- * Where a call continues after the loss of its connection or of this process: in a task that the server keeps, or between
- * two rounds. Only the code that runs calls can read it.
+ * Where a call continues after the loss of its connection or of this process: in a task that the server keeps, between two
+ * rounds, or before it was approved. Only the code that runs calls, or asks for approvals, can read it.
  */
 export interface ResumePoint {
   /** Of the schema that the code that runs the call reads it with. */
@@ -135,7 +135,8 @@ export function transition(task: Task, event: TaskEvent, { now, keepMs }: Moment
     case 'progress':
       return { ...task, statusMessage: event.message, updatedAt: now };
     case 'sent': {
-      const { unsent: _before, ...rest } = task;
+      // What it waited for before was an approval, which is used up.
+      const { unsent: _before, checkpoint: _approval, ...rest } = task;
       return rest;
     }
     case 'native':

@@ -2,13 +2,16 @@ import type { InteractionRouter } from '../../core/interaction/router.ts';
 import type { Responder } from '../../core/interaction/responders.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import { METHODS } from '../../core/interaction/methods.ts';
-import { withoutRelatedTask } from '../../lib/meta.ts';
+import { APPROVAL_META, withoutMeta, withoutRelatedTask } from '../../lib/meta.ts';
 import { INVALID_REQUEST } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 
 /** A question as a request to a client, which does not know the tasks of the server. */
-export function asRequest({ kind, params }: Interaction): { method: string; params: Record<string, unknown> } {
-  return { method: METHODS[kind], params: withoutRelatedTask(params) };
+export function asRequest(question: Interaction): { method: string; params: Record<string, unknown> } {
+  const { kind, approval } = question;
+  const params = withoutRelatedTask(question.params);
+  // No server can make its question look like one of the gateway.
+  return { method: METHODS[kind], params: approval === undefined ? withoutMeta(params, APPROVAL_META) : params };
 }
 
 /** The questions of one round, by the keys under which they are answered. */

@@ -60,7 +60,7 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
   const id = secretId();
   const close = responder.opened(id, request.id, server);
   try {
-    return await request.waiting(`${tool} is running`, async (onProgress) => {
+    const reply = await request.waiting(`${tool} is running`, async (onProgress) => {
       const caller: Caller = {
         onLeaving: (listener) =>
           exchange.onLeaving((leaving, words) => {
@@ -71,26 +71,27 @@ export async function call(parts: LegacyCallParts, request: LegacyRequest, param
         onProgress,
         responder: responder.ofCall(request.id),
         effectOf: (question) => (responder.canAsk(question) ? 'ask' : 'wait'),
+        followsApproval: true,
       };
       const made: CallRequest = { ...wanted, id, meta, more, bare, timeoutMs: Infinity };
       // A client that waits for the call itself does not know of the task's time limit.
       if (task === undefined) made.ttlMs = gateway.settings.tasks.maxTtlMs;
       else Object.assign(made, { asTask: true, exposed: true, ...ttlOf(task) });
-      const reply = await session.calls.execute(session.connection(server), made, caller);
-      switch (reply.kind) {
-        case 'result':
-          deliverResult({ session, exchange }, wanted, reply.result);
-          return passOn(tools.asListed(wanted, withoutResultType(reply.result)));
-        case 'task':
-          // The client may resume the stream that broke.
-          if (reply.because === 'gone') return takeOver(parts, request, reply.task);
-          return tasks.created(request, reply.task);
-        case 'failed':
-          throw errorOf(reply);
-        case 'cancelled':
-          throw new RpcError(-32000, 'the call was cancelled');
-      }
+      return session.calls.execute(session.connection(server), made, caller);
     });
+    switch (reply.kind) {
+      case 'result':
+        deliverResult({ session, exchange }, wanted, reply.result);
+        return passOn(tools.asListed(wanted, withoutResultType(reply.result)));
+      case 'task':
+        // The client may resume the stream that broke, or waits for an approval.
+        if (reply.because === 'gone' || reply.because === 'approval') return await takeOver(parts, request, reply.task);
+        return tasks.created(request, reply.task);
+      case 'failed':
+        throw errorOf(reply);
+      case 'cancelled':
+        throw new RpcError(-32000, 'the call was cancelled');
+    }
   } finally {
     // A task that goes on asks and reports elsewhere.
     close();

@@ -75,7 +75,7 @@ export class LegacyRelay {
     const outgoing = { ...own, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
     const onProgress = exchange.progress ?? ((): void => {});
     try {
-      const result = await session.connection(server).relay({
+      const result = await session.relay(session.connection(server), {
         id,
         method,
         params: outgoing,

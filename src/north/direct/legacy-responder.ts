@@ -156,8 +156,9 @@ export class LegacyResponder {
     };
   }
 
-  #host({ id, server }: Interaction, over: AbortSignal): RequestId | undefined {
-    const { request } = [...this.#open.values()].find((open) => open.server === server) ?? {};
+  #host({ id, server, link }: Interaction, over: AbortSignal): RequestId | undefined {
+    const own = this.#open.get(requestOf(link)?.callId ?? '');
+    const { request } = own ?? [...this.#open.values()].find((open) => open.server === server) ?? {};
     if (request === undefined) return undefined;
     this.#hosted.set(id, request);
     over.addEventListener('abort', () => this.#hosted.delete(id), { once: true });

@@ -48,7 +48,9 @@ export async function call(request: ModernRequest, params: Params): Promise<Repl
       return passOn(shown.resultFrom(server, reply.result));
     case 'task':
       if (reply.because === 'gone') throw new RpcError(-32000, 'the client disconnected');
-      return reply.because === 'question' ? follow(request, reply.task.id) : asTask(request, reply.task.id);
+      return reply.because === 'question' || reply.because === 'approval'
+        ? follow(request, reply.task.id)
+        : asTask(request, reply.task.id);
     case 'failed':
       return passOn(roundInstead(request, errorOf(reply)));
     case 'cancelled':
@@ -69,6 +71,7 @@ function execute(request: ModernRequest, wanted: CallRequest): Promise<CallReply
       // While the client waits, others may answer what it cannot be asked.
       effectOf: (question) => (answered(question) || !canBeAsked(capabilities, question) ? 'wait' : 'reply'),
       takesTask: takesTasks,
+      followsApproval: true,
       tellsRoots: isObject(capabilities['roots']),
     };
     if (answers !== undefined) {

@@ -21,7 +21,7 @@ export async function relay(request: ModernRequest, method: string, params: Para
   const outgoing = { ...own, ...rounds, _meta: meta };
   const onProgress = exchange.progress ?? ((): void => {});
   const start = async (signal: AbortSignal): Promise<Params> =>
-    request.connection.relay({ id, method, params: outgoing, signal, onProgress, rounds: 'return' });
+    parts.session.relay(request.connection, { id, method, params: outgoing, signal, onProgress, rounds: 'return' });
   const held = new HeldRequest({
     session: parts.session,
     server: request.server,

@@ -59,6 +59,7 @@ function why(because: Because, timeoutMs: number): string {
     case 'timeout':
       return `Tool call exceeded timeout (${timeoutMs}ms).`;
     case 'question':
+    case 'approval':
       return 'The server needs input to continue: see pending_client_action.';
     case 'gone':
       return 'The client stopped waiting.';

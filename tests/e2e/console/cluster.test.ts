@@ -3,10 +3,14 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { Database } from '../../../src/store/postgres/database.ts';
 import { PostgresServer } from '../../postgres/server.ts';
 import { atConsole, ConsolePerson, withToken, wonAndLost } from '../../support/console.ts';
-import { httpGateway, type SettingsInput, type TestGateway } from '../../support/gateway.ts';
+import { KillableGateway } from '../../crash/gateway.ts';
+import { httpGateway, temporaryFolder, type SettingsInput, type TestGateway } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf } from '../../support/hub.ts';
 import { Receiver } from '../../support/receiver.ts';
 import { nextTold, target } from '../notify/setup.ts';
+import { defer } from '../../support/owned.ts';
+import { rawSession } from '../../support/raw-http.ts';
+import { QUICK_PROGRAM } from '../../support/servers.ts';
 import { ANN, asked, BOB, OLA, PEOPLE, servers } from './setup.ts';
 
 // The first test waits for two gateways that have never been loaded before.
@@ -146,4 +150,46 @@ test('N-2, N-3: both gateways notify once, and a link in the message answers at 
   await nextTold(hook, 'task.ended');
   await expect.poll(async () => b.gateway.store.outbox.list(10)).toEqual([]);
   expect(hook.received).toHaveLength(2);
+});
+
+test('G-2, K-5: a call that waits for approval at a gateway that is killed goes on at another, and is sent once', async () => {
+  const { v1, config } = await servers();
+  const settings = {
+    store: postgres.url(),
+    cluster: { leaseMs: 1000, drainMs: 0 },
+    rules: [{ tool: 'echo', then: 'ask' }],
+  };
+  const folder = await temporaryFolder();
+  const options = { program: QUICK_PROGRAM, folder, servers: config, settings, store: settings.store };
+  const killed = await KillableGateway.prepare(options);
+  defer(() => killed.stop());
+  await killed.start();
+  const left = await httpGateway(config, settings);
+  const before = await rawSession(killed.url);
+  const args = { server: 'old', tool: 'echo', args: { text: 'hi' } };
+  const task_id = taskIdOf(await before.reply('execute_tool', args));
+  const person = await atConsole(left);
+  const { id } = await person.one('/questions?status=open');
+  killed.kill();
+  await killed.gone();
+  const body = { action: 'accept', content: { decision: 'allow' } };
+  const answer = async () => person.post(`/questions/${id}/answer`, body);
+  // Until the lease has ended, the question is at nobody's gateway.
+  const first = await vi.waitFor(
+    async () => {
+      const reply = await answer();
+      expect(reply.status, reply.text).toBe(200);
+      return reply;
+    },
+    { timeout: 20_000, interval: 100 },
+  );
+  expect(first.body).toMatchObject({ id, status: 'accepted', approval: { tool: 'echo', decision: 'allow' } });
+  expect((await answer()).status).toBe(409);
+  const call = await vi.waitFor(async () => {
+    const [found] = await person.items('/calls?server=old');
+    expect(found).toMatchObject({ taskId: task_id, status: 'completed' });
+    return found;
+  });
+  expect(call).toMatchObject({ waits: [{ questionId: id }] });
+  expect(v1.state.calls).toHaveLength(1);
 });

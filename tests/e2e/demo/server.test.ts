@@ -99,7 +99,7 @@ function textOf({ content }: Result): string {
 
 test.each(ERAS)('H-8: the demo server describes its tools to %s', async (_who, connect) => {
   const tools = await (await connect()).tools();
-  expect(tools.map(({ name }) => name)).toEqual(['slow_report', 'book_table', 'summarize']);
+  expect(tools.map(({ name }) => name)).toEqual(['slow_report', 'book_table', 'summarize', 'cancel_booking']);
   for (const { description } of tools) expect(description?.length).toBeGreaterThan(30);
   expect(tools[0]?.inputSchema).toMatchObject({
     required: ['topic'],

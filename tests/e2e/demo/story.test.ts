@@ -18,6 +18,10 @@ const STORY = [
   '<- elicitation/create: "demo: Book a table for 2 at Luigi\'s, tonight 19:30?"',
   'without a terminal the demo says yes',
   "<- Booked: Luigi's, tonight 19:30, 2 people, inside.",
+  '{"annotations":{"destructiveHint":true},"then":"ask"}',
+  '-> demo__cancel_booking {"reference":"DEMO-2LUI"}',
+  '<- elicitation/create: "Allow cancel_booking on demo? Arguments: { "reference": "DEMO-2LUI" }"',
+  '<- Cancelled: DEMO-2LUI.',
   '-> execute_tool {"server":"demo","tool":"slow_report"',
   '<- Tool call exceeded timeout (1000ms). Promoted to task ',
   '-> await_activity',
@@ -40,7 +44,7 @@ const STORY = [
   '{\n  "mcpServers": {\n    "meanwhile": {\n      "command": "node",\n      "args": [\n',
 ];
 
-test('H-3, H-5, H-6, H-7, M-1: the demo plays the story through the real gateway, from the task to the result', async () => {
+test('H-3, H-5, H-6, H-7, M-1, G-1: the demo plays the story through the real gateway, from the task to the result', async () => {
   const { code, stdout, stderr } = await runProgram(['demo']);
   expect(stderr).toBe('');
   expect(code).toBe(0);

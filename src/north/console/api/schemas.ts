@@ -30,6 +30,17 @@ export const questionSchema = z
       .describe('Who answered, and where: console, client, tools, terminal or link; or a rule or model, with its name'),
     reason: z.string().optional().describe('Why there is no answer; of an open question, why a model did not answer'),
     message: z.string().optional(),
+    approval: z
+      .object({
+        tool: z.string(),
+        argumentsHash: z
+          .string()
+          .describe('SHA-256 of server, tool and arguments: the answer counts for this call only'),
+        approver: z.literal('person').optional().describe('The tools of the hub cannot approve it'),
+        decision: z.string().optional().describe('allow, or always in this session; a denial is `declined`'),
+      })
+      .optional()
+      .describe('The gateway itself asks whether the call may be made; its arguments are in `params._meta`'),
     presented: z.boolean().optional().describe('Its client is being asked, too'),
     secret: z.boolean().optional().describe('A field looks like a password: a server must not ask for one'),
     truncated: z.boolean().optional().describe('It has ended, and its params were too large to be kept'),

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { parseExact } from '../../lib/exact-json.ts';
+import { decisionIn, hashOf, questionAbout, readPoint, requestFrom, resumePoint } from './approval.ts';
+
+const CALL = { server: 'files', tool: 'delete', args: { path: '/tmp/a', options: { force: true, depth: [1, 2] } } };
+
+test('G-2: the order of keys does not change what is approved; everything else does', () => {
+  const same = { ...CALL, args: { options: { depth: [1, 2], force: true }, path: '/tmp/a' } };
+  expect(hashOf(same)).toBe(hashOf(CALL));
+  const others = [
+    { ...CALL, server: 'file' },
+    { ...CALL, tool: 'Delete' },
+    { ...CALL, args: {} },
+    { ...CALL, args: { ...CALL.args, path: '/tmp/A' } },
+    { ...CALL, args: { ...CALL.args, path: ['/tmp/a'] } },
+    { ...CALL, args: { ...CALL.args, more: null } },
+    { ...CALL, args: { ...CALL.args, options: { force: true, depth: [2, 1] } } },
+    { ...CALL, args: { ...CALL.args, options: { force: 'true', depth: [1, 2] } } },
+    { server: 'files","delete', tool: '', args: CALL.args },
+    { ...CALL, args: parseExact('{"id": 9007199254740993}') as Record<string, unknown> },
+    { ...CALL, args: parseExact('{"id": 9007199254740992}') as Record<string, unknown> },
+    { ...CALL, args: parseExact('{"__proto__": {"id": 1}}') as Record<string, unknown> },
+  ];
+  expect(new Set([CALL, ...others].map(hashOf)).size).toBe(others.length + 1);
+});
+
+test('G-1: the question shows the arguments, shortened, and offers to remember only where the rule allows it', () => {
+  const approval = { tool: 'delete', argumentsHash: 'h' };
+  const { message, requestedSchema, _meta } = questionAbout(CALL, approval, { message: 'Careful.', remember: true });
+  expect(message).toContain('Allow delete on files?\nCareful.\nArguments: {\n  "path": "/tmp/a"');
+  expect(requestedSchema.properties.decision.enum).toEqual(['allow', 'always', 'deny']);
+  expect(_meta).toEqual({
+    'meanwhile/approval': {
+      server: 'files',
+      tool: 'delete',
+      arguments: CALL.args,
+      argumentsHash: 'h',
+      message: 'Careful.',
+    },
+  });
+  const long = { ...CALL, args: { text: `\u202E${'x'.repeat(10_000)}` } };
+  const short = questionAbout(long, approval, {});
+  expect(short.message).toContain('more characters)');
+  expect(short.message).toContain('\\u202e');
+  expect(short.message.length).toBeLessThan(2200);
+  expect(short.requestedSchema.properties.decision.enum).toEqual(['allow', 'deny']);
+});
+
+test('G-2: only an accepted form that says so allows a call', () => {
+  expect(decisionIn({ action: 'accept', content: { decision: 'allow' } })).toBe('allow');
+  expect(decisionIn({ action: 'accept', content: { decision: 'always' } })).toBe('always');
+  expect(decisionIn({ action: 'accept', content: { decision: 'deny' } })).toBe('deny');
+  expect(decisionIn({ action: 'accept', content: {} })).toBe('deny');
+  expect(decisionIn({ action: 'accept' })).toBe('deny');
+  expect(decisionIn({ action: 'decline' })).toBe('declined');
+  expect(decisionIn({ action: 'cancel' })).toBe('cancelled');
+});
+
+test('G-2: what is stored of a call that waits is read again, and refused if it has another shape', () => {
+  const rule = { then: 'ask', message: 'm', remember: true, timeoutMs: 5 } as const;
+  const request = { ...CALL, timeoutMs: 1, bare: true, meta: { a: 1 }, more: { x: 2 } };
+  const stored = JSON.parse(JSON.stringify(resumePoint('h', rule, request))) as ReturnType<typeof resumePoint>;
+  expect(readPoint(stored)).toMatchObject({ argumentsHash: 'h', message: 'm', remember: true, timeoutMs: 5 });
+  expect(requestFrom(readPoint(stored))).toEqual({ bare: true, meta: { a: 1 }, more: { x: 2 } });
+  expect(() => readPoint({ version: 2, approval: { argumentsHash: 'h' } })).toThrow('cannot be read');
+  expect(() => readPoint({ version: 1, approval: {} })).toThrow('cannot be read');
+});

@@ -1,0 +1,139 @@
+/** The question whether a call may be made, bound to this server, this tool and these arguments. */
+
+import { createHash } from 'node:crypto';
+import { escapeControls } from '../../lib/escape-controls.ts';
+import { stringifyExact } from '../../lib/exact-json.ts';
+import { APPROVAL_META } from '../../lib/meta.ts';
+import * as z from '../../lib/schema/kinds.ts';
+import { shortenText } from '../../lib/shorten.ts';
+import { readStored } from '../../lib/stored.ts';
+import { isObject } from '../../lib/values.ts';
+import type { CallRequest } from '../call/request.ts';
+import type { Answer, Approval } from '../interaction/interaction.ts';
+import type { ResumePoint } from '../task/task.ts';
+import type { Rule } from './rule.ts';
+
+type Called = Pick<CallRequest, 'server' | 'tool' | 'args'>;
+
+/** How much of the arguments the message shows; all of them are in the metadata. */
+const SHOWN_ARGUMENTS = 2000;
+
+/** What is approved: a call with other arguments has another hash. */
+export function hashOf({ server, tool, args }: Called): string {
+  return createHash('sha256')
+    .update(stringifyExact(canonical([server, tool, args])))
+    .digest('hex');
+}
+
+/** The same JSON, whatever the order of its keys. */
+function canonical(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(canonical);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .toSorted()
+      .map((key) => [key, canonical(value[key])]),
+  );
+}
+
+export type Decision = 'allow' | 'always' | 'deny' | 'declined' | 'cancelled';
+
+/** As a form, which every client that can be asked can show. */
+export function questionAbout(
+  call: Called,
+  approval: Approval,
+  { message, remember }: Pick<Rule, 'message' | 'remember'>,
+) {
+  const { server, tool, args } = call;
+  const shown = shortenText(escapeControls(stringifyExact(args, 2)), SHOWN_ARGUMENTS);
+  const lines = [
+    `Allow ${tool} on ${server}?`,
+    ...(message === undefined ? [] : [message]),
+    Object.keys(args).length === 0 ? 'It has no arguments.' : `Arguments: ${shown}`,
+  ];
+  const choices: [Decision, string][] = [
+    ['allow', 'Allow once'],
+    ...(remember ? [['always', `Always allow ${tool} in this session`] as [Decision, string]] : []),
+    ['deny', 'Deny'],
+  ];
+  return {
+    mode: 'form',
+    message: lines.join('\n'),
+    requestedSchema: {
+      type: 'object',
+      properties: {
+        decision: {
+          type: 'string',
+          title: 'Decision',
+          enum: choices.map(([choice]) => choice),
+          enumNames: choices.map(([, title]) => title),
+          // Pressing Enter must not mean consent.
+          default: 'deny',
+        },
+      },
+      required: ['decision'],
+    },
+    _meta: {
+      [APPROVAL_META]: {
+        server,
+        tool,
+        arguments: args,
+        argumentsHash: approval.argumentsHash,
+        ...(message !== undefined && { message }),
+      },
+    },
+  };
+}
+
+export function decisionIn({ action, content }: Answer): Decision {
+  if (action !== 'accept') return action === 'decline' ? 'declined' : 'cancelled';
+  const decision = isObject(content) ? content['decision'] : undefined;
+  return decision === 'allow' || decision === 'always' ? decision : 'deny';
+}
+
+// --- What is kept with the task of a call that waits --------------------------------------------------------------
+
+const VERSION = 1;
+
+const pointSchema = z.object({
+  version: z.literal(VERSION),
+  approval: z.object({
+    argumentsHash: z.string(),
+    message: z.string().optional(),
+    remember: z.boolean().optional(),
+    approver: z.enum(['anyone', 'person']).optional(),
+    timeoutMs: z.number().optional(),
+    /** What else the call is sent with. */
+    bare: z.boolean().optional(),
+    meta: z.unknown().optional(),
+    more: z.unknown().optional(),
+    tasks: z.enum(['use', 'avoid']).optional(),
+  }),
+});
+
+export type ApprovalPoint = z.Output<typeof pointSchema>['approval'];
+
+export function resumePoint(
+  argumentsHash: string,
+  { message, remember, approver, timeoutMs }: Rule,
+  { bare, meta, more, tasks }: CallRequest,
+): ResumePoint {
+  return {
+    version: VERSION,
+    approval: { argumentsHash, message, remember, approver, timeoutMs, bare, meta, more, tasks },
+  };
+}
+
+/** Throws if it was written by a version of the program that this one does not know. */
+export const readPoint = (stored: ResumePoint): ApprovalPoint =>
+  readStored(pointSchema, stored, 'the approval of the call').approval;
+
+/** The call as its client made it, as far as it was stored. */
+export function requestFrom({ bare, meta, more, tasks }: ApprovalPoint): Partial<CallRequest> {
+  return {
+    ...(bare && { bare }),
+    ...(isObject(meta) && { meta }),
+    ...(isObject(more) && { more }),
+    ...(tasks !== undefined && { tasks }),
+  };
+}

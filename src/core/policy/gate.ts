@@ -1,0 +1,218 @@
+/** The place that every call of a session passes before it is sent. It exists only if there are rules. */
+
+import { unlessAborted, whenAborted } from '../../lib/abort.ts';
+import { messageOf, type Log } from '../../lib/log.ts';
+import { failureKindOf } from '../../lib/server-failure.ts';
+import type { LiveCall } from '../call/live-call.ts';
+import type { CallRequest } from '../call/request.ts';
+import { NotAnswered } from '../interaction/asked.ts';
+import type { Answer } from '../interaction/interaction.ts';
+import type { InteractionRouter } from '../interaction/router.ts';
+import { LEAVE_RUNNING, type CallOutcome, type IncomingQuestion } from '../ports.ts';
+import type { ResumePoint } from '../task/task.ts';
+import {
+  decisionIn,
+  hashOf,
+  questionAbout,
+  readPoint,
+  requestFrom,
+  resumePoint,
+  type ApprovalPoint,
+} from './approval.ts';
+import { decide, type Verdict } from './decide.ts';
+import { hintsOf } from './hints.ts';
+import { refused, type Refusal } from './refusal.ts';
+import { Remembered, type RememberedTools } from './remembered.ts';
+import { compileRule, type CompiledRule, type Rule } from './rule.ts';
+
+/** Compiles the rules; each session has a gate that applies them. */
+export function createPolicy(rules: readonly Rule[]): Policy {
+  const compiled = rules.map(compileRule);
+  return { gateFor: (parts) => new CallGate(compiled, parts) };
+}
+
+export interface Policy {
+  gateFor: (parts: GateParts) => CallGate;
+}
+
+export interface GateParts {
+  principal: string;
+  interactions: InteractionRouter;
+  questionTimeoutMs: number;
+  /** The annotations of a tool; a promise if the list of tools has to be read first. */
+  annotationsOf: (server: string, tool: string) => unknown;
+  remembered: RememberedTools | undefined;
+  /** What a person has allowed for the rest of the session has changed. */
+  onRemembered: () => void;
+  log: Log;
+}
+
+/** How a call is sent once nothing stands against it. */
+interface Sending {
+  /** Keeps with the task of the call, if it has one, what is needed to ask again after a restart. */
+  keep: (point: ResumePoint) => void;
+  send: () => Promise<CallOutcome>;
+}
+
+/** So many tools are remembered with the rules that concern them; clients can make up names. */
+const MAX_TOOLS = 10_000;
+
+export class CallGate {
+  readonly remembered: Remembered;
+  readonly #rules: readonly CompiledRule[];
+  readonly #candidates = new Map<string, readonly CompiledRule[]>();
+  readonly #parts: GateParts;
+
+  constructor(rules: readonly CompiledRule[], parts: GateParts) {
+    this.#rules = rules;
+    this.#parts = parts;
+    this.remembered = new Remembered(parts.remembered, parts.onRemembered);
+  }
+
+  /** Sends the call if the rules allow it, or once a person has approved it. Otherwise its outcome says why not. */
+  pass(call: LiveCall, sending: Sending): Promise<CallOutcome> {
+    const verdict = this.#verdictOn(call.request);
+    if (!(verdict instanceof Promise) && isAllowed(verdict)) return sending.send();
+    return this.#passOnce(call, verdict, sending);
+  }
+
+  async #passOnce(call: LiveCall, deciding: Verdict | Promise<Verdict>, sending: Sending): Promise<CallOutcome> {
+    const { request } = call;
+    const { server, tool } = request;
+    let verdict: Verdict;
+    try {
+      verdict = await deciding;
+    } catch (error) {
+      const failure = failureKindOf(error);
+      const reason = `the rules need the annotations of its tools: ${messageOf(error)}`;
+      return { kind: 'unreachable', reason, ...(failure !== undefined && { failure }) };
+    }
+    if (isAllowed(verdict)) return sending.send();
+    const { rule, index } = verdict;
+    const isRemembered = rule.then === 'ask' && rule.remember === true && this.remembered.has(server, tool);
+    if (isRemembered) return sending.send();
+    this.#parts.log.info('rule_matched', { server, tool, rule: index, then: rule.then });
+    if (rule.then === 'deny') return refused(request, { why: 'rule' }, rule);
+    const argumentsHash = hashOf(request);
+    sending.keep(resumePoint(argumentsHash, rule, request));
+    return this.#ask(call, { ...rule, argumentsHash }, sending.send);
+  }
+
+  /** The call as its client made it, of a task that waited for an approval when an earlier run of the program ended. */
+  restored(stored: ResumePoint): Partial<CallRequest> {
+    return requestFrom(readPoint(stored));
+  }
+
+  /** Goes on with such a call: the answer may be there already, and is used only for the arguments that it was given for. */
+  async resume(call: LiveCall, stored: ResumePoint, send: () => Promise<CallOutcome>): Promise<CallOutcome> {
+    const point = readPoint(stored);
+    // The rules may have changed meanwhile.
+    const verdict = await this.#verdictOn(call.request);
+    if (verdict?.rule.then === 'deny') return refused(call.request, { why: 'rule' }, verdict.rule);
+    return this.#ask(call, point, send);
+  }
+
+  #verdictOn({ server, tool, args }: CallRequest): Verdict | Promise<Verdict> {
+    const candidates = this.#rulesFor(server, tool);
+    const verdict = decide(candidates, args, undefined);
+    if (verdict !== 'hints') return verdict;
+    const annotations = this.#parts.annotationsOf(server, tool);
+    const withHints = (known: unknown): Verdict => {
+      const decided = decide(candidates, args, hintsOf(known));
+      return decided === 'hints' ? undefined : decided;
+    };
+    return annotations instanceof Promise ? annotations.then(withHints) : withHints(annotations);
+  }
+
+  #rulesFor(server: string, tool: string): readonly CompiledRule[] {
+    // The name of a server has no line break.
+    const key = `${server}\n${tool}`;
+    const known = this.#candidates.get(key);
+    if (known !== undefined) return known;
+    const { principal } = this.#parts;
+    const found = this.#rules.filter(({ isFor }) => isFor(server, tool, principal));
+    if (this.#candidates.size >= MAX_TOOLS) this.#candidates.clear();
+    this.#candidates.set(key, found);
+    return found;
+  }
+
+  async #ask(
+    call: LiveCall,
+    asked: Pick<Rule, 'message' | 'remember' | 'approver' | 'timeoutMs'> & Pick<ApprovalPoint, 'argumentsHash'>,
+    send: () => Promise<CallOutcome>,
+  ): Promise<CallOutcome> {
+    const { request, stop } = call;
+    const { log, questionTimeoutMs } = this.#parts;
+    const { server, tool } = request;
+    const { argumentsHash, approver, timeoutMs = questionTimeoutMs } = asked;
+    if (hashOf(request) !== argumentsHash) {
+      return refused(
+        request,
+        { why: 'unanswered', reason: 'its arguments are not those that were asked about' },
+        asked,
+      );
+    }
+    const approval = { tool, argumentsHash, ...(approver === 'person' && { approver }) };
+    const taken = new AbortController();
+    // As a task it is not lost with this process.
+    if (call.caller.followsApproval) call.promote('approval');
+    try {
+      const answer = await this.#answerTo(call, {
+        kind: 'elicitation',
+        params: questionAbout(request, approval, asked),
+        approval,
+        key: `approval:${argumentsHash}`,
+        taken: taken.signal,
+        timeoutMs,
+      });
+      if (stop.aborted) return STOPPED;
+      if (answer instanceof Error) return refused(request, whyUnanswered(answer, timeoutMs), asked);
+      const decision = decisionIn(answer);
+      log.info('approval_decided', { server, tool, decision, argumentsHash });
+      if (decision === 'deny' || decision === 'declined') return refused(request, { why: 'denied' }, asked);
+      if (decision === 'cancelled') return refused(request, { why: 'dismissed' }, asked);
+      if (decision === 'always') this.remembered.add(server, tool);
+      // Used up before the server can have the call.
+      call.approval = { use: () => taken.abort() };
+      return await send();
+    } finally {
+      // After a stop, the next run of the program uses the answer.
+      if (stop.reason !== LEAVE_RUNNING) taken.abort();
+    }
+  }
+
+  /** The answer, or why there is none. */
+  async #answerTo(
+    { id: callId, request: { server }, stop }: LiveCall,
+    question: Omit<IncomingQuestion, 'callId' | 'detached' | 'withdrawn'>,
+  ): Promise<Answer | Error> {
+    const withdrawn = new AbortController();
+    const forget = whenAborted(stop, () => {
+      if (stop.reason !== LEAVE_RUNNING) withdrawn.abort(stop.reason);
+    });
+    const { signal } = withdrawn;
+    const asking = this.#parts.interactions.ask(server, {
+      ...question,
+      callId,
+      fromGateway: true,
+      detached: true,
+      withdrawn: signal,
+    });
+    try {
+      return await unlessAborted(asking, stop, () => new Error('stopped'));
+    } catch (error) {
+      return error instanceof Error ? error : new Error(messageOf(error));
+    } finally {
+      forget();
+    }
+  }
+}
+
+const STOPPED: CallOutcome = { kind: 'lost', reason: 'the call was stopped before it was approved' };
+
+function whyUnanswered(error: Error, afterMs: number): Refusal {
+  if (error instanceof NotAnswered && error.status === 'expired') return { why: 'expired', afterMs };
+  return { why: 'unanswered', reason: error.message };
+}
+
+const isAllowed = (verdict: Verdict): verdict is undefined => verdict === undefined || verdict.rule.then === 'allow';
