@@ -172,8 +172,17 @@ export const COMMANDS = {
     group: 'people',
     operands: '[url]',
     summary: 'open its console in the browser',
+    together: { with: ['notify'], operands: '[url]', summary: 'open its console; test notifications' },
     flags: ['print', ...GATEWAY],
     flagHelp: GATEWAY_HELP,
+  },
+  notify: {
+    group: 'people',
+    operands: 'test [target] | list [url]',
+    summary: 'send a test message, or list what waits',
+    flags: [...GATEWAY, 'json', 'no-color'],
+    flagHelp: { ...GATEWAY_HELP, config: 'the config file of the gateway: the targets, where it listens, and a token' },
+    complete: ['test', 'list'],
   },
   inbox: {
     group: 'people',
@@ -243,7 +252,7 @@ export const COMMANDS = {
   import: {
     group: 'setup',
     operands: '[client …]',
-    summary: 'collect servers of clients in meanwhile.json',
+    summary: 'collect the servers of clients in meanwhile.json',
     flags: ['config', 'yes', 'no-color'],
     flagHelp: { config: 'the config file to write; by default ./meanwhile.json' },
     complete: CLIENT_NAMES,
@@ -252,7 +261,7 @@ export const COMMANDS = {
     group: 'setup',
     operands: '[server …]',
     summary: 'find problems with servers and linked clients',
-    together: { with: ['rules', 'notify'], summary: 'find problems; test rules and notifications' },
+    together: { with: ['rules'], summary: 'find problems; test and propose rules for calls' },
     flags: ['config', 'header', 'timeout', 'json', 'no-color'],
     flagHelp: {
       config: 'the config file with the servers',
@@ -270,14 +279,6 @@ export const COMMANDS = {
       timeout: 'give up on a server after 500ms, 30s, 5m; a number alone means seconds; default: 15s',
     },
     complete: ['test', 'init'],
-  },
-  notify: {
-    group: 'setup',
-    operands: 'test [target] | list [url]',
-    summary: 'send a test message, or list what waits',
-    flags: [...GATEWAY, 'json', 'no-color'],
-    flagHelp: { ...GATEWAY_HELP, config: 'the config file of the gateway: the targets, where it listens, and a token' },
-    complete: ['test', 'list'],
   },
   completion: {
     group: 'setup',
